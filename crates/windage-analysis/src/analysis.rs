@@ -1,0 +1,214 @@
+//! What was concluded from a run. Renderers show it; `wire` writes it as `analysis.json`.
+
+use std::collections::BTreeMap;
+
+use windage_model::{
+    ArmId, CpuSource, Difference, LevelValue, LoadModel, Metric, Order, Role, Validity, Verdict,
+};
+
+/// Everything concluded from one run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Analysis {
+    /// The run's id, which is also its directory's name.
+    pub run: String,
+    /// The plan's name.
+    pub plan: String,
+    /// The plan's sentence about itself.
+    pub about: Option<String>,
+    /// The command that made the run.
+    pub command: String,
+    /// When it began, RFC 3339, UTC.
+    pub started: String,
+    /// The version of windage that measured.
+    pub windage: String,
+    /// Facts about the machine, as recorded.
+    pub host: serde_json::Value,
+    /// What the measured programs said of their versions.
+    pub versions: BTreeMap<String, String>,
+    /// How it was measured.
+    pub design: DesignFacts,
+    /// How far the run as a whole may be believed.
+    pub validity: Validity,
+    /// Baseline, control and treatments, in the plan's order.
+    pub arms: Vec<ArmAnalysis>,
+    /// What windage itself used.
+    pub own_cost: OwnCost,
+}
+
+impl Analysis {
+    /// The arm without telemetry.
+    #[must_use]
+    pub fn baseline(&self) -> Option<&ArmAnalysis> {
+        self.arms.iter().find(|arm| arm.role == Role::Baseline)
+    }
+
+    /// The second, identical baseline.
+    #[must_use]
+    pub fn control(&self) -> Option<&ArmAnalysis> {
+        self.arms.iter().find(|arm| arm.role == Role::Control)
+    }
+}
+
+/// How a run was measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DesignFacts {
+    /// The order of windows.
+    pub order: Order,
+    /// The kind of load.
+    pub load: LoadModel,
+    /// Intended starts a second (open loop).
+    pub rate_per_s: Option<f64>,
+    /// Connections for each arm.
+    pub connections: u32,
+    /// Length of a window, in seconds.
+    pub window_s: f64,
+    /// Rounds that were asked for.
+    pub rounds_planned: u32,
+    /// Rounds of which something was measured.
+    pub rounds: u32,
+    /// Blocks that were measured.
+    pub blocks: u32,
+    /// Time inside measured windows, in seconds.
+    pub measured_s: f64,
+    /// Seed of the run order.
+    pub seed: u64,
+    /// Relative differences below it do not matter.
+    pub interest: f64,
+    /// Where the subject's CPU figures come from.
+    pub cpu_source: CpuSource,
+}
+
+/// What windage itself used while windows lasted, in cores.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct OwnCost {
+    /// The load generator.
+    pub generator_cores: f64,
+    /// The sink.
+    pub sink_cores: f64,
+    /// All the rest of windage: probes, journal, display.
+    pub rest_cores: f64,
+}
+
+/// One arm.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ArmAnalysis {
+    /// Its id in files.
+    pub id: ArmId,
+    /// Its name for people.
+    pub name: String,
+    /// What it is there for.
+    pub role: Role,
+    /// Its levels, in the order of the plan's factors.
+    pub levels: Vec<(String, LevelValue)>,
+    /// Its metrics, in the order of [`Metric::ALL`]; those that the load can't have are absent.
+    pub metrics: BTreeMap<Metric, MetricAnalysis>,
+    /// What was delivered; `None` when no telemetry was received or expected.
+    pub fidelity: Option<Fidelity>,
+}
+
+/// One metric of one arm.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MetricAnalysis {
+    /// The baseline's own figure, descriptive.
+    pub baseline: Option<f64>,
+    /// The arm's own figure, descriptive.
+    pub arm: Option<f64>,
+    /// The difference, or why there is none. The baseline's own is missing by nature.
+    pub difference: Result<Difference, Missing>,
+    /// The verdict; `None` where there is no relative difference to judge.
+    pub verdict: Option<Verdict>,
+    /// Whether the subject used up the cores it was allowed.
+    pub saturated: bool,
+    /// Windows of the arm that went in.
+    pub windows: usize,
+    /// Launches that went in.
+    pub rounds: usize,
+    /// What speaks against this metric in particular.
+    pub validity: Validity,
+}
+
+impl MetricAnalysis {
+    /// Whether the 95 % interval excludes nil; `None` without an interval.
+    #[must_use]
+    pub fn exceeds_nil(&self) -> Option<bool> {
+        let difference = self.difference.as_ref().ok()?;
+        let interval = difference.relative.as_ref().unwrap_or(&difference.absolute);
+        Some(interval.excludes_nil())
+    }
+}
+
+/// Why a figure is not there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missing {
+    /// The kind.
+    pub code: MissingCode,
+    /// A sentence for people.
+    pub text: String,
+}
+
+/// The kinds of absence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MissingCode {
+    /// The baseline is not compared with itself.
+    Baseline,
+    /// Nothing was measured.
+    NotMeasured,
+    /// Too little was measured for an interval.
+    TooFew,
+    /// The baseline is nil, so that there is no ratio.
+    BaselineNil,
+}
+
+impl MissingCode {
+    /// The word used in files.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            MissingCode::Baseline => "baseline",
+            MissingCode::NotMeasured => "not_measured",
+            MissingCode::TooFew => "too_few",
+            MissingCode::BaselineNil => "baseline_nil",
+        }
+    }
+}
+
+/// What expected telemetry is counted in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FidelityUnit {
+    /// Traces: delivered spans without a parent.
+    Traces,
+    /// Spans.
+    Spans,
+}
+
+impl FidelityUnit {
+    /// The word used in files.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            FidelityUnit::Traces => "traces",
+            FidelityUnit::Spans => "spans",
+        }
+    }
+}
+
+/// Delivered against expected telemetry, from launch to the end of the last flush.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fidelity {
+    /// What is counted.
+    pub of: FidelityUnit,
+    /// What the plan expects for the requests that were completed; `None` without `expect`.
+    pub expected: Option<f64>,
+    /// Standard deviation of `expected` by the chance of sampling; `None` without `expect`.
+    pub sampling_sd: Option<f64>,
+    /// What arrived.
+    pub delivered: u64,
+    /// expected − delivered; negative when more arrived than expected.
+    pub lost: Option<f64>,
+    /// Whether the loss is beyond three deviations of sampling.
+    pub beyond_sampling: Option<bool>,
+    /// Bytes of a span, uncompressed; `None` when no span arrived.
+    pub bytes_per_span: Option<f64>,
+    /// Bytes of a span as they were on the wire; `None` when no span arrived.
+    pub wire_bytes_per_span: Option<f64>,
+}

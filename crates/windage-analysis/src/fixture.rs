@@ -1,0 +1,216 @@
+//! Records for tests: a run as the lab would have written it, with known costs.
+
+use windage_model::{
+    ArmCpu, ArmId, ArmIndex, CpuSource, Exchanges, LoadModel, MachineDelta, Order, Place, Role,
+    StatusClasses, Window, WindowCpu,
+};
+use windage_record::{
+    Delivered, DesignScope, Ending, Expected, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm,
+    LoadScope, Manifest, ManifestArm,
+};
+
+use crate::Records;
+
+/// A sound window of a thousand requests that cost 50 µs each.
+pub(crate) fn window(launch: u32, block: u32, arm: u16) -> Window {
+    Window {
+        place: Place {
+            launch,
+            round: launch,
+            block,
+            position: 0,
+            arm: ArmIndex(arm),
+        },
+        started_ns: u64::from(block) * 1_000_000_000,
+        duration_ns: 100_000_000,
+        stretch_ns: 110_000_000,
+        exchanges: Exchanges {
+            intended: 1000,
+            sent: 1000,
+            completed: 1000,
+            settle_completed: 100,
+            status: StatusClasses([0, 1000, 0, 0, 0]),
+            ..Exchanges::default()
+        },
+        cpu: WindowCpu {
+            in_window_ns: Some(50_000_000),
+            settle_ns: 5_000_000,
+            generator_ns: 6_000_000,
+            windage_ns: 7_000_000,
+            ..WindowCpu::default()
+        },
+        machine: MachineDelta {
+            busy_ns: Some(60_000_000),
+            ..MachineDelta::default()
+        },
+        rss_bytes: Some(10_000_000),
+        page_faults: 3,
+        arm_context_switches: 2000,
+        doubts: Vec::new(),
+    }
+}
+
+pub(crate) fn launch(launch: u32, arms: &[u16]) -> Launch {
+    let arms = arms
+        .iter()
+        .map(|&arm| LaunchedArm {
+            arm: ArmIndex(arm),
+            instance: arm,
+            startup_ns: Some(20_000_000),
+            cpu_source: CpuSource::CgroupV1,
+            cpu_grain_ns: 1,
+            startup_cpu_ns: Some(10_000_000),
+            warmup_completed: 0,
+            warmup_outside_ns: 0,
+            warmup_outside_time_ns: 0,
+        })
+        .collect();
+    Launch {
+        launch,
+        round: launch,
+        started_ns: 0,
+        arms,
+    }
+}
+
+/// The end of a launch: for each arm its CPU in a drain of a second and in an idle stretch of
+/// 100 ms.
+pub(crate) fn launch_end(launch: u32, arms: &[(u16, u64, u64)]) -> LaunchEnd {
+    let arms = arms
+        .iter()
+        .map(|&(arm, after_ns, idle_ns)| LaunchArmEnd {
+            arm: ArmIndex(arm),
+            after_last_window_ns: Some(after_ns + idle_ns * 10),
+            drain_ns: 1_000_000_000,
+            idle_cpu_ns: Some(idle_ns),
+            idle_ns: 100_000_000,
+            rss_peak_bytes: Some(12_000_000),
+            pss_bytes: Some(9_000_000),
+        })
+        .collect();
+    LaunchEnd { launch, arms }
+}
+
+/// One span a trace, 200 bytes each.
+pub(crate) fn delivered(launch: u32, arm: u16, requests: u64, roots: u64) -> Delivered {
+    Delivered {
+        launch,
+        arm: ArmIndex(arm),
+        export_requests: roots / 512 + 1,
+        spans: roots,
+        root_spans: roots,
+        wire_bytes: roots * 210,
+        body_bytes: roots * 200,
+        completed_requests: requests,
+        ..Delivered::default()
+    }
+}
+
+fn arm(index: u16, name: &str, role: Role, expected: Option<Expected>) -> ManifestArm {
+    ManifestArm {
+        index: ArmIndex(index),
+        id: ArmId::from_text(name).unwrap(),
+        name: name.to_owned(),
+        about: None,
+        role,
+        levels: Default::default(),
+        expected,
+    }
+}
+
+/// A run of `rounds` × 10 blocks over off, control and one treatment that costs a fifth more in
+/// its windows and defers 2 µs a request on top; the machine's speed drifts by 40 %.
+pub(crate) fn records(rounds: u32) -> Records {
+    let every_trace = Expected {
+        traces_per_request: Some(1.0),
+        spans_per_request: None,
+    };
+    let mut records = Records {
+        manifest: Manifest {
+            windage: "0.1.0".into(),
+            run: "20260101-000000-fixture".into(),
+            plan: "fixture".into(),
+            about: None,
+            plan_folder: "/plans".into(),
+            command: "windage run fixture.toml".into(),
+            started_unix_ns: 1_767_225_600_000_000_000,
+            seed: 1,
+            arms: vec![
+                arm(0, "off", Role::Baseline, None),
+                arm(1, "control", Role::Control, None),
+                arm(2, "otel", Role::Treatment, Some(every_trace)),
+            ],
+            load: LoadScope {
+                model: LoadModel::Closed,
+                rate_per_s: None,
+                connections: 8,
+                request: Some("GET http://{app}/".into()),
+                iterations: None,
+            },
+            design: DesignScope {
+                window_ns: 100_000_000,
+                settle_ns: 10_000_000,
+                rounds,
+                blocks_per_round: 10,
+                warmup_ns: 0,
+                drain_ns: 1_000_000_000,
+                idle_ns: 100_000_000,
+                order: Order::Mirrored,
+                interest: 0.005,
+                subject_cores: 1,
+            },
+        },
+        host: serde_json::json!({"kernel": "6.18.0"}),
+        launches: Vec::new(),
+        windows: Vec::new(),
+        ends: Vec::new(),
+        delivered: Vec::new(),
+        doubts: Vec::new(),
+        versions: [("app".to_owned(), "app 1.2.3".to_owned())].into(),
+        ending: Some(Ending::Complete),
+        cut_bytes: 0,
+    };
+    for round in 0..rounds {
+        add_round(&mut records, round);
+    }
+    records
+}
+
+/// Noise between -1 and 1 from a counter (the finaliser of SplitMix64).
+fn noise(counter: u64) -> f64 {
+    let mut bits = counter.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    ((bits ^ (bits >> 31)) >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+}
+
+fn add_round(records: &mut Records, round: u32) {
+    records.launches.push(launch(round, &[0, 1, 2]));
+    for block in round * 10..(round + 1) * 10 {
+        // Drift that a comparison of means would take for overhead.
+        let speed = 1.0 + 0.4 * (f64::from(block) / 7.0).sin();
+        for (position, arm) in [0u16, 1, 2, 2, 1, 0].into_iter().enumerate() {
+            let mut window = window(round, block, arm);
+            let scatter = 1.0 + 0.004 * noise(u64::from(block) * 8 + position as u64);
+            let cost = if arm == 2 { 1.2 } else { 1.0 };
+            let cpu_ns = 50_000_000.0 * speed * cost * scatter;
+            window.cpu.in_window_ns = Some(cpu_ns as u64);
+            window.duration_ns = (100_000_000.0 * speed * cost * scatter) as u64;
+            window.stretch_ns = window.duration_ns + 10_000_000;
+            window.place.position = position as u32;
+            // What the treatment defers falls into the baseline's windows.
+            if arm == 0 {
+                let deferred = ArmCpu {
+                    arm: ArmIndex(2),
+                    cpu_ns: 2_200_000,
+                };
+                window.cpu.others_before.push(deferred);
+            }
+            records.windows.push(window);
+        }
+    }
+    records
+        .ends
+        .push(launch_end(round, &[(0, 0, 0), (1, 0, 0), (2, 0, 0)]));
+    records.delivered.push(delivered(round, 2, 22_000, 22_000));
+}

@@ -1,0 +1,254 @@
+//! What an arm used in a launch, in its windows and outside them: the deferred cost.
+//!
+//! Batch exporters flush on a timer, collectors and JITs run later. What an arm uses outside its
+//! own windows is credited to its requests, less what it uses when it has long been idle.
+
+use std::collections::BTreeMap;
+
+use windage_model::{ArmCpu, ArmIndex, Soundness, Window};
+use windage_record::{Launch, LaunchEnd};
+
+/// What one arm used in one launch.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Ledger {
+    /// CPU in own windows, in nanoseconds.
+    in_window_ns: f64,
+    /// Requests completed in own windows.
+    measured: f64,
+    /// Requests completed in settle times and in the warm-up; they defer cost, too.
+    unmeasured: f64,
+    /// CPU outside own windows, settle and warm-up, in nanoseconds.
+    outside_ns: f64,
+    /// The time that `outside_ns` covers, in nanoseconds.
+    outside_time_ns: f64,
+    /// The time of own settle, in which deferred work can't be told from the load's.
+    settle_time_ns: f64,
+    /// What the arm uses when long idle, in cores; `None` when it was not measured.
+    idle_cores: Option<f64>,
+    /// Whether a reading was missing.
+    unreadable: bool,
+}
+
+impl Ledger {
+    /// CPU in own windows for a measured request, in nanoseconds.
+    pub(crate) fn in_window_per_request_ns(&self) -> Option<f64> {
+        (!self.unreadable && self.measured > 0.0 && self.in_window_ns > 0.0)
+            .then(|| self.in_window_ns / self.measured)
+    }
+
+    /// CPU deferred beyond windows for a request, in nanoseconds; it can be a little below nil
+    /// when the idle rate was read in an unquiet moment.
+    pub(crate) fn deferred_per_request_ns(&self) -> Option<f64> {
+        let requests = self.measured + self.unmeasured;
+        if self.unreadable || requests <= 0.0 || self.outside_time_ns <= 0.0 {
+            return None;
+        }
+        let idle_ns = self.idle_cores? * self.outside_time_ns;
+        // Deferred work falls into settle times as often as anywhere else outside.
+        let hidden = 1.0 + self.settle_time_ns / self.outside_time_ns;
+        Some((self.outside_ns - idle_ns) * hidden / requests)
+    }
+
+    /// What the arm uses when long idle, in cores.
+    pub(crate) fn idle_cores(&self) -> Option<f64> {
+        self.idle_cores
+    }
+
+    /// ln of (in-window + deferred) / in-window.
+    pub(crate) fn deferred_log_share(&self) -> Option<f64> {
+        let share = self.deferred_per_request_ns()? / self.in_window_per_request_ns()?;
+        (share > -1.0).then(|| share.ln_1p())
+    }
+}
+
+/// Ledgers by launch and arm.
+#[derive(Debug, Default)]
+pub(crate) struct Ledgers {
+    ledgers: BTreeMap<(u32, ArmIndex), Ledger>,
+    /// Which arm each set of processes is credited to: the one that last had load there.
+    credit: BTreeMap<(u32, u16), ArmIndex>,
+    /// The set of processes of each arm.
+    instances: BTreeMap<(u32, ArmIndex), u16>,
+}
+
+impl Ledgers {
+    pub(crate) fn open(windows: &[Window], launches: &[Launch], ends: &[LaunchEnd]) -> Ledgers {
+        let mut ledgers = Ledgers::default();
+        for launch in launches {
+            for arm in &launch.arms {
+                ledgers
+                    .instances
+                    .insert((launch.launch, arm.arm), arm.instance);
+                // Warm-up goes through the arms in order: the last one of a set has the credit.
+                ledgers
+                    .credit
+                    .insert((launch.launch, arm.instance), arm.arm);
+                let entry = ledgers.entry(launch.launch, arm.arm);
+                entry.unmeasured += arm.warmup_completed as f64;
+                entry.outside_ns += arm.warmup_outside_ns as f64;
+                entry.outside_time_ns += arm.warmup_outside_time_ns as f64;
+            }
+        }
+        for window in windows {
+            ledgers.enter(window);
+        }
+        for end in ends {
+            for arm in &end.arms {
+                let entry = ledgers.entry(end.launch, arm.arm);
+                match arm.after_last_window_ns {
+                    Some(ns) => entry.outside_ns += ns as f64,
+                    None => entry.unreadable = true,
+                }
+                entry.outside_time_ns += arm.drain_ns as f64;
+                entry.idle_cores = arm
+                    .idle_cpu_ns
+                    .filter(|_| arm.idle_ns > 0)
+                    .map(|cpu_ns| cpu_ns as f64 / arm.idle_ns as f64);
+            }
+        }
+        ledgers
+    }
+
+    pub(crate) fn get(&self, launch: u32, arm: ArmIndex) -> Option<&Ledger> {
+        self.ledgers.get(&(launch, arm))
+    }
+
+    /// Whether an arm runs on the very processes of the baseline, told apart by a switch.
+    pub(crate) fn shares_with_baseline(&self, arm: ArmIndex) -> bool {
+        let set = |of: ArmIndex| {
+            let sets = self.instances.iter();
+            sets.filter(move |((_, arm), _)| *arm == of)
+                .map(|(_, set)| set)
+        };
+        arm != ArmIndex::BASELINE && set(arm).eq(set(ArmIndex::BASELINE)) && set(arm).count() > 0
+    }
+
+    /// A value of an arm, by launch.
+    pub(crate) fn by_launch(
+        &self,
+        arm: ArmIndex,
+        value: impl Fn(&Ledger) -> Option<f64>,
+    ) -> BTreeMap<u32, f64> {
+        self.ledgers
+            .iter()
+            .filter(|((_, of), _)| *of == arm)
+            .filter_map(|(&(launch, _), ledger)| Some((launch, value(ledger)?)))
+            .collect()
+    }
+
+    fn entry(&mut self, launch: u32, arm: ArmIndex) -> &mut Ledger {
+        self.ledgers.entry((launch, arm)).or_default()
+    }
+
+    /// Books a window: its own arm's CPU, and what the others used at the same time. A void
+    /// window's own CPU is not measured cost, yet its requests defer cost like any other.
+    fn enter(&mut self, window: &Window) {
+        let launch = window.place.launch;
+        let own = self.entry(launch, window.place.arm);
+        own.settle_time_ns += window.stretch_ns.saturating_sub(window.duration_ns) as f64;
+        own.unmeasured += window.exchanges.settle_completed as f64;
+        if window.soundness() == Soundness::Void {
+            own.unmeasured += window.exchanges.completed as f64;
+        } else if let Some(ns) = window.cpu.in_window_ns {
+            own.in_window_ns += ns as f64;
+            own.measured += window.exchanges.completed as f64;
+        } else {
+            own.unreadable = true;
+        }
+        for ArmCpu { arm, cpu_ns } in window
+            .cpu
+            .others_in_window
+            .iter()
+            .chain(&window.cpu.others_before)
+        {
+            self.entry(launch, *arm).outside_ns += *cpu_ns as f64;
+        }
+        let own_set = self.instances.get(&(launch, window.place.arm)).copied();
+        let others = self.credit.range((launch, 0)..=(launch, u16::MAX));
+        let credited: Vec<ArmIndex> = others
+            .filter(|((_, set), _)| Some(*set) != own_set)
+            .map(|(_, arm)| *arm)
+            .collect();
+        for arm in credited {
+            self.entry(launch, arm).outside_time_ns += window.stretch_ns as f64;
+        }
+        if let Some(set) = own_set {
+            self.credit.insert((launch, set), window.place.arm);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+    use windage_model::WindowCpu;
+
+    /// Two arms take turns; the second flushes 3 ms in each of the first's windows and idles at
+    /// a hundredth of a core.
+    #[test]
+    fn work_outside_own_windows_is_credited_to_its_requests() {
+        let mut windows = Vec::new();
+        for block in 0..10 {
+            for arm in [0u16, 2] {
+                let mut window = fixture::window(0, block, arm);
+                window.duration_ns = 100_000_000;
+                window.stretch_ns = 100_000_000;
+                window.exchanges.completed = 1000;
+                window.exchanges.settle_completed = 0;
+                window.cpu = WindowCpu {
+                    in_window_ns: Some(50_000_000),
+                    others_in_window: match arm {
+                        0 => vec![ArmCpu {
+                            arm: ArmIndex(2),
+                            cpu_ns: 4_000_000,
+                        }],
+                        _ => vec![],
+                    },
+                    ..WindowCpu::default()
+                };
+                windows.push(window);
+            }
+        }
+        let ledgers = Ledgers::open(
+            &windows,
+            &[fixture::launch(0, &[0, 2])],
+            &[fixture::launch_end(0, &[(0, 0, 0), (2, 0, 1_000_000)])],
+        );
+        let arm = ledgers.get(0, ArmIndex(2)).unwrap();
+        // 4 ms a window less the idle hundredth of 100 ms, over 1000 requests: 3 µs each.
+        assert_eq!(arm.in_window_per_request_ns(), Some(50_000.0));
+        assert!((arm.deferred_per_request_ns().unwrap() - 3_000.0).abs() < 1.0);
+        assert!((arm.deferred_log_share().unwrap() - 0.06f64.ln_1p()).abs() < 1e-6);
+        let baseline = ledgers.get(0, ArmIndex::BASELINE).unwrap();
+        assert_eq!(baseline.deferred_per_request_ns(), Some(0.0));
+    }
+
+    /// Two arms share their processes by a switch: time outside is that of the arm which has the
+    /// credit, as its CPU is.
+    #[test]
+    fn arms_that_share_processes_share_the_time_outside() {
+        let mut launch = fixture::launch(0, &[0, 2, 3]);
+        launch.arms[2].instance = 2;
+        let windows: Vec<_> = [0u16, 2, 0, 3, 0]
+            .map(|arm| fixture::window(0, u32::from(arm), arm))
+            .into();
+        let ledgers = Ledgers::open(&windows, &[launch], &[]);
+        let outside_s = |arm| ledgers.get(0, ArmIndex(arm)).unwrap().outside_time_ns / 110e6;
+        // The last arm in order has the credit of the warm-up for the first window.
+        assert_eq!((outside_s(0), outside_s(2), outside_s(3)), (2.0, 1.0, 2.0));
+    }
+
+    #[test]
+    fn without_an_idle_reading_nothing_is_called_deferred() {
+        let windows = [fixture::window(0, 0, 0)];
+        let ledgers = Ledgers::open(&windows, &[fixture::launch(0, &[0])], &[]);
+        assert_eq!(
+            ledgers
+                .get(0, ArmIndex(0))
+                .unwrap()
+                .deferred_per_request_ns(),
+            None
+        );
+    }
+}

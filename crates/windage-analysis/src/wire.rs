@@ -1,0 +1,334 @@
+//! `analysis.json`: a contract with other programs, changed by addition only.
+//!
+//! Absent figures are `null` with a `missing` object beside them; there is no NaN and no infinity.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use windage_model::{Doubt, Evidence, Interval, LevelValue, Metric, Validity};
+
+use crate::{Analysis, ArmAnalysis, Fidelity, MetricAnalysis, MissingCode};
+
+/// The schema's number; it changes only when a reader of the old one would be misled.
+pub const SCHEMA: u32 = 1;
+
+/// One analysis as JSON.
+#[must_use]
+pub fn to_json(analysis: &Analysis) -> serde_json::Value {
+    to_value(&AnalysisWire::from(analysis))
+}
+
+/// Several analyses as the one document that `--json` prints for several plans.
+#[must_use]
+pub fn several_to_json(analyses: &[Analysis]) -> serde_json::Value {
+    serde_json::json!({
+        "schema": SCHEMA,
+        "runs": analyses.iter().map(to_json).collect::<Vec<_>>(),
+    })
+}
+
+fn to_value(wire: &impl Serialize) -> serde_json::Value {
+    serde_json::to_value(wire).expect("plain structs with text keys always convert")
+}
+
+#[derive(Serialize)]
+struct AnalysisWire<'a> {
+    schema: u32,
+    windage: &'a str,
+    run: &'a str,
+    plan: &'a str,
+    about: Option<&'a str>,
+    command: &'a str,
+    started: &'a str,
+    host: &'a serde_json::Value,
+    baseline: &'a str,
+    design: DesignWire,
+    validity: ValidityWire<'a>,
+    own_cost: OwnCostWire,
+    arms: Vec<ArmWire<'a>>,
+}
+
+#[derive(Serialize)]
+struct DesignWire {
+    order: &'static str,
+    load: &'static str,
+    rate: Option<f64>,
+    connections: u32,
+    window_s: Option<f64>,
+    rounds_planned: u32,
+    rounds: u32,
+    blocks: u32,
+    measured_s: Option<f64>,
+    seed: u64,
+    interest: Option<f64>,
+    cpu_source: &'static str,
+}
+
+#[derive(Serialize)]
+struct OwnCostWire {
+    generator_cores: Option<f64>,
+    sink_cores: Option<f64>,
+    rest_cores: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct ValidityWire<'a> {
+    verdict: &'static str,
+    reasons: Vec<ReasonWire<'a>>,
+}
+
+#[derive(Serialize)]
+struct ReasonWire<'a> {
+    code: &'static str,
+    text: &'a str,
+    evidence: BTreeMap<&'a str, EvidenceWire<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum EvidenceWire<'a> {
+    Number(Option<f64>),
+    Text(&'a str),
+}
+
+#[derive(Serialize)]
+struct ArmWire<'a> {
+    id: &'a str,
+    name: &'a str,
+    levels: serde_json::Map<String, serde_json::Value>,
+    role: &'static str,
+    versions: &'a BTreeMap<String, String>,
+    metrics: BTreeMap<&'static str, MetricWire<'a>>,
+    fidelity: Option<FidelityWire>,
+}
+
+#[derive(Serialize)]
+struct MetricWire<'a> {
+    unit: &'static str,
+    direction: &'static str,
+    scope: ScopeWire,
+    baseline: Option<f64>,
+    arm: Option<f64>,
+    difference: Option<IntervalWire>,
+    relative: Option<IntervalWire>,
+    exceeds_nil: Option<bool>,
+    interest: Option<f64>,
+    verdict: Option<&'static str>,
+    smallest_visible: Option<f64>,
+    within_launch_half_width: Option<f64>,
+    family: &'static str,
+    windows: usize,
+    rounds: usize,
+    validity: ValidityWire<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    missing: Option<MissingWire<'a>>,
+}
+
+#[derive(Serialize)]
+struct ScopeWire {
+    load: &'static str,
+    rate: Option<f64>,
+    saturated: bool,
+}
+
+#[derive(Serialize)]
+struct IntervalWire {
+    estimate: Option<f64>,
+    low: Option<f64>,
+    high: Option<f64>,
+    confidence: f64,
+    method: String,
+}
+
+#[derive(Serialize)]
+struct MissingWire<'a> {
+    code: &'static str,
+    text: &'a str,
+}
+
+#[derive(Serialize)]
+struct FidelityWire {
+    of: &'static str,
+    expected: Option<f64>,
+    sampling_sd: Option<f64>,
+    delivered: u64,
+    lost: Option<f64>,
+    beyond_sampling: Option<bool>,
+    bytes_per_span: Option<f64>,
+    wire_bytes_per_span: Option<f64>,
+}
+
+/// NaN and infinity have no place in JSON: they are absent figures.
+fn finite(value: f64) -> Option<f64> {
+    value.is_finite().then_some(value)
+}
+
+impl<'a> From<&'a Analysis> for AnalysisWire<'a> {
+    fn from(a: &'a Analysis) -> Self {
+        AnalysisWire {
+            schema: SCHEMA,
+            windage: &a.windage,
+            run: &a.run,
+            plan: &a.plan,
+            about: a.about.as_deref(),
+            command: &a.command,
+            started: &a.started,
+            host: &a.host,
+            baseline: a.baseline().map_or("", |b| b.id.as_str()),
+            design: DesignWire {
+                order: a.design.order.as_str(),
+                load: a.design.load.as_str(),
+                rate: a.design.rate_per_s.and_then(finite),
+                connections: a.design.connections,
+                window_s: finite(a.design.window_s),
+                rounds_planned: a.design.rounds_planned,
+                rounds: a.design.rounds,
+                blocks: a.design.blocks,
+                measured_s: finite(a.design.measured_s),
+                seed: a.design.seed,
+                interest: finite(a.design.interest),
+                cpu_source: a.design.cpu_source.as_str(),
+            },
+            validity: (&a.validity).into(),
+            own_cost: OwnCostWire {
+                generator_cores: finite(a.own_cost.generator_cores),
+                sink_cores: finite(a.own_cost.sink_cores),
+                rest_cores: finite(a.own_cost.rest_cores),
+            },
+            arms: a.arms.iter().map(|arm| arm_wire(arm, a)).collect(),
+        }
+    }
+}
+
+fn arm_wire<'a>(arm: &'a ArmAnalysis, analysis: &'a Analysis) -> ArmWire<'a> {
+    ArmWire {
+        id: arm.id.as_str(),
+        name: &arm.name,
+        levels: arm
+            .levels
+            .iter()
+            .map(|(name, value)| (name.clone(), level_json(value)))
+            .collect(),
+        role: arm.role.as_str(),
+        versions: &analysis.versions,
+        metrics: arm
+            .metrics
+            .iter()
+            .map(|(&metric, result)| (metric.as_str(), metric_wire(metric, result, analysis)))
+            .collect(),
+        fidelity: arm.fidelity.as_ref().map(FidelityWire::from),
+    }
+}
+
+fn level_json(value: &LevelValue) -> serde_json::Value {
+    match value {
+        LevelValue::Number(n) => serde_json::json!(n),
+        LevelValue::Text(t) => serde_json::json!(t),
+    }
+}
+
+fn metric_wire<'a>(
+    metric: Metric,
+    result: &'a MetricAnalysis,
+    analysis: &Analysis,
+) -> MetricWire<'a> {
+    let difference = result.difference.as_ref().ok();
+    MetricWire {
+        unit: metric.unit().as_str(),
+        direction: metric.direction().as_str(),
+        scope: ScopeWire {
+            load: analysis.design.load.as_str(),
+            rate: analysis.design.rate_per_s.and_then(finite),
+            saturated: result.saturated,
+        },
+        baseline: result.baseline.and_then(finite),
+        arm: result.arm.and_then(finite),
+        difference: difference.map(|d| (&d.absolute).into()),
+        relative: difference.and_then(|d| d.relative.as_ref()).map(Into::into),
+        exceeds_nil: result.exceeds_nil(),
+        interest: finite(analysis.design.interest),
+        verdict: result.verdict.map(windage_model::Verdict::as_str),
+        smallest_visible: difference.and_then(|d| d.smallest_visible).and_then(finite),
+        within_launch_half_width: difference
+            .and_then(|d| d.within_launch_half_width)
+            .and_then(finite),
+        family: "each comparison on its own",
+        windows: result.windows,
+        rounds: result.rounds,
+        validity: (&result.validity).into(),
+        missing: missing(result),
+    }
+}
+
+fn missing(result: &MetricAnalysis) -> Option<MissingWire<'_>> {
+    match &result.difference {
+        Err(missing) => Some(MissingWire {
+            code: missing.code.as_str(),
+            text: &missing.text,
+        }),
+        Ok(difference) if difference.relative.is_none() => Some(MissingWire {
+            code: MissingCode::BaselineNil.as_str(),
+            text: "The baseline is or may be nil, so that there is a difference and no ratio.",
+        }),
+        Ok(_) => None,
+    }
+}
+
+impl From<&Interval> for IntervalWire {
+    fn from(i: &Interval) -> Self {
+        IntervalWire {
+            estimate: finite(i.estimate),
+            low: finite(i.low),
+            high: finite(i.high),
+            confidence: i.confidence,
+            method: i.method.clone(),
+        }
+    }
+}
+
+impl<'a> From<&'a Validity> for ValidityWire<'a> {
+    fn from(v: &'a Validity) -> Self {
+        ValidityWire {
+            verdict: v.soundness().as_str(),
+            reasons: v.reasons.iter().map(ReasonWire::from).collect(),
+        }
+    }
+}
+
+impl<'a> From<&'a Doubt> for ReasonWire<'a> {
+    fn from(d: &'a Doubt) -> Self {
+        ReasonWire {
+            code: d.code.as_str(),
+            text: &d.text,
+            evidence: d
+                .evidence
+                .iter()
+                .map(|(name, value)| (name.as_str(), value.into()))
+                .collect(),
+        }
+    }
+}
+
+impl<'a> From<&'a Evidence> for EvidenceWire<'a> {
+    fn from(e: &'a Evidence) -> Self {
+        match e {
+            Evidence::Number(n) => EvidenceWire::Number(finite(*n)),
+            Evidence::Text(t) => EvidenceWire::Text(t),
+        }
+    }
+}
+
+impl From<&Fidelity> for FidelityWire {
+    fn from(f: &Fidelity) -> Self {
+        FidelityWire {
+            of: f.of.as_str(),
+            expected: f.expected.and_then(finite),
+            sampling_sd: f.sampling_sd.and_then(finite),
+            delivered: f.delivered,
+            lost: f.lost.and_then(finite),
+            beyond_sampling: f.beyond_sampling,
+            bytes_per_span: f.bytes_per_span.and_then(finite),
+            wire_bytes_per_span: f.wire_bytes_per_span.and_then(finite),
+        }
+    }
+}

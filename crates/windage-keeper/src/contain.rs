@@ -1,0 +1,78 @@
+//! Killing all that was started.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::{Pid, getpid};
+
+use crate::cgroup::RunCgroup;
+use crate::process_tree::kill_descendants;
+use crate::reap::{Reaped, reap_one};
+
+const FIRST_PAUSE: Duration = Duration::from_millis(1);
+const LONGEST_PAUSE: Duration = Duration::from_millis(200);
+
+/// What holds the processes together, as the one who must kill them has it.
+#[derive(Debug)]
+pub(crate) enum Hold {
+    /// This process is pid 1 of its namespace.
+    PidNamespace,
+    /// A cgroup, and this process is a subreaper.
+    Cgroup(RunCgroup),
+    /// This process is a subreaper.
+    Descendants,
+}
+
+impl Hold {
+    /// What a new child must enter.
+    pub(crate) fn entrance(&self) -> io::Result<Option<OwnedFd>> {
+        match self {
+            Hold::Cgroup(cgroup) => cgroup.entrance().map(Some),
+            Hold::PidNamespace | Hold::Descendants => Ok(None),
+        }
+    }
+
+    /// Kills and reaps until this process has no descendant left, telling of every one reaped.
+    /// Does not give up: a process that can't be killed yet keeps this one alive to do it.
+    pub(crate) fn kill_all(&self, mut reaped: impl FnMut(Reaped)) {
+        let mut pause = FIRST_PAUSE;
+        loop {
+            self.kill_once();
+            // Those just killed need a moment; most are gone after the first.
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(LONGEST_PAUSE);
+            loop {
+                match reap_one() {
+                    Reaped::NoChildren => return,
+                    Reaped::NoneYet => break,
+                    one @ Reaped::One { .. } => reaped(one),
+                }
+            }
+        }
+    }
+
+    /// Removes what was made to hold them.
+    pub(crate) fn remove(&self) {
+        if let Hold::Cgroup(cgroup) = self {
+            // Guardian and keeper both try; whoever comes last finds it gone.
+            let _ = cgroup.remove();
+        }
+    }
+
+    fn kill_once(&self) {
+        match self {
+            // From anyone but pid 1 this would reach the whole machine.
+            Hold::PidNamespace if getpid().as_raw() == 1 => {
+                let _ = kill(Pid::from_raw(-1), Signal::SIGKILL);
+            }
+            Hold::PidNamespace | Hold::Descendants => kill_descendants(),
+            Hold::Cgroup(cgroup) => {
+                cgroup.kill();
+                // A service may have moved a process to another cgroup.
+                kill_descendants();
+            }
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Starts processes and lets none of them outlive windage.
+//!
+//! Windage executes itself a second time as the *keeper*, and the keeper alone starts processes.
+//! A Unix socket joins the two. Its end of file, whether windage returned, failed, was
+//! interrupted or was killed with signal 9, makes the keeper kill everything that descends from
+//! it, reap it, remove the cgroup directories it was told about, and exit. There is no other way
+//! to end: the orderly path is the very path that a kill takes.
+//!
+//! What happens when the keeper itself is killed depends on [`Containment`]:
+//!
+//! - **[`PidNamespace`](Containment::PidNamespace)**: the keeper is pid 1 of a namespace, and the
+//!   kernel kills a namespace whose pid 1 dies (`pid_namespaces(7)`). Nothing can slip out.
+//! - **[`Cgroup`](Containment::Cgroup)** and **[`Subreaper`](Containment::Subreaper)**: the
+//!   process that windage starts is a *guardian*, and its only child is the keeper. Both are
+//!   child subreapers (`prctl(2)`), so orphans of a killed keeper become children of the
+//!   guardian, which kills all its descendants; and the keeper does the same when it sees the
+//!   guardian die. Killing keeper and guardian at one stroke is the one hole these two have.
+//!
+//! A guardian, rather than windage as the second subreaper: the guardian never had a child but
+//! the keeper, so whatever descends from it is ours by construction. Windage would have to tell
+//! adopted orphans from its own children, and neither an environment marker (nginx overwrites
+//! its environment to set its title) nor the session (daemons make their own) tells for certain.
+//!
+//! What the crate does not defend against: a service that leaves on purpose, through a server
+//! that runs elsewhere (`systemd-run`, a container engine).
+//!
+//! Needs Linux 5.3 (`pidfd_open`); older kernels lose only the guard against a pid that is used
+//! anew between look and kill.
+
+mod cgroup;
+mod channel;
+mod client;
+mod contain;
+mod error;
+mod guardian;
+mod keeper;
+mod launch;
+mod lookup;
+mod process_tree;
+mod reap;
+mod start;
+mod wire;
+
+use std::ffi::OsString;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+
+pub use client::Keeper;
+pub use error::KeeperError;
+pub use keeper::keeper_main;
+
+/// The first argument with which windage is executed as the keeper.
+pub const KEEPER_VERB: &str = "__keeper";
+
+/// The environment variable that names the run in every process the keeper starts.
+pub const RUN_VARIABLE: &str = "WINDAGE_RUN";
+
+/// The environment variable that holds the number of the descriptor in [`Spawn::inherit`].
+pub const CONTROL_FD_VARIABLE: &str = "WINDAGE_CONTROL_FD";
+
+/// How many children may live at once.
+pub const MAX_CHILDREN: usize = 1024;
+
+/// How processes are held together so that all can be killed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Containment {
+    /// A pid namespace whose pid 1 is the keeper; needs `CAP_SYS_ADMIN`.
+    PidNamespace,
+    /// A cgroup of the run (v1 freezer, or v2 with `cgroup.kill`, Linux 5.14), and the
+    /// descendants' tree besides; needs leave to make cgroups and to move processes there.
+    Cgroup,
+    /// The tree of descendants, whose orphans come back to the keeper; needs no privilege.
+    Subreaper,
+}
+
+impl Containment {
+    /// Every kind, strongest first: the order in which they are tried.
+    pub const ALL: [Containment; 3] = [
+        Containment::PidNamespace,
+        Containment::Cgroup,
+        Containment::Subreaper,
+    ];
+
+    /// The word used in messages and on the keeper's command line.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Containment::PidNamespace => "pid-namespace",
+            Containment::Cgroup => "cgroup",
+            Containment::Subreaper => "subreaper",
+        }
+    }
+
+    /// The kind of that name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Containment> {
+        Containment::ALL
+            .into_iter()
+            .find(|kind| kind.as_str() == name)
+    }
+}
+
+/// What [`Keeper::start`] needs to know.
+#[derive(Clone, Debug)]
+pub struct KeeperOptions {
+    /// The program to execute as the keeper, normally `/proc/self/exe`. Its `main` must call
+    /// [`keeper_main`] when its first argument is [`KEEPER_VERB`].
+    pub executable: PathBuf,
+    /// The kind of containment; `None` takes the first of [`Containment::ALL`] that works.
+    pub containment: Option<Containment>,
+    /// Names the run: 1 to 64 of `[A-Za-z0-9._-]`, not starting with a dot.
+    pub run_id: String,
+}
+
+/// A process to start.
+#[derive(Debug)]
+pub struct Spawn {
+    /// With a `/`: a path, a relative one taken from windage's own working directory. Without:
+    /// looked up in the `PATH` of `env`.
+    pub program: PathBuf,
+    /// The arguments after the program's own name.
+    pub args: Vec<OsString>,
+    /// The complete environment; nothing is inherited. [`RUN_VARIABLE`] is added.
+    pub env: Vec<(OsString, OsString)>,
+    /// The working directory.
+    pub cwd: PathBuf,
+    /// Receives standard output and standard error, appended.
+    pub log: PathBuf,
+    /// Cgroup directories that the process enters before it executes the program.
+    pub cgroups: Vec<PathBuf>,
+    /// The cores it may use; `None` for all that the keeper may use.
+    pub cpus: Option<Vec<u32>>,
+    /// Becomes descriptor 3 of the process, with [`CONTROL_FD_VARIABLE`] set to 3.
+    pub inherit: Option<OwnedFd>,
+}
+
+/// A process that was started, in a session and process group of its own.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Child {
+    /// Its number, unique within a [`Keeper`].
+    pub id: u64,
+    /// Its pid as windage's own pid namespace sees it.
+    pub pid: u32,
+}
+
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ExitStatusKind {
+    /// It returned this code.
+    Code(i32),
+    /// This signal killed it.
+    Signal(i32),
+}
+
+/// The end of a child.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Exit {
+    /// [`Child::id`].
+    pub child: u64,
+    /// How it ended.
+    pub status: ExitStatusKind,
+    /// User and system time of the process and of those of its descendants that it waited for.
+    pub cpu_ns: u64,
+    /// The largest resident set of the process or of any descendant it waited for. Never less
+    /// than the keeper's own few MiB: Linux carries the figure across `execve`.
+    pub max_rss_bytes: u64,
+}

@@ -1,0 +1,71 @@
+//! Shell commands of the plan: the build step and the switches of arms.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use windage_keeper::{Child, Exit, ExitStatusKind, Keeper, Spawn};
+
+use crate::LabError;
+
+/// How long a signal may stay unheard.
+const HEAR: Duration = Duration::from_millis(200);
+
+/// Runs a command and says how it failed, in words; `None` when it succeeded.
+pub(crate) fn run_shell(
+    keeper: &mut Keeper,
+    command: &str,
+    folder: &Path,
+    log: PathBuf,
+    within: Duration,
+    interrupted: &AtomicBool,
+) -> Result<Option<String>, LabError> {
+    let child = keeper.spawn(Spawn {
+        program: "/bin/sh".into(),
+        args: vec!["-c".into(), command.into()],
+        env: std::env::vars_os().collect(),
+        cwd: folder.to_owned(),
+        log,
+        cgroups: Vec::new(),
+        cpus: None,
+        inherit: None,
+    })?;
+    if let Some(exit) = wait(keeper, &child, within, interrupted)? {
+        return Ok(describe_failure(exit.status));
+    }
+    keeper.signal_group(&child, libc::SIGKILL)?;
+    keeper.wait(&child, Duration::from_secs(5))?;
+    if interrupted.load(Ordering::Relaxed) {
+        return Err(LabError::Interrupted);
+    }
+    Ok(Some(format!("did not end within {within:?}")))
+}
+
+/// Waits for a child in pieces, so that a signal is heard; `None` when its time is over or one came.
+pub(crate) fn wait(
+    keeper: &mut Keeper,
+    child: &Child,
+    within: Duration,
+    interrupted: &AtomicBool,
+) -> Result<Option<Exit>, LabError> {
+    let deadline = Instant::now() + within;
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let exit = keeper.wait(child, left.min(HEAR))?;
+        if exit.is_some() || left.is_zero() || interrupted.load(Ordering::Relaxed) {
+            return Ok(exit);
+        }
+    }
+}
+
+fn describe_failure(status: ExitStatusKind) -> Option<String> {
+    (status != ExitStatusKind::Code(0)).then(|| describe(status))
+}
+
+/// An ended process in words, such as "exited with code 3".
+pub(crate) fn describe(status: ExitStatusKind) -> String {
+    match status {
+        ExitStatusKind::Code(code) => format!("exited with code {code}"),
+        ExitStatusKind::Signal(signal) => format!("was killed by signal {signal}"),
+    }
+}

@@ -1,0 +1,463 @@
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+use super::*;
+use windage_load::Recording;
+use windage_model::{Exchanges, MachineDelta, Order, WindowCpu};
+use windage_plan::{Design, Length};
+
+/// Arms that always exist in these tests: baseline, control and one treatment.
+const ARMS: u16 = 3;
+
+/// What happens in a window, by its count over the run.
+type Script = fn(window: usize, place: Place) -> Fate;
+
+enum Fate {
+    Fine,
+    /// The arm's service dies in the window.
+    Dies,
+    /// Another arm's service dies in the window.
+    OtherDies(ArmIndex),
+    /// A signal comes in the window.
+    Interrupt,
+    /// The lab itself fails.
+    Fails,
+}
+
+struct FakeRig<'a> {
+    script: Script,
+    windows: usize,
+    dead: BTreeSet<ArmIndex>,
+    interrupted: &'a AtomicBool,
+    interrupted_in_drain: bool,
+    calls: &'a RefCell<Vec<String>>,
+}
+
+impl FakeRig<'_> {
+    fn note(&self, call: impl Into<String>) {
+        self.calls.borrow_mut().push(call.into());
+    }
+}
+
+impl Rig for FakeRig<'_> {
+    fn launch(&mut self, launch: u32, round: u32) -> Result<Launch, LabError> {
+        self.note(format!("launch {launch} round {round}"));
+        self.dead.clear();
+        Ok(Launch {
+            launch,
+            round,
+            ..Launch::default()
+        })
+    }
+
+    fn measure(&mut self, place: Place) -> Result<Measured, LabError> {
+        let fate = (self.script)(self.windows, place);
+        self.windows += 1;
+        let mut window = Window {
+            place,
+            started_ns: 0,
+            duration_ns: 1,
+            stretch_ns: 1,
+            exchanges: Exchanges {
+                completed: 1,
+                ..Exchanges::default()
+            },
+            cpu: WindowCpu::default(),
+            machine: MachineDelta::default(),
+            rss_bytes: None,
+            page_faults: 0,
+            arm_context_switches: 0,
+            doubts: Vec::new(),
+        };
+        match fate {
+            Fate::Fine => {}
+            Fate::Dies => {
+                self.dead.insert(place.arm);
+                window
+                    .doubts
+                    .push(Doubt::new(DoubtCode::ServiceDied, "it is gone"));
+            }
+            Fate::OtherDies(other) => {
+                self.dead.insert(other);
+            }
+            Fate::Interrupt => self.interrupted.store(true, Ordering::Relaxed),
+            Fate::Fails => return Err(LabError::Unsupported("the lab fails".into())),
+        }
+        let Recording {
+            response_time,
+            service_time,
+            ..
+        } = Recording::new();
+        Ok(Measured {
+            window,
+            response_time,
+            service_time,
+        })
+    }
+
+    fn death(&self, arm: ArmIndex) -> Option<String> {
+        self.dead
+            .contains(&arm)
+            .then(|| format!("the service of arm {} is gone", arm.0))
+    }
+
+    fn finish(&mut self, launch: u32) -> Result<LaunchEnd, LabError> {
+        self.note(format!("finish {launch}"));
+        if self.interrupted_in_drain {
+            self.interrupted.store(true, Ordering::Relaxed);
+        }
+        Ok(LaunchEnd {
+            launch,
+            arms: Vec::new(),
+        })
+    }
+
+    fn take_down(&mut self, launch: u32) -> Result<Vec<Delivered>, LabError> {
+        self.note(format!("take down {launch}"));
+        Ok(Vec::new())
+    }
+}
+
+/// Keeps what a journal would keep: windows only with their block.
+#[derive(Default)]
+struct FakeJournal {
+    waiting: Vec<Window>,
+    windows: Vec<Window>,
+    blocks: Vec<u32>,
+    doubts: Vec<Doubt>,
+    ends: Vec<u32>,
+    ending: Option<Ending>,
+    full_after_blocks: Option<usize>,
+    /// Of the rig rather than the journal; here, because both are given to a test together.
+    interrupted_in_drain: bool,
+}
+
+impl Journal for FakeJournal {
+    fn window(&mut self, measured: &Measured) -> Result<(), RecordError> {
+        self.waiting.push(measured.window.clone());
+        Ok(())
+    }
+
+    fn push(&mut self, entry: Entry) -> Result<(), RecordError> {
+        match entry {
+            Entry::RunEnded(ending) => self.ending = Some(ending),
+            Entry::Doubt(doubt) => self.doubts.push(doubt),
+            Entry::LaunchEnded(end) => self.ends.push(end.launch),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn commit_block(&mut self, block: u32) -> Result<(), RecordError> {
+        if self
+            .full_after_blocks
+            .is_some_and(|full| self.blocks.len() >= full)
+        {
+            return Err(RecordError::BufferFull { limit_bytes: 0 });
+        }
+        self.windows.append(&mut self.waiting);
+        self.blocks.push(block);
+        Ok(())
+    }
+
+    fn commit(&mut self) -> Result<(), RecordError> {
+        Ok(())
+    }
+}
+
+struct Outcome {
+    result: Result<Ending, LabError>,
+    journal: FakeJournal,
+    calls: Vec<String>,
+    events: Vec<Event>,
+}
+
+fn conducted(script: Script, start: Start, on_death: OnDeath, mut journal: FakeJournal) -> Outcome {
+    let design = Design {
+        window: Duration::from_millis(100),
+        settle: Duration::from_millis(10),
+        rounds: 2,
+        length: Length::Blocks(3),
+        warmup: Duration::ZERO,
+        drain: Duration::ZERO,
+        idle: Duration::ZERO,
+        order: Order::Mirrored,
+        seed: 1,
+        interest: 0.005,
+        on_death,
+    };
+    let order = RunOrder::new(&design, ARMS);
+    let interrupted = AtomicBool::new(false);
+    let arms: Vec<ArmId> = ["off", "control", "otel"]
+        .iter()
+        .filter_map(|name| ArmId::from_text(name))
+        .collect();
+    let terms = Terms {
+        order: &order,
+        start,
+        on_death,
+        arms: &arms,
+        interrupted: &interrupted,
+        window_and_settle: Duration::from_millis(110),
+        warm_up: Duration::from_secs(1),
+        drain: Duration::from_millis(300),
+    };
+    let calls = RefCell::new(Vec::new());
+    let events = RefCell::new(Vec::new());
+    let mut rig = FakeRig {
+        script,
+        windows: 0,
+        dead: BTreeSet::new(),
+        interrupted: &interrupted,
+        interrupted_in_drain: journal.interrupted_in_drain,
+        calls: &calls,
+    };
+    let result = conduct(&mut rig, &mut journal, &terms, &|event| {
+        events.borrow_mut().push(event)
+    });
+    Outcome {
+        result,
+        journal,
+        calls: calls.take(),
+        events: events.take(),
+    }
+}
+
+fn from_the_start(script: Script) -> Outcome {
+    conducted(
+        script,
+        Start::default(),
+        OnDeath::End,
+        FakeJournal::default(),
+    )
+}
+
+#[test]
+fn a_whole_run_measures_every_block_of_every_round() {
+    let outcome = from_the_start(|_, _| Fate::Fine);
+    assert_eq!(outcome.result.unwrap(), Ending::Complete);
+    assert_eq!(outcome.journal.ending, Some(Ending::Complete));
+    assert_eq!(outcome.journal.blocks, [0, 1, 2, 3, 4, 5]);
+    // Three arms with the baseline once in each half: six windows a block.
+    assert_eq!(outcome.journal.windows.len(), 36);
+    assert_eq!(
+        outcome.calls,
+        [
+            "launch 0 round 0",
+            "finish 0",
+            "take down 0",
+            "launch 1 round 1",
+            "finish 1",
+            "take down 1"
+        ]
+    );
+}
+
+#[test]
+fn time_left_falls_to_the_last_drain() {
+    let outcome = from_the_start(|_, _| Fate::Fine);
+    let left: Vec<Duration> = outcome
+        .events
+        .iter()
+        .filter_map(|event| match event {
+            Event::BlockDone { left, .. } => Some(*left),
+            _ => None,
+        })
+        .collect();
+    assert!(left.windows(2).all(|pair| pair[0] > pair[1]), "{left:?}");
+    let planned = outcome.events.iter().find_map(|event| match event {
+        Event::Planned { lasts } => Some(*lasts),
+        _ => None,
+    });
+    assert_eq!(planned, Some(Duration::from_millis(6 * 6 * 110 + 2 * 1300)));
+    assert_eq!(left.last(), Some(&Duration::from_millis(300)));
+    // After the first block: five blocks of six windows, this drain, and another round.
+    assert_eq!(left[0], Duration::from_millis(5 * 6 * 110 + 300 + 1300));
+}
+
+#[test]
+fn a_death_ends_the_run_in_order_when_the_plan_says_so() {
+    let outcome = from_the_start(|window, place| {
+        if window >= 7 && place.arm == ArmIndex(2) {
+            Fate::Dies
+        } else {
+            Fate::Fine
+        }
+    });
+    let Ok(Ending::Died { text }) = &outcome.result else {
+        panic!("{:?}", outcome.result)
+    };
+    assert_eq!(text, "the service of arm 2 is gone");
+    assert_eq!(
+        outcome.journal.ending.as_ref(),
+        outcome.result.as_ref().ok()
+    );
+    // The block in which it happened is kept, and what is up is taken down.
+    assert_eq!(outcome.journal.blocks, [0, 1]);
+    assert_eq!(
+        outcome.calls,
+        ["launch 0 round 0", "finish 0", "take down 0"]
+    );
+    assert!(
+        outcome
+            .events
+            .iter()
+            .any(|event| matches!(event, Event::Doubted { .. }))
+    );
+}
+
+#[test]
+fn the_others_go_on_when_the_plan_says_so() {
+    let script: Script = |window, place| {
+        if window < 7 && place.arm == ArmIndex(2) {
+            Fate::Dies
+        } else {
+            Fate::Fine
+        }
+    };
+    let outcome = conducted(
+        script,
+        Start::default(),
+        OnDeath::GoOn,
+        FakeJournal::default(),
+    );
+    assert_eq!(outcome.result.unwrap(), Ending::Complete);
+    let windows = &outcome.journal.windows;
+    let of = |launch: u32, arm: u16| {
+        windows
+            .iter()
+            .filter(|w| w.place.launch == launch && w.place.arm == ArmIndex(arm))
+            .count()
+    };
+    // Once in the window in which it died; the next launch brings it up again.
+    assert_eq!((of(0, 2), of(0, 1), of(1, 2)), (1, 6, 6));
+}
+
+#[test]
+fn a_death_in_anothers_window_is_noticed() {
+    let script: Script = |window, _| {
+        if window == 1 {
+            Fate::OtherDies(ArmIndex(2))
+        } else {
+            Fate::Fine
+        }
+    };
+    let outcome = from_the_start(script);
+    assert!(matches!(outcome.result, Ok(Ending::Died { .. })));
+    let outcome = conducted(
+        script,
+        Start::default(),
+        OnDeath::GoOn,
+        FakeJournal::default(),
+    );
+    assert_eq!(outcome.result.unwrap(), Ending::Complete);
+    let codes: Vec<DoubtCode> = outcome.journal.doubts.iter().map(|d| d.code).collect();
+    assert_eq!(codes, [DoubtCode::ArmDied]);
+}
+
+#[test]
+fn without_a_baseline_nothing_can_go_on() {
+    let script: Script = |_, place| {
+        if place.arm == ArmIndex::BASELINE {
+            Fate::Dies
+        } else {
+            Fate::Fine
+        }
+    };
+    let outcome = conducted(
+        script,
+        Start::default(),
+        OnDeath::GoOn,
+        FakeJournal::default(),
+    );
+    assert!(matches!(outcome.result, Ok(Ending::Died { .. })));
+}
+
+#[test]
+fn an_interrupted_block_is_left_out_and_what_was_measured_before_is_kept() {
+    let outcome = from_the_start(|window, _| {
+        if window == 8 {
+            Fate::Interrupt
+        } else {
+            Fate::Fine
+        }
+    });
+    assert_eq!(outcome.result.unwrap(), Ending::Interrupted);
+    assert_eq!(outcome.journal.blocks, [0]);
+    assert_eq!(outcome.journal.windows.len(), 6);
+    // Deferred cost is not waited for, but the services are ended.
+    assert_eq!(outcome.calls, ["launch 0 round 0", "take down 0"]);
+}
+
+#[test]
+fn a_drain_that_was_cut_short_says_nothing_of_deferred_cost() {
+    let journal = FakeJournal {
+        interrupted_in_drain: true,
+        ..FakeJournal::default()
+    };
+    let outcome = conducted(|_, _| Fate::Fine, Start::default(), OnDeath::End, journal);
+    assert_eq!(outcome.result.unwrap(), Ending::Interrupted);
+    assert_eq!(outcome.journal.ends, Vec::<u32>::new());
+    assert_eq!(outcome.journal.blocks, [0, 1, 2]);
+}
+
+#[test]
+fn a_failure_of_the_lab_is_recorded() {
+    let outcome = from_the_start(|window, _| if window == 8 { Fate::Fails } else { Fate::Fine });
+    assert!(outcome.result.is_err());
+    assert!(matches!(outcome.journal.ending, Some(Ending::Died { .. })));
+    assert_eq!(outcome.journal.blocks, [0]);
+}
+
+#[test]
+fn a_full_disk_ends_the_run_and_keeps_the_blocks_before() {
+    let journal = FakeJournal {
+        full_after_blocks: Some(2),
+        ..FakeJournal::default()
+    };
+    let outcome = conducted(|_, _| Fate::Fine, Start::default(), OnDeath::End, journal);
+    assert!(matches!(outcome.result, Err(LabError::Record(_))));
+    assert_eq!(outcome.journal.blocks, [0, 1]);
+}
+
+#[test]
+fn a_resumed_run_measures_what_is_missing_in_fresh_launches() {
+    let start = Start {
+        block: 4,
+        launch: 2,
+    };
+    let outcome = conducted(
+        |_, _| Fate::Fine,
+        start,
+        OnDeath::End,
+        FakeJournal::default(),
+    );
+    assert_eq!(outcome.journal.blocks, [4, 5]);
+    assert_eq!(
+        outcome.calls,
+        ["launch 2 round 1", "finish 2", "take down 2"]
+    );
+    // The run order is that of the whole run.
+    let whole = from_the_start(|_, _| Fate::Fine);
+    let arms =
+        |windows: &[Window]| -> Vec<ArmIndex> { windows.iter().map(|w| w.place.arm).collect() };
+    assert_eq!(
+        arms(&outcome.journal.windows),
+        arms(&whole.journal.windows[24..])
+    );
+    // Nothing is missing: nothing is launched.
+    let start = Start {
+        block: 6,
+        launch: 2,
+    };
+    let outcome = conducted(
+        |_, _| Fate::Fine,
+        start,
+        OnDeath::End,
+        FakeJournal::default(),
+    );
+    assert_eq!(
+        (outcome.result.unwrap(), outcome.calls.len()),
+        (Ending::Complete, 0)
+    );
+}

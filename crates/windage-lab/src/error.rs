@@ -1,0 +1,157 @@
+//! What ends a run before its time. What goes wrong within a window is a doubt of the window.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+/// A service that did not do what it should, with the end of its log.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("service `{service}` of arm `{arm}` {trouble}; its last lines ({}):\n{log_tail}", .log.display())]
+pub struct ServiceTrouble {
+    /// Its name in the plan.
+    pub service: String,
+    /// The arm it belongs to.
+    pub arm: String,
+    /// What it did, or did not do.
+    pub trouble: String,
+    /// Its log.
+    pub log: PathBuf,
+    /// The end of its log.
+    pub log_tail: String,
+}
+
+/// Why a run could not be made, or not to its end.
+#[derive(Debug, Error)]
+pub enum LabError {
+    /// A command of the plan's build step failed.
+    #[error("the build command `{command}` {how}; its last lines:\n{log_tail}")]
+    Build {
+        /// As it stands in the plan.
+        command: String,
+        /// How it ended.
+        how: String,
+        /// The end of what it printed.
+        log_tail: String,
+    },
+    /// A service could not be launched.
+    #[error("service `{service}` of arm `{arm}` could not be launched: {source}")]
+    Launch {
+        /// Its name in the plan.
+        service: String,
+        /// The arm it belongs to.
+        arm: String,
+        /// Why, and what to do.
+        source: windage_keeper::KeeperError,
+    },
+    /// A service ended although it should be up.
+    #[error("{0}")]
+    ServiceDied(Box<ServiceTrouble>),
+    /// A service did not become ready.
+    #[error("{0}\nraise `ready.within` if it only needs more time")]
+    NotReady(Box<ServiceTrouble>),
+    /// A fixed address is taken.
+    #[error(
+        "service `{service}` should listen on {address}, which can't be had: {source}; stop what \
+         listens there, or leave `listen` out to get a free port"
+    )]
+    Address {
+        /// Its name in the plan.
+        service: String,
+        /// The address.
+        address: SocketAddr,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// No free port could be found.
+    #[error("no free port on 127.0.0.1: {0}")]
+    NoPort(#[source] io::Error),
+    /// A placeholder could not be filled.
+    #[error("service `{service}` of arm `{arm}`: {source}")]
+    Placeholder {
+        /// The service, or what else holds the placeholder.
+        service: String,
+        /// The arm.
+        arm: String,
+        /// Which placeholder, and why.
+        source: windage_plan::TemplateError,
+    },
+    /// A service that should be attached to is not there.
+    #[error("can't attach to service `{service}`: {why}")]
+    Attach {
+        /// Its name in the plan.
+        service: String,
+        /// What is missing, and what to do.
+        why: String,
+    },
+    /// The request of the load makes no sense once its placeholders are filled.
+    #[error("`load.request` for arm `{arm}`: {why}")]
+    Request {
+        /// The arm.
+        arm: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// The load would leave this machine.
+    #[error(
+        "load for arm `{arm}` would go to {address}, which is not loopback; put the address into \
+         `load.allow` if the machine behind it is yours to load"
+    )]
+    NotAllowed {
+        /// The arm.
+        arm: String,
+        /// Where it would go.
+        address: SocketAddr,
+    },
+    /// No connection could be made to a service that was ready.
+    #[error("no connection to {address} of arm `{arm}` could be opened; its log is {log}")]
+    NoConnection {
+        /// The arm.
+        arm: String,
+        /// The service's address.
+        address: SocketAddr,
+        /// Its log.
+        log: PathBuf,
+    },
+    /// A resident batch program broke the protocol.
+    #[error("the resident program of arm `{arm}` {why}; docs/FORMAT.md has the protocol")]
+    Resident {
+        /// The arm.
+        arm: String,
+        /// What it did.
+        why: String,
+    },
+    /// An arm could not be switched to when it was to be warmed up.
+    #[error("{0}")]
+    Switch(String),
+    /// A plan that this version can't run.
+    #[error("{0}")]
+    Unsupported(String),
+    /// A file of the run could not be written.
+    #[error("can't write {path}: {source}; is the disk full or the directory read-only?")]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// Ctrl-C or SIGTERM came before anything was measured.
+    #[error("interrupted")]
+    Interrupted,
+    /// Processes could not be held.
+    #[error(transparent)]
+    Keeper(#[from] windage_keeper::KeeperError),
+    /// Counters could not be read.
+    #[error(transparent)]
+    Probe(#[from] windage_probe::ProbeError),
+    /// The load engine failed.
+    #[error(transparent)]
+    Engine(#[from] windage_load::EngineError),
+    /// The receiver could not be started.
+    #[error(transparent)]
+    Sink(#[from] windage_sink::SinkError),
+    /// The run directory could not be read or written.
+    #[error(transparent)]
+    Record(#[from] windage_record::RecordError),
+}

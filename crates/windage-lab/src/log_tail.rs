@@ -1,0 +1,53 @@
+//! The end of a log, for people who want to know why something died.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+
+/// Lines shown of a log.
+const LINES: usize = 12;
+/// Bytes looked at, whatever the length of the lines.
+const BYTES: u64 = 8192;
+
+/// The last lines of a file, indented; a word in their place when there are none.
+pub(crate) fn log_tail(path: &Path) -> String {
+    let text = read_end(path).unwrap_or_default();
+    let lines: Vec<&str> = text.lines().rev().take(LINES).collect();
+    if lines.is_empty() {
+        return "  (it printed nothing)".to_owned();
+    }
+    lines
+        .into_iter()
+        .rev()
+        .map(|line| format!("  {line}"))
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+fn read_end(path: &Path) -> std::io::Result<String> {
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(BYTES)))?;
+    let mut bytes = Vec::new();
+    file.take(BYTES).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shows_the_last_lines_only() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("log");
+        assert_eq!(log_tail(&path), "  (it printed nothing)");
+        let text: String = (0..2000).map(|i| format!("line {i}\n")).collect();
+        std::fs::write(&path, text).unwrap();
+        let tail = log_tail(&path);
+        assert!(
+            tail.ends_with("  line 1999") && tail.starts_with("  line 1988"),
+            "{tail}"
+        );
+    }
+}

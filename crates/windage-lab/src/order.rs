@@ -1,0 +1,302 @@
+//! The run order: which arm is measured when. A pure function of the design and its seed, so
+//! that a resumed run goes on with the very same order.
+
+use std::time::Duration;
+
+use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use windage_model::{ArmIndex, Order};
+use windage_plan::{Design, Length};
+
+/// Treatments in a block beyond which its ends are too far apart to be compared.
+const TREATMENTS_IN_A_BLOCK: usize = 6;
+/// What reading counters and waiting for the service to sleep adds to each window.
+const OVERHEAD: Duration = Duration::from_millis(2);
+
+/// Windows of a sequential order that are committed together.
+const WINDOWS_IN_A_STRETCH: u32 = 10;
+
+/// The order of a whole run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunOrder {
+    order: Order,
+    seed: u64,
+    arms: u16,
+    rounds: u32,
+    blocks_per_round: u32,
+    windows_in_sequence: u32,
+}
+
+impl RunOrder {
+    /// The order of a design for so many arms, the baseline and its control among them.
+    #[must_use]
+    pub fn new(design: &Design, arms: u16) -> RunOrder {
+        let mut order = RunOrder {
+            order: design.order,
+            seed: design.seed,
+            arms,
+            rounds: design.rounds,
+            blocks_per_round: 1,
+            windows_in_sequence: 1,
+        };
+        let window = design.window + design.settle + OVERHEAD;
+        match (design.order, design.length) {
+            (Order::Mirrored, Length::Blocks(blocks)) => order.blocks_per_round = blocks,
+            (Order::Mirrored, Length::MeasuringTime(time)) => {
+                let block = window * u32::from(order.mean_block_length());
+                order.blocks_per_round = times(time / design.rounds, block);
+            }
+            (Order::Sequential, length) => {
+                let windows = match length {
+                    // A mirrored block measures each arm twice.
+                    Length::Blocks(blocks) => blocks.saturating_mul(2),
+                    Length::MeasuringTime(time) => {
+                        times(time / design.rounds / u32::from(arms.max(1)), window)
+                    }
+                };
+                order.windows_in_sequence = windows;
+                order.blocks_per_round = order.blocks_in_sequence().saturating_mul(u32::from(arms));
+            }
+        }
+        order
+    }
+
+    /// Rounds in all.
+    #[must_use]
+    pub fn rounds(&self) -> u32 {
+        self.rounds
+    }
+
+    /// Blocks in each round.
+    #[must_use]
+    pub fn blocks_per_round(&self) -> u32 {
+        self.blocks_per_round
+    }
+
+    /// The arms of a block, in the order of its windows; `block` counts from 0 over the run.
+    #[must_use]
+    pub fn block(&self, block: u32) -> Vec<ArmIndex> {
+        match self.order {
+            Order::Mirrored => self.mirrored(block),
+            Order::Sequential => self.sequential(block),
+        }
+    }
+
+    /// A stretch of one arm's sequence: short enough that little is lost when a run is killed.
+    fn sequential(&self, block: u32) -> Vec<ArmIndex> {
+        let in_round = block % self.blocks_per_round;
+        let (arm, stretch) = (
+            in_round / self.blocks_in_sequence(),
+            in_round % self.blocks_in_sequence(),
+        );
+        let left = self
+            .windows_in_sequence
+            .saturating_sub(stretch * WINDOWS_IN_A_STRETCH);
+        let windows = left.min(WINDOWS_IN_A_STRETCH);
+        let arm = ArmIndex(u16::try_from(arm).unwrap_or(u16::MAX));
+        vec![arm; windows as usize]
+    }
+
+    fn blocks_in_sequence(&self) -> u32 {
+        self.windows_in_sequence.div_ceil(WINDOWS_IN_A_STRETCH)
+    }
+
+    /// A random half and the same backwards, so that what drifts evenly cancels for each arm.
+    fn mirrored(&self, block: u32) -> Vec<ArmIndex> {
+        let (cycle, part) = (block / self.parts(), block % self.parts());
+        let mut treatments: Vec<ArmIndex> = (0..self.arms)
+            .map(ArmIndex)
+            .filter(|&a| !self.in_every_block(a))
+            .collect();
+        // Which treatments share a block is drawn once a cycle, so that its parts hold each once.
+        treatments.shuffle(&mut self.random(u64::from(cycle), 0));
+        let share = treatments.len().div_ceil(self.parts() as usize).max(1);
+        let mut others: Vec<ArmIndex> = treatments
+            .chunks(share)
+            .nth(part as usize)
+            .unwrap_or(&[])
+            .to_vec();
+        if self.arms > ArmIndex::CONTROL.0 {
+            others.push(ArmIndex::CONTROL);
+        }
+        let mut random = self.random(u64::from(block), 1);
+        others.shuffle(&mut random);
+        let mut half = between_baselines(&others);
+        // Windows at a block's ends follow a pause, for its records are saved there: each arm has
+        // to stand there as often as its share of windows asks.
+        let begin = random.random_range(0..half.len());
+        half.rotate_left(begin);
+        let back: Vec<ArmIndex> = half.iter().rev().copied().collect();
+        half.extend(back);
+        half
+    }
+
+    fn in_every_block(&self, arm: ArmIndex) -> bool {
+        arm == ArmIndex::BASELINE || arm == ArmIndex::CONTROL
+    }
+
+    /// Blocks over which all treatments are spread.
+    fn parts(&self) -> u32 {
+        let treatments = usize::from(self.arms.saturating_sub(2));
+        u32::try_from(treatments.div_ceil(TREATMENTS_IN_A_BLOCK).max(1)).unwrap_or(u32::MAX)
+    }
+
+    fn mean_block_length(&self) -> u16 {
+        let lengths: usize = (0..self.parts())
+            .map(|part| self.mirrored(part).len())
+            .sum();
+        u16::try_from(lengths / self.parts() as usize)
+            .unwrap_or(u16::MAX)
+            .max(1)
+    }
+
+    fn random(&self, index: u64, purpose: u64) -> ChaCha8Rng {
+        let mut random = ChaCha8Rng::seed_from_u64(self.seed);
+        random.set_stream(index.wrapping_mul(2).wrapping_add(purpose));
+        random
+    }
+}
+
+/// The baseline before each group of about √k others: its mean is needed for every comparison,
+/// so that repeating it pays (as for a control group against k treatments, Dunnett 1955).
+fn between_baselines(others: &[ArmIndex]) -> Vec<ArmIndex> {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a root of a length"
+    )]
+    let baselines = ((others.len() as f64).sqrt().round() as usize).max(1);
+    let group = others.len().div_ceil(baselines).max(1);
+    let mut half = Vec::with_capacity(others.len() + baselines);
+    for chunk in others.chunks(group) {
+        half.push(ArmIndex::BASELINE);
+        half.extend_from_slice(chunk);
+    }
+    if half.is_empty() {
+        half.push(ArmIndex::BASELINE);
+    }
+    half
+}
+
+fn times(whole: Duration, part: Duration) -> u32 {
+    let times = whole.as_nanos() / part.as_nanos().max(1);
+    u32::try_from(times).unwrap_or(u32::MAX).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+    use windage_plan::{Design, OnDeath};
+
+    fn design(order: Order, length: Length, seed: u64) -> Design {
+        Design {
+            window: Duration::from_millis(100),
+            settle: Duration::from_millis(10),
+            rounds: 3,
+            length,
+            warmup: Duration::ZERO,
+            drain: Duration::ZERO,
+            idle: Duration::ZERO,
+            order,
+            seed,
+            interest: 0.005,
+            on_death: OnDeath::End,
+        }
+    }
+
+    fn mirrored(arms: u16, seed: u64) -> RunOrder {
+        RunOrder::new(&design(Order::Mirrored, Length::Blocks(12), seed), arms)
+    }
+
+    #[test]
+    fn time_becomes_blocks() {
+        let minute = Length::MeasuringTime(Duration::from_secs(60));
+        // Baseline and control: windows of 112 ms, four in a block, three rounds.
+        let order = RunOrder::new(&design(Order::Mirrored, minute, 1), 2);
+        assert_eq!((order.block(0).len(), order.blocks_per_round()), (4, 44));
+        // A time shorter than a block still measures one.
+        let instant = Length::MeasuringTime(Duration::from_millis(1));
+        assert_eq!(
+            RunOrder::new(&design(Order::Mirrored, instant, 1), 9).blocks_per_round(),
+            1
+        );
+    }
+
+    #[test]
+    fn sequential_measures_one_arm_after_another() {
+        let order = RunOrder::new(&design(Order::Sequential, Length::Blocks(6), 1), 3);
+        let round = |round: u32| -> Vec<u16> {
+            let first = round * order.blocks_per_round();
+            (first..first + order.blocks_per_round())
+                .flat_map(|block| order.block(block))
+                .map(|arm| arm.0)
+                .collect()
+        };
+        assert_eq!(round(0), [[0; 12], [1; 12], [2; 12]].concat());
+        assert_eq!(round(1), round(0));
+    }
+
+    #[test]
+    fn the_baseline_is_repeated_about_as_the_root_of_the_others() {
+        for (others, baselines) in [(1u16, 1), (4, 2), (6, 2), (7, 3)] {
+            let block = mirrored(others + 1, 5).block(0);
+            let count = block.iter().filter(|&&a| a == ArmIndex::BASELINE).count();
+            assert_eq!(count, 2 * baselines, "{others} others");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn blocks_are_mirrored_and_fair(arms in 2u16..40, seed: u64) {
+            let order = mirrored(arms, seed);
+            let cycle = order.parts();
+            let mut seen: BTreeMap<ArmIndex, usize> = BTreeMap::new();
+            for block in 0..cycle {
+                let windows = order.block(block);
+                let backwards: Vec<_> = windows.iter().rev().copied().collect();
+                prop_assert_eq!(&windows, &backwards);
+                prop_assert!(windows.contains(&ArmIndex::BASELINE));
+                prop_assert!(windows.contains(&ArmIndex::CONTROL));
+                for arm in windows {
+                    *seen.entry(arm).or_default() += 1;
+                }
+            }
+            for arm in 2..arms {
+                prop_assert_eq!(seen.get(&ArmIndex(arm)), Some(&2), "each treatment twice a cycle");
+            }
+        }
+
+        #[test]
+        fn the_seed_decides(arms in 3u16..20, seed: u64, block in 0u32..1000) {
+            prop_assert_eq!(mirrored(arms, seed).block(block), mirrored(arms, seed).block(block));
+        }
+    }
+
+    #[test]
+    fn each_arm_stands_at_the_ends_by_its_share_of_windows() {
+        let order = mirrored(5, 1);
+        let blocks = 6000;
+        let mut first = [0u32; 5];
+        for block in 0..blocks {
+            first[order.block(block)[0].get()] += 1;
+        }
+        // Two of six windows of a half are the baseline's, one each the others'.
+        let shares = first.map(|count| f64::from(count) * 6.0 / f64::from(blocks));
+        for (arm, share) in shares.into_iter().enumerate() {
+            let expected = if arm == 0 { 2.0 } else { 1.0 };
+            assert!((share - expected).abs() < 0.15, "arm {arm}: {share}");
+        }
+    }
+
+    #[test]
+    fn blocks_differ_from_one_another() {
+        let order = mirrored(6, 3);
+        let different = (0..20)
+            .filter(|&b| order.block(b) != order.block(b + 1))
+            .count();
+        assert!(different > 10, "{different} of 20");
+    }
+}

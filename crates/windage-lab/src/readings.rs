@@ -1,0 +1,137 @@
+//! What is read at both ends of a window, and the window's bill from two such readings.
+
+use windage_load::{RunReport, monotonic_ns};
+use windage_model::{ArmCpu, ArmIndex, WindowCpu};
+use windage_probe::{MachineProbe, MachineSnapshot, ProbeError, SelfProbe};
+use windage_sink::Sink;
+
+use crate::instance::Instance;
+
+/// Every counter at one moment, taken when the load was drained and the service asleep.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Reading {
+    pub(crate) at_ns: u64,
+    /// CPU of each instance; `None` where it can't be read.
+    pub(crate) instances_ns: Vec<Option<u64>>,
+    pub(crate) machine: Option<MachineSnapshot>,
+    pub(crate) windage_ns: u64,
+    pub(crate) sink_ns: u64,
+}
+
+/// Windage's own and the machine's counters.
+pub(crate) struct Meters {
+    pub(crate) machine: MachineProbe,
+    pub(crate) own: SelfProbe,
+}
+
+impl Meters {
+    /// Reads everything. The instances come first and as close together as can be.
+    pub(crate) fn read(
+        &mut self,
+        instances: &mut [Instance],
+        sink: Option<&Sink>,
+    ) -> Result<Reading, ProbeError> {
+        Ok(Reading {
+            at_ns: monotonic_ns(),
+            instances_ns: instances
+                .iter_mut()
+                .map(|i| i.probe.cpu_ns().ok())
+                .collect(),
+            machine: self.machine.snapshot().ok(),
+            windage_ns: self.own.cpu_ns()?,
+            sink_ns: sink.map_or(0, Sink::cpu_ns),
+        })
+    }
+}
+
+/// CPU of one instance between two readings; `None` when either is missing or it went backwards.
+pub(crate) fn used(from: &Reading, to: &Reading, instance: usize) -> Option<u64> {
+    let (before, after) = (
+        from.instances_ns.get(instance)?,
+        to.instances_ns.get(instance)?,
+    );
+    (*after)?.checked_sub((*before)?)
+}
+
+/// Which arm an instance's CPU is credited to at the moment: the one that last had load there.
+pub(crate) type Credit = Vec<ArmIndex>;
+
+/// Who used CPU around a window.
+pub(crate) fn bill(
+    readings: [&Reading; 3],
+    own_instance: usize,
+    credit: &Credit,
+    load: &RunReport,
+) -> WindowCpu {
+    let [before, start, end] = readings;
+    let others = |from, to| -> Vec<ArmCpu> {
+        (0..credit.len())
+            .filter(|&instance| instance != own_instance)
+            .filter_map(|instance| {
+                let cpu_ns = used(from, to, instance).filter(|ns| *ns > 0)?;
+                Some(ArmCpu {
+                    arm: credit[instance],
+                    cpu_ns,
+                })
+            })
+            .collect()
+    };
+    WindowCpu {
+        in_window_ns: used(start, end, own_instance),
+        settle_ns: used(before, start, own_instance).unwrap_or(0),
+        others_in_window: others(start, end),
+        others_before: others(before, start),
+        generator_ns: load.generator_cpu_ns,
+        sink_ns: end.sink_ns.saturating_sub(start.sink_ns),
+        windage_ns: end.windage_ns.saturating_sub(start.windage_ns),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use windage_load::RunReport;
+
+    fn reading(instances_ns: &[Option<u64>]) -> Reading {
+        Reading {
+            instances_ns: instances_ns.to_vec(),
+            ..Reading::default()
+        }
+    }
+
+    #[test]
+    fn cpu_goes_to_the_window_its_settle_and_the_others() {
+        let before = reading(&[Some(100), Some(10), Some(5)]);
+        let start = reading(&[Some(130), Some(10), Some(6)]);
+        let end = reading(&[Some(230), Some(17), None]);
+        let credit = vec![ArmIndex(0), ArmIndex(1), ArmIndex(4)];
+        let cpu = bill([&before, &start, &end], 0, &credit, &RunReport::default());
+        assert_eq!((cpu.in_window_ns, cpu.settle_ns), (Some(100), 30));
+        assert_eq!(
+            cpu.others_in_window,
+            [ArmCpu {
+                arm: ArmIndex(1),
+                cpu_ns: 7
+            }]
+        );
+        assert_eq!(
+            cpu.others_before,
+            [ArmCpu {
+                arm: ArmIndex(4),
+                cpu_ns: 1
+            }]
+        );
+    }
+
+    #[test]
+    fn a_counter_that_goes_backwards_is_unreadable() {
+        let (start, end) = (reading(&[Some(100)]), reading(&[Some(99)]));
+        let cpu = bill(
+            [&start, &start, &end],
+            0,
+            &vec![ArmIndex(0)],
+            &RunReport::default(),
+        );
+        assert_eq!(cpu.in_window_ns, None);
+    }
+}

@@ -1,0 +1,254 @@
+//! Bringing a launch up: instances, connections or resident programs, warm-up.
+
+use std::time::Instant;
+
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+use windage_model::{ArmIndex, Event, LoadModel};
+use windage_plan::{BatchKind, Origin, Service};
+use windage_probe::ArmProbe;
+use windage_probe::cgroup::ArmCgroup;
+use windage_record::LaunchedArm;
+
+use super::{Live, QUIET, RealRig, instance_index};
+use crate::LabError;
+use crate::clock::whole_ns;
+use crate::drive::{Driver, HttpDriver};
+use crate::instance::{Instance, Part, launch, prepare};
+use crate::names::Names;
+use crate::readings::used;
+use crate::resident::Resident;
+use crate::target::target;
+
+impl<'a> RealRig<'a> {
+    pub(super) fn launch_shared(&mut self, number: u32) -> Result<Instance, LabError> {
+        let names = self.names.clone();
+        launch(&mut self.ground(number), Part::Shared, &[], None, names)
+    }
+
+    /// Launches every instance, in an order drawn anew for each launch.
+    pub(super) fn launch_instances(
+        &mut self,
+        number: u32,
+        shared: &Instance,
+    ) -> Result<Vec<Instance>, LabError> {
+        let mut order: Vec<usize> = (0..self.sets.len()).collect();
+        let mut random = ChaCha8Rng::seed_from_u64(self.plan.design.seed);
+        random.set_stream(u64::MAX - u64::from(number));
+        order.shuffle(&mut random);
+        let mut instances: Vec<(usize, Instance)> = Vec::with_capacity(order.len());
+        for index in order {
+            let arms = self.sets[index].clone();
+            let mut names = shared.names.clone();
+            if let Some(first) = arms.first() {
+                names = names.with_arm(&self.plan.arms[first.get()]);
+            }
+            if let Some(sink) = &self.sink {
+                names.set(
+                    "otlp_http",
+                    format!("http://{}", sink.otlp_http(instance_index(index))),
+                );
+            }
+            // Taken out for the call, so that the ground can borrow the rest of the rig.
+            let group = self.groups[index].take();
+            let instance = if self.starts_processes_by_window() {
+                self.unlaunched(&arms, names, group.as_ref())
+            } else {
+                launch(
+                    &mut self.ground(number),
+                    Part::Own,
+                    &arms,
+                    group.as_ref(),
+                    names,
+                )
+            };
+            self.groups[index] = group;
+            instances.push((index, instance?));
+        }
+        instances.sort_by_key(|(index, _)| *index);
+        Ok(instances
+            .into_iter()
+            .map(|(_, instance)| instance)
+            .collect())
+    }
+
+    fn starts_processes_by_window(&self) -> bool {
+        self.plan.load.model == LoadModel::Batch
+    }
+
+    /// An instance whose only program is started by the driver.
+    fn unlaunched(
+        &self,
+        arms: &[ArmIndex],
+        names: Names,
+        group: Option<&ArmCgroup>,
+    ) -> Result<Instance, LabError> {
+        let probe = match group {
+            Some(group) => group.probe()?,
+            None => ArmProbe::none(),
+        };
+        Ok(Instance {
+            name: arms
+                .first()
+                .map_or_else(String::new, |a| self.plan.arms[a.get()].id.to_string()),
+            arms: arms.to_vec(),
+            services: Vec::new(),
+            names,
+            probe,
+            startup_ns: None,
+            startup_cpu_ns: None,
+            answered: 0,
+            death: None,
+        })
+    }
+
+    pub(super) fn driver(
+        &mut self,
+        number: u32,
+        instances: &mut [Instance],
+    ) -> Result<Driver, LabError> {
+        match (self.plan.load.model, self.plan.load.batch) {
+            (LoadModel::Open | LoadModel::Closed, _) => self.connect(instances).map(Driver::Http),
+            (LoadModel::Batch, BatchKind::Process) => Ok(Driver::Process),
+            (LoadModel::Batch, BatchKind::Resident) => {
+                let programs = self.start_residents(number, instances)?;
+                Ok(Driver::Resident(programs))
+            }
+        }
+    }
+
+    fn connect(&mut self, instances: &[Instance]) -> Result<HttpDriver, LabError> {
+        let load = &self.plan.load;
+        let mut driver = HttpDriver::new(load, self.plan.arms.len(), &self.interrupted)?;
+        for instance in instances {
+            for &arm in &instance.arms {
+                let planned = &self.plan.arms[arm.get()];
+                let Some(request) = &load.request else {
+                    continue;
+                };
+                let names = instance.names.clone().with_arm(planned);
+                let target = target(load, request, &names, planned.id.as_str())?;
+                let address = target.address;
+                if !driver.connect(arm.get(), target, load.connections)? && !self.is_interrupted() {
+                    return Err(LabError::NoConnection {
+                        arm: planned.id.to_string(),
+                        address,
+                        log: instance
+                            .services
+                            .last()
+                            .map(|r| r.log.clone())
+                            .unwrap_or_default(),
+                    });
+                }
+            }
+        }
+        Ok(driver)
+    }
+
+    fn start_residents(
+        &mut self,
+        number: u32,
+        instances: &mut [Instance],
+    ) -> Result<Vec<Option<Resident>>, LabError> {
+        let mut programs: Vec<Option<Resident>> = self.plan.arms.iter().map(|_| None).collect();
+        for (index, instance) in instances.iter_mut().enumerate() {
+            let Some(&arm) = instance.arms.first() else {
+                continue;
+            };
+            let began = Instant::now();
+            let (mut resident, inherit) = Resident::pair()
+                .map_err(|error| LabError::Unsupported(format!("no socket pair: {error}")))?;
+            let (mut spawn, service) = self.prepare_program(number, index, instance)?;
+            spawn.inherit = Some(inherit);
+            let (name, log) = (service.name.to_string(), spawn.log.clone());
+            let child = self.keeper.spawn(spawn)?;
+            instance.adopt(name, log, child, &service.stop);
+            resident
+                .await_ready(service.ready.within)
+                .map_err(|why| LabError::Resident {
+                    arm: instance.name.clone(),
+                    why,
+                })?;
+            if self.groups[index].is_none() {
+                let pids: Vec<u32> = instance.services.iter().filter_map(|r| r.pid()).collect();
+                instance.probe = ArmProbe::processes(&pids)?;
+            }
+            instance.probe.refresh_tasks()?;
+            instance.startup_ns = Some(whole_ns(began.elapsed()));
+            programs[arm.get()] = Some(resident);
+        }
+        Ok(programs)
+    }
+
+    /// What starts the one program of a batch plan for an arm.
+    pub(super) fn prepare_program(
+        &mut self,
+        number: u32,
+        index: usize,
+        instance: &Instance,
+    ) -> Result<(windage_keeper::Spawn, &'a Service), LabError> {
+        let plan = self.plan;
+        let own: Vec<&Service> = plan.services.iter().filter(|s| !s.shared).collect();
+        let [service] = own[..] else {
+            return Err(LabError::Unsupported(
+                "a batch load has exactly one service that is not shared: its program".into(),
+            ));
+        };
+        if matches!(service.origin, Origin::Attach(_)) {
+            return Err(LabError::Unsupported(
+                "a batch load can't attach: its program is launched".into(),
+            ));
+        }
+        let arm = instance.arms.first().map(|a| &plan.arms[a.get()]);
+        let log = self
+            .run
+            .log_path(number, &instance.name, service.name.as_str());
+        let group = self.groups[index].take();
+        let ground = self.ground(number);
+        let spawn = prepare(&ground, instance, service, arm, None, group.as_ref(), &log);
+        self.groups[index] = group;
+        Ok((spawn?, service))
+    }
+
+    /// Load on each arm that is not measured, and what the others used meanwhile.
+    pub(super) fn warm_up(
+        &mut self,
+        live: &mut Live,
+        launched: &mut [LaunchedArm],
+    ) -> Result<(), LabError> {
+        let lasts = self.plan.design.warmup;
+        if !lasts.is_zero() && self.plan.load.model != LoadModel::Batch {
+            let arms = u32::try_from(self.plan.arms.len()).unwrap_or(u32::MAX);
+            (self.emit)(Event::WarmingUp {
+                lasts: lasts * arms,
+            });
+        }
+        for arm in (0u16..).map(ArmIndex).take(self.plan.arms.len()) {
+            if self.is_interrupted() {
+                return Err(LabError::Interrupted);
+            }
+            let own = self.instance_of(arm);
+            if let Some(doubt) = self.switch(live, arm)? {
+                return Err(LabError::Switch(doubt.text));
+            }
+            let driven = self.drive(live, arm, lasts, 0, true)?;
+            std::thread::sleep(QUIET);
+            let now = self.meters.read(&mut live.instances, self.sink.as_ref())?;
+            live.completed[arm.get()] += driven.report.exchanges.completed;
+            launched[arm.get()].warmup_completed += driven.report.exchanges.completed;
+            live.credit[own] = arm;
+            for (index, &credited) in live.credit.iter().enumerate().filter(|(i, _)| *i != own) {
+                let entry = &mut launched[credited.get()];
+                entry.warmup_outside_ns += used(&live.last, &now, index).unwrap_or(0);
+                entry.warmup_outside_time_ns += now.at_ns.saturating_sub(live.last.at_ns);
+            }
+            live.last = now;
+            self.notice_deaths(live)?;
+            if let Some(death) = live.instances[own].death.clone() {
+                return Err(LabError::ServiceDied(death));
+            }
+        }
+        Ok(())
+    }
+}

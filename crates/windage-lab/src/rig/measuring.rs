@@ -1,0 +1,220 @@
+//! One window: switch, settle, read, load, read.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use windage_model::{ArmIndex, CpuSource, Doubt, DoubtCode, Place, Window};
+
+use super::{Live, QUIET, RealRig, instance_index};
+use crate::LabError;
+use crate::command_line::run_shell;
+use crate::conduct::Measured;
+use crate::doubts;
+use crate::drive::{Driven, Driver, drive_process, drive_resident};
+use crate::instance::{Instance, trouble};
+use crate::log_tail::log_tail;
+use crate::readings::bill;
+
+/// A bound for each `switch` command.
+const SWITCH_WITHIN: Duration = Duration::from_secs(30);
+
+impl RealRig<'_> {
+    pub(super) fn drive(
+        &mut self,
+        live: &mut Live,
+        arm: ArmIndex,
+        lasts: Duration,
+        seed: u64,
+        unmeasured: bool,
+    ) -> Result<Driven, LabError> {
+        let load = &self.plan.load;
+        let index = self.instance_of(arm);
+        let recording = if unmeasured {
+            &mut live.scratch
+        } else {
+            &mut live.recording
+        };
+        match &mut live.driver {
+            Driver::Http(http) => http.drive(load, arm.get(), lasts, seed, recording),
+            // Iterations have no settle: the program decides how long they take.
+            _ if unmeasured && lasts.is_zero() => Ok(Driven::default()),
+            Driver::Resident(programs) => {
+                let program = programs[arm.get()].as_mut();
+                let driven = drive_resident(program, load.iterations, load.timeout);
+                let instance = &mut live.instances[index];
+                let is_interrupted = self.interrupted.load(Ordering::Relaxed);
+                let trouble = driven.trouble.as_ref().filter(|_| !is_interrupted);
+                if let (Some(why), Some(running)) = (trouble, instance.services.last()) {
+                    instance.death = Some(running.trouble(&instance.name, why.clone()));
+                }
+                Ok(driven)
+            }
+            Driver::Process if unmeasured => Ok(Driven::default()),
+            Driver::Process => {
+                let (spawn, service) =
+                    self.prepare_program(live.number, index, &live.instances[index])?;
+                let log = spawn.log.clone();
+                let driven = drive_process(
+                    &mut self.keeper,
+                    spawn,
+                    load.iterations,
+                    load.timeout,
+                    &self.interrupted,
+                )?;
+                // A signal ends the program as well; that is no failure of its own.
+                if let Some(why) = driven.trouble.clone().filter(|_| !self.is_interrupted()) {
+                    let instance = &mut live.instances[index];
+                    let name = service.name.as_str();
+                    instance.death = Some(trouble(name, &instance.name, why, &log));
+                }
+                Ok(driven)
+            }
+        }
+    }
+
+    /// Runs the arm's switch commands unless its instance is switched to it already; a doubt
+    /// when one fails.
+    pub(super) fn switch(
+        &mut self,
+        live: &mut Live,
+        arm: ArmIndex,
+    ) -> Result<Option<Doubt>, LabError> {
+        let instance = self.instance_of(arm);
+        let planned = &self.plan.arms[arm.get()];
+        if live.switched[instance] == Some(arm) {
+            return Ok(None);
+        }
+        // Until all commands have succeeded, it is switched to nothing that can be relied upon.
+        live.switched[instance] = None;
+        let names = live.instances[instance].names.clone().with_arm(planned);
+        for template in &planned.switch {
+            let command = names.fill(template, "switch", planned.id.as_str())?;
+            let log = self
+                .run
+                .log_path(live.number, &live.instances[instance].name, "switch");
+            // Only this attempt's words belong into its message.
+            let _ = std::fs::remove_file(&log);
+            let failed = run_shell(
+                &mut self.keeper,
+                &command,
+                &self.plan.folder,
+                log.clone(),
+                SWITCH_WITHIN,
+                &self.interrupted,
+            )?;
+            if let Some(how) = failed {
+                let tail = log_tail(&log);
+                return Ok(Some(Doubt::new(
+                    DoubtCode::SwitchFailed,
+                    format!("The switch command `{command}` {how}; its last lines:\n{tail}"),
+                )));
+            }
+        }
+        live.switched[instance] = Some(arm);
+        Ok(None)
+    }
+
+    /// Credits what the sink counted to the arms that had the load, where several share a set.
+    pub(super) fn credit_deliveries(&self, live: &mut Live) {
+        let Some(sink) = &self.sink else { return };
+        for (index, counted) in live.counted.iter_mut().enumerate() {
+            let now = sink.counts(instance_index(index));
+            let credited = &mut live.delivered[live.credit[index].get()];
+            *credited = credited.plus(&now.since(counted));
+            *counted = now;
+        }
+    }
+
+    pub(super) fn measure_window(
+        &mut self,
+        live: &mut Live,
+        place: Place,
+    ) -> Result<Measured, LabError> {
+        let (arm, design) = (place.arm, &self.plan.design);
+        let own = self.instance_of(arm);
+        if live.refreshed != Some(place.block) {
+            live.refreshed = Some(place.block);
+            for instance in &mut live.instances {
+                instance.probe.refresh_tasks()?;
+            }
+        }
+        let switch_doubt = self.switch(live, arm)?;
+        // The arms of a block meet the same arrivals.
+        let seed = self.plan.design.seed.rotate_left(32) ^ u64::from(place.block);
+        let settle = self.drive(live, arm, design.settle, seed ^ 1, true)?;
+        std::thread::sleep(QUIET);
+        let before_activity = live.instances[own].probe.activity().unwrap_or_default();
+        let start = self.meters.read(&mut live.instances, self.sink.as_ref())?;
+        let started_ns = self.clock.now_ns();
+        let driven = self.drive(live, arm, design.window, seed, false)?;
+        std::thread::sleep(QUIET);
+        let end = self.meters.read(&mut live.instances, self.sink.as_ref())?;
+        let activity = live.instances[own]
+            .probe
+            .activity()
+            .unwrap_or_default()
+            .since(&before_activity);
+        let mut cpu = bill(
+            [&live.last, &start, &end],
+            own,
+            &live.credit,
+            &driven.report,
+        );
+        cpu.in_window_ns = cpu.in_window_ns.or(driven.rusage_ns);
+        let machine = start.machine.as_ref().zip(end.machine.as_ref());
+        let mut exchanges = driven.report.exchanges;
+        exchanges.reopened = settle.reopened + driven.reopened;
+        exchanges.settle_completed = settle.report.exchanges.completed;
+        let mut window = Window {
+            place,
+            started_ns,
+            duration_ns: driven.report.duration_ns,
+            stretch_ns: end.at_ns.saturating_sub(live.last.at_ns),
+            exchanges,
+            cpu,
+            machine: machine
+                .map(|(start, end)| end.delta(start))
+                .unwrap_or_default(),
+            rss_bytes: live.instances[own]
+                .probe
+                .memory()
+                .ok()
+                .map(|m| m.rss_bytes)
+                .filter(|b| *b > 0),
+            page_faults: activity.page_faults,
+            arm_context_switches: activity.context_switches,
+            doubts: Vec::new(),
+        };
+        live.completed[arm.get()] += exchanges.completed + exchanges.settle_completed;
+        live.last = end;
+        live.credit[own] = arm;
+        if live.instances[own].arms.len() > 1 {
+            self.credit_deliveries(live);
+        }
+        self.notice_deaths(live)?;
+        let load_model = self.plan.load.model;
+        let counted = live.instances[own].probe.source() != CpuSource::None;
+        window.doubts = doubts::of_window(&window, load_model, self.subject_cores, counted);
+        window
+            .doubts
+            .extend(doubts::overrun(&driven.report, design.window, load_model));
+        window.doubts.extend(switch_doubt);
+        window
+            .doubts
+            .extend(death_doubt(&live.instances[own]).or_else(|| death_doubt(&live.shared)));
+        Ok(Measured {
+            window,
+            response_time: live.recording.response_time.clone(),
+            service_time: live.recording.service_time.clone(),
+        })
+    }
+}
+
+fn death_doubt(instance: &Instance) -> Option<Doubt> {
+    let death = instance.death.as_ref()?;
+    Some(
+        Doubt::new(DoubtCode::ServiceDied, format!("{death}"))
+            .with("service", death.service.as_str())
+            .with("how", death.trouble.as_str()),
+    )
+}

@@ -1,0 +1,350 @@
+//! The real world of a run: processes, connections and counters behind the [`Rig`] trait.
+
+mod launching;
+mod measuring;
+mod sets;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use windage_keeper::Keeper;
+use windage_load::Recording;
+use windage_model::{ArmIndex, CpuSource, Event, Place};
+use windage_plan::Plan;
+use windage_probe::cgroup::ArmCgroup;
+use windage_probe::{Linux, MachineProbe, SelfProbe};
+use windage_record::{Delivered, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm, RunDir};
+use windage_sink::{Counts, Sink, SinkOptions};
+
+use crate::LabError;
+use crate::clock::RunClock;
+use crate::conduct::{Measured, Rig};
+use crate::drive::Driver;
+use crate::instance::{Ground, Instance};
+use crate::names::Names;
+use crate::readings::{Credit, Meters, Reading, used};
+
+/// After the last answer, the time a service has to go to sleep before its counters are read.
+const QUIET: Duration = Duration::from_micros(500);
+/// Sleeps are cut into such pieces so that Ctrl-C is heard.
+const NAP: Duration = Duration::from_millis(50);
+
+/// The real rig.
+pub(crate) struct RealRig<'a> {
+    plan: &'a Plan,
+    run: &'a RunDir,
+    keeper: Keeper,
+    sink: Option<Sink>,
+    /// Arms by instance.
+    sets: Vec<Vec<ArmIndex>>,
+    groups: Vec<Option<ArmCgroup>>,
+    meters: Meters,
+    clock: RunClock,
+    names: Names,
+    subject_cores: f64,
+    interrupted: Arc<AtomicBool>,
+    emit: &'a dyn Fn(Event),
+    live: Option<Live>,
+}
+
+/// The processes of the present launch.
+struct Live {
+    number: u32,
+    shared: Instance,
+    instances: Vec<Instance>,
+    driver: Driver,
+    last: Reading,
+    credit: Credit,
+    /// Requests completed by arm since launch, whatever for.
+    completed: Vec<u64>,
+    /// What the sink had counted by arm, as far as it was credited, and by instance in all.
+    delivered: Vec<Counts>,
+    counted: Vec<Counts>,
+    /// The block for which the arms' processes were last listed.
+    refreshed: Option<u32>,
+    /// The arm that each instance was last switched to.
+    switched: Vec<Option<ArmIndex>>,
+    recording: Recording,
+    scratch: Recording,
+}
+
+/// What a rig is built from.
+pub(crate) struct RigParts<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) run: &'a RunDir,
+    pub(crate) keeper: Keeper,
+    pub(crate) clock: RunClock,
+    pub(crate) names: Names,
+    pub(crate) subject_cores: u32,
+    pub(crate) interrupted: Arc<AtomicBool>,
+    pub(crate) emit: &'a dyn Fn(Event),
+}
+
+impl<'a> RealRig<'a> {
+    pub(crate) fn new(parts: RigParts<'a>) -> Result<RealRig<'a>, LabError> {
+        let RigParts {
+            plan,
+            run,
+            mut keeper,
+            clock,
+            names,
+            subject_cores,
+            interrupted,
+            emit,
+        } = parts;
+        let sets = sets::sets(plan);
+        let sink = plan
+            .uses_placeholder("otlp_http")
+            .then(|| {
+                let options = SinkOptions {
+                    cpus: plan.load.cpus.clone(),
+                    ..SinkOptions::default()
+                };
+                Sink::start(sets.len(), options)
+            })
+            .transpose()?;
+        let groups = sets::groups(&sets, plan, &mut keeper, emit)?;
+        Ok(RealRig {
+            plan,
+            run,
+            keeper,
+            sink,
+            sets,
+            groups,
+            meters: Meters {
+                machine: MachineProbe::new(&Linux)?,
+                own: SelfProbe::new(&Linux)?,
+            },
+            clock,
+            names,
+            subject_cores: f64::from(subject_cores),
+            interrupted,
+            emit,
+            live: None,
+        })
+    }
+
+    /// Ends everything in order; what is left is killed.
+    pub(crate) fn close(mut self) -> Result<(), LabError> {
+        self.live = None;
+        self.keeper.shut_down()?;
+        if let Some(sink) = self.sink {
+            sink.shut_down();
+        }
+        Ok(())
+    }
+
+    fn ground(&mut self, number: u32) -> Ground<'_> {
+        Ground {
+            plan: self.plan,
+            keeper: &mut self.keeper,
+            run: self.run,
+            launch: number,
+            interrupted: &self.interrupted,
+            emit: self.emit,
+        }
+    }
+
+    fn notice_deaths(&mut self, live: &mut Live) -> Result<(), LabError> {
+        for exit in self.keeper.poll()? {
+            for instance in live.instances.iter_mut().chain([&mut live.shared]) {
+                instance.note_exit(&exit);
+            }
+        }
+        Ok(())
+    }
+
+    fn instance_of(&self, arm: ArmIndex) -> usize {
+        self.sets
+            .iter()
+            .position(|set| set.contains(&arm))
+            .unwrap_or(0)
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.interrupted.load(Ordering::Relaxed)
+    }
+
+    /// Sleeps unless interrupted; how long it was.
+    fn rest(&self, lasts: Duration) -> Duration {
+        let began = Instant::now();
+        while began.elapsed() < lasts && !self.is_interrupted() {
+            std::thread::sleep(NAP.min(lasts.saturating_sub(began.elapsed())));
+        }
+        began.elapsed()
+    }
+}
+
+impl Rig for RealRig<'_> {
+    fn launch(&mut self, number: u32, round: u32) -> Result<Launch, LabError> {
+        let started_ns = self.clock.now_ns();
+        let shared = self.launch_shared(number)?;
+        let mut instances = self.launch_instances(number, &shared)?;
+        let driver = self.driver(number, &mut instances)?;
+        let arms = self.plan.arms.len();
+        let mut live = Live {
+            number,
+            shared,
+            driver,
+            last: self.meters.read(&mut instances, self.sink.as_ref())?,
+            credit: instances
+                .iter()
+                .map(|i| i.arms.first().copied().unwrap_or_default())
+                .collect(),
+            completed: vec![0; arms],
+            delivered: vec![Counts::default(); arms],
+            counted: (0..instances.len())
+                .map(|i| {
+                    self.sink
+                        .as_ref()
+                        .map_or(Counts::default(), |s| s.counts(instance_index(i)))
+                })
+                .collect(),
+            refreshed: None,
+            switched: vec![None; instances.len()],
+            instances,
+            recording: Recording::new(),
+            scratch: Recording::new(),
+        };
+        let mut launched: Vec<LaunchedArm> = Vec::with_capacity(arms);
+        for arm in (0u16..).map(ArmIndex).take(arms) {
+            let instance = &live.instances[self.instance_of(arm)];
+            launched.push(LaunchedArm {
+                arm,
+                instance: instance_index(self.instance_of(arm)).0,
+                startup_ns: instance.startup_ns,
+                cpu_source: match (&live.driver, instance.probe.source()) {
+                    (Driver::Process, CpuSource::None) => CpuSource::Rusage,
+                    (_, source) => source,
+                },
+                cpu_grain_ns: instance.probe.grain_ns(),
+                startup_cpu_ns: instance.startup_cpu_ns,
+                warmup_completed: 0,
+                warmup_outside_ns: 0,
+                warmup_outside_time_ns: 0,
+            });
+            // Readiness was asked of the instance: its first arm's receiver sees what it brought.
+            if instance.arms.first() == Some(&arm) {
+                live.completed[arm.get()] += instance.answered;
+            }
+        }
+        self.warm_up(&mut live, &mut launched)?;
+        self.live = Some(live);
+        Ok(Launch {
+            launch: number,
+            round,
+            started_ns,
+            arms: launched,
+        })
+    }
+
+    fn measure(&mut self, place: Place) -> Result<Measured, LabError> {
+        let Some(mut live) = self.live.take() else {
+            return Err(LabError::Unsupported(
+                "a window was asked for before a launch".into(),
+            ));
+        };
+        let measured = self.measure_window(&mut live, place);
+        self.live = Some(live);
+        measured
+    }
+
+    fn death(&self, arm: ArmIndex) -> Option<String> {
+        let live = self.live.as_ref()?;
+        let own = live.instances[self.instance_of(arm)].death.as_ref();
+        own.or(live.shared.death.as_ref()).map(ToString::to_string)
+    }
+
+    fn finish(&mut self, number: u32) -> Result<LaunchEnd, LabError> {
+        let Some(mut live) = self.live.take() else {
+            return Ok(LaunchEnd {
+                launch: number,
+                arms: Vec::new(),
+            });
+        };
+        let design = &self.plan.design;
+        if !design.drain.is_zero() {
+            (self.emit)(Event::Draining {
+                lasts: design.drain + design.idle,
+            });
+        }
+        self.rest(design.drain);
+        let drained = self.meters.read(&mut live.instances, self.sink.as_ref())?;
+        self.rest(design.idle);
+        let idle = self.meters.read(&mut live.instances, self.sink.as_ref())?;
+        let mut arms: Vec<LaunchArmEnd> = Vec::new();
+        for arm in (0u16..).map(ArmIndex).take(self.plan.arms.len()) {
+            let index = self.instance_of(arm);
+            let instance = &mut live.instances[index];
+            let _ = instance.probe.refresh_tasks();
+            let credited = live.credit[index] == arm;
+            arms.push(LaunchArmEnd {
+                arm,
+                // Of a shared set, the arm that last had load left the work behind.
+                after_last_window_ns: if credited {
+                    used(&live.last, &drained, index)
+                } else {
+                    Some(0)
+                },
+                drain_ns: if credited {
+                    drained.at_ns.saturating_sub(live.last.at_ns)
+                } else {
+                    0
+                },
+                // A rate over the instant between two readings would be none.
+                idle_cpu_ns: used(&drained, &idle, index).filter(|_| !design.idle.is_zero()),
+                idle_ns: idle.at_ns.saturating_sub(drained.at_ns),
+                rss_peak_bytes: instance.probe.rss_peak_bytes().ok().filter(|b| *b > 0),
+                pss_bytes: instance.probe.pss_bytes().ok().filter(|b| *b > 0),
+            });
+        }
+        self.live = Some(live);
+        Ok(LaunchEnd {
+            launch: number,
+            arms,
+        })
+    }
+
+    fn take_down(&mut self, number: u32) -> Result<Vec<Delivered>, LabError> {
+        let Some(mut live) = self.live.take() else {
+            return Ok(Vec::new());
+        };
+        // Connections close first, so that services that wait for them end at once.
+        live.driver = Driver::Process;
+        for instance in &mut live.instances {
+            instance.stop(&mut self.keeper)?;
+        }
+        live.shared.stop(&mut self.keeper)?;
+        // What services left behind must not live into the next round.
+        self.keeper.kill_all()?;
+        self.keeper.poll()?;
+        self.credit_deliveries(&mut live);
+        if self.sink.is_none() {
+            return Ok(Vec::new());
+        }
+        let of_arm = |(arm, counts): (u16, &Counts)| Delivered {
+            launch: number,
+            arm: ArmIndex(arm),
+            export_requests: counts.requests,
+            spans: counts.spans,
+            root_spans: counts.root_spans,
+            span_events: counts.span_events,
+            links: counts.links,
+            attributes: counts.attributes,
+            metric_points: counts.metric_points,
+            log_records: counts.log_records,
+            wire_bytes: counts.wire_bytes,
+            body_bytes: counts.body_bytes,
+            rejected: counts.rejected,
+            malformed: counts.malformed,
+            completed_requests: live.completed[usize::from(arm)],
+        };
+        Ok((0u16..).zip(&live.delivered).map(of_arm).collect())
+    }
+}
+
+/// The sink knows receivers by number; each set of processes has one.
+fn instance_index(index: usize) -> ArmIndex {
+    ArmIndex(u16::try_from(index).unwrap_or(u16::MAX))
+}

@@ -1,0 +1,81 @@
+//! Which arms share processes, and the cgroup of each set of processes.
+
+use windage_keeper::Keeper;
+use windage_model::{ArmIndex, Event};
+use windage_plan::{Origin, Plan};
+use windage_probe::Linux;
+use windage_probe::cgroup::{ArmCgroup, CgroupTree};
+
+use crate::LabError;
+
+/// Which arms share a set of processes. Services that are attached to are there once, whatever
+/// the arms are called.
+pub(super) fn sets(plan: &Plan) -> Vec<Vec<ArmIndex>> {
+    let attached = is_attached(plan);
+    let mut names: Vec<&str> = Vec::new();
+    let mut sets: Vec<Vec<ArmIndex>> = Vec::new();
+    for (index, arm) in (0u16..).zip(&plan.arms) {
+        let name = if attached {
+            "attached"
+        } else {
+            arm.instance.as_str()
+        };
+        match names.iter().position(|known| *known == name) {
+            Some(set) => sets[set].push(ArmIndex(index)),
+            None => {
+                names.push(name);
+                sets.push(vec![ArmIndex(index)]);
+            }
+        }
+    }
+    sets
+}
+
+/// A cgroup for each set of processes that is launched, removed at any end. Where they can't be
+/// made CPU is read by process, which is said once and stands in the record as the source.
+pub(super) fn groups(
+    sets: &[Vec<ArmIndex>],
+    plan: &Plan,
+    keeper: &mut Keeper,
+    emit: &dyn Fn(Event),
+) -> Result<Vec<Option<ArmCgroup>>, LabError> {
+    let none = || sets.iter().map(|_| None).collect();
+    if is_attached(plan) {
+        return Ok(none());
+    }
+    let by_process = |why: &str| {
+        let text =
+            format!("no cgroup for each arm ({why}): CPU is read from the processes' clocks");
+        emit(Event::Note { text });
+    };
+    let Some(tree) = CgroupTree::detect(&Linux) else {
+        by_process("no hierarchy that counts CPU is mounted");
+        return Ok(none());
+    };
+    tree.sweep_stale();
+    let mut groups = Vec::with_capacity(sets.len());
+    for set in sets {
+        let name = set
+            .first()
+            .map_or("none", |arm| plan.arms[arm.get()].id.as_str());
+        match tree.create(name) {
+            Ok(group) => groups.push(Some(group)),
+            // All arms or none: what is compared must be counted in the same way.
+            Err(error) => {
+                by_process(&error.to_string());
+                return Ok(none());
+            }
+        }
+    }
+    for dir in groups.iter().flatten().flat_map(|group| &group.dirs) {
+        keeper.remove_at_end(dir.clone())?;
+    }
+    Ok(groups)
+}
+
+/// Whether the subject runs already.
+fn is_attached(plan: &Plan) -> bool {
+    plan.services
+        .iter()
+        .any(|s| !s.shared && matches!(s.origin, Origin::Attach(_)))
+}

@@ -1,0 +1,89 @@
+//! Servers on threads that answer, misbehave or stay silent as told.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// What a server does with a request, after its head was read.
+pub(crate) type Behaviour = dyn Fn(&mut TcpStream, usize) -> Then + Send + Sync;
+
+/// What a server does after its answer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Then {
+    KeepOpen,
+    Close,
+    /// Closes with a reset instead of an orderly end.
+    Reset,
+}
+
+/// Starts a server that ends with the test process. `behaviour` is given the number of the
+/// request on its connection, from 0.
+pub(crate) fn start(
+    behaviour: impl Fn(&mut TcpStream, usize) -> Then + Send + Sync + 'static,
+) -> (SocketAddr, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let accepted = Arc::new(AtomicUsize::new(0));
+    let (counter, behaviour): (_, Arc<Behaviour>) = (Arc::clone(&accepted), Arc::new(behaviour));
+    std::thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            counter.fetch_add(1, Ordering::Relaxed);
+            let behaviour = Arc::clone(&behaviour);
+            std::thread::spawn(move || serve(stream, &*behaviour));
+        }
+    });
+    (address, accepted)
+}
+
+/// Answers every request with these bytes.
+pub(crate) fn answering(answer: impl Into<Vec<u8>>) -> SocketAddr {
+    let answer = answer.into();
+    start(move |stream, _| {
+        let _ = stream.write_all(&answer);
+        Then::KeepOpen
+    })
+    .0
+}
+
+/// Long enough for any test here, short enough for a thread left behind.
+pub(crate) const SILENCE: Duration = Duration::from_secs(20);
+
+fn serve(mut stream: TcpStream, behaviour: &Behaviour) {
+    let _ = stream.set_nodelay(true);
+    for request in 0.. {
+        if !read_head(&mut stream) {
+            return;
+        }
+        match behaviour(&mut stream, request) {
+            Then::KeepOpen => {}
+            Then::Close => return,
+            Then::Reset => {
+                let linger = nix::libc::linger {
+                    l_onoff: 1,
+                    l_linger: 0,
+                };
+                let _ = nix::sys::socket::setsockopt(
+                    &stream,
+                    nix::sys::socket::sockopt::Linger,
+                    &linger,
+                );
+                return;
+            }
+        }
+    }
+}
+
+/// Requests have no body here and do not overlap, so the empty line ends them.
+fn read_head(stream: &mut TcpStream) -> bool {
+    let mut head = [0; 4096];
+    let mut length = 0;
+    while !head[..length].ends_with(b"\r\n\r\n") {
+        match stream.read(&mut head[length..]) {
+            Ok(0) | Err(_) => return false,
+            Ok(n) => length += n,
+        }
+    }
+    true
+}

@@ -1,0 +1,23 @@
+//! Plain values that the other crates share.
+//!
+//! Nothing here opens a file, reads a clock or knows how a figure is shown or stored: formats
+//! (journal, `analysis.json`, plans) belong to the crates that read and write them.
+
+mod arm;
+mod estimate;
+mod event;
+mod metric;
+mod order;
+mod validity;
+mod window;
+
+pub use arm::{ArmId, ArmIndex, LevelValue, Role};
+pub use estimate::{Difference, Interval, Verdict};
+pub use event::Event;
+pub use metric::{Direction, Metric, Unit};
+pub use order::{LoadModel, Order};
+pub use validity::{Doubt, DoubtCode, Evidence, Soundness, Validity};
+pub use window::{
+    ArmCpu, CpuSource, ErrorCounts, Exchanges, MachineDelta, Place, StatusClasses, Window,
+    WindowCpu,
+};

@@ -1,0 +1,161 @@
+//! The metrics, their units and which way is better.
+
+/// The unit of a metric's `baseline`, `arm` and `difference`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Unit {
+    /// Microseconds.
+    Microseconds,
+    /// Events a second.
+    PerSecond,
+    /// Processor cores, kept busy on average.
+    Cores,
+    /// Bytes.
+    Bytes,
+    /// A plain count, such as errors a request.
+    One,
+    /// Seconds.
+    Seconds,
+}
+
+impl Unit {
+    /// The abbreviation used in files.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Unit::Microseconds => "us",
+            Unit::PerSecond => "1/s",
+            Unit::Cores => "cores",
+            Unit::Bytes => "bytes",
+            Unit::One => "1",
+            Unit::Seconds => "s",
+        }
+    }
+}
+
+/// Which way is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// Less is better: time, CPU, memory.
+    Lower,
+    /// More is better: throughput.
+    Higher,
+}
+
+impl Direction {
+    /// The word used in files.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Direction::Lower => "lower",
+            Direction::Higher => "higher",
+        }
+    }
+}
+
+macro_rules! metrics {
+    ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal, $unit:ident, $direction:ident;)+) => {
+        /// What is measured of every arm.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Metric { $($(#[doc = $doc])+ $variant,)+ }
+
+        impl Metric {
+            /// Every metric, in the order of reports.
+            pub const ALL: &'static [Metric] = &[$(Metric::$variant,)+];
+
+            /// The name used in plans, flags, files and reports.
+            #[must_use]
+            pub fn as_str(self) -> &'static str {
+                match self { $(Metric::$variant => $name,)+ }
+            }
+
+            /// The unit of its figures.
+            #[must_use]
+            pub fn unit(self) -> Unit {
+                match self { $(Metric::$variant => Unit::$unit,)+ }
+            }
+
+            /// Which way is better.
+            #[must_use]
+            pub fn direction(self) -> Direction {
+                match self { $(Metric::$variant => Direction::$direction,)+ }
+            }
+
+            /// One sentence of meaning, for tooltips and `--help`.
+            #[must_use]
+            pub fn about(self) -> &'static str {
+                match self { $(Metric::$variant => concat!($($doc,)+).trim_ascii_start(),)+ }
+            }
+
+            /// The metric of that name.
+            #[must_use]
+            pub fn from_name(name: &str) -> Option<Metric> {
+                match name { $($name => Some(Metric::$variant),)+ _ => None }
+            }
+        }
+    };
+}
+
+metrics! {
+    /// CPU that the subject uses for a request, wherever it falls: in the window or deferred.
+    CpuPerRequest = "cpu_per_request", Microseconds, Lower;
+    /// CPU that the subject uses for a request while the window lasts.
+    CpuInWindow = "cpu_in_window", Microseconds, Lower;
+    /// CPU that the subject uses for a request outside its windows, less what it uses when idle.
+    CpuDeferred = "cpu_deferred", Microseconds, Lower;
+    /// CPU that the subject uses when it has long had nothing to do.
+    CpuIdle = "cpu_idle", Cores, Lower;
+    /// Completed requests a second.
+    Throughput = "throughput", PerSecond, Higher;
+    /// Response time (from the intended start), median.
+    ResponseTimeP50 = "response_time_p50", Microseconds, Lower;
+    /// Response time (from the intended start), 90th percentile.
+    ResponseTimeP90 = "response_time_p90", Microseconds, Lower;
+    /// Response time (from the intended start), 99th percentile.
+    ResponseTimeP99 = "response_time_p99", Microseconds, Lower;
+    /// Response time (from the intended start), 99.9th percentile.
+    ResponseTimeP999 = "response_time_p999", Microseconds, Lower;
+    /// Service time (from the actual send), median.
+    ServiceTimeP50 = "service_time_p50", Microseconds, Lower;
+    /// Service time (from the actual send), 90th percentile.
+    ServiceTimeP90 = "service_time_p90", Microseconds, Lower;
+    /// Service time (from the actual send), 99th percentile.
+    ServiceTimeP99 = "service_time_p99", Microseconds, Lower;
+    /// Service time (from the actual send), 99.9th percentile.
+    ServiceTimeP999 = "service_time_p999", Microseconds, Lower;
+    /// Busy CPU of the whole machine for a request: service, generator, sink, kernel and the rest.
+    MachineCpuPerRequest = "machine_cpu_per_request", Microseconds, Lower;
+    /// CPU that the load generator uses for a request; an arm should not change it.
+    GeneratorCpuPerRequest = "generator_cpu_per_request", Microseconds, Lower;
+    /// Resident memory of the subject under load, mean over windows.
+    RssSteady = "rss_steady", Bytes, Lower;
+    /// Resident memory of the subject, highest seen from launch to end.
+    RssPeak = "rss_peak", Bytes, Lower;
+    /// Proportional share of memory of the subject, read once a round.
+    Pss = "pss", Bytes, Lower;
+    /// Requests that failed or were answered with a status of 400 and above, of all.
+    ErrorsPerRequest = "errors_per_request", One, Lower;
+    /// Bytes of telemetry that left the subject for a request, as they were on the wire.
+    WireBytesPerRequest = "wire_bytes_per_request", Bytes, Lower;
+    /// From the launch of the service until it was ready.
+    StartupTime = "startup_time", Seconds, Lower;
+    /// Batch load: CPU that the subject uses for an iteration, in the window or deferred.
+    CpuPerIteration = "cpu_per_iteration", Microseconds, Lower;
+    /// Batch load: elapsed time of an iteration.
+    WallPerIteration = "wall_per_iteration", Microseconds, Lower;
+    /// CPU that an arm costs over the baseline for each span that was delivered.
+    CpuPerSpan = "cpu_per_span", Microseconds, Lower;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_lead_back_to_their_metric() {
+        for &metric in Metric::ALL {
+            assert_eq!(Metric::from_name(metric.as_str()), Some(metric));
+            assert!(metric.about().ends_with('.'), "{}", metric.as_str());
+        }
+        assert_eq!(Metric::from_name("latency"), None);
+    }
+}

@@ -1,0 +1,217 @@
+//! Doubt as a value: what speaks against a window, a metric or a run, with the evidence.
+
+use std::collections::BTreeMap;
+
+/// How far something may be believed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Soundness {
+    /// Nothing speaks against it.
+    Valid,
+    /// Read it with the reasons in mind.
+    Suspect,
+    /// Not to be used.
+    Void,
+}
+
+impl Soundness {
+    /// The word used in files and reports.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Soundness::Valid => "valid",
+            Soundness::Suspect => "suspect",
+            Soundness::Void => "void",
+        }
+    }
+}
+
+macro_rules! doubts {
+    ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal, $soundness:ident;)+) => {
+        /// The kinds of doubt.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum DoubtCode { $($(#[doc = $doc])+ $variant,)+ }
+
+        impl DoubtCode {
+            /// Every code.
+            pub const ALL: &'static [DoubtCode] = &[$(DoubtCode::$variant,)+];
+
+            /// The code used in files.
+            #[must_use]
+            pub fn as_str(self) -> &'static str {
+                match self { $(DoubtCode::$variant => $name,)+ }
+            }
+
+            /// What the doubt does to that which it is about.
+            #[must_use]
+            pub fn soundness(self) -> Soundness {
+                match self { $(DoubtCode::$variant => Soundness::$soundness,)+ }
+            }
+
+            /// The code of that name.
+            #[must_use]
+            pub fn from_name(name: &str) -> Option<DoubtCode> {
+                match name { $($name => Some(DoubtCode::$variant),)+ _ => None }
+            }
+        }
+    };
+}
+
+doubts! {
+    /// The generator sent later than intended, by more than the window can bear.
+    SendLag = "send_lag", Suspect;
+    /// The generator used most of its core: it may have been the ceiling.
+    GeneratorSaturated = "generator_saturated", Suspect;
+    /// Intended starts were dropped: no free connection before the window ended.
+    Dropped = "dropped", Suspect;
+    /// The hypervisor took the processor away.
+    Steal = "steal", Suspect;
+    /// Another arm used CPU in this window.
+    OtherArmActive = "other_arm_active", Suspect;
+    /// A part of the requests failed or was answered with an error.
+    Errors = "errors", Suspect;
+    /// Every request failed or was answered with an error.
+    OnlyErrors = "only_errors", Void;
+    /// Nothing was completed in the window.
+    NothingCompleted = "nothing_completed", Void;
+    /// A service of the arm died.
+    ServiceDied = "service_died", Void;
+    /// A command that should have switched the service to the arm failed.
+    SwitchFailed = "switch_failed", Void;
+    /// The CPU counter did not move, went backwards or could not be read.
+    CpuUnreadable = "cpu_unreadable", Suspect;
+    /// A service of an arm died; the arm was not measured further in that round.
+    ArmDied = "arm_died", Suspect;
+    /// A single round: luck of the launch can't be told from overhead.
+    SingleRound = "single_round", Suspect;
+    /// So few rounds that the interval is wide for that reason alone.
+    FewRounds = "few_rounds", Suspect;
+    /// Two identical baselines differ: something besides telemetry differs, too.
+    ControlNotNil = "control_not_nil", Suspect;
+    /// Arms were measured one after another: drift reads as overhead.
+    SequentialOrder = "sequential_order", Suspect;
+    /// Too many windows are void or suspect.
+    ManyBadWindows = "many_bad_windows", Suspect;
+    /// Nothing usable is left of an arm.
+    ArmVoid = "arm_void", Void;
+    /// The run ended before its plan did.
+    RunIncomplete = "run_incomplete", Suspect;
+    /// The end of the journal was damaged and cut off.
+    JournalCut = "journal_cut", Suspect;
+    /// An open load did not reach its rate: the subject or the connections are the ceiling.
+    RateNotReached = "rate_not_reached", Suspect;
+    /// Telemetry was lost beyond what sampling explains.
+    TelemetryLost = "telemetry_lost", Suspect;
+    /// CPU was still being used when the deferred cost was closed.
+    NotDrained = "not_drained", Suspect;
+    /// What an arm does later for its requests was not read.
+    DeferredUnknown = "deferred_unknown", Suspect;
+    /// The CPU source counts in grains that are coarse for this window.
+    CoarseCpuClock = "coarse_cpu_clock", Suspect;
+    /// Some windows were void and left out.
+    WindowsVoid = "windows_void", Suspect;
+    /// No window is left to compute anything from.
+    NoWindows = "no_windows", Void;
+}
+
+/// A piece of evidence.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Evidence {
+    /// A figure; its unit is in the name.
+    Number(f64),
+    /// Words, such as a service's last log line.
+    Text(String),
+}
+
+impl From<f64> for Evidence {
+    fn from(n: f64) -> Self {
+        Evidence::Number(n)
+    }
+}
+
+impl From<&str> for Evidence {
+    fn from(t: &str) -> Self {
+        Evidence::Text(t.to_owned())
+    }
+}
+
+impl From<String> for Evidence {
+    fn from(t: String) -> Self {
+        Evidence::Text(t)
+    }
+}
+
+/// One reason not to believe.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Doubt {
+    /// Its kind.
+    pub code: DoubtCode,
+    /// A sentence for people: what was seen and what to do.
+    pub text: String,
+    /// The figures behind it, each named with its unit.
+    pub evidence: BTreeMap<String, Evidence>,
+}
+
+impl Doubt {
+    /// A doubt without evidence yet.
+    #[must_use]
+    pub fn new(code: DoubtCode, text: impl Into<String>) -> Doubt {
+        Doubt {
+            code,
+            text: text.into(),
+            evidence: BTreeMap::new(),
+        }
+    }
+
+    /// The same with one more piece of evidence.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: impl Into<Evidence>) -> Doubt {
+        self.evidence.insert(name.to_owned(), value.into());
+        self
+    }
+}
+
+/// How far something may be believed, and why not further.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Validity {
+    /// What speaks against it; empty when nothing does.
+    pub reasons: Vec<Doubt>,
+}
+
+impl Validity {
+    /// The verdict: that of the gravest reason.
+    #[must_use]
+    pub fn soundness(&self) -> Soundness {
+        self.reasons
+            .iter()
+            .map(|r| r.code.soundness())
+            .max()
+            .unwrap_or(Soundness::Valid)
+    }
+
+    /// Adds a reason.
+    pub fn push(&mut self, doubt: Doubt) {
+        self.reasons.push(doubt);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_gravest_reason_decides() {
+        let mut validity = Validity::default();
+        assert_eq!(validity.soundness(), Soundness::Valid);
+        validity.push(Doubt::new(DoubtCode::SendLag, "late").with("send_lag_us_p99", 900.0));
+        assert_eq!(validity.soundness(), Soundness::Suspect);
+        validity.push(Doubt::new(DoubtCode::NoWindows, "nothing"));
+        assert_eq!(validity.soundness(), Soundness::Void);
+    }
+
+    #[test]
+    fn codes_lead_back() {
+        for &code in DoubtCode::ALL {
+            assert_eq!(DoubtCode::from_name(code.as_str()), Some(code));
+        }
+    }
+}

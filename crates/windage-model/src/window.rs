@@ -1,0 +1,236 @@
+//! One arm measured for a stretch: the counters, before anything is computed from them.
+
+use crate::{ArmIndex, Doubt, Soundness};
+
+/// Where a window stands in the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Place {
+    /// Which launch of the processes, counted from 0 over the whole run; a round that was
+    /// resumed has two.
+    pub launch: u32,
+    /// The round, from 0.
+    pub round: u32,
+    /// The block, counted from 0 over the whole run.
+    pub block: u32,
+    /// The position within the block, from 0.
+    pub position: u32,
+    /// The arm that got the load.
+    pub arm: ArmIndex,
+}
+
+/// Answers by class of their status, 1xx to 5xx.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StatusClasses(pub [u64; 5]);
+
+impl StatusClasses {
+    /// Counts one answer; a status outside 100…599 is counted with the server's errors.
+    pub fn count(&mut self, status: u16) {
+        let class = match status {
+            100..=599 => usize::from(status / 100) - 1,
+            _ => 4,
+        };
+        self.0[class] += 1;
+    }
+
+    /// Answers of 400 and above.
+    #[must_use]
+    pub fn errors(&self) -> u64 {
+        self.0[3] + self.0[4]
+    }
+
+    /// All answers.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.0.iter().sum()
+    }
+}
+
+/// Requests that got no answer, by cause.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ErrorCounts {
+    /// The connection could not be made.
+    pub connect: u64,
+    /// No whole answer within the timeout.
+    pub timeout: u64,
+    /// The connection was reset or closed in the middle of an exchange.
+    pub closed: u64,
+    /// The answer was not HTTP, or not in a form that can be told to have ended.
+    pub protocol: u64,
+}
+
+impl ErrorCounts {
+    /// All of them.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.connect + self.timeout + self.closed + self.protocol
+    }
+}
+
+/// What the load generator did in a window.
+///
+/// For a batch load `intended`, `sent` and `completed` count iterations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Exchanges {
+    /// Starts that the schedule asked for (closed loop: the same as sent).
+    pub intended: u64,
+    /// Requests that left.
+    pub sent: u64,
+    /// Whole answers, of any status.
+    pub completed: u64,
+    /// Starts for which no connection came free in time.
+    pub dropped: u64,
+    /// Answers by status class.
+    pub status: StatusClasses,
+    /// Requests without an answer.
+    pub errors: ErrorCounts,
+    /// Connections that had died and were opened again before the settle time.
+    pub reopened: u64,
+    /// Requests completed in the settle time; not measured, but the subject paid for them.
+    pub settle_completed: u64,
+    /// Bytes sent, headers included.
+    pub sent_bytes: u64,
+    /// Bytes received, headers included.
+    pub received_bytes: u64,
+    /// The generator's own lateness, median, in nanoseconds (open loop).
+    pub send_lag_ns_p50: u64,
+    /// The generator's own lateness, 99th percentile, in nanoseconds (open loop).
+    pub send_lag_ns_p99: u64,
+    /// The generator's own lateness, worst, in nanoseconds (open loop).
+    pub send_lag_ns_max: u64,
+}
+
+/// Where CPU figures come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CpuSource {
+    /// `cpuacct.usage` of a cgroup of version 1: nanoseconds, exact when the tasks sleep.
+    CgroupV1,
+    /// `cpu.stat` of a cgroup of version 2: microseconds, exact when the tasks sleep.
+    CgroupV2,
+    /// Sum of the CPU clocks of the processes: nanoseconds, exact when they sleep, exited threads
+    /// included; processes that exited are lost.
+    ProcessClock,
+    /// `rusage` of a process that was reaped.
+    Rusage,
+    /// None: the subject is out of reach (attached by URL).
+    None,
+}
+
+impl CpuSource {
+    /// The word used in files and reports.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            CpuSource::CgroupV1 => "cgroup-v1",
+            CpuSource::CgroupV2 => "cgroup-v2",
+            CpuSource::ProcessClock => "process-clock",
+            CpuSource::Rusage => "rusage",
+            CpuSource::None => "none",
+        }
+    }
+}
+
+/// CPU used by one arm between two readings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ArmCpu {
+    /// The arm.
+    pub arm: ArmIndex,
+    /// Nanoseconds of CPU, on all cores.
+    pub cpu_ns: u64,
+}
+
+/// Who used CPU around a window.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WindowCpu {
+    /// The window's own arm, from drained start to drained end; `None` when unreadable.
+    pub in_window_ns: Option<u64>,
+    /// The window's own arm during settle, before the window.
+    pub settle_ns: u64,
+    /// Every other arm that used any while the window lasted.
+    pub others_in_window: Vec<ArmCpu>,
+    /// Every other arm that used any from the end of the window before to the start of this
+    /// one, settle included. What the own arm uses there is in `settle_ns`.
+    pub others_before: Vec<ArmCpu>,
+    /// The generator's thread, in the window.
+    pub generator_ns: u64,
+    /// The sink's threads, in the window.
+    pub sink_ns: u64,
+    /// Windage in all, generator and sink included, in the window.
+    pub windage_ns: u64,
+}
+
+/// What the machine as a whole did in a window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MachineDelta {
+    /// Busy CPU of all cores, in nanoseconds; `None` when unreadable.
+    pub busy_ns: Option<u64>,
+    /// Time that the hypervisor took away, in nanoseconds.
+    pub steal_ns: u64,
+    /// Time that some task waited for a core (pressure), in nanoseconds; `None` without PSI.
+    pub cpu_pressure_ns: Option<u64>,
+    /// Context switches on the machine.
+    pub context_switches: u64,
+}
+
+/// One arm measured for a stretch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Window {
+    /// Where it stands in the run.
+    pub place: Place,
+    /// Its start, in nanoseconds since the run began.
+    pub started_ns: u64,
+    /// From its start to its last completion (closed loop) or to the end of its schedule
+    /// (open loop), in nanoseconds.
+    pub duration_ns: u64,
+    /// From the end of the window before to the end of this one, in nanoseconds: the stretch
+    /// that `cpu.others_before` and `cpu.others_in_window` cover.
+    pub stretch_ns: u64,
+    /// What the generator did.
+    pub exchanges: Exchanges,
+    /// Who used CPU.
+    pub cpu: WindowCpu,
+    /// What the machine did.
+    pub machine: MachineDelta,
+    /// Resident memory of the arm at the window's end, in bytes; `None` when unreadable.
+    pub rss_bytes: Option<u64>,
+    /// Page faults (minor and major) of the arm in the window.
+    pub page_faults: u64,
+    /// Context switches of the arm's tasks in the window.
+    pub arm_context_switches: u64,
+    /// What speaks against it.
+    pub doubts: Vec<Doubt>,
+}
+
+impl Window {
+    /// How far the window may be believed.
+    #[must_use]
+    pub fn soundness(&self) -> Soundness {
+        self.doubts
+            .iter()
+            .map(|d| d.code.soundness())
+            .max()
+            .unwrap_or(Soundness::Valid)
+    }
+
+    /// Completed requests a second, or `None` when nothing was completed.
+    #[must_use]
+    pub fn throughput_per_s(&self) -> Option<f64> {
+        (self.exchanges.completed > 0 && self.duration_ns > 0)
+            .then(|| self.exchanges.completed as f64 * 1e9 / self.duration_ns as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statuses_fall_into_classes() {
+        let mut classes = StatusClasses::default();
+        for status in [100, 200, 204, 301, 404, 500, 599, 0, 999] {
+            classes.count(status);
+        }
+        assert_eq!(classes.0, [1, 2, 1, 1, 4]);
+        assert_eq!(classes.errors(), 5);
+        assert_eq!(classes.total(), 9);
+    }
+}

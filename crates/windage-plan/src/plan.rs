@@ -1,0 +1,464 @@
+//! The plan as the other crates see it: checked, with every default filled in.
+
+use std::borrow::Borrow;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use windage_model::{ArmId, LevelValue, LoadModel, Order, Role};
+
+use crate::{Endpoint, Host, PlanError, Problems, Template, print, resolve, wire};
+
+/// A checked plan.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// Names the run; letters, digits, `-`, `_` and `.`.
+    pub name: String,
+    /// A sentence for the report.
+    pub about: Option<String>,
+    /// The plan's folder, absolute; relative paths start there.
+    pub folder: PathBuf,
+    /// The text as given.
+    pub source: String,
+    /// What is done before anything is launched.
+    pub build: Build,
+    /// In the order of launch; at least one is not shared.
+    pub services: Vec<Service>,
+    /// What is asked of the subject.
+    pub load: Load,
+    /// The baseline, its control, then the treatments in file order with sweeps expanded.
+    pub arms: Vec<Arm>,
+    /// How it is measured.
+    pub design: Design,
+}
+
+impl Plan {
+    /// Reads and checks a plan file.
+    ///
+    /// # Errors
+    ///
+    /// When the file can't be read, or holds anything that `docs/FORMAT.md` doesn't allow.
+    pub fn load(path: &Path) -> Result<Plan, PlanError> {
+        let unreadable = |source| PlanError::Unreadable {
+            path: path.to_owned(),
+            source,
+        };
+        let absolute = std::path::absolute(path).map_err(unreadable)?;
+        let text = std::fs::read_to_string(&absolute).map_err(unreadable)?;
+        let folder = absolute.parent().unwrap_or(Path::new("/"));
+        Plan::parse(&text, &path.display().to_string(), folder)
+    }
+
+    /// Checks a plan's text. The templates that it names are read from `folder`.
+    ///
+    /// # Errors
+    ///
+    /// When the text holds anything that `docs/FORMAT.md` doesn't allow; `file_name` is how the
+    /// errors call it.
+    pub fn parse(text: &str, file_name: &str, folder: &Path) -> Result<Plan, PlanError> {
+        let folder = std::path::absolute(folder).map_err(|source| PlanError::Unreadable {
+            path: folder.to_owned(),
+            source,
+        })?;
+        wire::read(text)
+            .map_err(|problem| vec![problem])
+            .and_then(|file| resolve::resolve(&file, text, &folder))
+            .map_err(|list| PlanError::Invalid(Problems::new(file_name, text, list)))
+    }
+
+    /// The plan as TOML with every default spelled out and sweeps expanded, for the run
+    /// directory. Parsed again in the same folder it gives an equal plan but for
+    /// [`source`](Plan::source). What comes from the environment stays `$NAME`.
+    #[must_use]
+    pub fn to_resolved_toml(&self) -> String {
+        print::resolved_toml(self)
+    }
+
+    /// Whether any command, environment, file, switch or request names `{name}`.
+    #[must_use]
+    pub fn uses_placeholder(&self, name: &str) -> bool {
+        let services = self.services.iter().flat_map(Service::templates);
+        let arms = self.arms.iter().flat_map(Arm::templates);
+        let request = self.load.request.iter().flat_map(Request::templates);
+        services
+            .chain(arms)
+            .chain(request)
+            .any(|t| t.placeholders().any(|p| p == name))
+    }
+}
+
+/// What is done before anything is launched.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Build {
+    /// Run one after another by `sh -c` in the plan's folder.
+    pub commands: Vec<String>,
+    /// The bound for each of them.
+    pub within: Duration,
+    /// What is measured → a command that prints its version, run like the others after them.
+    pub versions: BTreeMap<String, String>,
+}
+
+/// A service's name, of `[a-z][a-z0-9_]*`; also the placeholder for its address.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ServiceName(String);
+
+impl ServiceName {
+    /// The name, or `None` if it is not of `[a-z][a-z0-9_]*`.
+    #[must_use]
+    pub fn new(name: &str) -> Option<ServiceName> {
+        let starts = name.starts_with(|c: char| c.is_ascii_lowercase());
+        let goes_on = name
+            .bytes()
+            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
+        (starts && goes_on).then(|| ServiceName(name.to_owned()))
+    }
+
+    /// A name that was reported as bad, so that what refers to it isn't reported as well.
+    pub(crate) fn unchecked(name: &str) -> ServiceName {
+        ServiceName(name.to_owned())
+    }
+
+    /// The name as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for ServiceName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Borrow<str> for ServiceName {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+/// One service of the subject, or one that all arms share.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Service {
+    /// Its name.
+    pub name: ServiceName,
+    /// Launched, or already running.
+    pub origin: Origin,
+    /// A fixed address; `None` means a free port on 127.0.0.1 (or that of [`Attach::Url`]).
+    pub listen: Option<SocketAddr>,
+    /// The working directory; `None` means the plan's folder.
+    pub cwd: Option<Template>,
+    /// Added to the environment.
+    pub env: BTreeMap<String, Template>,
+    /// Rendered before launch.
+    pub files: Vec<TemplateFile>,
+    /// The cores that it is pinned to; `None` means all.
+    pub cpus: Option<Vec<u32>>,
+    /// One instance for all arms, not part of the subject's bill.
+    pub shared: bool,
+    /// When it counts as up.
+    pub ready: Ready,
+    /// How it is asked to end.
+    pub stop: StopPolicy,
+    /// Whether it needs an address: a placeholder, a readiness check or `listen` speaks of one.
+    pub addressed: bool,
+}
+
+impl Service {
+    fn templates(&self) -> impl Iterator<Item = &Template> {
+        let command = match &self.origin {
+            Origin::Command(words) => words.as_slice(),
+            Origin::Attach(_) => &[],
+        };
+        let ready = match &self.ready.check {
+            ReadyCheck::Http { path } => Some(path),
+            _ => None,
+        };
+        let files = self.files.iter().map(|file| &file.text);
+        command
+            .iter()
+            .chain(&self.cwd)
+            .chain(self.env.values())
+            .chain(files)
+            .chain(ready)
+    }
+}
+
+/// Where a service comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Origin {
+    /// Launched: program and arguments, no shell; at least the program.
+    Command(Vec<Template>),
+    /// Already running.
+    Attach(Attach),
+}
+
+/// How a service that is already running is found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Attach {
+    /// By its process.
+    Pid(u32),
+    /// By its control group's directory.
+    Cgroup(PathBuf),
+    /// By its systemd unit.
+    Unit(String),
+    /// By its address alone; its CPU and memory are out of reach.
+    Url(Endpoint),
+}
+
+/// A file rendered before launch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TemplateFile {
+    /// The template's path as the plan names it, relative to the plan's folder.
+    pub template: PathBuf,
+    /// Its text, read with the plan.
+    pub text: Template,
+    /// Where the rendered file goes, relative to the service's `{dir}`; never leads out of it.
+    pub to: PathBuf,
+}
+
+/// When a service counts as up.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ready {
+    /// What is looked at.
+    pub check: ReadyCheck,
+    /// For how long at most.
+    pub within: Duration,
+}
+
+/// What tells that a service is up.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ReadyCheck {
+    /// Any status below 500 for this path.
+    Http {
+        /// Starts with `/`.
+        path: Template,
+    },
+    /// It accepts TCP.
+    Tcp,
+    /// A line of its own log matches.
+    Log {
+        /// A valid regular expression of `regex-lite`.
+        pattern: String,
+    },
+    /// So much time has passed.
+    Delay(Duration),
+    /// Nothing: up at once.
+    None,
+}
+
+/// How a service is asked to end before it is killed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StopPolicy {
+    /// The signal sent first.
+    pub signal: StopSignal,
+    /// The time it has to end.
+    pub within: Duration,
+}
+
+macro_rules! words {
+    ($(#[doc = $doc:literal] $name:ident { $($(#[doc = $vdoc:literal])+ $variant:ident = $word:literal,)+ })+) => {$(
+        #[doc = $doc]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum $name { $($(#[doc = $vdoc])+ $variant,)+ }
+
+        impl $name {
+            /// The word used in plans.
+            #[must_use]
+            pub fn as_str(self) -> &'static str {
+                match self { $($name::$variant => $word,)+ }
+            }
+
+            pub(crate) const WORDS: &'static [(&'static str, $name)] =
+                &[$(($word, $name::$variant),)+];
+        }
+    )+};
+}
+
+words! {
+    /// A signal that asks a process to end.
+    StopSignal {
+        /// SIGTERM.
+        Term = "TERM",
+        /// SIGINT.
+        Int = "INT",
+        /// SIGQUIT.
+        Quit = "QUIT",
+        /// SIGHUP.
+        Hup = "HUP",
+        /// SIGKILL: it isn't asked.
+        Kill = "KILL",
+    }
+    /// How the starts of an open load are spaced.
+    Arrivals {
+        /// Equally.
+        Constant = "constant",
+        /// At random: exponential gaps.
+        Poisson = "poisson",
+    }
+    /// What a window of a batch load is.
+    BatchKind {
+        /// One whole process.
+        Process = "process",
+        /// Iterations asked of a process that stays.
+        Resident = "resident",
+    }
+    /// What is done when a service dies in a window.
+    OnDeath {
+        /// The run ends.
+        End = "end",
+        /// The other arms are still measured.
+        GoOn = "go-on",
+    }
+}
+
+/// What is asked of the subject.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Load {
+    /// Open, closed or batch.
+    pub model: LoadModel,
+    /// Intended starts a second; there exactly for an open load.
+    pub rate_per_s: Option<f64>,
+    /// How an open load's starts are spaced; means nothing for others.
+    pub arrivals: Arrivals,
+    /// For each arm, kept warm; means nothing for a batch load.
+    pub connections: u32,
+    /// There exactly when the load is not a batch.
+    pub request: Option<Request>,
+    /// For a whole exchange.
+    pub timeout: Duration,
+    /// The generator's cores; `None` means all.
+    pub cpus: Option<Vec<u32>>,
+    /// Hosts besides this machine that load may go to.
+    pub allow: Vec<Host>,
+    /// What a window of a batch load is; means nothing for others.
+    pub batch: BatchKind,
+    /// What one window of a batch load holds.
+    pub iterations: u64,
+}
+
+/// The request that is sent over and over.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    /// An HTTP method, such as `GET`.
+    pub method: String,
+    /// `http://HOST[:PORT]/path`, where `HOST[:PORT]` may be `{SERVICE}`.
+    pub url: Template,
+    /// Added to the request, in file order; no name comes twice.
+    pub headers: Vec<(String, HeaderValue)>,
+    /// The body.
+    pub body: Option<Template>,
+}
+
+impl Request {
+    fn templates(&self) -> impl Iterator<Item = &Template> {
+        let headers = self.headers.iter().filter_map(|(_, value)| match value {
+            HeaderValue::Literal(template) => Some(template),
+            HeaderValue::Environment { .. } => None,
+        });
+        std::iter::once(&self.url).chain(headers).chain(&self.body)
+    }
+}
+
+/// A header's value.
+#[derive(Clone, Debug, PartialEq)]
+pub enum HeaderValue {
+    /// As it stands in the plan.
+    Literal(Template),
+    /// Taken from the environment when the load starts, never written to disk.
+    Environment {
+        /// The variable's name, without `$`.
+        variable: String,
+    },
+}
+
+/// One combination of levels.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Arm {
+    /// Unique within the plan; safe as a file name.
+    pub id: ArmId,
+    /// For people; levels of a sweep are part of it.
+    pub name: String,
+    /// For the report.
+    pub about: Option<String>,
+    /// Baseline, control or treatment.
+    pub role: Role,
+    /// The level of each factor, in file order. Whole numbers written without a point are
+    /// [`LevelValue::Text`], so that `1024` reaches a command line as `1024`.
+    pub levels: Vec<(String, LevelValue)>,
+    /// Added to the environment of every service that is not shared.
+    pub env: BTreeMap<String, Template>,
+    /// Arguments added to a service's command.
+    pub args: BTreeMap<ServiceName, Vec<Template>>,
+    /// Commands that replace a service's own.
+    pub command: BTreeMap<ServiceName, Vec<Template>>,
+    /// The set of processes that it runs on; arms with the same one are told apart by `switch`.
+    pub instance: String,
+    /// Run by `sh -c` before the arm gets load.
+    pub switch: Vec<Template>,
+    /// The telemetry that should arrive.
+    pub expect: Option<Expect>,
+}
+
+impl Arm {
+    /// The value that `{factor}` stands for in this arm.
+    #[must_use]
+    pub fn level(&self, factor: &str) -> Option<&LevelValue> {
+        self.levels
+            .iter()
+            .find(|(name, _)| name == factor)
+            .map(|(_, level)| level)
+    }
+
+    fn templates(&self) -> impl Iterator<Item = &Template> {
+        let words = self.args.values().chain(self.command.values()).flatten();
+        self.env.values().chain(words).chain(&self.switch)
+    }
+}
+
+/// The telemetry that an arm should deliver; at least one is there.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Expect {
+    /// Traces a request.
+    pub traces_per_request: Option<f64>,
+    /// Spans a request.
+    pub spans_per_request: Option<f64>,
+}
+
+/// How it is measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Design {
+    /// How long one arm is measured at a stretch.
+    pub window: Duration,
+    /// Load that is not measured, before each window.
+    pub settle: Duration,
+    /// How often all processes are launched afresh.
+    pub rounds: u32,
+    /// How much is measured.
+    pub length: Length,
+    /// Load on each arm before a round's first window.
+    pub warmup: Duration,
+    /// After a round's last window: what is deferred still comes.
+    pub drain: Duration,
+    /// After the drain: what an arm uses when it has long had nothing to do.
+    pub idle: Duration,
+    /// The order of the windows.
+    pub order: Order,
+    /// Of the run order.
+    pub seed: u64,
+    /// Differences below this share do not matter.
+    pub interest: f64,
+    /// What is done when a service dies in a window.
+    pub on_death: OnDeath,
+}
+
+/// How much is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Length {
+    /// Blocks in each round.
+    Blocks(u32),
+    /// Measuring time over all rounds, from which the number of blocks follows.
+    MeasuringTime(Duration),
+}

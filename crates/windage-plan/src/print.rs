@@ -1,0 +1,304 @@
+//! The resolved plan as TOML: what `docs/FORMAT.md` allows, with nothing left to defaults.
+
+use std::collections::BTreeMap;
+use std::fmt::{Display, Write as _};
+use std::time::Duration;
+
+use windage_model::{ArmIndex, LevelValue, LoadModel, Role};
+
+use crate::plan::{
+    Arm, Attach, Design, HeaderValue, Length, Load, Origin, Plan, Ready, ReadyCheck, Service,
+};
+use crate::{Template, units};
+
+/// The plan with every default spelled out; the control, which reading adds, is left out.
+pub(crate) fn resolved_toml(plan: &Plan) -> String {
+    let mut out = Toml::default();
+    out.comment("The resolved plan: defaults spelled out, sweeps expanded.");
+    out.comment("Relative paths start at the folder of the plan that it was made from.");
+    out.entry("name", quote(&plan.name));
+    out.optional("about", plan.about.as_deref().map(quote));
+    out.table("[build]");
+    out.entry(
+        "commands",
+        list(plan.build.commands.iter().map(|c| quote(c))),
+    );
+    out.entry("within", duration(plan.build.within));
+    let versions = plan.build.versions.iter();
+    out.entry(
+        "versions",
+        inline(versions.map(|(of, command)| (of, quote(command)))),
+    );
+    for service in &plan.services {
+        print_service(&mut out, service);
+    }
+    print_load(&mut out, &plan.load);
+    let control_shares = match plan.arms.as_slice() {
+        [baseline, control, ..] => baseline.instance == control.instance,
+        _ => false,
+    };
+    for (index, arm) in plan.arms.iter().enumerate() {
+        if index != ArmIndex::CONTROL.get() {
+            print_arm(&mut out, arm, control_shares);
+        }
+    }
+    print_design(&mut out, &plan.design);
+    out.text
+}
+
+fn print_service(out: &mut Toml, service: &Service) {
+    out.table("[[service]]");
+    out.entry("name", quote(service.name.as_str()));
+    match &service.origin {
+        Origin::Command(words) => out.entry("command", templates(words)),
+        Origin::Attach(attach) => out.entry(
+            "attach",
+            match attach {
+                Attach::Pid(pid) => format!("{{ pid = {pid} }}"),
+                Attach::Cgroup(path) => {
+                    format!("{{ cgroup = {} }}", quote(&path.to_string_lossy()))
+                }
+                Attach::Unit(unit) => format!("{{ unit = {} }}", quote(unit)),
+                Attach::Url(endpoint) => {
+                    format!("{{ url = {} }}", quote(&format!("http://{endpoint}")))
+                }
+            },
+        ),
+    }
+    out.optional(
+        "listen",
+        service.listen.map(|listen| quote(&listen.to_string())),
+    );
+    out.optional("cwd", service.cwd.as_ref().map(template));
+    let files = service.files.iter().map(|file| {
+        let path = quote(&file.template.to_string_lossy());
+        format!(
+            "{{ template = {path}, to = {} }}",
+            quote(&file.to.to_string_lossy())
+        )
+    });
+    out.optional("cpus", service.cpus.as_deref().map(list));
+    out.entry("shared", service.shared);
+    out.optional("ready", ready(&service.ready));
+    // What is already running takes neither environment nor files, and isn't stopped.
+    if matches!(service.origin, Origin::Command(_)) {
+        out.entry("env", env(&service.env));
+        out.entry("files", list(files));
+        let (signal, within) = (service.stop.signal.as_str(), duration(service.stop.within));
+        out.entry(
+            "stop",
+            format!("{{ signal = {}, within = {within} }}", quote(signal)),
+        );
+    }
+}
+
+fn ready(ready: &Ready) -> Option<String> {
+    let check = match &ready.check {
+        ReadyCheck::Http { path } => format!("http = {}", template(path)),
+        ReadyCheck::Tcp => "tcp = true".to_owned(),
+        ReadyCheck::Log { pattern } => format!("log = {}", quote(pattern)),
+        ReadyCheck::Delay(delay) => format!("delay = {}", duration(*delay)),
+        ReadyCheck::None => return None,
+    };
+    Some(format!(
+        "{{ {check}, within = {} }}",
+        duration(ready.within)
+    ))
+}
+
+fn print_load(out: &mut Toml, load: &Load) {
+    out.table("[load]");
+    out.entry("model", quote(load.model.as_str()));
+    if load.model == LoadModel::Open {
+        out.optional(
+            "rate",
+            load.rate_per_s
+                .map(|rate_per_s| quote(&units::print_rate(rate_per_s))),
+        );
+        out.entry("arrivals", quote(load.arrivals.as_str()));
+    }
+    if load.model == LoadModel::Batch {
+        out.entry("batch", quote(load.batch.as_str()));
+        out.entry("iterations", load.iterations);
+    } else {
+        out.entry("connections", load.connections);
+    }
+    if let Some(request) = &load.request {
+        out.entry(
+            "request",
+            quote(&format!("{} {}", request.method, request.url)),
+        );
+        out.optional("body", request.body.as_ref().map(template));
+        let headers = request.headers.iter().map(|(name, value)| match value {
+            HeaderValue::Literal(value) => (name.as_str(), template(value)),
+            HeaderValue::Environment { variable } => {
+                (name.as_str(), quote(&format!("${variable}")))
+            }
+        });
+        out.entry("headers", inline(headers));
+    }
+    out.entry("timeout", duration(load.timeout));
+    out.optional("cpus", load.cpus.as_deref().map(list));
+    out.entry(
+        "allow",
+        list(load.allow.iter().map(|host| quote(&host.to_string()))),
+    );
+}
+
+fn print_arm(out: &mut Toml, arm: &Arm, control_shares: bool) {
+    out.table("[[arm]]");
+    out.entry("name", quote(&arm.name));
+    out.optional("about", arm.about.as_deref().map(quote));
+    let baseline = arm.role == Role::Baseline;
+    out.entry("baseline", baseline);
+    // A baseline that names its instance shares it with the control.
+    if !baseline || control_shares {
+        out.entry("instance", quote(&arm.instance));
+    }
+    let levels = arm.levels.iter().map(|(factor, level)| {
+        let value = match level {
+            LevelValue::Number(_) => level.to_string(),
+            LevelValue::Text(text) => quote(text),
+        };
+        (factor.as_str(), format!("[{value}]"))
+    });
+    out.entry("sweep", inline(levels));
+    out.entry("env", env(&arm.env));
+    let words = |(name, words): (&'_ crate::ServiceName, &Vec<Template>)| {
+        (name.as_str().to_owned(), templates(words))
+    };
+    out.entry("args", inline(arm.args.iter().map(words)));
+    out.entry("command", inline(arm.command.iter().map(words)));
+    out.entry("switch", templates(&arm.switch));
+    if let Some(expect) = &arm.expect {
+        let keys = [
+            ("traces_per_request", expect.traces_per_request),
+            ("spans_per_request", expect.spans_per_request),
+        ];
+        // `{:?}` keeps the point, which makes it a TOML float.
+        let given = keys
+            .into_iter()
+            .filter_map(|(key, n)| n.map(|n| (key, format!("{n:?}"))));
+        out.entry("expect", inline(given));
+    }
+}
+
+fn print_design(out: &mut Toml, design: &Design) {
+    out.table("[design]");
+    out.entry("window", duration(design.window));
+    out.entry("settle", duration(design.settle));
+    out.entry("rounds", design.rounds);
+    match design.length {
+        Length::Blocks(blocks) => out.entry("blocks", blocks),
+        Length::MeasuringTime(time) => out.entry("for", duration(time)),
+    }
+    out.entry("warmup", duration(design.warmup));
+    out.entry("drain", duration(design.drain));
+    out.entry("idle", duration(design.idle));
+    out.entry("order", quote(design.order.as_str()));
+    out.entry("seed", design.seed);
+    out.entry("interest", format!("{:?}", design.interest));
+    out.entry("on_death", quote(design.on_death.as_str()));
+}
+
+/// TOML being written, a line for each key.
+#[derive(Default)]
+struct Toml {
+    text: String,
+}
+
+impl Toml {
+    fn comment(&mut self, comment: &str) {
+        self.line(&format!("# {comment}"));
+    }
+
+    fn table(&mut self, header: &str) {
+        self.line("");
+        self.line(header);
+    }
+
+    fn entry(&mut self, key: &str, value: impl Display) {
+        self.line(&format!("{key} = {value}"));
+    }
+
+    fn optional(&mut self, key: &str, value: Option<String>) {
+        if let Some(value) = value {
+            self.entry(key, value);
+        }
+    }
+
+    fn line(&mut self, line: &str) {
+        self.text.push_str(line);
+        self.text.push('\n');
+    }
+}
+
+fn duration(duration: Duration) -> String {
+    quote(&units::print_duration(duration))
+}
+
+fn template(template: &Template) -> String {
+    quote(template.as_str())
+}
+
+fn templates(templates: &[Template]) -> String {
+    list(templates.iter().map(template))
+}
+
+fn env(env: &BTreeMap<String, Template>) -> String {
+    inline(
+        env.iter()
+            .map(|(key, value)| (key.as_str(), template(value))),
+    )
+}
+
+fn list(items: impl IntoIterator<Item = impl Display>) -> String {
+    let items: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
+    format!("[{}]", items.join(", "))
+}
+
+fn inline<K: AsRef<str>>(entries: impl IntoIterator<Item = (K, String)>) -> String {
+    let bare = |key: &str| {
+        !key.is_empty()
+            && key
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'))
+    };
+    let entries: Vec<String> = entries
+        .into_iter()
+        .map(|(key, value)| {
+            let key = key.as_ref();
+            if bare(key) {
+                format!("{key} = {value}")
+            } else {
+                format!("{} = {value}", quote(key))
+            }
+        })
+        .collect();
+    if entries.is_empty() {
+        "{}".to_owned()
+    } else {
+        format!("{{ {} }}", entries.join(", "))
+    }
+}
+
+/// A basic string: one line, so that it can stand in an inline table and as a key.
+fn quote(text: &str) -> String {
+    let mut quoted = String::with_capacity(text.len() + 2);
+    quoted.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => quoted.push_str("\\\""),
+            '\\' => quoted.push_str("\\\\"),
+            '\n' => quoted.push_str("\\n"),
+            '\t' => quoted.push_str("\\t"),
+            c if c.is_control() => {
+                // Writing to a String does not fail.
+                let _ = write!(quoted, "\\u{:04X}", u32::from(c));
+            }
+            c => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}

@@ -1,0 +1,551 @@
+//! `[[arm]]`: names, sweeps, what each arm adds.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use toml::Spanned;
+use windage_model::{ArmId, LevelValue, Role};
+
+use super::scope::Site;
+use super::service::{self, Resolved};
+use super::{Checker, reserved};
+use crate::expect::{self, ExpectError};
+use crate::plan::{Arm, Expect, ServiceName};
+use crate::problem::choices;
+use crate::wire::{self, Entries, PlanFile, Scalar, Text};
+use crate::{Problem, Template};
+
+/// More arms than that can't be measured close in time.
+const MAX_ARMS: usize = 64;
+const MAX_NAME_BYTES: usize = 120;
+/// The id and the set of processes that the control takes.
+const CONTROL: &str = "control";
+
+/// One `[[arm]]` of the file and the arms that it stands for.
+pub(super) struct FileArm {
+    pub(super) arms: Vec<Arm>,
+    pub(super) name_span: Range<usize>,
+    pub(super) instance_span: Option<Range<usize>>,
+    /// Each factor and where its name stands.
+    pub(super) factors: Vec<(String, Range<usize>)>,
+    /// Variables that it sets, which hide those of a service.
+    pub(super) variables: BTreeSet<String>,
+    /// Services whose command it replaces.
+    pub(super) replaces: BTreeSet<usize>,
+}
+
+type Levels = Vec<(String, LevelValue)>;
+
+pub(super) fn resolve_all(
+    checker: &mut Checker<'_>,
+    file: &PlanFile,
+    services: &[Resolved],
+) -> Vec<FileArm> {
+    one_baseline(checker, file);
+    let mut taken: BTreeMap<String, String> = BTreeMap::new();
+    let mut count = 0;
+    let mut resolved = Vec::with_capacity(file.arm.len());
+    for (index, arm) in file.arm.iter().enumerate() {
+        let file_arm = resolve(checker, index, arm, services, MAX_ARMS - count);
+        count += file_arm.arms.len();
+        for arm in &file_arm.arms {
+            unique(checker, &mut taken, arm, file_arm.name_span.clone());
+        }
+        resolved.push(file_arm);
+    }
+    resolved
+}
+
+/// The baseline, its control, then the treatments in file order.
+pub(super) fn with_control(file_arms: Vec<FileArm>) -> Vec<Arm> {
+    let explicit = |a: &FileArm| a.instance_span.is_some();
+    let shares = file_arms
+        .iter()
+        .any(|a| explicit(a) && a.arms.iter().any(|a| a.role == Role::Baseline));
+    let arms = file_arms.into_iter().flat_map(|a| a.arms);
+    let (mut baseline, treatments): (Vec<Arm>, Vec<Arm>) =
+        arms.partition(|arm| arm.role == Role::Baseline);
+    let control = baseline.first().cloned().map(|baseline| Arm {
+        id: ArmId::from_text(CONTROL).unwrap_or_else(|| baseline.id.clone()),
+        name: CONTROL.to_owned(),
+        about: None,
+        role: Role::Control,
+        instance: if shares {
+            baseline.instance.clone()
+        } else {
+            CONTROL.to_owned()
+        },
+        ..baseline
+    });
+    baseline.extend(control);
+    baseline.extend(treatments);
+    baseline
+}
+
+fn is_baseline(arm: &wire::Arm) -> bool {
+    arm.baseline.as_ref().is_some_and(|b| *b.get_ref())
+}
+
+fn one_baseline(checker: &mut Checker<'_>, file: &PlanFile) {
+    let mut baselines = file.arm.iter().filter(|arm| is_baseline(arm));
+    match (baselines.next(), file.arm.first()) {
+        (Some(first), _) => {
+            for again in baselines {
+                let span = again
+                    .baseline
+                    .as_ref()
+                    .map_or(again.name.span(), Spanned::span);
+                let message = format!("a second baseline; the first is `{}`", first.name.get_ref());
+                checker.report(
+                    Problem::new(span, message, "only one arm can be it")
+                        .help("remove it here; a control is added to every plan"),
+                );
+            }
+        }
+        (None, Some(arm)) => checker.report(
+            Problem::new(
+                arm.name.span(),
+                "no arm is the baseline",
+                "the first of the arms",
+            )
+            .help("write `baseline = true` in the arm without telemetry"),
+        ),
+        (None, None) => checker.report(
+            Problem::new(
+                file.name.span(),
+                "the plan has no `[[arm]]`",
+                "compares nothing",
+            )
+            .help("add one with `baseline = true`, and one for each way to switch telemetry on"),
+        ),
+    }
+}
+
+fn unique(
+    checker: &mut Checker<'_>,
+    taken: &mut BTreeMap<String, String>,
+    arm: &Arm,
+    span: Range<usize>,
+) {
+    let id = arm.id.as_str();
+    if id == CONTROL {
+        let message = "the name `control` is taken: a control is added to every plan";
+        checker.report(Problem::new(span, message, "taken").help("give the arm another name"));
+    } else if let Some(other) = taken.get(id) {
+        let message = if *other == arm.name {
+            format!("two arms are named `{other}`")
+        } else {
+            format!(
+                "the arms `{other}` and `{}` get the same id `{id}`",
+                arm.name
+            )
+        };
+        checker.report(
+            Problem::new(span, message, "named again here").help(
+                "ids keep letters (lowered), digits, `.` and `_`; names must differ in these",
+            ),
+        );
+    } else {
+        taken.insert(id.to_owned(), arm.name.clone());
+    }
+}
+
+fn resolve(
+    checker: &mut Checker<'_>,
+    index: usize,
+    arm: &wire::Arm,
+    services: &[Resolved],
+    room: usize,
+) -> FileArm {
+    let baseline = is_baseline(arm);
+    let instance = arm
+        .instance
+        .as_ref()
+        .map(|instance| self::instance(checker, instance));
+    refuse_env_without_launch(checker, arm, services);
+    let env = service::env(checker, &arm.env, |_| Site::ArmEnv { arm: index });
+    let (args, _) = words_by_service(checker, index, "args", words(&arm.args), services);
+    let (command, replaces) = words_by_service(checker, index, "command", commands(arm), services);
+    for (_, words) in &arm.command.0 {
+        checker.words(words.get_ref(), words.span());
+    }
+    let switch = checker.templates(&arm.switch, &Site::ArmSwitch { arm: index });
+    let combinations = combinations(checker, arm, services, baseline, room);
+    let mut expectable = true;
+    let mut arms = Vec::with_capacity(combinations.len());
+    for levels in combinations {
+        let name = name_with_levels(arm.name.get_ref(), &levels);
+        let Some(id) = id(checker, &name, arm.name.span()) else {
+            break;
+        };
+        // One report for a sweep is enough.
+        let expect = if expectable {
+            expect_of(checker, arm, &levels)
+        } else {
+            Ok(None)
+        };
+        expectable = expect.is_ok();
+        arms.push(Arm {
+            instance: instance.clone().unwrap_or_else(|| id.as_str().to_owned()),
+            id,
+            name,
+            about: arm.about.clone(),
+            role: if baseline {
+                Role::Baseline
+            } else {
+                Role::Treatment
+            },
+            levels,
+            env: env.clone(),
+            args: args.clone(),
+            command: command.clone(),
+            switch: switch.clone(),
+            expect: expect.unwrap_or(None),
+        });
+    }
+    FileArm {
+        arms,
+        name_span: arm.name.span(),
+        instance_span: arm.instance.as_ref().map(Text::span),
+        factors: arm
+            .sweep
+            .0
+            .iter()
+            .map(|(name, _)| (name.get_ref().clone(), name.span()))
+            .collect(),
+        variables: arm
+            .env
+            .0
+            .iter()
+            .map(|(key, _)| key.get_ref().clone())
+            .collect(),
+        replaces,
+    }
+}
+
+/// The id of an arm of that name, levels included; what is wrong with the name is reported.
+fn id(checker: &mut Checker<'_>, name: &str, span: Range<usize>) -> Option<ArmId> {
+    if name.trim().is_empty() || name.chars().any(char::is_control) || name.len() > MAX_NAME_BYTES {
+        let message =
+            format!("an arm's name, levels included, is one line of 1 to {MAX_NAME_BYTES} bytes");
+        checker.report(Problem::new(span, message, "not an arm's name"));
+        return None;
+    }
+    // The id is a file's name, too; none of those may be hidden or lead elsewhere.
+    let id = ArmId::from_text(name).filter(|id| !id.as_str().starts_with('.'));
+    if id.is_none() {
+        checker.report(
+            Problem::new(
+                span,
+                format!("no id can be made of `{name}`"),
+                "not an arm's name",
+            )
+            .help("begin with a letter or a digit"),
+        );
+    }
+    id
+}
+
+/// A resolved plan spells levels in the names already; they are not said twice.
+fn name_with_levels(name: &str, levels: &Levels) -> String {
+    let suffix: String = levels
+        .iter()
+        .map(|(factor, level)| format!(", {factor} {level}"))
+        .collect();
+    if name.ends_with(&suffix) {
+        name.to_owned()
+    } else {
+        format!("{name}{suffix}")
+    }
+}
+
+fn instance(checker: &mut Checker<'_>, instance: &Text) -> String {
+    let text = instance.get_ref();
+    let as_id = ArmId::from_text(text).filter(|id| id.as_str() == text && !text.starts_with('.'));
+    if as_id.is_none() || text == CONTROL {
+        checker.report(
+            Problem::new(
+                instance.span(),
+                format!("`{text}` can't name an instance"),
+                "not an instance's name",
+            )
+            .help("use lower-case letters, digits, `.`, `_` and `-`; `control` is taken"),
+        );
+    }
+    text.clone()
+}
+
+fn refuse_env_without_launch(checker: &mut Checker<'_>, arm: &wire::Arm, services: &[Resolved]) {
+    let subject = || services.iter().filter(|s| !s.service.shared);
+    if subject().next().is_none() || subject().any(Resolved::launched) {
+        return;
+    }
+    if let Some((key, _)) = arm.env.0.first() {
+        let message = "no service is launched for an arm, so `env` reaches none";
+        checker.report(
+            Problem::new(key.span(), message, "reaches nothing")
+                .help("change what is already running by `switch`"),
+        );
+    }
+}
+
+/// A table's entries as service, list.
+type WordLists<'a> = Vec<(&'a Text, &'a [Text])>;
+
+fn words(entries: &Entries<Vec<Text>>) -> WordLists<'_> {
+    entries
+        .0
+        .iter()
+        .map(|(key, words)| (key, words.as_slice()))
+        .collect()
+}
+
+fn commands(arm: &wire::Arm) -> WordLists<'_> {
+    arm.command
+        .0
+        .iter()
+        .map(|(key, words)| (key, words.get_ref().as_slice()))
+        .collect()
+}
+
+/// `args` or `command`, and the services that they are for.
+fn words_by_service(
+    checker: &mut Checker<'_>,
+    arm: usize,
+    what: &str,
+    lists: WordLists<'_>,
+    services: &[Resolved],
+) -> (BTreeMap<ServiceName, Vec<Template>>, BTreeSet<usize>) {
+    let mut by_service = BTreeMap::new();
+    let mut indices = BTreeSet::new();
+    for (key, words) in lists {
+        let name = key.get_ref();
+        let Some(index) = services.iter().position(|s| s.name() == name) else {
+            let known: Vec<&str> = services.iter().map(Resolved::name).collect();
+            let problem = Problem::new(
+                key.span(),
+                format!("no service is named `{name}`"),
+                "unknown service",
+            );
+            checker.report(problem.help(choices(name, &known)));
+            continue;
+        };
+        let target = &services[index];
+        if target.service.shared {
+            let message = format!("`{name}` is shared: it is launched once, not for each arm");
+            checker.report(Problem::new(
+                key.span(),
+                message,
+                format!("`{what}` of one arm can't reach it"),
+            ));
+        } else if !target.launched() {
+            let message = format!("`{name}` is already running: it takes no `{what}`");
+            checker.report(
+                Problem::new(key.span(), message, "not launched").help("change it by `switch`"),
+            );
+        }
+        let site = Site::ArmService {
+            arm,
+            service: index,
+        };
+        by_service.insert(target.service.name.clone(), checker.templates(words, &site));
+        indices.insert(index);
+    }
+    (by_service, indices)
+}
+
+/// Every combination of levels; the last factor changes fastest.
+fn combinations(
+    checker: &mut Checker<'_>,
+    arm: &wire::Arm,
+    services: &[Resolved],
+    baseline: bool,
+    room: usize,
+) -> Vec<Levels> {
+    let mut factors = Vec::with_capacity(arm.sweep.0.len());
+    for (name, levels) in &arm.sweep.0 {
+        factor_name(checker, name, services);
+        factors.push((
+            name.get_ref(),
+            factor_levels(checker, name.get_ref(), levels),
+        ));
+    }
+    let count = factors
+        .iter()
+        .try_fold(1_usize, |n, (_, levels)| n.checked_mul(levels.len()));
+    if count.is_none_or(|count| count > room) {
+        let message = format!("the plan stands for more than {MAX_ARMS} arms");
+        checker.report(
+            Problem::new(arm.name.span(), message, "here it is exceeded")
+                .help("sweep fewer levels, or split the plan"),
+        );
+        return Vec::new();
+    }
+    if baseline && count != Some(1) && count != Some(0) {
+        let message = "the baseline can't be swept: it is one arm";
+        checker.report(
+            Problem::new(arm.name.span(), message, "has several levels")
+                .help("give each factor a single level here"),
+        );
+        return Vec::new();
+    }
+    let mut combinations = vec![Vec::new()];
+    for (factor, levels) in factors {
+        let with = |so_far: &Levels, level: &LevelValue| {
+            let mut more = so_far.clone();
+            more.push((factor.clone(), level.clone()));
+            more
+        };
+        combinations = combinations
+            .iter()
+            .flat_map(|c| levels.iter().map(move |l| with(c, l)))
+            .collect();
+    }
+    combinations
+}
+
+fn factor_name(checker: &mut Checker<'_>, name: &Text, services: &[Resolved]) {
+    let text = name.get_ref();
+    let problem = if let Some(list) = reserved(text) {
+        let message = format!("`{text}` can't name a factor: it is a placeholder of its own");
+        Problem::new(name.span(), message, "reserved").help(list)
+    } else if services.iter().any(|s| s.name() == text) {
+        let message = format!("`{text}` can't name a factor: a service has that name");
+        Problem::new(name.span(), message, "named twice")
+    } else if ServiceName::new(text).is_none() {
+        Problem::new(
+            name.span(),
+            format!("`{text}` can't name a factor"),
+            "not a factor's name",
+        )
+        .help("use lower-case letters, digits and `_`, a letter first")
+    } else {
+        return;
+    };
+    checker.report(problem);
+}
+
+fn factor_levels(
+    checker: &mut Checker<'_>,
+    factor: &str,
+    levels: &Spanned<Vec<Spanned<Scalar>>>,
+) -> Vec<LevelValue> {
+    if levels.get_ref().is_empty() {
+        let message = format!("the factor `{factor}` has no levels");
+        let problem = Problem::new(levels.span(), message, "an empty list");
+        checker.report(problem.help("name at least one level"));
+    }
+    let mut values: Vec<LevelValue> = Vec::with_capacity(levels.get_ref().len());
+    for level in levels.get_ref() {
+        match level_value(level.get_ref()) {
+            Ok(value) if values.contains(&value) => {
+                let message = format!("the factor `{factor}` has the level `{value}` twice");
+                checker.report(Problem::new(level.span(), message, "again here"));
+            }
+            Ok(value) => values.push(value),
+            Err(message) => checker.report(Problem::new(level.span(), message, "not a level")),
+        }
+    }
+    values
+}
+
+fn level_value(level: &Scalar) -> Result<LevelValue, &'static str> {
+    match level {
+        // As text, a count reaches a command line as it stands in the plan: `1024`, not `1024.0`.
+        Scalar::Integer(n) => Ok(LevelValue::Text(n.to_string())),
+        Scalar::Bool(b) => Ok(LevelValue::Text(b.to_string())),
+        Scalar::Float(n) if n.is_finite() => Ok(LevelValue::Number(*n)),
+        Scalar::Float(_) => Err("a level must be a finite number"),
+        Scalar::Text(text) if text.chars().any(char::is_control) => {
+            Err("a level is part of the arm's name: one line without control characters")
+        }
+        Scalar::Text(text) if Template::parse(text).placeholders().next().is_some() => {
+            Err("a level is literal: a placeholder in it would not be filled")
+        }
+        Scalar::Text(text) => Ok(LevelValue::Text(text.clone())),
+    }
+}
+
+/// A problem was found and reported.
+struct Reported;
+
+fn expect_of(
+    checker: &mut Checker<'_>,
+    arm: &wire::Arm,
+    levels: &Levels,
+) -> Result<Option<Expect>, Reported> {
+    let Some(expect) = &arm.expect else {
+        return Ok(None);
+    };
+    let keys = expect.get_ref();
+    if keys.traces_per_request.is_none() && keys.spans_per_request.is_none() {
+        checker.report(Problem::new(
+            expect.span(),
+            "`expect` takes `traces_per_request` and/or `spans_per_request`",
+            "neither here",
+        ));
+        return Err(Reported);
+    }
+    let traces = expected(checker, keys.traces_per_request.as_ref(), levels);
+    let spans = expected(checker, keys.spans_per_request.as_ref(), levels);
+    Ok(Some(Expect {
+        traces_per_request: traces?,
+        spans_per_request: spans?,
+    }))
+}
+
+fn expected(
+    checker: &mut Checker<'_>,
+    given: Option<&Spanned<Scalar>>,
+    levels: &Levels,
+) -> Result<Option<f64>, Reported> {
+    let Some(value) = given else { return Ok(None) };
+    let evaluated = match value.get_ref() {
+        Scalar::Text(text) => expect::evaluate(text, levels),
+        Scalar::Float(n) => expect::bounded(*n),
+        // Counts of spans a request are far below 2^53, up to which f64 holds every integer.
+        Scalar::Integer(n) => expect::bounded(*n as f64),
+        Scalar::Bool(b) => Err(ExpectError::NotAFactorOrNumber(b.to_string())),
+    };
+    match evaluated {
+        Ok(number) => Ok(Some(number)),
+        Err(error) => {
+            checker.report(expect_problem(value.span(), &error, levels));
+            Err(Reported)
+        }
+    }
+}
+
+fn expect_problem(span: Range<usize>, error: &ExpectError, levels: &Levels) -> Problem {
+    let known: Vec<&str> = levels.iter().map(|(factor, _)| factor.as_str()).collect();
+    match error {
+        ExpectError::UnknownFactor(name) => {
+            let problem = Problem::new(
+                span,
+                format!("`{{{name}}}` is not a factor of this arm"),
+                "only the arm's own factors",
+            );
+            if known.is_empty() {
+                problem.help("the arm has no `sweep`; write a number")
+            } else {
+                problem.help(choices(name, &known))
+            }
+        }
+        ExpectError::NotAFactorOrNumber(part) => Problem::new(
+            span,
+            format!("`{part}` is neither a number nor a factor"),
+            "can't be evaluated",
+        )
+        .help("a number, \"{factor}\", or a product such as \"2 * {factor}\""),
+        ExpectError::NotNumeric { factor, level } => Problem::new(
+            span,
+            format!("the level `{level}` of `{factor}` is not a number"),
+            "can't be evaluated",
+        ),
+        ExpectError::OutOfRange => Problem::new(
+            span,
+            "what is expected a request is a finite number, nil or above",
+            "out of bounds",
+        ),
+    }
+}

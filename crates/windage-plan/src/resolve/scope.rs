@@ -1,0 +1,392 @@
+//! Placeholders: what each may name where it stands, and what follows from that.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use super::Checker;
+use super::arm::FileArm;
+use super::service::Resolved;
+use crate::plan::{Attach, Origin, ReadyCheck};
+use crate::problem::choices;
+use crate::wire::PlanFile;
+use crate::{Problem, RESERVED_PLACEHOLDERS, Template};
+
+/// A template and where it stands.
+pub(super) struct Use {
+    pub(super) template: Template,
+    pub(super) span: Range<usize>,
+    pub(super) site: Site,
+    /// The template file that it is the text of.
+    pub(super) file: Option<String>,
+}
+
+/// Whom a template belongs to. Arms are those of the file, before sweeps are expanded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Site {
+    /// A service's own keys.
+    Service { index: usize, part: Part },
+    /// An arm's environment, which every service that is not shared gets.
+    ArmEnv { arm: usize },
+    /// An arm's arguments or command for one service.
+    ArmService { arm: usize, service: usize },
+    /// Commands that switch to an arm.
+    ArmSwitch { arm: usize },
+    /// The request.
+    Load,
+}
+
+/// Which of a service's keys, as far as an arm can hide it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// An arm may replace it.
+    Command,
+    /// An arm may set the same variable.
+    Env(String),
+    /// Nothing hides it.
+    Whole,
+}
+
+impl Use {
+    /// Whether the template is rendered for an arm.
+    pub(super) fn reaches(&self, index: usize, arm: &FileArm, services: &[Resolved]) -> bool {
+        match &self.site {
+            Site::Service { index, .. } if services[*index].service.shared => false,
+            Site::Service {
+                index,
+                part: Part::Command,
+            } => !arm.replaces.contains(index),
+            Site::Service {
+                part: Part::Env(key),
+                ..
+            } => !arm.variables.contains(key),
+            Site::Service {
+                part: Part::Whole, ..
+            }
+            | Site::Load => true,
+            Site::ArmEnv { arm } | Site::ArmService { arm, .. } | Site::ArmSwitch { arm } => {
+                *arm == index
+            }
+        }
+    }
+
+    /// Whether it is rendered when processes are launched.
+    pub(super) fn at_launch(&self) -> bool {
+        matches!(
+            self.site,
+            Site::Service { .. } | Site::ArmEnv { .. } | Site::ArmService { .. }
+        )
+    }
+
+    pub(super) fn names(&self, placeholder: &str) -> bool {
+        self.template.placeholders().any(|name| name == placeholder)
+    }
+
+    /// Whether it is rendered for this service.
+    fn belongs_to(&self, service: usize, services: &[Resolved]) -> bool {
+        match self.site {
+            Site::Service { index, .. } => index == service,
+            Site::ArmService { service: index, .. } => index == service,
+            Site::ArmEnv { .. } => !services[service].service.shared,
+            Site::ArmSwitch { .. } | Site::Load => false,
+        }
+    }
+}
+
+/// Judges every placeholder, then settles which services need an address and, from that, when
+/// those without `ready` count as up.
+pub(super) fn check(
+    checker: &mut Checker<'_>,
+    file: &PlanFile,
+    arms: &[FileArm],
+    services: &mut [Resolved],
+) {
+    let uses = std::mem::take(&mut checker.uses);
+    let scope = Scope {
+        arms,
+        services,
+        file,
+    };
+    let mut addressed = BTreeSet::new();
+    let mut misused = false;
+    for used in &uses {
+        for name in used.template.placeholders() {
+            match scope.judge(used, name) {
+                Ok(indices) => addressed.extend(indices),
+                Err(problem) => {
+                    misused = true;
+                    let span = placeholder_span(checker.text, &used.span, name);
+                    checker.report(problem.locate(used, name, span));
+                }
+            }
+        }
+    }
+    if misused {
+        // A factor "never used", a service "never told": both may follow from a slip in a name.
+        checker.uses = uses;
+        return;
+    }
+    unused_factors(checker, &uses, arms, services);
+    for index in addressed {
+        services[index].service.addressed = true;
+    }
+    for index in 0..services.len() {
+        has_address(checker, &uses, index, services);
+        let Resolved {
+            service,
+            ready_given,
+            ..
+        } = &mut services[index];
+        if service.addressed && !*ready_given {
+            service.ready.check = ReadyCheck::Tcp;
+        }
+    }
+    checker.uses = uses;
+}
+
+/// What is wrong with a placeholder; where it stands is added by [`Misuse::locate`].
+struct Misuse {
+    message: String,
+    label: String,
+    help: String,
+}
+
+impl Misuse {
+    fn new(message: impl Into<String>, label: &str, help: impl Into<String>) -> Misuse {
+        Misuse {
+            message: message.into(),
+            label: label.to_owned(),
+            help: help.into(),
+        }
+    }
+
+    fn locate(self, used: &Use, name: &str, span: Range<usize>) -> Problem {
+        let Some(file) = &used.file else {
+            return Problem::new(span, self.message, self.label).help(self.help);
+        };
+        let text = used.template.as_str();
+        let at = text.find(&format!("{{{name}}}")).unwrap_or(0);
+        let line = text[..at].matches('\n').count() + 1;
+        let message = format!("{file}:{line}: {}", self.message);
+        Problem::new(used.span.clone(), message, "in this template").help(self.help)
+    }
+}
+
+struct Scope<'a> {
+    arms: &'a [FileArm],
+    services: &'a [Resolved],
+    file: &'a PlanFile,
+}
+
+impl Scope<'_> {
+    /// The services that the placeholder says need an address, or what is wrong with it.
+    fn judge(&self, used: &Use, name: &str) -> Result<Vec<usize>, Misuse> {
+        let shared =
+            matches!(used.site, Site::Service { index, .. } if self.services[index].service.shared);
+        match name {
+            "listen" | "port" | "dir" => self.own(used, name),
+            "plan" | "windage" => Ok(Vec::new()),
+            "arm" | "otlp_http" if shared => Err(self.not_in_shared(name)),
+            "arm" | "otlp_http" => Ok(Vec::new()),
+            _ => match self.service(name) {
+                Some(index) if shared && !self.services[index].service.shared => {
+                    Err(self.not_in_shared(name))
+                }
+                Some(index) => Ok(vec![index]),
+                None if !self.is_factor(name) => Err(self.unknown(used, name)),
+                None if shared => Err(self.not_in_shared(name)),
+                None => self.factor(used, name),
+            },
+        }
+    }
+
+    /// `{listen}`, `{port}`, `{dir}`: of the service that the template is rendered for.
+    fn own(&self, used: &Use, name: &str) -> Result<Vec<usize>, Misuse> {
+        let bearer = match used.site {
+            Site::ArmSwitch { .. } => "a switch command",
+            Site::Load => "the request",
+            _ => {
+                let speaks_of_address = name != "dir";
+                let owners = (0..self.services.len())
+                    .filter(|&i| speaks_of_address && used.belongs_to(i, self.services))
+                    .filter(|&i| self.services[i].launched());
+                return Ok(owners.collect());
+            }
+        };
+        let names: Vec<String> = self
+            .services
+            .iter()
+            .map(|s| format!("`{{{}}}`", s.name()))
+            .collect();
+        let help = match name {
+            "dir" => "`{plan}` is the plan's folder".to_owned(),
+            _ => format!("name the service: {}", names.join(", ")),
+        };
+        let message = format!("`{{{name}}}` is a service's own, and {bearer} belongs to none");
+        Err(Misuse::new(message, "means nothing here", help))
+    }
+
+    fn not_in_shared(&self, name: &str) -> Misuse {
+        let message =
+            format!("a shared service can't use `{{{name}}}`: it is launched once, for all arms");
+        let others = self
+            .services
+            .iter()
+            .filter(|s| s.service.shared)
+            .map(Resolved::name);
+        let allowed: Vec<String> = ["listen", "port", "dir", "plan", "windage"]
+            .into_iter()
+            .chain(others)
+            .map(|name| format!("`{{{name}}}`"))
+            .collect();
+        Misuse::new(
+            message,
+            "differs between arms",
+            format!("allowed: {}", allowed.join(", ")),
+        )
+    }
+
+    /// A factor must have a level in every arm that the template is rendered for.
+    fn factor(&self, used: &Use, name: &str) -> Result<Vec<usize>, Misuse> {
+        let lacks = |arm: &FileArm| !arm.factors.iter().any(|(factor, _)| factor == name);
+        let lacking = self
+            .arms
+            .iter()
+            .enumerate()
+            .find(|&(index, arm)| lacks(arm) && used.reaches(index, arm, self.services));
+        let Some((index, _)) = lacking else {
+            return Ok(Vec::new());
+        };
+        let arm = &self.file.arm[index];
+        let role = match &arm.baseline {
+            Some(baseline) if *baseline.get_ref() => "the baseline",
+            _ => "the arm",
+        };
+        let lacking_name = arm.name.get_ref();
+        let owner = self
+            .arms
+            .iter()
+            .position(|arm| !lacks(arm))
+            .map_or("another arm", |owner| {
+                self.file.arm[owner].name.get_ref().as_str()
+            });
+        Err(Misuse::new(
+            format!(
+                "`{{{name}}}` is also needed by {role} `{lacking_name}`, which has no such factor"
+            ),
+            &format!("a factor of `{owner}`"),
+            format!(
+                "give `{lacking_name}` a level of its own (sweep = {{ {name} = [...] }}), or name \
+                 `{{{name}}}` only in keys of the arms that have it"
+            ),
+        ))
+    }
+
+    fn unknown(&self, used: &Use, name: &str) -> Misuse {
+        let own = |r: &&str| used.at_launch() || !matches!(*r, "listen" | "port" | "dir");
+        let mut known: Vec<&str> = RESERVED_PLACEHOLDERS.iter().copied().filter(own).collect();
+        known.extend(self.services.iter().map(Resolved::name));
+        let factors: BTreeSet<&str> = self
+            .arms
+            .iter()
+            .flat_map(|arm| arm.factors.iter())
+            .map(|(f, _)| f.as_str())
+            .collect();
+        known.extend(factors);
+        Misuse::new(
+            format!("nothing fills `{{{name}}}`"),
+            "unknown placeholder",
+            format!(
+                "{}; write `{{{{{name}}}}}` for a literal `{{{name}}}`",
+                choices(name, &known)
+            ),
+        )
+    }
+
+    fn service(&self, name: &str) -> Option<usize> {
+        let service = name.strip_suffix(".port").unwrap_or(name);
+        self.services.iter().position(|s| s.name() == service)
+    }
+
+    fn is_factor(&self, name: &str) -> bool {
+        self.arms
+            .iter()
+            .any(|arm| arm.factors.iter().any(|(factor, _)| factor == name))
+    }
+}
+
+/// Where exactly `{name}` stands within a value, if it stands there as it is.
+fn placeholder_span(text: &str, value: &Range<usize>, name: &str) -> Range<usize> {
+    let needle = format!("{{{name}}}");
+    match text.get(value.clone()).and_then(|raw| raw.find(&needle)) {
+        Some(at) => value.start + at..value.start + at + needle.len(),
+        None => value.clone(),
+    }
+}
+
+/// A factor that changes nothing would be measured as if it did. `expect` alone is no use: it
+/// says what should arrive, but brings nothing about.
+fn unused_factors(
+    checker: &mut Checker<'_>,
+    uses: &[Use],
+    arms: &[FileArm],
+    services: &[Resolved],
+) {
+    for (index, arm) in arms.iter().enumerate() {
+        for (factor, span) in &arm.factors {
+            let used = uses
+                .iter()
+                .any(|u| u.names(factor) && u.reaches(index, arm, services));
+            if !used {
+                checker.report(
+                    Problem::new(
+                        span.clone(),
+                        format!("the factor `{factor}` is never used"),
+                        "changes nothing",
+                    )
+                    .help(format!(
+                        "write `{{{factor}}}` in the arm's env, args, command or switch"
+                    )),
+                );
+            }
+        }
+    }
+}
+
+/// A service that is addressed must know its address, or nothing will ever answer there.
+fn has_address(checker: &mut Checker<'_>, uses: &[Use], index: usize, services: &[Resolved]) {
+    let resolved = &services[index];
+    let (service, name) = (&resolved.service, resolved.name());
+    if !service.addressed || service.listen.is_some() {
+        return;
+    }
+    let span = resolved.name_span.clone();
+    match &service.origin {
+        Origin::Attach(Attach::Url(_)) => {}
+        Origin::Attach(_) => checker.report(
+            Problem::new(
+                span,
+                format!("`{name}` is addressed, but has no address"),
+                "already running: where?",
+            )
+            .help("add where it listens, such as `listen = \"127.0.0.1:8080\"`"),
+        ),
+        // An empty command was reported already.
+        Origin::Command(words) if words.is_empty() => {}
+        Origin::Command(_) => {
+            let port = format!("{name}.port");
+            let tells = |u: &Use| {
+                u.belongs_to(index, services)
+                    && ["listen", "port", name, port.as_str()]
+                        .iter()
+                        .any(|p| u.names(p))
+            };
+            if !uses.iter().any(tells) {
+                let message = format!("`{name}` is addressed, but never told its address");
+                checker.report(Problem::new(span, message, "listens where?").help(
+                    "put `{listen}` or `{port}` into its command or environment, or fix the \
+                         address with `listen`",
+                ));
+            }
+        }
+    }
+}

@@ -1,0 +1,492 @@
+//! `[[service]]`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read as _;
+use std::net::SocketAddr;
+use std::ops::Range;
+use std::path::{Component, Path, PathBuf};
+
+use toml::Spanned;
+
+use super::scope::{Part, Site, Use};
+use super::{Checker, INSTANT, PATIENCE, reserved};
+use crate::plan::{
+    Attach, Origin, Ready, ReadyCheck, Service, ServiceName, StopPolicy, StopSignal, TemplateFile,
+};
+use crate::wire::{self, Entries, PlanFile, Text};
+use crate::{Endpoint, Host, Problem, Template, defaults};
+
+/// The largest template file; configuration is small, and a wrong path may name a device.
+const MAX_TEMPLATE_BYTES: u64 = 1 << 20;
+
+/// A service with what later checks need besides.
+pub(super) struct Resolved {
+    pub(super) service: Service,
+    pub(super) name_span: Range<usize>,
+    /// Whether `ready` was given; if not, it follows from whether the service is addressed.
+    pub(super) ready_given: bool,
+}
+
+impl Resolved {
+    pub(super) fn name(&self) -> &str {
+        self.service.name.as_str()
+    }
+
+    pub(super) fn launched(&self) -> bool {
+        matches!(self.service.origin, Origin::Command(_))
+    }
+}
+
+pub(super) fn resolve_all(checker: &mut Checker<'_>, file: &PlanFile) -> Vec<Resolved> {
+    if file.service.is_empty() {
+        checker.report(
+            Problem::new(
+                file.name.span(),
+                "the plan has no `[[service]]`",
+                "measures nothing",
+            )
+            .help(
+                "add one with `name` and `command` (or `attach`); a batch program is one as well",
+            ),
+        );
+    } else if file.service.iter().all(|s| s.shared) {
+        let problem = Problem::new(
+            file.service[0].name.span(),
+            "every service is shared",
+            "not part of the subject",
+        );
+        checker.report(problem.help("what is measured must not be `shared`: each arm has its own"));
+    }
+    let mut seen = BTreeSet::new();
+    let mut services = Vec::with_capacity(file.service.len());
+    for (index, service) in file.service.iter().enumerate() {
+        let name = name(checker, &service.name);
+        if !seen.insert(service.name.get_ref()) {
+            let message = format!("two services are named `{}`", service.name.get_ref());
+            checker.report(Problem::new(
+                service.name.span(),
+                message,
+                "named again here",
+            ));
+        }
+        services.push(Resolved {
+            service: resolve(checker, index, name, service),
+            name_span: service.name.span(),
+            ready_given: service.ready.is_some(),
+        });
+    }
+    services
+}
+
+fn name(checker: &mut Checker<'_>, name: &Text) -> ServiceName {
+    let text = name.get_ref();
+    if let Some(list) = reserved(text) {
+        let message = format!("`{text}` can't name a service: it is a placeholder of its own");
+        checker.report(Problem::new(name.span(), message, "reserved").help(list));
+    }
+    ServiceName::new(text).unwrap_or_else(|| {
+        checker.report(
+            Problem::new(
+                name.span(),
+                format!("`{text}` can't name a service"),
+                "not a service's name",
+            )
+            .help("use lower-case letters, digits and `_`, a letter first"),
+        );
+        ServiceName::unchecked(text)
+    })
+}
+
+fn resolve(
+    checker: &mut Checker<'_>,
+    index: usize,
+    name: ServiceName,
+    service: &wire::Service,
+) -> Service {
+    let site = |part| Site::Service { index, part };
+    let origin = origin(checker, index, service);
+    if let Origin::Attach(attach) = &origin {
+        refuse_launch_keys(checker, service, attach);
+    }
+    let listen = service
+        .listen
+        .as_ref()
+        .and_then(|listen| listen_address(checker, listen));
+    let ready = match &service.ready {
+        Some(ready) => self::ready(checker, index, ready),
+        None => Ready {
+            check: ReadyCheck::None,
+            within: defaults::READY_WITHIN,
+        },
+    };
+    Service {
+        name,
+        listen,
+        cwd: service
+            .cwd
+            .as_ref()
+            .map(|cwd| checker.template(cwd, site(Part::Whole))),
+        env: env(checker, &service.env, |key| site(Part::Env(key.to_owned()))),
+        files: files(checker, index, &service.files),
+        cpus: checker.cpus(service.cpus.as_ref()),
+        shared: service.shared,
+        addressed: listen.is_some()
+            || matches!(ready.check, ReadyCheck::Http { .. } | ReadyCheck::Tcp),
+        ready,
+        stop: stop(checker, service.stop.as_ref().map(Spanned::get_ref)),
+        origin,
+    }
+}
+
+/// A table of environment variables.
+pub(super) fn env(
+    checker: &mut Checker<'_>,
+    entries: &Entries<Text>,
+    site: impl Fn(&str) -> Site,
+) -> BTreeMap<String, Template> {
+    let mut env = BTreeMap::new();
+    for (key, value) in &entries.0 {
+        if key.get_ref().is_empty() || key.get_ref().contains(['=', '\0']) {
+            let message = format!("`{}` can't name an environment variable", key.get_ref());
+            checker.report(Problem::new(
+                key.span(),
+                message,
+                "empty, or with `=` or NUL",
+            ));
+        }
+        env.insert(
+            key.get_ref().clone(),
+            checker.template(value, site(key.get_ref())),
+        );
+    }
+    env
+}
+
+fn origin(checker: &mut Checker<'_>, index: usize, service: &wire::Service) -> Origin {
+    match (&service.command, &service.attach) {
+        (Some(command), None) => {
+            checker.words(command.get_ref(), command.span());
+            let site = Site::Service {
+                index,
+                part: Part::Command,
+            };
+            Origin::Command(checker.templates(command.get_ref(), &site))
+        }
+        (None, Some(attach)) => {
+            Origin::Attach(self::attach(checker, attach, service.listen.as_ref()))
+        }
+        (Some(command), Some(_)) => {
+            checker.report(
+                Problem::new(
+                    command.span(),
+                    "a service has both `command` and `attach`",
+                    "beside `attach`",
+                )
+                .help("keep `command` to launch it, or `attach` if it is already running"),
+            );
+            Origin::Command(Vec::new())
+        }
+        (None, None) => {
+            let message = format!("the service `{}` has no `command`", service.name.get_ref());
+            checker.report(
+                Problem::new(service.name.span(), message, "how is it launched?").help(
+                    "add `command = [\"program\", \"argument\"]`, or `attach` if it is already running",
+                ),
+            );
+            Origin::Command(Vec::new())
+        }
+    }
+}
+
+fn attach(
+    checker: &mut Checker<'_>,
+    attach: &Spanned<wire::Attach>,
+    listen: Option<&Text>,
+) -> Attach {
+    let keys = attach.get_ref();
+    match (&keys.pid, &keys.cgroup, &keys.unit, &keys.url) {
+        (Some(pid), None, None, None) => {
+            Attach::Pid(checker.integer("pid", Some(pid), 1, 1..=i64::from(i32::MAX)))
+        }
+        (None, Some(cgroup), None, None) => {
+            let path = PathBuf::from(cgroup.get_ref());
+            if !path.is_absolute() {
+                let message = "a control group is named by its directory";
+                checker.report(
+                    Problem::new(cgroup.span(), message, "not an absolute path")
+                        .help("such as \"/sys/fs/cgroup/system.slice/nginx.service\""),
+                );
+            }
+            Attach::Cgroup(path)
+        }
+        (None, None, Some(unit), None) => {
+            let name = unit.get_ref();
+            let allowed = |b: u8| b.is_ascii_alphanumeric() || b":-_.@\\".contains(&b);
+            if !name.contains('.') || name.starts_with(['.', '-']) || !name.bytes().all(allowed) {
+                let message = format!("`{name}` is not a systemd unit");
+                checker.report(Problem::new(
+                    unit.span(),
+                    message,
+                    "such as \"nginx.service\"",
+                ));
+            }
+            Attach::Unit(name.clone())
+        }
+        (None, None, None, Some(url)) => Attach::Url(attach_url(checker, url, listen)),
+        _ => {
+            checker.report(Problem::new(
+                attach.span(),
+                "`attach` takes exactly one of `pid`, `cgroup`, `unit` and `url`",
+                "none or several here",
+            ));
+            Attach::Pid(1)
+        }
+    }
+}
+
+fn attach_url(checker: &mut Checker<'_>, url: &Text, listen: Option<&Text>) -> Endpoint {
+    if let Some(listen) = listen {
+        checker.report(
+            Problem::new(
+                listen.span(),
+                "`listen` beside `attach.url`",
+                "the URL has the address",
+            )
+            .help("remove `listen`"),
+        );
+    }
+    let text = url.get_ref();
+    let endpoint = text
+        .strip_prefix("http://")
+        .and_then(|rest| Endpoint::parse(rest.strip_suffix('/').unwrap_or(rest)));
+    endpoint.unwrap_or_else(|| {
+        let mut problem = Problem::new(
+            url.span(),
+            format!("`{text}` is not a URL to attach to"),
+            "not http://HOST:PORT",
+        );
+        if text.starts_with("https://") {
+            problem = problem.help("https isn't supported yet: name a plain-text port");
+        }
+        checker.report(problem);
+        Endpoint {
+            host: Host::Name("localhost".to_owned()),
+            port: 80,
+        }
+    })
+}
+
+/// What is already running takes nothing that only a launch could give it.
+fn refuse_launch_keys(checker: &mut Checker<'_>, service: &wire::Service, attach: &Attach) {
+    let mut keys = vec![
+        ("cwd", service.cwd.as_ref().map(Text::span)),
+        ("env", service.env.0.first().map(|(key, _)| key.span())),
+        (
+            "files",
+            service.files.first().map(|file| file.template.span()),
+        ),
+        ("stop", service.stop.as_ref().map(Spanned::span)),
+        (
+            "ready.log",
+            service
+                .ready
+                .as_ref()
+                .and_then(|r| r.get_ref().log.as_ref())
+                .map(Text::span),
+        ),
+    ];
+    if matches!(attach, Attach::Url(_)) {
+        keys.push(("cpus", service.cpus.as_ref().map(Spanned::span)));
+    }
+    for (key, span) in keys {
+        let Some(span) = span else { continue };
+        let message = format!("`{key}` means nothing for a service that is already running");
+        checker
+            .report(Problem::new(span, message, "beside `attach`").help(format!("remove `{key}`")));
+    }
+}
+
+fn listen_address(checker: &mut Checker<'_>, listen: &Text) -> Option<SocketAddr> {
+    match listen.get_ref().parse::<SocketAddr>() {
+        Ok(address) if address.port() != 0 => return Some(address),
+        Ok(_) => checker.report(
+            Problem::new(listen.span(), "`listen` needs a port above 0", "port 0")
+                .help("leave `listen` out to be given a free port on 127.0.0.1"),
+        ),
+        Err(_) => checker.report(
+            Problem::new(
+                listen.span(),
+                format!("`{}` is not ADDRESS:PORT", listen.get_ref()),
+                "not an address",
+            )
+            .help("such as \"127.0.0.1:8080\"; names are not looked up"),
+        ),
+    }
+    None
+}
+
+fn files(
+    checker: &mut Checker<'_>,
+    index: usize,
+    files: &[wire::TemplateFile],
+) -> Vec<TemplateFile> {
+    let mut targets = BTreeSet::new();
+    let mut resolved = Vec::with_capacity(files.len());
+    for file in files {
+        let to = PathBuf::from(file.to.get_ref());
+        // `.` and `//` are dropped, so that one file has one name.
+        let plain: PathBuf = to
+            .components()
+            .filter(|c| *c != Component::CurDir)
+            .collect();
+        let inside = plain
+            .components()
+            .all(|c| matches!(c, Component::Normal(_)));
+        if !inside || plain.as_os_str().is_empty() || file.to.get_ref().ends_with('/') {
+            checker.report(
+                Problem::new(
+                    file.to.span(),
+                    "`to` must name a file inside `{dir}`",
+                    "leads elsewhere",
+                )
+                .help("give a relative path without `..`"),
+            );
+        } else if !targets.insert(plain.clone()) {
+            let message = format!("two files go to `{}`", file.to.get_ref());
+            checker.report(Problem::new(file.to.span(), message, "again here"));
+        }
+        checker.no_nul(&file.to);
+        let text = template_text(checker, index, &file.template);
+        let template = PathBuf::from(file.template.get_ref());
+        resolved.push(TemplateFile {
+            template,
+            text,
+            to: plain,
+        });
+    }
+    resolved
+}
+
+fn template_text(checker: &mut Checker<'_>, index: usize, path: &Text) -> Template {
+    let text = read_bounded(&checker.folder.join(path.get_ref())).unwrap_or_else(|error| {
+        let message = format!("can't read the template `{}`: {error}", path.get_ref());
+        checker.report(
+            Problem::new(path.span(), message, "unreadable")
+                .help("relative paths start at the plan's folder"),
+        );
+        String::new()
+    });
+    let template = Template::parse(&text);
+    checker.uses.push(Use {
+        template: template.clone(),
+        span: path.span(),
+        site: Site::Service {
+            index,
+            part: Part::Whole,
+        },
+        file: Some(path.get_ref().clone()),
+    });
+    template
+}
+
+fn read_bounded(path: &Path) -> std::io::Result<String> {
+    use std::io::{Error, ErrorKind};
+    // Opening a pipe would wait for its writer, so the kind is asked for first.
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(Error::new(ErrorKind::InvalidInput, "not a regular file"));
+    }
+    let mut text = String::new();
+    let read = std::fs::File::open(path)?
+        .take(MAX_TEMPLATE_BYTES + 1)
+        .read_to_string(&mut text)?;
+    if read as u64 > MAX_TEMPLATE_BYTES {
+        return Err(Error::new(ErrorKind::FileTooLarge, "larger than 1 MiB"));
+    }
+    Ok(text)
+}
+
+fn ready(checker: &mut Checker<'_>, index: usize, ready: &Spanned<wire::Ready>) -> Ready {
+    let keys = ready.get_ref();
+    let within = checker.duration(
+        "within",
+        keys.within.as_ref(),
+        defaults::READY_WITHIN,
+        PATIENCE,
+    );
+    let check = match (&keys.http, &keys.tcp, &keys.log, &keys.delay) {
+        (Some(path), None, None, None) => http_check(checker, index, path),
+        (None, Some(tcp), None, None) => {
+            if !*tcp.get_ref() {
+                let message = "`tcp = false` checks nothing";
+                checker.report(Problem::new(
+                    tcp.span(),
+                    message,
+                    "only `true` means something",
+                ));
+            }
+            ReadyCheck::Tcp
+        }
+        (None, None, Some(pattern), None) => log_check(checker, pattern),
+        (None, None, None, Some(delay)) => {
+            let delay = checker.duration("delay", Some(delay), INSTANT, PATIENCE);
+            ReadyCheck::Delay(delay)
+        }
+        _ => {
+            checker.report(
+                Problem::new(
+                    ready.span(),
+                    "`ready` takes exactly one of `http`, `tcp`, `log` and `delay`",
+                    "none or several here",
+                )
+                .help("a service that is addressed and has no `ready` is up when it accepts TCP"),
+            );
+            ReadyCheck::Tcp
+        }
+    };
+    Ready { check, within }
+}
+
+fn http_check(checker: &mut Checker<'_>, index: usize, path: &Text) -> ReadyCheck {
+    let text = path.get_ref();
+    if !text.starts_with('/') || text.contains(|c: char| c.is_whitespace() || c.is_control()) {
+        checker.report(
+            Problem::new(
+                path.span(),
+                format!("`{text}` is not a path to ask for"),
+                "not a path",
+            )
+            .help("it starts with `/` and has no spaces; the address is the service's own"),
+        );
+    }
+    ReadyCheck::Http {
+        path: checker.template(
+            path,
+            Site::Service {
+                index,
+                part: Part::Whole,
+            },
+        ),
+    }
+}
+
+fn log_check(checker: &mut Checker<'_>, pattern: &Text) -> ReadyCheck {
+    if let Err(error) = regex_lite::Regex::new(pattern.get_ref()) {
+        let message = format!(
+            "`{}` is not a regular expression: {error}",
+            pattern.get_ref()
+        );
+        checker.report(Problem::new(pattern.span(), message, "does not parse"));
+    }
+    ReadyCheck::Log {
+        pattern: pattern.get_ref().clone(),
+    }
+}
+
+fn stop(checker: &mut Checker<'_>, stop: Option<&wire::Stop>) -> StopPolicy {
+    let signal = stop.and_then(|s| s.signal.as_ref());
+    let within = stop.and_then(|s| s.within.as_ref());
+    StopPolicy {
+        signal: checker.word("signal", signal, StopSignal::Term, StopSignal::WORDS),
+        within: checker.duration("within", within, defaults::STOP_WITHIN, PATIENCE),
+    }
+}

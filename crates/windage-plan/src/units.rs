@@ -1,0 +1,134 @@
+//! Durations, rates and shares as plans write them.
+
+use std::time::Duration;
+
+/// The highest rate that can be asked for, a second; far above what one generator sends.
+const MAX_RATE_PER_S: f64 = 10_000_000.0;
+
+/// Reads a duration such as `"100ms"`, `"1.5s"` or `"1m 30s"`.
+///
+/// The error is a sentence for people.
+pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
+    humantime::parse_duration(text)
+        .map_err(|_| format!("`{text}` is not a duration such as \"100ms\", \"2s\" or \"5m\""))
+}
+
+/// A duration that [`parse_duration`] reads back to the same value.
+pub(crate) fn print_duration(duration: Duration) -> String {
+    humantime::format_duration(duration).to_string()
+}
+
+/// Reads a rate such as `"2000/s"`, in events a second.
+pub(crate) fn parse_rate(text: &str) -> Result<f64, String> {
+    let rate_per_s = text
+        .trim()
+        .strip_suffix("/s")
+        .and_then(|number| decimal(number.trim_end()))
+        .ok_or_else(|| format!("`{text}` is not a rate such as \"2000/s\""))?;
+    if rate_per_s <= 0.0 {
+        return Err(format!(
+            "the rate `{text}` asks for nothing; it must be above 0/s"
+        ));
+    }
+    if rate_per_s > MAX_RATE_PER_S {
+        return Err(format!(
+            "the rate `{text}` is above {MAX_RATE_PER_S}/s, the highest that can be asked for"
+        ));
+    }
+    Ok(rate_per_s)
+}
+
+/// A rate that [`parse_rate`] reads back to the same value.
+pub(crate) fn print_rate(rate_per_s: f64) -> String {
+    format!("{rate_per_s}/s")
+}
+
+/// Reads a share in text, such as `"0.5%"` or `"0.005"`.
+pub(crate) fn parse_share(text: &str) -> Result<f64, String> {
+    let trimmed = text.trim();
+    let share = match trimmed.strip_suffix('%') {
+        Some(percent) => decimal(percent.trim_end()).map(|p| p / 100.0),
+        None => decimal(trimmed),
+    };
+    share.ok_or_else(|| format!("`{text}` is not a share such as \"0.5%\" or 0.005"))
+}
+
+/// A finite number of digits and at most one point; `f64`'s own parser also takes `inf` and `nan`.
+fn decimal(text: &str) -> Option<f64> {
+    let plain = text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    text.parse::<f64>().ok().filter(|n| plain && n.is_finite())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn durations() {
+        let table = [
+            ("100ms", Some(Duration::from_millis(100))),
+            ("2s", Some(Duration::from_secs(2))),
+            ("5m", Some(Duration::from_secs(300))),
+            ("0.5s", Some(Duration::from_millis(500))),
+            ("0s", Some(Duration::ZERO)),
+            ("5", None),
+            ("-5s", None),
+            ("", None),
+            ("fast", None),
+            ("99999999999999999999s", None),
+        ];
+        for (text, expected) in table {
+            assert_eq!(parse_duration(text).ok(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn rates() {
+        let table = [
+            ("2000/s", Some(2000.0)),
+            ("0.5/s", Some(0.5)),
+            (" 10 /s", Some(10.0)),
+            ("0/s", None),
+            ("-1/s", None),
+            ("inf/s", None),
+            ("1e9/s", None),
+            ("99000000/s", None),
+            ("2000", None),
+            ("2000/m", None),
+            ("/s", None),
+        ];
+        for (text, expected) in table {
+            assert_eq!(parse_rate(text).ok(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn shares() {
+        let table = [
+            ("0.5%", Some(0.005)),
+            ("2 %", Some(0.02)),
+            ("0.01", Some(0.01)),
+            ("150%", Some(1.5)),
+            ("%", None),
+            ("nan", None),
+            ("half", None),
+        ];
+        for (text, expected) in table {
+            assert_eq!(parse_share(text).ok(), expected, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn printed_durations_lead_back(nanos in 0_u64..10_000_000_000_000) {
+            let duration = Duration::from_nanos(nanos);
+            prop_assert_eq!(parse_duration(&print_duration(duration)), Ok(duration));
+        }
+
+        #[test]
+        fn printed_rates_lead_back(rate in 1e-6..1e7) {
+            prop_assert_eq!(parse_rate(&print_rate(rate)), Ok(rate));
+        }
+    }
+}

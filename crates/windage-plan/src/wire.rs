@@ -1,0 +1,242 @@
+//! The plan as it stands in the file: strict types that mirror `docs/FORMAT.md`.
+//!
+//! Only shape is checked here; meaning is the business of `resolve`. `Spanned` stands wherever
+//! a rule of meaning may want to point.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
+use toml::Spanned;
+
+use crate::Problem;
+
+/// Text that an error may point at.
+pub(crate) type Text = Spanned<String>;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PlanFile {
+    pub(crate) name: Text,
+    pub(crate) about: Option<String>,
+    #[serde(default)]
+    pub(crate) build: Build,
+    #[serde(default)]
+    pub(crate) service: Vec<Service>,
+    pub(crate) load: Load,
+    #[serde(default)]
+    pub(crate) arm: Vec<Arm>,
+    #[serde(default)]
+    pub(crate) design: Design,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Build {
+    #[serde(default)]
+    pub(crate) commands: Vec<Text>,
+    pub(crate) within: Option<Text>,
+    #[serde(default)]
+    pub(crate) versions: BTreeMap<String, Text>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Service {
+    pub(crate) name: Text,
+    pub(crate) command: Option<Spanned<Vec<Text>>>,
+    pub(crate) attach: Option<Spanned<Attach>>,
+    pub(crate) listen: Option<Text>,
+    pub(crate) cwd: Option<Text>,
+    #[serde(default)]
+    pub(crate) env: Entries<Text>,
+    #[serde(default)]
+    pub(crate) files: Vec<TemplateFile>,
+    pub(crate) cpus: Option<Spanned<Vec<i64>>>,
+    #[serde(default)]
+    pub(crate) shared: bool,
+    pub(crate) ready: Option<Spanned<Ready>>,
+    pub(crate) stop: Option<Spanned<Stop>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Attach {
+    pub(crate) pid: Option<Spanned<i64>>,
+    pub(crate) cgroup: Option<Text>,
+    pub(crate) unit: Option<Text>,
+    pub(crate) url: Option<Text>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TemplateFile {
+    pub(crate) template: Text,
+    pub(crate) to: Text,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Ready {
+    pub(crate) http: Option<Text>,
+    pub(crate) tcp: Option<Spanned<bool>>,
+    pub(crate) log: Option<Text>,
+    pub(crate) delay: Option<Text>,
+    pub(crate) within: Option<Text>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Stop {
+    pub(crate) signal: Option<Text>,
+    pub(crate) within: Option<Text>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Load {
+    pub(crate) model: Text,
+    pub(crate) rate: Option<Text>,
+    pub(crate) arrivals: Option<Text>,
+    pub(crate) connections: Option<Spanned<i64>>,
+    pub(crate) request: Option<Text>,
+    #[serde(default)]
+    pub(crate) headers: Entries<Text>,
+    pub(crate) body: Option<Text>,
+    pub(crate) timeout: Option<Text>,
+    pub(crate) cpus: Option<Spanned<Vec<i64>>>,
+    #[serde(default)]
+    pub(crate) allow: Vec<Text>,
+    pub(crate) batch: Option<Text>,
+    pub(crate) iterations: Option<Spanned<i64>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Arm {
+    pub(crate) name: Text,
+    pub(crate) about: Option<String>,
+    #[serde(default)]
+    pub(crate) baseline: Option<Spanned<bool>>,
+    #[serde(default)]
+    pub(crate) env: Entries<Text>,
+    #[serde(default)]
+    pub(crate) args: Entries<Vec<Text>>,
+    #[serde(default)]
+    pub(crate) command: Entries<Spanned<Vec<Text>>>,
+    pub(crate) instance: Option<Text>,
+    #[serde(default)]
+    pub(crate) switch: Vec<Text>,
+    #[serde(default)]
+    pub(crate) sweep: Entries<Spanned<Vec<Spanned<Scalar>>>>,
+    pub(crate) expect: Option<Spanned<Expect>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Expect {
+    pub(crate) traces_per_request: Option<Spanned<Scalar>>,
+    pub(crate) spans_per_request: Option<Spanned<Scalar>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Design {
+    pub(crate) window: Option<Text>,
+    pub(crate) settle: Option<Text>,
+    pub(crate) rounds: Option<Spanned<i64>>,
+    #[serde(rename = "for")]
+    pub(crate) measuring_time: Option<Text>,
+    pub(crate) blocks: Option<Spanned<i64>>,
+    pub(crate) warmup: Option<Text>,
+    pub(crate) drain: Option<Text>,
+    pub(crate) idle: Option<Text>,
+    pub(crate) order: Option<Text>,
+    pub(crate) seed: Option<Spanned<i64>>,
+    pub(crate) interest: Option<Spanned<Scalar>>,
+    pub(crate) on_death: Option<Text>,
+}
+
+/// A value that may be a number or text.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Scalar {
+    Integer(i64),
+    Float(f64),
+    Bool(bool),
+    Text(String),
+}
+
+impl<'de> Deserialize<'de> for Scalar {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Scalar, D::Error> {
+        struct ScalarVisitor;
+
+        impl Visitor<'_> for ScalarVisitor {
+            type Value = Scalar;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number or text")
+            }
+
+            fn visit_i64<E>(self, n: i64) -> Result<Scalar, E> {
+                Ok(Scalar::Integer(n))
+            }
+
+            fn visit_f64<E>(self, n: f64) -> Result<Scalar, E> {
+                Ok(Scalar::Float(n))
+            }
+
+            fn visit_bool<E>(self, b: bool) -> Result<Scalar, E> {
+                Ok(Scalar::Bool(b))
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Scalar, E> {
+                Ok(Scalar::Text(text.to_owned()))
+            }
+        }
+
+        deserializer.deserialize_any(ScalarVisitor)
+    }
+}
+
+/// A table with keys of the author's choice, in file order.
+#[derive(Debug)]
+pub(crate) struct Entries<V>(pub(crate) Vec<(Text, V)>);
+
+impl<V> Default for Entries<V> {
+    fn default() -> Self {
+        Entries(Vec::new())
+    }
+}
+
+impl<'de, V: Deserialize<'de>> Deserialize<'de> for Entries<V> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Entries<V>, D::Error> {
+        struct EntriesVisitor<V>(PhantomData<V>);
+
+        impl<'de, V: Deserialize<'de>> Visitor<'de> for EntriesVisitor<V> {
+            type Value = Entries<V>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a table")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Entries<V>, A::Error> {
+                let mut entries = Vec::new();
+                while let Some(entry) = map.next_entry::<Text, V>()? {
+                    entries.push(entry);
+                }
+                // The parser hands tables over sorted by key; the order of factors matters.
+                entries.sort_by_key(|(key, _)| key.span().start);
+                Ok(Entries(entries))
+            }
+        }
+
+        deserializer.deserialize_map(EntriesVisitor(PhantomData))
+    }
+}
+
+/// Reads the file's shape.
+pub(crate) fn read(text: &str) -> Result<PlanFile, Problem> {
+    toml::from_str(text).map_err(|error| Problem::from_toml(&error, text))
+}

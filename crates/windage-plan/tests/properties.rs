@@ -1,0 +1,136 @@
+//! Whatever is in the file, reading ends with a plan or with problems that can be shown; and
+//! what is printed of a plan reads back as the same plan.
+
+use std::path::Path;
+
+use proptest::prelude::*;
+use windage_plan::{Plan, PlanError};
+
+const EVERYTHING: &str = include_str!("plans/everything.toml");
+const SWITCHED: &str = include_str!("plans/switched.toml");
+const ATTACHED: &str = include_str!("plans/attached.toml");
+
+fn parse(text: &str) -> Result<Plan, PlanError> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/templates");
+    Plan::parse(text, "plan.toml", &folder)
+}
+
+/// Reads the text and uses the answer as a caller would.
+fn judge(text: &str) -> Result<(), TestCaseError> {
+    match parse(text) {
+        Ok(plan) => {
+            let resolved = plan.to_resolved_toml();
+            let again = parse(&resolved)
+                .map_err(|e| TestCaseError::fail(format!("{resolved}\n{}", e.render(false))))?;
+            prop_assert_eq!(
+                Plan {
+                    source: plan.source.clone(),
+                    ..again
+                },
+                plan,
+                "{}",
+                resolved
+            );
+        }
+        Err(error) => {
+            prop_assert!(!error.render(false).is_empty());
+            prop_assert!(!error.render(true).is_empty());
+            prop_assert!(!error.to_string().is_empty());
+            if let PlanError::Invalid(problems) = &error {
+                prop_assert!(problems.iter().count() > 0);
+                prop_assert!(
+                    problems
+                        .iter()
+                        .all(|p| !p.message.is_empty() && p.span.end <= text.len())
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A plan in which some stretch was replaced by something else, often by a piece of TOML.
+fn damaged() -> impl Strategy<Value = String> {
+    let base = prop::sample::select(vec![EVERYTHING, SWITCHED, ATTACHED]);
+    let piece = prop_oneof![
+        Just(String::new()),
+        "[\\[\\]{}\"'=,.#\n0-9a-zé-]{0,8}",
+        prop::sample::select(vec![
+            "{arm}",
+            "{listen}",
+            "{sampling}",
+            "$HOME",
+            "true",
+            "[]",
+            "{}",
+            "-1",
+            "nan",
+            "inf",
+            "9223372036854775807",
+            "\"\"",
+            "\\u0000",
+            "[[arm]]\n",
+            "[design]\n",
+            "0s",
+            "1e400",
+        ])
+        .prop_map(str::to_owned),
+    ];
+    (base, any::<prop::sample::Index>(), 0_usize..12, piece).prop_map(|(base, at, cut, piece)| {
+        let start = base.floor_char_boundary(at.index(base.len()));
+        let end = base.ceil_char_boundary((start + cut).min(base.len()));
+        format!("{}{piece}{}", &base[..start], &base[end..])
+    })
+}
+
+/// Plans with values drawn at random, all of them allowed.
+fn allowed() -> impl Strategy<Value = String> {
+    let levels = prop::collection::btree_set(0_u32..1000, 1..4);
+    let texts = prop::collection::btree_set("[ -z]{0,8}", 1..3);
+    (levels, texts, 1_u64..3_600_000_000, 1e-3..1e6, any::<i64>(), "\\PC{0,20}").prop_map(
+        |(levels, texts, window_us, rate_per_s, seed, about)| {
+            let levels: Vec<String> = levels.iter().map(|l| format!("{:?}", f64::from(*l) / 8.0)).collect();
+            // A digit in front keeps the ids of the arms apart.
+            let literal = |(i, t): (usize, &String)| format!("'{i}{}'", t.replace(['\'', '{'], "_"));
+            let texts: Vec<String> = texts.iter().enumerate().map(literal).collect();
+            let (levels, texts) = (levels.join(", "), texts.join(", "));
+            let about = about.replace(['\'', '{'], "_");
+            format!(
+                "name = 'p'\nabout = '{about}'\n[[service]]\nname = 'app'\n\
+                 command = ['x', '{{listen}}']\nenv = {{ 'A' = '{about} {{{{a}}}}' }}\n\
+                 [load]\nmodel = 'open'\nrate = '{rate_per_s}/s'\nrequest = 'GET http://{{app}}/'\n\
+                 [[arm]]\nname = 'off'\nbaseline = true\n\
+                 [[arm]]\nname = 'on'\nsweep = {{ n = [{levels}], mode = [{texts}] }}\n\
+                 env = {{ N = '{{n}}', MODE = '{{mode}}' }}\nexpect = {{ spans_per_request = '{{n}} * 0.5' }}\n\
+                 [design]\nwindow = '{window_us}us'\nseed = {}\n",
+                seed.unsigned_abs() / 2
+            )
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_judged(text in any::<String>()) {
+        judge(&text)?;
+    }
+
+    #[test]
+    fn damaged_plans_are_judged(text in damaged()) {
+        judge(&text)?;
+    }
+
+    #[test]
+    fn twice_damaged_plans_are_judged(text in damaged(), at in any::<prop::sample::Index>()) {
+        let cut = text.floor_char_boundary(at.index(text.len()));
+        judge(&text[..cut])?;
+        judge(&text[cut..])?;
+    }
+
+    #[test]
+    fn allowed_plans_lead_back(text in allowed()) {
+        let parsed = parse(&text).map(|_| ()).map_err(|e| e.render(false));
+        prop_assert_eq!(parsed, Ok(()));
+        judge(&text)?;
+    }
+}

@@ -1,0 +1,485 @@
+//! What one arm uses: CPU, memory, page faults, context switches.
+
+use std::io;
+use std::ops::AddAssign;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use windage_model::CpuSource;
+
+use crate::error::{ProbeError, has_left};
+use crate::kept::{KeptFile, read_file, unknown_form};
+use crate::linux::Linux;
+use crate::parse::{machine, process};
+use crate::system::System;
+use crate::task::{self, Process};
+
+/// How an arm's processes are found and its CPU is counted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Accounting {
+    /// A control group of version 1.
+    CgroupV1 {
+        /// Its directory in the hierarchy that has `cpuacct`.
+        cpuacct_dir: PathBuf,
+        /// Its directory in the hierarchy that has `memory`, if any.
+        memory_dir: Option<PathBuf>,
+    },
+    /// A control group of version 2; `cpu.stat` needs no controller.
+    CgroupV2 {
+        /// Its directory.
+        dir: PathBuf,
+    },
+    /// These processes and all their descendants.
+    Processes {
+        /// The processes to begin with.
+        roots: Vec<u32>,
+    },
+    /// Nothing: the subject is out of reach.
+    None,
+}
+
+/// Resident memory of an arm.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Memory {
+    /// The sum over its processes, in bytes; a page that two of them share counts twice. Since
+    /// kernel 6.2 a process's own figure may be some pages a core behind.
+    pub rss_bytes: u64,
+}
+
+/// What an arm did besides computing, counted since its processes began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Activity {
+    /// Page faults, minor and major.
+    pub page_faults: u64,
+    /// How often a thread was given a core. Threads that began after the last
+    /// [`ArmProbe::refresh_tasks`] are not in it yet.
+    pub context_switches: u64,
+}
+
+impl Activity {
+    /// What was done since an earlier reading.
+    #[must_use]
+    pub fn since(&self, earlier: &Activity) -> Activity {
+        Activity {
+            page_faults: self.page_faults.saturating_sub(earlier.page_faults),
+            context_switches: self
+                .context_switches
+                .saturating_sub(earlier.context_switches),
+        }
+    }
+}
+
+impl AddAssign for Activity {
+    fn add_assign(&mut self, other: Activity) {
+        self.page_faults += other.page_faults;
+        self.context_switches += other.context_switches;
+    }
+}
+
+/// CPU, memory and activity of one arm.
+///
+/// In the measured path are [`cpu_ns`](Self::cpu_ns), [`memory`](Self::memory) and
+/// [`activity`](Self::activity): they read files that are kept open and do not allocate. The
+/// others belong between windows.
+///
+/// The list of processes and threads is as old as the last
+/// [`refresh_tasks`](Self::refresh_tasks). What a refresh finds arrives with all that it has used
+/// so far, so refresh *before* the reading that opens a window. A control group's CPU does not
+/// depend on the list.
+#[derive(Debug)]
+pub struct ArmProbe {
+    system: Arc<dyn System>,
+    meter: Meter,
+    processes: Vec<Process>,
+    /// What processes had used that were closed since.
+    departed: Departed,
+    buffer: Box<[u8]>,
+}
+
+#[derive(Debug, Default)]
+struct Departed {
+    cpu_ns: u64,
+    activity: Activity,
+}
+
+#[derive(Debug)]
+enum Meter {
+    Group {
+        dir: PathBuf,
+        usage: KeptFile,
+        unit: GroupUnit,
+        peak_path: Option<PathBuf>,
+    },
+    ProcessClocks,
+    None,
+}
+
+/// In what the two versions of control groups count.
+#[derive(Clone, Copy, Debug)]
+enum GroupUnit {
+    Nanoseconds,
+    Microseconds,
+}
+
+impl ArmProbe {
+    /// Reads a control group of version 1, and the peak of its memory when `memory_dir` is given.
+    ///
+    /// # Errors
+    /// When the group's files or its processes can't be read.
+    pub fn cgroup_v1(
+        cpuacct_dir: &Path,
+        memory_dir: Option<&Path>,
+    ) -> Result<ArmProbe, ProbeError> {
+        let memory_dir = memory_dir.map(Path::to_owned);
+        ArmProbe::new(
+            &Linux,
+            Accounting::CgroupV1 {
+                cpuacct_dir: cpuacct_dir.to_owned(),
+                memory_dir,
+            },
+        )
+    }
+
+    /// Reads a control group of version 2.
+    ///
+    /// # Errors
+    /// When the group's files or its processes can't be read.
+    pub fn cgroup_v2(dir: &Path) -> Result<ArmProbe, ProbeError> {
+        ArmProbe::new(
+            &Linux,
+            Accounting::CgroupV2 {
+                dir: dir.to_owned(),
+            },
+        )
+    }
+
+    /// Reads these processes and all their descendants.
+    ///
+    /// # Errors
+    /// [`ProbeError::NoSuchProcess`] when one of them isn't there; others when its files can't be
+    /// read.
+    pub fn processes(roots: &[u32]) -> Result<ArmProbe, ProbeError> {
+        ArmProbe::new(
+            &Linux,
+            Accounting::Processes {
+                roots: roots.to_owned(),
+            },
+        )
+    }
+
+    /// Reads nothing: for a subject that is out of reach. Every reading answers
+    /// [`ProbeError::OutOfReach`].
+    #[must_use]
+    pub fn none() -> ArmProbe {
+        ArmProbe::with_meter(&Linux, Meter::None)
+    }
+
+    /// As the constructors above, on any system.
+    ///
+    /// # Errors
+    /// Those of the constructors above.
+    pub fn new(system: &dyn System, accounting: Accounting) -> Result<ArmProbe, ProbeError> {
+        let (meter, roots) = match accounting {
+            Accounting::CgroupV1 {
+                cpuacct_dir,
+                memory_dir,
+            } => {
+                let peak_path = memory_dir.map(|dir| dir.join("memory.max_usage_in_bytes"));
+                let usage = KeptFile::open(system, cpuacct_dir.join("cpuacct.usage"))?;
+                let unit = GroupUnit::Nanoseconds;
+                (
+                    Meter::Group {
+                        dir: cpuacct_dir,
+                        usage,
+                        unit,
+                        peak_path,
+                    },
+                    Vec::new(),
+                )
+            }
+            Accounting::CgroupV2 { dir } => {
+                let peak_path = Some(dir.join("memory.peak"));
+                let usage = KeptFile::open(system, dir.join("cpu.stat"))?;
+                (
+                    Meter::Group {
+                        dir,
+                        usage,
+                        unit: GroupUnit::Microseconds,
+                        peak_path,
+                    },
+                    Vec::new(),
+                )
+            }
+            Accounting::Processes { roots } => (Meter::ProcessClocks, roots),
+            Accounting::None => (Meter::None, Vec::new()),
+        };
+        let mut probe = ArmProbe::with_meter(system, meter);
+        for process in roots {
+            if !probe.enrol(process)? {
+                return Err(ProbeError::NoSuchProcess { process });
+            }
+        }
+        probe.refresh_tasks()?;
+        Ok(probe)
+    }
+
+    fn with_meter(system: &dyn System, meter: Meter) -> ArmProbe {
+        ArmProbe {
+            system: system.share(),
+            meter,
+            processes: Vec::new(),
+            departed: Departed::default(),
+            buffer: task::buffer(),
+        }
+    }
+
+    /// Where the CPU figures come from. [`CpuSource::ProcessClock`] stands for the clocks of the
+    /// processes, which rest on the same counters but include threads that have ended.
+    #[must_use]
+    pub fn source(&self) -> CpuSource {
+        match self.meter {
+            Meter::Group {
+                unit: GroupUnit::Nanoseconds,
+                ..
+            } => CpuSource::CgroupV1,
+            Meter::Group {
+                unit: GroupUnit::Microseconds,
+                ..
+            } => CpuSource::CgroupV2,
+            Meter::ProcessClocks => CpuSource::ProcessClock,
+            Meter::None => CpuSource::None,
+        }
+    }
+
+    /// The steps in which the source counts, in nanoseconds; 0 without a source. While tasks
+    /// run, a reading is up to a tick old besides.
+    #[must_use]
+    pub fn grain_ns(&self) -> u64 {
+        match self.meter {
+            Meter::Group {
+                unit: GroupUnit::Nanoseconds,
+                ..
+            }
+            | Meter::ProcessClocks => 1,
+            Meter::Group {
+                unit: GroupUnit::Microseconds,
+                ..
+            } => 1000,
+            Meter::None => 0,
+        }
+    }
+
+    /// CPU used so far on all cores, in nanoseconds; never less than before.
+    ///
+    /// One `pread` for a control group, which counts everything that ever ran in it. For
+    /// processes one clock reading each: what a process uses between the last reading and its
+    /// end is lost, and so is one that began and ended between two refreshes.
+    ///
+    /// # Errors
+    /// [`ProbeError::OutOfReach`] without a source; others when the counter can't be read.
+    pub fn cpu_ns(&mut self) -> Result<u64, ProbeError> {
+        match &self.meter {
+            Meter::Group { usage, unit, .. } => {
+                let text = usage.read(&mut self.buffer)?;
+                let used = match unit {
+                    GroupUnit::Nanoseconds => machine::single(text),
+                    GroupUnit::Microseconds => {
+                        machine::cpu_stat_usage_us(text).and_then(|us| us.checked_mul(1000))
+                    }
+                };
+                used.ok_or_else(|| usage.unknown_form("CPU time", text))
+            }
+            Meter::ProcessClocks => {
+                let mut sum = self.departed.cpu_ns;
+                for process in &mut self.processes {
+                    sum += process.cpu_ns(&*self.system, &mut self.buffer)?;
+                }
+                Ok(sum)
+            }
+            Meter::None => Err(ProbeError::OutOfReach),
+        }
+    }
+
+    /// Lists the arm's processes and threads again and returns how many processes run. Opens
+    /// files and reads directories: between windows only.
+    ///
+    /// # Errors
+    /// [`ProbeError::File`] when they can't be listed or opened, such as for want of descriptors.
+    pub fn refresh_tasks(&mut self) -> Result<usize, ProbeError> {
+        let ids = match &self.meter {
+            Meter::Group { dir, .. } => {
+                let members = task::members(&*self.system, dir)?;
+                self.close(|process| !members.contains(&process.id))?;
+                members
+            }
+            Meter::ProcessClocks => {
+                self.close(|_| false)?;
+                let known: Vec<u32> = self.processes.iter().map(|process| process.id).collect();
+                task::descendants(&*self.system, &known)?
+            }
+            Meter::None => return Ok(0),
+        };
+        for process in &mut self.processes {
+            process.refresh_threads(&*self.system, &mut self.buffer)?;
+        }
+        for id in ids {
+            if self.processes.iter().all(|process| process.id != id) {
+                self.enrol(id)?;
+            }
+        }
+        let mut running = 0;
+        for process in &mut self.processes {
+            running += usize::from(process.runs(&mut self.buffer)?);
+        }
+        Ok(running)
+    }
+
+    /// Resident memory now.
+    ///
+    /// # Errors
+    /// [`ProbeError::OutOfReach`] without a source; others when a file can't be read.
+    pub fn memory(&mut self) -> Result<Memory, ProbeError> {
+        self.within_reach()?;
+        let mut pages = 0u64;
+        for process in &mut self.processes {
+            pages += process.resident_pages(&mut self.buffer)?;
+        }
+        Ok(Memory {
+            rss_bytes: pages.saturating_mul(self.system.page_bytes()),
+        })
+    }
+
+    /// Page faults and context switches so far. Of a process that runs while it is read, what it
+    /// did since the last tick may arrive with the next reading, as its CPU does.
+    ///
+    /// # Errors
+    /// [`ProbeError::OutOfReach`] without a source; others when a file can't be read.
+    pub fn activity(&mut self) -> Result<Activity, ProbeError> {
+        self.within_reach()?;
+        let mut sum = self.departed.activity;
+        for process in &mut self.processes {
+            sum += process.activity(&*self.system, &mut self.buffer)?;
+        }
+        Ok(sum)
+    }
+
+    /// The sum of the most that each running process ever had resident, in bytes: an upper bound,
+    /// for the peaks need not coincide. Between windows only.
+    ///
+    /// # Errors
+    /// [`ProbeError::OutOfReach`] without a source; others when a file can't be read.
+    pub fn rss_peak_bytes(&mut self) -> Result<u64, ProbeError> {
+        self.sum_of_files("status", "proc_pid_status(5)", process::resident_peak_bytes)
+    }
+
+    /// Resident memory with shared pages divided among those who share them, in bytes. Costs
+    /// 100 µs and more a process, for the kernel walks its page tables: between windows only.
+    ///
+    /// # Errors
+    /// [`ProbeError::OutOfReach`] without a source; [`ProbeError::File`] when this user may not
+    /// look into the processes.
+    pub fn pss_bytes(&mut self) -> Result<u64, ProbeError> {
+        self.sum_of_files("smaps_rollup", "a line Pss", process::proportional_bytes)
+    }
+
+    /// The most memory that the control group was ever charged, in bytes: page cache and kernel
+    /// memory included, so not comparable with resident memory. `None` without a control group
+    /// or without its memory controller.
+    ///
+    /// # Errors
+    /// When the file is there and can't be read.
+    pub fn cgroup_memory_peak_bytes(&mut self) -> Result<Option<u64>, ProbeError> {
+        let Meter::Group {
+            peak_path: Some(path),
+            ..
+        } = &self.meter
+        else {
+            return Ok(None);
+        };
+        match read_file(&*self.system, path) {
+            Ok(text) => match machine::single(&text) {
+                Some(bytes) => Ok(Some(bytes)),
+                None => Err(unknown_form(path, "a number of bytes", &text)),
+            },
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(source) => Err(ProbeError::File {
+                call: "read",
+                path: path.clone(),
+                source,
+            }),
+        }
+    }
+
+    /// The ids of the processes listed by the last refresh, without those found gone since.
+    pub fn process_ids(&self) -> impl Iterator<Item = u32> {
+        self.processes
+            .iter()
+            .filter(|process| !process.is_gone())
+            .map(|process| process.id)
+    }
+
+    fn within_reach(&self) -> Result<(), ProbeError> {
+        match self.meter {
+            Meter::None => Err(ProbeError::OutOfReach),
+            Meter::Group { .. } | Meter::ProcessClocks => Ok(()),
+        }
+    }
+
+    /// Adds a process; `false` when it has left.
+    fn enrol(&mut self, id: u32) -> Result<bool, ProbeError> {
+        let process = Process::open(&*self.system, id, &mut self.buffer)?;
+        let there = process.is_some();
+        self.processes.extend(process);
+        Ok(there)
+    }
+
+    /// Closes the processes that are gone and those that `leaves` names, and keeps what they had
+    /// used.
+    fn close(&mut self, leaves: impl Fn(&Process) -> bool) -> Result<(), ProbeError> {
+        let mut index = 0;
+        while let Some(process) = self.processes.get_mut(index) {
+            process.runs(&mut self.buffer)?;
+            if !process.is_gone() && !leaves(process) {
+                index += 1;
+                continue;
+            }
+            let mut process = self.processes.swap_remove(index);
+            if matches!(self.meter, Meter::ProcessClocks) {
+                self.departed.cpu_ns += process.cpu_ns(&*self.system, &mut self.buffer)?;
+            }
+            self.departed.activity += process.activity(&*self.system, &mut self.buffer)?;
+        }
+        Ok(())
+    }
+
+    /// Sums what a file of each process says; those that have left count nil.
+    fn sum_of_files(
+        &mut self,
+        name: &str,
+        expected: &'static str,
+        parse: fn(&[u8]) -> Option<u64>,
+    ) -> Result<u64, ProbeError> {
+        self.within_reach()?;
+        let mut sum = 0u64;
+        for process in &mut self.processes {
+            let path = task::dir(process.id).join(name);
+            let text = match read_file(&*self.system, &path) {
+                Ok(text) => text,
+                Err(error) if has_left(&error) => continue,
+                Err(source) => {
+                    return Err(ProbeError::File {
+                        call: "read",
+                        path,
+                        source,
+                    });
+                }
+            };
+            let bytes = parse(&text).ok_or_else(|| unknown_form(&path, expected, &text))?;
+            // Opened by its id just now: it counts if the process known by it is still there.
+            if process.runs(&mut self.buffer)? {
+                sum = sum.saturating_add(bytes);
+            }
+        }
+        Ok(sum)
+    }
+}

@@ -1,0 +1,178 @@
+//! The seam's real side.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+
+use nix::time::ClockId;
+use nix::unistd::{self, SysconfVar};
+
+use crate::system::{Clock, Entry, OpenFile, System};
+
+/// The system this program runs on.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Linux;
+
+impl System for Linux {
+    fn open(&self, path: &Path) -> io::Result<Box<dyn OpenFile>> {
+        Ok(Box::new(File::open(path)?))
+    }
+
+    fn list(&self, dir: &Path) -> io::Result<Vec<Entry>> {
+        fs::read_dir(dir)?
+            .map(|entry| {
+                let entry = entry?;
+                Ok(Entry {
+                    name: entry.file_name(),
+                    is_dir: entry.file_type()?.is_dir(),
+                })
+            })
+            .collect()
+    }
+
+    fn clock_ns(&self, clock: Clock) -> io::Result<u64> {
+        let time = clock_id(clock)?.now()?;
+        let parts = u64::try_from(time.tv_sec())
+            .ok()
+            .zip(u64::try_from(time.tv_nsec()).ok());
+        parts
+            .and_then(|(s, ns)| s.checked_mul(1_000_000_000)?.checked_add(ns))
+            .ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))
+    }
+
+    fn create_dir(&self, dir: &Path) -> io::Result<()> {
+        fs::create_dir(dir)
+    }
+
+    fn remove_dir(&self, dir: &Path) -> io::Result<()> {
+        fs::remove_dir(dir)
+    }
+
+    fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        // One `write` call: the kernel's control files take each call as one order.
+        let written = OpenOptions::new().write(true).open(path)?.write(bytes)?;
+        if written == bytes.len() {
+            Ok(())
+        } else {
+            Err(io::ErrorKind::WriteZero.into())
+        }
+    }
+
+    fn page_bytes(&self) -> u64 {
+        // 4 KiB and 100/s are what every kernel without the answer has.
+        configured(SysconfVar::PAGE_SIZE).unwrap_or(4096)
+    }
+
+    fn user_ticks_per_s(&self) -> u64 {
+        configured(SysconfVar::CLK_TCK).unwrap_or(100)
+    }
+
+    fn process_id(&self) -> u32 {
+        std::process::id()
+    }
+
+    fn thread_id(&self) -> u32 {
+        unistd::gettid().as_raw().unsigned_abs()
+    }
+
+    fn share(&self) -> Arc<dyn System> {
+        Arc::new(*self)
+    }
+}
+
+impl OpenFile for File {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        loop {
+            match FileExt::read_at(self, buffer, offset) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                result => return result,
+            }
+        }
+    }
+}
+
+/// Makes a command enter control groups before its program starts, so that nothing of it is
+/// ever accounted elsewhere. Each file is a group's `cgroup.procs`.
+pub(crate) fn enter_on_exec(command: &mut Command, procs_files: &[PathBuf]) -> io::Result<()> {
+    let files = procs_files
+        .iter()
+        .map(|path| OpenOptions::new().write(true).open(path))
+        .collect::<io::Result<Vec<File>>>()?;
+    let enter = move || {
+        // "0" stands for the writing process, which spares formatting its id.
+        files
+            .iter()
+            .try_for_each(|mut file| file.write(b"0").map(drop))
+    };
+    // SAFETY: between fork and exec the closure only calls write(2), which is
+    // async-signal-safe, on descriptors opened before; it neither allocates nor takes a lock.
+    unsafe { command.pre_exec(enter) };
+    Ok(())
+}
+
+fn configured(what: SysconfVar) -> Option<u64> {
+    u64::try_from(unistd::sysconf(what).ok()??).ok()
+}
+
+fn clock_id(clock: Clock) -> io::Result<ClockId> {
+    Ok(match clock {
+        Clock::Monotonic => ClockId::CLOCK_MONOTONIC,
+        Clock::ThisProcess => ClockId::CLOCK_PROCESS_CPUTIME_ID,
+        Clock::ThisThread => ClockId::CLOCK_THREAD_CPUTIME_ID,
+        Clock::Process(id) => cpu_clock_id(id, CPUCLOCK_SCHED)?,
+        Clock::Thread(id) => cpu_clock_id(id, CPUCLOCK_SCHED | CPUCLOCK_PERTHREAD)?,
+    })
+}
+
+const CPUCLOCK_SCHED: libc::clockid_t = 2;
+const CPUCLOCK_PERTHREAD: libc::clockid_t = 4;
+
+/// The clock of a process or thread, computed as `clock_getcpuclockid(3)` does.
+///
+/// The id is part of the kernel's interface (`include/linux/posix-timers.h`: the complement of
+/// the id above three bits that name the kind). The library function asks the kernel whether the
+/// process exists, a second call that reading the clock makes superfluous.
+fn cpu_clock_id(id: u32, kind: libc::clockid_t) -> io::Result<ClockId> {
+    // Ids end at 2^22 (PID_MAX_LIMIT); what does not fit in 28 bits was never one.
+    let id = libc::clockid_t::try_from(id)
+        .ok()
+        .filter(|&id| id < 1 << 28);
+    let id = id.ok_or_else(|| io::Error::from_raw_os_error(libc::EINVAL))?;
+    Ok(ClockId::from_raw((!id << 3) | kind))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nix::unistd::Pid;
+
+    #[test]
+    fn a_process_clock_is_the_one_that_the_library_names() {
+        let id = std::process::id();
+        let expected = nix::time::clock_getcpuclockid(Pid::this()).unwrap();
+        assert_eq!(cpu_clock_id(id, CPUCLOCK_SCHED).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_thread_s_clock_is_its_own_clock_under_another_name() {
+        let by_id = Linux.clock_ns(Clock::Thread(Linux.thread_id())).unwrap();
+        let own = Linux.clock_ns(Clock::ThisThread).unwrap();
+        let by_id_again = Linux.clock_ns(Clock::Thread(Linux.thread_id())).unwrap();
+        assert!(
+            by_id <= own && own <= by_id_again,
+            "{by_id} {own} {by_id_again}"
+        );
+    }
+
+    #[test]
+    fn no_clock_for_what_is_no_process() {
+        for id in [u32::MAX, 1 << 28, (1 << 22) + 1] {
+            let error = Linux.clock_ns(Clock::Process(id)).unwrap_err();
+            assert_eq!(error.raw_os_error(), Some(libc::EINVAL), "{id}");
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! What the machine as a whole does.
+
+use std::path::{Path, PathBuf};
+
+use windage_model::MachineDelta;
+
+use crate::cgroup;
+use crate::error::ProbeError;
+use crate::kept::KeptFile;
+use crate::parse::machine;
+use crate::system::System;
+
+/// Where the machine's busy time comes from, best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BusySource {
+    /// `cpuacct.usage` of the root group of version 1: all tasks, kernel threads included, in
+    /// nanoseconds.
+    CpuacctRoot,
+    /// `cpu.stat` of the root group of version 2. The kernel fills it from the times that it
+    /// samples at its tick, so it is good over seconds only.
+    CgroupV2Root,
+    /// `/proc/stat`: sampled likewise, and written in steps of 10 ms.
+    ProcStat,
+}
+
+/// The machine's counters at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MachineSnapshot {
+    /// Busy CPU of all cores since boot, in nanoseconds; `None` when unreadable.
+    pub busy_ns: Option<u64>,
+    /// Time that the hypervisor took away since boot, in nanoseconds, in steps of 10 ms.
+    pub steal_ns: u64,
+    /// Time that some task waited for a core since boot, in nanoseconds; `None` where the kernel
+    /// does not account pressure.
+    pub cpu_pressure_ns: Option<u64>,
+    /// Context switches since boot.
+    pub context_switches: u64,
+}
+
+impl MachineSnapshot {
+    /// What happened since an earlier snapshot. A counter that went back, as steal has done on
+    /// some hypervisors, counts nil; busy time and pressure are then unknown.
+    #[must_use]
+    pub fn delta(&self, earlier: &Self) -> MachineDelta {
+        let known = |now: Option<u64>, then: Option<u64>| now?.checked_sub(then?);
+        MachineDelta {
+            busy_ns: known(self.busy_ns, earlier.busy_ns),
+            steal_ns: self.steal_ns.saturating_sub(earlier.steal_ns),
+            cpu_pressure_ns: known(self.cpu_pressure_ns, earlier.cpu_pressure_ns),
+            context_switches: self
+                .context_switches
+                .saturating_sub(earlier.context_switches),
+        }
+    }
+}
+
+/// Reads the machine's counters, from files kept open.
+#[derive(Debug)]
+pub struct MachineProbe {
+    stat: KeptFile,
+    root_group: Option<(BusySource, KeptFile)>,
+    pressure: Option<KeptFile>,
+    user_tick_ns: u64,
+    /// Grows on the first snapshot to what `/proc/stat` needs, which lists every interrupt.
+    buffer: Vec<u8>,
+}
+
+impl MachineProbe {
+    /// Opens what there is.
+    ///
+    /// # Errors
+    /// When `/proc/stat` can't be opened; all else may be missing.
+    pub fn new(system: &dyn System) -> Result<MachineProbe, ProbeError> {
+        let root_group = cgroup::root_usage(system)
+            .and_then(|(source, path)| Some((source, KeptFile::open(system, path).ok()?)));
+        Ok(MachineProbe {
+            stat: KeptFile::open(system, PathBuf::from("/proc/stat"))?,
+            root_group,
+            pressure: KeptFile::open(system, PathBuf::from(PRESSURE_PATH)).ok(),
+            user_tick_ns: 1_000_000_000 / system.user_ticks_per_s().max(1),
+            buffer: Vec::new(),
+        })
+    }
+
+    /// Where the busy time comes from.
+    #[must_use]
+    pub fn busy_source(&self) -> BusySource {
+        self.root_group
+            .as_ref()
+            .map_or(BusySource::ProcStat, |&(source, _)| source)
+    }
+
+    /// Reads all counters.
+    ///
+    /// # Errors
+    /// When `/proc/stat` can't be read; what else is unreadable is `None`.
+    pub fn snapshot(&mut self) -> Result<MachineSnapshot, ProbeError> {
+        let text = self.stat.read_whole(&mut self.buffer)?;
+        let stat = machine::stat(text)
+            .ok_or_else(|| self.stat.unknown_form("the lines cpu and ctxt", text))?;
+        let busy_ns = match &self.root_group {
+            Some((source, file)) => {
+                let text = file.read(&mut self.buffer).ok();
+                text.and_then(|text| group_usage_ns(*source, text))
+            }
+            None => stat.busy_ticks.checked_mul(self.user_tick_ns),
+        };
+        // Kernels booted with psi=0 have the file and answer EOPNOTSUPP.
+        let pressure = self
+            .pressure
+            .as_ref()
+            .and_then(|file| file.read(&mut self.buffer).ok());
+        Ok(MachineSnapshot {
+            busy_ns,
+            steal_ns: stat.steal_ticks.saturating_mul(self.user_tick_ns),
+            cpu_pressure_ns: pressure
+                .and_then(machine::pressure_total_us)
+                .and_then(|us| us.checked_mul(1000)),
+            context_switches: stat.context_switches,
+        })
+    }
+}
+
+/// The file that tells how long tasks waited for a core.
+pub(crate) const PRESSURE_PATH: &str = "/proc/pressure/cpu";
+
+/// Whether the kernel accounts pressure.
+pub(crate) fn accounts_pressure(system: &dyn System) -> bool {
+    let text = crate::kept::read_file(system, Path::new(PRESSURE_PATH));
+    text.is_ok_and(|text| machine::pressure_total_us(&text).is_some())
+}
+
+fn group_usage_ns(source: BusySource, text: &[u8]) -> Option<u64> {
+    match source {
+        BusySource::CpuacctRoot => machine::single(text),
+        BusySource::CgroupV2Root => machine::cpu_stat_usage_us(text)?.checked_mul(1000),
+        BusySource::ProcStat => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::FakeSystem;
+
+    const MOUNTS_V1: &str = "32 31 0:29 / /cg/cpuacct rw - cgroup cgroup rw,cpuacct\n";
+    const MOUNTS_V2: &str = "32 31 0:29 / /cg rw - cgroup2 cgroup2 rw\n";
+
+    fn fake() -> FakeSystem {
+        let fake = FakeSystem::new();
+        fake.set("/proc/stat", "cpu  100 10 20 500 5 3 2 7 0 0\nctxt 1000\n");
+        fake
+    }
+
+    #[test]
+    fn busy_time_comes_from_the_best_source_there_is() {
+        let v1 = fake();
+        v1.set("/proc/self/mountinfo", MOUNTS_V1);
+        v1.set("/cg/cpuacct/cgroup.sane_behavior", "0\n");
+        v1.set("/cg/cpuacct/cpuacct.usage", "123456789\n");
+        let contained = fake();
+        contained.set("/proc/self/mountinfo", MOUNTS_V1);
+        contained.set("/cg/cpuacct/cpuacct.usage", "123456789\n");
+        let v2 = fake();
+        v2.set("/proc/self/mountinfo", MOUNTS_V2);
+        v2.set("/cg/cgroup.controllers", "\n");
+        v2.set("/cg/cpu.stat", "usage_usec 77\n");
+        let contained_v2 = fake();
+        contained_v2.set("/proc/self/mountinfo", MOUNTS_V2);
+        contained_v2.set("/cg/cgroup.controllers", "\n");
+        contained_v2.set("/cg/cgroup.type", "domain\n");
+        contained_v2.set("/cg/cpu.stat", "usage_usec 77\n");
+        let ticks = 1_350_000_000;
+        let table = [
+            (v1, BusySource::CpuacctRoot, 123_456_789, "the root group"),
+            (
+                contained,
+                BusySource::ProcStat,
+                ticks,
+                "a container's group looks like a root",
+            ),
+            (v2, BusySource::CgroupV2Root, 77_000, "microseconds"),
+            (
+                contained_v2,
+                BusySource::ProcStat,
+                ticks,
+                "only a group that is no root has a type",
+            ),
+            (
+                fake(),
+                BusySource::ProcStat,
+                ticks,
+                "no groups: user, nice, system and interrupts",
+            ),
+        ];
+        for (system, source, busy_ns, why) in table {
+            let mut probe = MachineProbe::new(&system).unwrap();
+            assert_eq!(probe.busy_source(), source, "{why}");
+            assert_eq!(probe.snapshot().unwrap().busy_ns, Some(busy_ns), "{why}");
+        }
+    }
+
+    #[test]
+    fn pressure_may_be_missing_or_switched_off() {
+        let system = fake();
+        let without = MachineProbe::new(&system).unwrap().snapshot().unwrap();
+        assert_eq!(without.cpu_pressure_ns, None);
+        system.set(
+            PRESSURE_PATH,
+            "some avg10=0.00 avg60=0.00 avg300=0.00 total=12\n",
+        );
+        let mut probe = MachineProbe::new(&system).unwrap();
+        assert_eq!(probe.snapshot().unwrap().cpu_pressure_ns, Some(12_000));
+        assert!(accounts_pressure(&system));
+        system.fail(PRESSURE_PATH, libc::EOPNOTSUPP);
+        let off = probe.snapshot().unwrap();
+        assert_eq!(
+            off,
+            MachineSnapshot {
+                cpu_pressure_ns: None,
+                ..off
+            }
+        );
+        assert_eq!((off.steal_ns, off.context_switches), (70_000_000, 1000));
+        assert!(!accounts_pressure(&system));
+    }
+
+    #[test]
+    fn a_stat_longer_than_the_buffer_is_read_to_its_end() {
+        let system = FakeSystem::new();
+        let interrupts = "0 ".repeat(40_000);
+        system.set(
+            "/proc/stat",
+            format!("cpu  1 0 0 0 0 0 0 0 0 0\nintr {interrupts}\nctxt 42\n"),
+        );
+        let mut probe = MachineProbe::new(&system).unwrap();
+        for _ in 0..2 {
+            assert_eq!(probe.snapshot().unwrap().context_switches, 42);
+        }
+    }
+
+    #[test]
+    fn what_can_not_be_read_is_named() {
+        let missing = MachineProbe::new(&FakeSystem::new())
+            .unwrap_err()
+            .to_string();
+        assert!(missing.starts_with("cannot open /proc/stat: "), "{missing}");
+        let system = FakeSystem::new();
+        system.set("/proc/stat", "nonsense\n");
+        let form = MachineProbe::new(&system)
+            .unwrap()
+            .snapshot()
+            .unwrap_err()
+            .to_string();
+        assert!(
+            form.starts_with("/proc/stat holds \"nonsense\\n\" where"),
+            "{form}"
+        );
+    }
+
+    #[test]
+    fn a_delta_is_never_below_nil() {
+        let then = MachineSnapshot {
+            busy_ns: Some(10),
+            steal_ns: 50,
+            cpu_pressure_ns: Some(5),
+            context_switches: 7,
+        };
+        let now = MachineSnapshot {
+            busy_ns: Some(30),
+            steal_ns: 40,
+            cpu_pressure_ns: None,
+            context_switches: 9,
+        };
+        let forward = MachineDelta {
+            busy_ns: Some(20),
+            steal_ns: 0,
+            cpu_pressure_ns: None,
+            context_switches: 2,
+        };
+        assert_eq!(now.delta(&then), forward);
+        let backward = then.delta(&now);
+        assert_eq!(
+            (
+                backward.busy_ns,
+                backward.steal_ns,
+                backward.context_switches
+            ),
+            (None, 10, 0)
+        );
+    }
+}

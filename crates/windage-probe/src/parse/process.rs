@@ -1,0 +1,252 @@
+//! Files of one process or thread: `/proc/PID/{stat,statm,status,schedstat,smaps_rollup}`.
+
+use super::{number, number_after, words};
+
+/// What is used of `/proc/PID/stat`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProcessStat {
+    /// The process's id.
+    pub process: u32,
+    /// Its state's letter: `R` runs, `S` sleeps, `Z` has ended and was not reaped yet.
+    pub state: u8,
+    /// Its parent's id.
+    pub parent: u32,
+    /// Page faults served without reading from disk, of all threads, the ended ones included.
+    pub minor_faults: u64,
+    /// Page faults that had to read from disk, likewise.
+    pub major_faults: u64,
+    /// When it started, in ticks of `USER_HZ` since boot. Together with the id it names one
+    /// process for good.
+    pub start_ticks: u64,
+}
+
+impl ProcessStat {
+    /// Whether the process has ended and only waits to be reaped.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        matches!(self.state, b'Z' | b'X')
+    }
+}
+
+/// Parses `/proc/PID/stat`.
+///
+/// The name in it may hold spaces, parentheses and line ends, so it ends at the last `)`.
+#[must_use]
+pub fn stat(bytes: &[u8]) -> Option<ProcessStat> {
+    let name_starts = bytes.iter().position(|&byte| byte == b'(')?;
+    let name_ends = bytes.iter().rposition(|&byte| byte == b')')?;
+    let process = id(bytes[..name_starts].trim_ascii())?;
+    // Numbered as in proc_pid_stat(5): the name is field 2. `nth` counts from the field after
+    // the one taken last.
+    let mut fields = words(bytes.get(name_ends + 1..)?);
+    let state = fields.next()?; // 3
+    let parent = fields.next()?; // 4
+    let minor_faults = fields.nth(5)?; // 10
+    let major_faults = fields.nth(1)?; // 12
+    let start_ticks = fields.nth(9)?; // 22
+    let [state] = state else { return None };
+    Some(ProcessStat {
+        process,
+        state: *state,
+        parent: id(parent)?,
+        minor_faults: number(minor_faults)?,
+        major_faults: number(major_faults)?,
+        start_ticks: number(start_ticks)?,
+    })
+}
+
+/// Resident pages, from `/proc/PID/statm`; nil for a process that has ended.
+#[must_use]
+pub fn resident_pages(statm: &[u8]) -> Option<u64> {
+    number(words(statm).nth(1)?)
+}
+
+/// How often a thread was given a core, from `/proc/PID/task/TID/schedstat`: each is a context
+/// switch to it.
+#[must_use]
+pub fn timeslices(schedstat: &[u8]) -> Option<u64> {
+    number(words(schedstat).nth(2)?)
+}
+
+/// Voluntary and involuntary context switches of a thread, from `/proc/PID/task/TID/status`.
+#[must_use]
+pub fn context_switches(status: &[u8]) -> Option<u64> {
+    let voluntary = number_after(status, b"voluntary_ctxt_switches:")?;
+    voluntary.checked_add(number_after(status, b"nonvoluntary_ctxt_switches:")?)
+}
+
+/// The most that was ever resident, in bytes, from `/proc/PID/status`; nil for a process without
+/// memory of its own (a kernel thread, or one that has ended), which has no such line.
+///
+/// `None` when the text is no `status` at all.
+#[must_use]
+pub fn resident_peak_bytes(status: &[u8]) -> Option<u64> {
+    super::after(status, b"Name:")?;
+    if super::after(status, b"VmHWM:").is_none() {
+        return Some(0);
+    }
+    kib(number_after(status, b"VmHWM:")?)
+}
+
+/// The proportional share of resident memory, in bytes, from `/proc/PID/smaps_rollup`: pages
+/// shared by n processes count 1/n. Nil when the file is empty, as it is for a process that has
+/// ended.
+#[must_use]
+pub fn proportional_bytes(smaps_rollup: &[u8]) -> Option<u64> {
+    if smaps_rollup.is_empty() {
+        return Some(0);
+    }
+    kib(number_after(smaps_rollup, b"Pss:")?)
+}
+
+fn id(bytes: &[u8]) -> Option<u32> {
+    u32::try_from(number(bytes)?).ok()
+}
+
+fn kib(count: u64) -> Option<u64> {
+    count.checked_mul(1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const STATUS: &[u8] = include_bytes!("../../tests/samples/pid-status.txt");
+    const ROLLUP: &[u8] = include_bytes!("../../tests/samples/pid-smaps_rollup.txt");
+
+    /// From kernel 6.18; the `{}` is the name's place.
+    const STAT: &str = "14641 ({}) S 14634 14634 11497 0 -1 4194304 99 8 3 2 5 4 1 1 20 0 1 0 89938 \
+                        3133440 382 18446744073709551615 94918129188864 94918129208745 0 0 0 0 0 0 0 \
+                        0 0 0 17 0 0 0 0 0 0 94918129224752 94918129226368 94919111364608 0 0 0 0 0\n";
+
+    const PARSED: ProcessStat = ProcessStat {
+        process: 14641,
+        state: b'S',
+        parent: 14634,
+        minor_faults: 99,
+        major_faults: 3,
+        start_ticks: 89938,
+    };
+
+    #[test]
+    fn a_name_may_hold_anything() {
+        for name in [
+            "cat",
+            "",
+            "a b",
+            ") R 1 2 (",
+            "(sd-pam)",
+            "tmux: server",
+            "a\nb",
+            "))))",
+        ] {
+            let text = STAT.replace("{}", name);
+            assert_eq!(stat(text.as_bytes()), Some(PARSED), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn a_stat_that_is_none_is_refused() {
+        let whole = STAT.replace("{}", "cat");
+        let table = [
+            ("", "empty"),
+            ("14641", "cut before the name"),
+            ("14641 (cat", "cut in the name"),
+            ("14641 cat) (S 1", "parentheses the wrong way round"),
+            (&whole[..40], "cut before the start time"),
+            (&whole.replace("14641 ", "-1 "), "an id below nil"),
+            (&whole.replace(" S ", " SS "), "a state of two letters"),
+            (&whole.replace(" 99 ", " x "), "a count that is none"),
+        ];
+        for (text, why) in table {
+            assert_eq!(stat(text.as_bytes()), None, "{why}");
+        }
+    }
+
+    #[test]
+    fn ended_processes_are_told_by_their_state() {
+        for (state, ended) in [
+            (b'R', false),
+            (b'S', false),
+            (b'D', false),
+            (b'Z', true),
+            (b'X', true),
+        ] {
+            assert_eq!(
+                ProcessStat { state, ..PARSED }.has_ended(),
+                ended,
+                "{}",
+                char::from(state)
+            );
+        }
+    }
+
+    #[test]
+    fn memory_is_read_in_its_own_units() {
+        assert_eq!(resident_pages(b"765 410 382 5 0 123 0\n"), Some(410));
+        assert_eq!(resident_pages(b"0 0 0 0 0 0 0\n"), Some(0));
+        assert_eq!(resident_pages(b"765"), None);
+        assert_eq!(resident_peak_bytes(STATUS), Some(1640 * 1024));
+        assert_eq!(
+            resident_peak_bytes(b"Name:\tkthreadd\nState:\tS (sleeping)\n"),
+            Some(0)
+        );
+        assert_eq!(resident_peak_bytes(b""), None);
+        assert_eq!(proportional_bytes(ROLLUP), Some(270 * 1024));
+        assert_eq!(proportional_bytes(b""), Some(0));
+        assert_eq!(proportional_bytes(b"Rss: 12 kB\n"), None);
+    }
+
+    #[test]
+    fn switches_are_counted_two_ways() {
+        assert_eq!(timeslices(b"959846 2740027 2\n"), Some(2));
+        assert_eq!(timeslices(b"0 0 0\n"), Some(0));
+        assert_eq!(timeslices(b"959846 2740027\n"), None);
+        assert_eq!(context_switches(STATUS), Some(7 + 1));
+        assert_eq!(context_switches(b"voluntary_ctxt_switches:\t3\n"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_panics(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+            let _ = stat(&bytes);
+            let _ = resident_pages(&bytes);
+            let _ = timeslices(&bytes);
+            let _ = context_switches(&bytes);
+            let _ = resident_peak_bytes(&bytes);
+            let _ = proportional_bytes(&bytes);
+        }
+
+        #[test]
+        fn damaged_stats_do_not_panic(at in 0usize..300, byte: u8, cut in 0usize..300) {
+            let mut text = STAT.replace("{}", "cat").into_bytes();
+            let at = at.min(text.len() - 1);
+            text[at] = byte;
+            text.truncate(cut);
+            let _ = stat(&text);
+        }
+
+        #[test]
+        fn what_is_written_is_read(
+            name in "[ -~\n]{0,15}",
+            process: u32, parent: u32,
+            minor_faults: u64, major_faults: u64, start_ticks: u64,
+        ) {
+            let text = format!(
+                "{process} ({name}) R {parent} 1 1 0 -1 0 {minor_faults} 0 {major_faults} 0 0 0 0 0 \
+                 20 0 1 0 {start_ticks} 0 0\n"
+            );
+            let expected =
+                ProcessStat { process, state: b'R', parent, minor_faults, major_faults, start_ticks };
+            prop_assert_eq!(stat(text.as_bytes()), Some(expected));
+        }
+
+        #[test]
+        fn counts_round_trip(a: u64, b: u64, c: u64) {
+            let text = format!("{a} {b} {c}\n");
+            prop_assert_eq!(timeslices(text.as_bytes()), Some(c));
+            prop_assert_eq!(resident_pages(text.as_bytes()), Some(b));
+        }
+    }
+}

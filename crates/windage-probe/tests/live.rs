@@ -1,0 +1,237 @@
+//! The samplers on the real system. Waits are bounded by deadlines far beyond what is expected,
+//! so that a busy machine makes them slower and not wrong.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "clippy.toml allows it in tests, but their helper functions count as none"
+)]
+
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use windage_model::CpuSource;
+use windage_probe::cgroup::CgroupTree;
+use windage_probe::{ArmProbe, Linux, MachineProbe, SelfProbe, ThreadClock};
+
+const DEADLINE: Duration = Duration::from_secs(30);
+
+/// A shell that is ended with its test, whatever becomes of it; `timeout` is the second lock.
+struct Shell(Child);
+
+impl Shell {
+    fn start(script: &str, prepare: impl FnOnce(&mut Command)) -> Shell {
+        let mut command = Command::new("timeout");
+        // In the foreground it takes no process group of its own, and ends with its child.
+        command.args(["--foreground", "--signal=KILL", "60", "sh", "-c", script]);
+        command.stdin(Stdio::null()).stdout(Stdio::null());
+        prepare(&mut command);
+        Shell(command.spawn().unwrap())
+    }
+
+    fn id(&self) -> u32 {
+        self.0.id()
+    }
+
+    /// Kills the shell, which `timeout` follows, and reaps.
+    fn end(&mut self, probe: &ArmProbe) {
+        for process in probe
+            .process_ids()
+            .filter(|&process| process != self.0.id())
+        {
+            let pid = nix::unistd::Pid::from_raw(i32::try_from(process).unwrap());
+            let _ = nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL);
+        }
+        self.0.wait().unwrap();
+    }
+}
+
+impl Drop for Shell {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Asks again until the answer is yes.
+fn eventually(what: &str, mut done: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !done() {
+        assert!(
+            begun.elapsed() < DEADLINE,
+            "{what}: not within {DEADLINE:?}"
+        );
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// A busy shell is seen to use CPU, and no more once it is gone.
+fn watch_a_busy_shell(probe: &mut ArmProbe, mut shell: Shell) {
+    eventually("timeout and sh are both found", || {
+        probe.refresh_tasks().unwrap() == 2
+    });
+    let start_ns = probe.cpu_ns().unwrap();
+    eventually("50 ms of CPU are used", || {
+        probe.cpu_ns().unwrap() >= start_ns + 50_000_000
+    });
+    assert!(probe.memory().unwrap().rss_bytes > 0);
+    let activity = probe.activity().unwrap();
+    assert!(
+        activity.page_faults > 0 && activity.context_switches > 0,
+        "{activity:?}"
+    );
+    assert!(probe.rss_peak_bytes().unwrap() > 0);
+    shell.end(probe);
+    let ended_ns = probe.cpu_ns().unwrap();
+    assert!(ended_ns >= start_ns + 50_000_000);
+    assert_eq!(probe.refresh_tasks().unwrap(), 0);
+    thread::sleep(Duration::from_millis(20));
+    assert_eq!(probe.cpu_ns().unwrap(), ended_ns);
+    assert_eq!(probe.memory().unwrap().rss_bytes, 0);
+    assert!(probe.activity().unwrap().page_faults >= activity.page_faults);
+}
+
+const BUSY: &str = "while :; do :; done";
+
+#[test]
+fn a_busy_process_is_seen_by_its_clock() {
+    let shell = Shell::start(BUSY, |_| {});
+    let mut probe = ArmProbe::processes(&[shell.id()]).unwrap();
+    assert_eq!(probe.source(), CpuSource::ProcessClock);
+    watch_a_busy_shell(&mut probe, shell);
+}
+
+#[test]
+fn a_busy_process_is_seen_by_its_group() {
+    let Some(tree) = CgroupTree::detect(&Linux) else {
+        eprintln!("SKIPPED: no control groups are mounted");
+        return;
+    };
+    let mut group = match tree.create("live-test") {
+        Ok(group) => group,
+        Err(error) => {
+            eprintln!("SKIPPED: {error}");
+            assert!(!nix::unistd::Uid::effective().is_root(), "as root: {error}");
+            return;
+        }
+    };
+    let dirs = group.dirs.clone();
+    let shell = Shell::start(BUSY, |command| group.enter_on_exec(command).unwrap());
+    let mut probe = group.probe().unwrap();
+    assert!(
+        group.processes().unwrap().contains(&shell.id()),
+        "it entered before it ran"
+    );
+    watch_a_busy_shell(&mut probe, shell);
+    let peak = probe.cgroup_memory_peak_bytes().unwrap();
+    assert!(
+        group.memory_dir.is_none() || peak.is_some_and(|bytes| bytes > 0),
+        "{peak:?}"
+    );
+    eventually("the emptied group goes", || group.remove().is_ok());
+    assert!(dirs.iter().all(|dir| !dir.exists()));
+}
+
+#[test]
+fn version_2_accounts_where_it_is_mounted() {
+    let info = std::fs::read("/proc/self/mountinfo").unwrap();
+    let mounts = windage_probe::parse::cgroup::mounts(&info);
+    let v2 = windage_probe::parse::cgroup::Hierarchy::V2;
+    let Some(mount) = mounts.into_iter().find(|mount| mount.hierarchy == v2) else {
+        eprintln!("SKIPPED: no control groups of version 2 are mounted");
+        return;
+    };
+    let dir = mount
+        .point
+        .join(format!("windage-{}-live-test-v2", std::process::id()));
+    if let Err(error) = std::fs::create_dir(&dir) {
+        eprintln!("SKIPPED: cannot make {}: {error}", dir.display());
+        return;
+    }
+    let shell = Shell::start("read -r line < /dev/zero", |_| {});
+    let entered = std::fs::write(dir.join("cgroup.procs"), shell.id().to_string());
+    let read = ArmProbe::cgroup_v2(&dir).and_then(|mut probe| {
+        Ok((
+            probe.source(),
+            probe.refresh_tasks()?,
+            probe.cpu_ns()?,
+            probe.process_ids().next(),
+        ))
+    });
+    let id = shell.id();
+    // `timeout` was moved, its shell may have been born before that: end both by their ids.
+    let mut shell = shell;
+    if let Ok(probe) = ArmProbe::processes(&[id]) {
+        shell.end(&probe);
+    }
+    drop(shell);
+    eventually("the emptied group goes", || {
+        std::fs::remove_dir(&dir).is_ok()
+    });
+    entered.unwrap();
+    let (source, running, _, first) = read.unwrap();
+    assert_eq!((source, first), (CpuSource::CgroupV2, Some(id)));
+    assert!(running >= 1);
+}
+
+#[test]
+fn own_memory_is_charged_where_it_is_shared() {
+    let mut probe = ArmProbe::processes(&[std::process::id()]).unwrap();
+    let rss = probe.memory().unwrap().rss_bytes;
+    let peak = probe.rss_peak_bytes().unwrap();
+    assert!(rss > 0 && peak > 0);
+    match probe.pss_bytes() {
+        // Shared libraries count in part only; other tests' threads may add pages meanwhile.
+        Ok(pss) => assert!(pss > 0 && pss < peak + (64 << 20), "{pss} of {peak}"),
+        Err(error) => eprintln!("SKIPPED: {error}"),
+    }
+}
+
+#[test]
+fn the_machine_is_at_least_as_busy_as_this_test() {
+    let mut machine = MachineProbe::new(&Linux).unwrap();
+    let own = SelfProbe::new(&Linux).unwrap();
+    let before = machine.snapshot().unwrap();
+    let start_ns = own.this_thread_cpu_ns().unwrap();
+    eventually("the machine's busy time moves", || {
+        while own.this_thread_cpu_ns().unwrap() < start_ns + 100_000_000 {
+            std::hint::spin_loop();
+        }
+        machine
+            .snapshot()
+            .unwrap()
+            .delta(&before)
+            .busy_ns
+            .is_some_and(|busy_ns| busy_ns >= 50_000_000)
+    });
+    let delta = machine.snapshot().unwrap().delta(&before);
+    assert!(delta.context_switches > 0, "{delta:?}");
+}
+
+#[test]
+fn another_thread_s_clock_stops_when_it_sleeps_and_ends_with_it() {
+    let (send_clock, clock) = std::sync::mpsc::channel();
+    let (stop, stopped) = std::sync::mpsc::channel::<()>();
+    let sleeper = thread::spawn(move || {
+        let own = SelfProbe::new(&Linux).unwrap();
+        while own.this_thread_cpu_ns().unwrap() < 20_000_000 {
+            std::hint::spin_loop();
+        }
+        send_clock
+            .send(ThreadClock::of_this_thread(&Linux))
+            .unwrap();
+        let _ = stopped.recv();
+    });
+    let clock = clock.recv_timeout(DEADLINE).unwrap();
+    assert!(clock.cpu_ns().unwrap() >= 20_000_000);
+    eventually("the thread sleeps", || {
+        let before_ns = clock.cpu_ns().unwrap();
+        thread::sleep(Duration::from_millis(20));
+        clock.cpu_ns().unwrap() == before_ns
+    });
+    drop(stop);
+    sleeper.join().unwrap();
+    eventually("the clock is gone with its thread", || {
+        clock.cpu_ns().is_err()
+    });
+}

@@ -1,0 +1,155 @@
+//! What the journal holds, as plain values.
+
+use windage_model::{ArmIndex, CpuSource, Doubt, Window};
+
+/// One entry of the journal.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly every entry is a window; an allocation for each would cost more than it saves"
+)]
+pub enum Entry {
+    /// All processes of a round are up.
+    LaunchStarted(Launch),
+    /// One arm was measured for a stretch.
+    Window(Window),
+    /// The windows before it form a whole block.
+    BlockDone {
+        /// The block, counted from 0 over the whole run.
+        block: u32,
+    },
+    /// The processes of a round are about to end.
+    LaunchEnded(LaunchEnd),
+    /// What one arm delivered from launch to final flush.
+    Delivered(Delivered),
+    /// Something speaks against the run as a whole.
+    Doubt(Doubt),
+    /// What a program said of its own version.
+    Version {
+        /// Which program, by the plan's name for it.
+        of: String,
+        /// Its first line.
+        text: String,
+    },
+    /// The run ended; a resumed run goes on after it.
+    RunEnded(Ending),
+}
+
+/// The processes of a round, launched afresh.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Launch {
+    /// Counted from 0 over the whole run.
+    pub launch: u32,
+    /// The round, from 0.
+    pub round: u32,
+    /// When the first process was started, in nanoseconds since the run began.
+    pub started_ns: u64,
+    /// Every arm that was launched.
+    pub arms: Vec<LaunchedArm>,
+}
+
+/// One arm of a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LaunchedArm {
+    /// The arm.
+    pub arm: ArmIndex,
+    /// The number of its set of processes; arms with the same one share it by a switch.
+    pub instance: u16,
+    /// From launch until ready, in nanoseconds; `None` for a service that ran already.
+    pub startup_ns: Option<u64>,
+    /// Where the arm's CPU figures come from.
+    pub cpu_source: CpuSource,
+    /// The smallest step of that source, in nanoseconds; 0 when there is no source.
+    pub cpu_grain_ns: u64,
+    /// CPU from launch until ready, in nanoseconds; `None` when unreadable.
+    pub startup_cpu_ns: Option<u64>,
+    /// Requests that the warm-up completed.
+    pub warmup_completed: u64,
+    /// CPU that the arm used while others were warmed up, in nanoseconds.
+    pub warmup_outside_ns: u64,
+    /// The length of those stretches, in nanoseconds.
+    pub warmup_outside_time_ns: u64,
+}
+
+/// What was read of every arm between a round's last window and the end of its processes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LaunchEnd {
+    /// The launch.
+    pub launch: u32,
+    /// Every arm of it.
+    pub arms: Vec<LaunchArmEnd>,
+}
+
+/// One arm at the end of a launch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LaunchArmEnd {
+    /// The arm.
+    pub arm: ArmIndex,
+    /// CPU from the end of the round's last window to the end of the drain, in nanoseconds;
+    /// `None` when unreadable.
+    pub after_last_window_ns: Option<u64>,
+    /// The length of that stretch, in nanoseconds.
+    pub drain_ns: u64,
+    /// CPU in the idle stretch that follows the drain, in nanoseconds; `None` when unreadable.
+    pub idle_cpu_ns: Option<u64>,
+    /// The length of the idle stretch, in nanoseconds.
+    pub idle_ns: u64,
+    /// The highest resident memory since the launch, in bytes; `None` when unreadable.
+    pub rss_peak_bytes: Option<u64>,
+    /// The proportional share of memory, in bytes; `None` when unreadable.
+    pub pss_bytes: Option<u64>,
+}
+
+/// What a sink counted of one arm from launch to final flush.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Delivered {
+    /// The launch.
+    pub launch: u32,
+    /// The arm.
+    pub arm: ArmIndex,
+    /// Export requests that the subject sent.
+    pub export_requests: u64,
+    /// Spans.
+    pub spans: u64,
+    /// Spans without a parent: one for each trace that is whole.
+    pub root_spans: u64,
+    /// Events on spans.
+    pub span_events: u64,
+    /// Links on spans.
+    pub links: u64,
+    /// Attributes on spans.
+    pub attributes: u64,
+    /// Points of metrics.
+    pub metric_points: u64,
+    /// Log records.
+    pub log_records: u64,
+    /// Bytes as they were on the wire: compressed, headers included.
+    pub wire_bytes: u64,
+    /// Bytes of the bodies, uncompressed.
+    pub body_bytes: u64,
+    /// Export requests that the sink refused on purpose.
+    pub rejected: u64,
+    /// Export requests that the sink could not read.
+    pub malformed: u64,
+    /// Every request that the subject answered since launch, warm-up and readiness included.
+    pub completed_requests: u64,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// As planned.
+    Complete,
+    /// Before its time, because it was precise enough or ran out of the time allowed.
+    StoppedEarly {
+        /// Which of these, in words.
+        reason: String,
+    },
+    /// By a signal.
+    Interrupted,
+    /// A service or Windage itself could not go on.
+    Died {
+        /// What happened, in words.
+        text: String,
+    },
+}

@@ -1,0 +1,261 @@
+//! Reading a journal: every entry up to the last whole block, wherever the file was cut.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::PathBuf;
+
+use crate::frame::{self, Frames, Header, Step};
+use crate::wire::{self, Decoded};
+use crate::{Ending, Entry, RecordError, RunDir};
+
+/// The journal's name in the run directory.
+pub(crate) const FILE_NAME: &str = "journal.bin";
+
+/// What was left out at a journal's end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// Where it starts, in bytes from the start of the file.
+    pub at_byte: u64,
+    /// How many bytes it has.
+    pub bytes: u64,
+    /// Why.
+    pub cause: CutCause,
+}
+
+/// Why the end of a journal was left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CutCause {
+    /// The file ends within a record: the run was killed while writing, or the file was shortened.
+    Torn,
+    /// A record does not match its checksum; what follows it can't be trusted.
+    Damaged,
+    /// Windows of a block without its commit mark.
+    UnfinishedBlock,
+}
+
+/// A whole journal in memory. A window takes about half a kilobyte; [`Journal`] itself streams.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recorded {
+    /// The entries, in the order of writing.
+    pub entries: Vec<Entry>,
+    /// What was left out at the end; `None` when nothing was.
+    pub cut: Option<Cut>,
+    /// How the run ended; `None` when it is still going on or was killed.
+    pub ending: Option<Ending>,
+    /// Records of kinds that were added after this version.
+    pub skipped_records: u64,
+}
+
+/// The entries of a journal, in the order of writing.
+///
+/// Windows come out once their block's commit mark was read; at most one block waits in memory.
+/// After an error there is nothing more.
+pub struct Journal {
+    frames: Frames<io::Take<BufReader<File>>>,
+    path: PathBuf,
+    windage: String,
+    file_bytes: u64,
+    done: bool,
+    ready: VecDeque<Entry>,
+    /// From the first window without a commit mark on.
+    uncommitted: Vec<Entry>,
+    committed_bytes: u64,
+    histogram_bytes: [u64; 2],
+    cut_cause: CutCause,
+    ending: Option<Ending>,
+    skipped_records: u64,
+}
+
+impl Journal {
+    /// Opens the journal of a run. What a run that is going on writes from now on is not seen.
+    ///
+    /// # Errors
+    /// When the file cannot be read, is no journal, or is of a newer format.
+    pub fn open(run: &RunDir) -> Result<Journal, RecordError> {
+        let path = run.path().join(FILE_NAME);
+        let file = match File::open(&path) {
+            // A run that was killed before its first commit has no journal yet.
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => File::open("/dev/null"),
+            opened => opened,
+        }
+        .map_err(RecordError::io("open", &path))?;
+        let file_bytes = file
+            .metadata()
+            .map_err(RecordError::io("read", &path))?
+            .len();
+        let mut input = BufReader::with_capacity(1 << 18, file).take(file_bytes);
+        let mut first = Vec::with_capacity(frame::HEADER_BYTES);
+        (&mut input)
+            .take(frame::HEADER_BYTES as u64)
+            .read_to_end(&mut first)
+            .map_err(RecordError::io("read", &path))?;
+        let windage = run.manifest().windage.clone();
+        let torn = match frame::read_header(&first) {
+            Header::Format(frame::FORMAT) => false,
+            Header::Torn => true,
+            Header::Format(found) if found > frame::FORMAT => {
+                return Err(RecordError::Newer {
+                    path,
+                    found,
+                    known: frame::FORMAT,
+                    windage,
+                });
+            }
+            Header::Format(_) | Header::Foreign => {
+                let why = "it does not begin like a journal".to_owned();
+                return Err(RecordError::Damaged { path, why });
+            }
+        };
+        Ok(Journal {
+            frames: Frames::new(input, frame::HEADER_BYTES as u64),
+            path,
+            windage,
+            file_bytes,
+            done: torn,
+            ready: VecDeque::new(),
+            uncommitted: Vec::new(),
+            committed_bytes: if torn { 0 } else { frame::HEADER_BYTES as u64 },
+            histogram_bytes: [0; 2],
+            cut_cause: CutCause::Torn,
+            ending: None,
+            skipped_records: 0,
+        })
+    }
+
+    /// Reads the whole journal of a run.
+    ///
+    /// # Errors
+    /// As for [`Journal::open`], and when a record is whole but not understood.
+    pub fn read(run: &RunDir) -> Result<Recorded, RecordError> {
+        let mut journal = Journal::open(run)?;
+        let entries = journal.by_ref().collect::<Result<Vec<_>, _>>()?;
+        Ok(Recorded {
+            entries,
+            cut: journal.cut(),
+            ending: journal.ending,
+            skipped_records: journal.skipped_records,
+        })
+    }
+
+    /// What was left out at the end; known once the iterator is exhausted.
+    #[must_use]
+    pub fn cut(&self) -> Option<Cut> {
+        let bytes = self.file_bytes - self.committed_bytes;
+        (self.done && bytes > 0).then_some(Cut {
+            at_byte: self.committed_bytes,
+            bytes,
+            cause: self.cut_cause,
+        })
+    }
+
+    /// How the run ended, as far as was read: `None` until an ending was read that nothing
+    /// follows.
+    #[must_use]
+    pub fn ending(&self) -> Option<&Ending> {
+        self.ending.as_ref()
+    }
+
+    /// Records read so far of kinds that were added after this version, and passed over.
+    #[must_use]
+    pub fn skipped_records(&self) -> u64 {
+        self.skipped_records
+    }
+
+    /// Where the committed part ends, as far as was read.
+    pub(crate) fn committed_bytes(&self) -> u64 {
+        self.committed_bytes
+    }
+
+    /// The histogram logs' lengths at the last commit mark that was read.
+    pub(crate) fn histogram_bytes(&self) -> [u64; 2] {
+        self.histogram_bytes
+    }
+
+    /// Reads one frame.
+    fn advance(&mut self) -> Result<(), RecordError> {
+        let step = self
+            .frames
+            .step()
+            .map_err(RecordError::io("read", &self.path))?;
+        self.cut_cause = match step {
+            Step::Frame {
+                start,
+                end,
+                kind,
+                version,
+                payload,
+            } => {
+                let decoded = wire::decode(kind, version, payload).map_err(|why| {
+                    let (path, windage) = (self.path.clone(), self.windage.clone());
+                    RecordError::Undecodable {
+                        path,
+                        offset: start,
+                        kind,
+                        why,
+                        windage,
+                    }
+                })?;
+                self.accept(decoded, end);
+                return Ok(());
+            }
+            Step::End => CutCause::UnfinishedBlock,
+            Step::Torn => CutCause::Torn,
+            Step::Damaged => CutCause::Damaged,
+        };
+        self.done = true;
+        // What waits for a commit mark will not get one.
+        self.uncommitted = Vec::new();
+        Ok(())
+    }
+
+    fn accept(&mut self, decoded: Decoded, end: u64) {
+        match decoded {
+            Decoded::Entry(entry) => self.take(entry, end),
+            Decoded::BlockDone(mark) => {
+                self.histogram_bytes = mark.histogram_bytes;
+                self.ready.extend(self.uncommitted.drain(..));
+                self.take(Entry::BlockDone { block: mark.block }, end);
+            }
+            Decoded::UnknownKind => {
+                self.skipped_records += 1;
+                if self.uncommitted.is_empty() {
+                    self.committed_bytes = end;
+                }
+            }
+        }
+    }
+
+    fn take(&mut self, entry: Entry, end: u64) {
+        if matches!(entry, Entry::Window(_)) || !self.uncommitted.is_empty() {
+            self.uncommitted.push(entry);
+            return;
+        }
+        self.ending = match &entry {
+            Entry::RunEnded(ending) => Some(ending.clone()),
+            // A resumed run goes on after an ending.
+            _ => None,
+        };
+        self.ready.push_back(entry);
+        self.committed_bytes = end;
+    }
+}
+
+impl Iterator for Journal {
+    type Item = Result<Entry, RecordError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(entry) = self.ready.pop_front() {
+                return Some(Ok(entry));
+            }
+            if self.done {
+                return None;
+            }
+            if let Err(error) = self.advance() {
+                self.done = true;
+                return Some(Err(error));
+            }
+        }
+    }
+}

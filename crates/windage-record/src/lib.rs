@@ -1,0 +1,26 @@
+//! The run directory: plan, host facts, journal of windows, histograms, logs.
+//!
+//! A run writes it, block by block; everything that is ever concluded is computed from it. The
+//! journal is appended to and never rewritten: wherever it is cut, what stands before the last
+//! whole block is kept. `docs/FORMAT.md` describes the files.
+//!
+//! Nothing here starts a process, reads a clock or computes a result.
+
+mod entry;
+mod error;
+mod frame;
+mod histograms;
+mod journal;
+mod manifest;
+mod run_dir;
+mod whole_file;
+mod wire;
+mod writer;
+
+pub use entry::{Delivered, Ending, Entry, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm};
+pub use error::RecordError;
+pub use histograms::{Histograms, TagParts, Timing, read_histograms};
+pub use journal::{Cut, CutCause, Journal, Recorded};
+pub use manifest::{DesignScope, Expected, LoadScope, Manifest, ManifestArm};
+pub use run_dir::RunDir;
+pub use writer::{JournalWriter, Resumed};

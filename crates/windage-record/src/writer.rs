@@ -1,0 +1,409 @@
+//! Writing a journal and its histogram logs, block by block.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+
+use hdrhistogram::Histogram;
+use windage_model::{ArmId, Window};
+
+use crate::histograms::{self, LineEncoder, Timing};
+use crate::journal::{Cut, FILE_NAME, Journal};
+use crate::{Ending, Entry, RecordError, RunDir, frame, whole_file, wire};
+
+/// What may wait between two commits. A block is some ten windows of a few kilobytes each, so
+/// that this is reached only by a run that doesn't commit.
+const MAX_WAITING_BYTES: usize = 64 << 20;
+
+/// Writes the journal and the histogram logs of a run, and holds the run's lock.
+///
+/// What is pushed waits in memory until a commit, which alone touches the disk: between windows
+/// nothing is written. Windows wait until their block is done; a block that is never done leaves
+/// no trace. A commit that failed can be tried again, and loses nothing.
+pub struct JournalWriter {
+    run_path: PathBuf,
+    arms: Vec<ArmId>,
+    journal: Tail,
+    logs: [Tail; 2],
+    encoder: LineEncoder,
+    sealed_block: Option<u32>,
+    saved_block: Option<u32>,
+    /// Held, not used: the lock lasts as long as this is open.
+    _lock: File,
+}
+
+/// Where a resumed run goes on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Resumed {
+    /// The next launch, counted over the whole run.
+    pub next_launch: u32,
+    /// The next block, counted over the whole run.
+    pub next_block: u32,
+    /// The round of the last launch; `None` when there was none.
+    pub last_round: Option<u32>,
+    /// The end of the last window that was kept, in nanoseconds since the run began.
+    pub measured_until_ns: u64,
+    /// How the run ended before; `None` when it was killed.
+    pub ending: Option<Ending>,
+    /// What was cut off the journal; `None` when it was whole.
+    pub cut: Option<Cut>,
+}
+
+impl JournalWriter {
+    /// Begins the journal and the histogram logs of a new run.
+    ///
+    /// # Errors
+    /// When another process writes to the run, or the files exist or can't be written.
+    pub fn create(run: &RunDir) -> Result<JournalWriter, RecordError> {
+        let lock = run.lock()?;
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create_new(true);
+        let mut writer = JournalWriter::open(run, lock, &options, [0; 3])?;
+        writer.begin_files(run)?;
+        whole_file::sync_directory(run.path())?;
+        Ok(writer)
+    }
+
+    /// Goes on with a run: cuts off what is torn or belongs to no whole block, in the journal
+    /// and in the histogram logs, and keeps the rest.
+    ///
+    /// # Errors
+    /// When another process writes to the run, the journal can't be understood, or a histogram
+    /// log is shorter than the journal says.
+    pub fn append_to(run: &RunDir) -> Result<(JournalWriter, Resumed), RecordError> {
+        let lock = run.lock()?;
+        let mut journal = Journal::open(run)?;
+        let mut resumed = Resumed::default();
+        for entry in journal.by_ref() {
+            resumed.note(&entry?);
+        }
+        resumed.cut = journal.cut();
+        resumed.ending = journal.ending().cloned();
+
+        let [response_bytes, service_bytes] = journal.histogram_bytes();
+        let kept_bytes = [journal.committed_bytes(), response_bytes, service_bytes];
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        let mut writer = JournalWriter::open(run, lock, &options, kept_bytes)?;
+        for tail in writer.tails() {
+            tail.shorten()?;
+        }
+        writer.saved_block = resumed.next_block.checked_sub(1);
+        writer.begin_files(run)?;
+        whole_file::sync_directory(run.path())?;
+        Ok((writer, resumed))
+    }
+
+    /// Takes an entry; nothing is written yet. A window waits for the [`Entry::BlockDone`] of
+    /// its block, anything else for the next commit.
+    ///
+    /// # Errors
+    /// When too much waits already, or the entry is too long.
+    pub fn push(&mut self, entry: &Entry) -> Result<(), RecordError> {
+        if self.waiting_bytes() > MAX_WAITING_BYTES {
+            return Err(RecordError::BufferFull {
+                limit_bytes: MAX_WAITING_BYTES,
+            });
+        }
+        match entry {
+            Entry::Window(_) => wire::append(&mut self.journal.open, entry, [0; 2]),
+            Entry::BlockDone { block } => {
+                self.tails().for_each(Tail::seal);
+                let histogram_bytes = self.logs.each_ref().map(Tail::sealed_end);
+                self.sealed_block = Some(*block);
+                wire::append(&mut self.journal.sealed, entry, histogram_bytes)
+            }
+            _ => wire::append(&mut self.journal.sealed, entry, [0; 2]),
+        }
+    }
+
+    /// Takes a window together with its histograms, both in nanoseconds.
+    ///
+    /// # Errors
+    /// As for [`JournalWriter::push`], and when the window's arm is not in the manifest.
+    pub fn window(
+        &mut self,
+        window: &Window,
+        response_time: &Histogram<u32>,
+        service_time: &Histogram<u32>,
+    ) -> Result<(), RecordError> {
+        let arm = window.place.arm;
+        let id = self
+            .arms
+            .get(arm.get())
+            .ok_or(RecordError::UnknownArm { arm })?
+            .clone();
+        self.push(&Entry::Window(window.clone()))?;
+        for (log, histogram) in self.logs.iter_mut().zip([response_time, service_time]) {
+            self.encoder.append(&mut log.open, &id, window, histogram)?;
+        }
+        Ok(())
+    }
+
+    /// Ends a block and saves everything: when this returns, the block is on disk.
+    ///
+    /// # Errors
+    /// When a file can't be written; the error says what is safe.
+    pub fn commit_block(&mut self, block: u32) -> Result<(), RecordError> {
+        self.push(&Entry::BlockDone { block })?;
+        self.commit()
+    }
+
+    /// Saves everything but the windows of a block that is not done.
+    ///
+    /// # Errors
+    /// When a file can't be written; the error says what is safe. It may be tried again.
+    pub fn commit(&mut self) -> Result<(), RecordError> {
+        let safe = match self.saved_block {
+            Some(block) => {
+                format!(
+                    "everything up to block {block} is safe in {}",
+                    self.run_path.display()
+                )
+            }
+            None => "no block had been saved yet".to_owned(),
+        };
+        // The logs go first: a commit mark on disk vouches for what it counts in them.
+        for tail in self.logs.iter_mut().chain([&mut self.journal]) {
+            tail.save().map_err(|cause| RecordError::Commit {
+                path: tail.path.clone(),
+                safe: safe.clone(),
+                cause,
+            })?;
+        }
+        self.saved_block = self.sealed_block.or(self.saved_block);
+        Ok(())
+    }
+
+    fn open(
+        run: &RunDir,
+        lock: File,
+        options: &OpenOptions,
+        [journal_bytes, response_bytes, service_bytes]: [u64; 3],
+    ) -> Result<JournalWriter, RecordError> {
+        let [response, service] = Timing::ALL.map(Timing::file_name);
+        let tail = |name: &str, saved_bytes| {
+            let path = run.path().join(name);
+            let file = options
+                .open(&path)
+                .map_err(RecordError::io("open", &path))?;
+            Ok(Tail {
+                file,
+                path,
+                saved_bytes,
+                sealed: Vec::new(),
+                open: Vec::new(),
+            })
+        };
+        Ok(JournalWriter {
+            run_path: run.path().to_owned(),
+            arms: arms_by_index(run)?,
+            journal: tail(FILE_NAME, journal_bytes)?,
+            logs: [
+                tail(response, response_bytes)?,
+                tail(service, service_bytes)?,
+            ],
+            encoder: LineEncoder::default(),
+            sealed_block: None,
+            saved_block: None,
+            _lock: lock,
+        })
+    }
+
+    /// Gives every file that is empty its first bytes.
+    fn begin_files(&mut self, run: &RunDir) -> Result<(), RecordError> {
+        if self.journal.saved_bytes == 0 {
+            self.journal.sealed.extend(frame::header(frame::FORMAT));
+        }
+        for (log, timing) in self.logs.iter_mut().zip(Timing::ALL) {
+            if log.saved_bytes == 0 {
+                log.sealed
+                    .extend(histograms::header(run.manifest(), timing));
+            }
+        }
+        self.commit()
+    }
+
+    fn tails(&mut self) -> impl Iterator<Item = &mut Tail> {
+        self.logs.iter_mut().chain([&mut self.journal])
+    }
+
+    fn waiting_bytes(&self) -> usize {
+        let tails = self.logs.iter().chain([&self.journal]);
+        tails.map(|tail| tail.sealed.len() + tail.open.len()).sum()
+    }
+}
+
+impl Resumed {
+    fn note(&mut self, entry: &Entry) {
+        match entry {
+            Entry::LaunchStarted(launch) => {
+                self.next_launch = launch.launch.saturating_add(1);
+                self.last_round = Some(launch.round);
+            }
+            Entry::Window(window) => {
+                let end_ns = window.started_ns.saturating_add(window.duration_ns);
+                self.measured_until_ns = self.measured_until_ns.max(end_ns);
+            }
+            Entry::BlockDone { block } => self.next_block = block.saturating_add(1),
+            _ => {}
+        }
+    }
+}
+
+/// The end of a file that only grows: what is saved, what will be with the next commit, and what
+/// waits for its block to be done.
+struct Tail {
+    file: File,
+    path: PathBuf,
+    saved_bytes: u64,
+    sealed: Vec<u8>,
+    open: Vec<u8>,
+}
+
+impl Tail {
+    fn seal(&mut self) {
+        self.sealed.append(&mut self.open);
+    }
+
+    /// How long the file will be after the next commit.
+    fn sealed_end(&self) -> u64 {
+        self.saved_bytes + self.sealed.len() as u64
+    }
+
+    /// Writes at the place where the last commit ended, so that a second attempt overwrites
+    /// whatever a failed one has left there.
+    fn save(&mut self) -> io::Result<()> {
+        if self.sealed.is_empty() {
+            return Ok(());
+        }
+        self.file.write_all_at(&self.sealed, self.saved_bytes)?;
+        self.file.sync_data()?;
+        self.saved_bytes = self.sealed_end();
+        self.sealed.clear();
+        Ok(())
+    }
+
+    /// Cuts the file to what is to be kept.
+    fn shorten(&mut self) -> Result<(), RecordError> {
+        let metadata = self
+            .file
+            .metadata()
+            .map_err(RecordError::io("read", &self.path))?;
+        if metadata.len() < self.saved_bytes {
+            return Err(RecordError::HistogramsShort {
+                path: self.path.clone(),
+                expected_bytes: self.saved_bytes,
+                found_bytes: metadata.len(),
+            });
+        }
+        self.file
+            .set_len(self.saved_bytes)
+            .and_then(|()| self.file.sync_data())
+            .map_err(RecordError::io("shorten", &self.path))
+    }
+}
+
+/// The arms' ids, each at its index.
+fn arms_by_index(run: &RunDir) -> Result<Vec<ArmId>, RecordError> {
+    let mut arms: Vec<_> = run.manifest().arms.iter().collect();
+    arms.sort_by_key(|arm| arm.index);
+    for (place, arm) in arms.iter().enumerate() {
+        if arm.index.get() != place {
+            return Err(RecordError::UnknownArm { arm: arm.index });
+        }
+    }
+    Ok(arms.into_iter().map(|arm| arm.id.clone()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Manifest;
+
+    fn run(directory: &std::path::Path) -> RunDir {
+        let manifest = Manifest {
+            windage: "0.1.0".into(),
+            run: "r".into(),
+            plan: "p".into(),
+            about: None,
+            plan_folder: "/plans".into(),
+            command: "windage run p.toml".into(),
+            started_unix_ns: 0,
+            seed: 1,
+            arms: vec![],
+            load: crate::LoadScope {
+                model: windage_model::LoadModel::Closed,
+                rate_per_s: None,
+                connections: 8,
+                request: None,
+                iterations: None,
+            },
+            design: crate::DesignScope {
+                window_ns: 1,
+                settle_ns: 1,
+                rounds: 1,
+                blocks_per_round: 1,
+                warmup_ns: 1,
+                drain_ns: 1,
+                idle_ns: 1,
+                order: windage_model::Order::Mirrored,
+                interest: 0.005,
+                subject_cores: 1,
+            },
+        };
+        RunDir::create(directory, &manifest, "", "", &serde_json::Value::Null).unwrap()
+    }
+
+    #[test]
+    fn a_full_disk_names_the_remedy_and_loses_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let run = run(dir.path());
+        let mut writer = JournalWriter::create(&run).unwrap();
+        // Every write to this device fails as on a full disk.
+        let full = || OpenOptions::new().write(true).open("/dev/full").unwrap();
+
+        let disk = std::mem::replace(&mut writer.journal.file, full());
+        let first = writer.commit_block(0).unwrap_err().to_string();
+        assert!(
+            first.contains("journal.bin") && first.contains("No space left"),
+            "{first}"
+        );
+        assert!(first.contains("no block had been saved yet"), "{first}");
+        assert!(
+            first.contains("free some space") && first.contains("--resume"),
+            "{first}"
+        );
+
+        writer.journal.file = disk;
+        writer.commit().unwrap();
+        let disk = std::mem::replace(&mut writer.journal.file, full());
+        let second = writer.commit_block(1).unwrap_err().to_string();
+        assert!(
+            second.contains("everything up to block 0 is safe in"),
+            "{second}"
+        );
+
+        // Space was freed, but what the failed write has left is still there.
+        disk.write_all_at(b"torn", writer.journal.saved_bytes)
+            .unwrap();
+        writer.journal.file = disk;
+        writer.commit_block(2).unwrap();
+        let recorded = Journal::read(&run).unwrap();
+        let expected = [0, 1, 2].map(|block| Entry::BlockDone { block });
+        assert_eq!((&recorded.entries[..], recorded.cut), (&expected[..], None));
+    }
+
+    #[test]
+    fn a_histogram_log_that_is_full_keeps_the_mark_off_the_disk() {
+        let dir = tempfile::tempdir().unwrap();
+        let run = run(dir.path());
+        let mut writer = JournalWriter::create(&run).unwrap();
+        writer.logs[1].open.extend(b"an interval\n");
+        writer.logs[1].file = OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let text = writer.commit_block(0).unwrap_err().to_string();
+        assert!(text.contains("service_time.hlog"), "{text}");
+        assert_eq!(Journal::read(&run).unwrap().entries, []);
+    }
+}

@@ -1,0 +1,193 @@
+//! Journals that were cut or damaged, at every byte.
+
+use std::fs;
+
+use proptest::prelude::*;
+use windage_record::{Cut, CutCause, Delivered, Ending, Entry, Journal, JournalWriter, RunDir};
+
+use crate::samples;
+
+const HEADER_BYTES: u64 = 16;
+
+/// A run of three blocks with something of every kind around them.
+fn sample(path: &std::path::Path) -> RunDir {
+    let run = samples::create(path);
+    let mut writer = JournalWriter::create(&run).unwrap();
+    writer
+        .push(&Entry::LaunchStarted(samples::launch(0)))
+        .unwrap();
+    for block in 0..3 {
+        samples::write_block(&mut writer, block, 4);
+    }
+    writer
+        .push(&Entry::Delivered(Delivered::default()))
+        .unwrap();
+    writer.push(&Entry::RunEnded(Ending::Complete)).unwrap();
+    writer.commit().unwrap();
+    run
+}
+
+fn blocks(entries: &[Entry]) -> usize {
+    entries
+        .iter()
+        .filter(|e| matches!(e, Entry::BlockDone { .. }))
+        .count()
+}
+
+fn windows(entries: &[Entry]) -> usize {
+    entries
+        .iter()
+        .filter(|e| matches!(e, Entry::Window(_)))
+        .count()
+}
+
+#[test]
+fn cut_at_every_byte_it_loses_at_most_the_last_block() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = sample(dir.path());
+    let path = run.path().join("journal.bin");
+    let whole = fs::read(&path).unwrap();
+    let all = Journal::read(&run).unwrap().entries;
+    assert_eq!((blocks(&all), windows(&all)), (3, 12));
+
+    let mut longest = 0;
+    for length in 0..=whole.len() {
+        fs::write(&path, &whole[..length]).unwrap();
+        let recorded = Journal::read(&run).unwrap();
+        let entries = &recorded.entries;
+        assert!(all.starts_with(entries), "cut to {length}: no prefix");
+        assert!(
+            entries.len() >= longest,
+            "cut to {length}: fewer entries than cut shorter"
+        );
+        assert_eq!(
+            windows(entries),
+            4 * blocks(entries),
+            "cut to {length}: a block in parts"
+        );
+        let kept = length as u64 - recorded.cut.map_or(0, |cut| cut.bytes);
+        if let Some(cut) = recorded.cut {
+            assert_eq!(cut.at_byte, kept, "cut to {length}");
+            let unfinished = cut.cause == CutCause::UnfinishedBlock;
+            assert!(
+                unfinished || cut.cause == CutCause::Torn,
+                "cut to {length}: {cut:?}"
+            );
+        }
+        // What is kept reads the same without what was cut.
+        fs::write(&path, &whole[..usize::try_from(kept).unwrap()]).unwrap();
+        let again = Journal::read(&run).unwrap();
+        assert_eq!(
+            (&again.entries, again.cut),
+            (entries, None),
+            "cut to {length}"
+        );
+        longest = entries.len();
+    }
+    assert_eq!(longest, all.len(), "the whole file has every entry");
+}
+
+#[test]
+fn whole_windows_without_their_mark_are_an_unfinished_block() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = sample(dir.path());
+    let path = run.path().join("journal.bin");
+    let whole = fs::read(&path).unwrap();
+    let mut causes: Vec<CutCause> = (0..whole.len())
+        .filter_map(|length| {
+            fs::write(&path, &whole[..length]).unwrap();
+            Journal::read(&run).unwrap().cut.map(|cut| cut.cause)
+        })
+        .filter(|cause| *cause == CutCause::UnfinishedBlock)
+        .collect();
+    // Once behind each of the twelve windows.
+    assert_eq!(causes.len(), 12);
+    causes.dedup();
+    assert_eq!(causes, [CutCause::UnfinishedBlock]);
+}
+
+#[test]
+fn a_tail_of_zeros_is_cut() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = sample(dir.path());
+    let path = run.path().join("journal.bin");
+    let mut bytes = fs::read(&path).unwrap();
+    let at_byte = bytes.len() as u64;
+    let entries = Journal::read(&run).unwrap().entries;
+    bytes.extend([0; 4096]);
+    fs::write(&path, &bytes).unwrap();
+    let recorded = Journal::read(&run).unwrap();
+    assert_eq!(recorded.entries, entries);
+    assert_eq!(
+        recorded.cut,
+        Some(Cut {
+            at_byte,
+            bytes: 4096,
+            cause: CutCause::Damaged
+        })
+    );
+}
+
+#[test]
+fn every_flipped_bit_is_seen() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = sample(dir.path());
+    let path = run.path().join("journal.bin");
+    let whole = fs::read(&path).unwrap();
+    let all = Journal::read(&run).unwrap().entries;
+    for at in 0..whole.len() {
+        let mut flipped = whole.clone();
+        flipped[at] ^= 1 << (at % 8);
+        fs::write(&path, &flipped).unwrap();
+        let Ok(recorded) = Journal::read(&run) else {
+            assert!(
+                (at as u64) < HEADER_BYTES,
+                "byte {at}: a damaged record is no reason to fail"
+            );
+            continue;
+        };
+        assert!(
+            all.starts_with(&recorded.entries),
+            "byte {at}: a wrong record"
+        );
+        let cut = recorded.cut.unwrap_or_else(|| panic!("byte {at}: unseen"));
+        assert!(cut.at_byte <= at as u64, "byte {at}: kept, {cut:?}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn no_bytes_make_a_reader_panic(
+        noise in prop::collection::vec(any::<u8>(), 0..400),
+        with_header: bool,
+        flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..8),
+    ) {
+        let dir = tempfile::tempdir().unwrap();
+        let run = samples::create(dir.path());
+        let mut writer = JournalWriter::create(&run).unwrap();
+        samples::write_block(&mut writer, 0, 2);
+        let committed = Journal::read(&run).unwrap().entries;
+
+        let path = run.path().join("journal.bin");
+        let mut bytes = if with_header { fs::read(&path).unwrap() } else { Vec::new() };
+        bytes.extend(noise);
+        fs::write(&path, &bytes).unwrap();
+        match Journal::read(&run) {
+            Ok(recorded) if with_header => prop_assert_eq!(recorded.entries, committed.clone()),
+            Ok(recorded) => prop_assert_eq!(recorded.entries, vec![]),
+            Err(_) => prop_assert!(!with_header),
+        }
+        for (at, byte) in flips {
+            if !bytes.is_empty() {
+                let at = at.index(bytes.len());
+                bytes[at] = byte;
+            }
+        }
+        fs::write(&path, &bytes).unwrap();
+        if let Ok(recorded) = Journal::read(&run) {
+            prop_assert!(committed.starts_with(&recorded.entries));
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! The histogram logs.
+
+use std::fs;
+use std::io::Write;
+
+use hdrhistogram::Histogram;
+use windage_record::{JournalWriter, RecordError, TagParts, Timing, read_histograms};
+
+use crate::samples;
+
+#[test]
+fn every_window_has_its_histogram_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = samples::create(dir.path());
+    let mut writer = JournalWriter::create(&run).unwrap();
+    samples::write_block(&mut writer, 0, 3);
+    samples::write_block(&mut writer, 1, 3);
+    for timing in Timing::ALL {
+        let mut places = Vec::new();
+        for interval in read_histograms(&run, timing).unwrap() {
+            let (tag, histogram) = interval.unwrap();
+            let id = &run.manifest().arms[usize::try_from(tag.position).unwrap()].id;
+            assert_eq!(tag.arm, id.as_str());
+            let expected = samples::histogram(&samples::window(tag.block, tag.position, 0));
+            assert_eq!(histogram.len(), expected.len());
+            for quantile in [0.5, 0.9, 0.99, 1.0] {
+                assert_eq!(
+                    histogram.value_at_quantile(quantile),
+                    expected.value_at_quantile(quantile),
+                    "{tag:?} at {quantile}"
+                );
+            }
+            places.push((tag.launch, tag.block, tag.position));
+        }
+        let expected = [
+            (0, 0, 0),
+            (0, 0, 1),
+            (0, 0, 2),
+            (0, 1, 0),
+            (0, 1, 1),
+            (0, 1, 2),
+        ];
+        assert_eq!(places, expected);
+    }
+}
+
+#[test]
+fn the_two_times_are_not_mixed_up_and_empty_ones_are_left_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = samples::create(dir.path());
+    let mut writer = JournalWriter::create(&run).unwrap();
+    let window = samples::window(0, 0, 2);
+    let empty = Histogram::<u32>::new_with_bounds(1_000, 60_000_000_000, 3).unwrap();
+    writer
+        .window(&window, &samples::histogram(&window), &empty)
+        .unwrap();
+    writer.commit_block(0).unwrap();
+    let tags = |timing| -> Vec<TagParts> {
+        read_histograms(&run, timing)
+            .unwrap()
+            .map(|interval| interval.unwrap().0)
+            .collect()
+    };
+    let tag = TagParts {
+        arm: "otel-sampling-0.1".into(),
+        launch: 0,
+        block: 0,
+        position: 0,
+    };
+    assert_eq!(tags(Timing::ResponseTime), [tag]);
+    assert_eq!(tags(Timing::ServiceTime), []);
+}
+
+#[test]
+fn intervals_behind_the_last_mark_do_not_count() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = samples::create(dir.path());
+    let mut writer = JournalWriter::create(&run).unwrap();
+    let cut_bytes = |timing| {
+        let mut log = read_histograms(&run, timing).unwrap();
+        (log.by_ref().filter(Result::is_ok).count(), log.cut_bytes())
+    };
+    assert_eq!(cut_bytes(Timing::ResponseTime), (0, 0), "the header alone");
+    samples::write_block(&mut writer, 0, 3);
+    let path = run.path().join("response_time.hlog");
+    let text = fs::read_to_string(&path).unwrap();
+    let last = text.lines().last().unwrap();
+    let mut file = fs::OpenOptions::new().append(true).open(&path).unwrap();
+    writeln!(file, "{last}").unwrap();
+    assert_eq!(cut_bytes(Timing::ResponseTime), (3, last.len() as u64 + 1));
+    assert_eq!(cut_bytes(Timing::ServiceTime), (3, 0));
+}
+
+#[test]
+fn a_damaged_line_is_told_and_the_others_are_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = samples::create(dir.path());
+    let mut writer = JournalWriter::create(&run).unwrap();
+    samples::write_block(&mut writer, 0, 3);
+    let path = run.path().join("response_time.hlog");
+    let whole = fs::read_to_string(&path).unwrap();
+    let second = whole
+        .lines()
+        .filter(|line| line.starts_with("Tag="))
+        .nth(1)
+        .unwrap();
+    let payload = second.rsplit(',').next().unwrap();
+    let table = [
+        ("no line of a log", "x".repeat(second.len())),
+        (
+            "tag",
+            second
+                .replacen("Tag=off", "Tag=///", 1)
+                .replace(".0.0.1,", ".0.0.z,"),
+        ),
+        ("payload", second.replace(&payload[20..24], "AAAA")),
+        ("base64", second.replace(&payload[20..24], "!!!!")),
+    ];
+    for (what, line) in table {
+        assert_ne!(line, second, "{what}");
+        fs::write(&path, whole.replace(second, &line)).unwrap();
+        let outcomes: Vec<_> = read_histograms(&run, Timing::ResponseTime)
+            .unwrap()
+            .collect();
+        let readable = outcomes.iter().map(Result::is_ok).collect::<Vec<_>>();
+        assert_eq!(readable, [true, false, true], "{what}");
+        let error = outcomes[1].as_ref().unwrap_err();
+        assert!(
+            matches!(error, RecordError::HistogramLine { line: 7, .. }),
+            "{what}: {error}"
+        );
+    }
+}
+
+#[test]
+fn no_flipped_byte_makes_the_reader_panic() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = samples::create(dir.path());
+    let mut writer = JournalWriter::create(&run).unwrap();
+    samples::write_block(&mut writer, 0, 2);
+    let path = run.path().join("service_time.hlog");
+    let whole = fs::read(&path).unwrap();
+    for at in 0..whole.len() {
+        let mut flipped = whole.clone();
+        flipped[at] ^= 1 << (at % 8);
+        fs::write(&path, &flipped).unwrap();
+        let read = read_histograms(&run, Timing::ServiceTime).unwrap();
+        assert!(read.filter(Result::is_ok).count() <= 2, "byte {at}");
+    }
+}

@@ -1,0 +1,14 @@
+//! The run directory as other crates use it: through files and the public interface alone.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a sample that cannot be made is a failed test"
+)]
+
+mod cuts;
+mod histograms;
+mod manifest;
+mod obstacles;
+mod resume;
+mod round_trip;
+mod samples;

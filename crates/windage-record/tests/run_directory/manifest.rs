@@ -1,0 +1,123 @@
+//! `manifest.json` and the files beside it.
+
+use std::fs;
+
+use proptest::prelude::*;
+use windage_model::{LevelValue, LoadModel, Order};
+use windage_record::{RecordError, RunDir};
+
+use crate::samples;
+
+#[test]
+fn a_run_opens_as_it_was_made() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("runs/7");
+    let made = samples::create(&path);
+    let run = RunDir::open(&path).unwrap();
+    assert_eq!(run.manifest(), &samples::manifest());
+    assert_eq!(run.manifest(), made.manifest());
+    assert_eq!(run.plan_text().unwrap(), "name = \"go-http\"\n");
+    assert_eq!(run.resolved_text().unwrap(), "seed = 1\n");
+    assert_eq!(run.host().unwrap(), serde_json::json!({ "cores": 2 }));
+    assert_eq!(
+        run.log_path(0, "otel-1.0", "app"),
+        path.join("logs/0+otel-1.0+app.log")
+    );
+    assert_eq!(run.work_dir(1, "off", "app"), path.join("work/1+off+app"));
+    assert!(path.join("logs").is_dir() && path.join("work").is_dir());
+
+    run.write_whole("analysis.json", b"{}").unwrap();
+    assert_eq!(fs::read(path.join("analysis.json")).unwrap(), b"{}");
+}
+
+proptest! {
+    #[test]
+    fn manifests_come_back_as_they_were(
+        seed: u64,
+        started_unix_ns: u64,
+        rate in prop::option::of(0.0..1e9_f64),
+        level in prop::num::f64::NORMAL,
+        text in "\\PC{0,20}",
+        model in prop::sample::select(vec![LoadModel::Open, LoadModel::Closed, LoadModel::Batch]),
+        order in prop::sample::select(vec![Order::Mirrored, Order::Sequential]),
+    ) {
+        let mut manifest = samples::manifest();
+        manifest.seed = seed;
+        manifest.started_unix_ns = started_unix_ns;
+        manifest.command = text.clone();
+        manifest.load.model = model;
+        manifest.load.rate_per_s = rate;
+        manifest.design.order = order;
+        let levels = &mut manifest.arms[2].levels;
+        levels.insert("number".to_owned(), LevelValue::Number(level));
+        levels.insert("text".to_owned(), LevelValue::Text(text));
+        let dir = tempfile::tempdir().unwrap();
+        RunDir::create(dir.path(), &manifest, "", "", &serde_json::Value::Null).unwrap();
+        let run = RunDir::open(dir.path()).unwrap();
+        prop_assert_eq!(run.manifest(), &manifest);
+    }
+}
+
+#[test]
+fn a_file_of_another_version_is_read_or_named() {
+    let dir = tempfile::tempdir().unwrap();
+    samples::create(dir.path());
+    let path = dir.path().join("manifest.json");
+    let text = fs::read_to_string(&path).unwrap();
+    let table: [(&str, &str, &str, Option<&str>); 5] = [
+        (
+            "a field was added",
+            "\"seed\"",
+            "\"moon\": 4, \"seed\"",
+            None,
+        ),
+        (
+            "newer format",
+            "\"format\": 1",
+            "\"format\": 2",
+            Some("use windage 0.1.0 or later"),
+        ),
+        ("not JSON", "{", "<", Some("is damaged")),
+        (
+            "no time",
+            "2025-11-20T",
+            "yesterday ",
+            Some("`started` is no time"),
+        ),
+        ("no id", "\"off\"", "\"OFF,\"", Some("`OFF,` is no arm id")),
+    ];
+    for (what, from, to, expected) in table {
+        let changed = text.replacen(from, to, 1);
+        assert_ne!(changed, text, "{what}");
+        fs::write(&path, changed).unwrap();
+        let outcome = RunDir::open(dir.path()).map_err(|error| error.to_string());
+        match (&outcome, expected) {
+            (Ok(run), None) => assert_eq!(run.manifest(), &samples::manifest(), "{what}"),
+            (Err(error), Some(part)) => {
+                assert!(
+                    error.contains(part) && error.contains("manifest.json"),
+                    "{what}: {error}"
+                );
+            }
+            _ => panic!("{what}: {outcome:?}"),
+        }
+    }
+}
+
+#[test]
+fn figures_that_json_cannot_hold_are_refused_before_anything_is_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("run");
+    let mut manifest = samples::manifest();
+    manifest.arms[2]
+        .levels
+        .insert("sampling".to_owned(), LevelValue::Number(f64::NAN));
+    let error = RunDir::create(&path, &manifest, "", "", &serde_json::Value::Null).unwrap_err();
+    assert!(matches!(error, RecordError::NotFinite { .. }), "{error}");
+    assert!(
+        error
+            .to_string()
+            .starts_with("the level of sampling in arm otel-sampling-0.1 ")
+    );
+    assert!(!path.exists());
+}

@@ -1,0 +1,172 @@
+//! Directories that can't be written, and runs that others hold.
+
+use std::fs;
+use std::path::Path;
+
+use windage_record::{Entry, Journal, JournalWriter, RecordError, RunDir};
+
+use crate::samples;
+
+fn create(path: &Path) -> Result<RunDir, RecordError> {
+    RunDir::create(path, &samples::manifest(), "", "", &serde_json::Value::Null)
+}
+
+#[test]
+fn a_directory_with_something_in_it_is_left_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("thesis.tex"), "do not lose").unwrap();
+    let error = create(dir.path()).unwrap_err();
+    assert!(matches!(error, RecordError::NotEmpty { .. }), "{error}");
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+
+    let run = tempfile::tempdir().unwrap();
+    create(run.path()).unwrap();
+    let text = create(run.path()).unwrap_err().to_string();
+    assert!(
+        text.contains("is not empty") && text.contains("--resume"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_directory_that_cannot_be_made_is_named_with_a_remedy() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("file");
+    fs::write(&file, "").unwrap();
+    // Nobody, not even root, makes directories in sysfs.
+    let table = [
+        (file.join("run"), "name another"),
+        ("/sys/windage-run".into(), "name a"),
+    ];
+    for (path, remedy) in table {
+        let text = create(&path).unwrap_err().to_string();
+        assert!(
+            text.starts_with(&format!("cannot create {}: ", path.display())),
+            "{text}"
+        );
+        assert!(text.contains(remedy), "{text}");
+    }
+}
+
+#[test]
+fn what_holds_no_run_is_said_to() {
+    let dir = tempfile::tempdir().unwrap();
+    for path in [dir.path().to_owned(), dir.path().join("missing")] {
+        let error = RunDir::open(&path).unwrap_err();
+        assert!(matches!(error, RecordError::NotARun { .. }), "{error}");
+    }
+}
+
+#[test]
+fn one_process_writes_at_a_time() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = samples::create(dir.path());
+    let writer = JournalWriter::create(&run).unwrap();
+    let error = JournalWriter::append_to(&run).map(|_| ()).unwrap_err();
+    assert!(matches!(error, RecordError::Locked { .. }), "{error}");
+    let text = error.to_string();
+    let holder = format!("is being written by process {}", std::process::id());
+    assert!(
+        text.contains(&holder) && text.contains("wait until"),
+        "{text}"
+    );
+
+    assert_eq!(
+        Journal::read(&run).unwrap().entries,
+        [],
+        "reading needs no lock"
+    );
+    drop(writer);
+    JournalWriter::append_to(&run).unwrap();
+}
+
+#[test]
+fn a_journal_is_begun_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = samples::create(dir.path());
+    drop(JournalWriter::create(&run).unwrap());
+    let text = JournalWriter::create(&run)
+        .map(|_| ())
+        .unwrap_err()
+        .to_string();
+    assert!(
+        text.starts_with("cannot open ") && text.contains("journal.bin"),
+        "{text}"
+    );
+}
+
+#[test]
+fn another_format_is_named_and_another_file_is_refused() {
+    let header = |format: u32| {
+        let mut bytes = [&b"WNDGJRNL"[..], &format.to_le_bytes()].concat();
+        bytes.extend(crc32fast::hash(&bytes).to_le_bytes());
+        bytes
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let run = samples::create(dir.path());
+    let table = [
+        (
+            header(2),
+            "is in format 2, this windage reads up to 1; use windage 0.1.0 or later",
+        ),
+        (header(0), "is damaged: it does not begin like a journal"),
+        (
+            b"PK\x03\x04 and so on, and on".to_vec(),
+            "is damaged: it does not begin like a journal",
+        ),
+    ];
+    for (bytes, expected) in table {
+        fs::write(run.path().join("journal.bin"), &bytes).unwrap();
+        for text in [
+            Journal::read(&run).unwrap_err().to_string(),
+            JournalWriter::append_to(&run)
+                .map(|_| ())
+                .unwrap_err()
+                .to_string(),
+        ] {
+            assert!(
+                text.contains("journal.bin") && text.contains(expected),
+                "{text}"
+            );
+        }
+        assert_eq!(
+            fs::read(run.path().join("journal.bin")).unwrap(),
+            bytes,
+            "left alone"
+        );
+    }
+}
+
+#[test]
+fn an_unknown_arm_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = samples::create(dir.path());
+    let mut writer = JournalWriter::create(&run).unwrap();
+    let window = samples::window(0, 0, 77);
+    let times = samples::histogram(&window);
+    let error = writer.window(&window, &times, &times).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .starts_with("arm 77 is not in the manifest"),
+        "{error}"
+    );
+}
+
+#[test]
+fn the_memory_for_what_waits_is_bounded() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = samples::create(dir.path());
+    let mut writer = JournalWriter::create(&run).unwrap();
+    let mut window = samples::window(0, 0, 0);
+    let text = "x".repeat(8 << 20);
+    window.doubts.push(windage_model::Doubt::new(
+        windage_model::DoubtCode::Steal,
+        text,
+    ));
+    let entry = Entry::Window(window);
+    let failed = (0..100).find_map(|n| writer.push(&entry).err().map(|error| (n, error)));
+    let (pushed, error) = failed.unwrap();
+    assert!(matches!(error, RecordError::BufferFull { .. }), "{error}");
+    assert_eq!(pushed, 8, "64 MiB of 8 MiB each");
+}

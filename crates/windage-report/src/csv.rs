@@ -1,0 +1,183 @@
+//! One row for each arm and metric, for spreadsheets and data frames.
+
+use windage_analysis::{Analysis, ArmAnalysis, MetricAnalysis};
+use windage_model::{Interval, Metric, Soundness, Verdict};
+
+use crate::ReportError;
+use crate::facts::one_line;
+
+const COLUMNS: &[&str] = &[
+    "run",
+    "plan",
+    "arm",
+    "name",
+    "role",
+    "levels",
+    "metric",
+    "unit",
+    "baseline",
+    "value",
+    "difference",
+    "difference_low",
+    "difference_high",
+    "relative",
+    "relative_low",
+    "relative_high",
+    "confidence",
+    "exceeds_nil",
+    "verdict",
+    "smallest_visible",
+    "windows",
+    "rounds",
+    "validity",
+    "missing",
+];
+
+/// The analyses as one CSV table with a heading row: a row for each run, arm and metric.
+///
+/// Units stand in their own column; figures are written in full, absent ones are empty.
+/// `relative`, its ends and `smallest_visible` are shares (0.01 is 1 %). `levels` is `k=v;k=v`
+/// with `\;` for a `;` within. `validity` is the worse of the run's and the metric's own. Text
+/// that a spreadsheet would take for a formula is preceded by an apostrophe.
+///
+/// # Errors
+///
+/// [`ReportError`] when the CSV writer refuses a row; writing to memory, it has no reason to.
+pub fn csv(analyses: &[Analysis]) -> Result<String, ReportError> {
+    let mut writer = ::csv::Writer::from_writer(Vec::new());
+    writer.write_record(COLUMNS)?;
+    for analysis in analyses {
+        for arm in &analysis.arms {
+            for (&metric, result) in &arm.metrics {
+                writer.write_record(record(analysis, arm, metric, result))?;
+            }
+        }
+    }
+    let bytes = writer
+        .into_inner()
+        .map_err(|e| ::csv::Error::from(e.into_error()))?;
+    Ok(String::from_utf8(bytes)?)
+}
+
+fn record(
+    analysis: &Analysis,
+    arm: &ArmAnalysis,
+    metric: Metric,
+    result: &MetricAnalysis,
+) -> Vec<String> {
+    let difference = result.difference.as_ref().ok();
+    let absolute = difference.map(|d| &d.absolute);
+    let relative = difference.and_then(|d| d.relative.as_ref());
+    let mut fields = vec![
+        guarded(&analysis.run),
+        guarded(&analysis.plan),
+        guarded(arm.id.as_str()),
+        guarded(&arm.name),
+        arm.role.as_str().to_owned(),
+        guarded(&levels(arm)),
+        metric.as_str().to_owned(),
+        metric.unit().as_str().to_owned(),
+        figure(result.baseline),
+        figure(result.arm),
+    ];
+    fields.extend(ends(absolute));
+    fields.extend(ends(relative));
+    fields.extend([
+        figure(relative.or(absolute).map(|interval| interval.confidence)),
+        result
+            .exceeds_nil()
+            .map_or(String::new(), |exceeds| exceeds.to_string()),
+        result.verdict.map_or("", Verdict::as_str).to_owned(),
+        figure(difference.and_then(|d| d.smallest_visible)),
+        result.windows.to_string(),
+        result.rounds.to_string(),
+        worse(analysis, result).as_str().to_owned(),
+        result
+            .difference
+            .as_ref()
+            .err()
+            .map_or("", |missing| missing.code.as_str())
+            .to_owned(),
+    ]);
+    fields
+}
+
+fn worse(analysis: &Analysis, result: &MetricAnalysis) -> Soundness {
+    analysis
+        .validity
+        .soundness()
+        .max(result.validity.soundness())
+}
+
+fn ends(interval: Option<&Interval>) -> [String; 3] {
+    [
+        figure(interval.map(|i| i.estimate)),
+        figure(interval.map(|i| i.low)),
+        figure(interval.map(|i| i.high)),
+    ]
+}
+
+/// In full: a reader of the file rounds for itself. NaN and infinity are absent figures.
+fn figure(value: Option<f64>) -> String {
+    value
+        .filter(|v| v.is_finite())
+        .map_or(String::new(), |v| v.to_string())
+}
+
+fn levels(arm: &ArmAnalysis) -> String {
+    let pairs = arm.levels.iter().map(|(factor, level)| {
+        format!(
+            "{}={}",
+            factor.replace(';', r"\;"),
+            level.to_string().replace(';', r"\;")
+        )
+    });
+    pairs.collect::<Vec<_>>().join(";")
+}
+
+/// Text that no spreadsheet evaluates (OWASP, "CSV Injection").
+fn guarded(text: &str) -> String {
+    let text = one_line(text);
+    const FORMULA: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
+    if text.starts_with(FORMULA) {
+        format!("'{text}")
+    } else {
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formulas_are_disarmed() {
+        let table = [
+            ("=1+1", "'=1+1"),
+            ("+cmd", "'+cmd"),
+            ("-2", "'-2"),
+            ("@SUM(A1)", "'@SUM(A1)"),
+            ("\t=1", "'=1"),
+            ("\u{200b}=1", "'=1"),
+            ("off", "off"),
+            ("a=b", "a=b"),
+        ];
+        for (text, expected) in table {
+            assert_eq!(guarded(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn figures_are_written_in_full_or_not_at_all() {
+        let table = [
+            (Some(61.234_567), "61.234567"),
+            (Some(-0.004), "-0.004"),
+            (Some(f64::NAN), ""),
+            (Some(f64::NEG_INFINITY), ""),
+            (None, ""),
+        ];
+        for (value, expected) in table {
+            assert_eq!(figure(value), expected);
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! The plain facts about a run: how it was measured, on what, and how to do it again.
+
+use windage_analysis::Analysis;
+use windage_model::LoadModel;
+
+use crate::number;
+use crate::rows::primary_metric;
+
+/// A labelled line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fact {
+    pub(crate) label: String,
+    pub(crate) text: String,
+}
+
+impl Fact {
+    fn new(label: impl Into<String>, text: impl Into<String>) -> Fact {
+        Fact {
+            label: label.into(),
+            text: text.into(),
+        }
+    }
+}
+
+/// Text from outside made safe to show on one line: control characters, which could move a
+/// terminal's cursor, and marks that turn the direction of writing are replaced, and runs of
+/// spaces, which layouts use between cells, become one.
+pub(crate) fn one_line(text: &str) -> String {
+    let visible = text.chars().map(|c| match c {
+        c if c.is_control() => ' ',
+        '\u{200b}'..='\u{200f}'
+        | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}'
+        | '\u{feff}' => ' ',
+        c => c,
+    });
+    let visible: String = visible.collect();
+    visible.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// When, how and under which load it was measured.
+pub(crate) fn header(analysis: &Analysis) -> Vec<Fact> {
+    vec![
+        Fact::new(
+            "when",
+            format!(
+                "{}, windage {}",
+                one_line(&analysis.started),
+                one_line(&analysis.windage)
+            ),
+        ),
+        Fact::new("design", design(analysis)),
+        Fact::new("load", load(analysis)),
+    ]
+}
+
+/// What windage itself used.
+pub(crate) fn own_cost(analysis: &Analysis) -> Fact {
+    let cores = |v: f64| number::Scale::fitting(windage_model::Unit::Cores, [v]).with_unit(v);
+    let cost = analysis.own_cost;
+    Fact::new(
+        "windage",
+        format!(
+            "itself used {} for the load, {} for the sink, {} for the rest",
+            cores(cost.generator_cores),
+            cores(cost.sink_cores),
+            cores(cost.rest_cores)
+        ),
+    )
+}
+
+/// Where the run lies and the commands that compute or measure it again.
+pub(crate) fn closing(analysis: &Analysis) -> Vec<Fact> {
+    vec![
+        Fact::new("run", one_line(&analysis.run)),
+        Fact::new(
+            "recompute",
+            format!("windage report {}", shell_word(&one_line(&analysis.run))),
+        ),
+        Fact::new("repeat", one_line(&analysis.command)),
+    ]
+}
+
+/// Everything that a reader needs to judge or repeat the run, the machine included.
+pub(crate) fn provenance(analysis: &Analysis) -> Vec<Fact> {
+    let design = &analysis.design;
+    let mut facts = closing(analysis);
+    facts.push(Fact::new("seed", design.seed.to_string()));
+    facts.push(Fact::new(
+        "interest",
+        number::percent_short(design.interest),
+    ));
+    facts.push(Fact::new("CPU source", design.cpu_source.as_str()));
+    facts.push(Fact::new("windage", one_line(&analysis.windage)));
+    for (of, version) in &analysis.versions {
+        facts.push(Fact::new(one_line(of), one_line(version)));
+    }
+    flatten("", &analysis.host, &mut facts);
+    facts
+}
+
+fn design(analysis: &Analysis) -> String {
+    let design = &analysis.design;
+    let rounds = match (design.rounds, design.rounds_planned) {
+        (1, 1) => "1 round".to_owned(),
+        (done, planned) if done == planned => format!("{done} rounds"),
+        (done, planned) => format!("{done} of {planned} rounds"),
+    };
+    let windows = match analysis.design.load {
+        LoadModel::Batch => format!("windows of about {}", number::seconds(design.window_s)),
+        LoadModel::Open | LoadModel::Closed => {
+            format!("windows of {}", number::seconds(design.window_s))
+        }
+    };
+    format!(
+        "{} order, {rounds}, {} block{}, {windows}, {} measured, seed {}",
+        design.order.as_str(),
+        number::count(design.blocks.into()),
+        if design.blocks == 1 { "" } else { "s" },
+        number::seconds(design.measured_s),
+        design.seed,
+    )
+}
+
+fn load(analysis: &Analysis) -> String {
+    let design = &analysis.design;
+    let mut text = match (design.load, design.rate_per_s) {
+        (LoadModel::Batch, _) => "batch: iterations of a program".to_owned(),
+        (model, Some(rate)) => format!(
+            "{} loop, {}/s, {} connections",
+            model.as_str(),
+            number::plain(rate),
+            design.connections
+        ),
+        (model, None) => format!(
+            "{} loop, {} connections",
+            model.as_str(),
+            design.connections
+        ),
+    };
+    if design.load != LoadModel::Batch {
+        text.push_str(&saturation(analysis));
+    }
+    text
+}
+
+/// Overhead at saturation and below it are different answers, so the load says which it was.
+fn saturation(analysis: &Analysis) -> String {
+    let metric = primary_metric(analysis);
+    let measured: Vec<_> = analysis
+        .arms
+        .iter()
+        .filter_map(|arm| Some((arm, arm.metrics.get(&metric)?)))
+        .collect();
+    let saturated: Vec<_> = measured
+        .iter()
+        .filter(|(_, result)| result.saturated)
+        .map(|(arm, _)| one_line(&arm.name))
+        .collect();
+    match (measured.len(), saturated.len()) {
+        (0, _) => String::new(),
+        (_, 0) => "; below saturation".to_owned(),
+        (all, some) if all == some => "; the subject is saturated".to_owned(),
+        _ => format!("; saturated in: {}", saturated.join(", ")),
+    }
+}
+
+/// Nested facts become `outer.inner`, lists one line.
+fn flatten(prefix: &str, value: &serde_json::Value, facts: &mut Vec<Fact>) {
+    use serde_json::Value;
+    match value {
+        Value::Object(map) => {
+            for (key, value) in map {
+                let key = one_line(key);
+                let path = if prefix.is_empty() {
+                    key
+                } else {
+                    format!("{prefix}.{key}")
+                };
+                flatten(&path, value, facts);
+            }
+        }
+        Value::Null => {}
+        other if prefix.is_empty() => facts.push(Fact::new("host", scalar(other))),
+        other => facts.push(Fact::new(prefix, scalar(other))),
+    }
+}
+
+fn scalar(value: &serde_json::Value) -> String {
+    use serde_json::Value;
+    match value {
+        Value::String(text) => one_line(text),
+        Value::Array(items) => items.iter().map(scalar).collect::<Vec<_>>().join(", "),
+        other => one_line(&other.to_string()),
+    }
+}
+
+/// A word as a shell takes it.
+fn shell_word(word: &str) -> String {
+    let safe = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+=,".contains(c);
+    if !word.is_empty() && word.chars().all(safe) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_from_outside_can_not_steer_a_terminal() {
+        let table = [
+            ("plain, é ✓", "plain, é ✓"),
+            ("a\u{1b}[31mred", "a [31mred"),
+            ("two\nlines\r", "two lines"),
+            ("wide   gap", "wide gap"),
+            ("evil\u{202e}txt", "evil txt"),
+        ];
+        for (text, expected) in table {
+            assert_eq!(one_line(text), expected);
+        }
+    }
+
+    #[test]
+    fn words_are_quoted_for_the_shell() {
+        let table = [
+            ("2026-go", "2026-go"),
+            ("a b", "'a b'"),
+            ("it's", r"'it'\''s'"),
+            ("", "''"),
+        ];
+        for (word, expected) in table {
+            assert_eq!(shell_word(word), expected);
+        }
+    }
+
+    #[test]
+    fn nested_facts_are_flattened() {
+        let mut facts = Vec::new();
+        let host = serde_json::json!({
+            "kernel": "6.1", "cpu": {"model": "x", "cores": 2}, "flags": ["a", "b"], "none": null
+        });
+        flatten("", &host, &mut facts);
+        let mut shown: Vec<_> = facts
+            .iter()
+            .map(|f| format!("{}={}", f.label, f.text))
+            .collect();
+        shown.sort();
+        assert_eq!(
+            shown,
+            ["cpu.cores=2", "cpu.model=x", "flags=a, b", "kernel=6.1"]
+        );
+    }
+}

@@ -1,0 +1,171 @@
+//! The report as GitHub's Markdown, for pull requests and wikis.
+
+use windage_analysis::Analysis;
+use windage_model::Soundness;
+
+use crate::doubts;
+use crate::facts::{self, Fact, one_line};
+use crate::rows::{self, Align, Table};
+use crate::summary::{self, Piece};
+
+/// The report as Markdown with GitHub's tables; the same content as in a terminal.
+///
+/// Names are escaped: none can end its cell, open a code span or bring in HTML.
+#[must_use]
+pub fn markdown(analysis: &Analysis) -> String {
+    let mut text = format!("# {}\n\n", escaped(&one_line(&analysis.plan)));
+    if let Some(about) = &analysis.about {
+        paragraph(&mut text, &escaped(&one_line(about)));
+    }
+    let answer: Vec<_> = summary::sentences(analysis)
+        .iter()
+        .map(|s| sentence(s))
+        .collect();
+    paragraph(&mut text, &format!("**{}**", answer.join(" ")));
+    facts_list(&mut text, &facts::header(analysis));
+    let tables = rows::tables(analysis);
+    for table in tables.iter().filter(|table| !table.detail) {
+        push_table(&mut text, table);
+    }
+    if tables.is_empty() {
+        paragraph(&mut text, "Nothing was measured.");
+    }
+    if let Some(legend) = rows::legend(analysis, &tables) {
+        paragraph(&mut text, &escaped(&legend));
+    }
+    push_doubts(&mut text, analysis);
+    facts_list(
+        &mut text,
+        &[vec![facts::own_cost(analysis)], facts::closing(analysis)].concat(),
+    );
+    text.truncate(text.trim_end().len());
+    text.push('\n');
+    text
+}
+
+fn paragraph(text: &mut String, paragraph: &str) {
+    text.push_str(paragraph);
+    text.push_str("\n\n");
+}
+
+fn sentence(pieces: &[Piece]) -> String {
+    let piece = |piece: &Piece| match piece {
+        Piece::Text(text) => escaped(text),
+        Piece::Arm(name) => format!("_{}_", escaped(name)),
+    };
+    pieces.iter().map(piece).collect()
+}
+
+fn facts_list(text: &mut String, facts: &[Fact]) {
+    for fact in facts {
+        text.push_str(&format!(
+            "- {}: {}\n",
+            escaped(&fact.label),
+            escaped(&fact.text)
+        ));
+    }
+    text.push('\n');
+}
+
+fn push_table(text: &mut String, table: &Table) {
+    let headings: Vec<_> = table.columns.iter().map(|c| escaped(&c.heading)).collect();
+    let rules: Vec<_> = table
+        .columns
+        .iter()
+        .map(|column| match column.align {
+            Align::Left => "---",
+            Align::Right => "---:",
+        })
+        .collect();
+    text.push_str(&format!(
+        "| {} | {} |\n",
+        escaped(&table.title),
+        headings.join(" | ")
+    ));
+    text.push_str(&format!("|---|{}|\n", rules.join("|")));
+    for row in &table.rows {
+        let cells: Vec<_> = row.cells.iter().map(|cell| escaped(&cell.text)).collect();
+        text.push_str(&format!(
+            "| {} | {} |\n",
+            escaped(&row.arm),
+            cells.join(" | ")
+        ));
+    }
+    text.push('\n');
+    for note in &table.notes {
+        paragraph(text, &format!("{} {}", note.mark, escaped(&note.text)));
+    }
+}
+
+fn push_doubts(text: &mut String, analysis: &Analysis) {
+    let soundness = analysis.validity.soundness();
+    let rows = doubts::doubts(analysis);
+    let heading = match (soundness, rows.is_empty()) {
+        (Soundness::Valid, false) => "valid as a whole, but of single figures:",
+        _ => doubts::heading(soundness),
+    };
+    paragraph(text, &format!("**{heading}**"));
+    for row in &rows {
+        text.push_str(&format!(
+            "- **{}** ({}): {}",
+            escaped(row.code.as_str()),
+            row.soundness().as_str(),
+            escaped(&row.text)
+        ));
+        let evidence = row.evidence_text();
+        if !evidence.is_empty() {
+            text.push_str(&format!(" Evidence: {}.", escaped(&evidence)));
+        }
+        if let Some(about) = &row.about {
+            text.push_str(&format!(" About: {}.", escaped(about)));
+        }
+        text.push('\n');
+    }
+    if !rows.is_empty() {
+        text.push('\n');
+    }
+}
+
+/// Text that Markdown shows as it is.
+fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '&' => safe.push_str("&amp;"),
+            // In tables even an escaped bar has ended cells in some renderers.
+            '|' => safe.push_str("&#124;"),
+            // No link, mention or issue may come out of a name.
+            '@' => safe.push_str("&#64;"),
+            '#' => safe.push_str("&#35;"),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '~' => {
+                safe.push('\\');
+                safe.push(c);
+            }
+            c => safe.push(c),
+        }
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_stay_names() {
+        let table = [
+            ("a|b", "a&#124;b"),
+            ("`code`", r"\`code\`"),
+            ("<script>", "&lt;script&gt;"),
+            ("[x](http://y)", r"\[x\](http://y)"),
+            ("a_b *c*", r"a\_b \*c\*"),
+            ("@team #1", "&#64;team &#35;1"),
+            (r"back\slash", r"back\\slash"),
+        ];
+        for (name, expected) in table {
+            assert_eq!(escaped(name), expected);
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! The table of delivered against expected telemetry.
+
+use windage_analysis::{Analysis, Fidelity, FidelityUnit};
+
+use super::{BEYOND_SAMPLING, Cell, Row, Table, Tone, capitalised, column};
+use crate::facts::one_line;
+use crate::number;
+
+/// Delivered against expected telemetry; `None` when no arm has any.
+pub(super) fn fidelity_table(analysis: &Analysis) -> Option<Table> {
+    let unit = analysis
+        .arms
+        .iter()
+        .find_map(|arm| arm.fidelity.as_ref())?
+        .of;
+    let columns = vec![
+        column(
+            "expected",
+            "What the plan expects for the requests that were completed",
+        ),
+        column(
+            "delivered",
+            "What arrived, from launch to the end of the last flush",
+        ),
+        column(
+            "lost",
+            "Expected − delivered, and its share of the expected",
+        ),
+        column("bytes a span", "Uncompressed"),
+        column("on wire", "Bytes of a span as they were on the wire"),
+    ];
+    let rows = analysis
+        .arms
+        .iter()
+        .map(|arm| Row {
+            arm: one_line(&arm.name),
+            cells: match &arm.fidelity {
+                Some(fidelity) => fidelity_cells(fidelity, unit),
+                None => vec![
+                    Cell {
+                        text: "–".to_owned(),
+                        tone: Tone::Faint,
+                        basis: None
+                    };
+                    5
+                ],
+            },
+        })
+        .collect();
+    let title = capitalised(unit.as_str());
+    Some(Table {
+        title,
+        columns,
+        rows,
+        notes: Vec::new(),
+        separable: false,
+        detail: false,
+    })
+}
+
+fn fidelity_cells(fidelity: &Fidelity, unit: FidelityUnit) -> Vec<Cell> {
+    let absent = || "–".to_owned();
+    let plain = |text: String| Cell {
+        text,
+        ..Cell::default()
+    };
+    let mut delivered = number::count(fidelity.delivered);
+    if fidelity.of != unit {
+        delivered = format!("{delivered} {}", fidelity.of.as_str());
+    }
+    let share = |lost: f64| {
+        let expected = fidelity.expected.filter(|e| *e > 0.0)?;
+        (lost.abs() >= 0.5).then(|| number::percent_short(lost / expected))
+    };
+    let lost = fidelity.lost.map_or_else(absent, |lost| {
+        let count = number::count_f64(lost);
+        let text = share(lost).map_or(count.clone(), |share| format!("{count} ({share})"));
+        if fidelity.beyond_sampling == Some(true) {
+            format!("{BEYOND_SAMPLING}{text}")
+        } else {
+            text
+        }
+    });
+    let basis = fidelity.sampling_sd.filter(|sd| *sd > 0.0).map(|sd| {
+        format!(
+            "the chance of sampling alone spreads the expected by {}",
+            number::plain(sd)
+        )
+    });
+    let tone = match fidelity.beyond_sampling {
+        Some(true) => Tone::Alarm,
+        Some(false) | None => Tone::Plain,
+    };
+    let bytes = |b: Option<f64>| b.map_or_else(absent, number::plain);
+    vec![
+        plain(fidelity.expected.map_or_else(absent, number::count_f64)),
+        plain(delivered),
+        Cell {
+            text: lost,
+            tone,
+            basis,
+        },
+        plain(bytes(fidelity.bytes_per_span)),
+        plain(bytes(fidelity.wire_bytes_per_span)),
+    ]
+}

@@ -1,0 +1,291 @@
+//! Which tables there are and what stands in their cells. Every renderer draws these, so that
+//! none of them can disagree with another.
+
+mod compact;
+mod fidelity;
+mod primary;
+
+use compact::{GROUPS, compact_table};
+use fidelity::fidelity_table;
+use primary::primary_table;
+use windage_analysis::{Analysis, ArmAnalysis, MetricAnalysis};
+use windage_model::{Difference, LoadModel, Metric, Role, Verdict};
+
+use crate::facts::one_line;
+use crate::number::{self, NOT_AVAILABLE, Scale};
+
+/// A table with its arms as rows.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Table {
+    pub(crate) title: String,
+    /// The columns after the arm's name.
+    pub(crate) columns: Vec<Column>,
+    pub(crate) rows: Vec<Row>,
+    /// Why figures are missing.
+    pub(crate) notes: Vec<Note>,
+    /// Whether each column can be read without the others, so that a narrow table may be cut.
+    pub(crate) separable: bool,
+    /// Further detail, for renderers that have room.
+    pub(crate) detail: bool,
+}
+
+/// A column.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Column {
+    pub(crate) heading: String,
+    /// The meaning, for tooltips; empty where the heading says it all.
+    pub(crate) about: &'static str,
+    pub(crate) align: Align,
+}
+
+/// Where a cell's text stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Align {
+    Left,
+    Right,
+}
+
+/// One arm.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Row {
+    pub(crate) arm: String,
+    pub(crate) cells: Vec<Cell>,
+}
+
+/// One figure or word.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Cell {
+    pub(crate) text: String,
+    pub(crate) tone: Tone,
+    /// What went into the figure, for tooltips.
+    pub(crate) basis: Option<String>,
+}
+
+/// A footnote.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Note {
+    /// As it stands at the end of a cell.
+    pub(crate) mark: String,
+    pub(crate) text: String,
+}
+
+/// What a cell's text means, so that a renderer can colour it; never the only carrier of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Tone {
+    #[default]
+    Plain,
+    /// Of lesser interest.
+    Faint,
+    Judged(Verdict),
+    /// Something is wrong.
+    Alarm,
+}
+
+/// What the marks before the figures of these tables mean, to be shown once below them; `None`
+/// when there is none.
+pub(crate) fn legend(analysis: &Analysis, tables: &[Table]) -> Option<String> {
+    let interest = number::percent_short(analysis.design.interest);
+    let meanings = [
+        (NEGLIGIBLE, format!("negligible, within ±{interest}")),
+        (INCONCLUSIVE, "can't tell yet".to_owned()),
+        (BEYOND_SAMPLING, "more than sampling explains".to_owned()),
+    ];
+    let texts = || {
+        tables
+            .iter()
+            .flat_map(|t| &t.rows)
+            .flat_map(|row| &row.cells)
+            .map(|c| &c.text)
+    };
+    let used: Vec<_> = meanings
+        .iter()
+        .filter(|(mark, _)| texts().any(|text| text.starts_with(mark)))
+        .map(|(mark, meaning)| format!("{} {meaning}", mark.trim_end()))
+        .collect();
+    (!used.is_empty()).then(|| used.join("; "))
+}
+
+// Marks stand before their figures, so that right-aligned figures stay aligned.
+const NEGLIGIBLE: &str = "= ";
+const INCONCLUSIVE: &str = "~ ";
+const BEYOND_SAMPLING: &str = "! ";
+/// The metric by which the question "what does it cost?" is answered.
+pub(crate) fn primary_metric(analysis: &Analysis) -> Metric {
+    use Metric::{CpuPerIteration, CpuPerRequest, ResponseTimeP50, Throughput, WallPerIteration};
+    let candidates: &[Metric] = match analysis.design.load {
+        LoadModel::Batch => &[CpuPerIteration, WallPerIteration],
+        // At a fixed rate throughput is what was asked for; latency is what can change.
+        LoadModel::Open => &[CpuPerRequest, ResponseTimeP50, Throughput],
+        LoadModel::Closed => &[CpuPerRequest, Throughput, ResponseTimeP50],
+    };
+    let of = |metric: Metric| {
+        analysis
+            .arms
+            .iter()
+            .filter_map(move |arm| arm.metrics.get(&metric))
+    };
+    let compared = |metric: &Metric| of(*metric).any(|result| result.difference.is_ok());
+    let seen = |metric: &Metric| of(*metric).any(|result| result.arm.is_some());
+    let found = candidates
+        .iter()
+        .find(|m| compared(m))
+        .or(candidates.iter().find(|m| seen(m)));
+    found.copied().unwrap_or(candidates[0])
+}
+
+/// A metric's name for people, short enough for a column.
+pub(crate) fn name(metric: Metric) -> &'static str {
+    match metric {
+        Metric::CpuPerRequest => "CPU a request",
+        Metric::CpuInWindow => "in the window",
+        Metric::CpuDeferred => "deferred",
+        Metric::CpuIdle => "subject idle",
+        Metric::Throughput => "throughput",
+        Metric::ResponseTimeP50 | Metric::ServiceTimeP50 => "p50",
+        Metric::ResponseTimeP90 | Metric::ServiceTimeP90 => "p90",
+        Metric::ResponseTimeP99 | Metric::ServiceTimeP99 => "p99",
+        Metric::ResponseTimeP999 | Metric::ServiceTimeP999 => "p99.9",
+        Metric::MachineCpuPerRequest => "busy CPU a request",
+        Metric::GeneratorCpuPerRequest => "generator CPU a request",
+        Metric::RssSteady => "RSS, steady",
+        Metric::RssPeak => "RSS, peak",
+        Metric::Pss => "PSS",
+        Metric::ErrorsPerRequest => "errors a request",
+        Metric::WireBytesPerRequest => "wire bytes a request",
+        Metric::StartupTime => "start-up",
+        Metric::CpuPerIteration => "CPU an iteration",
+        Metric::WallPerIteration => "time an iteration",
+        Metric::CpuPerSpan => "CPU a span delivered",
+    }
+}
+
+/// All tables of metrics that were measured, the primary one first, then fidelity.
+pub(crate) fn tables(analysis: &Analysis) -> Vec<Table> {
+    let primary = primary_metric(analysis);
+    let mut tables: Vec<Table> = primary_table(analysis, primary).into_iter().collect();
+    let compact = GROUPS
+        .iter()
+        .filter_map(|group| compact_table(analysis, group, primary));
+    tables.extend(compact);
+    let fidelity = fidelity_table(analysis);
+    let before_details = tables.iter().position(|t| t.detail).unwrap_or(tables.len());
+    tables.splice(before_details..before_details, fidelity);
+    tables
+}
+
+const NOT_FINITE: &str = "the computation gave no finite figure";
+const NO_RATIO: &str = "there is no ratio to the baseline";
+const NOT_FOR_ARM: &str = "not measured for this arm";
+
+fn results(analysis: &Analysis, metric: Metric) -> Vec<(&ArmAnalysis, Option<&MetricAnalysis>)> {
+    analysis
+        .arms
+        .iter()
+        .map(|arm| (arm, arm.metrics.get(&metric)))
+        .collect()
+}
+
+fn has_figures(analysis: &Analysis, metric: Metric) -> bool {
+    results(analysis, metric)
+        .iter()
+        .filter_map(|(_, result)| *result)
+        .any(|r| r.arm.is_some() || r.baseline.is_some() || r.difference.is_ok())
+}
+
+/// The arm's own figure; the baseline's stands in either place.
+fn value(arm: &ArmAnalysis, result: &MetricAnalysis) -> Option<f64> {
+    match arm.role {
+        Role::Baseline => result.arm.or(result.baseline),
+        Role::Control | Role::Treatment => result.arm,
+    }
+    .filter(|v| v.is_finite())
+}
+
+fn value_scale<'a>(metric: Metric, results: impl Iterator<Item = &'a MetricAnalysis>) -> Scale {
+    Scale::fitting(metric.unit(), results.filter_map(|r| r.arm.or(r.baseline)))
+}
+
+/// What a figure rests on.
+fn basis(result: &MetricAnalysis, difference: &Difference) -> String {
+    let mut text = format!("{} windows, {} launches", result.windows, result.rounds);
+    if let Some(smallest) = difference.smallest_visible.filter(|s| s.is_finite()) {
+        text.push_str(&format!(
+            "; smallest visible {}",
+            number::percent_bound(smallest)
+        ));
+    }
+    text.push_str("; ");
+    text.push_str(&one_line(&difference.absolute.method));
+    text
+}
+
+fn column(heading: impl Into<String>, about: &'static str) -> Column {
+    Column {
+        heading: heading.into(),
+        about,
+        align: Align::Right,
+    }
+}
+
+fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or(String::new(), |first| {
+        first.to_uppercase().chain(chars).collect()
+    })
+}
+
+/// Footnotes: each text once, numbered in order of appearance.
+#[derive(Default)]
+struct Notes(Vec<Note>);
+
+impl Notes {
+    /// The mark that leads to this text.
+    fn mark(&mut self, text: &str) -> String {
+        let text = one_line(text);
+        if let Some(note) = self.0.iter().find(|note| note.text == text) {
+            return note.mark.clone();
+        }
+        let mark = superscript(self.0.len() + 1);
+        self.0.push(Note {
+            mark: mark.clone(),
+            text,
+        });
+        mark
+    }
+
+    /// Cells without a figure, the first of them marked.
+    fn absent(&mut self, cells: usize, text: &str) -> Vec<Cell> {
+        let faint = |text: String| Cell {
+            text,
+            tone: Tone::Faint,
+            basis: None,
+        };
+        let mut absent = vec![faint(NOT_AVAILABLE.to_owned()); cells];
+        if let Some(first) = absent.first_mut() {
+            first.text.push_str(&self.mark(text));
+        }
+        absent
+    }
+}
+
+/// The number of a footnote as it stands in a cell.
+fn superscript(n: usize) -> String {
+    const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
+    let digit = |c: char| c.to_digit(10).and_then(|d| DIGITS.get(d as usize)).copied();
+    n.to_string().chars().filter_map(digit).collect()
+}
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn footnotes_are_numbered_once_for_each_text() {
+        let mut notes = Notes::default();
+        let marks: Vec<_> = ["a", "b", "a"]
+            .iter()
+            .map(|text| notes.mark(text))
+            .collect();
+        assert_eq!(marks, ["¹", "²", "¹"]);
+        assert_eq!(superscript(10), "¹⁰");
+    }
+}

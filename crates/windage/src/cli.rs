@@ -1,0 +1,237 @@
+//! Verbs and flags, and the help that teaches them.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::verbs::init::{Assignment, Attachment, Sweep};
+
+/// Measures what telemetry costs the service it watches.
+#[derive(Debug, Parser)]
+#[command(
+    name = "windage",
+    version,
+    about = "Measures what telemetry costs the service it watches.",
+    long_about = "Measures what telemetry costs the service it watches: throughput, latency, CPU a \
+        request and memory, with an interval around every figure, divided by the telemetry that \
+        was really delivered.\n\nStart with `windage demo`. Then write a plan for your own \
+        service with `windage init` and measure it with `windage run`.",
+    after_help = "Exit codes: 0 measured · 2 usage or plan error · 4 void · 5 could not measure · \
+        130 interrupted"
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Measure the built-in service: what the OpenTelemetry SDK costs, in about a minute.
+    Demo(DemoFlags),
+    /// Measure plans.
+    Run(RunFlags),
+    /// Recompute a run's report from its directory.
+    Report(ReportFlags),
+    /// Write a commented plan for your own service.
+    Init(InitFlags),
+    /// Say what this machine can and can't measure, and what to do about it.
+    Doctor(DoctorFlags),
+    /// Print a completion script for a shell.
+    Completions(CompletionsFlags),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct OutputFlags {
+    /// Print one JSON document (docs/FORMAT.md) instead of the report.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Show no progress.
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct DemoFlags {
+    /// The run's directory [default: windage-runs/TIME-demo].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Measuring time; launches, warm-up and drain come on top.
+    #[arg(long = "for", value_name = "DURATION", default_value = "45s", value_parser = duration)]
+    pub(crate) length: Duration,
+    #[command(flatten)]
+    pub(crate) output: OutputFlags,
+}
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Examples:\n  windage run experiments/go-http\n  windage run plan.toml --for \
+    5m --rounds 10\n  windage run --resume windage-runs/20260101-120000-go-http"
+)]
+pub(crate) struct RunFlags {
+    /// Plan files; a folder stands for its *.toml, sorted.
+    #[arg(value_name = "PLAN", required_unless_present = "resume")]
+    pub(crate) plans: Vec<PathBuf>,
+    /// The run's directory; for several plans the directory that holds theirs.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Go on with a run that was interrupted or killed.
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["plans", "out", "length", "rounds", "seed"])]
+    pub(crate) resume: Option<PathBuf>,
+    /// Measuring time instead of the plan's `design.for` or `design.blocks`.
+    #[arg(long = "for", value_name = "DURATION", value_parser = duration)]
+    pub(crate) length: Option<Duration>,
+    /// Rounds instead of the plan's `design.rounds`.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) rounds: Option<u32>,
+    /// Seed of the run order instead of the plan's `design.seed`.
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    #[command(flatten)]
+    pub(crate) output: OutputFlags,
+}
+
+/// In which form a report is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReportFormat {
+    /// For a terminal of 80 columns.
+    Terminal,
+    /// Tables for a pull request or a ticket.
+    Markdown,
+    /// One line for each arm and metric.
+    Csv,
+    /// One self-contained page.
+    Html,
+    /// The contract with other programs.
+    Json,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ReportFlags {
+    /// The run's directory.
+    #[arg(value_name = "RUN")]
+    pub(crate) run: PathBuf,
+    /// The form of the report.
+    #[arg(long, value_name = "FORM", default_value = "terminal")]
+    pub(crate) format: ReportFormat,
+    /// The same as `--format json`.
+    #[arg(long, conflicts_with = "format")]
+    pub(crate) json: bool,
+    /// Write to a file instead of standard output.
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Examples:\n  windage init --command 'bin/app -listen {listen}' --env \
+    TELEMETRY=otel --otlp\n  windage init --command 'python3 app.py {port}' --env RATIO={ratio} \
+    --sweep ratio=1.0,0.1,0.0\n  windage init --attach 4711 --url http://127.0.0.1:8080/"
+)]
+pub(crate) struct InitFlags {
+    /// The plan to write.
+    #[arg(value_name = "FILE", default_value = "plan.toml")]
+    pub(crate) file: PathBuf,
+    /// Names the run [default: the program's name].
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// How the service is launched, in words as a shell splits them; `{listen}` stands for the
+    /// ADDRESS:PORT it gets, `{port}` for the port alone.
+    #[arg(
+        long,
+        value_name = "WORDS",
+        required_unless_present = "attach",
+        conflicts_with = "attach"
+    )]
+    pub(crate) command: Option<String>,
+    /// The service already runs: its process, or its address as http://HOST:PORT.
+    #[arg(long, value_name = "PID|URL", conflicts_with_all = ["env", "otlp", "cpus"])]
+    pub(crate) attach: Option<Attachment>,
+    /// What is asked for [default: http://{app}/].
+    #[arg(long, value_name = "URL")]
+    pub(crate) url: Option<String>,
+    /// The request's method.
+    #[arg(long, value_name = "METHOD", default_value = "GET", value_parser = method)]
+    pub(crate) method: String,
+    /// Open load at this rate, such as 2000/s [default: closed, as fast as answers come].
+    #[arg(long, value_name = "RATE")]
+    pub(crate) rate: Option<String>,
+    /// Connections for each arm.
+    #[arg(long, value_name = "N")]
+    pub(crate) connections: Option<u32>,
+    /// A variable of the environment that switches telemetry on; may be given several times.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) env: Vec<Assignment>,
+    /// A factor and its levels: one arm each, `{NAME}` stands for the level; may be given
+    /// several times.
+    #[arg(long, value_name = "NAME=LEVEL,…")]
+    pub(crate) sweep: Vec<Sweep>,
+    /// The service's cores [default: 0 where there are two or more].
+    #[arg(long, value_name = "CORE,…", value_delimiter = ',')]
+    pub(crate) cpus: Vec<u32>,
+    /// The generator's cores [default: one that the service doesn't use].
+    #[arg(long, value_name = "CORE,…", value_delimiter = ',')]
+    pub(crate) load_cpus: Vec<u32>,
+    /// Send the telemetry arm's OTLP to windage's own receiver, which counts it.
+    #[arg(long)]
+    pub(crate) otlp: bool,
+    /// Print the plan instead of writing it.
+    #[arg(long, conflicts_with_all = ["file", "force"])]
+    pub(crate) stdout: bool,
+    /// Overwrite FILE.
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct DoctorFlags {
+    /// Print one JSON document instead of the list.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct CompletionsFlags {
+    /// The shell.
+    #[arg(value_name = "SHELL")]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// As a plan's request has it; HTTP itself allows stranger ones.
+fn method(text: &str) -> Result<String, String> {
+    let letters = |b: u8| b.is_ascii_uppercase() || b == b'-';
+    if !text.is_empty() && text.bytes().all(letters) {
+        Ok(text.to_owned())
+    } else {
+        Err("a method is written in capitals, such as GET or POST".into())
+    }
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    let duration = humantime::parse_duration(text)
+        .map_err(|error| format!("{error}; durations look like `30s`, `5m` or `1h 30m`"))?;
+    if duration.is_zero() {
+        Err("it must be longer than nothing".into())
+    } else {
+        Ok(duration)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn durations_are_checked() {
+        assert_eq!(duration("90s"), Ok(Duration::from_secs(90)));
+        for wrong in ["0s", "fast", "10", "-1s"] {
+            assert!(duration(wrong).is_err(), "{wrong}");
+        }
+    }
+}

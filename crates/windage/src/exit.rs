@@ -1,0 +1,39 @@
+//! What windage's exit code says: part of the contract with scripts.
+
+use std::process::ExitCode;
+
+/// How a command ended, from best to worst.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Exit {
+    /// Measured, within.
+    Success = 0,
+    /// The command line or the plan is wrong.
+    Usage = 2,
+    /// The run is void: its figures must not be used.
+    Void = 4,
+    /// Could not measure: a service died, the disk is full, a permission is missing.
+    CouldNotMeasure = 5,
+    /// Ctrl-C.
+    Interrupted = 130,
+}
+
+impl Exit {
+    /// For the operating system.
+    pub(crate) fn code(self) -> ExitCode {
+        ExitCode::from(self as u8)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_worst_of_several_runs_wins() {
+        let worst = [Exit::Success, Exit::CouldNotMeasure, Exit::Void]
+            .into_iter()
+            .max();
+        assert_eq!(worst, Some(Exit::CouldNotMeasure));
+        assert!(Exit::Interrupted > Exit::CouldNotMeasure);
+    }
+}

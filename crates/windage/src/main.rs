@@ -1,0 +1,34 @@
+//! The command line: verbs, flags, exit codes.
+
+mod cli;
+mod exit;
+mod message;
+mod progress;
+mod run_name;
+mod verbs;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::cli::{Cli, Verb};
+
+fn main() -> ExitCode {
+    let mut args = std::env::args();
+    // Windage is executed again as its own helpers; these verbs are not for people.
+    match args.nth(1).as_deref() {
+        Some(windage_keeper::KEEPER_VERB) => windage_keeper::keeper_main(),
+        Some(verbs::demo::SERVICE_VERB) => return windage_demo::main_from_args(args),
+        _ => {}
+    }
+    let cli = Cli::parse();
+    let exit = match cli.verb {
+        Verb::Demo(flags) => verbs::demo::demo(&flags),
+        Verb::Run(flags) => verbs::run::run(&flags),
+        Verb::Report(flags) => verbs::report::report(&flags),
+        Verb::Init(flags) => verbs::init::init(&flags),
+        Verb::Doctor(flags) => verbs::doctor::doctor(&flags),
+        Verb::Completions(flags) => verbs::completions::completions(&flags),
+    };
+    exit.code()
+}

@@ -1,0 +1,17 @@
+//! `windage completions SHELL`.
+
+use clap::CommandFactory;
+
+use crate::cli::{Cli, CompletionsFlags};
+use crate::exit::Exit;
+
+/// Prints the completion script.
+pub(crate) fn completions(flags: &CompletionsFlags) -> Exit {
+    clap_complete::generate(
+        flags.shell,
+        &mut Cli::command(),
+        "windage",
+        &mut std::io::stdout(),
+    );
+    Exit::Success
+}

@@ -1,0 +1,93 @@
+//! `windage demo`: the main job on a service that is built in.
+
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use nix::sched::{CpuSet, sched_getaffinity};
+use nix::unistd::Pid;
+use windage_plan::{Length, Plan};
+
+use crate::cli::DemoFlags;
+use crate::exit::Exit;
+use crate::message;
+use crate::run_name::{RUNS, unused};
+use crate::verbs::run::{Signals, Start, measure, show, show_plan_error};
+
+/// The verb with which windage is executed again as the demo's service.
+pub(crate) const SERVICE_VERB: &str = "__demo-service";
+
+const PLAN: &str = include_str!("../demo/plan.toml");
+
+/// Measures the built-in plan.
+pub(crate) fn demo(flags: &DemoFlags) -> Exit {
+    let Some(signals) = Signals::install() else {
+        return Exit::CouldNotMeasure;
+    };
+    let here = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
+    let mut plan = match Plan::parse(PLAN, "the demo's plan", &here) {
+        Ok(plan) => plan,
+        Err(error) => {
+            show_plan_error(&error);
+            return Exit::Usage;
+        }
+    };
+    plan.design.length = Length::MeasuringTime(flags.length);
+    share_cores(&mut plan);
+    let directory = match &flags.out {
+        Some(out) => out.clone(),
+        None => unused(Path::new(RUNS), &plan.name, SystemTime::now()),
+    };
+    let measured = measure(&plan, &directory, Start::New, &flags.output, &signals);
+    show(&[measured], false, &flags.output)
+}
+
+/// The service on the first core that may be used, the generator on the second. With one core
+/// they have to share it.
+fn share_cores(plan: &mut Plan) {
+    let allowed = allowed_cores();
+    let [first, second, ..] = allowed[..] else {
+        message::warning("one core: the generator shares it with the service");
+        plan.load.cpus = None;
+        for service in &mut plan.services {
+            service.cpus = None;
+        }
+        return;
+    };
+    plan.load.cpus = Some(vec![second]);
+    for service in &mut plan.services {
+        service.cpus = Some(vec![first]);
+    }
+}
+
+/// The cores that this process may use.
+fn allowed_cores() -> Vec<u32> {
+    let Ok(set) = sched_getaffinity(Pid::from_raw(0)) else {
+        return Vec::new();
+    };
+    (0..CpuSet::count())
+        .filter(|&core| set.is_set(core).unwrap_or(false))
+        .filter_map(|core| u32::try_from(core).ok())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_built_in_plan_is_sound() {
+        let plan = Plan::parse(PLAN, "the demo's plan", Path::new("/"))
+            .unwrap_or_else(|error| panic!("{}", error.render(false)));
+        let arms: Vec<&str> = plan.arms.iter().map(|arm| arm.id.as_str()).collect();
+        assert_eq!(
+            arms,
+            [
+                "off",
+                "control",
+                "sdk-sampling-0.0",
+                "sdk-sampling-0.1",
+                "sdk-sampling-1.0"
+            ]
+        );
+    }
+}

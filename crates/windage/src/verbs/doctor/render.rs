@@ -1,0 +1,157 @@
+//! The diagnosis for people and for programs.
+
+use std::collections::BTreeMap;
+
+use anstyle::{AnsiColor, Style};
+use serde_json::{Value, json};
+use windage_model::Evidence;
+
+use super::finding::{Diagnosis, Finding, Standing};
+use crate::verbs::report::WIDTH;
+
+const STANDING_COLUMNS: usize = 9;
+const ID_COLUMNS: usize = 17;
+
+/// A list that fits [`WIDTH`] columns. What is well takes one line; what is not says what that
+/// means and what to do.
+pub(super) fn text(diagnosis: &Diagnosis, color: bool) -> String {
+    let mut out = String::new();
+    for finding in &diagnosis.findings {
+        entry(&mut out, finding, color);
+    }
+    out.push('\n');
+    let bold = if color {
+        Style::new().bold()
+    } else {
+        Style::new()
+    };
+    for line in wrapped(&diagnosis.summary(), WIDTH) {
+        out.push_str(&format!("{bold}{line}{bold:#}\n"));
+    }
+    out
+}
+
+fn entry(out: &mut String, finding: &Finding, color: bool) {
+    let style = if color {
+        style(finding.standing)
+    } else {
+        Style::new()
+    };
+    let standing = finding.standing.as_str();
+    let gap = " ".repeat(STANDING_COLUMNS.saturating_sub(standing.len()));
+    let lead = STANDING_COLUMNS + ID_COLUMNS;
+    let mut paragraphs = vec![finding.seen.clone()];
+    if finding.standing != Standing::Ok {
+        paragraphs.push(finding.means.clone());
+        paragraphs.extend(finding.remedy.iter().map(|remedy| format!("-> {remedy}")));
+    }
+    let lines = paragraphs
+        .iter()
+        .flat_map(|text| wrapped(text, WIDTH - lead));
+    for (index, line) in lines.enumerate() {
+        if index == 0 {
+            let id = finding.id;
+            out.push_str(&format!(
+                "{style}{standing}{style:#}{gap}{id:ID_COLUMNS$}{line}\n"
+            ));
+        } else {
+            out.push_str(&format!("{:lead$}{line}\n", ""));
+        }
+    }
+}
+
+fn style(standing: Standing) -> Style {
+    let color = match standing {
+        Standing::Ok => AnsiColor::Green,
+        Standing::Limited => AnsiColor::Yellow,
+        Standing::Missing => AnsiColor::Red,
+    };
+    Style::new().fg_color(Some(color.into()))
+}
+
+/// Text broken at spaces; a word longer than a line is cut into pieces.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let mut used = 0;
+    for word in text.split_whitespace() {
+        let letters: Vec<char> = word.chars().collect();
+        for (index, piece) in letters.chunks(width).enumerate() {
+            let space = usize::from(index == 0 && used > 0);
+            if used + space + piece.len() > width || index > 0 {
+                lines.push(String::new());
+                used = 0;
+            } else if space > 0 {
+                used += 1;
+                if let Some(line) = lines.last_mut() {
+                    line.push(' ');
+                }
+            }
+            used += piece.len();
+            if let Some(line) = lines.last_mut() {
+                line.extend(piece);
+            }
+        }
+    }
+    lines
+}
+
+/// The document of `--json`.
+pub(super) fn json(diagnosis: &Diagnosis) -> Value {
+    let checks: Vec<Value> = diagnosis.findings.iter().map(check).collect();
+    let obstacles: Vec<&str> = diagnosis.obstacles().map(|finding| finding.id).collect();
+    json!({
+        "schema": 1,
+        "checks": checks,
+        "verdict": {
+            "can_measure": diagnosis.can_measure(),
+            "can": diagnosis.can,
+            "can_not": diagnosis.can_not,
+            "obstacles": obstacles,
+            "text": diagnosis.summary(),
+        },
+    })
+}
+
+fn check(finding: &Finding) -> Value {
+    let evidence: BTreeMap<&str, Value> = finding
+        .evidence
+        .iter()
+        .map(|(&name, evidence)| (name, evidence_value(evidence)))
+        .collect();
+    json!({
+        "id": finding.id,
+        "verdict": finding.standing.as_str(),
+        "needed_for": finding.needed_for.as_str(),
+        "seen": finding.seen,
+        "evidence": evidence,
+        "means": finding.means,
+        "remedy": finding.remedy,
+    })
+}
+
+fn evidence_value(evidence: &Evidence) -> Value {
+    match evidence {
+        // `json!` makes null of what JSON has no number for.
+        Evidence::Number(number) => json!(number),
+        Evidence::Text(text) => json!(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_broken_at_spaces() {
+        let table: [(&str, &[&str]); 5] = [
+            ("", &[""]),
+            ("one two", &["one two"]),
+            ("one two three", &["one two", "three"]),
+            ("abcdefghijk", &["abcdefgh", "ijk"]),
+            ("a  bcdefghijk l", &["a", "bcdefghi", "jk l"]),
+        ];
+        for (text, lines) in table {
+            assert_eq!(wrapped(text, 8), lines, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! What was seen of a machine: plain values, from which the rules conclude.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use windage_keeper::Containment;
+use windage_probe::host::HostFacts;
+
+/// `CAP_SYS_ADMIN` of `capability(7)`.
+const CAP_SYS_ADMIN: u32 = 21;
+/// `CAP_PERFMON`, Linux 5.8.
+const CAP_PERFMON: u32 = 38;
+/// `CAP_BPF`, Linux 5.8.
+const CAP_BPF: u32 = 39;
+
+/// What was seen.
+#[derive(Clone, Debug)]
+pub(super) struct Seen {
+    /// The operating system, as Rust calls it.
+    pub(super) os: &'static str,
+    pub(super) host: HostFacts,
+    /// Cores that this process may use.
+    pub(super) cores_allowed: u64,
+    pub(super) privileges: Privileges,
+    /// What the keeper got when it was tried, or why it did not start.
+    pub(super) containment: Result<Containment, String>,
+    /// The directory of a group that was made and removed again, or why there was none.
+    pub(super) arm_group: Result<PathBuf, String>,
+    /// Stolen time since boot, as a share of all cores' time.
+    pub(super) steal_since_boot: Option<f64>,
+    pub(super) sample: Result<Sample, String>,
+    pub(super) timer: Lateness,
+    pub(super) bpf: BpfFacilities,
+    pub(super) programs: Vec<Program>,
+    pub(super) disk: Result<Disk, String>,
+    /// Why nothing could be sent over loopback.
+    pub(super) loopback: Result<(), String>,
+}
+
+/// Who this process is for the kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Privileges {
+    /// The effective user is 0.
+    pub(super) root: bool,
+    /// The effective capabilities, a bit each.
+    pub(super) capabilities: u64,
+}
+
+impl Privileges {
+    /// From `/proc/PID/status`.
+    pub(super) fn of_status(status: &str) -> Privileges {
+        let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name));
+        // The line has the real, the effective, the saved and the file system's user.
+        let user = field("Uid:").and_then(|ids| ids.split_whitespace().nth(1));
+        let capabilities =
+            field("CapEff:").and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+        Privileges {
+            root: user == Some("0"),
+            capabilities: capabilities.unwrap_or(0),
+        }
+    }
+
+    pub(super) fn may_load_bpf(self) -> bool {
+        self.has(CAP_BPF) || self.has(CAP_SYS_ADMIN)
+    }
+
+    pub(super) fn may_count_events(self) -> bool {
+        self.has(CAP_PERFMON) || self.has(CAP_SYS_ADMIN)
+    }
+
+    pub(super) fn may_administer(self) -> bool {
+        self.has(CAP_SYS_ADMIN)
+    }
+
+    fn has(self, capability: u32) -> bool {
+        self.capabilities >> capability & 1 == 1
+    }
+}
+
+/// What the machine did while windage slept.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Sample {
+    pub(super) lasted: Duration,
+    /// Cores busy on average; `None` when unreadable.
+    pub(super) busy_cores: Option<f64>,
+    /// Stolen time, as a share of all cores' time.
+    pub(super) steal: f64,
+}
+
+/// How much later than asked a sleeper wakes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Lateness {
+    pub(super) p50: Duration,
+    pub(super) p99: Duration,
+}
+
+impl Lateness {
+    /// From single wake-ups; at least one. The 99th percentile of few is the worst of them.
+    pub(super) fn of(mut late: Vec<Duration>) -> Lateness {
+        late.sort_unstable();
+        let rank = |percent: usize| {
+            let index = (late.len() * percent).div_ceil(100).saturating_sub(1);
+            late.get(index).copied().unwrap_or_default()
+        };
+        Lateness {
+            p50: rank(50),
+            p99: rank(99),
+        }
+    }
+}
+
+/// What the kernel offers to eBPF agents.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct BpfFacilities {
+    pub(super) tracefs_mounted: bool,
+    pub(super) kprobe: bool,
+    pub(super) uprobe: bool,
+    /// The kernel's own types, `/sys/kernel/btf/vmlinux`.
+    pub(super) btf: bool,
+    /// `kernel.bpf_stats_enabled`; `None` where the kernel (before 5.1) has no such setting.
+    pub(super) run_time_statistics: Option<bool>,
+}
+
+/// A program that experiments and tests use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Program {
+    pub(super) kind: ProgramKind,
+    pub(super) path: Option<PathBuf>,
+}
+
+macro_rules! programs {
+    ($($variant:ident = $name:literal, $id:literal, $remedy:literal;)+) => {
+        /// The programs that experiments and tests use.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(super) enum ProgramKind { $($variant,)+ }
+
+        impl ProgramKind {
+            pub(super) const ALL: &'static [ProgramKind] = &[$(ProgramKind::$variant,)+];
+
+            /// The name in `PATH`.
+            pub(super) fn name(self) -> &'static str {
+                match self { $(ProgramKind::$variant => $name,)+ }
+            }
+
+            /// The check's id.
+            pub(super) fn id(self) -> &'static str {
+                match self { $(ProgramKind::$variant => $id,)+ }
+            }
+
+            /// How to get it on Debian.
+            pub(super) fn remedy(self) -> &'static str {
+                match self { $(ProgramKind::$variant => $remedy,)+ }
+            }
+        }
+    };
+}
+
+programs! {
+    Nginx = "nginx", "program_nginx", "apt-get install nginx-light";
+    Go = "go", "program_go", "install Go 1.26 or later (Debian's own is older)";
+    Python = "python3", "program_python3", "apt-get install python3";
+}
+
+/// The file system of the current directory, where runs go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Disk {
+    pub(super) free_bytes: u64,
+    pub(super) writable: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn privileges_are_the_effective_ones() {
+        let status = |uid: &str, mask: &str| format!("Name:\tx\nUid:\t{uid}\nCapEff:\t{mask}\n");
+        let table = [
+            (
+                status("0\t0\t0\t0", "000001ffffffffff"),
+                true,
+                true,
+                true,
+                "root",
+            ),
+            (
+                status("1000\t0\t0\t0", "000001ffffffffff"),
+                true,
+                true,
+                true,
+                "set-uid",
+            ),
+            (
+                status("0\t0\t0\t0", "00000000a80425fb"),
+                true,
+                false,
+                false,
+                "root of a container",
+            ),
+            (
+                status("1000\t1000\t1000\t1000", "0000008000000000"),
+                false,
+                true,
+                false,
+                "CAP_BPF",
+            ),
+            (
+                status("1000\t1000\t1000\t1000", "0000004000000000"),
+                false,
+                false,
+                true,
+                "CAP_PERFMON",
+            ),
+            (
+                status("1000\t1000\t1000\t1000", "0"),
+                false,
+                false,
+                false,
+                "nobody",
+            ),
+            (String::new(), false, false, false, "unreadable"),
+        ];
+        for (status, root, bpf, perf, who) in table {
+            let privileges = Privileges::of_status(&status);
+            let seen = (
+                privileges.root,
+                privileges.may_load_bpf(),
+                privileges.may_count_events(),
+            );
+            assert_eq!(seen, (root, bpf, perf), "{who}");
+        }
+    }
+
+    #[test]
+    fn lateness_is_read_off_sorted_wake_ups() {
+        let us = Duration::from_micros;
+        let table = [
+            (vec![], us(0), us(0)),
+            (vec![7], us(7), us(7)),
+            ((1..=50).rev().collect(), us(25), us(50)),
+            ((1..=100).collect(), us(50), us(99)),
+        ];
+        for (late, p50, p99) in table {
+            let lateness = Lateness::of(late.iter().copied().map(us).collect());
+            assert_eq!(lateness, Lateness { p50, p99 }, "{late:?}");
+        }
+    }
+}

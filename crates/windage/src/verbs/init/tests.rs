@@ -1,0 +1,230 @@
+use clap::Parser;
+use windage_model::LoadModel;
+use windage_plan::Origin;
+
+use super::*;
+use crate::cli::{Cli, Verb};
+
+fn flags(line: &str) -> InitFlags {
+    let words = shlex::split(line).unwrap();
+    let words = ["windage", "init"]
+        .map(str::to_owned)
+        .into_iter()
+        .chain(words);
+    match Cli::try_parse_from(words)
+        .unwrap_or_else(|e| panic!("{line}: {e}"))
+        .verb
+    {
+        Verb::Init(flags) => flags,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn plan(line: &str) -> Plan {
+    let draft = checked(&flags(line), 2).unwrap_or_else(|e| panic!("{line}: {e:?}"));
+    Plan::parse(&draft.text, "plan.toml", Path::new("/")).unwrap()
+}
+
+fn errors(line: &str) -> String {
+    let errors = checked(&flags(line), 2).expect_err(line);
+    let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    lines.join("\n")
+}
+
+#[test]
+fn a_plan_for_a_service_that_is_launched() {
+    let draft = checked(
+        &flags("--command 'bin/app -listen {listen}' --env TELEMETRY=otel --otlp"),
+        2,
+    );
+    insta::assert_snapshot!(draft.unwrap().text);
+}
+
+#[test]
+fn a_plan_for_a_service_that_runs() {
+    let draft = checked(
+        &flags("--attach 4711 --url http://127.0.0.1:8080/a --sweep sampling=1.0,0.1 --rate 100/s"),
+        2,
+    );
+    insta::assert_snapshot!(draft.unwrap().text);
+}
+
+#[test]
+fn flags_arrive_in_the_plan() {
+    let plan = plan(
+        "--name n-1 --command \"bin/app 'two words' {listen}\" --url 'http://{app}/a?b=\"c' \
+         --method POST --rate 2000/s --connections 3 --env 'A=say \"hi\" \\ \u{e9}' --env B.C={sampling} \
+         --sweep sampling=1.0,0.1,200ms --cpus 1 --otlp",
+    );
+    assert_eq!(plan.name, "n-1");
+    let Origin::Command(words) = &plan.services[0].origin else {
+        panic!("{:?}", plan.services[0].origin)
+    };
+    let words: Vec<&str> = words.iter().map(|word| word.as_str()).collect();
+    assert_eq!(words, ["bin/app", "two words", "{listen}"]);
+    assert_eq!(plan.services[0].cpus, Some(vec![1]));
+    let load = &plan.load;
+    assert_eq!(
+        (load.model, load.rate_per_s),
+        (LoadModel::Open, Some(2000.0))
+    );
+    assert_eq!((load.connections, &load.cpus), (3, &Some(vec![0])));
+    let request = load.request.as_ref().unwrap();
+    assert_eq!(request.method, "POST");
+    assert_eq!(request.url.as_str(), "http://{app}/a?b=\"c");
+    let ids: Vec<&str> = plan.arms.iter().map(|arm| arm.id.as_str()).collect();
+    let swept = ["1.0", "0.1", "200ms"].map(|level| format!("telemetry-sampling-{level}"));
+    assert_eq!(
+        ids,
+        [&["off".to_owned(), "control".to_owned()], &swept[..]].concat()
+    );
+    let env = |key: &str| plan.arms[2].env.get(key).map(|value| value.as_str());
+    assert_eq!(env("A"), Some("say \"hi\" \\ \u{e9}"));
+    assert_eq!(env("B.C"), Some("{sampling}"));
+    assert_eq!(env("OTEL_EXPORTER_OTLP_ENDPOINT"), Some("{otlp_http}"));
+    assert!(plan.arms[0].env.is_empty());
+}
+
+#[test]
+fn what_the_plan_spells_out_is_what_it_would_be_anyway() {
+    let drafted = plan("--command 'x {listen}'");
+    let silent = Plan::parse(
+        "name = \"x\"\n[[service]]\nname = \"app\"\ncommand = [\"x\", \"{listen}\"]\n\
+         [load]\nmodel = \"closed\"\nrequest = \"GET http://{app}/\"\n\
+         [[arm]]\nname = \"off\"\nbaseline = true\n",
+        "plan.toml",
+        Path::new("/"),
+    )
+    .unwrap();
+    assert_eq!(drafted.design, silent.design);
+    assert_eq!(drafted.load.connections, silent.load.connections);
+    assert_eq!(drafted.services[0].ready, silent.services[0].ready);
+}
+
+#[test]
+fn what_comments_offer_is_allowed() {
+    let draft = checked(
+        &flags("--command 'x {listen}' --otlp --sweep s=1.0 --env A={s}"),
+        2,
+    );
+    let text = draft.unwrap().text;
+    for (line, key) in [
+        ("# ready = {", "ready"),
+        ("# env = {", "env"),
+        ("# connections = ", "connections"),
+        ("# expect = ", "expect"),
+        ("# [build]\n# commands = ", "build"),
+    ] {
+        let uncommented = text.replace(line, &line.replace("# ", ""));
+        assert_ne!(text, uncommented, "{key} is not offered");
+        if let Err(error) = Plan::parse(&uncommented, "plan.toml", Path::new("/")) {
+            panic!("{key}: {}", error.render(false));
+        }
+    }
+}
+
+#[test]
+fn what_is_wrong_is_told_of_the_flag() {
+    let table = [
+        ("--command \"x 'y\"", "--command: a quote is not closed"),
+        ("--command ''", "--command: names no program"),
+        (
+            "--command 'x {lsten}'",
+            "--command: nothing fills `{lsten}`",
+        ),
+        (
+            "--command 'x {listen}' --name 'a b'",
+            "--name: `a b` can't name a plan",
+        ),
+        (
+            "--command 'x {listen}' --rate fast",
+            "--rate: `fast` is not a rate",
+        ),
+        (
+            "--command 'x {listen}' --url https://{app}/",
+            "--url: https isn't supported yet",
+        ),
+        (
+            "--command 'x {listen}' --url http://10.0.0.1/",
+            "--url: `10.0.0.1` is not this machine",
+        ),
+        (
+            "--command 'x {listen}' --connections 0",
+            "--connections: `connections` must lie",
+        ),
+        (
+            "--command 'x {listen}' --env A=1 --env A=2",
+            "--env: the key `A` is given twice",
+        ),
+        ("--command 'x {listen}' --sweep s=1.0,0.1", "--sweep: "),
+        ("--command 'x {listen}' --sweep port=1", "--sweep: "),
+        (
+            "--command 'x {listen}' --cpus 1,1",
+            "--cpus: core 1 is listed twice",
+        ),
+        ("--attach 4711", "--attach: where does process 4711 listen?"),
+        (
+            "--attach http://127.0.0.1:1/a",
+            "--attach: `http://127.0.0.1:1/a` is not a URL",
+        ),
+    ];
+    for (line, expected) in table {
+        let told = errors(line);
+        assert!(told.starts_with(expected), "{line}: {told}");
+    }
+}
+
+#[test]
+fn cores_are_kept_apart() {
+    let table = [
+        ("", 1, vec![], vec![], "one core is shared"),
+        ("", 2, vec![0], vec![1], "the default"),
+        ("", 64, vec![0], vec![1], "more cores change nothing"),
+        (
+            "--cpus 1",
+            2,
+            vec![1],
+            vec![0],
+            "the generator takes what is left",
+        ),
+        (
+            "--load-cpus 0",
+            2,
+            vec![1],
+            vec![0],
+            "and so does the service",
+        ),
+        ("--cpus 0,1", 2, vec![0, 1], vec![], "nothing is left"),
+    ];
+    for (line, cores, service, load, why) in table {
+        let line = format!("--command 'x {{listen}}' {line}");
+        let draft = checked(&flags(&line), cores).unwrap_or_else(|e| panic!("{why}: {e:?}"));
+        let plan = Plan::parse(&draft.text, "plan.toml", Path::new("/")).unwrap();
+        let cores = |cpus: &Option<Vec<u32>>| cpus.clone().unwrap_or_default();
+        assert_eq!(cores(&plan.services[0].cpus), service, "{why}");
+        assert_eq!(cores(&plan.load.cpus), load, "{why}");
+    }
+}
+
+#[test]
+fn a_command_that_says_nothing_of_its_address_gets_a_port() {
+    let plan = plan("--command '/usr/bin/my-app --fast'");
+    assert_eq!(plan.name, "my-app");
+    assert_eq!(plan.services[0].env["PORT"].as_str(), "{port}");
+    assert!(plan.services[0].addressed);
+}
+
+#[test]
+fn a_file_that_is_there_stays_without_force() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("plan.toml");
+    write(&path, "first", false).unwrap();
+    let refused = write(&path, "second", false).unwrap_err();
+    assert!(refused.to_string().contains("--force"), "{refused}");
+    assert_eq!(refused.exit(), Exit::Usage);
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "first");
+    write(&path, "2nd", true).unwrap();
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "2nd");
+    let nowhere = write(&dir.path().join("no/plan.toml"), "", false).unwrap_err();
+    assert_eq!(nowhere.exit(), Exit::CouldNotMeasure);
+}

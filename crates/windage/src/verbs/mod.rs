@@ -1,0 +1,8 @@
+//! One file a verb.
+
+pub(crate) mod completions;
+pub(crate) mod demo;
+pub(crate) mod doctor;
+pub(crate) mod init;
+pub(crate) mod report;
+pub(crate) mod run;

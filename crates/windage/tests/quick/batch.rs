@@ -1,0 +1,98 @@
+//! Batch loads: a process a window, and a program that stays.
+
+use serde_json::Value;
+
+use crate::contract;
+use crate::workshop::Workshop;
+
+/// Counts to its last argument, each time it is asked when there is somebody who asks.
+const COUNTING: &str = r#"
+name = 'counting'
+
+[[service]]
+name = 'job'
+command = ['/bin/sh', '-c', '''
+count() { i=0; while [ $i -lt $1 ]; do i=$((i+1)); done; }
+[ -n "$WINDAGE_CONTROL_FD" ] || { count $1; exit; }
+exec 4<&"$WINDAGE_CONTROL_FD" 5>&"$WINDAGE_CONTROL_FD"
+echo ready >&5
+while read -r word times <&4; do
+    done=0
+    while [ $done -lt $times ]; do count $1; done=$((done+1)); done
+    echo "done $times" >&5
+done
+''', 'job']
+
+[[arm]]
+name = 'off'
+baseline = true
+args = { job = ['2000'] }
+
+[[arm]]
+name = 'thrice'
+args = { job = ['6000'] }
+
+[design]
+rounds = 3
+blocks = 4
+drain = '10ms'
+idle = '10ms'
+
+[load]
+model = 'batch'
+"#;
+
+fn measured(load: &str) -> Value {
+    let shop = Workshop::new();
+    shop.write("plan.toml", &format!("{COUNTING}{load}\n"));
+    let ended = shop.windage(&["run", "plan.toml", "--out", &shop.run, "--json"]);
+    let analysis = ended.code(0).json();
+    contract::check(&analysis);
+    analysis
+}
+
+#[test]
+fn a_process_that_works_longer_costs_more() {
+    let analysis = measured("batch = 'process'");
+    for name in ["cpu_per_iteration", "wall_per_iteration"] {
+        let metric = &contract::arm(&analysis, "thrice")["metrics"][name];
+        assert!(
+            metric["relative"]["estimate"].as_f64().unwrap() > 0.2,
+            "{metric}"
+        );
+        assert_eq!(metric["windows"].as_u64().unwrap() % 12, 0, "{metric}");
+    }
+    let cpu = &contract::arm(&analysis, "thrice")["metrics"]["cpu_per_iteration"];
+    assert_eq!(cpu["exceeds_nil"], true, "{cpu}");
+    assert_eq!(cpu["verdict"], "costs", "{cpu}");
+}
+
+#[test]
+fn a_resident_program_is_asked_for_iterations() {
+    let analysis = measured("batch = 'resident'\niterations = 5");
+    let cpu = &contract::arm(&analysis, "thrice")["metrics"]["cpu_per_iteration"];
+    // Three times the counting, and hardly anything else: no launch is in it.
+    let ratio = 1.0 + cpu["relative"]["estimate"].as_f64().unwrap();
+    assert!((2.0..4.5).contains(&ratio), "{cpu}");
+    assert_eq!(cpu["exceeds_nil"], true, "{cpu}");
+}
+
+#[test]
+fn a_program_that_breaks_the_protocol_ends_the_run() {
+    let shop = Workshop::new();
+    let plan = COUNTING.replace("echo ready", "echo hello");
+    shop.start_plan(&format!("{plan}batch = 'resident'\n"))
+        .end()
+        .code(5)
+        .says(&["said `hello` instead of `ready`", "arm `"]);
+}
+
+#[test]
+fn a_process_that_fails_ends_the_run() {
+    let shop = Workshop::new();
+    let plan = COUNTING.replace("count $1; exit;", "exit 3;");
+    shop.start_plan(&plan)
+        .end()
+        .code(5)
+        .says(&["error: ", "exited with code 3"]);
+}

@@ -1,0 +1,186 @@
+//! The contract of `analysis.json` with the programs that read it.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+
+const METRICS: &[&str] = &[
+    "throughput",
+    "cpu_per_request",
+    "cpu_in_window",
+    "cpu_deferred",
+    "cpu_idle",
+    "generator_cpu_per_request",
+    "machine_cpu_per_request",
+    "response_time_p50",
+    "response_time_p90",
+    "response_time_p99",
+    "response_time_p999",
+    "service_time_p50",
+    "service_time_p90",
+    "service_time_p99",
+    "service_time_p999",
+    "rss_steady",
+    "rss_peak",
+    "pss",
+    "agent_cpu",
+    "agent_rss_steady",
+    "agent_rss_peak",
+    "bpf_ns_per_request",
+    "wire_bytes_per_request",
+    "errors_per_request",
+    "startup_time",
+    "cpu_per_iteration",
+    "wall_per_iteration",
+    "cpu_per_span",
+];
+
+/// An arm of an analysis.
+pub(crate) fn arm<'a>(analysis: &'a Value, id: &str) -> &'a Value {
+    let arms = list(&analysis["arms"]);
+    arms.iter()
+        .find(|arm| arm["id"] == id)
+        .unwrap_or_else(|| panic!("no arm {id} in {arms:?}"))
+}
+
+/// The codes of what speaks against a run.
+pub(crate) fn reasons(analysis: &Value) -> Vec<&str> {
+    list(&analysis["validity"]["reasons"])
+        .iter()
+        .map(|reason| text(&reason["code"]))
+        .collect()
+}
+
+/// Demands every key that the contract names, of the right type.
+pub(crate) fn check(analysis: &Value) {
+    assert_eq!(analysis["schema"], 1);
+    for key in ["windage", "run", "plan", "command"] {
+        assert!(!text(&analysis[key]).is_empty(), "{key}");
+    }
+    assert!(!table(&analysis["host"]).is_empty());
+    validity(&analysis["validity"]);
+    let arms = list(&analysis["arms"]);
+    arms.iter().for_each(check_arm);
+    let ids: BTreeSet<&str> = arms.iter().map(|arm| text(&arm["id"])).collect();
+    assert_eq!(ids.len(), arms.len(), "two arms have one id");
+    let of_role = |role| -> Vec<&Value> { arms.iter().filter(|arm| arm["role"] == role).collect() };
+    assert_eq!(of_role("control").len(), 1);
+    let [baseline] = of_role("baseline")[..] else {
+        panic!("there is one baseline");
+    };
+    assert_eq!(analysis["baseline"], baseline["id"]);
+    for (name, metric) in table(&baseline["metrics"]) {
+        for key in ["difference", "relative", "exceeds_nil", "verdict"] {
+            assert!(metric[key].is_null(), "the baseline has {name}.{key}");
+        }
+    }
+}
+
+fn check_arm(arm: &Value) {
+    let id = text(&arm["id"]);
+    let alphabet = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._-".contains(c);
+    assert!(!id.is_empty() && id.chars().all(alphabet), "{id}");
+    assert!(!text(&arm["name"]).is_empty(), "{id}");
+    one_of(&arm["role"], &["baseline", "control", "treatment"]);
+    table(&arm["levels"]);
+    table(&arm["versions"]);
+    for (name, metric) in table(&arm["metrics"]) {
+        assert!(METRICS.contains(&name.as_str()), "unknown metric {name}");
+        check_metric(&format!("{id}.{name}"), metric);
+    }
+    let fidelity = present(arm, "fidelity");
+    if !fidelity.is_null() {
+        one_of(&fidelity["of"], &["spans", "traces"]);
+        assert!(fidelity["delivered"].is_u64());
+        for key in ["expected", "lost", "bytes_per_span", "wire_bytes_per_span"] {
+            number_or_null(fidelity, key);
+        }
+    }
+}
+
+fn check_metric(name: &str, metric: &Value) {
+    assert!(!text(&metric["unit"]).is_empty(), "{name}");
+    one_of(&metric["direction"], &["lower", "higher"]);
+    one_of(&metric["scope"]["load"], &["open", "closed", "batch"]);
+    number_or_null(&metric["scope"], "rate");
+    assert!(metric["scope"]["saturated"].is_boolean(), "{name}");
+    for key in ["baseline", "arm", "interest", "smallest_visible"] {
+        number_or_null(metric, key);
+    }
+    for key in ["difference", "relative"] {
+        check_interval(name, present(metric, key));
+    }
+    let exceeds_nil = present(metric, "exceeds_nil");
+    assert!(exceeds_nil.is_boolean() || exceeds_nil.is_null(), "{name}");
+    if !present(metric, "verdict").is_null() {
+        let verdicts = ["costs", "saves", "negligible", "inconclusive"];
+        one_of(&metric["verdict"], &verdicts);
+    }
+    assert!(!text(&metric["family"]).is_empty(), "{name}");
+    assert!(
+        metric["windows"].is_u64() && metric["rounds"].is_u64(),
+        "{name}"
+    );
+    validity(&metric["validity"]);
+    if metric["difference"].is_null() || metric["relative"].is_null() {
+        assert!(!text(&metric["missing"]["code"]).is_empty(), "{name}");
+        assert!(!text(&metric["missing"]["text"]).is_empty(), "{name}");
+    }
+}
+
+fn check_interval(name: &str, interval: &Value) {
+    if interval.is_null() {
+        return;
+    }
+    let number = |key: &str| {
+        let value = interval[key].as_f64();
+        value.unwrap_or_else(|| panic!("{name}: no {key} in {interval}"))
+    };
+    let ordered = number("low") <= number("estimate") && number("estimate") <= number("high");
+    assert!(ordered, "{name}: {interval}");
+    assert!((0.5..1.0).contains(&number("confidence")), "{name}");
+    assert!(!text(&interval["method"]).is_empty(), "{name}");
+}
+
+fn validity(validity: &Value) {
+    one_of(&validity["verdict"], &["valid", "suspect", "void"]);
+    let reasons = list(&validity["reasons"]);
+    assert_eq!(validity["verdict"] == "valid", reasons.is_empty());
+    for reason in reasons {
+        assert!(!text(&reason["code"]).is_empty(), "{reason}");
+        assert!(!text(&reason["text"]).is_empty(), "{reason}");
+        table(&reason["evidence"]);
+    }
+}
+
+/// A key that must be there, be it with `null`.
+fn present<'a>(of: &'a Value, key: &str) -> &'a Value {
+    of.get(key).unwrap_or_else(|| panic!("no {key} in {of}"))
+}
+
+fn number_or_null(of: &Value, key: &str) {
+    let value = present(of, key);
+    assert!(value.is_number() || value.is_null(), "{key}: {value}");
+}
+
+fn one_of(value: &Value, words: &[&str]) {
+    assert!(words.contains(&text(value)), "{value} is none of {words:?}");
+}
+
+fn text(value: &Value) -> &str {
+    value
+        .as_str()
+        .unwrap_or_else(|| panic!("{value} is no text"))
+}
+
+fn list(value: &Value) -> &[Value] {
+    value
+        .as_array()
+        .unwrap_or_else(|| panic!("{value} is no list"))
+}
+
+fn table(value: &Value) -> &Map<String, Value> {
+    value
+        .as_object()
+        .unwrap_or_else(|| panic!("{value} is no table"))
+}

@@ -1,0 +1,142 @@
+//! Services that die, or never come to life.
+
+use crate::contract;
+use crate::plans::{BRIEF, DOOMED, Plan};
+use crate::workshop::Workshop;
+
+/// An arm whose service dies, and one whose service does not.
+fn arms(dies: &str) -> String {
+    format!("[[arm]]\nname = 'doomed'\nenv = {{ DIES = '{dies}' }}\n\n[[arm]]\nname = 'fine'")
+}
+
+fn doomed(dies: &str, on_death: &str) -> String {
+    Plan {
+        service: DOOMED,
+        arms: &arms(dies),
+        window: "100ms",
+        rounds: 1,
+        length: "6s",
+        design: &format!("{BRIEF}\non_death = '{on_death}'"),
+        ..Plan::default()
+    }
+    .text()
+}
+
+#[test]
+fn a_death_ends_the_run_with_a_report() {
+    // `busy`: in a window of its own. `idle`: while another arm has the load.
+    for dies in ["busy", "idle"] {
+        let shop = Workshop::new();
+        let ended = shop.start_plan(&doomed(dies, "end")).end().code(5);
+        let ended = ended.says(&["doomed", "killed by signal 9", "these are the last words"]);
+        assert!(
+            ended.stdout.contains("CPU a request"),
+            "{dies}: {}",
+            ended.stdout
+        );
+        let report = shop
+            .windage(&["report", &shop.run, "--json"])
+            .code(0)
+            .json();
+        contract::check(&report);
+        assert!(
+            contract::reasons(&report).contains(&"run_incomplete"),
+            "{dies}"
+        );
+    }
+}
+
+#[test]
+fn a_death_is_told_where_no_progress_is_shown() {
+    let shop = Workshop::new();
+    shop.write("plan.toml", &doomed("busy", "end"));
+    let ended = shop.windage(&["run", "plan.toml", "--out", &shop.run, "--quiet"]);
+    let ended = ended.code(5);
+    ended.says(&[
+        "error",
+        "doomed",
+        "killed by signal 9",
+        "these are the last words",
+    ]);
+}
+
+#[test]
+fn the_others_go_on_if_the_plan_says_so() {
+    for dies in ["busy", "idle"] {
+        let shop = Workshop::new();
+        shop.write("plan.toml", &doomed(dies, "go-on"));
+        let ended = shop.windage(&["run", "plan.toml", "--out", &shop.run, "--json"]);
+        let ended = ended.code(0).says(&["these are the last words"]);
+        let analysis = ended.json();
+        contract::check(&analysis);
+        let windows = |id| {
+            let cpu = &contract::arm(&analysis, id)["metrics"]["cpu_per_request"];
+            cpu["windows"].as_u64().unwrap()
+        };
+        assert_eq!(windows("fine"), windows("control"), "{dies}");
+        assert!(windows("doomed") < windows("fine"), "{dies}");
+        assert!(
+            !contract::reasons(&analysis).contains(&"run_incomplete"),
+            "{dies}"
+        );
+        assert_eq!(
+            analysis["validity"]["verdict"], "suspect",
+            "{dies}: it is told"
+        );
+    }
+}
+
+#[test]
+fn a_death_in_warm_up_ends_the_run() {
+    let shop = Workshop::new();
+    let plan = Plan {
+        service: DOOMED,
+        arms: &arms("busy"),
+        design: "warmup = '2s'",
+        ..Plan::default()
+    };
+    let ended = shop.start_plan(&plan.text()).end().code(5);
+    ended.says(&["`doomed`", "killed by signal 9", "these are the last words"]);
+}
+
+#[test]
+fn services_that_do_not_come_up() {
+    let table: [(&str, &[&str]); 4] = [
+        (
+            "command = ['/bin/sh', '-c', 'echo the tank is empty; exit 7', '{listen}']",
+            &[
+                "exited with code 7",
+                "the tank is empty",
+                "before it was ready",
+            ],
+        ),
+        (
+            "command = ['/bin/sh', '-c', 'echo still thinking; exec sleep 60', '{listen}']\n\
+             ready = { http = '/up', within = '300ms' }",
+            &[
+                "not ready within 300ms",
+                "/up",
+                "still thinking",
+                "ready.within",
+            ],
+        ),
+        (
+            "command = ['no-such-program-anywhere', '{listen}']",
+            &["no-such-program-anywhere", "not found"],
+        ),
+        (
+            "command = ['./plan.toml', '{listen}']",
+            &["plan.toml", "ermission denied"],
+        ),
+    ];
+    for (service, words) in table {
+        let shop = Workshop::new();
+        let service = format!("name = 'app'\n{service}");
+        let plan = Plan {
+            service: &service,
+            ..Plan::default()
+        };
+        let ended = shop.start_plan(&plan.text()).end().code(5);
+        ended.says(&["error"]).says(words);
+    }
+}

@@ -1,0 +1,20 @@
+//! The real binary from end to end, with nothing installed: its subjects are the built-in service
+//! and shell scripts.
+
+// clippy.toml allows it in functions marked `#[test]`; those that they share need it said.
+#![allow(clippy::unwrap_used)]
+
+mod attached;
+mod batch;
+mod contract;
+mod deaths;
+mod files;
+mod interruption;
+mod leftovers;
+mod plans;
+mod refusals;
+mod secrets;
+mod skip;
+mod verbs;
+mod whole_run;
+mod workshop;

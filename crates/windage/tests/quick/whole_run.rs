@@ -1,0 +1,176 @@
+//! Runs that go well.
+
+use std::fs;
+
+use crate::contract;
+use crate::files::names_in;
+use crate::plans::Plan;
+use crate::workshop::Workshop;
+
+#[test]
+fn a_run_is_measured_recorded_and_reported() {
+    let shop = Workshop::new();
+    shop.write("plan.toml", &Plan::default().text());
+    let ended = shop
+        .windage(&["run", "plan.toml", "--out", &shop.run, "--json"])
+        .code(0)
+        .says(&["round 1 of 2", "round 2 of 2"]);
+    let analysis = ended.json();
+    contract::check(&analysis);
+    assert_eq!(analysis["plan"], "small");
+    assert_eq!(analysis["run"], shop.run.as_str());
+    assert_eq!(analysis["baseline"], "off");
+    let versions = &contract::arm(&analysis, "same-again")["versions"];
+    assert_eq!(versions["shell"], "shell 1.2");
+    assert_eq!(versions["gone"], "unknown: `exit 7` exited with code 7");
+
+    // What holds of any machine: the control and the arm were measured, in both rounds.
+    for id in ["control", "same-again"] {
+        for name in ["cpu_per_request", "throughput", "response_time_p50"] {
+            let metric = &contract::arm(&analysis, id)["metrics"][name];
+            assert!(metric["arm"].as_f64().unwrap() > 0.0, "{id} {metric}");
+            assert!(metric["difference"].is_object(), "{id} {metric}");
+            assert_eq!(metric["rounds"], 2, "{id} {metric}");
+        }
+    }
+
+    let files = names_in(shop.of_run(""));
+    let expected = [
+        "analysis.json",
+        "host.json",
+        "journal.bin",
+        "lock",
+        "logs",
+        "manifest.json",
+        "plan.toml",
+        "report.html",
+        "resolved.toml",
+        "response_time.hlog",
+        "service_time.hlog",
+        "work",
+    ];
+    assert_eq!(files, expected);
+    let logs = names_in(shop.of_run("logs"));
+    let of_services = logs.iter().filter(|log| log.contains("app")).count();
+    assert_eq!(of_services, 3 * 2, "one log each arm and round: {logs:?}");
+
+    let kept = fs::read_to_string(shop.of_run("analysis.json")).unwrap();
+    assert_eq!(ended.stdout, kept);
+    let again = shop.windage(&["report", &shop.run, "--json"]).code(0);
+    assert_eq!(again.stdout, kept, "recomputed, byte for byte");
+    assert_eq!(again.stderr, "");
+}
+
+#[test]
+fn a_report_comes_in_every_form() {
+    let shop = Workshop::new();
+    let run = shop.start_plan(&Plan::default().text()).end().code(0);
+    assert!(run.stdout.contains("CPU a request"), "{}", run.stdout);
+    let table = [
+        ("terminal", "CPU a request"),
+        ("markdown", "| "),
+        ("csv", "cpu_per_request"),
+        ("html", "</html>"),
+        ("json", "\"cpu_per_request\""),
+    ];
+    for (format, mark) in table {
+        let report = shop
+            .windage(&["report", &shop.run, "--format", format])
+            .code(0);
+        assert!(report.stdout.contains(mark), "{format}: {}", report.stdout);
+        assert!(report.stdout.contains("same-again") || report.stdout.contains("Same, again"));
+        assert_eq!(report.stderr, "", "{format}");
+        let args = ["report", &shop.run, "--format", format, "-o", "file"];
+        assert_eq!(shop.windage(&args).code(0).stdout, "", "{format}");
+        let file = fs::read_to_string(shop.dir().join("file")).unwrap();
+        assert_eq!(file, report.stdout, "{format}");
+    }
+}
+
+#[test]
+fn quiet_is_silent_on_standard_error() {
+    let shop = Workshop::new();
+    shop.write("plan.toml", &Plan::default().text());
+    let args = ["run", "plan.toml", "--out", &shop.run, "--quiet", "--json"];
+    assert_eq!(shop.windage(&args).code(0).stderr, "");
+    let args = ["run", "plan.toml", "--out", "second", "--quiet"];
+    assert_eq!(shop.windage(&args).code(0).stderr, "");
+}
+
+#[test]
+fn a_folder_of_plans_is_one_document() {
+    let shop = Workshop::new();
+    fs::create_dir(shop.dir().join("plans")).unwrap();
+    for name in ["b", "a"] {
+        let plan = Plan {
+            name,
+            rounds: 1,
+            length: "200ms",
+            ..Plan::default()
+        };
+        shop.write(&format!("plans/{name}.toml"), &plan.text());
+    }
+    shop.write("plans/notes.txt", "not a plan");
+    let document = shop.windage(&["run", "plans", "--json"]).code(0).json();
+    assert_eq!(document["schema"], 1);
+    let runs = document["runs"].as_array().unwrap();
+    let plans: Vec<&str> = runs
+        .iter()
+        .map(|run| run["plan"].as_str().unwrap())
+        .collect();
+    assert_eq!(plans, ["a", "b"], "sorted by file");
+    runs.iter().for_each(contract::check);
+    assert_eq!(names_in(shop.dir().join("windage-runs")).len(), 2);
+}
+
+#[test]
+fn the_demo_delivers_what_it_should() {
+    let shop = Workshop::new();
+    let analysis = shop
+        .windage(&["demo", "--for", "3s", "--json", "--out", &shop.run])
+        .code(0)
+        .json();
+    contract::check(&analysis);
+    let ids: Vec<&str> = analysis["arms"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|arm| arm["id"].as_str().unwrap())
+        .collect();
+    let arms = [
+        "off",
+        "control",
+        "sdk-sampling-0.0",
+        "sdk-sampling-0.1",
+        "sdk-sampling-1.0",
+    ];
+    assert_eq!(ids, arms);
+    assert_eq!(
+        contract::arm(&analysis, "sdk-sampling-0.1")["levels"]["sampling"],
+        0.1
+    );
+
+    let none = &contract::arm(&analysis, "sdk-sampling-0.0")["fidelity"];
+    assert_eq!(none["delivered"], 0);
+    let all = &contract::arm(&analysis, "sdk-sampling-1.0")["fidelity"];
+    assert_eq!(all["of"], "traces");
+    let (expected, delivered) = (
+        all["expected"].as_f64().unwrap(),
+        all["delivered"].as_f64().unwrap(),
+    );
+    assert!(delivered > 100.0, "{all}");
+    // A queue that is bounded may lose on a busy machine; a count that is off is never loss.
+    let failed = fs::read_dir(shop.of_run("logs")).unwrap().any(|log| {
+        !fs::read_to_string(log.unwrap().path())
+            .unwrap()
+            .trim()
+            .lines()
+            .all(|line| line.starts_with("listening on"))
+    });
+    assert!(failed || expected == delivered, "{all}");
+    assert_eq!(
+        contract::reasons(&analysis).contains(&"telemetry_lost"),
+        expected != delivered,
+        "{all}"
+    );
+}

@@ -1,0 +1,203 @@
+//! A temporary directory in which windage is run, and what is demanded of its every run.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::leftovers;
+
+/// A run in these tests measures for seconds; one that is not back by then hangs.
+const LONGEST: Duration = Duration::from_secs(120);
+/// How soon after its end nothing of a run may be left.
+const GONE_WITHIN: Duration = Duration::from_secs(5);
+
+/// A directory of the test's own, removed with everything in it.
+pub(crate) struct Workshop {
+    dir: tempfile::TempDir,
+    /// The run directory's name, from which the run takes its id: no other run has it.
+    pub(crate) run: String,
+}
+
+impl Workshop {
+    pub(crate) fn new() -> Workshop {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        Workshop {
+            dir: tempfile::tempdir().unwrap(),
+            run: format!("run-{}-{number}", std::process::id()),
+        }
+    }
+
+    pub(crate) fn dir(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// A file of the run directory.
+    pub(crate) fn of_run(&self, name: &str) -> PathBuf {
+        self.dir().join(&self.run).join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, text: &str) {
+        fs::write(self.dir().join(name), text).unwrap();
+    }
+
+    /// Runs windage to its end in this directory.
+    pub(crate) fn windage(&self, args: &[&str]) -> Ended {
+        self.start(args, &[]).end()
+    }
+
+    /// Writes a plan and starts to measure it.
+    pub(crate) fn start_plan(&self, plan: &str) -> Going {
+        self.write("plan.toml", plan);
+        self.start(&["run", "plan.toml", "--out", &self.run], &[])
+    }
+
+    /// Starts windage in this directory.
+    pub(crate) fn start(&self, args: &[&str], env: &[(&str, &str)]) -> Going {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let output = ["stdout", "stderr"].map(|name| self.dir().join(format!("{name}-{number}")));
+        let file = |path: &PathBuf| File::create(path).unwrap();
+        let child = Command::new(env!("CARGO_BIN_EXE_windage"))
+            .args(args)
+            .envs(env.iter().copied())
+            .current_dir(self.dir())
+            .stdin(Stdio::null())
+            .stdout(file(&output[0]))
+            .stderr(file(&output[1]))
+            .spawn()
+            .unwrap();
+        Going {
+            child,
+            args: args.join(" "),
+            output,
+            dir: self.dir().to_owned(),
+            run: self.run.clone(),
+        }
+    }
+}
+
+/// A windage that runs. Dropped by a test that fails, it is killed.
+pub(crate) struct Going {
+    child: Child,
+    args: String,
+    output: [PathBuf; 2],
+    dir: PathBuf,
+    run: String,
+}
+
+impl Going {
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Waits until `condition` holds; fails when windage ends before.
+    pub(crate) fn until(&mut self, what: &str, condition: impl Fn() -> bool) {
+        let deadline = Instant::now() + LONGEST;
+        while !condition() {
+            let ended = self.child.try_wait().unwrap();
+            assert!(
+                ended.is_none() && Instant::now() < deadline,
+                "never {what}: {}",
+                self.texts().join("\n")
+            );
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Waits for its end, after which nothing that it started may be left.
+    pub(crate) fn end(mut self) -> Ended {
+        let status = self.wait();
+        leftovers::assert_none(&self.dir, &self.run, GONE_WITHIN);
+        let [stdout, stderr] = self.texts();
+        for text in [&stdout, &stderr] {
+            assert!(!text.contains('\u{1b}'), "escape codes in a file: {text}");
+            assert!(!text.contains("panicked"), "{text}");
+        }
+        Ended {
+            status,
+            stdout,
+            stderr,
+            args: self.args.clone(),
+        }
+    }
+
+    fn wait(&mut self) -> ExitStatus {
+        let deadline = Instant::now() + LONGEST;
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status;
+            }
+            assert!(
+                Instant::now() < deadline,
+                "`windage {}` hangs: {}",
+                self.args,
+                self.texts().join("\n")
+            );
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    fn texts(&self) -> [String; 2] {
+        self.output.each_ref().map(|path| {
+            let mut text = String::new();
+            File::open(path).unwrap().read_to_string(&mut text).unwrap();
+            text
+        })
+    }
+}
+
+impl Drop for Going {
+    fn drop(&mut self) {
+        // Ended already in a test that passes.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A windage that ended, and what it said.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) status: ExitStatus,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    args: String,
+}
+
+impl Ended {
+    /// Demands an exit code.
+    pub(crate) fn code(self, code: i32) -> Ended {
+        assert_eq!(
+            self.status.code(),
+            Some(code),
+            "`windage {}` said:\n{}\n{}",
+            self.args,
+            // A whole analysis would bury what was said besides.
+            self.stdout.get(..2000).unwrap_or(&self.stdout),
+            self.stderr
+        );
+        self
+    }
+
+    /// Demands words on standard error.
+    pub(crate) fn says(self, words: &[&str]) -> Ended {
+        for word in words {
+            assert!(
+                self.stderr.contains(word),
+                "`windage {}` does not say `{word}`:\n{}",
+                self.args,
+                self.stderr
+            );
+        }
+        self
+    }
+
+    /// Standard output as the one JSON document that it must be.
+    pub(crate) fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.stdout)
+            .unwrap_or_else(|error| panic!("not one JSON document: {error}\n{}", self.stdout))
+    }
+}

@@ -1,0 +1,28 @@
+//! The real binary on real services: nginx and a Go server with OpenTelemetry, which
+//! `cargo xtask test` installs and builds.
+
+// clippy.toml allows it in functions marked `#[test]`; those that they share need it said.
+#![allow(clippy::unwrap_used)]
+
+#[path = "../quick/leftovers.rs"]
+mod leftovers;
+mod measurements;
+mod outlived;
+#[path = "../quick/workshop.rs"]
+mod workshop;
+
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Two cores bear one measurement at a time.
+fn alone() -> MutexGuard<'static, ()> {
+    static MACHINE: Mutex<()> = Mutex::new(());
+    MACHINE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The plan of a public measurement.
+fn experiment(name: &str) -> PathBuf {
+    [env!("CARGO_MANIFEST_DIR"), "../../experiments", name]
+        .iter()
+        .collect()
+}

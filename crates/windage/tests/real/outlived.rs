@@ -1,0 +1,147 @@
+//! Nothing outlives a run, whoever of it is killed and when.
+
+use std::fs;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::workshop::Workshop;
+use crate::{alone, experiment, leftovers};
+
+/// Kills in a run of the tests; `WINDAGE_KILLS` asks for more.
+const KILLS: u32 = 60;
+
+/// Nginx, and beside it what makes itself hard to find: a session of its own, a parent that has
+/// gone, an environment that says nothing.
+const PLAN: &str = r#"
+name = 'hard-to-kill'
+
+[[service]]
+name = 'web'
+command = ['/bin/sh', '-c', '''
+setsid --fork setsid --fork sleep 301
+env -i /bin/sh -c '(/bin/sleep 302 & /bin/sleep 303 &)'
+exec nginx -c "$1/nginx.conf" -p "$1" -e stderr
+''', 'web', '{dir}']
+files = [{ template = 'nginx.conf', to = 'nginx.conf' }]
+ready = { http = '/', within = '20s' }
+
+[load]
+model = 'closed'
+connections = 4
+request = 'GET http://{web}/'
+
+[[arm]]
+name = 'nginx'
+baseline = true
+
+[design]
+window = '20ms'
+rounds = 1
+for = '20s'
+warmup = '100ms'
+"#;
+
+/// Who is killed.
+#[derive(Clone, Copy, Debug)]
+enum Victim {
+    Windage,
+    Keeper,
+}
+
+#[test]
+fn kills_at_any_moment_leave_nothing() {
+    let _alone = alone();
+    let kills = std::env::var("WINDAGE_KILLS").map_or(KILLS, |count| count.parse().unwrap());
+    let seed = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap()
+        .as_nanos();
+    let mut random = u64::try_from(seed & 0xffff_ffff).unwrap();
+    let mut pids = Vec::new();
+    for number in 0..kills {
+        random = random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        let moment = Duration::from_millis((random >> 33) % 1500);
+        let victim = if number % 2 == 0 {
+            Victim::Windage
+        } else {
+            Victim::Keeper
+        };
+        pids.push(killed(victim, moment));
+    }
+    // A kill of windage and of its keeper may leave empty control groups; the next run sweeps.
+    let shop = workshop();
+    shop.write("plan.toml", PLAN);
+    let args = [
+        "run",
+        "plan.toml",
+        "--for",
+        "300ms",
+        "--out",
+        &shop.run,
+        "--quiet",
+    ];
+    shop.windage(&args).code(0);
+    let groups: Vec<_> = pids.into_iter().flat_map(leftovers::cgroups_of).collect();
+    assert!(groups.is_empty(), "{groups:?}");
+}
+
+/// Kills a part of a run after a moment and demands that nothing of it is left; windage's pid.
+fn killed(victim: Victim, moment: Duration) -> u32 {
+    let shop = workshop();
+    let mut going = shop.start_plan(PLAN);
+    let windage = going.pid();
+    if matches!(victim, Victim::Keeper) {
+        going.until("a keeper", || !keepers(windage).is_empty());
+    }
+    std::thread::sleep(moment);
+    let victims = match victim {
+        Victim::Windage => vec![windage],
+        Victim::Keeper => keepers(windage),
+    };
+    for pid in victims {
+        kill(Pid::from_raw(pid.try_into().unwrap()), Signal::SIGKILL).unwrap();
+    }
+    // That nothing is left is looked at here.
+    let ended = going.end();
+    match victim {
+        Victim::Windage => assert_eq!(ended.status.code(), None, "{moment:?}"),
+        Victim::Keeper => drop(ended.code(5).says(&["error", "keeper"])),
+    }
+    if shop.of_run("manifest.json").exists() {
+        shop.windage(&["report", &shop.run]).code(0);
+    }
+    windage
+}
+
+/// What windage has for a child that is its keeper, or the keeper's guardian.
+fn keepers(windage: u32) -> Vec<u32> {
+    // By thread: the one that starts the keeper need not be the first.
+    let threads = fs::read_dir(format!("/proc/{windage}/task")).unwrap();
+    let children: String = threads
+        .map(|thread| {
+            fs::read_to_string(thread.unwrap().path().join("children")).unwrap_or_default()
+        })
+        .collect();
+    let is_keeper = |pid: &u32| {
+        fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| {
+            line.split(|byte| *byte == 0)
+                .any(|word| word == b"__keeper")
+        })
+    };
+    children
+        .split_whitespace()
+        .map(|pid| pid.parse().unwrap())
+        .filter(is_keeper)
+        .collect()
+}
+
+fn workshop() -> Workshop {
+    let shop = Workshop::new();
+    let configuration = experiment("aa-nginx/nginx.conf");
+    shop.write("nginx.conf", &fs::read_to_string(configuration).unwrap());
+    shop
+}

@@ -1,0 +1,305 @@
+//! Writes the seeds that no editor can: `cargo +nightly run --example seeds` in this folder.
+//! What is there already is overwritten with the same bytes, unless a format has changed.
+
+use std::fs;
+use std::path::PathBuf;
+
+use hdrhistogram::serialization::{Serializer, V2Serializer};
+use opentelemetry_proto::tonic::collector::logs::v1::ExportLogsServiceRequest;
+use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
+use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
+use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue, any_value::Value};
+use opentelemetry_proto::tonic::logs::v1::{LogRecord, ResourceLogs, ScopeLogs};
+use opentelemetry_proto::tonic::metrics::v1::metric::Data;
+use opentelemetry_proto::tonic::metrics::v1::{
+    Gauge, Histogram, HistogramDataPoint, Metric, NumberDataPoint, ResourceMetrics, ScopeMetrics,
+    Sum,
+};
+use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span, span};
+use prost::Message;
+use windage_fuzz::{Folder, frames};
+use windage_model::{
+    ArmCpu, ArmIndex, CpuSource, Doubt, DoubtCode, Evidence, Exchanges, MachineDelta, Place,
+    Window, WindowCpu,
+};
+use windage_record::{
+    Delivered, Ending, Entry, JournalWriter, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm, Timing,
+};
+
+fn main() {
+    for (name, signal, body) in [
+        ("traces", b't', traces().encode_to_vec()),
+        ("metrics", b'm', metrics().encode_to_vec()),
+        ("logs", b'l', logs().encode_to_vec()),
+        // A gauge of one point, then a sum of two, in the same metric: the sum replaces it.
+        (
+            "two_kinds",
+            b'm',
+            b"\x0a\x0e\x12\x0c\x12\x0a\x2a\x02\x0a\x00\x3a\x04\x0a\x00\x0a\x00".to_vec(),
+        ),
+        // A group, which OTLP has none of, in a span.
+        ("group", b't', vec![0x0a, 6, 0x12, 4, 0x12, 2, 0x7b, 0x7c]),
+    ] {
+        write("otlp", name, &[&[signal], body.as_slice()].concat());
+    }
+    let whole = journal();
+    let torn = &whole[..whole.len() - 30];
+    write("journal", "whole", &[b"=", whole.as_slice()].concat());
+    write("journal", "torn", &[b"=", torn].concat());
+    write(
+        "journal",
+        "records",
+        &[b"+", frames::compact(&whole).as_slice()].concat(),
+    );
+    let log = histogram_log();
+    let payload = plain_histogram();
+    write("histograms", "log", &[b"=", log.as_slice()].concat());
+    write(
+        "histograms",
+        "payload",
+        &[b"+", payload.as_slice()].concat(),
+    );
+    // A record of a kind, and one of a version, that are not there yet.
+    write(
+        "journal",
+        "newer",
+        b"+\x63\x01\x02ab\x03\x02\x05\x00\x00\x00\x07\x07",
+    );
+}
+
+fn write(target: &str, name: &str, bytes: &[u8]) {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("seeds")
+        .join(target)
+        .join(name);
+    if let Err(error) = fs::write(&path, bytes) {
+        panic!("{}: {error}", path.display());
+    }
+}
+
+fn attribute(key: &str, value: &str) -> KeyValue {
+    KeyValue {
+        key: key.to_owned(),
+        value: Some(AnyValue {
+            value: Some(Value::StringValue(value.to_owned())),
+        }),
+        ..KeyValue::default()
+    }
+}
+
+fn traces() -> ExportTraceServiceRequest {
+    let root = Span {
+        trace_id: vec![7; 16],
+        span_id: vec![1; 8],
+        name: "GET /".to_owned(),
+        start_time_unix_nano: 1_763_632_800_000_000_000,
+        end_time_unix_nano: 1_763_632_800_005_000_000,
+        attributes: vec![attribute("http.route", "/")],
+        events: vec![span::Event::default()],
+        ..Span::default()
+    };
+    let child = Span {
+        span_id: vec![2; 8],
+        parent_span_id: vec![1; 8],
+        links: vec![span::Link::default()],
+        ..root.clone()
+    };
+    ExportTraceServiceRequest {
+        resource_spans: vec![ResourceSpans {
+            scope_spans: vec![ScopeSpans {
+                spans: vec![root, child],
+                ..ScopeSpans::default()
+            }],
+            ..ResourceSpans::default()
+        }],
+    }
+}
+
+fn metrics() -> ExportMetricsServiceRequest {
+    let metric = |name: &str, data| Metric {
+        name: name.to_owned(),
+        data: Some(data),
+        ..Metric::default()
+    };
+    let numbers = vec![NumberDataPoint::default(); 2];
+    let (data_points, one) = (numbers, vec![HistogramDataPoint::default()]);
+    let all = vec![
+        metric(
+            "up",
+            Data::Gauge(Gauge {
+                data_points: data_points.clone(),
+            }),
+        ),
+        metric(
+            "requests",
+            Data::Sum(Sum {
+                data_points,
+                ..Sum::default()
+            }),
+        ),
+        metric(
+            "duration",
+            Data::Histogram(Histogram {
+                data_points: one,
+                ..Histogram::default()
+            }),
+        ),
+    ];
+    ExportMetricsServiceRequest {
+        resource_metrics: vec![ResourceMetrics {
+            scope_metrics: vec![ScopeMetrics {
+                metrics: all,
+                ..ScopeMetrics::default()
+            }],
+            ..ResourceMetrics::default()
+        }],
+    }
+}
+
+fn logs() -> ExportLogsServiceRequest {
+    let record = LogRecord {
+        severity_text: "INFO".to_owned(),
+        attributes: vec![attribute("code.line", "12")],
+        ..LogRecord::default()
+    };
+    ExportLogsServiceRequest {
+        resource_logs: vec![ResourceLogs {
+            scope_logs: vec![ScopeLogs {
+                log_records: vec![record; 2],
+                ..ScopeLogs::default()
+            }],
+            ..ResourceLogs::default()
+        }],
+    }
+}
+
+/// A journal with an entry of every kind.
+fn journal() -> Vec<u8> {
+    let folder = Folder::new();
+    let mut writer = JournalWriter::create(&folder.run).expect("a journal is begun");
+    for entry in entries() {
+        writer.push(&entry).expect("an entry fits");
+    }
+    writer.commit().expect("a journal is written");
+    fs::read(folder.run.path().join("journal.bin")).expect("a journal is read")
+}
+
+/// A histogram log of two windows.
+fn histogram_log() -> Vec<u8> {
+    let folder = Folder::new();
+    let mut writer = JournalWriter::create(&folder.run).expect("a log is begun");
+    for arm in [ArmIndex(0), ArmIndex(2)] {
+        writer
+            .window(&window(arm, vec![]), &times(), &times())
+            .expect("a window fits");
+    }
+    writer.commit_block(0).expect("a log is written");
+    let log = Timing::ResponseTime.file_name();
+    fs::read(folder.run.path().join(log)).expect("a log is read")
+}
+
+/// A histogram as it is before compression, without the eight bytes of its cookie and length.
+fn plain_histogram() -> Vec<u8> {
+    let mut plain = Vec::new();
+    V2Serializer::new()
+        .serialize(&times(), &mut plain)
+        .expect("a histogram fits");
+    plain.split_off(8)
+}
+
+fn times() -> hdrhistogram::Histogram<u32> {
+    let mut times = hdrhistogram::Histogram::new_with_bounds(1_000, 60_000_000_000, 3)
+        .expect("bounds that are in order");
+    for ns in [80_000, 80_700, 91_000, 2_000_000] {
+        times += ns;
+    }
+    times
+}
+
+fn entries() -> Vec<Entry> {
+    let (off, otel) = (ArmIndex(0), ArmIndex(2));
+    let launched = LaunchedArm {
+        arm: off,
+        startup_ns: Some(12_000_000),
+        cpu_source: CpuSource::CgroupV2,
+        cpu_grain_ns: 1_000,
+        startup_cpu_ns: None,
+        warmup_completed: 900,
+        warmup_outside_ns: 40_000,
+        warmup_outside_time_ns: 2_000_000_000,
+    };
+    vec![
+        Entry::LaunchStarted(Launch {
+            arms: vec![launched],
+            ..Launch::default()
+        }),
+        Entry::Window(window(off, vec![])),
+        Entry::Window(window(otel, vec![doubt()])),
+        Entry::BlockDone { block: 0 },
+        Entry::LaunchEnded(LaunchEnd {
+            launch: 0,
+            arms: vec![LaunchArmEnd {
+                arm: otel,
+                idle_cpu_ns: Some(70_000),
+                idle_ns: 500_000_000,
+                ..LaunchArmEnd::default()
+            }],
+        }),
+        Entry::Delivered(Delivered {
+            arm: otel,
+            spans: 1_000,
+            wire_bytes: 41_000,
+            ..Delivered::default()
+        }),
+        Entry::Doubt(doubt()),
+        Entry::RunEnded(Ending::StoppedEarly {
+            reason: "precise enough".to_owned(),
+        }),
+    ]
+}
+
+fn doubt() -> Doubt {
+    let evidence = [
+        ("steal_ns", Evidence::Number(120_000.0)),
+        ("state", Evidence::Text("busy".to_owned())),
+    ];
+    Doubt {
+        code: DoubtCode::ALL[0],
+        text: "something was seen".to_owned(),
+        evidence: evidence
+            .map(|(name, value)| (name.to_owned(), value))
+            .into(),
+    }
+}
+
+fn window(arm: ArmIndex, doubts: Vec<Doubt>) -> Window {
+    Window {
+        place: Place {
+            launch: 0,
+            round: 0,
+            block: 0,
+            position: u32::from(arm.0),
+            arm,
+        },
+        started_ns: 3_000_000_000,
+        duration_ns: 100_213_456,
+        stretch_ns: 112_345_678,
+        exchanges: Exchanges {
+            completed: 200,
+            ..Exchanges::default()
+        },
+        cpu: WindowCpu {
+            in_window_ns: Some(13_456_789),
+            others_before: vec![ArmCpu {
+                arm: ArmIndex(1),
+                cpu_ns: 12_345,
+            }],
+            ..WindowCpu::default()
+        },
+        machine: MachineDelta::default(),
+        rss_bytes: Some(23_456_789),
+        page_faults: 12,
+        arm_context_switches: 812,
+        doubts,
+    }
+}

@@ -1,0 +1,56 @@
+//! A journal is read up to its last whole block wherever it was cut or damaged, and nothing is
+//! taken from a record that its checksum does not vouch for.
+//!
+//! The input's first byte says what the rest is: `=` the file as it is, `+` records for which
+//! this makes the frames, so that the fuzzer gets behind the checksums. Each of those begins with
+//! its kind, its version and the length of its payload, of one byte each.
+
+#![no_main]
+
+use std::fs;
+use std::sync::OnceLock;
+
+use libfuzzer_sys::{Corpus, fuzz_target};
+use windage_fuzz::{Folder, frames};
+use windage_record::{Journal, Recorded};
+
+static FOLDER: OnceLock<Folder> = OnceLock::new();
+
+fuzz_target!(|input: &[u8]| -> Corpus {
+    let file = match input.split_first() {
+        Some((b'=', file)) => file.to_vec(),
+        Some((b'+', records)) => frames::file_of(records),
+        _ => return Corpus::Reject,
+    };
+    let folder = FOLDER.get_or_init(Folder::new);
+    let path = folder.run.path().join("journal.bin");
+    let read = |bytes: &[u8]| {
+        fs::write(&path, bytes).expect("a journal is written");
+        Journal::read(&folder.run)
+    };
+    let Ok(recorded) = read(&file) else {
+        // Refusals are shown to people; they are made of what was read.
+        return Corpus::Keep;
+    };
+    let kept = kept_bytes(&file, &recorded);
+    assert!(
+        frames::whole_ends(&file).contains(&kept),
+        "kept up to {kept}, where no whole record ends: {:?}",
+        recorded.cut
+    );
+    let again = read(&file[..kept]).expect("what was kept is read again");
+    // Shown, not compared: evidence may be NaN, which equals nothing.
+    let same = format!("{:?}", again.entries) == format!("{:?}", recorded.entries);
+    assert!(same, "what was kept reads differently");
+    assert_eq!((again.cut, again.ending), (None, recorded.ending));
+    Corpus::Keep
+});
+
+fn kept_bytes(file: &[u8], recorded: &Recorded) -> usize {
+    let Some(cut) = recorded.cut else {
+        return file.len();
+    };
+    assert!(cut.bytes > 0, "a cut of nothing");
+    assert_eq!(cut.at_byte + cut.bytes, file.len() as u64, "{cut:?}");
+    usize::try_from(cut.at_byte).expect("a place in the file")
+}

@@ -1,0 +1,45 @@
+//! A plan is read, or refused with an error that can be shown; one that is read is printed as a
+//! plan that means the same.
+
+#![no_main]
+
+use std::sync::OnceLock;
+
+use libfuzzer_sys::{Corpus, fuzz_target};
+use tempfile::TempDir;
+use windage_plan::{Plan, PlanError};
+
+/// The plan's folder, which holds nothing: templates that a plan names are not found in it.
+static FOLDER: OnceLock<TempDir> = OnceLock::new();
+
+fuzz_target!(|bytes: &[u8]| -> Corpus {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return Corpus::Reject;
+    };
+    let folder = FOLDER
+        .get_or_init(|| tempfile::tempdir().expect("a temporary folder"))
+        .path();
+    let read = |text: &str| Plan::parse(text, "plan.toml", folder);
+    match read(text) {
+        Ok(plan) => {
+            let printed = plan.to_resolved_toml();
+            match read(&printed) {
+                Ok(again) => {
+                    let source = plan.source.clone();
+                    assert_eq!(Plan { source, ..again }, plan, "printed as\n{printed}");
+                }
+                Err(error) => panic!("printed as what is no plan: {error}\n{printed}"),
+            }
+        }
+        Err(error) => {
+            for shown in [error.to_string(), error.render(false), error.render(true)] {
+                assert!(!shown.is_empty());
+            }
+            let PlanError::Invalid(problems) = error else {
+                panic!("nothing was to be read but the text: {error}");
+            };
+            assert!(problems.iter().len() > 0, "refused without a reason");
+        }
+    }
+    Corpus::Keep
+});

@@ -1,0 +1,84 @@
+//! The journal's framing as `windage-record` documents it: a header of 16 bytes, then frames of
+//! length u32, kind u8, version u8, payload and CRC-32, all little-endian.
+
+const HEADER_BYTES: usize = 16;
+const HEAD_BYTES: usize = 6;
+const CHECKSUM_BYTES: usize = 4;
+
+/// A journal of the records that `compact` describes: each its kind, its version and the length
+/// of its payload in one byte each, then the payload. A last one that is cut short is left out.
+#[must_use]
+pub fn file_of(compact: &[u8]) -> Vec<u8> {
+    let mut file = b"WNDGJRNL\x01\0\0\0".to_vec();
+    seal(&mut file, 0);
+    let mut rest = compact;
+    while let [kind, version, length, after @ ..] = rest {
+        let Some((payload, next)) = after.split_at_checked(usize::from(*length)) else {
+            break;
+        };
+        let start = file.len();
+        file.extend(u32::from(*length).to_le_bytes());
+        file.extend([*kind, *version]);
+        file.extend(payload);
+        seal(&mut file, start);
+        rest = next;
+    }
+    file
+}
+
+/// A record, for [`file_of`], that ends a block and puts no bound to the histogram logs.
+pub const MARK: [u8; 24] = {
+    let mut mark = [0xff; 24];
+    // Kind, version and length, then the block and the two lengths as varints of postcard.
+    (mark[0], mark[1], mark[2], mark[3]) = (3, 1, 21, 0);
+    (mark[13], mark[23]) = (1, 1);
+    mark
+};
+
+/// Where a reader may stop: the file's start, and the ends of its header and of every frame
+/// before the first that is cut or damaged.
+#[must_use]
+pub fn whole_ends(file: &[u8]) -> Vec<usize> {
+    let mut ends = vec![0];
+    let mut at = HEADER_BYTES;
+    if file.len() < at {
+        return ends;
+    }
+    ends.push(at);
+    while let Some(end) = frame_end(file, at) {
+        ends.push(end);
+        at = end;
+    }
+    ends
+}
+
+/// The records of a journal in the form that [`file_of`] takes; those with a payload of more
+/// than 255 bytes have no such form and are left out.
+#[must_use]
+pub fn compact(file: &[u8]) -> Vec<u8> {
+    let mut records = Vec::new();
+    for pair in whole_ends(file)[1..].windows(2) {
+        let frame = &file[pair[0]..pair[1]];
+        let payload = &frame[HEAD_BYTES..frame.len() - CHECKSUM_BYTES];
+        if let Ok(length) = u8::try_from(payload.len()) {
+            records.extend([frame[4], frame[5], length]);
+            records.extend(payload);
+        }
+    }
+    records
+}
+
+fn frame_end(file: &[u8], start: usize) -> Option<usize> {
+    let head = file.get(start..start + HEAD_BYTES)?;
+    let length = u32::from_le_bytes([head[0], head[1], head[2], head[3]]);
+    let body_end = (start + HEAD_BYTES).checked_add(usize::try_from(length).ok()?)?;
+    let end = body_end.checked_add(CHECKSUM_BYTES)?;
+    let stored = file.get(body_end..end)?;
+    let checksum = crc32fast::hash(&file[start..body_end]);
+    (stored == checksum.to_le_bytes()).then_some(end)
+}
+
+fn seal(file: &mut Vec<u8>, start: usize) {
+    let checksum = crc32fast::hash(&file[start..]);
+    file.extend(checksum.to_le_bytes());
+}

@@ -1,0 +1,113 @@
+//! The arrows between the crates, as they are drawn in the architecture: who may use whom.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+/// A crate and the crates of the workspace that it may depend on. Dependencies of tests are
+/// free. `windage`, the binary, may use all.
+const MAY_USE: &[(&str, &[&str])] = &[
+    ("windage-model", &[]),
+    ("windage-keeper", &["windage-model"]),
+    ("windage-load", &["windage-model"]),
+    ("windage-plan", &["windage-model"]),
+    ("windage-probe", &["windage-model"]),
+    ("windage-record", &["windage-model"]),
+    ("windage-sink", &["windage-model"]),
+    ("windage-stats", &["windage-model"]),
+    (
+        "windage-analysis",
+        &["windage-model", "windage-record", "windage-stats"],
+    ),
+    (
+        "windage-lab",
+        &[
+            "windage-model",
+            "windage-keeper",
+            "windage-load",
+            "windage-plan",
+            "windage-probe",
+            "windage-record",
+            "windage-sink",
+            "windage-stats",
+        ],
+    ),
+    ("windage-report", &["windage-model", "windage-analysis"]),
+    // The service of the demo is a subject like any other: it knows nothing of Windage.
+    ("windage-demo", &[]),
+    ("xtask", &[]),
+];
+
+#[test]
+fn crates_use_only_what_lies_below_them() {
+    let metadata = metadata();
+    let packages = metadata["packages"].as_array().unwrap();
+    assert!(
+        packages.len() > 5,
+        "cargo metadata lists hardly any package"
+    );
+    let wrong: Vec<String> = packages.iter().flat_map(wrong_arrows).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_wrong_arrow_is_seen() {
+    let dependency = |name: &str, kind: Value| serde_json::json!({ "name": name, "kind": kind });
+    let table = [
+        ("windage-model", dependency("serde", Value::Null), 0),
+        ("windage-stats", dependency("windage-model", Value::Null), 0),
+        ("windage-stats", dependency("windage-load", Value::Null), 1),
+        ("windage-stats", dependency("windage-load", "dev".into()), 0),
+        (
+            "windage-stats",
+            dependency("windage-load", "build".into()),
+            1,
+        ),
+        ("windage-lab", dependency("windage-report", Value::Null), 1),
+        ("windage", dependency("windage-report", Value::Null), 0),
+        ("windage-unheard-of", dependency("serde", Value::Null), 1),
+    ];
+    for (package, dependency, expected) in table {
+        let package = serde_json::json!({ "name": package, "dependencies": [dependency] });
+        assert_eq!(wrong_arrows(&package).len(), expected, "{package}");
+    }
+}
+
+fn wrong_arrows(package: &Value) -> Vec<String> {
+    let name = package["name"].as_str().unwrap();
+    if name == "windage" {
+        return Vec::new();
+    }
+    let Some((_, allowed)) = MAY_USE.iter().find(|(user, _)| *user == name) else {
+        return vec![format!(
+            "{name} has no row in MAY_USE; decide what it may use"
+        )];
+    };
+    let dependencies = package["dependencies"].as_array().unwrap();
+    dependencies
+        .iter()
+        .filter(|dependency| dependency["kind"] != "dev")
+        .map(|dependency| dependency["name"].as_str().unwrap())
+        .filter(|used| used.starts_with("windage") && !allowed.contains(used))
+        .map(|used| format!("{name} must not use {used}"))
+        .collect()
+}
+
+fn metadata() -> Value {
+    let output = Command::new(env!("CARGO"))
+        .args([
+            "metadata",
+            "--no-deps",
+            "--format-version=1",
+            "--manifest-path",
+        ])
+        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml"))
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    serde_json::from_slice(&output.stdout).unwrap()
+}

@@ -1,0 +1,52 @@
+//! The project's own chores: `cargo xtask test | record | bench`.
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+#[cfg(test)]
+mod arrows;
+mod bench;
+mod command;
+#[cfg(test)]
+mod documents;
+#[cfg(test)]
+mod plans;
+mod record;
+mod test;
+mod workspace;
+
+#[derive(Parser)]
+#[command(
+    name = "xtask",
+    bin_name = "cargo xtask",
+    about = "The project's own chores"
+)]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Formatting, lints and every test; installs what the tests need
+    Test(test::Args),
+    /// Repeats a study and writes its result under record/
+    #[command(subcommand)]
+    Record(record::Study),
+    /// Measures what Windage's own parts cost
+    #[command(subcommand)]
+    Bench(bench::Part),
+}
+
+fn main() -> ExitCode {
+    let result = match Cli::parse().verb {
+        Verb::Test(args) => test::run(&args),
+        Verb::Record(study) => record::run(&study),
+        Verb::Bench(part) => bench::run(&part),
+    };
+    result.unwrap_or_else(|error| {
+        anstream::eprintln!("xtask: {error:#}");
+        ExitCode::from(2)
+    })
+}

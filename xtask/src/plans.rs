@@ -1,0 +1,36 @@
+//! Every plan under `experiments/` is one that `windage run` takes.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use windage_plan::Plan;
+
+#[test]
+fn the_experiments_plans_are_valid() {
+    let plans = plans(Path::new(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../experiments"
+    )));
+    assert!(plans.len() >= 4, "only {plans:?}");
+    let wrong: Vec<String> = plans
+        .iter()
+        .filter_map(|plan| Plan::load(plan).err().map(|error| error.render(false)))
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn plans(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() && !path.ends_with("windage-runs") {
+            found.extend(plans(&path));
+        } else if path
+            .extension()
+            .is_some_and(|extension| extension == "toml")
+        {
+            found.push(path);
+        }
+    }
+    found
+}

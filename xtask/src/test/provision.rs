@@ -1,0 +1,184 @@
+//! What the tests with real parts need and the toolchains don't bring: Debian packages, a
+//! Python environment, the subjects built. All of it is found again the next time.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+use super::step::announce;
+use crate::{command, workspace};
+
+/// The services that tests launch, by their Debian packages.
+const PACKAGES: &[&str] = &["nginx-light"];
+
+/// Pinned with hashes: what is installed today is what was installed when it was written.
+const REQUIREMENTS: &str = "xtask/requirements-test.txt";
+
+/// Where tests find what was provided.
+#[derive(Default)]
+pub(crate) struct Provided {
+    /// Environment variables for the tests.
+    pub(crate) variables: Vec<(&'static str, OsString)>,
+}
+
+/// Provides what it can; each part that fails is told with its name, and the others still run.
+pub(crate) fn provide(mut failed: impl FnMut(&str, &anyhow::Error)) -> Provided {
+    let mut provided = Provided::default();
+    if let Err(error) = packages(PACKAGES) {
+        failed("Debian packages", &error);
+    }
+    match python() {
+        Ok(python) => provided
+            .variables
+            .push(("WINDAGE_TEST_PYTHON", python.into())),
+        Err(error) => failed("Python environment", &error),
+    }
+    if let Err(error) = go_subjects() {
+        failed("Go subjects", &error);
+    }
+    provided
+}
+
+fn packages(names: &[&str]) -> Result<()> {
+    announce(&format!("Debian packages: {}", names.join(" ")));
+    let mut missing = Vec::new();
+    for &name in names {
+        if !is_installed(name)? {
+            missing.push(name);
+        }
+    }
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let list = missing.join(" ");
+    if command::output(Command::new("id").arg("-u"))?.trim() != "0" {
+        bail!("missing: {list}; not root, so run `sudo apt-get install {list}` first");
+    }
+    announce(&format!("installing {list}"));
+    command::run(apt().arg("update"))?;
+    command::run(
+        apt()
+            .args(["install", "--yes", "--no-install-recommends"])
+            .args(missing),
+    )
+}
+
+/// `dpkg-query` fails for a package that it has never heard of, and knows removed ones.
+fn is_installed(package: &str) -> Result<bool> {
+    let query = Command::new("dpkg-query")
+        .args(["--show", "--showformat=${db:Status-Status}", package])
+        .stderr(Stdio::null())
+        .output()
+        .context("no dpkg-query: the packages are installed by themselves on Debian only")?;
+    Ok(query.status.success() && query.stdout == b"installed")
+}
+
+fn apt() -> Command {
+    let mut apt = Command::new("apt-get");
+    // Another installation on the machine is waited for.
+    apt.args(["--option", "DPkg::Lock::Timeout=300", "--quiet=2"]);
+    apt.env("DEBIAN_FRONTEND", "noninteractive");
+    apt
+}
+
+/// Makes the Python environment unless it is there, and returns its interpreter.
+fn python() -> Result<PathBuf> {
+    announce("Python environment");
+    let file = workspace::root().join(REQUIREMENTS);
+    let requirements = fs::read(&file).with_context(|| format!("read {}", file.display()))?;
+    let version = command::output(Command::new("python3").arg("--version"))?;
+    let folder = workspace::cache()?.join(environment_name(&requirements, &version));
+    let python = folder.join("bin/python");
+    // The last thing written: an interrupted installation is begun again.
+    let complete = folder.join("complete");
+    if complete.is_file() && python.exists() {
+        return Ok(python);
+    }
+    announce(&format!("installing it into {}", folder.display()));
+    make_environment(&folder)?;
+    command::run(
+        Command::new(&python)
+            .args([
+                "-m",
+                "pip",
+                "install",
+                "--quiet",
+                "--require-hashes",
+                "--requirement",
+            ])
+            .arg(&file),
+    )?;
+    fs::write(&complete, "").with_context(|| format!("write {}", complete.display()))?;
+    Ok(python)
+}
+
+fn make_environment(folder: &Path) -> Result<()> {
+    let has_pip = Command::new("python3")
+        .args(["-c", "import ensurepip, venv"])
+        .stderr(Stdio::null())
+        .status()
+        .context("could not start python3; install Python 3.9 or later")?;
+    if !has_pip.success() {
+        // Debian keeps these two modules in a package of their own.
+        packages(&["python3-venv"])?;
+    }
+    command::run(
+        Command::new("python3")
+            .args(["-m", "venv", "--clear"])
+            .arg(folder),
+    )
+}
+
+/// A folder for each set of requirements and each Python: none is ever changed under a test.
+fn environment_name(requirements: &[u8], version: &str) -> String {
+    let version: String = version
+        .chars()
+        .filter(|c| c.is_ascii_digit() || *c == '.')
+        .collect();
+    format!("python-{version}-{:08x}", crc32fast::hash(requirements))
+}
+
+/// Builds each subject into its own `bin/`, where the plans' build commands put it as well, so
+/// that downloading and compiling does not count against a test's patience.
+fn go_subjects() -> Result<()> {
+    for subject in workspace::subjects_with("go.mod")? {
+        let name = subject.file_name().unwrap_or_default();
+        announce(&format!("building subjects/{}", name.display()));
+        let target = Path::new("bin").join(name);
+        command::run(
+            Command::new("go")
+                // A checkout of another user's has no version that Go may read.
+                .args(["build", "-buildvcs=false", "-o"])
+                .arg(target)
+                .arg(".")
+                .current_dir(&subject),
+        )?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn environments_are_told_apart() {
+        let name = environment_name(b"hdrhistogram==0.10.8", "Python 3.11.7\n");
+        assert!(name.starts_with("python-3.11.7-"), "{name}");
+        assert_eq!(
+            name,
+            environment_name(b"hdrhistogram==0.10.8", "Python 3.11.7")
+        );
+        assert_ne!(
+            name,
+            environment_name(b"hdrhistogram==0.10.9", "Python 3.11.7")
+        );
+        assert_ne!(
+            name,
+            environment_name(b"hdrhistogram==0.10.8", "Python 3.12.0")
+        );
+    }
+}

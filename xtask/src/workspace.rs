@@ -1,0 +1,97 @@
+//! Where things are: the checkout, its cache, its members.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+use crate::command;
+
+/// The feature under which a crate keeps its tests that need real services.
+const REAL_PARTS: &str = "real-parts";
+
+/// The folder of the workspace.
+pub(crate) fn root() -> &'static Path {
+    let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
+    xtask.parent().unwrap_or(xtask)
+}
+
+/// The cargo that runs this, working in the workspace.
+pub(crate) fn cargo() -> Command {
+    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.current_dir(root());
+    cargo
+}
+
+/// What outlives a checkout: `$XDG_CACHE_HOME/windage`, or the same under `~/.cache`.
+pub(crate) fn cache() -> Result<PathBuf> {
+    let absolute = |name: &str| {
+        env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|p| p.is_absolute())
+    };
+    absolute("XDG_CACHE_HOME")
+        .or_else(|| absolute("HOME").map(|home| home.join(".cache")))
+        .map(|base| base.join("windage"))
+        .context("neither XDG_CACHE_HOME nor HOME names a folder; set one of them")
+}
+
+/// What `cargo metadata` knows of the workspace's own packages.
+pub(crate) fn metadata() -> Result<Value> {
+    let text = command::output(cargo().args(["metadata", "--no-deps", "--format-version=1"]))?;
+    serde_json::from_str(&text).context("cargo metadata did not print JSON")
+}
+
+/// `PACKAGE/real-parts` for every package that declares the feature.
+pub(crate) fn real_parts(metadata: &Value) -> Vec<String> {
+    let packages = metadata["packages"]
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default();
+    packages
+        .iter()
+        .filter(|package| package["features"].get(REAL_PARTS).is_some())
+        .filter_map(|package| package["name"].as_str())
+        .map(|name| format!("{name}/{REAL_PARTS}"))
+        .collect()
+}
+
+/// The folders under `subjects/` that hold a file of this name, sorted.
+pub(crate) fn subjects_with(file: &str) -> Result<Vec<PathBuf>> {
+    let folder = root().join("subjects");
+    let mut found = Vec::new();
+    for entry in fs::read_dir(&folder).with_context(|| format!("read {}", folder.display()))? {
+        let subject = entry?.path();
+        if subject.join(file).is_file() {
+            found.push(subject);
+        }
+    }
+    if found.is_empty() {
+        bail!("no folder of {} holds a {file}", folder.display());
+    }
+    found.sort();
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn real_parts_are_asked_of_those_who_have_them() {
+        let metadata = serde_json::json!({ "packages": [
+            { "name": "a", "features": { "real-parts": [] } },
+            { "name": "b", "features": {} },
+            { "name": "c", "features": { "default": [], "real-parts": ["x"] } },
+        ]});
+        assert_eq!(real_parts(&metadata), ["a/real-parts", "c/real-parts"]);
+    }
+
+    #[test]
+    fn the_root_holds_the_workspace() {
+        assert!(root().join("xtask/Cargo.toml").is_file());
+    }
+}
