@@ -68,6 +68,7 @@ impl Rig for FakeRig<'_> {
             page_faults: 0,
             arm_context_switches: 0,
             doubts: Vec::new(),
+            outliers: Vec::new(),
         };
         match fate {
             Fate::Fine => {}

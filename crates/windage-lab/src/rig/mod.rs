@@ -135,49 +135,7 @@ impl<'a> RealRig<'a> {
         Ok(())
     }
 
-    fn ground(&mut self, number: u32) -> Ground<'_> {
-        Ground {
-            plan: self.plan,
-            keeper: &mut self.keeper,
-            run: self.run,
-            launch: number,
-            interrupted: &self.interrupted,
-            emit: self.emit,
-        }
-    }
-
-    fn notice_deaths(&mut self, live: &mut Live) -> Result<(), LabError> {
-        for exit in self.keeper.poll()? {
-            for instance in live.instances.iter_mut().chain([&mut live.shared]) {
-                instance.note_exit(&exit);
-            }
-        }
-        Ok(())
-    }
-
-    fn instance_of(&self, arm: ArmIndex) -> usize {
-        self.sets
-            .iter()
-            .position(|set| set.contains(&arm))
-            .unwrap_or(0)
-    }
-
-    fn is_interrupted(&self) -> bool {
-        self.interrupted.load(Ordering::Relaxed)
-    }
-
-    /// Sleeps unless interrupted; how long it was.
-    fn rest(&self, lasts: Duration) -> Duration {
-        let began = Instant::now();
-        while began.elapsed() < lasts && !self.is_interrupted() {
-            std::thread::sleep(NAP.min(lasts.saturating_sub(began.elapsed())));
-        }
-        began.elapsed()
-    }
-}
-
-impl Rig for RealRig<'_> {
-    fn launch(&mut self, number: u32, round: u32) -> Result<Launch, LabError> {
+    fn bring_up(&mut self, number: u32, round: u32) -> Result<Launch, LabError> {
         let started_ns = self.clock.now_ns();
         let shared = self.launch_shared(number)?;
         let mut instances = self.launch_instances(number, &shared)?;
@@ -239,6 +197,62 @@ impl Rig for RealRig<'_> {
         })
     }
 
+    fn ground(&mut self, number: u32) -> Ground<'_> {
+        Ground {
+            plan: self.plan,
+            keeper: &mut self.keeper,
+            run: self.run,
+            launch: number,
+            interrupted: &self.interrupted,
+            emit: self.emit,
+        }
+    }
+
+    fn notice_deaths(&mut self, live: &mut Live) -> Result<(), LabError> {
+        for exit in self.keeper.poll()? {
+            for instance in live.instances.iter_mut().chain([&mut live.shared]) {
+                instance.note_exit(&exit);
+            }
+        }
+        Ok(())
+    }
+
+    /// What really happened: a keeper that was killed takes every service with it, and what that
+    /// leads to (a refused connection, a counter that is gone) is not the cause.
+    fn cause_of(&mut self, error: LabError) -> LabError {
+        match self.keeper.poll() {
+            Err(gone) => gone.into(),
+            Ok(_) => error,
+        }
+    }
+
+    fn instance_of(&self, arm: ArmIndex) -> usize {
+        self.sets
+            .iter()
+            .position(|set| set.contains(&arm))
+            .unwrap_or(0)
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.interrupted.load(Ordering::Relaxed)
+    }
+
+    /// Sleeps unless interrupted; how long it was.
+    fn rest(&self, lasts: Duration) -> Duration {
+        let began = Instant::now();
+        while began.elapsed() < lasts && !self.is_interrupted() {
+            std::thread::sleep(NAP.min(lasts.saturating_sub(began.elapsed())));
+        }
+        began.elapsed()
+    }
+}
+
+impl Rig for RealRig<'_> {
+    fn launch(&mut self, number: u32, round: u32) -> Result<Launch, LabError> {
+        self.bring_up(number, round)
+            .map_err(|error| self.cause_of(error))
+    }
+
     fn measure(&mut self, place: Place) -> Result<Measured, LabError> {
         let Some(mut live) = self.live.take() else {
             return Err(LabError::Unsupported(
@@ -247,7 +261,7 @@ impl Rig for RealRig<'_> {
         };
         let measured = self.measure_window(&mut live, place);
         self.live = Some(live);
-        measured
+        measured.map_err(|error| self.cause_of(error))
     }
 
     fn death(&self, arm: ArmIndex) -> Option<String> {
