@@ -35,6 +35,9 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("windage-report", &["windage-model", "windage-analysis"]),
     // The service of the demo is a subject like any other: it knows nothing of Windage.
     ("windage-demo", &[]),
+    // So are the truth servers and the floor loop, by which its generator is judged.
+    ("truth", &[]),
+    ("floor", &[]),
     ("xtask", &[]),
 ];
 

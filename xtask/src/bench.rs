@@ -8,12 +8,16 @@ use clap::Subcommand;
 
 use crate::{command, workspace};
 
+mod load;
+
 #[derive(Subcommand)]
 pub(crate) enum Part {
     /// What one reading of every counter costs, and whether it allocates
     Probe,
     /// What a window's record costs to write, to save, to keep and to read again
     Record,
+    /// The generator beside wrk, h2load, oha and a bare loop: cost, truth, memory
+    Load(load::Args),
 }
 
 /// What measures a part: an example of the package that holds it.
@@ -23,29 +27,32 @@ struct Measurement {
     example: &'static str,
 }
 
-impl Part {
-    fn measurement(&self) -> Measurement {
-        match self {
-            Part::Probe => Measurement {
-                name: "probe",
-                package: "windage-probe",
-                example: "steady",
-            },
-            Part::Record => Measurement {
-                name: "record",
-                package: "windage-record",
-                example: "speed",
-            },
-        }
+const PROBE: Measurement = Measurement {
+    name: "probe",
+    package: "windage-probe",
+    example: "steady",
+};
+
+const RECORD: Measurement = Measurement {
+    name: "record",
+    package: "windage-record",
+    example: "speed",
+};
+
+pub(crate) fn run(part: &Part) -> Result<ExitCode> {
+    match part {
+        Part::Probe => measure(&PROBE),
+        Part::Record => measure(&RECORD),
+        Part::Load(args) => load::run(args),
     }
 }
 
-pub(crate) fn run(part: &Part) -> Result<ExitCode> {
+fn measure(measurement: &Measurement) -> Result<ExitCode> {
     let Measurement {
         name,
         package,
         example,
-    } = part.measurement();
+    } = measurement;
     preface(name)?;
     let mut cargo = workspace::cargo();
     cargo.args(["run", "--quiet", "--release"]);
@@ -76,10 +83,10 @@ mod tests {
 
     #[test]
     fn each_part_has_its_measurement() {
-        for part in [Part::Probe, Part::Record] {
-            let Measurement {
-                package, example, ..
-            } = part.measurement();
+        for Measurement {
+            package, example, ..
+        } in [PROBE, RECORD]
+        {
             let source = format!("crates/{package}/examples/{example}.rs");
             assert!(workspace::root().join(&source).is_file(), "{source}");
         }
@@ -88,8 +95,7 @@ mod tests {
     #[test]
     fn a_part_is_called_what_the_preface_calls_it() {
         let verb = Part::augment_subcommands(clap::Command::new("bench"));
-        for part in [Part::Probe, Part::Record] {
-            let name = part.measurement().name;
+        for Measurement { name, .. } in [PROBE, RECORD] {
             assert!(verb.find_subcommand(name).is_some(), "{name}");
         }
     }

@@ -8,6 +8,7 @@ use clap::{Parser, Subcommand};
 mod arrows;
 mod bench;
 mod command;
+mod debian;
 #[cfg(test)]
 mod documents;
 #[cfg(test)]

@@ -7,7 +7,8 @@ use anyhow::Result;
 use clap::Subcommand;
 
 mod aa;
-mod machine;
+pub(crate) mod files;
+pub(crate) mod machine;
 mod page;
 mod picture;
 mod summary;

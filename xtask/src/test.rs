@@ -1,12 +1,11 @@
 //! `cargo xtask test`: everything that has to hold, ending in one line that counts it.
 
-use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use anyhow::Result;
 
-use crate::workspace;
+use crate::{debian, workspace};
 
 mod provision;
 mod skips;
@@ -30,7 +29,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let mut report = Report::default();
     let skips = Skips::create().map_err(|error| report.fail("the list of skips", &error));
     let mut environment: Vec<_> = skips.iter().map(Skips::variable).collect();
-    environment.push(("PATH", with_system_programs()));
+    environment.push(("PATH", debian::path()));
 
     if !args.quick {
         let provided = provision::provide(|name, error| report.fail(name, error));
@@ -54,13 +53,6 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         }
     }
     Ok(report.close())
-}
-
-/// The `PATH` with the folder in which Debian puts servers, for users other than root as well.
-fn with_system_programs() -> OsString {
-    let mut path = std::env::var_os("PATH").unwrap_or_default();
-    path.push(":/usr/sbin");
-    path
 }
 
 fn steps(quick: bool) -> Result<Vec<Step>> {

@@ -11,7 +11,9 @@ use crate::compare::{Rules, conclude, interval};
 use crate::ledger::Ledgers;
 use crate::quantiles::{Finished, Gatherer, RESPONSE_TIME, SERVICE_TIME, Timed};
 use crate::records::{Records, Streamed};
-use crate::{Analysis, ArmAnalysis, DesignFacts, MetricAnalysis, OwnCost, fidelity, validity};
+use crate::{
+    Analysis, ArmAnalysis, DesignFacts, MetricAnalysis, OwnCost, fidelity, load, validity,
+};
 
 /// A subject that keeps this share of its cores busy is saturated.
 const SATURATED_SHARE: f64 = 0.9;
@@ -102,6 +104,7 @@ impl Run<'_> {
             validity,
             arms,
             own_cost: own_cost(&self.records.windows),
+            outliers: load::slowest(&self.records.windows),
         }
     }
 
@@ -151,12 +154,7 @@ impl Run<'_> {
             .collect();
         self.doubt_cpu(arm, &mut metrics);
         self.cpu_per_span(arm, &mut metrics);
-        let late = validity::of_times(self.blocks.windows_of(arm));
-        for metric in RESPONSE_TIME.metrics.iter().chain(&SERVICE_TIME.metrics) {
-            if let Some(of_times) = metrics.get_mut(&metric.0) {
-                of_times.validity.reasons.extend(late.iter().cloned());
-            }
-        }
+        self.doubt_times(arm, &mut metrics);
         let saturated = self.saturated(arm);
         for metric in metrics.values_mut() {
             metric.saturated = saturated;
@@ -172,6 +170,23 @@ impl Run<'_> {
                 .collect(),
             metrics,
             fidelity,
+            load: load::of_arm(&self.records.windows, arm, self.records.manifest.load.model),
+        }
+    }
+
+    /// What speaks against times: the generator's lateness is in all of them, and connections
+    /// that were all in use bound what the subject met at a time.
+    fn doubt_times(&self, arm: ArmIndex, metrics: &mut BTreeMap<Metric, MetricAnalysis>) {
+        let late = validity::of_times(self.blocks.windows_of(arm));
+        let bounded = validity::of_service_times(self.blocks.windows_of(arm));
+        let all = RESPONSE_TIME.metrics.iter().chain(&SERVICE_TIME.metrics);
+        let reasons = all
+            .map(|(metric, _)| (metric, &late))
+            .chain(SERVICE_TIME.metrics.iter().map(|(m, _)| (m, &bounded)));
+        for (metric, reasons) in reasons {
+            if let Some(of_times) = metrics.get_mut(metric) {
+                of_times.validity.reasons.extend(reasons.iter().cloned());
+            }
         }
     }
 
@@ -234,191 +249,5 @@ fn own_cost(windows: &[Window]) -> OwnCost {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::fixture;
-    use windage_model::{DoubtCode, Order, Soundness, Verdict};
-
-    fn analysed(records: &Records) -> Analysis {
-        analyse(records, std::iter::empty(), std::iter::empty())
-    }
-
-    #[test]
-    fn overhead_is_found_under_drift_and_holds_what_was_deferred() {
-        let analysis = analysed(&fixture::records(4));
-        let otel = &analysis.arms[2];
-        let cpu = &otel.metrics[&Metric::CpuPerRequest];
-        let relative = cpu.difference.as_ref().unwrap().relative.as_ref().unwrap();
-        // A fifth in the windows; 2.2 ms for 1100 requests, spread over hidden settle times,
-        // are 2 µs and a little more beyond the 60 µs.
-        let truth = 1.2 * (1.0 + 2.0 / 60.0) - 1.0;
-        assert!((relative.estimate - truth).abs() < 0.01, "{relative:?}");
-        assert_eq!(cpu.verdict, Some(Verdict::Costs));
-        assert_eq!(cpu.exceeds_nil(), Some(true));
-        let in_window = &otel.metrics[&Metric::CpuInWindow];
-        let relative = in_window
-            .difference
-            .as_ref()
-            .unwrap()
-            .relative
-            .as_ref()
-            .unwrap();
-        assert!((relative.estimate - 0.2).abs() < 0.003, "{relative:?}");
-        assert_eq!(
-            analysis.validity.soundness(),
-            Soundness::Valid,
-            "{:?}",
-            analysis.validity
-        );
-    }
-
-    #[test]
-    fn the_control_is_negligible_and_the_baseline_has_no_difference() {
-        let analysis = analysed(&fixture::records(4));
-        let control = &analysis.control().unwrap().metrics[&Metric::CpuPerRequest];
-        assert_eq!(control.verdict, Some(Verdict::Negligible));
-        let baseline = &analysis.baseline().unwrap().metrics[&Metric::CpuPerRequest];
-        assert_eq!(
-            baseline.difference.as_ref().unwrap_err().code,
-            crate::MissingCode::Baseline
-        );
-    }
-
-    #[test]
-    fn sequential_order_is_named_for_what_it_is() {
-        let mut records = fixture::records(1);
-        records.manifest.design.order = Order::Sequential;
-        let codes: Vec<DoubtCode> = analysed(&records)
-            .validity
-            .reasons
-            .iter()
-            .map(|r| r.code)
-            .collect();
-        assert_eq!(codes, [DoubtCode::SingleRound, DoubtCode::SequentialOrder]);
-    }
-
-    #[test]
-    fn what_was_lost_is_a_doubt() {
-        let mut records = fixture::records(3);
-        records.delivered[1].root_spans -= 5_000;
-        let analysis = analysed(&records);
-        assert!(
-            analysis
-                .validity
-                .reasons
-                .iter()
-                .any(|r| r.code == DoubtCode::TelemetryLost)
-        );
-        assert_eq!(
-            analysis.arms[2].fidelity.as_ref().unwrap().lost,
-            Some(5_000.0)
-        );
-    }
-
-    #[test]
-    fn little_or_nothing_gives_a_defined_answer() {
-        let nothing = Records {
-            windows: vec![],
-            launches: vec![],
-            ends: vec![],
-            delivered: vec![],
-            ..fixture::records(1)
-        };
-        assert_eq!(analysed(&nothing).validity.soundness(), Soundness::Void);
-        let one = Records {
-            windows: fixture::records(1).windows[..1].to_vec(),
-            ..nothing.clone()
-        };
-        let analysis = analysed(&one);
-        assert!(
-            analysis.arms[2].metrics[&Metric::CpuPerRequest]
-                .difference
-                .is_err()
-        );
-        let mut idle = fixture::records(3);
-        for window in &mut idle.windows {
-            window.exchanges.completed = 0;
-            window.cpu.in_window_ns = None;
-        }
-        let analysis = analysed(&idle);
-        let missing = analysis.arms[2].metrics.get(&Metric::CpuInWindow);
-        assert!(missing.is_none_or(|m| m.difference.is_err()));
-    }
-
-    #[test]
-    fn a_control_that_differs_makes_the_run_suspect() {
-        let mut records = fixture::records(4);
-        for window in records
-            .windows
-            .iter_mut()
-            .filter(|w| w.place.arm == ArmIndex::CONTROL)
-        {
-            window.cpu.in_window_ns = window.cpu.in_window_ns.map(|ns| ns + ns / 50);
-        }
-        let analysis = analysed(&records);
-        assert!(
-            analysis
-                .validity
-                .reasons
-                .iter()
-                .any(|r| r.code == DoubtCode::ControlNotNil)
-        );
-    }
-
-    #[test]
-    fn a_late_generator_speaks_against_times_and_nothing_else() {
-        let mut records = fixture::records(3);
-        for window in &mut records.windows {
-            window
-                .doubts
-                .push(windage_model::Doubt::new(DoubtCode::SendLag, "Late."));
-        }
-        let times = |arm: u16| Timed {
-            launch: 0,
-            block: 0,
-            arm: ArmIndex(arm),
-            times: {
-                let mut times = hdrhistogram::Histogram::new_with_max(1_000_000, 3).unwrap();
-                times.record_n(1000, 100).unwrap();
-                times
-            },
-        };
-        let analysis = analyse(
-            &records,
-            [times(0), times(2)].into_iter(),
-            std::iter::empty(),
-        );
-        let otel = &analysis.arms[2].metrics;
-        let codes = |metric| -> Vec<DoubtCode> {
-            otel[&metric]
-                .validity
-                .reasons
-                .iter()
-                .map(|d| d.code)
-                .collect()
-        };
-        assert_eq!(codes(Metric::ResponseTimeP50), [DoubtCode::SendLag]);
-        assert_eq!(codes(Metric::CpuPerRequest), []);
-        assert_eq!(analysis.validity.soundness(), Soundness::Valid);
-    }
-
-    #[test]
-    fn json_has_no_figure_that_is_not_one() {
-        let json = crate::wire::to_json(&analysed(&fixture::records(3)));
-        assert_eq!(json["schema"], 1);
-        let otel = &json["arms"][2];
-        assert_eq!(otel["metrics"]["cpu_per_request"]["verdict"], "costs");
-        assert_eq!(otel["metrics"]["cpu_per_request"]["exceeds_nil"], true);
-        assert_eq!(
-            json["arms"][0]["metrics"]["cpu_per_request"]["missing"]["code"],
-            "baseline"
-        );
-        assert_eq!(
-            otel["metrics"]["cpu_deferred"]["missing"]["code"],
-            "baseline_nil"
-        );
-        assert!(otel["metrics"]["cpu_per_span"]["difference"]["estimate"].is_number());
-        assert_eq!(otel["fidelity"]["lost"], 0.0);
-        assert_eq!(otel["versions"]["app"], "app 1.2.3");
-    }
-}
+#[path = "analyse_tests.rs"]
+mod tests;

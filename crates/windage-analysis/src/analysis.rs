@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use windage_model::{
-    ArmId, CpuSource, Difference, LevelValue, LoadModel, Metric, Order, Role, Validity, Verdict,
+    ArmId, CpuSource, Difference, Exchanges, LevelValue, LoadModel, Metric, Order, Outlier, Place,
+    Role, Validity, Verdict,
 };
 
 /// Everything concluded from one run.
@@ -33,6 +34,8 @@ pub struct Analysis {
     pub arms: Vec<ArmAnalysis>,
     /// What windage itself used.
     pub own_cost: OwnCost,
+    /// The slowest exchanges of the run, the slowest first; one of each window at most.
+    pub outliers: Vec<SlowExchange>,
 }
 
 impl Analysis {
@@ -104,6 +107,49 @@ pub struct ArmAnalysis {
     pub metrics: BTreeMap<Metric, MetricAnalysis>,
     /// What was delivered; `None` when no telemetry was received or expected.
     pub fidelity: Option<Fidelity>,
+    /// What the load was; `None` for a batch load and when nothing was measured.
+    pub load: Option<ArmLoad>,
+}
+
+/// The load on one arm in all its windows, void ones included.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ArmLoad {
+    /// Counts of all windows together; of lateness and stalls the worst.
+    pub exchanges: Exchanges,
+    /// Starts a second that the schedule asked for; `None` in a closed loop, which has none.
+    pub intended_per_s: Option<f64>,
+    /// Requests sent a second; `None` for no time.
+    pub offered_per_s: Option<f64>,
+    /// Requests completed a second, those included that were completed after the schedule's
+    /// end; `None` for no time.
+    pub achieved_per_s: Option<f64>,
+}
+
+/// One of the slowest exchanges and what else happened then.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SlowExchange {
+    /// The window that it was in.
+    pub place: Place,
+    /// Its times, since the run began.
+    pub at: Outlier,
+    /// What may have made it slow besides the subject.
+    pub coincided: Coincidence,
+}
+
+/// What happened to generator and machine at the time of an exchange. All but the stall is of the
+/// whole window: it may have been at another moment of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Coincidence {
+    /// The generator's longest stall in the window, in nanoseconds, if it was at that moment.
+    pub stall_ns: Option<u64>,
+    /// How often the generator's core was taken from it; `None` when unknown.
+    pub generator_preemptions: Option<u64>,
+    /// Time that the generator waited for a core, in nanoseconds; `None` when unknown.
+    pub generator_run_queue_ns: Option<u64>,
+    /// Time that the hypervisor took away, in nanoseconds.
+    pub steal_ns: u64,
+    /// Time that some task waited for a core, in nanoseconds; `None` without PSI.
+    pub cpu_pressure_ns: Option<u64>,
 }
 
 /// One metric of one arm.

@@ -47,6 +47,7 @@ pub(crate) fn window(launch: u32, block: u32, arm: u16) -> Window {
         page_faults: 3,
         arm_context_switches: 2000,
         doubts: Vec::new(),
+        outliers: Vec::new(),
     }
 }
 

@@ -10,6 +10,7 @@ mod fidelity;
 #[cfg(test)]
 mod fixture;
 mod ledger;
+mod load;
 mod metrics;
 mod quantiles;
 mod records;
@@ -18,8 +19,8 @@ pub mod wire;
 
 pub use analyse::{analyse, of_run_directory};
 pub use analysis::{
-    Analysis, ArmAnalysis, DesignFacts, Fidelity, FidelityUnit, MetricAnalysis, Missing,
-    MissingCode, OwnCost,
+    Analysis, ArmAnalysis, ArmLoad, Coincidence, DesignFacts, Fidelity, FidelityUnit,
+    MetricAnalysis, Missing, MissingCode, OwnCost, SlowExchange,
 };
 pub use quantiles::Timed;
 pub use records::Records;

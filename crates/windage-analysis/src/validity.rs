@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use windage_model::{
-    ArmIndex, Doubt, DoubtCode, Interval, LoadModel, Order, Soundness, Validity, Window,
+    ArmIndex, Doubt, DoubtCode, Evidence, Interval, LoadModel, Order, Soundness, Validity, Window,
 };
 use windage_record::Ending;
 
@@ -20,6 +20,8 @@ const RATE_SHARE: f64 = 0.98;
 const STILL_BUSY_CORES: f64 = 0.05;
 /// Failed requests beyond this share are worth a word.
 const ERROR_SHARE: f64 = 0.001;
+/// Doubts about windows that speak against times alone, and not against the run.
+const ABOUT_TIMES: [DoubtCode; 2] = [DoubtCode::SendLag, DoubtCode::ConnectionsBusy];
 
 /// Everything that speaks against the run as a whole.
 pub(crate) fn of_run(records: &Records, control_at_99: Option<&Interval>) -> Validity {
@@ -198,14 +200,31 @@ fn rate_not_reached(records: &Records) -> Option<Doubt> {
         Doubt::new(
             DoubtCode::RateNotReached,
             format!(
-                "Only {:.1} % of the intended starts were completed: the subject, the \
-                 connections or the generator are the ceiling. Lower `rate` or raise `connections`.",
-                100.0 * share
+                "Only {:.1} % of the intended starts were completed: {}. Lower `rate` or allow \
+                 more connections.",
+                100.0 * share,
+                ceiling(records)
             ),
         )
         .with("intended", intended as f64)
         .with("completed", completed as f64)
     })
+}
+
+/// What most of the windows that did not reach their rate name as the reason.
+fn ceiling(records: &Records) -> String {
+    let mut named: BTreeMap<&str, usize> = BTreeMap::new();
+    let doubts = records.windows.iter().flat_map(|w| &w.doubts);
+    for doubt in doubts.filter(|d| d.code == DoubtCode::RateNotReached) {
+        if let Some(Evidence::Text(ceiling)) = doubt.evidence.get("ceiling") {
+            *named.entry(ceiling).or_default() += 1;
+        }
+    }
+    let most = named.into_iter().max_by_key(|(_, windows)| *windows);
+    most.map_or_else(
+        || "the subject, the connections or the generator are the ceiling".to_owned(),
+        |(ceiling, _)| format!("by what most windows say, the ceiling was: {ceiling}"),
+    )
 }
 
 fn coarse_clock(records: &Records) -> Option<Doubt> {
@@ -238,7 +257,7 @@ fn windows_in_doubt(records: &Records) -> Vec<Doubt> {
     if count == 0 {
         return Vec::new();
     }
-    let about_run = |doubt: &&Doubt| doubt.code != DoubtCode::SendLag;
+    let about_run = |doubt: &&Doubt| !ABOUT_TIMES.contains(&doubt.code);
     let mut found = gather(records.windows.iter(), count, about_run);
     let bad = records
         .windows
@@ -261,11 +280,19 @@ fn windows_in_doubt(records: &Records) -> Vec<Doubt> {
 /// What speaks against an arm's times alone: the generator's own lateness is in them and in
 /// nothing else.
 pub(crate) fn of_times<'a>(windows: impl Iterator<Item = &'a Window>) -> Vec<Doubt> {
+    of_code(windows, DoubtCode::SendLag)
+}
+
+/// What speaks against an arm's service times alone: with more connections the subject would have
+/// met more requests at a time. Response times hold the wait for a connection and are true.
+pub(crate) fn of_service_times<'a>(windows: impl Iterator<Item = &'a Window>) -> Vec<Doubt> {
+    of_code(windows, DoubtCode::ConnectionsBusy)
+}
+
+fn of_code<'a>(windows: impl Iterator<Item = &'a Window>, code: DoubtCode) -> Vec<Doubt> {
     let windows: Vec<&Window> = windows.collect();
     let count = windows.len();
-    gather(windows.into_iter(), count, |doubt| {
-        doubt.code == DoubtCode::SendLag
-    })
+    gather(windows.into_iter(), count, |doubt| doubt.code == code)
 }
 
 /// What speaks against an arm's CPU a request, deferred cost included.

@@ -2,12 +2,15 @@
 //!
 //! Absent figures are `null` with a `missing` object beside them; there is no NaN and no infinity.
 
+mod load;
+
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 use windage_model::{Doubt, Evidence, Interval, LevelValue, Metric, Validity};
 
 use crate::{Analysis, ArmAnalysis, Fidelity, MetricAnalysis, MissingCode};
+use load::{LoadWire, SlowExchangeWire};
 
 /// The schema's number; it changes only when a reader of the old one would be misled.
 pub const SCHEMA: u32 = 1;
@@ -46,6 +49,7 @@ struct AnalysisWire<'a> {
     validity: ValidityWire<'a>,
     own_cost: OwnCostWire,
     arms: Vec<ArmWire<'a>>,
+    outliers: Vec<SlowExchangeWire<'a>>,
 }
 
 #[derive(Serialize)]
@@ -100,6 +104,7 @@ struct ArmWire<'a> {
     versions: &'a BTreeMap<String, String>,
     metrics: BTreeMap<&'static str, MetricWire<'a>>,
     fidelity: Option<FidelityWire>,
+    load: Option<LoadWire>,
 }
 
 #[derive(Serialize)]
@@ -196,6 +201,11 @@ impl<'a> From<&'a Analysis> for AnalysisWire<'a> {
                 rest_cores: finite(a.own_cost.rest_cores),
             },
             arms: a.arms.iter().map(|arm| arm_wire(arm, a)).collect(),
+            outliers: a
+                .outliers
+                .iter()
+                .map(|slow| SlowExchangeWire::new(slow, a))
+                .collect(),
         }
     }
 }
@@ -217,6 +227,7 @@ fn arm_wire<'a>(arm: &'a ArmAnalysis, analysis: &'a Analysis) -> ArmWire<'a> {
             .map(|(&metric, result)| (metric.as_str(), metric_wire(metric, result, analysis)))
             .collect(),
         fidelity: arm.fidelity.as_ref().map(FidelityWire::from),
+        load: arm.load.as_ref().map(LoadWire::from),
     }
 }
 

@@ -6,15 +6,16 @@ use std::time::Duration;
 
 use windage_keeper::{ExitStatusKind, Keeper, Spawn};
 use windage_load::{
-    Engine, EngineConfig, Pace, Recording, RunReport, Schedule, Target, TargetId, monotonic_ns,
+    Connections, Generator, GeneratorConfig, Recording, RunReport, Target, TargetId, monotonic_ns,
     thread_cpu_ns,
 };
-use windage_model::{Exchanges, LoadModel, StatusClasses};
-use windage_plan::{Arrivals, Load};
+use windage_model::{Exchanges, StatusClasses};
+use windage_plan::Load;
 
 use crate::LabError;
 use crate::command_line::{describe, wait};
 use crate::resident::Resident;
+use crate::starts::Starts;
 
 /// What a stretch of load did.
 #[derive(Debug, Default)]
@@ -38,9 +39,10 @@ pub(crate) enum Driver {
     Process,
 }
 
-/// The engine with a target for each arm.
+/// The generator with a target for each arm.
 pub(crate) struct HttpDriver {
-    engine: Engine,
+    generator: Box<Generator>,
+    connections: Connections,
     targets: Vec<Option<TargetId>>,
 }
 
@@ -50,29 +52,30 @@ impl HttpDriver {
         arms: usize,
         stop: &Arc<AtomicBool>,
     ) -> Result<HttpDriver, LabError> {
-        let config = EngineConfig {
+        let config = GeneratorConfig {
             timeout: load.timeout,
+            threads: load.threads as usize,
+            stop: Arc::clone(stop),
+            progress: None,
         };
-        let engine = Engine::new(config)?.stopped_by(Arc::clone(stop));
         Ok(HttpDriver {
-            engine,
+            generator: Box::new(Generator::new(&config)?),
+            connections: Connections {
+                first: load.connections as usize,
+                most: load.connections_max as usize,
+            },
             targets: vec![None; arms],
         })
     }
 
     /// Adds an arm's target and connects to it; whether any connection could be opened.
-    pub(crate) fn connect(
-        &mut self,
-        arm: usize,
-        target: Target,
-        connections: u32,
-    ) -> Result<bool, LabError> {
-        let id = self.engine.add_target(target, connections as usize);
+    pub(crate) fn connect(&mut self, arm: usize, target: &Target) -> Result<bool, LabError> {
+        let id = self.generator.add_target(target, self.connections);
         self.targets[arm] = Some(id);
-        Ok(self.engine.connect(id)?.opened > 0)
+        Ok(self.generator.connect(id)?.opened > 0)
     }
 
-    /// Load for `lasts`; `seed` draws random arrivals.
+    /// Load for `lasts`; `seed` draws what comes by chance: arrivals, flows, fields.
     pub(crate) fn drive(
         &mut self,
         load: &Load,
@@ -84,21 +87,11 @@ impl HttpDriver {
         let Some(target) = self.targets.get(arm).copied().flatten() else {
             return Ok(Driven::default());
         };
-        let reopened = self.engine.connect(target)?.reopened;
+        let reopened = self.generator.connect(target)?.reopened;
         recording.clear();
-        let rate = load.rate_per_s.unwrap_or(1.0);
-        let mut schedule = match load.arrivals {
-            Arrivals::Constant => Schedule::constant(rate),
-            Arrivals::Poisson => Schedule::poisson(rate, seed),
-        };
-        let pace = match load.model {
-            LoadModel::Open => Pace::Open {
-                schedule: &mut schedule,
-                lasts,
-            },
-            LoadModel::Closed | LoadModel::Batch => Pace::Closed { lasts },
-        };
-        let report = self.engine.run(target, pace, recording)?;
+        self.generator.reseed(target, seed);
+        let rhythm = Starts::new(load).rhythm(lasts, seed)?;
+        let report = self.generator.run(target, &rhythm, recording)?;
         Ok(Driven {
             report,
             reopened: reopened as u64,

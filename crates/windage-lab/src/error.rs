@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use thiserror::Error;
+use windage_load::Endpoint;
 
 /// A service that did not do what it should, with the end of its log.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -105,12 +106,12 @@ pub enum LabError {
         address: SocketAddr,
     },
     /// No connection could be made to a service that was ready.
-    #[error("no connection to {address} of arm `{arm}` could be opened; its log is {log}")]
+    #[error("no connection to {endpoint} of arm `{arm}` could be opened; its log is {log}")]
     NoConnection {
         /// The arm.
         arm: String,
         /// The service's address.
-        address: SocketAddr,
+        endpoint: Endpoint,
         /// Its log.
         log: PathBuf,
     },

@@ -21,6 +21,7 @@ mod ready;
 mod resident;
 mod rig;
 mod run;
+mod starts;
 mod target;
 
 pub use error::{LabError, ServiceTrouble};

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
 
-use windage_plan::{Arm, Template};
+use windage_load::{Part, Text};
+use windage_plan::{Arm, Field, Segment, Template, TemplateError};
 
 use crate::LabError;
 
@@ -63,11 +64,49 @@ impl Names {
     ) -> Result<String, LabError> {
         template
             .render(&|name| self.values.get(name).cloned())
-            .map_err(|source| LabError::Placeholder {
-                service: place.to_owned(),
-                arm: arm.to_owned(),
-                source,
-            })
+            .map_err(|source| unfilled(source, place, arm))
+    }
+
+    /// Fills a template of a request, in which `fields` are left to be filled for each request.
+    pub(crate) fn fill_around(
+        &self,
+        fields: &[(String, Field)],
+        template: &Template,
+        place: &str,
+        arm: &str,
+    ) -> Result<Text, LabError> {
+        let part = |segment: &Segment| match segment {
+            Segment::Text(text) => Ok(Part::Literal(text.clone().into_bytes())),
+            Segment::Placeholder(name) => {
+                match fields.iter().position(|(field, _)| field == name) {
+                    Some(field) => Ok(Part::Field(field)),
+                    None => self.literal(name, template),
+                }
+            }
+        };
+        let parts: Result<Vec<Part>, TemplateError> =
+            template.segments().iter().map(part).collect();
+        parts
+            .map(Text::new)
+            .map_err(|source| unfilled(source, place, arm))
+    }
+
+    fn literal(&self, name: &str, template: &Template) -> Result<Part, TemplateError> {
+        match self.values.get(name) {
+            Some(value) => Ok(Part::Literal(value.clone().into_bytes())),
+            None => Err(TemplateError::Unfilled {
+                name: name.to_owned(),
+                template: template.to_string(),
+            }),
+        }
+    }
+}
+
+fn unfilled(source: TemplateError, place: &str, arm: &str) -> LabError {
+    LabError::Placeholder {
+        service: place.to_owned(),
+        arm: arm.to_owned(),
+        source,
     }
 }
 
@@ -93,5 +132,26 @@ mod tests {
             );
         }
         assert!(names.fill(&Template::parse("{other}"), "s", "off").is_err());
+    }
+
+    #[test]
+    fn fields_are_left_to_each_request() {
+        let mut names = Names::default();
+        names.set("arm", "off".to_owned());
+        let fields = [("id".to_owned(), Field::Counter { from: 1, step: 1 })];
+        let fill = |text: &str| {
+            let template = Template::parse(text);
+            names.fill_around(&fields, &template, "load.body", "off")
+        };
+        let text = fill("{arm}/{id}?{{id}}&{id}").unwrap();
+        let expected = [
+            Part::Literal(b"off/".to_vec()),
+            Part::Field(0),
+            Part::Literal(b"?{id}&".to_vec()),
+            Part::Field(0),
+        ];
+        assert_eq!(text.parts(), expected);
+        let error = fill("{id}{other}").unwrap_err();
+        assert!(error.to_string().contains("`{other}`"), "{error}");
     }
 }

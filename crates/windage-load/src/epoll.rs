@@ -1,6 +1,6 @@
 //! The seam to epoll: registering sockets and waiting for them.
 
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::time::Duration;
 
 use nix::errno::Errno;
@@ -48,13 +48,13 @@ impl Epoll {
     }
 
     /// Watches a socket until it is closed.
-    pub(crate) fn add(&self, socket: &OwnedFd, token: u64) -> Result<(), Errno> {
+    pub(crate) fn add(&self, socket: BorrowedFd<'_>, token: u64) -> Result<(), Errno> {
         let event = EpollEvent::new(watched(), token);
         self.epoll.add(socket, event)
     }
 
     /// Asks for a fresh report on a socket that was not read to its end.
-    pub(crate) fn report_again(&self, socket: &OwnedFd, token: u64) -> Result<(), Errno> {
+    pub(crate) fn report_again(&self, socket: BorrowedFd<'_>, token: u64) -> Result<(), Errno> {
         let mut event = EpollEvent::new(watched(), token);
         self.epoll.modify(socket, &mut event)
     }

@@ -10,22 +10,48 @@
 mod chunked;
 mod clock;
 mod connection;
+mod doubts;
+mod endpoint;
 mod engine;
 mod epoll;
+mod generator;
+mod grpc;
+mod http2;
+mod lane;
+mod outliers;
+mod own;
 mod pace;
+mod progress;
 mod recording;
 mod request;
 mod response;
 mod run;
 mod schedule;
 mod socket;
+mod tls;
+mod transport;
 mod wakeup;
+mod work;
 
 pub use clock::{monotonic_ns, thread_cpu_ns};
-pub use engine::{ConnectReport, Engine, EngineConfig, EngineError, StopHandle, Target, TargetId};
+pub use doubts::{LoadFacts, SubjectCpu, doubts};
+pub use endpoint::Endpoint;
+pub use engine::{
+    ConnectReport, Connections, Engine, EngineConfig, EngineError, StopHandle, Target, TargetId,
+};
+pub use generator::{Generator, GeneratorConfig, Rhythm};
+#[doc(hidden)]
+pub use http2::feed_http2;
+pub use outliers::{OUTLIERS_KEPT, Outliers};
+pub use own::{OwnThread, OwnTime, STALL_NS, Stalls};
 pub use pace::Pace;
+pub use progress::Progress as RunProgress;
 pub use recording::Recording;
-pub use request::{RequestError, serialise_request};
+pub use request::{RequestError, ValueFault, serialise_request};
 pub use response::{Answer, Progress, ProtocolError, ResponseParser};
 pub use run::RunReport;
-pub use schedule::Schedule;
+pub use schedule::{Piece, Profile, ProfileError, ReplayError, Schedule};
+pub use tls::{TlsClient, TlsError, TlsOptions};
+pub use work::{
+    Field, Fields, Flow, Part, Protocol, Request, RowOrder, Step, Table, TableError, Text, Work,
+};

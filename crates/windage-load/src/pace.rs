@@ -31,11 +31,17 @@ pub(crate) enum Start {
 
 /// Decides what goes out next. Times are nanoseconds of the monotonic clock.
 pub(crate) trait Pacer {
+    /// Whether answers call forth the next requests, rather than the clock.
+    const IS_CLOSED: bool;
+
     /// The next start, for a connection that is free now.
     fn take(&mut self, now_ns: u64) -> Option<Start>;
 
     /// Queues starts that are due and have no connection.
     fn queue_due(&mut self, now_ns: u64);
+
+    /// How many starts are due and have no connection.
+    fn waiting(&self) -> usize;
 
     /// The time of the next start that is not due yet.
     fn next_ns(&self) -> Option<u64>;
@@ -54,6 +60,8 @@ pub(crate) struct ClosedPacer {
 }
 
 impl Pacer for ClosedPacer {
+    const IS_CLOSED: bool = true;
+
     #[inline]
     fn take(&mut self, now_ns: u64) -> Option<Start> {
         (now_ns < self.ends_ns).then_some(Start::Now)
@@ -61,6 +69,11 @@ impl Pacer for ClosedPacer {
 
     #[inline]
     fn queue_due(&mut self, _now_ns: u64) {}
+
+    #[inline]
+    fn waiting(&self) -> usize {
+        0
+    }
 
     #[inline]
     fn next_ns(&self) -> Option<u64> {
@@ -93,6 +106,8 @@ pub(crate) struct OpenPacer<'a> {
     pub(crate) intended: u64,
     /// Starts that never went out.
     pub(crate) dropped: u64,
+    /// Starts that went out only after they had waited for a connection.
+    pub(crate) waited: u64,
 }
 
 impl<'a> OpenPacer<'a> {
@@ -111,6 +126,7 @@ impl<'a> OpenPacer<'a> {
             backlog,
             intended: 0,
             dropped: 0,
+            waited: 0,
         };
         pacer.advance();
         pacer
@@ -134,10 +150,20 @@ impl<'a> OpenPacer<'a> {
 }
 
 impl Pacer for OpenPacer<'_> {
+    const IS_CLOSED: bool = false;
+
     #[inline]
     fn take(&mut self, now_ns: u64) -> Option<Start> {
-        let waiting_ns = self.backlog.pop_front();
-        waiting_ns.or_else(|| self.next_due(now_ns)).map(Start::At)
+        let Some(waiting_ns) = self.backlog.pop_front() else {
+            return self.next_due(now_ns).map(Start::At);
+        };
+        self.waited += 1;
+        Some(Start::At(waiting_ns))
+    }
+
+    #[inline]
+    fn waiting(&self) -> usize {
+        self.backlog.len()
     }
 
     fn queue_due(&mut self, now_ns: u64) {

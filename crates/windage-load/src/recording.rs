@@ -1,6 +1,9 @@
 //! Where times are recorded: histograms of fixed size, so that recording never allocates.
 
 use hdrhistogram::Histogram;
+use windage_model::Outlier;
+
+use crate::outliers::Outliers;
 
 const LONGEST_NS: u64 = 60_000_000_000;
 
@@ -17,17 +20,52 @@ pub struct Recording {
     /// Sent − intended start of those starts that found a free connection: the generator's own
     /// lateness. Empty in a closed loop.
     pub send_lag: Histogram<u32>,
+    /// The slowest exchanges and when they were.
+    pub outliers: Outliers,
 }
 
 impl Recording {
-    /// Empty histograms.
+    /// Empty.
     #[must_use]
     pub fn new() -> Recording {
         Recording {
             response_time: histogram(),
             service_time: histogram(),
             send_lag: histogram(),
+            outliers: Outliers::new(),
         }
+    }
+
+    /// Records a whole answer: response time, service time, and the exchange itself if it is
+    /// among the slowest. Times are nanoseconds of `CLOCK_MONOTONIC`.
+    #[inline]
+    pub fn note(&mut self, intended_ns: u64, sent_ns: u64, completed_ns: u64) {
+        let outlier = Outlier {
+            intended_ns,
+            sent_ns,
+            completed_ns,
+        };
+        self.response_time
+            .saturating_record(outlier.response_time_ns());
+        self.service_time
+            .saturating_record(completed_ns.saturating_sub(sent_ns));
+        self.outliers.note(outlier);
+    }
+
+    /// Adds what another thread recorded.
+    ///
+    /// # Panics
+    /// When a histogram was put in place of `other`'s that reaches further than 60 s.
+    pub fn merge(&mut self, other: &Recording) {
+        for (mine, theirs) in [
+            (&mut self.response_time, &other.response_time),
+            (&mut self.service_time, &other.service_time),
+            (&mut self.send_lag, &other.send_lag),
+        ] {
+            let added = mine.add(theirs);
+            assert!(added.is_ok(), "recordings have the same bounds: {added:?}");
+        }
+        self.outliers.merge(&other.outliers);
     }
 
     /// Forgets everything, keeping the memory.
@@ -35,6 +73,7 @@ impl Recording {
         self.response_time.clear();
         self.service_time.clear();
         self.send_lag.clear();
+        self.outliers.clear();
     }
 }
 
@@ -72,5 +111,36 @@ mod tests {
         );
         recording.clear();
         assert!(recording.service_time.is_empty());
+    }
+
+    #[test]
+    fn an_answer_is_recorded_from_its_intended_start_and_from_its_sending() {
+        let mut recording = Recording::new();
+        recording.note(1_000, 5_000, 25_000);
+        let near = |histogram: &Histogram<u32>, expected_ns: u64| {
+            histogram.max().abs_diff(expected_ns) <= expected_ns / 1000
+        };
+        assert!(near(&recording.response_time, 24_000));
+        assert!(near(&recording.service_time, 20_000));
+        assert!(
+            recording.send_lag.is_empty(),
+            "whether it was late, only the run knows"
+        );
+        assert_eq!(recording.outliers.slowest()[0].sent_ns, 5_000);
+    }
+
+    #[test]
+    fn threads_are_put_together() {
+        let (mut one, mut other) = (Recording::new(), Recording::new());
+        one.note(0, 0, 1_000_000);
+        other.note(0, 10, 9_000_000);
+        other.send_lag.saturating_record(10);
+        one.merge(&other);
+        assert_eq!((one.response_time.len(), one.service_time.len()), (2, 2));
+        assert_eq!(one.send_lag.len(), 1);
+        let slowest: Vec<u64> = one.outliers.slowest().iter().map(|o| o.sent_ns).collect();
+        assert_eq!(slowest, [10, 0]);
+        one.clear();
+        assert!(one.response_time.is_empty() && one.outliers.slowest().is_empty());
     }
 }

@@ -1,4 +1,6 @@
-//! Requests, serialised once and sent as they are ever after.
+//! Requests, serialised once and sent as they are ever after; and why some can't be.
+
+use crate::work::{self, Request, Text};
 
 /// Why a request can't be put on the wire.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -13,7 +15,7 @@ pub enum RequestError {
     Host(String),
     /// The path does not start with `/` or is not plain visible ASCII.
     #[error(
-        "path {0:?} must start with / and have no spaces, control or non-ASCII characters; percent-encode them"
+        "path {0:?} must start with / and have no spaces, control or non-ASCII characters (nor any of \" # < > ` in HTTP/2); percent-encode them"
     )]
     Path(String),
     /// A header's name is not a token.
@@ -26,6 +28,91 @@ pub enum RequestError {
     /// A header that the engine must set itself.
     #[error("header {0:?} would contradict how the body is sent; leave it out")]
     Framing(String),
+    /// CONNECT makes a tunnel of the connection.
+    #[error("method CONNECT opens a tunnel and asks for nothing; use another method")]
+    Connect,
+    /// A gRPC call with another method.
+    #[error("a gRPC call is a POST, not {0:?}; leave the method out")]
+    GrpcMethod(String),
+    /// A header that speaks of the connection, which HTTP/2 does itself.
+    #[error("header {0:?} has no place in HTTP/2; leave it out")]
+    ConnectionHeader(String),
+    /// More headers than any server takes.
+    #[error("{0} headers; leave some out, 1000 at most")]
+    TooManyHeaders(usize),
+    /// A part of the request can be longer than what can be sent.
+    #[error("{what} can have {bytes} bytes, and {bytes_max} is the most; make it shorter")]
+    TooLong {
+        /// Which part.
+        what: &'static str,
+        /// With the longest values of all fields.
+        bytes: usize,
+        /// What is allowed.
+        bytes_max: usize,
+    },
+    /// A text refers to a field, or a field to a table or column, that is not there.
+    #[error("field {0} does not exist, or its table or column does not; define it")]
+    NoSuchField(usize),
+    /// A range with nothing in it.
+    #[error("no number lies between {low} and {high}; swap them")]
+    EmptyRange {
+        /// The smallest value.
+        low: u64,
+        /// The largest value.
+        high: u64,
+    },
+    /// A value of a table can't stand where it is used; the value itself may be secret and is not
+    /// repeated.
+    #[error("{table}, row {row} below the names, column {column:?}: {fault}")]
+    Value {
+        /// The table's file.
+        table: String,
+        /// The row, counted from 1 below the row of names.
+        row: usize,
+        /// The column's name.
+        column: String,
+        /// What is wrong with it.
+        fault: ValueFault,
+    },
+    /// A flow without steps, or with more than can be counted.
+    #[error("flow {flow} has {steps} steps; give it at least 1 and at most 65535")]
+    Steps {
+        /// The flow, counted from 1.
+        flow: usize,
+        /// Its steps.
+        steps: usize,
+    },
+    /// No flow would ever begin, or there are more than can be counted.
+    #[error(
+        "{0} flows, of which none would ever begin or too many; give 1 to 65535, and a weight to at least one"
+    )]
+    Flows(usize),
+    /// An error in one of several requests.
+    #[error("flow {flow}, step {step}: {error}")]
+    InStep {
+        /// The flow, counted from 1.
+        flow: usize,
+        /// The step, counted from 1.
+        step: usize,
+        /// What is wrong there.
+        error: Box<RequestError>,
+    },
+}
+
+/// Why a value of a table can't stand where it is used.
+#[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
+pub enum ValueFault {
+    /// Not plain visible ASCII.
+    #[error(
+        "a value in a path must have no spaces, control or non-ASCII characters (nor any of \" # < > ` in HTTP/2); percent-encode them"
+    )]
+    Path,
+    /// A path begins with it, and it does not begin as a path does.
+    #[error("a value that begins a path must start with /; put it in, here or before the field")]
+    PathStart,
+    /// It could end the header's line.
+    #[error("a value in a header must have no line breaks or control characters; remove them")]
+    Header,
 }
 
 /// Puts a request into the bytes that go over the wire.
@@ -42,72 +129,14 @@ pub fn serialise_request(
     headers: &[(String, String)],
     body: &[u8],
 ) -> Result<Vec<u8>, RequestError> {
-    check(is_token(method), RequestError::Method, method)?;
-    check(
-        !host.is_empty() && is_visible(host),
-        RequestError::Host,
-        host,
-    )?;
-    let has_form = path.starts_with('/') || (path == "*" && method == "OPTIONS");
-    check(has_form && is_visible(path), RequestError::Path, path)?;
-
-    let mut wire = Vec::with_capacity(128 + path.len() + body.len());
-    for part in [method, " ", path, " HTTP/1.1\r\n"] {
-        wire.extend_from_slice(part.as_bytes());
-    }
-    if !headers
-        .iter()
-        .any(|(name, _)| name.eq_ignore_ascii_case("host"))
-    {
-        push_header(&mut wire, "Host", host);
-    }
-    for (name, value) in headers {
-        check(is_token(name), RequestError::HeaderName, name)?;
-        let frames = ["content-length", "transfer-encoding"];
-        check(
-            !frames.iter().any(|f| name.eq_ignore_ascii_case(f)),
-            RequestError::Framing,
-            name,
-        )?;
-        // Tabs and bytes above ASCII are legal in values (RFC 9110, 5.5).
-        check(
-            value.bytes().all(|b| b == b'\t' || !b.is_ascii_control()),
-            RequestError::HeaderValue,
-            name,
-        )?;
-        push_header(&mut wire, name, value);
-    }
-    if !body.is_empty() || matches!(method, "POST" | "PUT" | "PATCH") {
-        push_header(&mut wire, "Content-Length", &body.len().to_string());
-    }
-    wire.extend_from_slice(b"\r\n");
-    wire.extend_from_slice(body);
-    Ok(wire)
-}
-
-fn check(holds: bool, error: fn(String) -> RequestError, text: &str) -> Result<(), RequestError> {
-    if holds {
-        Ok(())
-    } else {
-        Err(error(text.to_owned()))
-    }
-}
-
-fn push_header(wire: &mut Vec<u8>, name: &str, value: &str) {
-    for part in [name, ": ", value, "\r\n"] {
-        wire.extend_from_slice(part.as_bytes());
-    }
-}
-
-fn is_visible(text: &str) -> bool {
-    text.bytes().all(|b| b.is_ascii_graphic())
-}
-
-fn is_token(text: &str) -> bool {
-    !text.is_empty()
-        && text
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
+    let header = |(name, value): &(String, String)| (name.clone(), Text::from(&value[..]));
+    work::serialise(&Request {
+        method: method.to_owned(),
+        authority: host.to_owned(),
+        path: path.into(),
+        headers: headers.iter().map(header).collect(),
+        body: Text::literal(body),
+    })
 }
 
 #[cfg(test)]

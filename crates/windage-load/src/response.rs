@@ -117,6 +117,16 @@ impl ResponseParser {
         }
     }
 
+    /// Says whether the next answers are to HEAD.
+    #[inline]
+    pub(crate) fn expect(&mut self, is_head: bool) {
+        if self.is_head != is_head {
+            self.is_head = is_head;
+            // What was made of the same bytes no longer holds.
+            self.remembered.clear();
+        }
+    }
+
     /// Starts over, as on a new connection.
     pub fn reset(&mut self) {
         self.stage = Stage::Head;

@@ -1,11 +1,22 @@
 //! Arrival schedules: intended starts as offsets from the window's start, known beforehand.
 
+mod profile;
+mod replay;
+
+use std::path::Path;
+use std::sync::Arc;
+
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-/// An endless, deterministic sequence of intended starts, in nanoseconds from the window's start.
+pub use profile::{Piece, Profile, ProfileError};
+pub use replay::ReplayError;
+
+/// A deterministic sequence of intended starts, in nanoseconds from the window's start.
 ///
-/// Offsets never decrease. A rate that is not a positive, finite number has no starts.
+/// Offsets never decrease. With one rate it is endless; with a profile or a replay it ends. A
+/// rate that is not a positive, finite number has no starts. Clones go on from where the original
+/// is, and `next` allocates nothing.
 ///
 /// ```
 /// use windage_load::Schedule;
@@ -26,7 +37,29 @@ enum Kind {
         at_ns: f64,
         random: Box<ChaCha8Rng>,
     },
+    Profile {
+        profile: Profile,
+        piece: usize,
+        due: Due,
+        latest_ns: u64,
+    },
+    Replay {
+        offsets_ns: Arc<[u64]>,
+        next: usize,
+    },
     Empty,
+}
+
+/// How many starts a profile must have asked for when the next one is due.
+#[derive(Clone, Debug)]
+enum Due {
+    Evenly {
+        next: u64,
+    },
+    Randomly {
+        starts: f64,
+        random: Box<ChaCha8Rng>,
+    },
 }
 
 impl Schedule {
@@ -56,6 +89,54 @@ impl Schedule {
             random,
         })
     }
+
+    /// Starts by a rate that changes, as even as it allows: each when the profile has asked for
+    /// one more. As many as [`Profile::starts`], all before its end.
+    #[must_use]
+    pub fn profile(profile: &Profile) -> Schedule {
+        Schedule::along(profile, Due::Evenly { next: 0 })
+    }
+
+    /// Starts of a Poisson process whose rate changes by a profile. They end with it.
+    #[must_use]
+    pub fn poisson_profile(profile: &Profile, seed: u64) -> Schedule {
+        let random = Box::new(ChaCha8Rng::seed_from_u64(seed));
+        let starts = 0.0;
+        Schedule::along(profile, Due::Randomly { starts, random })
+    }
+
+    fn along(profile: &Profile, due: Due) -> Schedule {
+        Schedule(Kind::Profile {
+            profile: profile.clone(),
+            piece: 0,
+            due,
+            latest_ns: 0,
+        })
+    }
+
+    /// Starts at recorded times, in nanoseconds from the window's start. Clones share them.
+    ///
+    /// # Errors
+    /// When there are none, or one lies before the one ahead of it.
+    pub fn replay(offsets_ns: impl Into<Arc<[u64]>>) -> Result<Schedule, ReplayError> {
+        let offsets_ns = offsets_ns.into();
+        replay::check(&offsets_ns)?;
+        Ok(Schedule(Kind::Replay {
+            offsets_ns,
+            next: 0,
+        }))
+    }
+
+    /// Starts at the times in a file: one a line, in seconds from the start of the recording,
+    /// such as `12.000345`. Of lines with commas the first value counts, and a first line that is
+    /// no number is taken as a header.
+    ///
+    /// # Errors
+    /// When the file can't be read, is larger than 256 MiB or has no times in it, or when a line
+    /// has no time or one before that of the line ahead of it.
+    pub fn read_replay(path: &Path) -> Result<Schedule, ReplayError> {
+        Schedule::replay(replay::read(path)?)
+    }
 }
 
 impl Iterator for Schedule {
@@ -74,14 +155,53 @@ impl Iterator for Schedule {
                 at_ns,
                 random,
             } => {
-                // 53 random bits make a number in (0, 1]; nil is left out for the logarithm.
-                let uniform = ((random.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64;
-                *at_ns += -uniform.ln() / *rate_per_s * 1e9;
+                *at_ns += unit_gap(random) / *rate_per_s * 1e9;
                 Some(whole_ns(*at_ns))
+            }
+            Kind::Profile {
+                profile,
+                piece,
+                due,
+                latest_ns,
+            } => {
+                let at_ns = profile.at_ns(piece, due.next())?;
+                // Where rates are high, rounding can put a start before the one ahead of it.
+                *latest_ns = at_ns.max(*latest_ns);
+                Some(*latest_ns)
+            }
+            Kind::Replay { offsets_ns, next } => {
+                let at_ns = offsets_ns.get(*next).copied()?;
+                *next += 1;
+                Some(at_ns)
             }
             Kind::Empty => None,
         }
     }
+}
+
+impl Due {
+    fn next(&mut self) -> f64 {
+        match self {
+            Due::Evenly { next } => {
+                let ordinal = *next;
+                *next += 1;
+                ordinal as f64
+            }
+            // A Poisson process of rate 1 in the starts asked for is one of the profile's rate
+            // in time (Çinlar, Introduction to Stochastic Processes, 4.7).
+            Due::Randomly { starts, random } => {
+                *starts += unit_gap(random);
+                *starts
+            }
+        }
+    }
+}
+
+/// A draw from the exponential distribution of mean 1.
+fn unit_gap(random: &mut ChaCha8Rng) -> f64 {
+    // 53 random bits make a number in (0, 1]; nil is left out for the logarithm.
+    let uniform = ((random.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64;
+    -uniform.ln()
 }
 
 fn is_rate(rate_per_s: f64) -> bool {

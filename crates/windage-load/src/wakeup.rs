@@ -4,7 +4,8 @@
 //! runs. On a small virtual machine that is tens of microseconds, about as long as a fast service
 //! takes to answer, so an open loop that only slept would send late and call it latency. Waiting
 //! therefore ends in polling, and the polling starts as early before the time as this machine has
-//! been seen to wake late.
+//! been seen to wake late: measured at the start, and followed from wake-up to wake-up, because a
+//! core that is busy elsewhere wakes differently from one that is not.
 
 use std::time::Duration;
 
@@ -16,9 +17,13 @@ use crate::epoll::Epoll;
 
 const TRIALS: usize = 50;
 const TRIAL: Duration = Duration::from_micros(100);
-const SHORTEST_MARGIN_NS: u64 = 20_000;
 /// Beyond this the machine is too busy for a margin to help, and polling would only burn its core.
 const LONGEST_MARGIN_NS: u64 = 150_000;
+/// How far one wake-up moves the margin: up by `UP` when it was later, down by `DOWN` when it was
+/// not. The margin settles where both balance, at the quantile `UP` / (`UP` + `DOWN`) of the
+/// lateness (the stochastic approximation of Robbins and Monro, 1951).
+const UP_NS: u64 = 300;
+const DOWN_NS: u64 = 100;
 
 /// How long before an intended start sleeping ends and polling begins.
 #[derive(Clone, Copy, Debug)]
@@ -26,9 +31,16 @@ pub(crate) struct Wakeup {
     margin_ns: u64,
 }
 
+/// How the time passed until something was ready or the time had nearly come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Waited {
+    Asleep,
+    Polling,
+}
+
 impl Wakeup {
-    /// Sleeps a few times for a moment (some 10 ms in all) and takes the 90th percentile of the
-    /// lateness as margin.
+    /// Sleeps a few times for a moment (some 10 ms in all) and takes the upper quartile of the
+    /// lateness as the first margin.
     pub(crate) fn measure(epoll: &mut Epoll) -> Result<Wakeup, Errno> {
         let _exact = ExactTimers::for_this_thread();
         let mut lateness_ns = [0; TRIALS];
@@ -46,13 +58,32 @@ impl Wakeup {
     /// Waits until something is ready, or until `at_ns` (on the monotonic clock) is so near that
     /// only polling can meet it. The caller comes back until the time has come.
     #[inline]
-    pub(crate) fn wait(self, epoll: &mut Epoll, now_ns: u64, at_ns: u64) -> Result<(), Errno> {
+    pub(crate) fn wait(
+        &mut self,
+        epoll: &mut Epoll,
+        now_ns: u64,
+        at_ns: u64,
+    ) -> Result<Waited, Errno> {
         let sleep_ns = at_ns.saturating_sub(now_ns).saturating_sub(self.margin_ns);
         if sleep_ns == 0 {
-            epoll.poll()
-        } else {
-            epoll.wait(Duration::from_nanos(sleep_ns))
+            epoll.poll()?;
+            return Ok(Waited::Polling);
         }
+        epoll.wait(Duration::from_nanos(sleep_ns))?;
+        if epoll.ready() == 0 {
+            self.woke(monotonic_ns().saturating_sub(now_ns + sleep_ns));
+        }
+        Ok(Waited::Asleep)
+    }
+
+    /// Learns from a wake-up that the timer brought about.
+    #[inline]
+    fn woke(&mut self, late_ns: u64) {
+        self.margin_ns = if late_ns > self.margin_ns {
+            (self.margin_ns + UP_NS).min(LONGEST_MARGIN_NS)
+        } else {
+            self.margin_ns.saturating_sub(DOWN_NS)
+        };
     }
 }
 
@@ -80,7 +111,7 @@ impl Drop for ExactTimers {
 
 fn margin(mut lateness_ns: [u64; TRIALS]) -> u64 {
     lateness_ns.sort_unstable();
-    lateness_ns[TRIALS * 9 / 10].clamp(SHORTEST_MARGIN_NS, LONGEST_MARGIN_NS)
+    lateness_ns[TRIALS * 3 / 4].min(LONGEST_MARGIN_NS)
 }
 
 #[cfg(test)]
@@ -88,17 +119,39 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_margin_is_the_usual_worst_within_bounds() {
+    fn the_first_margin_is_the_upper_quartile_within_its_bound() {
         let mut one_hiccup = [30_000; TRIALS];
         one_hiccup[3] = 9_000_000;
         let table = [
-            ([0; TRIALS], SHORTEST_MARGIN_NS, "an exact machine"),
+            ([0; TRIALS], 0, "an exact machine"),
             (one_hiccup, 30_000, "one hiccup does not count"),
             ([9_000_000; TRIALS], LONGEST_MARGIN_NS, "a busy machine"),
         ];
         for (lateness_ns, expected, why) in table {
             assert_eq!(margin(lateness_ns), expected, "{why}");
         }
+    }
+
+    #[test]
+    fn the_margin_follows_the_machine() {
+        // Lateness that takes the values 1 to 20 µs in turn has its upper quartile at 15 µs.
+        let mut wakeup = Wakeup { margin_ns: 100_000 };
+        for turn in 0..5_000u64 {
+            wakeup.woke((turn * 7 % 20 + 1) * 1_000);
+        }
+        assert!(
+            wakeup.margin_ns.abs_diff(15_000) <= 2_000,
+            "{}",
+            wakeup.margin_ns
+        );
+        for _ in 0..5_000 {
+            wakeup.woke(u64::MAX);
+        }
+        assert_eq!(wakeup.margin_ns, LONGEST_MARGIN_NS);
+        for _ in 0..5_000 {
+            wakeup.woke(0);
+        }
+        assert_eq!(wakeup.margin_ns, 0);
     }
 
     #[test]
@@ -115,10 +168,11 @@ mod tests {
     fn waiting_never_passes_the_margin_by_design() {
         // A time within the margin is polled for, so the call returns at once, whatever the load.
         let mut epoll = Epoll::new().unwrap();
-        let wakeup = Wakeup {
+        let mut wakeup = Wakeup {
             margin_ns: u64::MAX,
         };
-        wakeup.wait(&mut epoll, 0, u64::MAX).unwrap();
+        let waited = wakeup.wait(&mut epoll, 0, u64::MAX).unwrap();
+        assert_eq!(waited, Waited::Polling);
         assert_eq!(epoll.ready(), 0);
     }
 }

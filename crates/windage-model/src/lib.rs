@@ -6,6 +6,7 @@
 mod arm;
 mod estimate;
 mod event;
+mod exchanges;
 mod metric;
 mod order;
 mod validity;
@@ -14,10 +15,8 @@ mod window;
 pub use arm::{ArmId, ArmIndex, LevelValue, Role};
 pub use estimate::{Difference, Interval, Verdict};
 pub use event::Event;
+pub use exchanges::{ErrorCounts, Exchanges, Outlier, StatusClasses};
 pub use metric::{Direction, Metric, Unit};
 pub use order::{LoadModel, Order};
 pub use validity::{Doubt, DoubtCode, Evidence, Soundness, Validity};
-pub use window::{
-    ArmCpu, CpuSource, ErrorCounts, Exchanges, MachineDelta, Place, StatusClasses, Window,
-    WindowCpu,
-};
+pub use window::{ArmCpu, CpuSource, MachineDelta, Place, Window, WindowCpu};

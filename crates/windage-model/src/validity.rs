@@ -63,6 +63,8 @@ doubts! {
     GeneratorSaturated = "generator_saturated", Suspect;
     /// Intended starts were dropped: no free connection before the window ended.
     Dropped = "dropped", Suspect;
+    /// Starts waited for a connection: the bound on connections shaped the load.
+    ConnectionsBusy = "connections_busy", Suspect;
     /// The hypervisor took the processor away.
     Steal = "steal", Suspect;
     /// Another arm used CPU in this window.

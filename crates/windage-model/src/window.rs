@@ -1,6 +1,6 @@
 //! One arm measured for a stretch: the counters, before anything is computed from them.
 
-use crate::{ArmIndex, Doubt, Soundness};
+use crate::{ArmIndex, Doubt, Exchanges, Outlier, Soundness};
 
 /// Where a window stands in the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -16,87 +16,6 @@ pub struct Place {
     pub position: u32,
     /// The arm that got the load.
     pub arm: ArmIndex,
-}
-
-/// Answers by class of their status, 1xx to 5xx.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct StatusClasses(pub [u64; 5]);
-
-impl StatusClasses {
-    /// Counts one answer; a status outside 100…599 is counted with the server's errors.
-    pub fn count(&mut self, status: u16) {
-        let class = match status {
-            100..=599 => usize::from(status / 100) - 1,
-            _ => 4,
-        };
-        self.0[class] += 1;
-    }
-
-    /// Answers of 400 and above.
-    #[must_use]
-    pub fn errors(&self) -> u64 {
-        self.0[3] + self.0[4]
-    }
-
-    /// All answers.
-    #[must_use]
-    pub fn total(&self) -> u64 {
-        self.0.iter().sum()
-    }
-}
-
-/// Requests that got no answer, by cause.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ErrorCounts {
-    /// The connection could not be made.
-    pub connect: u64,
-    /// No whole answer within the timeout.
-    pub timeout: u64,
-    /// The connection was reset or closed in the middle of an exchange.
-    pub closed: u64,
-    /// The answer was not HTTP, or not in a form that can be told to have ended.
-    pub protocol: u64,
-}
-
-impl ErrorCounts {
-    /// All of them.
-    #[must_use]
-    pub fn total(&self) -> u64 {
-        self.connect + self.timeout + self.closed + self.protocol
-    }
-}
-
-/// What the load generator did in a window.
-///
-/// For a batch load `intended`, `sent` and `completed` count iterations.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Exchanges {
-    /// Starts that the schedule asked for (closed loop: the same as sent).
-    pub intended: u64,
-    /// Requests that left.
-    pub sent: u64,
-    /// Whole answers, of any status.
-    pub completed: u64,
-    /// Starts for which no connection came free in time.
-    pub dropped: u64,
-    /// Answers by status class.
-    pub status: StatusClasses,
-    /// Requests without an answer.
-    pub errors: ErrorCounts,
-    /// Connections that had died and were opened again before the settle time.
-    pub reopened: u64,
-    /// Requests completed in the settle time; not measured, but the subject paid for them.
-    pub settle_completed: u64,
-    /// Bytes sent, headers included.
-    pub sent_bytes: u64,
-    /// Bytes received, headers included.
-    pub received_bytes: u64,
-    /// The generator's own lateness, median, in nanoseconds (open loop).
-    pub send_lag_ns_p50: u64,
-    /// The generator's own lateness, 99th percentile, in nanoseconds (open loop).
-    pub send_lag_ns_p99: u64,
-    /// The generator's own lateness, worst, in nanoseconds (open loop).
-    pub send_lag_ns_max: u64,
 }
 
 /// Where CPU figures come from.
@@ -198,6 +117,9 @@ pub struct Window {
     pub arm_context_switches: u64,
     /// What speaks against it.
     pub doubts: Vec<Doubt>,
+    /// Its slowest exchanges, the slowest first; times are those of the run's clock, as
+    /// `started_ns` is.
+    pub outliers: Vec<Outlier>,
 }
 
 impl Window {
@@ -214,23 +136,19 @@ impl Window {
     /// Completed requests a second, or `None` when nothing was completed.
     #[must_use]
     pub fn throughput_per_s(&self) -> Option<f64> {
-        (self.exchanges.completed > 0 && self.duration_ns > 0)
-            .then(|| self.exchanges.completed as f64 * 1e9 / self.duration_ns as f64)
+        let achieved_per_s = self.exchanges.achieved_per_s(self.duration_ns)?;
+        (achieved_per_s > 0.0).then_some(achieved_per_s)
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn statuses_fall_into_classes() {
-        let mut classes = StatusClasses::default();
-        for status in [100, 200, 204, 301, 404, 500, 599, 0, 999] {
-            classes.count(status);
-        }
-        assert_eq!(classes.0, [1, 2, 1, 1, 4]);
-        assert_eq!(classes.errors(), 5);
-        assert_eq!(classes.total(), 9);
+    /// The longest stall of the generator on the run's clock, from and to; `None` without any.
+    #[must_use]
+    pub fn longest_stall(&self) -> Option<(u64, u64)> {
+        let Exchanges {
+            longest_stall_ns,
+            longest_stall_at_ns,
+            ..
+        } = self.exchanges;
+        let from_ns = self.started_ns.saturating_add(longest_stall_at_ns);
+        (longest_stall_ns > 0).then(|| (from_ns, from_ns.saturating_add(longest_stall_ns)))
     }
 }

@@ -72,9 +72,15 @@ impl Endpoint {
     /// Reads `HOST` or `HOST:PORT`; without a port it is 80, that of HTTP.
     #[must_use]
     pub fn parse(text: &str) -> Option<Endpoint> {
+        Endpoint::parse_or_port(text, 80)
+    }
+
+    /// The same with another port for those that name none.
+    #[must_use]
+    pub fn parse_or_port(text: &str, default_port: u16) -> Option<Endpoint> {
         let (host, port) = split_port(text);
         let port = match port {
-            None => 80,
+            None => default_port,
             Some(port) => parse_port(port)?,
         };
         // An IPv6 address in an authority stands in brackets.

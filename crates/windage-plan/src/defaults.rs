@@ -7,6 +7,11 @@ pub(crate) const READY_WITHIN: Duration = Duration::from_secs(30);
 pub(crate) const STOP_WITHIN: Duration = Duration::from_secs(5);
 
 pub(crate) const CONNECTIONS: u32 = 8;
+pub(crate) const STREAMS: u32 = 1;
+pub(crate) const THREADS: u32 = 1;
+pub(crate) const WEIGHT: u32 = 1;
+pub(crate) const THINK: Duration = Duration::ZERO;
+pub(crate) const COUNTER_STEP: u64 = 1;
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(5);
 pub(crate) const ITERATIONS: u64 = 1;
 

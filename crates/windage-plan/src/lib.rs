@@ -4,12 +4,13 @@
 //! resolving (every rule, as many problems as can be told at once) → domain types (no `Option`
 //! that means "the default"). Defaults live here and nowhere else.
 //!
-//! Besides the plan and the templates that it names, nothing here opens a file; nothing looks
-//! up a host name or starts a process.
+//! Besides the plan and the files that it is made of (templates, bodies, CSV files, recorded
+//! arrivals) nothing here opens a file; nothing looks up a host name or starts a process.
 
 mod address;
 mod defaults;
 mod expect;
+mod load;
 mod plan;
 mod print;
 mod problem;
@@ -17,15 +18,19 @@ mod resolve;
 mod template;
 mod units;
 mod wire;
+mod words;
 
 pub use address::{Endpoint, Host};
+pub use load::{
+    Arrivals, BatchKind, Body, Field, Flow, HeaderValue, Load, Piece, Protocol, Replay, Request,
+    RowOrder, Starts, Step, Table, Tls,
+};
 pub use plan::{
-    Arm, Arrivals, Attach, BatchKind, Build, Design, Expect, HeaderValue, Length, Load, OnDeath,
-    Origin, Plan, Ready, ReadyCheck, Request, Service, ServiceName, StopPolicy, StopSignal,
-    TemplateFile,
+    Arm, Attach, Build, Design, Expect, Length, OnDeath, Origin, Plan, Ready, ReadyCheck, Service,
+    ServiceName, StopPolicy, StopSignal, TemplateFile,
 };
 pub use problem::{PlanError, Problem, Problems};
-pub use template::{Template, TemplateError};
+pub use template::{Segment, Template, TemplateError};
 
 /// Names that mean something in every plan, so that no service and no factor may take them.
 pub const RESERVED_PLACEHOLDERS: [&str; 7] = [

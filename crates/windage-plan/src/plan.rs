@@ -7,9 +7,10 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use windage_model::{ArmId, LevelValue, LoadModel, Order, Role};
+use windage_model::{ArmId, LevelValue, Order, Role};
 
-use crate::{Endpoint, Host, PlanError, Problems, Template, print, resolve, wire};
+use crate::words::words;
+use crate::{Endpoint, Load, PlanError, Problems, Template, print, resolve, wire};
 
 /// A checked plan.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,7 +52,8 @@ impl Plan {
         Plan::parse(&text, &path.display().to_string(), folder)
     }
 
-    /// Checks a plan's text. The templates that it names are read from `folder`.
+    /// Checks a plan's text. The templates, bodies, CSV files and recordings that it names are
+    /// read from `folder`.
     ///
     /// # Errors
     ///
@@ -81,10 +83,9 @@ impl Plan {
     pub fn uses_placeholder(&self, name: &str) -> bool {
         let services = self.services.iter().flat_map(Service::templates);
         let arms = self.arms.iter().flat_map(Arm::templates);
-        let request = self.load.request.iter().flat_map(Request::templates);
         services
             .chain(arms)
-            .chain(request)
+            .chain(self.load.templates())
             .any(|t| t.placeholders().any(|p| p == name))
     }
 }
@@ -258,25 +259,6 @@ pub struct StopPolicy {
     pub within: Duration,
 }
 
-macro_rules! words {
-    ($(#[doc = $doc:literal] $name:ident { $($(#[doc = $vdoc:literal])+ $variant:ident = $word:literal,)+ })+) => {$(
-        #[doc = $doc]
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub enum $name { $($(#[doc = $vdoc])+ $variant,)+ }
-
-        impl $name {
-            /// The word used in plans.
-            #[must_use]
-            pub fn as_str(self) -> &'static str {
-                match self { $($name::$variant => $word,)+ }
-            }
-
-            pub(crate) const WORDS: &'static [(&'static str, $name)] =
-                &[$(($word, $name::$variant),)+];
-        }
-    )+};
-}
-
 words! {
     /// A signal that asks a process to end.
     StopSignal {
@@ -291,20 +273,6 @@ words! {
         /// SIGKILL: it isn't asked.
         Kill = "KILL",
     }
-    /// How the starts of an open load are spaced.
-    Arrivals {
-        /// Equally.
-        Constant = "constant",
-        /// At random: exponential gaps.
-        Poisson = "poisson",
-    }
-    /// What a window of a batch load is.
-    BatchKind {
-        /// One whole process.
-        Process = "process",
-        /// Iterations asked of a process that stays.
-        Resident = "resident",
-    }
     /// What is done when a service dies in a window.
     OnDeath {
         /// The run ends.
@@ -312,66 +280,6 @@ words! {
         /// The other arms are still measured.
         GoOn = "go-on",
     }
-}
-
-/// What is asked of the subject.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Load {
-    /// Open, closed or batch.
-    pub model: LoadModel,
-    /// Intended starts a second; there exactly for an open load.
-    pub rate_per_s: Option<f64>,
-    /// How an open load's starts are spaced; means nothing for others.
-    pub arrivals: Arrivals,
-    /// For each arm, kept warm; means nothing for a batch load.
-    pub connections: u32,
-    /// There exactly when the load is not a batch.
-    pub request: Option<Request>,
-    /// For a whole exchange.
-    pub timeout: Duration,
-    /// The generator's cores; `None` means all.
-    pub cpus: Option<Vec<u32>>,
-    /// Hosts besides this machine that load may go to.
-    pub allow: Vec<Host>,
-    /// What a window of a batch load is; means nothing for others.
-    pub batch: BatchKind,
-    /// What one window of a batch load holds.
-    pub iterations: u64,
-}
-
-/// The request that is sent over and over.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Request {
-    /// An HTTP method, such as `GET`.
-    pub method: String,
-    /// `http://HOST[:PORT]/path`, where `HOST[:PORT]` may be `{SERVICE}`.
-    pub url: Template,
-    /// Added to the request, in file order; no name comes twice.
-    pub headers: Vec<(String, HeaderValue)>,
-    /// The body.
-    pub body: Option<Template>,
-}
-
-impl Request {
-    fn templates(&self) -> impl Iterator<Item = &Template> {
-        let headers = self.headers.iter().filter_map(|(_, value)| match value {
-            HeaderValue::Literal(template) => Some(template),
-            HeaderValue::Environment { .. } => None,
-        });
-        std::iter::once(&self.url).chain(headers).chain(&self.body)
-    }
-}
-
-/// A header's value.
-#[derive(Clone, Debug, PartialEq)]
-pub enum HeaderValue {
-    /// As it stands in the plan.
-    Literal(Template),
-    /// Taken from the environment when the load starts, never written to disk.
-    Environment {
-        /// The variable's name, without `$`.
-        variable: String,
-    },
 }
 
 /// One combination of levels.

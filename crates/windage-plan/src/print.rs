@@ -1,14 +1,14 @@
 //! The resolved plan as TOML: what `docs/FORMAT.md` allows, with nothing left to defaults.
 
+mod load;
+
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write as _};
 use std::time::Duration;
 
-use windage_model::{ArmIndex, LevelValue, LoadModel, Role};
+use windage_model::{ArmIndex, LevelValue, Role};
 
-use crate::plan::{
-    Arm, Attach, Design, HeaderValue, Length, Load, Origin, Plan, Ready, ReadyCheck, Service,
-};
+use crate::plan::{Arm, Attach, Design, Length, Origin, Plan, Ready, ReadyCheck, Service};
 use crate::{Template, units};
 
 /// The plan with every default spelled out; the control, which reading adds, is left out.
@@ -32,7 +32,7 @@ pub(crate) fn resolved_toml(plan: &Plan) -> String {
     for service in &plan.services {
         print_service(&mut out, service);
     }
-    print_load(&mut out, &plan.load);
+    load::print(&mut out, &plan.load);
     let control_shares = match plan.arms.as_slice() {
         [baseline, control, ..] => baseline.instance == control.instance,
         _ => false,
@@ -104,45 +104,6 @@ fn ready(ready: &Ready) -> Option<String> {
         "{{ {check}, within = {} }}",
         duration(ready.within)
     ))
-}
-
-fn print_load(out: &mut Toml, load: &Load) {
-    out.table("[load]");
-    out.entry("model", quote(load.model.as_str()));
-    if load.model == LoadModel::Open {
-        out.optional(
-            "rate",
-            load.rate_per_s
-                .map(|rate_per_s| quote(&units::print_rate(rate_per_s))),
-        );
-        out.entry("arrivals", quote(load.arrivals.as_str()));
-    }
-    if load.model == LoadModel::Batch {
-        out.entry("batch", quote(load.batch.as_str()));
-        out.entry("iterations", load.iterations);
-    } else {
-        out.entry("connections", load.connections);
-    }
-    if let Some(request) = &load.request {
-        out.entry(
-            "request",
-            quote(&format!("{} {}", request.method, request.url)),
-        );
-        out.optional("body", request.body.as_ref().map(template));
-        let headers = request.headers.iter().map(|(name, value)| match value {
-            HeaderValue::Literal(value) => (name.as_str(), template(value)),
-            HeaderValue::Environment { variable } => {
-                (name.as_str(), quote(&format!("${variable}")))
-            }
-        });
-        out.entry("headers", inline(headers));
-    }
-    out.entry("timeout", duration(load.timeout));
-    out.optional("cpus", load.cpus.as_deref().map(list));
-    out.entry(
-        "allow",
-        list(load.allow.iter().map(|host| quote(&host.to_string()))),
-    );
 }
 
 fn print_arm(out: &mut Toml, arm: &Arm, control_shares: bool) {

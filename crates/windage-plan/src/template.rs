@@ -12,9 +12,12 @@ pub struct Template {
     segments: Vec<Segment>,
 }
 
+/// A stretch of a template.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Segment {
+pub enum Segment {
+    /// Literal text; never empty.
     Text(String),
+    /// A placeholder's name, without braces.
     Placeholder(String),
 }
 
@@ -67,6 +70,12 @@ impl Template {
             source: source.to_owned(),
             segments,
         }
+    }
+
+    /// What it is made of, in order.
+    #[must_use]
+    pub fn segments(&self) -> &[Segment] {
+        &self.segments
     }
 
     /// The names of its placeholders, without braces, in order; a name used twice comes twice.

@@ -20,16 +20,21 @@ pub(crate) fn print_duration(duration: Duration) -> String {
 
 /// Reads a rate such as `"2000/s"`, in events a second.
 pub(crate) fn parse_rate(text: &str) -> Result<f64, String> {
+    match parse_rate_or_nil(text) {
+        Ok(rate_per_s) if rate_per_s <= 0.0 => Err(format!(
+            "the rate `{text}` asks for nothing; it must be above 0/s"
+        )),
+        parsed => parsed,
+    }
+}
+
+/// The same where nil is a rate, too.
+pub(crate) fn parse_rate_or_nil(text: &str) -> Result<f64, String> {
     let rate_per_s = text
         .trim()
         .strip_suffix("/s")
         .and_then(|number| decimal(number.trim_end()))
         .ok_or_else(|| format!("`{text}` is not a rate such as \"2000/s\""))?;
-    if rate_per_s <= 0.0 {
-        return Err(format!(
-            "the rate `{text}` asks for nothing; it must be above 0/s"
-        ));
-    }
     if rate_per_s > MAX_RATE_PER_S {
         return Err(format!(
             "the rate `{text}` is above {MAX_RATE_PER_S}/s, the highest that can be asked for"

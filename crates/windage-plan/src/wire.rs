@@ -99,18 +99,79 @@ pub(crate) struct Stop {
 pub(crate) struct Load {
     pub(crate) model: Text,
     pub(crate) rate: Option<Text>,
+    pub(crate) profile: Option<Spanned<Vec<Piece>>>,
+    pub(crate) replay: Option<Text>,
     pub(crate) arrivals: Option<Text>,
+    pub(crate) protocol: Option<Text>,
+    pub(crate) streams: Option<Spanned<i64>>,
+    pub(crate) threads: Option<Spanned<i64>>,
     pub(crate) connections: Option<Spanned<i64>>,
+    pub(crate) connections_max: Option<Spanned<i64>>,
+    pub(crate) tls: Option<Spanned<Tls>>,
+    pub(crate) unix: Option<Text>,
     pub(crate) request: Option<Text>,
     #[serde(default)]
     pub(crate) headers: Entries<Text>,
     pub(crate) body: Option<Text>,
+    pub(crate) body_file: Option<Text>,
+    #[serde(default)]
+    pub(crate) fields: Entries<Spanned<Field>>,
+    #[serde(default)]
+    pub(crate) flow: Vec<Flow>,
     pub(crate) timeout: Option<Text>,
     pub(crate) cpus: Option<Spanned<Vec<i64>>>,
     #[serde(default)]
     pub(crate) allow: Vec<Text>,
     pub(crate) batch: Option<Text>,
     pub(crate) iterations: Option<Spanned<i64>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Piece {
+    pub(crate) rate: Text,
+    pub(crate) to: Option<Text>,
+    #[serde(rename = "for")]
+    pub(crate) lasts: Text,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Tls {
+    pub(crate) ca: Option<Text>,
+    pub(crate) server_name: Option<Text>,
+    #[serde(default)]
+    pub(crate) insecure: bool,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Field {
+    pub(crate) counter: Option<Spanned<i64>>,
+    pub(crate) step: Option<Spanned<i64>>,
+    pub(crate) random: Option<Spanned<Vec<i64>>>,
+    pub(crate) csv: Option<Text>,
+    pub(crate) column: Option<Text>,
+    pub(crate) order: Option<Text>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Flow {
+    pub(crate) name: Option<String>,
+    pub(crate) weight: Option<Spanned<i64>>,
+    pub(crate) steps: Spanned<Vec<Step>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Step {
+    pub(crate) request: Text,
+    #[serde(default)]
+    pub(crate) headers: Entries<Text>,
+    pub(crate) body: Option<Text>,
+    pub(crate) body_file: Option<Text>,
+    pub(crate) think: Option<Text>,
 }
 
 #[derive(Debug, Deserialize)]

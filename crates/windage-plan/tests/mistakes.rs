@@ -94,9 +94,121 @@ mistakes! {
 mistakes! {
     remote_host: "http://{app}/" => "http://example.com/";
     remote_service: "command = [\"bin/app\", \"-listen\", \"{listen}\"]" => "attach = { url = \"http://10.1.2.3:80\" }";
-    https: "http://{app}/" => "https://{app}/";
+    tls_without_https: "rate =" => "tls = { insecure = true }\nrate =";
+    another_scheme: "http://{app}/" => "ws://{app}/";
+    ca_that_is_not_looked_at: "rate =" => "tls = { ca = \"ca.pem\", insecure = true }\nrate =",
+        "http://{app}/" => "https://{app}/";
+    server_name_with_a_port: "rate =" => "tls = { server_name = \"app:443\" }\nrate =",
+        "http://{app}/" => "https://{app}/";
+    unix_without_a_name: "rate =" => "unix = \"sockets/\"\nrate =";
+    unix_for_all_arms: "rate =" => "unix = \"/tmp/app.sock\"\nrate =";
+    unix_of_nobody_knows_whom: "rate =" => "unix = \"{dir}/app.sock\"\nrate =",
+        "[load]" => "[[service]]\nname = \"origin\"\ncommand = [\"origin\", \"{port}\"]\n\n[load]";
+    unix_of_what_is_running: "rate =" => "unix = \"{dir}/app.sock\"\nrate =",
+        "command = [\"bin/app\", \"-listen\", \"{listen}\"]" => "attach = { pid = 4711 }\nlisten = \"127.0.0.1:80\"",
+        "env = { TELEMETRY = \"otel\", SAMPLER_ARG = \"{sampling}\" }" => "switch = [\"echo {sampling}\"]",
+        "baseline = true" => "baseline = true\nswitch = [\"echo\"]";
+    unix_there_from_when_on: "rate =" => "unix = \"{dir}/app.sock\"\nrate =",
+        "http://{app}/" => "http://localhost/",
+        "\"-listen\", \"{listen}\"" => "\"{dir}/app.sock\"",
+        "ready = { http = \"/\", within = \"10s\" }\n" => "";
     second_port: "http://{app}/" => "http://{app}:80/";
     unknown_service_in_url: "http://{app}/" => "http://{ap}/";
+}
+
+// How many of what.
+mistakes! {
+    unknown_protocol: "rate =" => "protocol = \"http2\"\nrate =";
+    streams_for_http1: "rate =" => "streams = 10\nrate =";
+    no_streams: "rate =" => "protocol = \"h2\"\nstreams = 0\nrate =";
+    more_threads_than_cores: "rate =" => "threads = 4\ncpus = [1, 2]\nrate =";
+    more_threads_than_connections: "rate =" => "threads = 4\nconnections = 2\nrate =";
+    fewer_connections_at_most: "rate =" => "connections_max = 4\nrate =";
+    growth_of_a_closed_load: "model = \"open\"\nrate = \"2000/s\"" => "model = \"closed\"\nconnections_max = 16";
+    protocol_of_a_batch: "model = \"open\"\nrate = \"2000/s\"\nrequest = \"GET http://{app}/\"" => "model = \"batch\"\nprotocol = \"h2\"\nthreads = 2";
+    grpc_by_get: "rate =" => "protocol = \"grpc\"\nrate =";
+    header_of_grpc: "rate =" => "protocol = \"grpc\"\nheaders = { content-type = \"application/json\" }\nrate =",
+        "GET http://{app}/" => "POST http://{app}/echo.Echo/Say";
+    upgrade_in_http2: "rate =" => "protocol = \"h2\"\nheaders = { Upgrade = \"websocket\" }\nrate =";
+}
+
+// When requests start.
+mistakes! {
+    rate_and_profile: "rate =" => "profile = [{ rate = \"1000/s\", for = \"100ms\" }]\nrate =";
+    profile_shorter_than_a_window: "rate = \"2000/s\"" => "profile = [{ rate = \"1000/s\", for = \"50ms\" }, { rate = \"1000/s\", to = \"5000/s\", for = \"30ms\" }]";
+    profile_of_nothing: "rate = \"2000/s\"" => "profile = [{ rate = \"0/s\", for = \"100ms\" }]";
+    profile_without_pieces: "rate = \"2000/s\"" => "profile = []";
+    profile_with_a_bad_rate: "rate = \"2000/s\"" => "profile = [{ rate = \"1000\", for = \"100ms\" }]";
+    profile_without_a_length: "rate = \"2000/s\"" => "profile = [{ rate = \"1000/s\" }]";
+    unknown_key_of_a_piece: "rate = \"2000/s\"" => "profile = [{ rate = \"1000/s\", until = \"2000/s\", for = \"100ms\" }]";
+    profile_for_a_closed_load: "model = \"open\"\nrate = \"2000/s\"" => "model = \"closed\"\nprofile = [{ rate = \"1000/s\", for = \"100ms\" }]";
+    replay_of_a_missing_file: "rate = \"2000/s\"" => "replay = \"missing.csv\"";
+    replay_back_in_time: "rate = \"2000/s\"" => "replay = \"unsorted.csv\"";
+    replay_of_no_times: "rate = \"2000/s\"" => "replay = \"users.csv\"";
+    replay_after_the_window: "rate = \"2000/s\"" => "replay = \"unsorted.csv\"",
+        "unsorted.csv" => "late.csv";
+    arrivals_of_a_replay: "rate = \"2000/s\"" => "replay = \"arrivals.csv\"\narrivals = \"poisson\"";
+}
+
+// What is sent.
+mistakes! {
+    body_twice: "rate =" => "body = \"a\"\nbody_file = \"body.bin\"\nrate =";
+    missing_body: "rate =" => "body_file = \"missing.bin\"\nrate =";
+    flow_and_request: "[[arm]]" => "[[load.flow]]\nsteps = [{ request = \"GET http://{app}/\" }]\n\n[[arm]]";
+    flow_and_body: "request = \"GET http://{app}/\"" => "body = \"a\"",
+        "[[arm]]" => "[[load.flow]]\nsteps = [{ request = \"GET http://{app}/\" }]\n\n[[arm]]";
+    flow_without_steps: "request = \"GET http://{app}/\"" => "",
+        "[[arm]]" => "[[load.flow]]\nsteps = []\n\n[[arm]]";
+    flow_without_weight: "request = \"GET http://{app}/\"" => "",
+        "[[arm]]" => "[[load.flow]]\nweight = 0\nsteps = [{ request = \"GET http://{app}/\" }]\n\n[[arm]]";
+    flow_to_another_host: "request = \"GET http://{app}/\"" => "",
+        "[[arm]]" => "[[load.flow]]\nsteps = [{ request = \"GET http://{app}/\" }, { request = \"GET http://127.0.0.1:9/\" }]\n\n[[arm]]";
+    unknown_key_of_a_step: "request = \"GET http://{app}/\"" => "",
+        "[[arm]]" => "[[load.flow]]\nsteps = [{ request = \"GET http://{app}/\", thinks = \"1s\" }]\n\n[[arm]]";
+    secret_beside_text_in_a_step: "request = \"GET http://{app}/\"" => "",
+        "[[arm]]" => "[[load.flow]]\nsteps = [{ request = \"GET http://{app}/\", headers = { a = \"Bearer $TOKEN\" } }]\n\n[[arm]]";
+    think_of_days: "request = \"GET http://{app}/\"" => "",
+        "[[arm]]" => "[[load.flow]]\nsteps = [{ request = \"GET http://{app}/\", think = \"2days\" }]\n\n[[arm]]";
+    flow_for_a_batch: "model = \"open\"\nrate = \"2000/s\"\nrequest = \"GET http://{app}/\"" => "model = \"batch\"",
+        "[[arm]]" => "[[load.flow]]\nsteps = [{ request = \"GET http://{app}/\" }]\n\n[[arm]]";
+}
+
+// Fields.
+mistakes! {
+    field_never_used: "rate =" => "fields = { id = { counter = 1 } }\nrate =";
+    field_of_nothing: "rate =" => "fields = { id = {} }\nrate =",
+        "http://{app}/" => "http://{app}/{id}";
+    field_of_two_things: "rate =" => "fields = { id = { counter = 1, random = [1, 2] } }\nrate =",
+        "http://{app}/" => "http://{app}/{id}";
+    field_like_a_service: "rate =" => "fields = { app = { counter = 1 } }\nrate =";
+    field_like_a_factor: "rate =" => "fields = { sampling = { counter = 1 } }\nrate =",
+        "http://{app}/" => "http://{app}/{sampling}";
+    field_like_a_placeholder: "rate =" => "fields = { arm = { counter = 1 } }\nrate =",
+        "http://{app}/" => "http://{app}/{arm}";
+    field_with_a_bad_name: "rate =" => "fields = { Id = { counter = 1 } }\nrate =";
+    field_outside_of_requests: "rate =" => "fields = { id = { counter = 1 } }\nrate =",
+        "http://{app}/" => "http://{app}/{id}",
+        "TELEMETRY = \"otel\"" => "TELEMETRY = \"{id}\"";
+    field_as_host: "rate =" => "fields = { id = { counter = 1 } }\nrate =",
+        "http://{app}/" => "http://{id}/";
+    misspelt_field: "rate =" => "fields = { user = { counter = 1 } }\nrate =",
+        "http://{app}/" => "http://{app}/{usr}";
+    step_without_counter: "rate =" => "fields = { id = { random = [1, 2], step = 2 } }\nrate =",
+        "http://{app}/" => "http://{app}/{id}";
+    range_upside_down: "rate =" => "fields = { id = { random = [9, 1] } }\nrate =",
+        "http://{app}/" => "http://{app}/{id}";
+    column_not_named: "rate =" => "fields = { id = { csv = \"users.csv\" } }\nrate =",
+        "http://{app}/" => "http://{app}/{id}";
+    column_not_there: "rate =" => "fields = { id = { csv = \"users.csv\", column = \"nmae\" } }\nrate =",
+        "http://{app}/" => "http://{app}/{id}";
+    missing_csv: "rate =" => "fields = { id = { csv = \"missing.csv\", column = \"name\" } }\nrate =",
+        "http://{app}/" => "http://{app}/{id}";
+    csv_without_rows: "rate =" => "fields = { id = { csv = \"norows.csv\", column = \"name\" } }\nrate =",
+        "http://{app}/" => "http://{app}/{id}";
+    csv_in_two_orders: "rate =" => "fields = { id = { csv = \"users.csv\", column = \"name\", order = \"random\" }, p = { csv = \"users.csv\", column = \"password\", order = \"in-order\" } }\nrate =",
+        "http://{app}/" => "http://{app}/{id}/{p}";
+    unknown_order_of_rows: "rate =" => "fields = { id = { csv = \"users.csv\", column = \"name\", order = \"shuffled\" } }\nrate =",
+        "http://{app}/" => "http://{app}/{id}";
 }
 
 // Services.

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use windage_model::{LevelValue, LoadModel, Order, Role};
 use windage_plan::{
-    Arrivals, Attach, BatchKind, HeaderValue, Length, OnDeath, Origin, Plan, ReadyCheck,
-    StopSignal, Template,
+    Arrivals, Attach, BatchKind, Body, Field, HeaderValue, Host, Length, OnDeath, Origin, Piece,
+    Plan, Protocol, ReadyCheck, RowOrder, Starts, StopSignal, Template, Tls,
 };
 
 const EVERYTHING: &str = include_str!("plans/everything.toml");
@@ -15,12 +15,16 @@ const MINIMAL: &str = include_str!("plans/minimal.toml");
 const SWITCHED: &str = include_str!("plans/switched.toml");
 const ATTACHED: &str = include_str!("plans/attached.toml");
 const BATCH: &str = include_str!("plans/batch.toml");
-const ALL: [(&str, &str); 5] = [
+const FLOWS: &str = include_str!("plans/flows.toml");
+const SOCKET: &str = include_str!("plans/socket.toml");
+const ALL: [(&str, &str); 7] = [
     ("everything", EVERYTHING),
     ("minimal", MINIMAL),
     ("switched", SWITCHED),
     ("attached", ATTACHED),
     ("batch", BATCH),
+    ("flows", FLOWS),
+    ("socket", SOCKET),
 ];
 
 fn folder() -> PathBuf {
@@ -60,6 +64,14 @@ fn silence_means_the_documented_defaults() {
     assert_eq!(
         (load.connections, load.timeout),
         (8, Duration::from_secs(5))
+    );
+    assert_eq!(
+        (load.protocol, load.streams, load.threads),
+        (Protocol::Http1, 1, 1)
+    );
+    assert_eq!(
+        (load.connections_max, &load.tls, &load.unix),
+        (8, &None, &None)
     );
     let design = &plan.design;
     assert_eq!(design.window, Duration::from_millis(100));
@@ -264,6 +276,153 @@ fn what_is_running_is_attached() {
 }
 
 #[test]
+fn a_profile_is_pieces_with_a_mean() {
+    let load = parse(FLOWS).load;
+    let Starts::Profile(pieces) = &load.starts else {
+        panic!("{:?}", load.starts)
+    };
+    let piece = |from_per_s, to_per_s, ms| Piece {
+        from_per_s,
+        to_per_s,
+        lasts: Duration::from_millis(ms),
+    };
+    let expected = [
+        piece(1000.0, 1000.0, 50),
+        piece(1000.0, 5000.0, 30),
+        piece(0.0, 0.0, 20),
+    ];
+    assert_eq!(pieces, &expected);
+    // 50 + 90 starts in 100 ms.
+    assert!((load.rate_per_s.unwrap() - 1400.0).abs() < 1e-9);
+    assert_eq!(load.arrivals, Arrivals::Poisson);
+}
+
+#[test]
+fn flows_share_headers_and_override_them() {
+    let load = parse(FLOWS).load;
+    assert_eq!((load.protocol, load.streams), (Protocol::Http2, 10));
+    assert_eq!(
+        (load.connections, load.connections_max, load.threads),
+        (4, 16, 2)
+    );
+    assert_eq!(
+        load.tls,
+        Some(Tls {
+            ca: Some("ca.pem".into()),
+            server_name: Host::parse("shop.example"),
+            insecure: false,
+        })
+    );
+    assert_eq!(load.request, None);
+    let [buys, lists] = load.flows.as_slice() else {
+        panic!("two flows")
+    };
+    assert_eq!((buys.name.as_deref(), buys.weight), (Some("buys"), 3));
+    assert_eq!((lists.name.as_deref(), lists.weight), (None, 1));
+    let [login, basket] = buys.steps.as_slice() else {
+        panic!("two steps")
+    };
+    assert_eq!(login.think, Duration::from_millis(50));
+    assert_eq!(basket.think, Duration::ZERO);
+    let names = |request: &windage_plan::Request| -> Vec<String> {
+        request
+            .headers
+            .iter()
+            .map(|(name, _)| name.clone())
+            .collect()
+    };
+    assert_eq!(
+        names(&login.request),
+        ["Accept", "Authorization", "x-arm", "x-request"],
+        "a step's own header takes the place of the shared one"
+    );
+    assert_eq!(
+        names(&lists.steps[0].request),
+        ["accept", "Authorization", "x-arm"]
+    );
+    assert_eq!(
+        login.request.headers[1].1,
+        HeaderValue::Environment {
+            variable: "SHOP_TOKEN".to_owned()
+        },
+        "secrets stay in the environment"
+    );
+    assert!(login.request.is_https());
+    assert_eq!(login.request.authority().as_str(), "{shop}");
+    assert_eq!(lists.steps[0].request.path().as_str(), "/list?page={page}");
+    let Some(Body::File { file, bytes }) = &basket.request.body else {
+        panic!("{:?}", basket.request.body)
+    };
+    assert_eq!(
+        (file.as_path(), &bytes[..]),
+        (Path::new("body.bin"), &b"\n\x05{arm}"[..])
+    );
+}
+
+#[test]
+fn fields_of_one_file_are_one_table() {
+    let load = parse(FLOWS).load;
+    let column = |column: &str| Field::Column {
+        table: 0,
+        column: column.to_owned(),
+    };
+    let expected = [
+        (
+            "id",
+            Field::Counter {
+                from: 1000,
+                step: 1,
+            },
+        ),
+        ("page", Field::Random { low: 1, high: 50 }),
+        ("user", column("name")),
+        ("password", column("password")),
+    ]
+    .map(|(name, field)| (name.to_owned(), field));
+    assert_eq!(load.fields, expected);
+    let [table] = load.tables.as_slice() else {
+        panic!("one table: {:?}", load.tables)
+    };
+    assert_eq!(
+        (table.file.as_path(), table.order),
+        (Path::new("users.csv"), RowOrder::Random)
+    );
+    assert!(table.bytes.starts_with(b"name,password,note\n"));
+}
+
+#[test]
+fn recorded_starts_are_read_with_the_plan() {
+    let plan = parse(SOCKET);
+    let load = &plan.load;
+    let Starts::Replay(replay) = &load.starts else {
+        panic!("{:?}", load.starts)
+    };
+    // The fifth lies beyond the window of 10 ms.
+    assert_eq!(&replay.offsets_ns[..], [0, 1_000_000, 2_500_000, 2_500_000]);
+    assert_eq!(replay.repeats_after, Duration::from_millis(10));
+    assert!((load.rate_per_s.unwrap() - 400.0).abs() < 1e-9);
+    assert_eq!(load.unix, Some(Template::parse("{dir}/app.sock")));
+    assert!(plan.uses_placeholder("dir"));
+    assert!(!plan.services[0].addressed, "the URL's host is a label");
+}
+
+#[test]
+fn a_load_is_summed_up_in_a_line() {
+    let table = [
+        (MINIMAL, Some("GET http://{app}/")),
+        (
+            FLOWS,
+            Some("POST https://{shop}/login and 2 more in 2 flows, h2"),
+        ),
+        (SOCKET, Some("POST http://app.example/echo.Echo/Say, grpc")),
+        (BATCH, None),
+    ];
+    for (text, expected) in table {
+        assert_eq!(parse(text).load.summary().as_deref(), expected);
+    }
+}
+
+#[test]
 fn a_batch_has_no_request() {
     let plan = parse(BATCH);
     assert_eq!(
@@ -311,6 +470,8 @@ fn resolved_plans_read_back_the_same() {
 fn the_resolved_plan_spells_everything_out() {
     insta::assert_snapshot!("resolved_everything", parse(EVERYTHING).to_resolved_toml());
     insta::assert_snapshot!("resolved_minimal", parse(MINIMAL).to_resolved_toml());
+    insta::assert_snapshot!("resolved_flows", parse(FLOWS).to_resolved_toml());
+    insta::assert_snapshot!("resolved_socket", parse(SOCKET).to_resolved_toml());
 }
 
 #[test]

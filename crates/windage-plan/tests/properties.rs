@@ -9,6 +9,8 @@ use windage_plan::{Plan, PlanError};
 const EVERYTHING: &str = include_str!("plans/everything.toml");
 const SWITCHED: &str = include_str!("plans/switched.toml");
 const ATTACHED: &str = include_str!("plans/attached.toml");
+const FLOWS: &str = include_str!("plans/flows.toml");
+const SOCKET: &str = include_str!("plans/socket.toml");
 
 fn parse(text: &str) -> Result<Plan, PlanError> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/templates");
@@ -51,7 +53,7 @@ fn judge(text: &str) -> Result<(), TestCaseError> {
 
 /// A plan in which some stretch was replaced by something else, often by a piece of TOML.
 fn damaged() -> impl Strategy<Value = String> {
-    let base = prop::sample::select(vec![EVERYTHING, SWITCHED, ATTACHED]);
+    let base = prop::sample::select(vec![EVERYTHING, SWITCHED, ATTACHED, FLOWS, SOCKET]);
     let piece = prop_oneof![
         Just(String::new()),
         "[\\[\\]{}\"'=,.#\n0-9a-zé-]{0,8}",
@@ -72,7 +74,15 @@ fn damaged() -> impl Strategy<Value = String> {
             "[[arm]]\n",
             "[design]\n",
             "0s",
+            "0/s",
             "1e400",
+            "{user}",
+            "https://",
+            "body.bin",
+            "users.csv",
+            "arrivals.csv",
+            "[[load.flow]]\n",
+            "[load.fields]\n",
         ])
         .prop_map(str::to_owned),
     ];
@@ -109,6 +119,67 @@ fn allowed() -> impl Strategy<Value = String> {
     )
 }
 
+/// Loads with values drawn at random, all of them allowed.
+fn allowed_loads() -> impl Strategy<Value = String> {
+    let piece = (0.0..1e6, prop::option::of(0.0..1e6), 1_u64..1_000_000_000).prop_map(
+        |(rate, to, ns): (f64, Option<f64>, u64)| {
+            let to = to.map(|to| format!("to = '{to}/s', ")).unwrap_or_default();
+            (format!("{{ rate = '{rate}/s', {to}for = '{ns}ns' }}"), ns)
+        },
+    );
+    let pieces = prop::collection::vec(piece, 1..5);
+    let word = "[ -&(-z]{0,12}";
+    let step = (word, 0_u64..3_600_000, prop::bool::ANY, 0_usize..4).prop_map(
+        |(body, think_ms, is_file, field)| {
+            let body = if is_file {
+                "body_file = 'body.bin'".to_owned()
+            } else {
+                format!("body = '{body}'")
+            };
+            let field = ["n", "r", "u", "p"][field];
+            format!(
+                "{{ request = 'POST https://{{app}}/{{{field}}}', {body}, \
+                 headers = {{ X-B = '{{{field}}}' }}, think = '{think_ms}ms' }}"
+            )
+        },
+    );
+    let flow = (1_u32..1_000_000, prop::collection::vec(step, 1..4)).prop_map(|(weight, steps)| {
+        let steps = steps.join(", ");
+        format!("[[load.flow]]\nweight = {weight}\nsteps = [{steps}]\n")
+    });
+    let flows = prop::collection::vec(flow, 1..4);
+    let order = prop::sample::select(vec!["in-order", "random"]);
+    let fields =
+        (0..=i64::MAX, 1..=i64::MAX, 0..i64::MAX, order).prop_map(|(from, step, low, order)| {
+            format!(
+                "[load.fields]\nn = {{ counter = {from}, step = {step} }}\n\
+                 r = {{ random = [{low}, {}] }}\n\
+                 u = {{ csv = 'users.csv', column = 'name', order = '{order}' }}\n\
+                 p = {{ csv = 'users.csv', column = ' password ' }}\n",
+                low + 1
+            )
+        });
+    (pieces, flows, fields, 1_u32..=1000, 1_u32..=32_000)
+        .prop_filter(
+            "a profile asks for something, and a window is an hour at most",
+            |(pieces, ..)| pieces.iter().map(|(_, ns)| ns).sum::<u64>() >= 1000,
+        )
+        .prop_map(|(pieces, flows, fields, streams, connections)| {
+            let window_ns: u64 = pieces.iter().map(|(_, ns)| ns).sum();
+            let pieces: Vec<String> = pieces.into_iter().map(|(piece, _)| piece).collect();
+            let (pieces, flows) = (pieces.join(", "), flows.concat());
+            format!(
+                "name = 'p'\n[[service]]\nname = 'app'\ncommand = ['x', '{{listen}}']\n\
+             [load]\nmodel = 'open'\nprofile = [{pieces}]\nprotocol = 'h2'\n\
+             streams = {streams}\nconnections = {connections}\n\
+             connections_max = {}\ntls = {{ insecure = true }}\n\
+             headers = {{ x-all = '{{n}}{{r}}{{u}}{{p}}', x-b = 'shared' }}\n{fields}{flows}\
+             [[arm]]\nname = 'off'\nbaseline = true\n[design]\nwindow = '{window_ns}ns'\n",
+                connections * 2
+            )
+        })
+}
+
 proptest! {
     #[test]
     fn any_text_is_judged(text in any::<String>()) {
@@ -129,6 +200,13 @@ proptest! {
 
     #[test]
     fn allowed_plans_lead_back(text in allowed()) {
+        let parsed = parse(&text).map(|_| ()).map_err(|e| e.render(false));
+        prop_assert_eq!(parsed, Ok(()));
+        judge(&text)?;
+    }
+
+    #[test]
+    fn allowed_loads_lead_back(text in allowed_loads()) {
         let parsed = parse(&text).map(|_| ()).map_err(|e| e.render(false));
         prop_assert_eq!(parsed, Ok(()));
         judge(&text)?;

@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
 use windage_model::{
-    ArmCpu, ArmId, ArmIndex, Exchanges, LoadModel, MachineDelta, Order, Place, Role, StatusClasses,
-    Window, WindowCpu,
+    ArmCpu, ArmId, ArmIndex, Exchanges, LoadModel, MachineDelta, Order, Outlier, Place, Role,
+    StatusClasses, Window, WindowCpu,
 };
 use windage_record::{
     DesignScope, Entry, Journal, JournalWriter, LoadScope, Manifest, ManifestArm, RunDir, Timing,
@@ -142,8 +142,20 @@ fn spread(
     )?)
 }
 
+/// The slowest of a window, within two milliseconds.
+fn outliers(started_ns: u64) -> Vec<Outlier> {
+    (0..8)
+        .map(|i| Outlier {
+            intended_ns: started_ns + i * 12_345_678,
+            sent_ns: started_ns + i * 12_345_678 + 4_200,
+            completed_ns: started_ns + i * 12_345_678 + 1_900_000 - i * 100_000,
+        })
+        .collect()
+}
+
 /// A window like those of a service under 2000 requests a second.
 fn window(block: u32, position: u32) -> Window {
+    let started_ns = 3_000_000_000 + u64::from(block * WINDOWS_IN_BLOCK + position) * 112_000_000;
     let others = |cpu_ns| {
         vec![ArmCpu {
             arm: ArmIndex(1),
@@ -158,7 +170,7 @@ fn window(block: u32, position: u32) -> Window {
             position,
             arm: ArmIndex(2),
         },
-        started_ns: 3_000_000_000 + u64::from(block * WINDOWS_IN_BLOCK + position) * 112_000_000,
+        started_ns,
         duration_ns: 100_213_456,
         stretch_ns: 112_345_678,
         exchanges: Exchanges {
@@ -193,6 +205,7 @@ fn window(block: u32, position: u32) -> Window {
         page_faults: 12,
         arm_context_switches: 812,
         doubts: vec![],
+        outliers: outliers(started_ns),
     }
 }
 

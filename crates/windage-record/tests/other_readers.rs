@@ -159,6 +159,7 @@ fn window(block: u32, position: u32) -> Window {
         page_faults: 0,
         arm_context_switches: 0,
         doubts: vec![],
+        outliers: vec![],
     }
 }
 

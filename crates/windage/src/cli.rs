@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::verbs::init::{Assignment, Attachment, Sweep};
+use crate::verbs::load::LoadFlags;
 
 /// Measures what telemetry costs the service it watches.
 #[derive(Debug, Parser)]
@@ -35,6 +36,8 @@ pub(crate) enum Verb {
     Report(ReportFlags),
     /// Write a commented plan for your own service.
     Init(InitFlags),
+    /// Put load on a URL and time the answers.
+    Load(Box<LoadFlags>),
     /// Say what this machine can and can't measure, and what to do about it.
     Doctor(DoctorFlags),
     /// Print a completion script for a shell.
@@ -207,7 +210,7 @@ fn method(text: &str) -> Result<String, String> {
     }
 }
 
-fn duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let duration = humantime::parse_duration(text)
         .map_err(|error| format!("{error}; durations look like `30s`, `5m` or `1h 30m`"))?;
     if duration.is_zero() {

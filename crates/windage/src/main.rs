@@ -27,6 +27,7 @@ fn main() -> ExitCode {
         Verb::Run(flags) => verbs::run::run(&flags),
         Verb::Report(flags) => verbs::report::report(&flags),
         Verb::Init(flags) => verbs::init::init(&flags),
+        Verb::Load(flags) => verbs::load::load(&flags),
         Verb::Doctor(flags) => verbs::doctor::doctor(&flags),
         Verb::Completions(flags) => verbs::completions::completions(&flags),
     };

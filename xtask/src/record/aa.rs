@@ -1,6 +1,5 @@
 //! The A/A study: the same server twice, in the two orders, many times.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
@@ -8,6 +7,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 
 use super::AaArgs;
+use super::files::Files;
 use super::machine::{self, Machine};
 use super::page::{Record, summary_markdown};
 use super::summary::summarise;
@@ -21,7 +21,7 @@ pub(super) fn run(args: &AaArgs) -> Result<ExitCode> {
         Some(folder) => folder.clone(),
         None => workspace::root().join("record").join(&date),
     };
-    let files = Files::claim(&folder)?;
+    let files = Files::claim(&folder, "aa-nginx")?;
     let windage = build()?;
     let runs = workspace::root()
         .join("windage-runs")
@@ -44,7 +44,7 @@ pub(super) fn run(args: &AaArgs) -> Result<ExitCode> {
                 anstream::eprintln!("{place}: {why}");
             }
             record.trials.push(trial);
-            files.write(&record)?;
+            files.write(&record.json(), &record.markdown())?;
         }
     }
     anstream::println!("{}", summary_markdown(&summarise(&record.trials)));
@@ -84,46 +84,6 @@ fn measure(mut run: Command, out: &Path, order: Order, number: u32) -> Result<Tr
         duration_s,
         outcome,
     })
-}
-
-/// The two files of a record.
-struct Files {
-    document: PathBuf,
-    page: PathBuf,
-}
-
-impl Files {
-    /// Names the files and makes their folder. A record that is already there is never replaced.
-    fn claim(folder: &Path) -> Result<Files> {
-        let files = Files {
-            document: folder.join("aa-nginx.json"),
-            page: folder.join("aa-nginx.md"),
-        };
-        for file in [&files.document, &files.page] {
-            if file.exists() {
-                bail!(
-                    "{} exists; move it away or name another folder by --out",
-                    file.display()
-                );
-            }
-        }
-        fs::create_dir_all(folder).with_context(|| format!("make {}", folder.display()))?;
-        Ok(files)
-    }
-
-    fn write(&self, record: &Record) -> Result<()> {
-        let document = format!("{:#}\n", record.json());
-        replace(&self.document, &document)?;
-        replace(&self.page, &record.markdown())
-    }
-}
-
-/// Writes beside the file and renames: an interruption leaves the old text or the new one.
-fn replace(file: &Path, text: &str) -> Result<()> {
-    let beside = file.with_extension("new");
-    fs::write(&beside, text)
-        .and_then(|()| fs::rename(&beside, file))
-        .with_context(|| format!("write {}", file.display()))
 }
 
 #[cfg(test)]
@@ -171,38 +131,5 @@ mod tests {
     #[test]
     fn an_interrupted_run_ends_the_study() {
         assert!(trial("exit 130").is_err());
-    }
-
-    #[test]
-    fn a_record_is_written_whole_and_never_replaced() {
-        let folder = tempfile::tempdir().unwrap();
-        let inner = folder.path().join("2026-01-02");
-        let files = Files::claim(&inner).unwrap();
-        let record = Record {
-            date: "2026-01-02".into(),
-            command: String::new(),
-            machine: Machine::default(),
-            asked: 2,
-            trials: vec![trial("exit 5").unwrap()],
-        };
-        for _ in 0..2 {
-            files.write(&record).unwrap();
-        }
-        assert_eq!(fs::read_to_string(&files.page).unwrap(), record.markdown());
-        assert!(
-            fs::read_to_string(&files.document)
-                .unwrap()
-                .ends_with("}\n")
-        );
-        assert_eq!(
-            fs::read_dir(&inner).unwrap().count(),
-            2,
-            "nothing half-written stays"
-        );
-        let refused = Files::claim(&inner).err().unwrap().to_string();
-        assert!(
-            refused.contains("aa-nginx.json") && refused.contains("--out"),
-            "{refused}"
-        );
     }
 }

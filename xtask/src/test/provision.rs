@@ -6,10 +6,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
 use super::step::announce;
-use crate::{command, workspace};
+use crate::{command, debian, workspace};
 
 /// The services that tests launch, by their Debian packages.
 const PACKAGES: &[&str] = &["nginx-light"];
@@ -27,7 +27,7 @@ pub(crate) struct Provided {
 /// Provides what it can; each part that fails is told with its name, and the others still run.
 pub(crate) fn provide(mut failed: impl FnMut(&str, &anyhow::Error)) -> Provided {
     let mut provided = Provided::default();
-    if let Err(error) = packages(PACKAGES) {
+    if let Err(error) = debian::provide(PACKAGES) {
         failed("Debian packages", &error);
     }
     match python() {
@@ -40,48 +40,6 @@ pub(crate) fn provide(mut failed: impl FnMut(&str, &anyhow::Error)) -> Provided 
         failed("Go subjects", &error);
     }
     provided
-}
-
-fn packages(names: &[&str]) -> Result<()> {
-    announce(&format!("Debian packages: {}", names.join(" ")));
-    let mut missing = Vec::new();
-    for &name in names {
-        if !is_installed(name)? {
-            missing.push(name);
-        }
-    }
-    if missing.is_empty() {
-        return Ok(());
-    }
-    let list = missing.join(" ");
-    if command::output(Command::new("id").arg("-u"))?.trim() != "0" {
-        bail!("missing: {list}; not root, so run `sudo apt-get install {list}` first");
-    }
-    announce(&format!("installing {list}"));
-    command::run(apt().arg("update"))?;
-    command::run(
-        apt()
-            .args(["install", "--yes", "--no-install-recommends"])
-            .args(missing),
-    )
-}
-
-/// `dpkg-query` fails for a package that it has never heard of, and knows removed ones.
-fn is_installed(package: &str) -> Result<bool> {
-    let query = Command::new("dpkg-query")
-        .args(["--show", "--showformat=${db:Status-Status}", package])
-        .stderr(Stdio::null())
-        .output()
-        .context("no dpkg-query: the packages are installed by themselves on Debian only")?;
-    Ok(query.status.success() && query.stdout == b"installed")
-}
-
-fn apt() -> Command {
-    let mut apt = Command::new("apt-get");
-    // Another installation on the machine is waited for.
-    apt.args(["--option", "DPkg::Lock::Timeout=300", "--quiet=2"]);
-    apt.env("DEBIAN_FRONTEND", "noninteractive");
-    apt
 }
 
 /// Makes the Python environment unless it is there, and returns its interpreter.
@@ -123,7 +81,7 @@ fn make_environment(folder: &Path) -> Result<()> {
         .context("could not start python3; install Python 3.9 or later")?;
     if !has_pip.success() {
         // Debian keeps these two modules in a package of their own.
-        packages(&["python3-venv"])?;
+        debian::provide(&["python3-venv"])?;
     }
     command::run(
         Command::new("python3")

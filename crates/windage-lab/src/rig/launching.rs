@@ -124,16 +124,12 @@ impl<'a> RealRig<'a> {
         for instance in instances {
             for &arm in &instance.arms {
                 let planned = &self.plan.arms[arm.get()];
-                let Some(request) = &load.request else {
-                    continue;
-                };
                 let names = instance.names.clone().with_arm(planned);
-                let target = target(load, request, &names, planned.id.as_str())?;
-                let address = target.address;
-                if !driver.connect(arm.get(), target, load.connections)? && !self.is_interrupted() {
+                let target = target(self.plan, &names, planned.id.as_str())?;
+                if !driver.connect(arm.get(), &target)? && !self.is_interrupted() {
                     return Err(LabError::NoConnection {
                         arm: planned.id.to_string(),
-                        address,
+                        endpoint: target.endpoint,
                         log: instance
                             .services
                             .last()

@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use windage_load::{LoadFacts, SubjectCpu, monotonic_ns};
 use windage_model::{ArmIndex, CpuSource, Doubt, DoubtCode, Place, Window};
 
 use super::{Live, QUIET, RealRig, instance_index};
@@ -162,6 +163,7 @@ impl RealRig<'_> {
         );
         cpu.in_window_ns = cpu.in_window_ns.or(driven.rusage_ns);
         let machine = start.machine.as_ref().zip(end.machine.as_ref());
+        let machine = machine.map(|(start, end)| end.delta(start));
         let mut exchanges = driven.report.exchanges;
         exchanges.reopened = settle.reopened + driven.reopened;
         exchanges.settle_completed = settle.report.exchanges.completed;
@@ -172,9 +174,7 @@ impl RealRig<'_> {
             stretch_ns: end.at_ns.saturating_sub(live.last.at_ns),
             exchanges,
             cpu,
-            machine: machine
-                .map(|(start, end)| end.delta(start))
-                .unwrap_or_default(),
+            machine: machine.unwrap_or_default(),
             rss_bytes: live.instances[own]
                 .probe
                 .memory()
@@ -184,7 +184,9 @@ impl RealRig<'_> {
             page_faults: activity.page_faults,
             arm_context_switches: activity.context_switches,
             doubts: Vec::new(),
+            outliers: Vec::new(),
         };
+        self.place_in_time(&mut window, live, &driven);
         live.completed[arm.get()] += exchanges.completed + exchanges.settle_completed;
         live.last = end;
         live.credit[own] = arm;
@@ -192,12 +194,9 @@ impl RealRig<'_> {
             self.credit_deliveries(live);
         }
         self.notice_deaths(live)?;
-        let load_model = self.plan.load.model;
         let counted = live.instances[own].probe.source() != CpuSource::None;
-        window.doubts = doubts::of_window(&window, load_model, self.subject_cores, counted);
-        window
-            .doubts
-            .extend(doubts::overrun(&driven.report, design.window, load_model));
+        let facts = self.load_facts(live, &driven, &window, machine.is_some());
+        window.doubts = doubts::of_window(&window, &facts, counted);
         window.doubts.extend(switch_doubt);
         window
             .doubts
@@ -207,6 +206,49 @@ impl RealRig<'_> {
             response_time: live.recording.response_time.clone(),
             service_time: live.recording.service_time.clone(),
         })
+    }
+
+    /// Puts what the generator timed by its own clock on the run's.
+    fn place_in_time(&self, window: &mut Window, live: &Live, driven: &Driven) {
+        if driven.report.exchanges.completed == 0 {
+            return;
+        }
+        let (here_ns, there_ns) = (monotonic_ns(), self.clock.now_ns());
+        let slowest = live.recording.outliers.slowest();
+        let moved = slowest.iter().map(|o| o.on_clock(here_ns, there_ns));
+        window.outliers = moved.collect();
+        // The load began a little after the window: dead connections are opened in between.
+        let load_ago_ns = here_ns.saturating_sub(driven.report.started_ns);
+        let until_load_ns = there_ns
+            .saturating_sub(load_ago_ns)
+            .saturating_sub(window.started_ns);
+        if window.exchanges.longest_stall_ns > 0 {
+            window.exchanges.longest_stall_at_ns += until_load_ns;
+        }
+    }
+
+    fn load_facts(
+        &self,
+        live: &Live,
+        driven: &Driven,
+        window: &Window,
+        is_machine_known: bool,
+    ) -> LoadFacts {
+        let load = &self.plan.load;
+        LoadFacts {
+            steal_ns: is_machine_known.then_some(window.machine.steal_ns),
+            subject: window.cpu.in_window_ns.map(|used_ns| SubjectCpu {
+                used_ns,
+                cores: self.subject_cores,
+            }),
+            threads: load.threads,
+            ..LoadFacts::of(
+                &driven.report,
+                &live.recording,
+                load.model,
+                load.connections_max.saturating_mul(load.streams),
+            )
+        }
     }
 }
 

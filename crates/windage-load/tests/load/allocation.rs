@@ -2,10 +2,14 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::net::SocketAddr;
 use std::time::Duration;
 
-use crate::server::answering;
-use windage_load::{Engine, EngineConfig, Pace, Recording, Schedule, Target, serialise_request};
+use crate::server::{answering, target};
+use windage_load::{
+    Engine, EngineConfig, Field, Fields, Flow, Pace, Part, Protocol, Recording, Request, Schedule,
+    Step, Target, Text, Work,
+};
 
 /// Counts what the thread of the test allocates; the servers run on others.
 struct Counting;
@@ -63,46 +67,74 @@ fn runs_allocate_nothing_after_warm_up() {
     );
     let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n";
     for answer in [padded.as_str(), chunked] {
-        let request = serialise_request("GET", "test", "/", &[], b"").unwrap();
-        let mut engine = Engine::new(EngineConfig {
-            timeout: Duration::from_secs(5),
-        })
-        .unwrap();
         let address = answering(answer);
-        let target = engine.add_target(
-            Target {
-                address,
-                request,
-                is_head: false,
-            },
-            4,
-        );
-        assert_eq!(engine.connect(target).unwrap().opened, 4);
-        let mut recording = Recording::new();
-        let mut schedule = Schedule::poisson(2_000.0, 1);
-        let lasts = Duration::from_millis(100);
+        for target in [target(address, "GET"), varied(address)] {
+            runs_allocate_nothing(target);
+        }
+    }
+}
 
-        engine
+/// Two flows of two steps, with fields in the path and in a header.
+fn varied(address: SocketAddr) -> Target {
+    let step = |field: usize| Step {
+        request: Request {
+            method: "GET".to_owned(),
+            authority: "test".to_owned(),
+            path: Text::new(vec![Part::Literal(b"/".to_vec()), Part::Field(field)]),
+            headers: vec![(
+                "x-number".to_owned(),
+                Text::new(vec![Part::Field(0), Part::Field(1)]),
+            )],
+            body: Text::literal(""),
+        },
+        think: Duration::ZERO,
+    };
+    let flow = |weight| Flow {
+        weight,
+        steps: vec![step(0), step(1)],
+    };
+    let fields = Fields {
+        fields: vec![
+            Field::Counter { from: 0, step: 1 },
+            Field::Random {
+                low: 0,
+                high: u64::MAX,
+            },
+        ],
+        tables: Vec::new(),
+    };
+    Target {
+        work: Work::new(vec![flow(1), flow(2)], fields, Protocol::Http1).unwrap(),
+        ..target(address, "GET")
+    }
+}
+
+fn runs_allocate_nothing(target: Target) {
+    let mut engine = Engine::new(EngineConfig {
+        timeout: Duration::from_secs(5),
+    })
+    .unwrap();
+    let target = engine.add_target(target, 4);
+    assert_eq!(engine.connect(target).unwrap().opened, 4);
+    let mut recording = Recording::new();
+    let mut schedule = Schedule::poisson(2_000.0, 1);
+    let lasts = Duration::from_millis(100);
+
+    engine
+        .run(target, Pace::Closed { lasts }, &mut recording)
+        .unwrap();
+    let mut completed = 0;
+    let allocations = allocations_of(|| {
+        let closed = engine
             .run(target, Pace::Closed { lasts }, &mut recording)
             .unwrap();
-        let mut completed = 0;
-        let allocations = allocations_of(|| {
-            let closed = engine
-                .run(target, Pace::Closed { lasts }, &mut recording)
-                .unwrap();
-            let open = engine
-                .run(
-                    target,
-                    Pace::Open {
-                        schedule: &mut schedule,
-                        lasts,
-                    },
-                    &mut recording,
-                )
-                .unwrap();
-            completed = closed.exchanges.completed + open.exchanges.completed;
-        });
-        assert!(completed > 100, "{completed}");
-        assert_eq!(allocations, 0, "in {completed} exchanges");
-    }
+        let open = Pace::Open {
+            schedule: &mut schedule,
+            lasts,
+        };
+        let open = engine.run(target, open, &mut recording).unwrap();
+        completed = closed.exchanges.completed + open.exchanges.completed;
+    });
+    assert!(completed > 100, "{completed}");
+    assert_eq!(allocations, 0, "in {completed} exchanges");
 }

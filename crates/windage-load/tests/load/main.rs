@@ -5,4 +5,12 @@ mod allocation;
 #[cfg(test)]
 mod engine;
 #[cfg(test)]
+mod flows;
+#[cfg(test)]
+mod growth;
+#[cfg(test)]
+mod protocols;
+#[cfg(test)]
 mod server;
+#[cfg(test)]
+mod threads;

@@ -2,12 +2,58 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
+
+use windage_load::{Protocol, Request, Target, Text, Work};
+
+/// A request without headers and body, for a server on this address.
+pub(crate) fn target(address: SocketAddr, method: &str) -> Target {
+    let request = Request {
+        method: method.to_owned(),
+        authority: "test".to_owned(),
+        path: Text::literal("/"),
+        headers: Vec::new(),
+        body: Text::literal(""),
+    };
+    target_of(address, request)
+}
+
+/// One plain HTTP/1.1 request over and over.
+pub(crate) fn target_of(address: SocketAddr, request: Request) -> Target {
+    Target {
+        endpoint: address.into(),
+        tls: None,
+        streams: 1,
+        work: Work::single(request, Protocol::Http1).unwrap(),
+    }
+}
 
 /// What a server does with a request, after its head was read.
 pub(crate) type Behaviour = dyn Fn(&mut TcpStream, usize) -> Then + Send + Sync;
+
+/// Answers everything with 200 and notes each request's path.
+pub(crate) fn noting() -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
+    let paths = Arc::new(Mutex::new(Vec::new()));
+    let noted = Arc::clone(&paths);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            let noted = Arc::clone(&noted);
+            std::thread::spawn(move || {
+                let _ = stream.set_nodelay(true);
+                while let Some(head) = read_head(&mut stream) {
+                    let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
+                    noted.lock().unwrap().push(path);
+                    let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+                }
+            });
+        }
+    });
+    (address, paths)
+}
 
 /// What a server does after its answer.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -53,7 +99,7 @@ pub(crate) const SILENCE: Duration = Duration::from_secs(20);
 fn serve(mut stream: TcpStream, behaviour: &Behaviour) {
     let _ = stream.set_nodelay(true);
     for request in 0.. {
-        if !read_head(&mut stream) {
+        if read_head(&mut stream).is_none() {
             return;
         }
         match behaviour(&mut stream, request) {
@@ -76,14 +122,14 @@ fn serve(mut stream: TcpStream, behaviour: &Behaviour) {
 }
 
 /// Requests have no body here and do not overlap, so the empty line ends them.
-fn read_head(stream: &mut TcpStream) -> bool {
+fn read_head(stream: &mut impl Read) -> Option<String> {
     let mut head = [0; 4096];
     let mut length = 0;
     while !head[..length].ends_with(b"\r\n\r\n") {
         match stream.read(&mut head[length..]) {
-            Ok(0) | Err(_) => return false,
+            Ok(0) | Err(_) => return None,
             Ok(n) => length += n,
         }
     }
-    true
+    Some(String::from_utf8_lossy(&head[..length]).into_owned())
 }

@@ -1,12 +1,9 @@
 //! `[design]`.
 
-use std::ops::RangeInclusive;
-use std::time::Duration;
-
 use toml::Spanned;
 use windage_model::Order;
 
-use super::{Checker, DAY, INSTANT};
+use super::{Checker, DAY, HOUR, INSTANT, PAUSE};
 use crate::plan::{Design, Length, OnDeath};
 use crate::wire::{self, Scalar};
 use crate::{Problem, defaults, units};
@@ -15,11 +12,8 @@ const ORDERS: &[(&str, Order)] = &[
     ("mirrored", Order::Mirrored),
     ("sequential", Order::Sequential),
 ];
-const HOUR: Duration = Duration::from_secs(60 * 60);
 const MAX_ROUNDS: i64 = 1000;
 const MAX_BLOCKS: i64 = 1_000_000;
-/// The bounds of what may be left out by writing nil.
-const PAUSE: RangeInclusive<Duration> = Duration::ZERO..=HOUR;
 
 pub(super) fn resolve(checker: &mut Checker<'_>, design: &wire::Design) -> Design {
     Design {

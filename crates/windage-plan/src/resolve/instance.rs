@@ -9,7 +9,8 @@ use super::arm::FileArm;
 use super::scope::Site;
 use super::service::Resolved;
 use crate::Problem;
-use crate::plan::{Arm, BatchKind, Load};
+use crate::load::{BatchKind, Load};
+use crate::plan::Arm;
 use crate::wire::PlanFile;
 
 pub(super) fn check(
@@ -63,7 +64,7 @@ fn told_apart(
             checker
                 .uses
                 .iter()
-                .any(|used| used.site == Site::Load && used.names(factor))
+                .any(|used| matches!(used.site, Site::Load | Site::Socket) && used.names(factor))
         };
         let by_request = arms[index]
             .factors
@@ -163,6 +164,7 @@ fn fixed_addresses(
     if sets < 2 {
         return;
     }
+    fixed_socket(checker, services, sets);
     for (resolved, service) in services.iter().zip(&file.service) {
         let Some(listen) = &service.listen else {
             continue;
@@ -179,5 +181,24 @@ fn fixed_addresses(
                  baseline included, name the same `instance`",
             ),
         );
+    }
+}
+
+/// Nor can they listen on one Unix socket.
+fn fixed_socket(checker: &mut Checker<'_>, services: &[Resolved], sets: usize) {
+    if !services.iter().any(|s| s.launched() && !s.service.shared) {
+        return;
+    }
+    let own = |name: &str| !matches!(name, "plan" | "windage");
+    let fixed = checker
+        .uses
+        .iter()
+        .find(|u| u.site == Site::Socket && !u.template.placeholders().any(own));
+    if let Some(span) = fixed.map(|used| used.span.clone()) {
+        let message = format!("{sets} sets of processes are up at once and can't share one socket");
+        checker.report(Problem::new(span, message, "taken by the first").help(
+            "put `{dir}` or `{arm}` into the path; or let all arms, the baseline included, name \
+             the same `instance`",
+        ));
     }
 }

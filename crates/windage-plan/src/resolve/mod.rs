@@ -6,6 +6,8 @@
 
 mod arm;
 mod design;
+mod file;
+mod follow;
 mod instance;
 mod load;
 mod scope;
@@ -28,6 +30,9 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 const INSTANT: Duration = Duration::from_micros(1);
 /// The bounds of what may wait for a day but not for nothing.
 const PATIENCE: RangeInclusive<Duration> = INSTANT..=DAY;
+const HOUR: Duration = Duration::from_secs(60 * 60);
+/// The bounds of what may be left out by writing nil.
+const PAUSE: RangeInclusive<Duration> = Duration::ZERO..=HOUR;
 
 /// Checks the file's meaning.
 pub(crate) fn resolve(file: &PlanFile, text: &str, folder: &Path) -> Result<Plan, Vec<Problem>> {
@@ -40,9 +45,12 @@ pub(crate) fn resolve(file: &PlanFile, text: &str, folder: &Path) -> Result<Plan
     plan_name(&mut checker, &file.name);
     let build = build(&mut checker, file);
     let mut services = service::resolve_all(&mut checker, file);
-    let load = load::resolve(&mut checker, &file.load, &services);
-    let arms = arm::resolve_all(&mut checker, file, &services);
+    let before = checker.problems.len();
     let design = design::resolve(&mut checker, &file.design);
+    // What doesn't fit a window that is wrong itself is not told.
+    let window = (checker.problems.len() == before).then_some(design.window);
+    let load = load::resolve(&mut checker, file, &services, window);
+    let arms = arm::resolve_all(&mut checker, file, &services);
     scope::check(&mut checker, file, &arms, &mut services);
     instance::check(&mut checker, file, &arms, &services, &load);
     if !checker.problems.is_empty() {

@@ -5,8 +5,9 @@ use std::ops::Range;
 
 use super::Checker;
 use super::arm::FileArm;
+use super::follow::{self, dirs};
 use super::service::Resolved;
-use crate::plan::{Attach, Origin, ReadyCheck};
+use crate::plan::ReadyCheck;
 use crate::problem::choices;
 use crate::wire::PlanFile;
 use crate::{Problem, RESERVED_PLACEHOLDERS, Template};
@@ -31,8 +32,10 @@ pub(super) enum Site {
     ArmService { arm: usize, service: usize },
     /// Commands that switch to an arm.
     ArmSwitch { arm: usize },
-    /// The request.
+    /// A request.
     Load,
+    /// The path of the socket that load goes to.
+    Socket,
 }
 
 /// Which of a service's keys, as far as an arm can hide it.
@@ -62,7 +65,8 @@ impl Use {
             Site::Service {
                 part: Part::Whole, ..
             }
-            | Site::Load => true,
+            | Site::Load
+            | Site::Socket => true,
             Site::ArmEnv { arm } | Site::ArmService { arm, .. } | Site::ArmSwitch { arm } => {
                 *arm == index
             }
@@ -82,12 +86,12 @@ impl Use {
     }
 
     /// Whether it is rendered for this service.
-    fn belongs_to(&self, service: usize, services: &[Resolved]) -> bool {
+    pub(super) fn belongs_to(&self, service: usize, services: &[Resolved]) -> bool {
         match self.site {
             Site::Service { index, .. } => index == service,
             Site::ArmService { service: index, .. } => index == service,
             Site::ArmEnv { .. } => !services[service].service.shared,
-            Site::ArmSwitch { .. } | Site::Load => false,
+            Site::ArmSwitch { .. } | Site::Load | Site::Socket => false,
         }
     }
 }
@@ -125,12 +129,14 @@ pub(super) fn check(
         checker.uses = uses;
         return;
     }
-    unused_factors(checker, &uses, arms, services);
+    follow::unused_factors(checker, &uses, arms, services);
+    follow::unused_fields(checker, &uses, file);
     for index in addressed {
         services[index].service.addressed = true;
     }
+    follow::socket_is_awaited(checker, &uses, services);
     for index in 0..services.len() {
-        has_address(checker, &uses, index, services);
+        follow::has_address(checker, &uses, index, services);
         let Resolved {
             service,
             ready_given,
@@ -192,6 +198,8 @@ impl Scope<'_> {
                     Err(self.not_in_shared(name))
                 }
                 Some(index) => Ok(vec![index]),
+                None if self.is_field(name) && used.site == Site::Load => Ok(Vec::new()),
+                None if self.is_field(name) => Err(field_elsewhere(name)),
                 None if !self.is_factor(name) => Err(self.unknown(used, name)),
                 None if shared => Err(self.not_in_shared(name)),
                 None => self.factor(used, name),
@@ -204,6 +212,8 @@ impl Scope<'_> {
         let bearer = match used.site {
             Site::ArmSwitch { .. } => "a switch command",
             Site::Load => "the request",
+            Site::Socket if name == "dir" => return self.sole_dir(),
+            Site::Socket => "the socket",
             _ => {
                 let speaks_of_address = name != "dir";
                 let owners = (0..self.services.len())
@@ -223,6 +233,20 @@ impl Scope<'_> {
         };
         let message = format!("`{{{name}}}` is a service's own, and {bearer} belongs to none");
         Err(Misuse::new(message, "means nothing here", help))
+    }
+
+    /// `{dir}` in the socket's path: of the one service that has a directory to put it in.
+    fn sole_dir(&self) -> Result<Vec<usize>, Misuse> {
+        let how_many = match dirs(self.services).count() {
+            0 => "there is none".to_owned(),
+            1 => return Ok(Vec::new()),
+            count => format!("there are {count}"),
+        };
+        Err(Misuse::new(
+            format!("`{{dir}}` is the directory of the service that is launched, and {how_many}"),
+            "whose?",
+            "name the socket without it, such as unix = \"/tmp/app-{arm}.sock\"",
+        ))
     }
 
     fn not_in_shared(&self, name: &str) -> Misuse {
@@ -292,6 +316,9 @@ impl Scope<'_> {
             .map(|(f, _)| f.as_str())
             .collect();
         known.extend(factors);
+        if used.site == Site::Load {
+            known.extend(self.fields());
+        }
         Misuse::new(
             format!("nothing fills `{{{name}}}`"),
             "unknown placeholder",
@@ -307,11 +334,28 @@ impl Scope<'_> {
         self.services.iter().position(|s| s.name() == service)
     }
 
+    fn fields(&self) -> impl Iterator<Item = &str> {
+        let fields = self.file.load.fields.0.iter();
+        fields.map(|(name, _)| name.get_ref().as_str())
+    }
+
+    fn is_field(&self, name: &str) -> bool {
+        self.fields().any(|field| field == name)
+    }
+
     fn is_factor(&self, name: &str) -> bool {
         self.arms
             .iter()
             .any(|arm| arm.factors.iter().any(|(factor, _)| factor == name))
     }
+}
+
+fn field_elsewhere(name: &str) -> Misuse {
+    Misuse::new(
+        format!("`{{{name}}}` is a field of the load, which differs from request to request"),
+        "means nothing here",
+        "name it in the path, the headers or the body of a request",
+    )
 }
 
 /// Where exactly `{name}` stands within a value, if it stands there as it is.
@@ -320,73 +364,5 @@ fn placeholder_span(text: &str, value: &Range<usize>, name: &str) -> Range<usize
     match text.get(value.clone()).and_then(|raw| raw.find(&needle)) {
         Some(at) => value.start + at..value.start + at + needle.len(),
         None => value.clone(),
-    }
-}
-
-/// A factor that changes nothing would be measured as if it did. `expect` alone is no use: it
-/// says what should arrive, but brings nothing about.
-fn unused_factors(
-    checker: &mut Checker<'_>,
-    uses: &[Use],
-    arms: &[FileArm],
-    services: &[Resolved],
-) {
-    for (index, arm) in arms.iter().enumerate() {
-        for (factor, span) in &arm.factors {
-            let used = uses
-                .iter()
-                .any(|u| u.names(factor) && u.reaches(index, arm, services));
-            if !used {
-                checker.report(
-                    Problem::new(
-                        span.clone(),
-                        format!("the factor `{factor}` is never used"),
-                        "changes nothing",
-                    )
-                    .help(format!(
-                        "write `{{{factor}}}` in the arm's env, args, command or switch"
-                    )),
-                );
-            }
-        }
-    }
-}
-
-/// A service that is addressed must know its address, or nothing will ever answer there.
-fn has_address(checker: &mut Checker<'_>, uses: &[Use], index: usize, services: &[Resolved]) {
-    let resolved = &services[index];
-    let (service, name) = (&resolved.service, resolved.name());
-    if !service.addressed || service.listen.is_some() {
-        return;
-    }
-    let span = resolved.name_span.clone();
-    match &service.origin {
-        Origin::Attach(Attach::Url(_)) => {}
-        Origin::Attach(_) => checker.report(
-            Problem::new(
-                span,
-                format!("`{name}` is addressed, but has no address"),
-                "already running: where?",
-            )
-            .help("add where it listens, such as `listen = \"127.0.0.1:8080\"`"),
-        ),
-        // An empty command was reported already.
-        Origin::Command(words) if words.is_empty() => {}
-        Origin::Command(_) => {
-            let port = format!("{name}.port");
-            let tells = |u: &Use| {
-                u.belongs_to(index, services)
-                    && ["listen", "port", name, port.as_str()]
-                        .iter()
-                        .any(|p| u.names(p))
-            };
-            if !uses.iter().any(tells) {
-                let message = format!("`{name}` is addressed, but never told its address");
-                checker.report(Problem::new(span, message, "listens where?").help(
-                    "put `{listen}` or `{port}` into its command or environment, or fix the \
-                         address with `listen`",
-                ));
-            }
-        }
     }
 }

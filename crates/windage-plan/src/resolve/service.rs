@@ -1,13 +1,13 @@
 //! `[[service]]`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Read as _;
 use std::net::SocketAddr;
 use std::ops::Range;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, PathBuf};
 
 use toml::Spanned;
 
+use super::file::MAX_TEMPLATE_BYTES;
 use super::scope::{Part, Site, Use};
 use super::{Checker, INSTANT, PATIENCE, reserved};
 use crate::plan::{
@@ -15,9 +15,6 @@ use crate::plan::{
 };
 use crate::wire::{self, Entries, PlanFile, Text};
 use crate::{Endpoint, Host, Problem, Template, defaults};
-
-/// The largest template file; configuration is small, and a wrong path may name a device.
-const MAX_TEMPLATE_BYTES: u64 = 1 << 20;
 
 /// A service with what later checks need besides.
 pub(super) struct Resolved {
@@ -368,14 +365,9 @@ fn files(
 }
 
 fn template_text(checker: &mut Checker<'_>, index: usize, path: &Text) -> Template {
-    let text = read_bounded(&checker.folder.join(path.get_ref())).unwrap_or_else(|error| {
-        let message = format!("can't read the template `{}`: {error}", path.get_ref());
-        checker.report(
-            Problem::new(path.span(), message, "unreadable")
-                .help("relative paths start at the plan's folder"),
-        );
-        String::new()
-    });
+    let text = checker
+        .file_text("template", path, MAX_TEMPLATE_BYTES)
+        .unwrap_or_default();
     let template = Template::parse(&text);
     checker.uses.push(Use {
         template: template.clone(),
@@ -387,22 +379,6 @@ fn template_text(checker: &mut Checker<'_>, index: usize, path: &Text) -> Templa
         file: Some(path.get_ref().clone()),
     });
     template
-}
-
-fn read_bounded(path: &Path) -> std::io::Result<String> {
-    use std::io::{Error, ErrorKind};
-    // Opening a pipe would wait for its writer, so the kind is asked for first.
-    if !std::fs::metadata(path)?.is_file() {
-        return Err(Error::new(ErrorKind::InvalidInput, "not a regular file"));
-    }
-    let mut text = String::new();
-    let read = std::fs::File::open(path)?
-        .take(MAX_TEMPLATE_BYTES + 1)
-        .read_to_string(&mut text)?;
-    if read as u64 > MAX_TEMPLATE_BYTES {
-        return Err(Error::new(ErrorKind::FileTooLarge, "larger than 1 MiB"));
-    }
-    Ok(text)
 }
 
 fn ready(checker: &mut Checker<'_>, index: usize, ready: &Spanned<wire::Ready>) -> Ready {

@@ -5,10 +5,12 @@
 //! at the end, so that an older reader takes the front of the payload. Anything else raises
 //! [`crate::frame::FORMAT`].
 
+mod addition;
 mod launch;
 mod window;
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use windage_model::Window;
 
 use crate::frame::{self, AppendError};
 use crate::{Entry, RecordError};
@@ -22,8 +24,10 @@ const DOUBT: u8 = 6;
 const RUN_ENDED: u8 = 7;
 const VERSION_OF: u8 = 8;
 
-/// The version of every kind so far.
+/// The version of every kind but windows.
 const VERSION: u8 = 1;
+/// Version 2 has [`addition::StoredAddition`] behind the fields of version 1.
+const WINDOW_VERSION: u8 = 2;
 
 /// The commit mark of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,7 +63,15 @@ pub(crate) fn append(
 ) -> Result<(), RecordError> {
     match entry {
         Entry::LaunchStarted(l) => append_as(out, LAUNCH_STARTED, &launch::StoredLaunch::from(l)),
-        Entry::Window(w) => append_as(out, WINDOW, &window::StoredWindow::from(w)),
+        Entry::Window(w) => append_version(
+            out,
+            WINDOW,
+            WINDOW_VERSION,
+            &(
+                window::StoredWindow::from(w),
+                addition::StoredAddition::from(w),
+            ),
+        ),
         Entry::BlockDone { block } => append_as(
             out,
             BLOCK_DONE,
@@ -82,7 +94,7 @@ pub(crate) fn decode(kind: u8, version: u8, payload: &[u8]) -> Result<Decoded, S
         LAUNCH_STARTED => {
             Entry::LaunchStarted(read::<launch::StoredLaunch>(version, payload)?.into())
         }
-        WINDOW => Entry::Window(read::<window::StoredWindow>(version, payload)?.try_into()?),
+        WINDOW => Entry::Window(read_window(version, payload)?),
         BLOCK_DONE => return read(version, payload).map(Decoded::BlockDone),
         LAUNCH_ENDED => {
             Entry::LaunchEnded(read::<launch::StoredLaunchEnd>(version, payload)?.into())
@@ -100,7 +112,16 @@ pub(crate) fn decode(kind: u8, version: u8, payload: &[u8]) -> Result<Decoded, S
 }
 
 fn append_as<T: Serialize>(out: &mut Vec<u8>, kind: u8, stored: &T) -> Result<(), RecordError> {
-    frame::append(out, kind, VERSION, |out| {
+    append_version(out, kind, VERSION, stored)
+}
+
+fn append_version<T: Serialize>(
+    out: &mut Vec<u8>,
+    kind: u8,
+    version: u8,
+    stored: &T,
+) -> Result<(), RecordError> {
+    frame::append(out, kind, version, |out| {
         postcard::to_io(stored, out).map(|_| ())
     })
     .map_err(|error| RecordError::Unstorable {
@@ -116,11 +137,27 @@ fn append_as<T: Serialize>(out: &mut Vec<u8>, kind: u8, stored: &T) -> Result<()
     })
 }
 
+fn read_window(version: u8, payload: &[u8]) -> Result<Window, String> {
+    if version < WINDOW_VERSION {
+        return read::<window::StoredWindow>(version, payload)?.try_into();
+    }
+    let (front, addition): (window::StoredWindow, addition::StoredAddition) =
+        read_since(WINDOW_VERSION, version, payload)?;
+    let mut window: Window = front.try_into()?;
+    addition.complete(&mut window);
+    Ok(window)
+}
+
 fn read<T: DeserializeOwned>(version: u8, payload: &[u8]) -> Result<T, String> {
+    read_since(VERSION, version, payload)
+}
+
+/// Takes a payload of the version `since` that `T` is, or of a later one.
+fn read_since<T: DeserializeOwned>(since: u8, version: u8, payload: &[u8]) -> Result<T, String> {
     let (stored, rest) = postcard::take_from_bytes(payload).map_err(|e| e.to_string())?;
     match version {
         0 => Err("version 0 does not exist".to_owned()),
-        VERSION if !rest.is_empty() => Err(format!("{} bytes too many", rest.len())),
+        v if v == since && !rest.is_empty() => Err(format!("{} bytes too many", rest.len())),
         // A later version only adds fields, behind those that are known here.
         _ => Ok(stored),
     }
@@ -130,6 +167,7 @@ fn read<T: DeserializeOwned>(version: u8, payload: &[u8]) -> Result<T, String> {
 mod tests {
     use super::*;
     use crate::frame::{Frames, Step};
+    use windage_model::{ArmIndex, Exchanges, MachineDelta, Outlier, Place, WindowCpu};
 
     fn mark() -> BlockMark {
         BlockMark {
@@ -164,6 +202,96 @@ mod tests {
         ];
         for (what, kind, version, payload, expected) in table {
             assert_eq!(decode(kind, version, payload).ok(), expected, "{what}");
+        }
+    }
+
+    fn window() -> Window {
+        Window {
+            place: Place {
+                launch: 0,
+                round: 0,
+                block: 3,
+                position: 1,
+                arm: ArmIndex(2),
+            },
+            started_ns: 7_000_000_000,
+            duration_ns: 100_000_000,
+            stretch_ns: 112_000_000,
+            exchanges: Exchanges {
+                completed: 200,
+                waited: 3,
+                generator_preemptions: Some(0),
+                ..Exchanges::default()
+            },
+            cpu: WindowCpu::default(),
+            machine: MachineDelta::default(),
+            rss_bytes: None,
+            page_faults: 0,
+            arm_context_switches: 0,
+            doubts: vec![],
+            outliers: vec![Outlier {
+                // Before the window's own first look at the clock.
+                intended_ns: 6_999_999_000,
+                sent_ns: 7_000_000_100,
+                completed_ns: 7_002_000_000,
+            }],
+        }
+    }
+
+    #[test]
+    fn windows_of_either_version_are_read() {
+        let whole = window();
+        let front = postcard::to_stdvec(&window::StoredWindow::from(&whole)).unwrap();
+        let addition = postcard::to_stdvec(&addition::StoredAddition::from(&whole)).unwrap();
+        let both = [&front[..], &addition].concat();
+        let longer = [&both[..], b"new field"].concat();
+        // As an older version wrote it: what it did not record is nil or unknown.
+        let mut old = window();
+        old.outliers.clear();
+        old.exchanges = Exchanges {
+            completed: 200,
+            ..Exchanges::default()
+        };
+        let table = [
+            ("version 1", 1, &front, Some(&old)),
+            ("version 2", 2, &both, Some(&whole)),
+            ("fields added", 3, &longer, Some(&whole)),
+            ("version 1, too long", 1, &both, None),
+            ("version 2, too long", 2, &longer, None),
+            ("version 2 without its addition", 2, &front, None),
+            ("no such version", 0, &front, None),
+        ];
+        for (what, version, payload, expected) in table {
+            let read = decode(WINDOW, version, payload).ok();
+            let expected = expected.map(|w| Decoded::Entry(Entry::Window(w.clone())));
+            assert_eq!(read, expected, "{what}");
+        }
+    }
+
+    #[test]
+    fn a_window_is_written_in_its_newest_version() {
+        let mut out = Vec::new();
+        append(&mut out, &Entry::Window(window()), [0, 0]).unwrap();
+        match Frames::new(&out[..], 0).step().unwrap() {
+            Step::Frame {
+                kind,
+                version,
+                payload,
+                ..
+            } => {
+                assert_eq!((kind, version), (WINDOW, WINDOW_VERSION));
+                let front: window::StoredWindow = read(version, payload).unwrap();
+                let older = Window::try_from(front).unwrap();
+                assert_eq!(
+                    older.exchanges.completed, 200,
+                    "a reader of version 1 takes the front"
+                );
+                assert_eq!(
+                    decode(kind, version, payload),
+                    Ok(Decoded::Entry(Entry::Window(window())))
+                );
+            }
+            other => panic!("{other:?}"),
         }
     }
 

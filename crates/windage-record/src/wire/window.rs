@@ -40,6 +40,8 @@ impl From<&Window> for StoredWindow {
             page_faults,
             arm_context_switches,
             ref doubts,
+            // Since version 2, in `StoredAddition`.
+            outliers: _,
         } = *window;
         StoredWindow {
             place: place.into(),
@@ -77,6 +79,7 @@ impl TryFrom<StoredWindow> for Window {
                 .into_iter()
                 .map(TryInto::try_into)
                 .collect::<Result<_, _>>()?,
+            outliers: Vec::new(),
         })
     }
 }
@@ -167,6 +170,15 @@ impl From<Exchanges> for StoredExchanges {
             send_lag_ns_p50,
             send_lag_ns_p99,
             send_lag_ns_max,
+            // Since version 2, in `StoredAddition`.
+            waited: _,
+            grown: _,
+            pauses: _,
+            generator_preemptions: _,
+            generator_run_queue_ns: _,
+            stalls: _,
+            longest_stall_ns: _,
+            longest_stall_at_ns: _,
         } = exchanges;
         StoredExchanges {
             intended,
@@ -207,6 +219,7 @@ impl From<StoredExchanges> for Exchanges {
             send_lag_ns_p50,
             send_lag_ns_p99,
             send_lag_ns_max,
+            ..Exchanges::default()
         }
     }
 }

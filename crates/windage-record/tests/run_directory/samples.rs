@@ -9,7 +9,8 @@ use proptest::option;
 use proptest::prelude::*;
 use windage_model::{
     ArmCpu, ArmId, ArmIndex, CpuSource, Doubt, DoubtCode, ErrorCounts, Evidence, Exchanges,
-    LevelValue, LoadModel, MachineDelta, Order, Place, Role, StatusClasses, Window, WindowCpu,
+    LevelValue, LoadModel, MachineDelta, Order, Outlier, Place, Role, StatusClasses, Window,
+    WindowCpu,
 };
 use windage_record::{
     Delivered, DesignScope, Ending, Entry, Expected, JournalWriter, Launch, LaunchArmEnd,
@@ -136,7 +137,19 @@ pub(crate) fn window(block: u32, position: u32, arm: u16) -> Window {
         page_faults: 12,
         arm_context_switches: 812,
         doubts: vec![],
+        outliers: outliers(started_ns),
     }
+}
+
+/// The slowest of a window, within two milliseconds.
+fn outliers(started_ns: u64) -> Vec<Outlier> {
+    (0..8)
+        .map(|i| Outlier {
+            intended_ns: started_ns + i * 12_345_678,
+            sent_ns: started_ns + i * 12_345_678 + 4_200,
+            completed_ns: started_ns + i * 12_345_678 + 1_900_000 - i * 100_000,
+        })
+        .collect()
 }
 
 /// Latencies in nanoseconds that differ from window to window.
@@ -203,8 +216,14 @@ fn place() -> impl Strategy<Value = Place> {
 }
 
 fn exchanges() -> impl Strategy<Value = Exchanges> {
-    (any::<[u64; 11]>(), any::<[u64; 5]>(), any::<[u64; 4]>()).prop_map(|(n, status, e)| {
-        Exchanges {
+    let optional = [(); 2].map(|()| option::of(any::<u64>()));
+    (
+        any::<[u64; 17]>(),
+        any::<[u64; 5]>(),
+        any::<[u64; 4]>(),
+        optional,
+    )
+        .prop_map(|(n, status, e, [preemptions, run_queue_ns])| Exchanges {
             intended: n[0],
             sent: n[1],
             completed: n[2],
@@ -223,7 +242,23 @@ fn exchanges() -> impl Strategy<Value = Exchanges> {
             send_lag_ns_p50: n[8],
             send_lag_ns_p99: n[9],
             send_lag_ns_max: n[10],
-        }
+            waited: n[11],
+            grown: n[12],
+            pauses: n[13],
+            generator_preemptions: preemptions,
+            generator_run_queue_ns: run_queue_ns,
+            stalls: n[14],
+            longest_stall_ns: n[15],
+            longest_stall_at_ns: n[16],
+        })
+}
+
+/// Any times, in any order.
+fn outlier() -> impl Strategy<Value = Outlier> {
+    any::<[u64; 3]>().prop_map(|[intended_ns, sent_ns, completed_ns]| Outlier {
+        intended_ns,
+        sent_ns,
+        completed_ns,
     })
 }
 
@@ -299,9 +334,10 @@ pub(crate) fn any_window() -> impl Strategy<Value = Window> {
         machine(),
         numbers,
         vec(doubt(), 0..3),
+        vec(outlier(), 0..9),
     )
         .prop_map(
-            |(place, exchanges, cpu, machine, (n, rss_bytes), doubts)| Window {
+            |(place, exchanges, cpu, machine, (n, rss_bytes), doubts, outliers)| Window {
                 place,
                 started_ns: n[0],
                 duration_ns: n[1],
@@ -313,6 +349,7 @@ pub(crate) fn any_window() -> impl Strategy<Value = Window> {
                 page_faults: n[3],
                 arm_context_switches: n[4],
                 doubts,
+                outliers,
             },
         )
 }

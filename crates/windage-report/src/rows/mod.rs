@@ -3,10 +3,12 @@
 
 mod compact;
 mod fidelity;
+mod load;
 mod primary;
 
 use compact::{GROUPS, compact_table};
 use fidelity::fidelity_table;
+use load::{load_table, outliers_table};
 use primary::primary_table;
 use windage_analysis::{Analysis, ArmAnalysis, MetricAnalysis};
 use windage_model::{Difference, LoadModel, Metric, Role, Verdict};
@@ -159,7 +161,8 @@ pub(crate) fn name(metric: Metric) -> &'static str {
     }
 }
 
-/// All tables of metrics that were measured, the primary one first, then fidelity.
+/// All tables of metrics that were measured, the primary one first, then what went wrong with the
+/// load, fidelity and details.
 pub(crate) fn tables(analysis: &Analysis) -> Vec<Table> {
     let primary = primary_metric(analysis);
     let mut tables: Vec<Table> = primary_table(analysis, primary).into_iter().collect();
@@ -167,9 +170,12 @@ pub(crate) fn tables(analysis: &Analysis) -> Vec<Table> {
         .iter()
         .filter_map(|group| compact_table(analysis, group, primary));
     tables.extend(compact);
-    let fidelity = fidelity_table(analysis);
+    let whole = load_table(analysis)
+        .into_iter()
+        .chain(fidelity_table(analysis));
     let before_details = tables.iter().position(|t| t.detail).unwrap_or(tables.len());
-    tables.splice(before_details..before_details, fidelity);
+    tables.splice(before_details..before_details, whole);
+    tables.extend(outliers_table(analysis));
     tables
 }
 

@@ -4,5 +4,6 @@ pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod init;
+pub(crate) mod load;
 pub(crate) mod report;
 pub(crate) mod run;

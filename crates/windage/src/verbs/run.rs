@@ -92,7 +92,13 @@ impl Signals {
         Some(Signals(flag))
     }
 
-    fn came(&self) -> bool {
+    /// The flag that a signal sets.
+    pub(crate) fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.0)
+    }
+
+    /// Whether one came.
+    pub(crate) fn came(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }

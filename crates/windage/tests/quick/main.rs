@@ -11,6 +11,7 @@ mod deaths;
 mod files;
 mod interruption;
 mod leftovers;
+mod load_verb;
 mod plans;
 mod refusals;
 mod secrets;

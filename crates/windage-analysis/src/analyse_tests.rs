@@ -1,0 +1,275 @@
+use super::*;
+use crate::fixture;
+use windage_model::{DoubtCode, Order, Soundness, Verdict};
+
+fn analysed(records: &Records) -> Analysis {
+    analyse(records, std::iter::empty(), std::iter::empty())
+}
+
+#[test]
+fn overhead_is_found_under_drift_and_holds_what_was_deferred() {
+    let analysis = analysed(&fixture::records(4));
+    let otel = &analysis.arms[2];
+    let cpu = &otel.metrics[&Metric::CpuPerRequest];
+    let relative = cpu.difference.as_ref().unwrap().relative.as_ref().unwrap();
+    // A fifth in the windows; 2.2 ms for 1100 requests, spread over hidden settle times,
+    // are 2 µs and a little more beyond the 60 µs.
+    let truth = 1.2 * (1.0 + 2.0 / 60.0) - 1.0;
+    assert!((relative.estimate - truth).abs() < 0.01, "{relative:?}");
+    assert_eq!(cpu.verdict, Some(Verdict::Costs));
+    assert_eq!(cpu.exceeds_nil(), Some(true));
+    let in_window = &otel.metrics[&Metric::CpuInWindow];
+    let relative = in_window
+        .difference
+        .as_ref()
+        .unwrap()
+        .relative
+        .as_ref()
+        .unwrap();
+    assert!((relative.estimate - 0.2).abs() < 0.003, "{relative:?}");
+    assert_eq!(
+        analysis.validity.soundness(),
+        Soundness::Valid,
+        "{:?}",
+        analysis.validity
+    );
+}
+
+#[test]
+fn the_control_is_negligible_and_the_baseline_has_no_difference() {
+    let analysis = analysed(&fixture::records(4));
+    let control = &analysis.control().unwrap().metrics[&Metric::CpuPerRequest];
+    assert_eq!(control.verdict, Some(Verdict::Negligible));
+    let baseline = &analysis.baseline().unwrap().metrics[&Metric::CpuPerRequest];
+    assert_eq!(
+        baseline.difference.as_ref().unwrap_err().code,
+        crate::MissingCode::Baseline
+    );
+}
+
+#[test]
+fn sequential_order_is_named_for_what_it_is() {
+    let mut records = fixture::records(1);
+    records.manifest.design.order = Order::Sequential;
+    let codes: Vec<DoubtCode> = analysed(&records)
+        .validity
+        .reasons
+        .iter()
+        .map(|r| r.code)
+        .collect();
+    assert_eq!(codes, [DoubtCode::SingleRound, DoubtCode::SequentialOrder]);
+}
+
+#[test]
+fn what_was_lost_is_a_doubt() {
+    let mut records = fixture::records(3);
+    records.delivered[1].root_spans -= 5_000;
+    let analysis = analysed(&records);
+    assert!(
+        analysis
+            .validity
+            .reasons
+            .iter()
+            .any(|r| r.code == DoubtCode::TelemetryLost)
+    );
+    assert_eq!(
+        analysis.arms[2].fidelity.as_ref().unwrap().lost,
+        Some(5_000.0)
+    );
+}
+
+#[test]
+fn little_or_nothing_gives_a_defined_answer() {
+    let nothing = Records {
+        windows: vec![],
+        launches: vec![],
+        ends: vec![],
+        delivered: vec![],
+        ..fixture::records(1)
+    };
+    assert_eq!(analysed(&nothing).validity.soundness(), Soundness::Void);
+    let one = Records {
+        windows: fixture::records(1).windows[..1].to_vec(),
+        ..nothing.clone()
+    };
+    let analysis = analysed(&one);
+    assert!(
+        analysis.arms[2].metrics[&Metric::CpuPerRequest]
+            .difference
+            .is_err()
+    );
+    let mut idle = fixture::records(3);
+    for window in &mut idle.windows {
+        window.exchanges.completed = 0;
+        window.cpu.in_window_ns = None;
+    }
+    let analysis = analysed(&idle);
+    let missing = analysis.arms[2].metrics.get(&Metric::CpuInWindow);
+    assert!(missing.is_none_or(|m| m.difference.is_err()));
+}
+
+#[test]
+fn a_control_that_differs_makes_the_run_suspect() {
+    let mut records = fixture::records(4);
+    for window in records
+        .windows
+        .iter_mut()
+        .filter(|w| w.place.arm == ArmIndex::CONTROL)
+    {
+        window.cpu.in_window_ns = window.cpu.in_window_ns.map(|ns| ns + ns / 50);
+    }
+    let analysis = analysed(&records);
+    assert!(
+        analysis
+            .validity
+            .reasons
+            .iter()
+            .any(|r| r.code == DoubtCode::ControlNotNil)
+    );
+}
+
+#[test]
+fn a_late_generator_speaks_against_times_and_nothing_else() {
+    let mut records = fixture::records(3);
+    for window in &mut records.windows {
+        window
+            .doubts
+            .push(windage_model::Doubt::new(DoubtCode::SendLag, "Late."));
+    }
+    let times = |arm: u16| Timed {
+        launch: 0,
+        block: 0,
+        arm: ArmIndex(arm),
+        times: {
+            let mut times = hdrhistogram::Histogram::new_with_max(1_000_000, 3).unwrap();
+            times.record_n(1000, 100).unwrap();
+            times
+        },
+    };
+    let analysis = analyse(
+        &records,
+        [times(0), times(2)].into_iter(),
+        std::iter::empty(),
+    );
+    let otel = &analysis.arms[2].metrics;
+    let codes = |metric| -> Vec<DoubtCode> {
+        otel[&metric]
+            .validity
+            .reasons
+            .iter()
+            .map(|d| d.code)
+            .collect()
+    };
+    assert_eq!(codes(Metric::ResponseTimeP50), [DoubtCode::SendLag]);
+    assert_eq!(codes(Metric::CpuPerRequest), []);
+    assert_eq!(analysis.validity.soundness(), Soundness::Valid);
+}
+
+#[test]
+fn connections_that_were_all_in_use_speak_against_service_times_and_nothing_else() {
+    let mut records = fixture::records(3);
+    for window in &mut records.windows {
+        window.doubts.push(windage_model::Doubt::new(
+            DoubtCode::ConnectionsBusy,
+            "All.",
+        ));
+    }
+    let times = || {
+        [0, 2].into_iter().map(|arm| Timed {
+            launch: 0,
+            block: 0,
+            arm: ArmIndex(arm),
+            times: {
+                let mut times = hdrhistogram::Histogram::new_with_max(1_000_000, 3).unwrap();
+                times.record_n(1000, 100).unwrap();
+                times
+            },
+        })
+    };
+    let analysis = analyse(&records, times(), times());
+    let otel = &analysis.arms[2].metrics;
+    let is_doubted = |metric| {
+        let reasons = &otel[&metric].validity.reasons;
+        reasons.iter().any(|d| d.code == DoubtCode::ConnectionsBusy)
+    };
+    assert!(is_doubted(Metric::ServiceTimeP50));
+    assert!(!is_doubted(Metric::ResponseTimeP50));
+    assert_eq!(analysis.validity.soundness(), Soundness::Valid);
+}
+
+#[test]
+fn the_load_and_the_slowest_exchanges_are_told() {
+    let mut records = fixture::records(3);
+    records.windows[1].exchanges.errors.timeout = 3;
+    records.windows[1].exchanges.grown = 2;
+    records.windows[1].outliers = vec![windage_model::Outlier {
+        intended_ns: 1_000_000_000,
+        sent_ns: 1_000_500_000,
+        completed_ns: 1_009_000_000,
+    }];
+    let json = crate::wire::to_json(&analysed(&records));
+    let load = &json["arms"][1]["load"];
+    assert_eq!(load["errors"]["timeout"], 3);
+    assert_eq!(load["connections_opened"], 2);
+    assert_eq!(load["intended_per_s"], serde_json::Value::Null);
+    assert_eq!(load["status"]["2xx"], load["completed"]);
+    let slow = &json["outliers"][0];
+    assert_eq!(
+        (&slow["arm"], &slow["at_s"], &slow["response_time_us"]),
+        (&"control".into(), &1.0.into(), &9000.0.into())
+    );
+    assert_eq!(slow["waited_us"], 500.0);
+    assert_eq!(slow["coincided"]["stall_us"], serde_json::Value::Null);
+}
+
+#[test]
+fn json_has_no_figure_that_is_not_one() {
+    let json = crate::wire::to_json(&analysed(&fixture::records(3)));
+    assert_eq!(json["schema"], 1);
+    let otel = &json["arms"][2];
+    assert_eq!(otel["metrics"]["cpu_per_request"]["verdict"], "costs");
+    assert_eq!(otel["metrics"]["cpu_per_request"]["exceeds_nil"], true);
+    assert_eq!(
+        json["arms"][0]["metrics"]["cpu_per_request"]["missing"]["code"],
+        "baseline"
+    );
+    assert_eq!(
+        otel["metrics"]["cpu_deferred"]["missing"]["code"],
+        "baseline_nil"
+    );
+    assert!(otel["metrics"]["cpu_per_span"]["difference"]["estimate"].is_number());
+    assert_eq!(otel["fidelity"]["lost"], 0.0);
+    assert_eq!(otel["versions"]["app"], "app 1.2.3");
+}
+
+#[test]
+fn a_rate_that_was_not_reached_names_what_most_windows_name() {
+    let mut records = fixture::records(3);
+    records.manifest.load.model = windage_model::LoadModel::Open;
+    let text = |records: &Records| {
+        let reasons = analysed(records).validity.reasons;
+        let doubt = reasons
+            .into_iter()
+            .find(|d| d.code == DoubtCode::RateNotReached && d.evidence.contains_key("completed"));
+        doubt.map(|d| d.text)
+    };
+    assert_eq!(text(&records), None, "all were completed");
+    for window in &mut records.windows {
+        window.exchanges.completed = 900;
+    }
+    let unnamed = text(&records).unwrap();
+    assert!(
+        unnamed.contains("90.0 %") && unnamed.contains("are the ceiling"),
+        "{unnamed}"
+    );
+    for (window, ceiling) in records
+        .windows
+        .iter_mut()
+        .zip(["subject", "generator", "subject"])
+    {
+        let doubt = windage_model::Doubt::new(DoubtCode::RateNotReached, "Late.");
+        window.doubts.push(doubt.with("ceiling", ceiling));
+    }
+    let named = text(&records).unwrap();
+    assert!(named.contains("the ceiling was: subject"), "{named}");
+}

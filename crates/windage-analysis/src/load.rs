@@ -1,0 +1,126 @@
+//! What the load itself was: rates, failures, and the slowest exchanges of the run.
+
+use windage_model::{ArmIndex, Exchanges, LoadModel, Soundness, Window};
+
+use crate::{ArmLoad, Coincidence, SlowExchange};
+
+/// Slow exchanges told of a run.
+const SLOWEST: usize = 10;
+
+/// What the generator did to one arm, void windows included; `None` for a batch load and for an
+/// arm without windows.
+pub(crate) fn of_arm(windows: &[Window], arm: ArmIndex, model: LoadModel) -> Option<ArmLoad> {
+    let mut exchanges = Exchanges::default();
+    let (mut duration_ns, mut count) = (0u64, 0usize);
+    for window in windows.iter().filter(|w| w.place.arm == arm) {
+        exchanges.merge(&window.exchanges);
+        duration_ns += window.duration_ns;
+        count += 1;
+    }
+    let intended_per_s = exchanges
+        .intended_per_s(duration_ns)
+        .filter(|_| model == LoadModel::Open);
+    (count > 0 && model != LoadModel::Batch).then(|| ArmLoad {
+        exchanges,
+        intended_per_s,
+        offered_per_s: exchanges.offered_per_s(duration_ns),
+        achieved_per_s: exchanges.achieved_per_s(duration_ns),
+    })
+}
+
+/// The slowest exchanges in windows that are not void, the slowest first. One of each window: a
+/// single event makes many exchanges slow, and would fill the list.
+pub(crate) fn slowest(windows: &[Window]) -> Vec<SlowExchange> {
+    let mut found: Vec<SlowExchange> = windows
+        .iter()
+        .filter(|window| window.soundness() != Soundness::Void)
+        .filter_map(|window| {
+            let slowest = window.outliers.iter().max_by_key(|o| o.response_time_ns());
+            slowest.map(|&at| (window, at))
+        })
+        .map(|(window, at)| SlowExchange {
+            place: window.place,
+            at,
+            coincided: Coincidence {
+                stall_ns: window
+                    .longest_stall()
+                    .filter(|&(from_ns, to_ns)| at.overlaps(from_ns, to_ns))
+                    .map(|(from_ns, to_ns)| to_ns - from_ns),
+                generator_preemptions: window.exchanges.generator_preemptions,
+                generator_run_queue_ns: window.exchanges.generator_run_queue_ns,
+                steal_ns: window.machine.steal_ns,
+                cpu_pressure_ns: window.machine.cpu_pressure_ns,
+            },
+        })
+        .collect();
+    found.sort_by_key(|slow| std::cmp::Reverse(slow.at.response_time_ns()));
+    found.truncate(SLOWEST);
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::window;
+    use windage_model::{Doubt, DoubtCode, Outlier};
+
+    fn lasting(intended_ns: u64, response_time_ns: u64) -> Outlier {
+        Outlier {
+            intended_ns,
+            sent_ns: intended_ns,
+            completed_ns: intended_ns + response_time_ns,
+        }
+    }
+
+    #[test]
+    fn rates_and_failures_are_those_of_all_windows_of_the_arm() {
+        let mut second = window(0, 1, 2);
+        second.exchanges.completed = 500;
+        second.exchanges.errors.timeout = 500;
+        second
+            .doubts
+            .push(Doubt::new(DoubtCode::ServiceDied, "It died."));
+        let windows = [window(0, 0, 2), second, window(0, 0, 0)];
+        let load = of_arm(&windows, ArmIndex(2), LoadModel::Open).unwrap();
+        assert_eq!(load.intended_per_s, Some(10_000.0));
+        assert_eq!(load.offered_per_s, Some(10_000.0));
+        assert_eq!(load.achieved_per_s, Some(7_500.0));
+        assert_eq!(load.exchanges.failed(), 500);
+        let closed = of_arm(&windows, ArmIndex(2), LoadModel::Closed).unwrap();
+        assert_eq!(closed.intended_per_s, None, "nothing was intended");
+        assert_eq!(of_arm(&windows, ArmIndex(2), LoadModel::Batch), None);
+        assert_eq!(of_arm(&windows, ArmIndex(7), LoadModel::Open), None);
+    }
+
+    #[test]
+    fn the_slowest_of_each_window_is_told_with_what_coincided() {
+        let mut first = window(0, 0, 0);
+        first.exchanges.longest_stall_ns = 2_000_000;
+        first.exchanges.longest_stall_at_ns = 5_000_000;
+        first.machine.steal_ns = 10_000_000;
+        first.outliers = vec![
+            lasting(first.started_ns + 6_000_000, 9_000_000),
+            lasting(first.started_ns + 6_500_000, 8_500_000),
+        ];
+        let mut elsewhere = first.clone();
+        elsewhere.outliers = vec![lasting(first.started_ns + 50_000_000, 8_000_000)];
+        let mut void = window(0, 1, 1);
+        void.outliers = vec![lasting(0, 99_000_000)];
+        void.doubts
+            .push(Doubt::new(DoubtCode::ServiceDied, "It died."));
+        let mut windows = vec![first, elsewhere, void, window(0, 2, 2)];
+        windows.extend((3..20).map(|block| {
+            let mut window = window(0, block, 2);
+            window.outliers = vec![lasting(window.started_ns, 1_000_000)];
+            window
+        }));
+        let slow = slowest(&windows);
+        let times: Vec<u64> = slow.iter().map(|s| s.at.response_time_ns()).collect();
+        assert_eq!(times[..3], [9_000_000, 8_000_000, 1_000_000]);
+        assert_eq!(times.len(), SLOWEST);
+        assert_eq!(slow[0].coincided.stall_ns, Some(2_000_000));
+        assert_eq!(slow[1].coincided.stall_ns, None, "at another moment");
+        assert_eq!(slow[1].coincided.steal_ns, 10_000_000);
+        assert_eq!(slow[2].place.arm, ArmIndex(2));
+    }
+}

@@ -1,0 +1,331 @@
+//! The whole generator: one engine on the calling thread, and further ones on threads of their
+//! own where one core can't give enough load.
+
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use crate::clock::monotonic_ns;
+use crate::engine::{
+    ConnectReport, Connections, Engine, EngineConfig, EngineError, Target, TargetId,
+};
+use crate::pace::Pace;
+use crate::progress::Progress;
+use crate::recording::Recording;
+use crate::run::RunReport;
+use crate::schedule::Schedule;
+use crate::work::Share;
+
+/// Settings of a generator.
+#[derive(Clone, Debug)]
+pub struct GeneratorConfig {
+    /// Bound for one exchange, and for one attempt to connect.
+    pub timeout: Duration,
+    /// Engines, each on a thread; connections and starts are dealt out evenly. At least 1.
+    pub threads: usize,
+    /// Ends runs when it is set.
+    pub stop: Arc<AtomicBool>,
+    /// Is told how runs go.
+    pub progress: Option<Arc<Progress>>,
+}
+
+/// How a whole generator's run is paced; see [`Pace`].
+#[derive(Clone, Debug)]
+pub enum Rhythm {
+    /// Each lane sends, waits for the answer and sends again.
+    Closed {
+        /// No request is sent afterwards.
+        lasts: Duration,
+    },
+    /// Starts follow a schedule, whatever the answers do.
+    Open {
+        /// The intended starts.
+        schedule: Schedule,
+        /// The length of the schedule.
+        lasts: Duration,
+    },
+}
+
+/// A load generator of one thread or several, used like an [`Engine`].
+///
+/// With one thread everything happens on the calling thread.
+#[derive(Debug)]
+pub struct Generator {
+    own: Engine,
+    others: Vec<Worker>,
+    /// By target: how many threads have a connection to it.
+    sharers: Vec<usize>,
+}
+
+impl Generator {
+    /// Sets up the engines, which takes some 10 ms each.
+    ///
+    /// # Errors
+    /// As [`Engine::new`].
+    pub fn new(config: &GeneratorConfig) -> Result<Generator, EngineError> {
+        let of = u32::try_from(config.threads.max(1)).unwrap_or(u32::MAX);
+        let engine = |index| {
+            let settings = EngineConfig {
+                timeout: config.timeout,
+            };
+            let engine = Engine::new(settings)?
+                .stopped_by(Arc::clone(&config.stop))
+                .sharing(Share { index, of });
+            Ok(match &config.progress {
+                Some(progress) => engine.watched_by(Arc::clone(progress)),
+                None => engine,
+            })
+        };
+        Ok(Generator {
+            own: engine(0)?,
+            others: (1..of)
+                .map(|index| engine(index).map(Worker::start))
+                .collect::<Result<_, _>>()?,
+            sharers: Vec::new(),
+        })
+    }
+
+    /// Adds a target; its connections are dealt out to the threads. Without enough for each,
+    /// some threads have no part in it.
+    pub fn add_target(&mut self, target: &Target, connections: impl Into<Connections>) -> TargetId {
+        let connections = connections.into();
+        let threads = (self.others.len() + 1).min(connections.first).max(1);
+        self.sharers.push(threads);
+        for (worker, number) in self.others.iter().zip(1..) {
+            let (target, share) = (target.clone(), part(connections, number, threads));
+            worker.give(move |engine, _| {
+                engine.add_target(target, share);
+                Ok(Done::default())
+            });
+        }
+        let id = self
+            .own
+            .add_target(target.clone(), part(connections, 0, threads));
+        for worker in &self.others {
+            // Adding can't fail; the answer keeps the workers in step.
+            let _ = worker.answer();
+        }
+        id
+    }
+
+    /// Opens the connections of a target that are not open.
+    ///
+    /// # Errors
+    /// As [`Engine::connect`].
+    pub fn connect(&mut self, target: TargetId) -> Result<ConnectReport, EngineError> {
+        for worker in &self.others {
+            worker.give(move |engine, _| {
+                Ok(Done {
+                    connected: engine.connect(target)?,
+                    ..Done::default()
+                })
+            });
+        }
+        let mut connected = self.own.connect(target);
+        for worker in &self.others {
+            match (worker.answer(), &mut connected) {
+                (Ok(done), Ok(report)) => report.add(done.connected),
+                (Err(error), Ok(_)) => connected = Err(error),
+                (_, Err(_)) => {}
+            }
+        }
+        connected
+    }
+
+    /// Makes what comes by chance in later runs that of a seed.
+    pub fn reseed(&mut self, target: TargetId, seed: u64) {
+        for worker in &self.others {
+            worker.give(move |engine, _| {
+                engine.reseed(target, seed);
+                Ok(Done::default())
+            });
+            let _ = worker.answer();
+        }
+        self.own.reseed(target, seed);
+    }
+
+    /// Puts load on a target, see [`Engine::run`].
+    ///
+    /// # Errors
+    /// As [`Engine::run`].
+    pub fn run(
+        &mut self,
+        target: TargetId,
+        rhythm: &Rhythm,
+        recording: &mut Recording,
+    ) -> Result<RunReport, EngineError> {
+        let began_ns = monotonic_ns();
+        let threads = self.sharers.get(target.0).copied().unwrap_or(1);
+        for (worker, number) in self.others.iter().zip(1..threads) {
+            let rhythm = rhythm.clone();
+            worker.give(move |engine, recording| {
+                recording.clear();
+                let ran = run_part(engine, target, began_ns, rhythm, number, threads, recording)?;
+                Ok(Done {
+                    ran,
+                    ..Done::default()
+                })
+            });
+        }
+        let rhythm = rhythm.clone();
+        let mut ran = run_part(
+            &mut self.own,
+            target,
+            began_ns,
+            rhythm,
+            0,
+            threads,
+            recording,
+        );
+        for worker in &self.others[..threads - 1] {
+            match (worker.answer(), &mut ran) {
+                (Ok(done), Ok(report)) => {
+                    recording.merge(&worker.recording());
+                    report.add(done.ran);
+                }
+                (Err(error), Ok(_)) => ran = Err(error),
+                (_, Err(_)) => {}
+            }
+        }
+        if threads > 1
+            && let Ok(report) = &mut ran
+        {
+            report.take_lag_of(recording);
+        }
+        ran
+    }
+}
+
+/// One thread's part of the connections.
+fn part(connections: Connections, number: usize, threads: usize) -> Connections {
+    if number >= threads {
+        return Connections::from(0);
+    }
+    let share = |count: usize| count / threads + usize::from(number < count % threads);
+    Connections {
+        first: share(connections.first),
+        most: share(connections.most),
+    }
+}
+
+/// One thread's part of a run: every so-manieth start of the schedule.
+fn run_part(
+    engine: &mut Engine,
+    target: TargetId,
+    began_ns: u64,
+    rhythm: Rhythm,
+    number: usize,
+    threads: usize,
+    recording: &mut Recording,
+) -> Result<RunReport, EngineError> {
+    match rhythm {
+        Rhythm::Closed { lasts } => {
+            engine.run_from(target, began_ns, Pace::Closed { lasts }, recording)
+        }
+        Rhythm::Open {
+            mut schedule,
+            lasts,
+        } if threads == 1 => {
+            let schedule = &mut schedule;
+            engine.run_from(target, began_ns, Pace::Open { schedule, lasts }, recording)
+        }
+        Rhythm::Open { schedule, lasts } => {
+            let mut dealt = schedule.skip(number).step_by(threads);
+            let schedule = &mut dealt;
+            engine.run_from(target, began_ns, Pace::Open { schedule, lasts }, recording)
+        }
+    }
+}
+
+/// What a worker has to say when it has done what it was given.
+#[derive(Default)]
+struct Done {
+    connected: ConnectReport,
+    ran: RunReport,
+}
+
+type Job = Box<dyn FnOnce(&mut Engine, &mut Recording) -> Result<Done, EngineError> + Send>;
+
+/// An engine on a thread of its own, which does one job after another.
+#[derive(Debug)]
+struct Worker {
+    jobs: Option<Sender<Job>>,
+    answers: Receiver<Result<Done, EngineError>>,
+    recording: Arc<Mutex<Recording>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Worker {
+    fn start(mut engine: Engine) -> Worker {
+        let (jobs, given) = channel::<Job>();
+        let (answer, answers) = channel();
+        let recording = Arc::new(Mutex::new(Recording::new()));
+        let shared = Arc::clone(&recording);
+        let thread = std::thread::spawn(move || {
+            for job in given {
+                let mut recording = shared.lock().unwrap_or_else(PoisonError::into_inner);
+                let done = job(&mut engine, &mut recording);
+                drop(recording);
+                if answer.send(done).is_err() {
+                    return;
+                }
+            }
+        });
+        Worker {
+            jobs: Some(jobs),
+            answers,
+            recording,
+            thread: Some(thread),
+        }
+    }
+
+    fn give(
+        &self,
+        job: impl FnOnce(&mut Engine, &mut Recording) -> Result<Done, EngineError> + Send + 'static,
+    ) {
+        if let Some(jobs) = &self.jobs {
+            // A thread that has died gives no answer either, which is where it is noticed.
+            let _ = jobs.send(Box::new(job));
+        }
+    }
+
+    fn answer(&self) -> Result<Done, EngineError> {
+        self.answers.recv().unwrap_or(Err(EngineError::ThreadDied))
+    }
+
+    fn recording(&self) -> std::sync::MutexGuard<'_, Recording> {
+        self.recording
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.jobs = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connections_are_dealt_out_whole() {
+        for (count, threads) in [(8, 1), (8, 3), (2, 4), (10_000, 7)] {
+            let whole = Connections {
+                first: count,
+                most: 2 * count + 1,
+            };
+            let parts: Vec<Connections> = (0..threads).map(|n| part(whole, n, threads)).collect();
+            assert_eq!(parts.iter().map(|p| p.first).sum::<usize>(), whole.first);
+            assert_eq!(parts.iter().map(|p| p.most).sum::<usize>(), whole.most);
+            assert!(parts.iter().all(|p| p.first <= p.most));
+        }
+    }
+}

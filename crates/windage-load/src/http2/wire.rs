@@ -1,0 +1,222 @@
+//! The bytes below `h2`: a non-blocking carrier as its reader and writer.
+
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use crate::transport::Transport;
+
+/// What carries bytes. No call blocks; each fails with [`WouldBlock`](io::ErrorKind::WouldBlock)
+/// instead.
+pub(crate) trait Carrier: Send + 'static {
+    /// Sends what is taken at once.
+    fn send_some(&mut self, bytes: &[u8]) -> io::Result<usize>;
+    /// Sends on what was taken before. Tells whether nothing of it is left.
+    fn flush(&mut self) -> io::Result<bool>;
+    /// Receives what is there; 0 is the end of the stream.
+    fn receive_some(&mut self, buffer: &mut [u8]) -> io::Result<usize>;
+    /// Whether a read that left room in its buffer leaves nothing behind: then what comes next
+    /// makes a new report.
+    fn short_read_drains(&self) -> bool;
+}
+
+impl Carrier for Transport {
+    #[inline]
+    fn send_some(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Transport::send_some(self, bytes)
+    }
+
+    #[inline]
+    fn flush(&mut self) -> io::Result<bool> {
+        Transport::flush(self)
+    }
+
+    #[inline]
+    fn receive_some(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        Transport::receive_some(self, buffer)
+    }
+
+    #[inline]
+    fn short_read_drains(&self) -> bool {
+        Transport::short_read_drains(self)
+    }
+}
+
+/// A carrier, what passed over it, and how much may pass now.
+#[derive(Debug)]
+pub(super) struct Wire<C> {
+    carrier: C,
+    pub(super) sent_bytes: u64,
+    pub(super) received_bytes: u64,
+    /// May still be moved in this turn.
+    allowance: usize,
+    /// The allowance ran out while the carrier may have had more.
+    is_cut_short: bool,
+    /// Nothing is left to read until the next report.
+    is_drained: bool,
+    hung_up: bool,
+    /// A head and the start of its body, on their way out together.
+    gathered: Vec<u8>,
+}
+
+impl<C: Carrier> Wire<C> {
+    pub(super) fn new(carrier: C) -> Wire<C> {
+        Wire {
+            carrier,
+            sent_bytes: 0,
+            received_bytes: 0,
+            allowance: 0,
+            is_cut_short: false,
+            is_drained: false,
+            hung_up: false,
+            gathered: Vec::new(),
+        }
+    }
+
+    /// Notes a report: there may be something to read again.
+    pub(super) fn reported(&mut self, hung_up: bool) {
+        self.is_drained = false;
+        self.hung_up |= hung_up;
+    }
+
+    /// Begins a turn, in which so many bytes may be moved.
+    pub(super) fn allow(&mut self, bytes: usize) {
+        self.allowance = bytes;
+        self.is_cut_short = false;
+    }
+
+    pub(super) fn is_cut_short(&self) -> bool {
+        self.is_cut_short
+    }
+
+    fn receive(&mut self, buffer: &mut ReadBuf<'_>) -> io::Result<()> {
+        if self.is_drained {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        let length = self.allowed(buffer.remaining())?;
+        let asked = buffer.initialize_unfilled_to(length);
+        let received = match self.carrier.receive_some(asked) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                self.is_drained = true;
+                return Err(error);
+            }
+            other => other?,
+        };
+        // A short read with the end behind it makes no new report, see `hung_up`.
+        self.is_drained =
+            received > 0 && received < length && !self.hung_up && self.carrier.short_read_drains();
+        self.received_bytes += received as u64;
+        self.allowance -= received;
+        buffer.advance(received);
+        Ok(())
+    }
+
+    fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let length = self.allowed(bytes.len())?;
+        let sent = self.carrier.send_some(&bytes[..length])?;
+        self.sent_bytes += sent as u64;
+        self.allowance -= sent;
+        Ok(sent)
+    }
+
+    /// Sends several pieces as one: the head and the body of a request would else make two calls
+    /// and two segments, and wake a server twice.
+    fn send_together(&mut self, pieces: &[IoSlice<'_>]) -> io::Result<usize> {
+        if let [piece] = pieces {
+            return self.send(piece);
+        }
+        let mut room = self.allowed(pieces.iter().map(|piece| piece.len()).sum())?;
+        let mut gathered = std::mem::take(&mut self.gathered);
+        gathered.clear();
+        for piece in pieces {
+            let taken = piece.len().min(room);
+            gathered.extend_from_slice(&piece[..taken]);
+            room -= taken;
+        }
+        let sent = self.send(&gathered);
+        self.gathered = gathered;
+        sent
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.carrier.flush()? {
+            Ok(())
+        } else {
+            Err(io::ErrorKind::WouldBlock.into())
+        }
+    }
+
+    /// How many of `wanted` bytes may be moved; when none, as if the kernel would block.
+    fn allowed(&mut self, wanted: usize) -> io::Result<usize> {
+        if self.allowance == 0 && wanted > 0 {
+            self.is_cut_short = true;
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        Ok(wanted.min(self.allowance))
+    }
+}
+
+/// The end of a wire that `h2` holds. Nobody is woken for it: the session is driven again when the
+/// socket is ready.
+#[derive(Debug)]
+pub(super) struct Port<C>(pub(super) Arc<Mutex<Wire<C>>>);
+
+impl<C: Carrier> Port<C> {
+    fn attempt<T>(
+        &self,
+        mut act: impl FnMut(&mut Wire<C>) -> io::Result<T>,
+    ) -> Poll<io::Result<T>> {
+        let mut wire = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            match act(&mut wire) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Poll::Pending,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                done => return Poll::Ready(done),
+            }
+        }
+    }
+}
+
+impl<C: Carrier> AsyncRead for Port<C> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        self.attempt(|wire| wire.receive(buffer))
+    }
+}
+
+impl<C: Carrier> AsyncWrite for Port<C> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.attempt(|wire| wire.send(bytes))
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        pieces: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.attempt(|wire| wire.send_together(pieces))
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.attempt(Wire::flush)
+    }
+
+    /// The socket is closed with its session.
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.poll_flush(context)
+    }
+}

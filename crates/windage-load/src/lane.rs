@@ -1,0 +1,75 @@
+//! A lane carries one exchange at a time: an HTTP/1.1 connection is one, an HTTP/2 connection has
+//! one for each stream. To a flow it is the user who walks through the steps.
+
+use crate::pace::Start;
+use crate::work::Position;
+
+/// What a lane is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Its connection is not open.
+    Down,
+    /// Free.
+    Idle { since_ns: u64 },
+    /// A request is out, or on its way out, and its answer is awaited.
+    Exchanging,
+    /// Its user thinks before the next step.
+    Thinking,
+}
+
+/// An exchange under way.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Exchange {
+    pub intended_ns: u64,
+    pub sent_ns: u64,
+    /// Bytes of the request that the kernel has taken (HTTP/1.1).
+    pub sent_bytes: usize,
+    /// Which step of which flow it is.
+    pub position: Position,
+}
+
+/// One lane of a connection.
+#[derive(Debug)]
+pub(crate) struct Lane {
+    pub connection: usize,
+    pub state: State,
+    pub exchange: Exchange,
+    /// The step that comes next, within a flow.
+    pub next: Option<Position>,
+    /// The request on the wire, where it differs from exchange to exchange (HTTP/1.1).
+    pub wire: Vec<u8>,
+}
+
+impl Lane {
+    pub(crate) fn new(connection: usize) -> Lane {
+        Lane {
+            connection,
+            state: State::Down,
+            exchange: Exchange::default(),
+            next: None,
+            wire: Vec::new(),
+        }
+    }
+
+    /// Sets out on an exchange; nothing is sent yet.
+    #[inline]
+    pub(crate) fn begin(&mut self, start: Start, position: Position, now_ns: u64) {
+        let intended_ns = match start {
+            Start::Now => now_ns,
+            Start::At(intended_ns) => intended_ns,
+        };
+        self.exchange = Exchange {
+            intended_ns,
+            sent_ns: now_ns,
+            sent_bytes: 0,
+            position,
+        };
+        self.state = State::Exchanging;
+    }
+
+    /// Drops out with its connection; its user starts over.
+    pub(crate) fn go_down(&mut self) {
+        self.state = State::Down;
+        self.next = None;
+    }
+}

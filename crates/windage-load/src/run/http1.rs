@@ -1,0 +1,217 @@
+//! Exchanges over HTTP/1.1: one lane is one connection.
+
+use std::io;
+
+use super::{Cause, Received, Run};
+use crate::clock::monotonic_ns;
+use crate::engine::is_passing;
+use crate::epoll::Readiness;
+use crate::lane::State;
+use crate::pace::Pacer;
+use crate::response::Progress;
+use crate::work::Position;
+
+/// Reads from one connection before others get their turn: a megabyte's worth.
+const READS_AT_ONCE: usize = 16;
+
+impl<P: Pacer> Run<'_, P> {
+    /// Puts a lane's request into bytes, unless they are the same each time, and sends them.
+    #[inline]
+    pub(super) fn send_bytes(&mut self, index: usize, position: Position) {
+        if !self.is_constant {
+            let engine = &mut *self.engine;
+            let lane = &mut engine.lanes[index];
+            engine.connections[lane.connection]
+                .parser
+                .expect(self.work.step(position).is_head);
+            if self.work.constant_at(position).is_none() {
+                engine.targets[self.target]
+                    .draws
+                    .write_http1(&self.work, position, &mut lane.wire);
+            }
+        }
+        self.send_rest(index);
+    }
+
+    /// Sends what is left of a request; a report comes when there is room for more.
+    #[inline]
+    fn send_rest(&mut self, index: usize) {
+        let engine = &mut *self.engine;
+        let lane = &mut engine.lanes[index];
+        let connection = &mut engine.connections[lane.connection];
+        let constant = self.work.constant_at(lane.exchange.position);
+        let request = constant.unwrap_or(&lane.wire);
+        loop {
+            let rest = &request[lane.exchange.sent_bytes..];
+            match connection.transport().and_then(|t| t.send_some(rest)) {
+                Ok(sent) => {
+                    lane.exchange.sent_bytes += sent;
+                    self.report.exchanges.sent_bytes += sent as u64;
+                    if sent == rest.len() {
+                        return;
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if is_passing(&error) => return,
+                // The server may have answered before it closed.
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                    return self.receive(index, true);
+                }
+                Err(error) => {
+                    return self
+                        .lose_connection(index, Cause::Closed, &|| format!("sending: {error}"));
+                }
+            }
+        }
+    }
+
+    #[inline]
+    pub(super) fn handle_bytes(&mut self, connection: usize, readiness: Readiness) {
+        let index = self.engine.connections[connection].lanes.start;
+        match self.engine.lanes[index].state {
+            State::Exchanging => {
+                if readiness.writable && !self.send_more(index) {
+                    return;
+                }
+                if readiness.readable {
+                    self.receive(index, readiness.hung_up);
+                }
+            }
+            State::Idle { .. } | State::Thinking if readiness.readable => {
+                self.drop_if_dead(connection, index, readiness.hung_up);
+            }
+            _ => {}
+        }
+    }
+
+    /// Sends what the socket had no room for. `false` when the connection was lost over it.
+    fn send_more(&mut self, index: usize) -> bool {
+        let connection = self.engine.lanes[index].connection;
+        let flushed = self.engine.connections[connection]
+            .transport()
+            .and_then(crate::transport::Transport::flush);
+        if let Err(error) = flushed
+            && !is_passing(&error)
+        {
+            self.lose_connection(index, Cause::Closed, &|| format!("sending: {error}"));
+            return false;
+        }
+        if self.engine.lanes[index].exchange.sent_bytes < self.request_bytes(index) {
+            self.send_rest(index);
+        }
+        true
+    }
+
+    fn drop_if_dead(&mut self, connection: usize, index: usize, hung_up: bool) {
+        if self.engine.drop_if_dead(connection, hung_up) {
+            self.engine.idle.retain(|&idle| idle != index);
+            self.open_if_needed(connection);
+        }
+    }
+
+    #[inline]
+    fn request_bytes(&self, index: usize) -> usize {
+        let lane = &self.engine.lanes[index];
+        let constant = self.work.constant_at(lane.exchange.position);
+        constant.unwrap_or(&lane.wire).len()
+    }
+
+    /// Reads an answer as far as it has come. With `hung_up` its end is known to be there.
+    #[inline]
+    pub(super) fn receive(&mut self, index: usize, hung_up: bool) {
+        for _ in 0..READS_AT_ONCE {
+            let engine = &mut *self.engine;
+            let lane = &engine.lanes[index];
+            if lane.state != State::Exchanging {
+                return;
+            }
+            let (received, parser, drains) = match engine.connections[lane.connection].bytes() {
+                Ok((transport, parser)) => (
+                    transport.receive_some(&mut engine.buffer),
+                    parser,
+                    transport.short_read_drains(),
+                ),
+                Err(_) => return,
+            };
+            let now_ns = monotonic_ns();
+            match received {
+                Ok(0) => return self.end_of_stream(index, now_ns),
+                Ok(length) => {
+                    self.report.exchanges.received_bytes += length as u64;
+                    match parser.feed(&engine.buffer[..length]) {
+                        Ok(Progress::Complete { answer, consumed }) => {
+                            let is_clean = consumed == length && !hung_up;
+                            return self.complete(index, now_ns, Received { answer, is_clean });
+                        }
+                        // A short read has emptied the socket: the next bytes make a new report.
+                        Ok(Progress::Partial)
+                            if drains && length < engine.buffer.len() && !hung_up =>
+                        {
+                            return;
+                        }
+                        Ok(Progress::Partial) => {}
+                        Err(error) => {
+                            return self
+                                .lose_connection(index, Cause::Protocol, &|| error.to_string());
+                        }
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if is_passing(&error) => return,
+                Err(error) => {
+                    return self
+                        .lose_connection(index, Cause::Closed, &|| format!("receiving: {error}"));
+                }
+            }
+        }
+        self.read_on_later(index);
+    }
+
+    fn read_on_later(&mut self, index: usize) {
+        let of = self.engine.lanes[index].connection;
+        let connection = &mut self.engine.connections[of];
+        let token = connection.token(of);
+        let asked = connection
+            .transport()
+            .and_then(|transport| Ok(self.engine.epoll.report_again(transport.fd(), token)?));
+        if let Err(error) = asked {
+            self.lose_connection(index, Cause::Closed, &|| format!("epoll_ctl: {error}"));
+        }
+    }
+
+    fn end_of_stream(&mut self, index: usize, now_ns: u64) {
+        let of = self.engine.lanes[index].connection;
+        let parser = &mut self.engine.connections[of].parser;
+        let had_begun = parser.has_begun();
+        match parser.finish() {
+            Some(answer) => self.complete(
+                index,
+                now_ns,
+                Received {
+                    answer,
+                    is_clean: false,
+                },
+            ),
+            None if had_begun => self.lose_connection(index, Cause::Closed, &|| {
+                "the server closed within an answer".to_owned()
+            }),
+            None => self.lose_connection(index, Cause::Closed, &|| {
+                "the server closed without an answer".to_owned()
+            }),
+        }
+    }
+
+    /// Records a whole answer and puts the connection to its next use.
+    #[inline]
+    fn complete(&mut self, index: usize, now_ns: u64, received: Received) {
+        let is_sent = self.engine.lanes[index].exchange.sent_bytes == self.request_bytes(index);
+        self.record(index, received.answer.status, now_ns);
+        let of = self.engine.lanes[index].connection;
+        self.engine.connections[of].answered();
+        if received.answer.keep_alive && received.is_clean && is_sent {
+            self.free(index, now_ns);
+        } else {
+            self.close_and_reopen(of);
+        }
+    }
+}

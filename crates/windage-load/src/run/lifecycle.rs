@@ -1,0 +1,245 @@
+//! Opening and closing connections while a run goes on.
+
+use std::io;
+
+use super::{Cause, Run};
+use crate::clock::monotonic_ns;
+use crate::connection::Phase;
+use crate::epoll::Readiness;
+use crate::lane::State;
+use crate::pace::Pacer;
+use crate::work::Protocol;
+
+impl<P: Pacer> Run<'_, P> {
+    /// Collects the target's free lanes and begins to open what is not open.
+    pub(super) fn gather(&mut self) {
+        self.engine.idle.clear();
+        self.engine.thinkers.clear();
+        self.engine.stirred.clear();
+        let is_head = self.is_constant && self.work.step(Default::default()).is_head;
+        for index in self.engine.targets[self.target].members() {
+            let connection = &mut self.engine.connections[index];
+            connection.is_stirred = false;
+            connection.parser.expect(is_head);
+            if connection.phase != Phase::Open {
+                self.open(index);
+                continue;
+            }
+            for lane in connection.lanes.clone() {
+                if self.engine.lanes[lane].state == State::Down {
+                    continue;
+                }
+                if !P::IS_CLOSED {
+                    self.engine.lanes[lane].next = None;
+                }
+                self.engine.idle.push_back(lane);
+            }
+        }
+    }
+
+    /// Opens one more connection for the starts that wait; the next when it has come up.
+    pub(super) fn grow(&mut self) {
+        let slot = &mut self.engine.targets[self.target];
+        let may_grow = slot.in_use < slot.connections.len();
+        let is_coming_up = self.grown.is_some_and(|index| {
+            matches!(
+                self.engine.connections[index].phase,
+                Phase::Connecting { .. } | Phase::Paused { .. }
+            )
+        });
+        if !may_grow || is_coming_up {
+            return;
+        }
+        let index = slot.connections.start + slot.in_use;
+        slot.in_use += 1;
+        self.grown = Some(index);
+        self.report.exchanges.grown += 1;
+        self.open(index);
+    }
+
+    fn open(&mut self, index: usize) {
+        if let Err(error) = self.engine.open(index) {
+            self.connecting_failed(index, &error);
+        }
+    }
+
+    pub(super) fn close_and_reopen(&mut self, index: usize) {
+        self.engine.close(index);
+        self.open_if_needed(index);
+    }
+
+    /// Opens a connection again if there is still something to send.
+    pub(super) fn open_if_needed(&mut self, index: usize) {
+        let now_ns = monotonic_ns();
+        if self.pacer.is_over(now_ns) {
+            return;
+        }
+        match self.engine.connections[index].pause_ns() {
+            0 => self.open(index),
+            pause_ns => self.pause(index, now_ns + pause_ns),
+        }
+    }
+
+    fn pause(&mut self, index: usize, until_ns: u64) {
+        self.report.exchanges.pauses += 1;
+        self.engine.connections[index].phase = Phase::Paused { until_ns };
+        self.next_sweep_ns = self.next_sweep_ns.min(until_ns);
+    }
+
+    pub(super) fn establish(&mut self, index: usize, readiness: Readiness) {
+        match self.engine.establish(index, readiness.hung_up) {
+            Ok(None) => {}
+            Ok(Some(was_open)) => {
+                self.report.exchanges.reopened += u64::from(was_open);
+                let now_ns = monotonic_ns();
+                for lane in self.engine.connections[index].lanes.clone() {
+                    if self.engine.lanes[lane].state != State::Down {
+                        self.free_new(lane, now_ns);
+                    }
+                }
+                // The server may have closed already; that is reported only once.
+                if readiness.hung_up && self.work.protocol() == Protocol::Http1 {
+                    let lane = self.engine.connections[index].lanes.start;
+                    match self.engine.lanes[lane].state {
+                        State::Exchanging => self.receive(lane, true),
+                        _ => self.handle_bytes(index, readiness),
+                    }
+                }
+            }
+            Err(error) => self.connecting_failed(index, &error),
+        }
+    }
+
+    /// A lane that has just come up has no flow behind it.
+    fn free_new(&mut self, lane: usize, now_ns: u64) {
+        self.engine.lanes[lane].state = State::Idle { since_ns: now_ns };
+        self.engine.idle.push_back(lane);
+        self.send_due(now_ns);
+    }
+
+    #[cold]
+    fn connecting_failed(&mut self, index: usize, why: &io::Error) {
+        self.report.exchanges.errors.connect += 1;
+        let endpoint = &self.engine.targets[self.target].target.endpoint;
+        self.report
+            .first_error
+            .get_or_insert_with(|| format!("connecting to {endpoint}: {why}"));
+        self.open_if_needed(index);
+    }
+
+    /// Counts an exchange that got no answer, and closes its connection.
+    #[cold]
+    pub(super) fn lose_connection(&mut self, lane: usize, cause: Cause, why: &dyn Fn() -> String) {
+        self.count_loss(cause, why);
+        self.close_and_reopen(self.engine.lanes[lane].connection);
+    }
+
+    /// Ends what has taken too long and resumes what has paused for long enough.
+    pub(super) fn sweep(&mut self, now_ns: u64) {
+        let timeout_ns = self.engine.timeout_ns;
+        // Whatever begins after this sweep can't be overdue sooner.
+        self.next_sweep_ns = now_ns.saturating_add(timeout_ns);
+        for index in self.engine.targets[self.target].members() {
+            match self.engine.connections[index].phase {
+                Phase::Closed => {}
+                Phase::Open => self.sweep_lanes(index, now_ns),
+                Phase::Connecting { since_ns } => {
+                    if self.is_due(since_ns.saturating_add(timeout_ns), now_ns) {
+                        self.engine.connections[index].attempt_failed();
+                        let why = io::Error::other("no connection within the timeout");
+                        self.connecting_failed(index, &why);
+                    }
+                }
+                Phase::Paused { until_ns } => {
+                    if self.is_due(until_ns, now_ns) {
+                        self.open(index);
+                    }
+                }
+            }
+        }
+    }
+
+    fn sweep_lanes(&mut self, index: usize, now_ns: u64) {
+        for lane in self.engine.connections[index].lanes.clone() {
+            let State::Exchanging = self.engine.lanes[lane].state else {
+                continue;
+            };
+            let sent_ns = self.engine.lanes[lane].exchange.sent_ns;
+            if self.is_due(sent_ns.saturating_add(self.engine.timeout_ns), now_ns) {
+                self.time_out(lane);
+                if self.work.protocol() != Protocol::Http1 {
+                    self.free_new(lane, now_ns);
+                }
+            }
+        }
+    }
+
+    /// Whether a time has come; if not, the next sweep is not later.
+    fn is_due(&mut self, due_ns: u64, now_ns: u64) -> bool {
+        if due_ns > now_ns {
+            self.next_sweep_ns = self.next_sweep_ns.min(due_ns);
+        }
+        due_ns <= now_ns
+    }
+
+    /// Gives up an exchange. A stream is cancelled; without streams the connection goes too.
+    fn time_out(&mut self, lane: usize) {
+        let why = || "no whole answer within the timeout".to_owned();
+        if self.cancel(lane) {
+            self.count_loss(Cause::Timeout, &why);
+        } else {
+            self.lose_connection(lane, Cause::Timeout, &why);
+        }
+    }
+
+    /// Takes back a request where the protocol can; whether it could.
+    fn cancel(&mut self, index: usize) -> bool {
+        let lane = &mut self.engine.lanes[index];
+        let connection = &mut self.engine.connections[lane.connection];
+        let first = connection.lanes.start;
+        let Some(session) = connection.session() else {
+            return false;
+        };
+        session.cancel(index - first);
+        // What is left of it goes out when the connection is next driven.
+        let _ = session.push();
+        lane.state = State::Idle {
+            since_ns: monotonic_ns(),
+        };
+        lane.next = None;
+        true
+    }
+
+    /// Leaves nothing outstanding: what is still under way at the last moment has timed out, and
+    /// what a stop interrupted is not an error. Either way an HTTP/1.1 connection is of no more use.
+    pub(super) fn cut_off(&mut self) {
+        let is_stopped = self.engine.stop.is_stopped();
+        self.pacer.give_up();
+        for index in self.engine.targets[self.target].members() {
+            match self.engine.connections[index].phase {
+                Phase::Open => self.cut_off_lanes(index, is_stopped),
+                Phase::Closed => {}
+                Phase::Connecting { .. } | Phase::Paused { .. } => self.engine.close(index),
+            }
+        }
+    }
+
+    fn cut_off_lanes(&mut self, index: usize, is_stopped: bool) {
+        for lane in self.engine.connections[index].lanes.clone() {
+            match self.engine.lanes[lane].state {
+                State::Exchanging if !is_stopped => self.time_out(lane),
+                State::Exchanging => {
+                    if !self.cancel(lane) {
+                        self.engine.close(index);
+                    }
+                }
+                State::Thinking => {
+                    self.engine.lanes[lane].state = State::Idle {
+                        since_ns: monotonic_ns(),
+                    };
+                }
+                State::Idle { .. } | State::Down => {}
+            }
+        }
+    }
+}

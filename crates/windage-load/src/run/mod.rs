@@ -1,0 +1,334 @@
+//! One run: the loop that sends, receives and records.
+//!
+//! Here is what all protocols share: when to send, what to record, when it ends. `http1` and
+//! `streams` move the bytes, `lifecycle` opens and closes connections.
+
+mod http1;
+mod lifecycle;
+mod report;
+mod streams;
+
+use std::cmp::Reverse;
+use std::time::Duration;
+
+use nix::errno::Errno;
+
+use crate::clock::{monotonic_ns, thread_cpu_ns};
+use crate::connection::Phase;
+use crate::engine::{ConnectReport, Engine, EngineError, LONGEST_WAIT_NS, waiting_failed};
+use crate::epoll::Readiness;
+use crate::lane::State;
+use crate::own::Stalls;
+use crate::pace::{Pacer, Start};
+use crate::recording::Recording;
+use crate::response::Answer;
+use crate::wakeup::Waited;
+use crate::work::{Position, Protocol, Work};
+
+pub use report::RunReport;
+
+/// Which count of errors a failure goes to.
+#[derive(Clone, Copy, Debug)]
+enum Cause {
+    Timeout,
+    Closed,
+    Protocol,
+}
+
+/// A run under way.
+pub(crate) struct Run<'r, P> {
+    engine: &'r mut Engine,
+    target: usize,
+    work: Work,
+    /// Every exchange sends the same bytes.
+    is_constant: bool,
+    pacer: &'r mut P,
+    recording: &'r mut Recording,
+    report: RunReport,
+    /// No request is sent after this.
+    ends_ns: u64,
+    /// Nothing is outstanding after this.
+    last_ns: u64,
+    /// No timeout and no pause ends before this.
+    next_sweep_ns: u64,
+    outstanding: usize,
+    first_sent_ns: Option<u64>,
+    last_completed_ns: Option<u64>,
+    /// The connection opened last because starts were waiting.
+    grown: Option<usize>,
+    stalls: Stalls,
+    /// What a watcher has been told of.
+    told: (u64, u64),
+}
+
+impl<'r, P: Pacer> Run<'r, P> {
+    pub(crate) fn new(
+        engine: &'r mut Engine,
+        target: usize,
+        pacer: &'r mut P,
+        recording: &'r mut Recording,
+        began_ns: u64,
+        ends_ns: u64,
+    ) -> Run<'r, P> {
+        let work = engine.targets[target].target.work.clone();
+        Run {
+            target,
+            is_constant: work.constant().is_some(),
+            work,
+            pacer,
+            recording,
+            report: RunReport {
+                started_ns: began_ns,
+                ..RunReport::default()
+            },
+            ends_ns,
+            last_ns: ends_ns.saturating_add(engine.timeout_ns),
+            next_sweep_ns: began_ns.saturating_add(engine.timeout_ns),
+            outstanding: 0,
+            first_sent_ns: None,
+            last_completed_ns: None,
+            grown: None,
+            stalls: Stalls::default(),
+            told: (0, 0),
+            engine,
+        }
+    }
+
+    pub(crate) fn execute(mut self) -> Result<RunReport, EngineError> {
+        let (cpu_before_ns, own_before) = (thread_cpu_ns(), self.engine.own.read());
+        self.gather();
+        let result = self.turn_until_done();
+        self.cut_off();
+        self.tell();
+        result?;
+        let report = &mut self.report;
+        report.ended_ns = monotonic_ns();
+        let from_ns = self.first_sent_ns.unwrap_or(report.started_ns);
+        report.duration_ns = self
+            .last_completed_ns
+            .unwrap_or(report.ended_ns)
+            .saturating_sub(from_ns);
+        report.generator_cpu_ns = thread_cpu_ns().saturating_sub(cpu_before_ns);
+        let own = self.engine.own.read().since(&own_before);
+        own.note_in(&mut report.exchanges);
+        self.stalls
+            .note_in(&mut report.exchanges, report.started_ns);
+        report.take_lag_of(self.recording);
+        Ok(self.report)
+    }
+
+    fn turn_until_done(&mut self) -> Result<(), EngineError> {
+        let mut now_ns = monotonic_ns();
+        loop {
+            if now_ns >= self.next_sweep_ns {
+                self.sweep(now_ns);
+            }
+            self.resume_thinkers(now_ns);
+            self.send_due(now_ns);
+            self.drive_stirred();
+            let is_done = self.outstanding == 0 && self.pacer.is_over(now_ns);
+            if is_done || now_ns >= self.last_ns || self.engine.stop.is_stopped() {
+                return Ok(());
+            }
+            self.wait(now_ns).map_err(waiting_failed)?;
+            for event in 0..self.engine.epoll.ready() {
+                let readiness = self.engine.epoll.readiness(event);
+                self.handle(readiness);
+            }
+            now_ns = monotonic_ns();
+        }
+    }
+
+    /// Waits for events, or for the next thing to do by the clock.
+    fn wait(&mut self, now_ns: u64) -> Result<(), Errno> {
+        let engine = &mut *self.engine;
+        if !engine.stirred.is_empty() {
+            return engine.epoll.poll();
+        }
+        // A start can't go out without a free lane, and an event will tell of one.
+        let start_ns = match engine.idle.is_empty() {
+            true => None,
+            false => self.pacer.next_ns(),
+        };
+        let resume_ns = engine.thinkers.peek().map(|Reverse((at_ns, _))| *at_ns);
+        if let Some(at_ns) = [start_ns, resume_ns].into_iter().flatten().min() {
+            let at_ns = at_ns.min(now_ns + LONGEST_WAIT_NS);
+            let waited = engine.wakeup.wait(&mut engine.epoll, now_ns, at_ns)?;
+            if waited == Waited::Polling && engine.epoll.ready() == 0 {
+                self.stalls.looked(now_ns, monotonic_ns());
+            }
+            return Ok(());
+        }
+        let turn_ns = if now_ns < self.ends_ns {
+            self.ends_ns
+        } else {
+            self.last_ns
+        };
+        let wait_ns = self
+            .next_sweep_ns
+            .min(turn_ns)
+            .saturating_sub(now_ns)
+            .min(LONGEST_WAIT_NS);
+        self.tell();
+        self.engine.epoll.wait(Duration::from_nanos(wait_ns))
+    }
+
+    /// Tells a watcher what has happened since it was last told.
+    fn tell(&mut self) {
+        let Some(progress) = &self.engine.progress else {
+            return;
+        };
+        let exchanges = &self.report.exchanges;
+        let now = (exchanges.completed, exchanges.errors.total());
+        progress.add(now.0 - self.told.0, now.1 - self.told.1);
+        self.told = now;
+    }
+
+    /// Sends on free lanes, the longest free first, until none is left or nothing is due.
+    #[inline]
+    fn send_due(&mut self, now_ns: u64) {
+        while let Some(&lane) = self.engine.idle.front() {
+            let Some(start) = self.pacer.take(now_ns) else {
+                return;
+            };
+            self.engine.idle.pop_front();
+            self.send(lane, start);
+        }
+        self.pacer.queue_due(now_ns);
+        if self.pacer.waiting() > 0 {
+            self.grow();
+        }
+    }
+
+    /// Sends the next request of a free lane's user.
+    #[inline]
+    fn send(&mut self, index: usize, start: Start) {
+        let lane = &mut self.engine.lanes[index];
+        let State::Idle { since_ns } = lane.state else {
+            return;
+        };
+        let position = match (self.is_constant, lane.next.take()) {
+            (true, _) => Position::default(),
+            (false, Some(next)) => next,
+            (false, None) => self.engine.targets[self.target].draws.begin(&self.work),
+        };
+        let now_ns = monotonic_ns();
+        lane.begin(start, position, now_ns);
+        self.outstanding += 1;
+        self.report.exchanges.sent += 1;
+        self.first_sent_ns.get_or_insert(now_ns);
+        // A start that had to wait for a lane says nothing of the generator's lateness.
+        if let Start::At(intended_ns) = start
+            && since_ns <= intended_ns
+        {
+            self.recording
+                .send_lag
+                .saturating_record(now_ns.saturating_sub(intended_ns));
+        }
+        match self.work.protocol() {
+            Protocol::Http1 => self.send_bytes(index, position),
+            Protocol::Http2 | Protocol::Grpc => self.send_stream(index, position),
+        }
+    }
+
+    #[inline]
+    fn handle(&mut self, readiness: Readiness) {
+        let Some(index) = self.engine.connection_of(readiness.token) else {
+            return;
+        };
+        let connection = &self.engine.connections[index];
+        if connection.target != self.target {
+            // Another target's connection died; that target's next `connect` opens it again.
+            return self.engine.tend(readiness, &mut ConnectReport::default());
+        }
+        match (connection.phase, self.work.protocol()) {
+            (Phase::Open, Protocol::Http1) => self.handle_bytes(index, readiness),
+            (Phase::Open, Protocol::Http2 | Protocol::Grpc) => {
+                self.drive(index, Some(readiness));
+            }
+            (Phase::Connecting { .. }, _) => self.establish(index, readiness),
+            (Phase::Closed | Phase::Paused { .. }, _) => {}
+        }
+    }
+
+    /// Records a whole answer.
+    #[inline]
+    fn record(&mut self, index: usize, status: u16, now_ns: u64) {
+        let exchange = &self.engine.lanes[index].exchange;
+        self.recording
+            .note(exchange.intended_ns, exchange.sent_ns, now_ns);
+        self.report.exchanges.completed += 1;
+        self.report.exchanges.status.count(status);
+        self.last_completed_ns = Some(now_ns);
+        self.outstanding -= 1;
+    }
+
+    /// Puts a lane to its next use: the next step of its flow, or whatever is due.
+    #[inline]
+    fn free(&mut self, index: usize, now_ns: u64) {
+        let lane = &mut self.engine.lanes[index];
+        lane.state = State::Idle { since_ns: now_ns };
+        if !self.is_constant && self.go_on(index, now_ns) {
+            return;
+        }
+        self.engine.idle.push_back(index);
+        self.send_due(now_ns);
+    }
+
+    /// Whether the lane's user goes on with its flow, or thinks, instead of being free.
+    fn go_on(&mut self, index: usize, now_ns: u64) -> bool {
+        let lane = &mut self.engine.lanes[index];
+        let step = self.work.step(lane.exchange.position);
+        lane.next = step.next;
+        // In an open loop nobody waits for what a user thinks after the last step.
+        let goes_on = step.next.is_some() || (step.think_ns > 0 && P::IS_CLOSED);
+        if !goes_on {
+            return false;
+        }
+        let resume_ns = now_ns.saturating_add(step.think_ns);
+        lane.state = State::Thinking;
+        self.engine.thinkers.push(Reverse((resume_ns, index)));
+        if step.think_ns == 0 {
+            self.resume_thinkers(now_ns);
+        }
+        true
+    }
+
+    /// Lets users who have thought enough take their next step, unless the run is over by then.
+    fn resume_thinkers(&mut self, now_ns: u64) {
+        while let Some(&Reverse((at_ns, index))) = self.engine.thinkers.peek() {
+            if at_ns > now_ns {
+                return;
+            }
+            self.engine.thinkers.pop();
+            let lane = &mut self.engine.lanes[index];
+            if lane.state != State::Thinking {
+                continue;
+            }
+            lane.state = State::Idle { since_ns: at_ns };
+            if at_ns < self.ends_ns {
+                self.report.exchanges.intended += 1;
+                self.send(index, Start::At(at_ns));
+            }
+        }
+    }
+
+    /// Counts an exchange that got no answer.
+    fn count_loss(&mut self, cause: Cause, why: &dyn Fn() -> String) {
+        let errors = &mut self.report.exchanges.errors;
+        match cause {
+            Cause::Timeout => errors.timeout += 1,
+            Cause::Closed => errors.closed += 1,
+            Cause::Protocol => errors.protocol += 1,
+        }
+        self.report.first_error.get_or_insert_with(why);
+        self.outstanding -= 1;
+    }
+}
+
+/// A whole answer, and whether its connection is of further use.
+#[derive(Clone, Copy, Debug)]
+struct Received {
+    answer: Answer,
+    is_clean: bool,
+}

@@ -1,0 +1,213 @@
+//! Rates that change over time: ramps, steps, and whatever is put together from them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A clock of nanoseconds has no more starts a second.
+const RATE_PER_S_MAX: f64 = 1e9;
+
+/// A stretch of a profile, in which the rate changes evenly.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Piece {
+    /// Starts a second at its beginning; 0 for none.
+    pub from_per_s: f64,
+    /// Starts a second at its end; the same as at the beginning for a constant rate.
+    pub to_per_s: f64,
+    /// How long it lasts; more than nothing.
+    pub lasts: Duration,
+}
+
+/// Why pieces don't make a profile. Pieces are counted from 1.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ProfileError {
+    /// A rate that can't be kept.
+    #[error("piece {piece}: {rate_per_s} is not a rate; give starts a second, from 0 to 1e9")]
+    Rate {
+        /// Which piece.
+        piece: usize,
+        /// The rate.
+        rate_per_s: f64,
+    },
+    /// A piece that lasts for no time.
+    #[error("piece {piece} lasts for no time; give it a length, or leave it out")]
+    NoTime {
+        /// Which piece.
+        piece: usize,
+    },
+    /// Nothing would ever start.
+    #[error("a profile without starts; give it a piece whose rate is more than 0")]
+    NoStarts,
+    /// Longer than nanoseconds can be counted.
+    #[error("the profile lasts longer than 584 years; shorten its pieces")]
+    TooLong,
+}
+
+/// A rate that changes over time, piece by piece. Cheap to clone.
+///
+/// ```
+/// use std::time::Duration;
+/// use windage_load::{Profile, Schedule};
+/// let profile = Profile::ramp(0.0, 100.0, Duration::from_secs(10))?;
+/// assert_eq!(profile.starts(), 500);
+/// assert_eq!(Schedule::profile(&profile).last(), Some(9_989_994_995));
+/// # Ok::<(), windage_load::ProfileError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Profile {
+    legs: Arc<[Leg]>,
+    lasts_ns: u64,
+}
+
+/// A piece, and where in the profile it is.
+#[derive(Clone, Copy, Debug)]
+struct Leg {
+    piece: Piece,
+    begins_ns: u64,
+    /// Starts asked for by the beginning and by the end of it.
+    starts_before: f64,
+    starts_after: f64,
+}
+
+impl Profile {
+    /// Puts pieces one after the other.
+    ///
+    /// # Errors
+    /// When a rate is negative, not finite or beyond 1e9/s, a piece lasts for no time, or nothing
+    /// would ever start.
+    pub fn new(pieces: &[Piece]) -> Result<Profile, ProfileError> {
+        let mut legs = Vec::with_capacity(pieces.len());
+        let (mut begins_ns, mut starts) = (0u64, 0.0);
+        for (index, &piece) in pieces.iter().enumerate() {
+            piece.check(index + 1)?;
+            let lasts_ns = u64::try_from(piece.lasts.as_nanos());
+            let starts_after = starts + piece.starts();
+            legs.push(Leg {
+                piece,
+                begins_ns,
+                starts_before: starts,
+                starts_after,
+            });
+            starts = starts_after;
+            begins_ns = lasts_ns
+                .ok()
+                .and_then(|lasts_ns| begins_ns.checked_add(lasts_ns))
+                .ok_or(ProfileError::TooLong)?;
+        }
+        if starts == 0.0 {
+            return Err(ProfileError::NoStarts);
+        }
+        Ok(Profile {
+            legs: legs.into(),
+            lasts_ns: begins_ns,
+        })
+    }
+
+    /// A rate that changes evenly.
+    ///
+    /// # Errors
+    /// As [`Profile::new`].
+    pub fn ramp(from_per_s: f64, to_per_s: f64, lasts: Duration) -> Result<Profile, ProfileError> {
+        Profile::new(&[Piece {
+            from_per_s,
+            to_per_s,
+            lasts,
+        }])
+    }
+
+    /// Rates, each kept for some time.
+    ///
+    /// # Errors
+    /// As [`Profile::new`].
+    pub fn steps(rates: &[(f64, Duration)]) -> Result<Profile, ProfileError> {
+        let step = |&(rate_per_s, lasts): &(f64, Duration)| Piece {
+            from_per_s: rate_per_s,
+            to_per_s: rate_per_s,
+            lasts,
+        };
+        Profile::new(&rates.iter().map(step).collect::<Vec<_>>())
+    }
+
+    /// How long it lasts, all pieces together.
+    #[must_use]
+    pub fn lasts(&self) -> Duration {
+        Duration::from_nanos(self.lasts_ns)
+    }
+
+    /// How many starts it has when they are as even as they can be. Random arrivals have as many
+    /// on average.
+    #[must_use]
+    pub fn starts(&self) -> u64 {
+        let asked = self.starts_asked().ceil() as u64;
+        // By rounding, the last one or two can fall on the end, which is no more in the profile.
+        let is_within = |ordinal: &u64| self.at_ns(&mut 0, *ordinal as f64).is_some();
+        (0..asked).rev().find(is_within).map_or(0, |last| last + 1)
+    }
+
+    /// Starts a second over its whole length.
+    #[must_use]
+    pub fn mean_rate_per_s(&self) -> f64 {
+        self.starts_asked() / self.lasts().as_secs_f64()
+    }
+
+    /// The integral of the rate, which need not be whole.
+    fn starts_asked(&self) -> f64 {
+        self.legs.last().map_or(0.0, |leg| leg.starts_after)
+    }
+
+    /// When it has asked for more than so many starts; `None` if it never does. `leg` is where to
+    /// begin to look and then where it was found, for the next look can't be for less.
+    pub(super) fn at_ns(&self, leg: &mut usize, starts: f64) -> Option<u64> {
+        while self.legs.get(*leg)?.starts_after <= starts {
+            *leg += 1;
+        }
+        let Leg {
+            piece,
+            begins_ns,
+            starts_before,
+            ..
+        } = self.legs[*leg];
+        let within_ns = (piece.seconds_to(starts - starts_before) * 1e9).round() as u64;
+        let at_ns = begins_ns.saturating_add(within_ns);
+        (at_ns < self.lasts_ns).then_some(at_ns)
+    }
+}
+
+impl Piece {
+    fn check(&self, piece: usize) -> Result<(), ProfileError> {
+        for rate_per_s in [self.from_per_s, self.to_per_s] {
+            if !(0.0..=RATE_PER_S_MAX).contains(&rate_per_s) {
+                return Err(ProfileError::Rate { piece, rate_per_s });
+            }
+        }
+        if self.lasts.is_zero() {
+            return Err(ProfileError::NoTime { piece });
+        }
+        Ok(())
+    }
+
+    /// How many starts it asks for: the integral of the rate.
+    fn starts(&self) -> f64 {
+        f64::midpoint(self.from_per_s, self.to_per_s) * self.lasts.as_secs_f64()
+    }
+
+    /// When it has asked for so many starts, in seconds from its beginning.
+    ///
+    /// Solves `from·t + slope·t²/2 = starts` in the form that loses no digits, whichever way the
+    /// rate goes (Press et al., Numerical Recipes, 5.6).
+    fn seconds_to(&self, starts: f64) -> f64 {
+        let lasts_s = self.lasts.as_secs_f64();
+        let slope = (self.to_per_s - self.from_per_s) / lasts_s;
+        // Nil at the end of a ramp down to 0, and by rounding a little below.
+        let squared_rate = (self.from_per_s * self.from_per_s + 2.0 * slope * starts).max(0.0);
+        let twice_mean_rate = self.from_per_s + squared_rate.sqrt();
+        if twice_mean_rate == 0.0 {
+            // A ramp up from 0, at its very beginning.
+            return 0.0;
+        }
+        (2.0 * starts / twice_mean_rate).min(lasts_s)
+    }
+}
+
+#[cfg(test)]
+#[path = "profile_tests.rs"]
+mod tests;

@@ -1,0 +1,57 @@
+//! Connections that are opened because starts wait for one.
+
+use std::io::Write;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use crate::server::{Then, start, target};
+use windage_load::{Connections, Engine, EngineConfig, Pace, Recording, RunReport, Schedule};
+
+const LASTS: Duration = Duration::from_millis(400);
+
+/// A server that takes 40 ms for each answer, asked 100 times a second: four connections' work.
+fn load(connections: Connections) -> (RunReport, usize) {
+    let (address, accepted) = start(|stream, _| {
+        std::thread::sleep(Duration::from_millis(40));
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+        Then::KeepOpen
+    });
+    let mut engine = Engine::new(EngineConfig {
+        timeout: Duration::from_secs(10),
+    })
+    .unwrap();
+    let id = engine.add_target(target(address, "GET"), connections);
+    assert_eq!(engine.connect(id).unwrap().opened, connections.first);
+    let mut schedule = Schedule::constant(100.0);
+    let pace = Pace::Open {
+        schedule: &mut schedule,
+        lasts: LASTS,
+    };
+    let report = engine.run(id, pace, &mut Recording::new()).unwrap();
+    assert_eq!(report.exchanges.completed, 40, "{report:?}");
+    (report, accepted.load(Ordering::Relaxed))
+}
+
+#[test]
+fn connections_grow_while_starts_wait_and_no_further() {
+    let (report, accepted) = load(Connections { first: 1, most: 30 });
+    let grown = report.exchanges.grown;
+    assert_eq!(accepted as u64, 1 + grown);
+    assert!((3..=20).contains(&grown), "{grown}");
+    assert!(report.exchanges.waited >= grown);
+}
+
+#[test]
+fn the_bound_holds_and_waiting_counts() {
+    let (report, accepted) = load(Connections { first: 1, most: 2 });
+    assert_eq!((accepted, report.exchanges.grown), (2, 1));
+    // Forty answers of 40 ms over two connections take 0.8 s; the schedule asked for 0.4 s.
+    assert!(report.exchanges.waited > 20, "{report:?}");
+    assert_eq!(report.exchanges.dropped, 0);
+}
+
+#[test]
+fn without_room_nothing_grows() {
+    let (report, accepted) = load(Connections::from(2));
+    assert_eq!((accepted, report.exchanges.grown), (2, 0));
+}

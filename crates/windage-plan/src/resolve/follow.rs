@@ -1,0 +1,137 @@
+//! What follows from placeholders once each of them is known to mean something.
+
+use super::Checker;
+use super::arm::FileArm;
+use super::scope::{Site, Use};
+use super::service::Resolved;
+use crate::plan::{Attach, Origin, ServiceName};
+use crate::wire::{self, PlanFile};
+use crate::{Problem, Template};
+
+/// Services that a socket's `{dir}` may be of: launched for each arm, in a directory of their own.
+pub(super) fn dirs(services: &[Resolved]) -> impl Iterator<Item = &Resolved> {
+    let own = |s: &&Resolved| s.launched() && !s.service.shared;
+    services.iter().filter(own)
+}
+
+/// A factor that changes nothing would be measured as if it did. `expect` alone is no use: it
+/// says what should arrive, but brings nothing about.
+pub(super) fn unused_factors(
+    checker: &mut Checker<'_>,
+    uses: &[Use],
+    arms: &[FileArm],
+    services: &[Resolved],
+) {
+    for (index, arm) in arms.iter().enumerate() {
+        for (factor, span) in &arm.factors {
+            let used = uses
+                .iter()
+                .any(|u| u.names(factor) && u.reaches(index, arm, services));
+            if !used {
+                checker.report(
+                    Problem::new(
+                        span.clone(),
+                        format!("the factor `{factor}` is never used"),
+                        "changes nothing",
+                    )
+                    .help(format!(
+                        "write `{{{factor}}}` in the arm's env, args, command or switch"
+                    )),
+                );
+            }
+        }
+    }
+}
+
+/// A field that no request names would be thought to keep caches from lying.
+pub(super) fn unused_fields(checker: &mut Checker<'_>, uses: &[Use], file: &PlanFile) {
+    for (name, _) in &file.load.fields.0 {
+        let field = name.get_ref();
+        let is_used = uses.iter().any(|u| u.site == Site::Load && u.names(field));
+        // Names that are none, and fields that stand for a host, were reported already.
+        if is_used || ServiceName::new(field).is_none() || stands_in_a_url(field, &file.load) {
+            continue;
+        }
+        let message = format!("the field `{field}` is never used");
+        checker.report(
+            Problem::new(name.span(), message, "changes nothing").help(format!(
+                "write `{{{field}}}` in the path, the headers or the body of a request"
+            )),
+        );
+    }
+}
+
+fn stands_in_a_url(field: &str, load: &wire::Load) -> bool {
+    let steps = load.flow.iter().flat_map(|flow| flow.steps.get_ref());
+    let mut requests = steps.map(|step| &step.request).chain(&load.request);
+    requests.any(|text| {
+        let request = Template::parse(text.get_ref());
+        request.placeholders().any(|name| name == field)
+    })
+}
+
+/// A service with nothing but a socket counts as up at once, before the socket is there.
+pub(super) fn socket_is_awaited(checker: &mut Checker<'_>, uses: &[Use], services: &[Resolved]) {
+    for used in uses {
+        let in_dir = used.site == Site::Socket && used.names("dir");
+        let Some(bearer) = dirs(services).next().filter(|_| in_dir) else {
+            continue;
+        };
+        if !bearer.ready_given && !bearer.service.addressed {
+            let message = format!(
+                "nothing tells when `{}` listens on its socket",
+                bearer.name()
+            );
+            checker.report(
+                Problem::new(used.span.clone(), message, "there from when on?").help(
+                    "give the service `ready`, such as ready = { log = \"listening\" } or \
+                     ready = { delay = \"1s\" }",
+                ),
+            );
+        }
+    }
+}
+
+/// A service that is addressed must know its address, or nothing will ever answer there.
+pub(super) fn has_address(
+    checker: &mut Checker<'_>,
+    uses: &[Use],
+    index: usize,
+    services: &[Resolved],
+) {
+    let resolved = &services[index];
+    let (service, name) = (&resolved.service, resolved.name());
+    if !service.addressed || service.listen.is_some() {
+        return;
+    }
+    let span = resolved.name_span.clone();
+    match &service.origin {
+        Origin::Attach(Attach::Url(_)) => {}
+        Origin::Attach(_) => checker.report(
+            Problem::new(
+                span,
+                format!("`{name}` is addressed, but has no address"),
+                "already running: where?",
+            )
+            .help("add where it listens, such as `listen = \"127.0.0.1:8080\"`"),
+        ),
+        // An empty command was reported already.
+        Origin::Command(words) if words.is_empty() => {}
+        Origin::Command(_) => {
+            let port = format!("{name}.port");
+            let tells = |u: &Use| {
+                u.belongs_to(index, services)
+                    && ["listen", "port", name, port.as_str()]
+                        .iter()
+                        .any(|p| u.names(p))
+            };
+            if !uses.iter().any(tells) {
+                let message = format!("`{name}` is addressed, but never told its address");
+                checker.report(Problem::new(span, message, "listens where?").help(
+                    "put `{listen}` or `{port}` into its command or environment, or fix the \
+                         address with `listen`",
+                ));
+            }
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! The tables about the load itself: one where something went wrong, one of the slowest exchanges.
+
+use windage_analysis::{Analysis, ArmLoad, Coincidence, SlowExchange};
+use windage_model::{Exchanges, Unit};
+
+use super::{Align, Cell, Column, Row, Table, Tone, column};
+use crate::facts::one_line;
+use crate::number::{self, Scale};
+
+/// Shares of starts that waited are worth a word beyond this.
+const WAITED_SHARE: f64 = 0.01;
+/// Every wake-up waits for its core for some microseconds.
+const WORTH_A_WORD_NS: u64 = 1_000_000;
+/// A rate that is met to this share is met.
+const RATE_SHARE: f64 = 0.98;
+
+/// One column of the table about the load: what it says of an arm, and whether that is worth
+/// showing.
+struct Aspect {
+    heading: &'static str,
+    about: &'static str,
+    cell: fn(&ArmLoad) -> Cell,
+    is_worth_showing: fn(&ArmLoad) -> bool,
+}
+
+const ASPECTS: &[Aspect] = &[
+    Aspect {
+        heading: "achieved",
+        about: "Requests completed, of the starts intended",
+        cell: achieved,
+        is_worth_showing: is_rate_missed,
+    },
+    Aspect {
+        heading: "no answer",
+        about: "Requests that failed without a whole answer, of those sent",
+        cell: |load| {
+            counted(
+                load.exchanges.errors.total(),
+                load.exchanges.sent,
+                errors(load),
+            )
+        },
+        is_worth_showing: |load| load.exchanges.errors.total() > 0,
+    },
+    Aspect {
+        heading: "4xx, 5xx",
+        about: "Answers with a status of 400 and above, of all answers",
+        cell: |load| {
+            let [.., client, server] = load.exchanges.status.0;
+            let basis = Some(format!("4xx {client}, 5xx {server}"));
+            counted(
+                load.exchanges.status.errors(),
+                load.exchanges.completed,
+                basis,
+            )
+        },
+        is_worth_showing: |load| load.exchanges.status.errors() > 0,
+    },
+    Aspect {
+        heading: "dropped",
+        about: "Starts that never went out, of those intended",
+        cell: |load| counted(load.exchanges.dropped, load.exchanges.intended, None),
+        is_worth_showing: |load| load.exchanges.dropped > 0,
+    },
+    Aspect {
+        heading: "waited",
+        about: "Starts that found no connection free, of those intended; the wait counts as response time",
+        cell: |load| Cell {
+            tone: Tone::Plain,
+            ..counted(load.exchanges.waited, load.exchanges.intended, None)
+        },
+        is_worth_showing: |load| {
+            share(load.exchanges.waited, load.exchanges.intended) > WAITED_SHARE
+        },
+    },
+];
+
+/// What went wrong with the load; `None` where nothing did.
+pub(super) fn load_table(analysis: &Analysis) -> Option<Table> {
+    let loads = || analysis.arms.iter().filter_map(|arm| arm.load.as_ref());
+    let shown: Vec<&Aspect> = ASPECTS
+        .iter()
+        .filter(|aspect| loads().any(aspect.is_worth_showing))
+        .collect();
+    if shown.is_empty() {
+        return None;
+    }
+    let rows = analysis.arms.iter().map(|arm| Row {
+        arm: one_line(&arm.name),
+        cells: shown
+            .iter()
+            .map(|aspect| arm.load.as_ref().map_or_else(nothing, aspect.cell))
+            .collect(),
+    });
+    Some(Table {
+        title: "Load".to_owned(),
+        columns: shown
+            .iter()
+            .map(|aspect| column(aspect.heading, aspect.about))
+            .collect(),
+        rows: rows.collect(),
+        notes: Vec::new(),
+        separable: true,
+        detail: false,
+    })
+}
+
+fn is_rate_missed(load: &ArmLoad) -> bool {
+    let Exchanges {
+        intended,
+        completed,
+        ..
+    } = load.exchanges;
+    load.intended_per_s.is_some() && share(completed, intended) < RATE_SHARE
+}
+
+fn achieved(load: &ArmLoad) -> Cell {
+    let rates = [
+        ("completed", load.achieved_per_s),
+        ("sent", load.offered_per_s),
+        ("intended", load.intended_per_s),
+    ];
+    let basis: Vec<String> = rates
+        .into_iter()
+        .filter_map(|(what, rate)| Some(format!("{what} {}/s", number::plain(rate?))))
+        .collect();
+    Cell {
+        text: number::percent_short(share(load.exchanges.completed, load.exchanges.intended)),
+        tone: if is_rate_missed(load) {
+            Tone::Alarm
+        } else {
+            Tone::Plain
+        },
+        basis: Some(basis.join(", ")),
+    }
+}
+
+/// A share of requests; how many there were, of which kinds, stands in its tooltip.
+fn counted(count: u64, of: u64, kinds: Option<String>) -> Cell {
+    if count == 0 {
+        return Cell {
+            text: "0".to_owned(),
+            ..Cell::default()
+        };
+    }
+    let counts = format!("{} of {}", number::count(count), number::count(of));
+    Cell {
+        text: number::percent_short(share(count, of)),
+        tone: Tone::Alarm,
+        basis: Some(kinds.map_or(counts.clone(), |kinds| format!("{counts}: {kinds}"))),
+    }
+}
+
+fn errors(load: &ArmLoad) -> Option<String> {
+    let errors = &load.exchanges.errors;
+    Some(format!(
+        "connect {}, timeout {}, closed {}, protocol {}",
+        errors.connect, errors.timeout, errors.closed, errors.protocol
+    ))
+}
+
+fn nothing() -> Cell {
+    Cell {
+        text: "–".to_owned(),
+        tone: Tone::Faint,
+        basis: None,
+    }
+}
+
+fn share(part: u64, whole: u64) -> f64 {
+    part as f64 / whole.max(1) as f64
+}
+
+/// The slowest exchanges of the run and what coincided; `None` where none are known.
+pub(super) fn outliers_table(analysis: &Analysis) -> Option<Table> {
+    let rows: Vec<Row> = analysis
+        .outliers
+        .iter()
+        .map(|slow| outlier_row(slow, analysis))
+        .collect();
+    (!rows.is_empty()).then(|| Table {
+        title: "Slowest exchanges".to_owned(),
+        columns: vec![
+            column("at", "Intended start, since the run began"),
+            column("response time", "From the intended start"),
+            column("before sending", "Of that, until it was sent"),
+            Column {
+                align: Align::Left,
+                ..column(
+                    "coincided with",
+                    "What happened to the generator and to the machine in the same window",
+                )
+            },
+        ],
+        rows,
+        notes: Vec::new(),
+        separable: false,
+        detail: true,
+    })
+}
+
+fn outlier_row(slow: &SlowExchange, analysis: &Analysis) -> Row {
+    let arm = analysis.arms.get(slow.place.arm.get());
+    let cell = |text: String| Cell {
+        text,
+        ..Cell::default()
+    };
+    Row {
+        arm: arm.map_or_else(String::new, |arm| one_line(&arm.name)),
+        cells: vec![
+            cell(format!("{:.3} s", slow.at.intended_ns as f64 / 1e9)),
+            cell(time(slow.at.response_time_ns())),
+            cell(time(slow.at.waited_ns())),
+            coincided(&slow.coincided),
+        ],
+    }
+}
+
+/// Lateness of the generator at that very moment first, then what the whole window had.
+fn coincided(with: &Coincidence) -> Cell {
+    let stall = with
+        .stall_ns
+        .map(|ns| format!("the generator stalled for {}", time(ns)));
+    let steal = (with.steal_ns > 0).then(|| format!("steal, {}", time(with.steal_ns)));
+    let waited = with
+        .generator_run_queue_ns
+        .filter(|ns| *ns >= WORTH_A_WORD_NS);
+    let waited = waited.map(|ns| format!("the generator waited {} for a core", time(ns)));
+    let preempted = with.generator_preemptions.filter(|count| *count > 0);
+    let preempted = preempted.map(|count| format!("its core was taken {count} times"));
+    let found: Vec<String> = [stall, steal, waited, preempted]
+        .into_iter()
+        .flatten()
+        .collect();
+    if found.is_empty() {
+        return nothing();
+    }
+    Cell {
+        text: found.join("; "),
+        ..Cell::default()
+    }
+}
+
+fn time(ns: u64) -> String {
+    let microseconds = ns as f64 / 1e3;
+    Scale::fitting(Unit::Microseconds, [microseconds]).with_unit(microseconds)
+}

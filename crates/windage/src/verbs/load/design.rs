@@ -1,0 +1,237 @@
+//! What is to be done: the flags, checked against each other and against the world.
+
+use std::time::Duration;
+
+use windage_load::{Endpoint, Protocol};
+
+use super::error::LoadError;
+use super::flags::{Arrivals, LoadFlags};
+use super::starts::Starts;
+use super::url::{Scheme, Url};
+
+/// How long is measured when nobody says.
+const LASTS: Duration = Duration::from_secs(10);
+
+/// How requests are paced.
+#[derive(Clone, Debug)]
+pub(super) enum Model {
+    Closed,
+    Open {
+        starts: Starts,
+        arrivals: Arrivals,
+        seed: u64,
+    },
+}
+
+/// A load, as it will be put on.
+#[derive(Clone, Debug)]
+pub(super) struct Design {
+    pub(super) url: Url,
+    pub(super) method: String,
+    pub(super) endpoint: Endpoint,
+    pub(super) protocol: Protocol,
+    pub(super) model: Model,
+    pub(super) lasts: Duration,
+    pub(super) warmup: Duration,
+    pub(super) timeout: Duration,
+    pub(super) connections: usize,
+    /// What the connections may grow to.
+    pub(super) max_connections: usize,
+    pub(super) streams: usize,
+    pub(super) threads: usize,
+    pub(super) cpus: Vec<u32>,
+}
+
+impl Design {
+    /// Checks flags that bear on each other, and looks up where load goes.
+    pub(super) fn of(flags: &LoadFlags) -> Result<Design, LoadError> {
+        check(flags)?;
+        let (model, lasts) = model(flags)?;
+        let endpoint = match &flags.unix {
+            Some(path) => Endpoint::Unix(path.clone()),
+            None => Endpoint::Tcp(flags.url.address(&flags.allow)?),
+        };
+        Ok(Design {
+            url: flags.url.clone(),
+            method: method(flags).to_owned(),
+            endpoint,
+            protocol: match (flags.grpc, flags.http2) {
+                (true, _) => Protocol::Grpc,
+                (false, true) => Protocol::Http2,
+                (false, false) => Protocol::Http1,
+            },
+            model,
+            lasts,
+            warmup: flags.warmup,
+            timeout: flags.timeout,
+            connections: flags.connections as usize,
+            max_connections: flags.max_connections.unwrap_or(flags.connections) as usize,
+            streams: flags.streams.unwrap_or(1) as usize,
+            threads: flags.threads as usize,
+            cpus: flags.cpus.clone(),
+        })
+    }
+
+    /// Whether starts follow a schedule.
+    pub(super) fn is_open(&self) -> bool {
+        matches!(self.model, Model::Open { .. })
+    }
+
+    /// What is spoken, in the words of the field.
+    pub(super) fn protocol_name(&self) -> &'static str {
+        match self.protocol {
+            Protocol::Http1 => "HTTP/1.1",
+            Protocol::Http2 => "HTTP/2",
+            Protocol::Grpc => "gRPC",
+        }
+    }
+
+    /// Whether connections are encrypted.
+    pub(super) fn is_tls(&self) -> bool {
+        self.url.scheme == Scheme::Https
+    }
+}
+
+fn check(flags: &LoadFlags) -> Result<(), LoadError> {
+    let is_open = flags.rate.is_some() || flags.profile.is_some() || flags.replay.is_some();
+    let is_h2 = flags.http2 || flags.grpc;
+    let is_tls = flags.url.scheme == Scheme::Https;
+    let (connections, threads) = (flags.connections, flags.threads);
+    let open_only = "only for an open loop; add --rate";
+    let tls_only = "only an https:// URL has certificates";
+    // A flag, whether it is given in vain, and why.
+    let in_vain = [
+        (
+            "--arrivals",
+            flags.arrivals.is_some() && !is_open,
+            open_only,
+        ),
+        (
+            "--max-connections",
+            flags.max_connections.is_some() && !is_open,
+            open_only,
+        ),
+        (
+            "--streams",
+            flags.streams.is_some() && !is_h2,
+            "HTTP/1.1 has one exchange at a time on a connection; add --http2 or raise \
+             --connections",
+        ),
+        ("--ca", flags.ca.is_some() && !is_tls, tls_only),
+        ("--insecure", flags.insecure && !is_tls, tls_only),
+    ];
+    let wrong = |flag, message: &str| {
+        Err(LoadError::Flag {
+            flag,
+            message: message.to_owned(),
+        })
+    };
+    if let Some((flag, _, why)) = in_vain.into_iter().find(|&(_, in_vain, _)| in_vain) {
+        return wrong(flag, why);
+    }
+    if flags.max_connections.is_some_and(|most| most < connections) {
+        return wrong("--max-connections", "it is less than --connections");
+    }
+    if threads > connections {
+        let why = format!("{threads} threads need a connection each, and there are {connections}");
+        return wrong("--threads", &why);
+    }
+    Ok(())
+}
+
+/// The model, and how long it is measured.
+fn model(flags: &LoadFlags) -> Result<(Model, Duration), LoadError> {
+    let lasts = flags.length.unwrap_or(LASTS);
+    let (starts, lasts) = if let Some(rate_per_s) = flags.rate {
+        (Starts::Rate(rate_per_s), lasts)
+    } else if let Some(profile) = &flags.profile {
+        (Starts::Profile(profile.clone()), profile.lasts())
+    } else if let Some(path) = &flags.replay {
+        let (starts, last_ns) = Starts::replay(path)?;
+        // What starts at the very end does not start.
+        let whole = Duration::from_nanos(last_ns.saturating_add(1));
+        (starts, flags.length.unwrap_or(whole))
+    } else {
+        return Ok((Model::Closed, lasts));
+    };
+    let model = Model::Open {
+        starts,
+        arrivals: flags.arrivals.unwrap_or(Arrivals::Constant),
+        seed: flags.seed,
+    };
+    Ok((model, lasts))
+}
+
+/// The method that is sent: what was asked for, or what goes with data.
+fn method(flags: &LoadFlags) -> &str {
+    let has_data = flags.data.is_some() || flags.data_file.is_some();
+    match &flags.method {
+        Some(method) => method,
+        None if flags.grpc || has_data => "POST",
+        None => "GET",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::{Cli, Verb};
+    use clap::Parser;
+
+    fn flags(args: &str) -> LoadFlags {
+        let cli = Cli::parse_from(["windage", "load"].into_iter().chain(args.split(' ')));
+        match cli.verb {
+            Verb::Load(flags) => *flags,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn flags_that_would_do_nothing_are_refused() {
+        let table = [
+            ("http://localhost/ --arrivals poisson", "--arrivals"),
+            ("http://localhost/ --max-connections 9", "--max-connections"),
+            (
+                "http://localhost/ --rate 1/s --max-connections 7",
+                "--max-connections",
+            ),
+            ("http://localhost/ --streams 5", "--streams"),
+            ("http://localhost/ --ca x.pem", "--ca"),
+            ("http://localhost/ --insecure", "--insecure"),
+            ("http://localhost/ --threads 9", "--threads"),
+        ];
+        for (args, flag) in table {
+            let error = Design::of(&flags(args)).unwrap_err();
+            assert!(error.to_string().starts_with(flag), "{args}: {error}");
+            assert_eq!(error.exit(), crate::exit::Exit::Usage);
+        }
+    }
+
+    #[test]
+    fn methods_go_with_data() {
+        let table = [
+            ("http://localhost/", "GET"),
+            ("http://localhost/ -d x", "POST"),
+            ("http://localhost/ -d x -X PUT", "PUT"),
+            ("http://localhost/ --grpc", "POST"),
+        ];
+        for (args, expected) in table {
+            assert_eq!(method(&flags(args)), expected, "{args}");
+        }
+    }
+
+    #[test]
+    fn a_profile_lasts_as_long_as_its_pieces() {
+        let args = [
+            "windage",
+            "load",
+            "http://localhost/",
+            "--profile",
+            "0..9/s for 3s",
+        ];
+        let Verb::Load(flags) = Cli::parse_from(args).verb else {
+            panic!("another verb");
+        };
+        assert_eq!(Design::of(&flags).unwrap().lasts, Duration::from_secs(3));
+    }
+}

@@ -1,0 +1,221 @@
+//! The flags of `windage load`, and how their values are read.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use windage_plan::Host;
+
+use super::header::Header;
+use super::starts::ProfileFlag;
+use super::url::Url;
+use crate::cli::{OutputFlags, duration};
+
+/// The highest rate that can be asked for, a second; the same as a plan's.
+const MAX_RATE_PER_S: f64 = 10_000_000.0;
+
+/// When requests of an open loop start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Arrivals {
+    /// At equal distances.
+    Constant,
+    /// At random, as independent users come.
+    Poisson,
+}
+
+impl Arrivals {
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Arrivals::Constant => "constant",
+            Arrivals::Poisson => "poisson",
+        }
+    }
+}
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Without --rate the loop is closed: each connection asks again when its answer \
+    came. With --rate it is open: requests start by a schedule, and response time counts from \
+    there, waiting for a free connection included.\n\nExamples:\n  windage load \
+    http://127.0.0.1:8080/ --rate 2000/s --for 30s\n  windage load https://localhost:8443/ --http2 \
+    --insecure --connections 2 --streams 50\n  windage load http://localhost/ --unix app.sock -H \
+    'Authorization: $TOKEN' --data-file order.json"
+)]
+pub(crate) struct LoadFlags {
+    /// What is asked for, such as http://127.0.0.1:8080/ or https://localhost/.
+    #[arg(value_name = "URL", value_parser = Url::parse)]
+    pub(crate) url: Url,
+
+    /// Open loop: requests started a second, such as 2000/s [default: closed loop, as fast as
+    /// answers come].
+    #[arg(long, value_name = "RATE", value_parser = rate, allow_hyphen_values = true, help_heading = LOAD)]
+    pub(crate) rate: Option<f64>,
+    /// Open loop with a rate that changes, such as '0..2000/s for 10s, 2000/s for 30s'.
+    #[arg(long, value_name = "PIECES", value_parser = ProfileFlag::parse, conflicts_with_all = ["rate", "length"], help_heading = LOAD)]
+    pub(crate) profile: Option<ProfileFlag>,
+    /// Open loop with recorded starts: a file of times, one a line, in seconds.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["rate", "profile", "arrivals"], help_heading = LOAD)]
+    pub(crate) replay: Option<PathBuf>,
+    /// How starts are spaced [default: constant].
+    #[arg(long, value_name = "WORD", help_heading = LOAD)]
+    pub(crate) arrivals: Option<Arrivals>,
+    /// How long is measured [default: 10s, or as long as --profile or --replay].
+    #[arg(long = "for", value_name = "DURATION", value_parser = duration, help_heading = LOAD)]
+    pub(crate) length: Option<Duration>,
+    /// Load before the measuring begins, which counts nowhere; 0s for none.
+    #[arg(long, value_name = "DURATION", default_value = "500ms", value_parser = duration_or_nil, help_heading = LOAD)]
+    pub(crate) warmup: Duration,
+    /// Connections, kept open.
+    #[arg(long, short, value_name = "N", default_value_t = 8, value_parser = at_least_one(), help_heading = LOAD)]
+    pub(crate) connections: u32,
+    /// An open loop that finds no connection free may open more, up to so many [default: as many
+    /// as --connections].
+    #[arg(long, value_name = "N", value_parser = at_least_one(), help_heading = LOAD)]
+    pub(crate) max_connections: Option<u32>,
+    /// Exchanges at once on each connection.
+    #[arg(long, value_name = "N", value_parser = at_least_one(), help_heading = LOAD)]
+    pub(crate) streams: Option<u32>,
+    /// Bound for one exchange, and for one attempt to connect.
+    #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = duration, help_heading = LOAD)]
+    pub(crate) timeout: Duration,
+    /// Draws random arrivals: the same seed gives the same schedule.
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = LOAD)]
+    pub(crate) seed: u64,
+
+    /// The request's method [default: GET, POST with data].
+    #[arg(long, short = 'X', value_name = "METHOD", help_heading = REQUEST)]
+    pub(crate) method: Option<String>,
+    /// A header; may be given several times. `$VAR` as the whole value is taken from the
+    /// environment and never shown.
+    #[arg(long = "header", short = 'H', value_name = "NAME: VALUE", value_parser = Header::parse, help_heading = REQUEST)]
+    pub(crate) headers: Vec<Header>,
+    /// The request's body.
+    #[arg(long, short, value_name = "TEXT", conflicts_with = "data_file", help_heading = REQUEST)]
+    pub(crate) data: Option<String>,
+    /// The request's body from a file.
+    #[arg(long, value_name = "FILE", help_heading = REQUEST)]
+    pub(crate) data_file: Option<PathBuf>,
+
+    /// HTTP/2 instead of HTTP/1.1; without TLS by prior knowledge.
+    #[arg(long, help_heading = CONNECTION)]
+    pub(crate) http2: bool,
+    /// A unary gRPC call: the path names the method, the data is the message as protobuf.
+    #[arg(long, help_heading = CONNECTION)]
+    pub(crate) grpc: bool,
+    /// Connect to a Unix socket; the URL then gives host and path of the request.
+    #[arg(long, value_name = "PATH", help_heading = CONNECTION)]
+    pub(crate) unix: Option<PathBuf>,
+    /// Trust the certificates of this PEM file, and no others.
+    #[arg(long, value_name = "FILE", conflicts_with = "insecure", help_heading = CONNECTION)]
+    pub(crate) ca: Option<PathBuf>,
+    /// Trust any certificate.
+    #[arg(long, help_heading = CONNECTION)]
+    pub(crate) insecure: bool,
+    /// A host besides this machine that load may go to; may be given several times.
+    #[arg(long, value_name = "HOST", value_parser = host, help_heading = CONNECTION)]
+    pub(crate) allow: Vec<Host>,
+
+    /// Threads that send; connections and rate are shared out among them.
+    #[arg(long, short, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024), help_heading = GENERATOR)]
+    pub(crate) threads: u32,
+    /// The generator's cores.
+    #[arg(long, value_name = "CORE,…", value_delimiter = ',', help_heading = GENERATOR)]
+    pub(crate) cpus: Vec<u32>,
+
+    #[command(flatten)]
+    pub(crate) output: OutputFlags,
+}
+
+const LOAD: &str = "Load";
+const REQUEST: &str = "Request";
+const CONNECTION: &str = "Connection";
+const GENERATOR: &str = "Generator";
+
+fn at_least_one() -> clap::builder::RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(1..=1_000_000)
+}
+
+/// A rate in requests a second, from `2000/s` or `2000`.
+fn rate(text: &str) -> Result<f64, String> {
+    match rate_or_nil(text) {
+        Ok(rate_per_s) if rate_per_s <= 0.0 => Err(NOTHING.into()),
+        read => read,
+    }
+}
+
+const NOTHING: &str = "that asks for nothing; it must be above 0/s";
+
+/// The same where nil is a rate, too.
+pub(super) fn rate_or_nil(text: &str) -> Result<f64, String> {
+    let number = text.trim();
+    let number = number.strip_suffix("/s").unwrap_or(number).trim_end();
+    let unsigned = number.strip_prefix('-').unwrap_or(number);
+    // `f64`'s own parser takes `inf`, `nan` and exponents, too.
+    let is_plain = unsigned.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    let rate_per_s = number
+        .parse::<f64>()
+        .ok()
+        .filter(|rate| is_plain && rate.is_finite())
+        .ok_or("it is not a rate such as 2000/s")?;
+    if rate_per_s < 0.0 {
+        return Err(NOTHING.into());
+    }
+    if rate_per_s > MAX_RATE_PER_S {
+        return Err(format!(
+            "the highest that can be asked for is {MAX_RATE_PER_S}/s"
+        ));
+    }
+    Ok(rate_per_s)
+}
+
+pub(super) fn duration_or_nil(text: &str) -> Result<Duration, String> {
+    match humantime::parse_duration(text) {
+        Ok(nil) if nil.is_zero() => Ok(nil),
+        _ => duration(text),
+    }
+}
+
+fn host(text: &str) -> Result<Host, String> {
+    Host::parse(text).ok_or_else(|| "it is not an IP address or a name, without a port".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_above_nil_and_finite() {
+        let table = [
+            ("2000/s", Some(2000.0)),
+            ("2000", Some(2000.0)),
+            (" 0.5 /s", Some(0.5)),
+            ("10000000/s", Some(1e7)),
+            ("10000001/s", None),
+            ("0", None),
+            ("0/s", None),
+            ("-1/s", None),
+            ("-0", None),
+            ("inf", None),
+            ("nan/s", None),
+            ("1e3/s", None),
+            ("2000/m", None),
+            ("fast", None),
+            ("--1", None),
+            ("", None),
+            ("/s", None),
+        ];
+        for (text, expected) in table {
+            assert_eq!(rate(text).ok(), expected, "{text}");
+        }
+        assert!(rate("-5/s").unwrap_err().contains("above 0/s"));
+    }
+
+    #[test]
+    fn a_warm_up_may_last_no_time() {
+        assert_eq!(duration_or_nil("0s"), Ok(Duration::ZERO));
+        assert_eq!(duration_or_nil("1.5s"), Ok(Duration::from_millis(1500)));
+        for wrong in ["-1s", "soon", "5"] {
+            assert!(duration_or_nil(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Headers as flags give them, and secrets among them.
+
+/// A header of the request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Header {
+    pub(super) name: String,
+    pub(super) value: HeaderValue,
+}
+
+/// Where a header's value comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum HeaderValue {
+    /// The flag itself.
+    Literal(String),
+    /// A variable of the environment; what it holds is sent and shown nowhere.
+    Environment(String),
+}
+
+impl Header {
+    /// Reads `Name: value`. What names and values may hold is judged when the request is made.
+    pub(super) fn parse(text: &str) -> Result<Header, String> {
+        let (name, value) = text
+            .split_once(':')
+            .ok_or("a header is written 'Name: value'")?;
+        let (name, value) = (name.trim(), value.trim());
+        let value = match variable(value) {
+            Some(variable) if variable.len() + 1 == value.len() => {
+                HeaderValue::Environment(variable.to_owned())
+            }
+            Some(variable) => {
+                return Err(format!(
+                    "${variable} is filled in only when it is the whole value; put the whole value \
+                     into the variable"
+                ));
+            }
+            None => HeaderValue::Literal(value.to_owned()),
+        };
+        Ok(Header {
+            name: name.to_owned(),
+            value,
+        })
+    }
+
+    /// The value to send; the variable's name when it is not set, or not text.
+    pub(super) fn value(&self) -> Result<String, &str> {
+        match &self.value {
+            HeaderValue::Literal(value) => Ok(value.clone()),
+            HeaderValue::Environment(variable) => {
+                std::env::var(variable).map_err(|_| variable.as_str())
+            }
+        }
+    }
+}
+
+/// The name of the first `$NAME` in the text.
+fn variable(text: &str) -> Option<&str> {
+    text.match_indices('$').find_map(|(at, _)| {
+        let name = &text[at + 1..];
+        let end = name
+            .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+            .unwrap_or(name.len());
+        let starts = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+        starts.then(|| &name[..end])
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_are_split_at_the_first_colon() {
+        let table = [
+            ("A: b", "A", HeaderValue::Literal("b".into())),
+            ("A:b:c", "A", HeaderValue::Literal("b:c".into())),
+            ("A:", "A", HeaderValue::Literal(String::new())),
+            ("Price: $5", "Price", HeaderValue::Literal("$5".into())),
+            ("A: $B_1", "A", HeaderValue::Environment("B_1".into())),
+        ];
+        for (text, name, value) in table {
+            let name = name.to_owned();
+            assert_eq!(Header::parse(text), Ok(Header { name, value }), "{text}");
+        }
+        for wrong in ["no colon", "A: Bearer $TOKEN", "A: $TOKEN;"] {
+            assert!(Header::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_variable_that_is_not_set_is_named() {
+        let header = Header::parse("A: $WINDAGE_TEST_NOT_SET").unwrap();
+        assert_eq!(header.value(), Err("WINDAGE_TEST_NOT_SET"));
+    }
+}

@@ -1,0 +1,140 @@
+//! The document of `windage load --json`.
+
+use std::collections::BTreeMap;
+
+use hdrhistogram::Histogram;
+use serde_json::{Value, json};
+use windage_model::{Doubt, Evidence, Outlier, Validity};
+
+use super::design::{Design, Model};
+use super::outcome::{Outcome, Percentiles};
+
+/// The schema's number; it changes only when a reader of the old one would be misled.
+const SCHEMA: u32 = 1;
+
+/// What was asked for and what came of it.
+pub(super) fn document(design: &Design, outcome: &Outcome) -> Value {
+    let exchanges = &outcome.exchanges;
+    let errors = &exchanges.errors;
+    let status = &exchanges.status.0;
+    json!({
+        "schema": SCHEMA,
+        "windage": env!("CARGO_PKG_VERSION"),
+        "url": design.url.text,
+        "method": design.method,
+        "to": design.endpoint.to_string(),
+        "protocol": design.protocol_name(),
+        "tls": design.is_tls(),
+        "load": load(design),
+        "requests": exchanges.completed,
+        "sent": exchanges.sent,
+        "dropped": exchanges.dropped,
+        "waited": exchanges.waited,
+        "grown": exchanges.grown,
+        "errors": {
+            "connect": errors.connect,
+            "timeout": errors.timeout,
+            "closed": errors.closed,
+            "protocol": errors.protocol,
+        },
+        "first_error": outcome.first_error,
+        "status": {
+            "1xx": status[0],
+            "2xx": status[1],
+            "3xx": status[2],
+            "4xx": status[3],
+            "5xx": status[4],
+        },
+        "seconds": outcome.seconds(),
+        "interrupted": outcome.interrupted,
+        "rate": {
+            "intended": outcome.intended_per_s(design),
+            "offered": outcome.offered_per_s(),
+            "achieved": outcome.achieved_per_s(),
+        },
+        "response_time_us": percentiles(&outcome.recording.response_time),
+        "service_time_us": percentiles(&outcome.recording.service_time),
+        "send_lag_us": percentiles(&outcome.recording.send_lag),
+        "bytes": {
+            "sent": exchanges.sent_bytes,
+            "received": exchanges.received_bytes,
+        },
+        "generator": {
+            "cpu_us_per_request": outcome.cpu_us_per_request(),
+            "cores": outcome.generator_cores(),
+            "rss_peak_bytes": outcome.rss_peak_bytes,
+        },
+        "slowest": outcome.slowest.iter().map(slow).collect::<Vec<_>>(),
+        "validity": validity(&outcome.validity),
+    })
+}
+
+/// One of the slowest exchanges; `at_s` is its intended start since the load began.
+fn slow(outlier: &Outlier) -> Value {
+    json!({
+        "at_s": outlier.intended_ns as f64 / 1e9,
+        "waited_us": outlier.waited_ns() as f64 / 1e3,
+        "response_time_us": outlier.response_time_ns() as f64 / 1e3,
+    })
+}
+
+fn load(design: &Design) -> Value {
+    let open = match &design.model {
+        Model::Closed => None,
+        Model::Open {
+            starts,
+            arrivals,
+            seed,
+        } => Some((starts, arrivals.as_str(), seed)),
+    };
+    json!({
+        "model": if open.is_some() { "open" } else { "closed" },
+        "rate": open.and_then(|(starts, ..)| starts.rate_per_s()),
+        "profile": open.and_then(|(starts, ..)| starts.profile()),
+        "replay": open.and_then(|(starts, ..)| starts.replayed()),
+        "arrivals": open.map(|(_, arrivals, _)| arrivals),
+        "seed": open.map(|(.., seed)| seed),
+        "connections": design.connections,
+        "max_connections": design.max_connections,
+        "streams": design.streams,
+        "threads": design.threads,
+        "for_s": design.lasts.as_secs_f64(),
+        "warmup_s": design.warmup.as_secs_f64(),
+        "timeout_s": design.timeout.as_secs_f64(),
+        "cpus": design.cpus,
+    })
+}
+
+fn percentiles(histogram: &Histogram<u32>) -> Value {
+    let found = Percentiles::of(histogram);
+    json!({
+        "p50": found.map(|p| p.p50),
+        "p90": found.map(|p| p.p90),
+        "p99": found.map(|p| p.p99),
+        "p999": found.map(|p| p.p999),
+        "max": found.map(|p| p.max),
+    })
+}
+
+/// In the shape that `analysis.json` has.
+fn validity(validity: &Validity) -> Value {
+    let reasons: Vec<Value> = validity.reasons.iter().map(reason).collect();
+    json!({ "verdict": validity.soundness().as_str(), "reasons": reasons })
+}
+
+fn reason(doubt: &Doubt) -> Value {
+    let evidence: BTreeMap<&str, Value> = doubt
+        .evidence
+        .iter()
+        .map(|(name, evidence)| (name.as_str(), evidence_value(evidence)))
+        .collect();
+    json!({ "code": doubt.code.as_str(), "text": doubt.text, "evidence": evidence })
+}
+
+fn evidence_value(evidence: &Evidence) -> Value {
+    match evidence {
+        // `json!` makes null of what JSON has no number for.
+        Evidence::Number(number) => json!(number),
+        Evidence::Text(text) => json!(text),
+    }
+}

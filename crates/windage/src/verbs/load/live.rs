@@ -1,0 +1,101 @@
+//! What a person sees while load is on: a live line on a terminal, nothing elsewhere.
+
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::design::Design;
+use super::figures;
+use super::running::{Phase, Seen};
+
+/// The live line.
+pub(super) struct Live {
+    bar: ProgressBar,
+    lasts: Duration,
+    began: Option<Instant>,
+}
+
+impl Live {
+    /// A line on standard error if that is a terminal, and nothing otherwise.
+    pub(super) fn new(design: &Design, quiet: bool) -> Live {
+        let target = if quiet || !std::io::stderr().is_terminal() {
+            ProgressDrawTarget::hidden()
+        } else {
+            ProgressDrawTarget::stderr_with_hz(10)
+        };
+        let bar = ProgressBar::with_draw_target(Some(whole_ms(design.lasts)), target);
+        if let Ok(style) = ProgressStyle::with_template("[{bar:20}] {wide_msg}") {
+            bar.set_style(style.progress_chars("=> "));
+        }
+        Live {
+            bar,
+            lasts: design.lasts,
+            began: None,
+        }
+    }
+
+    /// Shows how far the load has come.
+    pub(super) fn look(&mut self, phase: Phase) {
+        if self.bar.is_hidden() {
+            return;
+        }
+        match phase {
+            Phase::Preparing => self.bar.set_message("connecting and warming up"),
+            Phase::Measuring(seen) => {
+                let elapsed = self.began.get_or_insert_with(Instant::now).elapsed();
+                self.bar.set_position(whole_ms(elapsed.min(self.lasts)));
+                self.bar.set_message(line(elapsed, self.lasts, seen));
+            }
+        }
+    }
+
+    /// Takes the line away.
+    pub(super) fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+fn line(elapsed: Duration, lasts: Duration, seen: Seen) -> String {
+    let seconds = elapsed.as_secs_f64();
+    let per_s = if seconds > 0.0 {
+        seen.completed as f64 / seconds
+    } else {
+        0.0
+    };
+    format!(
+        "{seconds:.1} of {} s · {} · {}",
+        lasts.as_secs_f64(),
+        figures::rate(per_s),
+        figures::counted(seen.failed, "error", "errors")
+    )
+}
+
+fn whole_ms(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_shows_what_is_known_so_far() {
+        let (elapsed, lasts) = (Duration::from_millis(2500), Duration::from_secs(10));
+        let seen = Seen {
+            completed: 5000,
+            failed: 1,
+        };
+        let table = [
+            (elapsed, seen, "2.5 of 10 s · 2,000/s · 1 error"),
+            (
+                Duration::ZERO,
+                Seen::default(),
+                "0.0 of 10 s · 0/s · 0 errors",
+            ),
+        ];
+        for (elapsed, seen, text) in table {
+            assert_eq!(line(elapsed, lasts, seen), text);
+        }
+    }
+}

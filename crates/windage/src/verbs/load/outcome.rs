@@ -1,0 +1,236 @@
+//! What was done, and the figures that follow from it.
+
+use hdrhistogram::Histogram;
+use windage_load::{Recording, RunReport};
+use windage_model::{Exchanges, Outlier, Validity};
+
+use super::design::Design;
+use super::running::Done;
+use super::validity;
+
+/// What came of a load.
+#[derive(Debug)]
+pub(super) struct Outcome {
+    pub(super) exchanges: Exchanges,
+    pub(super) recording: Recording,
+    /// Times are nanoseconds since the load began, the slowest first.
+    pub(super) slowest: Vec<Outlier>,
+    /// The length of the schedule as far as it was carried out; of a closed loop the time from
+    /// the first request to the last answer.
+    pub(super) scheduled_ns: u64,
+    /// What answers were counted over: as above, and longer when answers came late.
+    pub(super) answered_ns: u64,
+    pub(super) generator_cpu_ns: u64,
+    /// The most memory that this process ever had, in bytes; `None` when unreadable.
+    pub(super) rss_peak_bytes: Option<u64>,
+    pub(super) first_error: Option<String>,
+    pub(super) interrupted: bool,
+    pub(super) validity: Validity,
+}
+
+/// Percentiles of a histogram, in microseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Percentiles {
+    pub(super) p50: f64,
+    pub(super) p90: f64,
+    pub(super) p99: f64,
+    pub(super) p999: f64,
+    pub(super) max: f64,
+}
+
+impl Percentiles {
+    /// `None` for an empty histogram.
+    pub(super) fn of(histogram: &Histogram<u32>) -> Option<Percentiles> {
+        let at = |quantile| histogram.value_at_quantile(quantile) as f64 / 1e3;
+        (!histogram.is_empty()).then(|| Percentiles {
+            p50: at(0.5),
+            p90: at(0.9),
+            p99: at(0.99),
+            p999: at(0.999),
+            max: histogram.max() as f64 / 1e3,
+        })
+    }
+
+    /// In the order in which they are shown.
+    pub(super) fn all(self) -> [f64; 5] {
+        [self.p50, self.p90, self.p99, self.p999, self.max]
+    }
+}
+
+impl Outcome {
+    /// The figures of what was done.
+    pub(super) fn of(design: &Design, done: Done, interrupted: bool) -> Outcome {
+        let (scheduled_ns, answered_ns) = lengths_ns(design, &done);
+        let report = &done.report;
+        let since_began = |outlier: Outlier| outlier.on_clock(report.started_ns, 0);
+        let slowest = done.recording.outliers.slowest();
+        let mut outcome = Outcome {
+            exchanges: report.exchanges,
+            slowest: slowest.into_iter().map(since_began).collect(),
+            scheduled_ns,
+            answered_ns,
+            generator_cpu_ns: report.generator_cpu_ns,
+            rss_peak_bytes: rss_peak_bytes(),
+            first_error: report.first_error.clone(),
+            interrupted,
+            recording: Recording::new(),
+            validity: Validity::default(),
+        };
+        outcome.validity = validity::of(design, &done, &outcome);
+        outcome.recording = done.recording;
+        outcome
+    }
+
+    /// How long answers were counted, in seconds.
+    pub(super) fn seconds(&self) -> f64 {
+        self.answered_ns as f64 / 1e9
+    }
+
+    /// Starts a second that the schedule asked for; `None` in a closed loop.
+    pub(super) fn intended_per_s(&self, design: &Design) -> Option<f64> {
+        let intended_per_s = self.exchanges.intended_per_s(self.scheduled_ns);
+        intended_per_s.filter(|_| design.is_open())
+    }
+
+    /// Requests sent a second.
+    pub(super) fn offered_per_s(&self) -> Option<f64> {
+        self.exchanges.offered_per_s(self.answered_ns)
+    }
+
+    /// Answers a second.
+    pub(super) fn achieved_per_s(&self) -> Option<f64> {
+        self.exchanges.achieved_per_s(self.answered_ns)
+    }
+
+    /// CPU of the generator for an answer, in microseconds; `None` without answers.
+    pub(super) fn cpu_us_per_request(&self) -> Option<f64> {
+        let completed = self.exchanges.completed;
+        (completed > 0).then(|| self.generator_cpu_ns as f64 / 1e3 / completed as f64)
+    }
+
+    /// Cores that the generator kept busy, on average.
+    pub(super) fn generator_cores(&self) -> Option<f64> {
+        (self.answered_ns > 0).then(|| self.generator_cpu_ns as f64 / self.answered_ns as f64)
+    }
+}
+
+/// The lengths of the schedule and of the answers.
+///
+/// Answers of an open loop are counted from the moment when the first could be there, which is
+/// the shortest response time after its start: with a service that keeps up, whatever its
+/// response time, the achieved rate is then the offered one.
+fn lengths_ns(design: &Design, done: &Done) -> (u64, u64) {
+    let RunReport {
+        started_ns,
+        ended_ns,
+        duration_ns,
+        ..
+    } = done.report;
+    if !design.is_open() {
+        return (duration_ns, duration_ns);
+    }
+    let lasted_ns = ended_ns.saturating_sub(started_ns);
+    // Less than the whole length when it was interrupted.
+    let scheduled_ns = duration_ns.min(lasted_ns);
+    let answered_ns = lasted_ns.saturating_sub(done.recording.response_time.min());
+    (scheduled_ns, answered_ns.max(scheduled_ns))
+}
+
+/// Peak memory of this process. `ru_maxrss` will not do: it holds that of the process which
+/// executed this one (`setmax_mm_hiwater_rss` in the kernel's `exec_mmap`).
+fn rss_peak_bytes() -> Option<u64> {
+    let status = std::fs::read("/proc/self/status").ok()?;
+    windage_probe::parse::process::resident_peak_bytes(&status)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::{Cli, Verb};
+    use clap::Parser;
+    use windage_model::DoubtCode;
+
+    fn design(args: &[&str]) -> Design {
+        let words = ["windage", "load", "http://localhost/"];
+        let cli = Cli::parse_from(words.iter().chain(args));
+        match cli.verb {
+            Verb::Load(flags) => Design::of(&flags).unwrap(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn done(started_ns: u64, ended_ns: u64, duration_ns: u64, response_ns: &[u64]) -> Done {
+        let mut recording = Recording::new();
+        for &ns in response_ns {
+            recording.note(started_ns, started_ns, started_ns + ns);
+        }
+        let exchanges = Exchanges {
+            intended: 10,
+            sent: 10,
+            completed: response_ns.len() as u64,
+            ..Exchanges::default()
+        };
+        let report = RunReport {
+            exchanges,
+            started_ns,
+            ended_ns,
+            duration_ns,
+            ..RunReport::default()
+        };
+        Done {
+            report,
+            recording,
+            machine: None,
+        }
+    }
+
+    #[test]
+    fn a_service_that_keeps_up_achieves_the_rate_whatever_its_response_time() {
+        let second = 1_000_000_000;
+        let half = second / 2;
+        let open = design(&["--rate", "10/s"]);
+        // the end, the response times, scheduled, answered, why
+        let table = [
+            (
+                second + half,
+                vec![half; 10],
+                second,
+                second,
+                "half a second each",
+            ),
+            (2 * second, vec![0; 10], second, 2 * second, "a second late"),
+            (half, vec![0; 5], half, half, "cut short"),
+            (second, vec![], second, second, "never answered"),
+        ];
+        for (ended_ns, times_ns, scheduled_ns, answered_ns, why) in table {
+            let one = done(0, ended_ns, second, &times_ns);
+            let outcome = Outcome::of(&open, one, false);
+            let off = outcome.answered_ns.abs_diff(answered_ns);
+            assert_eq!(outcome.scheduled_ns, scheduled_ns, "{why}");
+            assert!(off <= answered_ns / 1000, "{why}: {off} ns");
+        }
+    }
+
+    #[test]
+    fn a_closed_loop_intends_no_rate() {
+        let closed = design(&[]);
+        let outcome = Outcome::of(&closed, done(5_000, 9_000, 3_500, &[1_000]), false);
+        assert_eq!(outcome.answered_ns, 3_500);
+        assert_eq!(outcome.intended_per_s(&closed), None);
+        assert!(outcome.achieved_per_s().is_some());
+        assert_eq!(outcome.slowest[0].intended_ns, 0, "since the load began");
+    }
+
+    #[test]
+    fn what_was_interrupted_is_no_whole_run() {
+        let closed = design(&[]);
+        let outcome = Outcome::of(&closed, done(0, 9_000, 9_000, &[1_000]), true);
+        let codes: Vec<DoubtCode> = outcome.validity.reasons.iter().map(|d| d.code).collect();
+        assert_eq!(codes, [DoubtCode::RunIncomplete]);
+    }
+
+    #[test]
+    fn the_own_peak_of_memory_is_known() {
+        assert!(rss_peak_bytes().is_some_and(|bytes| bytes > 100_000));
+    }
+}

@@ -1,0 +1,157 @@
+//! When requests of an open loop start: at a rate, along a profile, or as they were recorded.
+
+use std::path::Path;
+use std::time::Duration;
+
+use windage_load::{Piece, Profile, ReplayError, Schedule};
+
+use super::figures;
+use super::flags::{Arrivals, duration_or_nil, rate_or_nil};
+
+/// What an open loop's starts follow.
+#[derive(Clone, Debug)]
+pub(super) enum Starts {
+    /// So many a second.
+    Rate(f64),
+    Profile(ProfileFlag),
+    /// Recorded times, and the file that they are from.
+    Replay {
+        schedule: Schedule,
+        file: String,
+    },
+}
+
+/// A profile as a flag gives it.
+#[derive(Clone, Debug)]
+pub(crate) struct ProfileFlag {
+    text: String,
+    profile: Profile,
+}
+
+impl ProfileFlag {
+    /// Reads `0..2000/s for 10s, 2000/s for 30s`: rates, or ways from one rate to another, each
+    /// with its length.
+    pub(super) fn parse(text: &str) -> Result<ProfileFlag, String> {
+        let pieces: Vec<Piece> = text.split(',').map(piece).collect::<Result<_, _>>()?;
+        let profile = Profile::new(&pieces).map_err(|error| error.to_string())?;
+        Ok(ProfileFlag {
+            text: text.trim().to_owned(),
+            profile,
+        })
+    }
+
+    /// Its length.
+    pub(super) fn lasts(&self) -> Duration {
+        self.profile.lasts()
+    }
+}
+
+impl Starts {
+    /// Reads recorded starts. Returns the time of the last as well, in nanoseconds.
+    pub(super) fn replay(path: &Path) -> Result<(Starts, u64), ReplayError> {
+        let schedule = Schedule::read_replay(path)?;
+        let last_ns = schedule.clone().last().unwrap_or(0);
+        let file = path.display().to_string();
+        Ok((Starts::Replay { schedule, file }, last_ns))
+    }
+
+    /// Intended starts from now on. The seed draws random ones.
+    pub(super) fn schedule(&self, arrivals: Arrivals, seed: u64) -> Schedule {
+        match (self, arrivals) {
+            (Starts::Rate(per_s), Arrivals::Constant) => Schedule::constant(*per_s),
+            (Starts::Rate(per_s), Arrivals::Poisson) => Schedule::poisson(*per_s, seed),
+            (Starts::Profile(flag), Arrivals::Constant) => Schedule::profile(&flag.profile),
+            (Starts::Profile(flag), Arrivals::Poisson) => {
+                Schedule::poisson_profile(&flag.profile, seed)
+            }
+            (Starts::Replay { schedule, .. }, _) => schedule.clone(),
+        }
+    }
+
+    /// For people.
+    pub(super) fn describe(&self, arrivals: Arrivals) -> String {
+        let arrivals = arrivals.as_str();
+        match self {
+            Starts::Rate(per_s) => format!("{}, {arrivals} arrivals", figures::rate(*per_s)),
+            Starts::Profile(flag) => format!("{}, {arrivals} arrivals", flag.text),
+            Starts::Replay { file, .. } => format!("arrivals as in {file}"),
+        }
+    }
+
+    /// The rate, where there is one.
+    pub(super) fn rate_per_s(&self) -> Option<f64> {
+        match self {
+            Starts::Rate(per_s) => Some(*per_s),
+            _ => None,
+        }
+    }
+
+    /// The profile as it was given.
+    pub(super) fn profile(&self) -> Option<&str> {
+        match self {
+            Starts::Profile(flag) => Some(&flag.text),
+            _ => None,
+        }
+    }
+
+    /// The file of recorded starts.
+    pub(super) fn replayed(&self) -> Option<&str> {
+        match self {
+            Starts::Replay { file, .. } => Some(file),
+            _ => None,
+        }
+    }
+}
+
+fn piece(text: &str) -> Result<Piece, String> {
+    let text = text.trim();
+    let in_piece = |why: String| format!("`{text}`: {why}");
+    let (rates, lasts) = text.split_once(" for ").ok_or_else(|| {
+        in_piece("a piece is RATE for DURATION, or RATE..RATE for DURATION".to_owned())
+    })?;
+    let (from, to) = rates.split_once("..").unwrap_or((rates, rates));
+    Ok(Piece {
+        from_per_s: rate_or_nil(from).map_err(in_piece)?,
+        to_per_s: rate_or_nil(to).map_err(in_piece)?,
+        lasts: duration_or_nil(lasts.trim()).map_err(in_piece)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn profiles_are_pieces_with_their_lengths() {
+        let profile = ProfileFlag::parse("0..100/s for 10s, 100/s for 5s,0 for 1s").unwrap();
+        assert_eq!(profile.lasts(), Duration::from_secs(16));
+        let starts = Starts::Profile(profile).schedule(Arrivals::Constant, 1);
+        assert_eq!(starts.count(), 1000);
+        let wrong = [
+            "",
+            "100/s",
+            "100/s 10s",
+            "0/s for 10s",
+            "100/s for 0s",
+            "-1/s for 1s",
+            "a..b for 1s",
+            "100/s for 1s,",
+        ];
+        for wrong in wrong {
+            assert!(ProfileFlag::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_rate_is_the_same_for_the_same_seed() {
+        let starts = Starts::Rate(100.0);
+        let first =
+            |seed| -> Vec<u64> { starts.schedule(Arrivals::Poisson, seed).take(5).collect() };
+        assert_eq!(first(3), first(3));
+        assert_ne!(first(3), first(4));
+        assert_eq!(
+            starts.describe(Arrivals::Poisson),
+            "100/s, poisson arrivals"
+        );
+    }
+}

@@ -1,0 +1,42 @@
+//! How far the figures of a load may be believed.
+
+use windage_load::{LoadFacts, doubts};
+use windage_model::{Doubt, DoubtCode, LoadModel, Validity};
+
+use super::design::Design;
+use super::outcome::Outcome;
+use super::running::Done;
+
+/// Everything that speaks against what was measured. The subject's CPU is out of reach here: the
+/// rules can't tell a saturated subject from other ceilings, and say so.
+pub(super) fn of(design: &Design, done: &Done, outcome: &Outcome) -> Validity {
+    let model = if design.is_open() {
+        LoadModel::Open
+    } else {
+        LoadModel::Closed
+    };
+    let exchanges_at_once = design.max_connections.saturating_mul(design.streams);
+    let facts = LoadFacts {
+        duration_ns: outcome.scheduled_ns,
+        threads: u32::try_from(design.threads).unwrap_or(u32::MAX),
+        steal_ns: done.machine.map(|machine| machine.steal_ns),
+        ..LoadFacts::of(
+            &done.report,
+            &done.recording,
+            model,
+            u32::try_from(exchanges_at_once).unwrap_or(u32::MAX),
+        )
+    };
+    let mut reasons = doubts(&facts);
+    if outcome.interrupted {
+        reasons.push(
+            Doubt::new(
+                DoubtCode::RunIncomplete,
+                "It was interrupted before its end.",
+            )
+            .with("seconds", outcome.seconds())
+            .with("seconds_planned", design.lasts.as_secs_f64()),
+        );
+    }
+    Validity { reasons }
+}

@@ -1,0 +1,518 @@
+//! `windage load URL`, against servers within this process.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::unix::net::UnixListener;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+
+use crate::workshop::{Ended, Workshop};
+
+const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+const BROKEN: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n";
+
+/// A server on a port of its own that does this with each connection, until the test's process
+/// ends.
+fn server(serve: impl Fn(TcpStream) + Clone + Send + 'static) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            let serve = serve.clone();
+            std::thread::spawn(move || serve(stream));
+        }
+    });
+    address
+}
+
+/// Reads one request, whose body has `body_bytes`. `None` when no more come.
+fn request(stream: &mut impl Read, body_bytes: usize) -> Option<String> {
+    let mut text = Vec::new();
+    let mut byte = [0];
+    while !text.ends_with(b"\r\n\r\n") {
+        stream.read_exact(&mut byte).ok()?;
+        text.push(byte[0]);
+    }
+    let mut body = vec![0; body_bytes];
+    stream.read_exact(&mut body).ok()?;
+    text.extend(body);
+    String::from_utf8(text).ok()
+}
+
+/// A server that answers every request with the same bytes.
+fn answering(answer: &'static [u8]) -> String {
+    let address =
+        server(
+            move |mut stream| {
+                while request(&mut stream, 0).is_some() && stream.write_all(answer).is_ok() {}
+            },
+        );
+    format!("http://{address}/")
+}
+
+/// A port on which nobody listens.
+fn nobody() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    format!("http://{}/", listener.local_addr().unwrap())
+}
+
+fn load(args: &[&str]) -> Ended {
+    let words: Vec<&str> = ["load"].into_iter().chain(args.iter().copied()).collect();
+    Workshop::new().windage(&words)
+}
+
+/// The document, in which every key of the contract must be.
+fn document(ended: &Ended) -> Value {
+    let document = ended.json();
+    for pointer in [
+        "/requests",
+        "/errors/connect",
+        "/errors/timeout",
+        "/errors/closed",
+        "/errors/protocol",
+        "/seconds",
+        "/rate/intended",
+        "/rate/offered",
+        "/rate/achieved",
+        "/generator/cpu_us_per_request",
+        "/generator/rss_peak_bytes",
+        "/validity/verdict",
+        "/validity/reasons",
+    ] {
+        assert!(
+            document.pointer(pointer).is_some(),
+            "{pointer}: {document:#}"
+        );
+    }
+    for times in ["response_time_us", "service_time_us", "send_lag_us"] {
+        for quantile in ["p50", "p90", "p99", "p999", "max"] {
+            assert!(
+                document[times].get(quantile).is_some(),
+                "{times}.{quantile}: {document:#}"
+            );
+        }
+    }
+    document
+}
+
+fn codes(document: &Value) -> Vec<&str> {
+    let reasons = document["validity"]["reasons"].as_array().unwrap();
+    reasons
+        .iter()
+        .map(|r| r["code"].as_str().unwrap())
+        .collect()
+}
+
+#[test]
+fn a_closed_loop_counts_and_times_answers() {
+    let url = answering(HELLO);
+    let ended = load(&[&url, "--for", "300ms", "--connections", "2", "--json"]).code(0);
+    assert_eq!(ended.stderr, "", "nothing is shown where nobody looks");
+    let document = document(&ended);
+    let requests = document["requests"].as_u64().unwrap();
+    assert!(requests > 10, "{document:#}");
+    assert_eq!(document["status"]["2xx"], requests);
+    assert_eq!(document["rate"]["intended"], Value::Null);
+    assert_eq!(document["send_lag_us"]["p50"], Value::Null);
+    assert!(document["response_time_us"]["p50"].as_f64().unwrap() > 0.0);
+    assert!(
+        document["generator"]["cpu_us_per_request"]
+            .as_f64()
+            .unwrap()
+            > 0.0
+    );
+    assert!(document["generator"]["rss_peak_bytes"].as_u64().unwrap() > 1_000_000);
+    assert_eq!(document["bytes"]["received"], requests * HELLO.len() as u64);
+    assert!(!document["slowest"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn an_open_loop_keeps_its_schedule_on_one_thread_and_on_several() {
+    for threads in ["1", "3"] {
+        let url = answering(HELLO);
+        let args = [
+            &url,
+            "--rate",
+            "200/s",
+            "--for",
+            "1s",
+            "--threads",
+            threads,
+            "--json",
+        ];
+        let document = document(&load(&args).code(0));
+        assert_eq!(document["requests"], 200, "{threads}: {document:#}");
+        assert_eq!(document["rate"]["intended"], 200.0, "{threads}");
+        assert!(
+            document["send_lag_us"]["p50"].as_f64().is_some(),
+            "{threads}"
+        );
+        assert_eq!(document["load"]["threads"].to_string(), threads);
+    }
+}
+
+#[test]
+fn starts_follow_a_profile_or_a_recording() {
+    let shop = Workshop::new();
+    shop.write("starts.csv", "0.0\n0.01\n0.05\n0.05\n");
+    let url = answering(HELLO);
+    let table: [(&[&str], u64); 2] = [
+        (&["--profile", "0..100/s for 400ms, 100/s for 100ms"], 30),
+        (&["--replay", "starts.csv"], 4),
+    ];
+    for (args, starts) in table {
+        let words: Vec<&str> = ["load", &url, "--json"]
+            .iter()
+            .chain(args)
+            .copied()
+            .collect();
+        let document = document(&shop.windage(&words).code(0));
+        assert_eq!(document["requests"], starts, "{args:?}");
+    }
+}
+
+#[test]
+fn connections_grow_when_starts_find_none_free() {
+    let address = server(|mut stream| {
+        while request(&mut stream, 0).is_some() {
+            std::thread::sleep(Duration::from_millis(50));
+            if stream.write_all(HELLO).is_err() {
+                return;
+            }
+        }
+    });
+    let url = format!("http://{address}/");
+    let args = [
+        &url,
+        "--rate",
+        "100/s",
+        "--for",
+        "1s",
+        "--connections",
+        "1",
+        "--max-connections",
+        "50",
+        "--warmup",
+        "0s",
+        "--json",
+    ];
+    let document = document(&load(&args).code(0));
+    assert_eq!(document["requests"], 100, "{document:#}");
+    assert!(document["grown"].as_u64().unwrap() > 0, "{document:#}");
+}
+
+#[test]
+fn a_unix_socket_is_loaded_like_any_other() {
+    let shop = Workshop::new();
+    let listener = UnixListener::bind(shop.dir().join("app.sock")).unwrap();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            std::thread::spawn(move || {
+                while let Some(text) = request(&mut stream, 0) {
+                    assert!(text.contains("Host: app.example\r\n"), "{text}");
+                    if stream.write_all(HELLO).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    let args = [
+        "load",
+        "http://app.example/",
+        "--unix",
+        "app.sock",
+        "--for",
+        "200ms",
+        "--json",
+    ];
+    let document = document(&shop.windage(&args).code(0));
+    assert!(document["status"]["2xx"].as_u64().unwrap() > 0);
+    assert_eq!(document["to"], "unix:app.sock");
+}
+
+#[test]
+fn the_request_is_what_the_flags_say_and_secrets_stay_secret() {
+    let (say, said) = std::sync::mpsc::channel();
+    let address = server(move |mut stream| {
+        while let Some(text) = request(&mut stream, 7) {
+            let _ = say.send(text);
+            if stream.write_all(HELLO).is_err() {
+                return;
+            }
+        }
+    });
+    let shop = Workshop::new();
+    shop.write("order.json", "{\"a\":1}");
+    let url = format!("http://{address}/orders?x=1");
+    let args = [
+        "load",
+        &url,
+        "--for",
+        "100ms",
+        "--data-file",
+        "order.json",
+        "-X",
+        "PUT",
+        "-H",
+        "X-Plain: yes",
+        "-H",
+        "Authorization: $WINDAGE_TEST_SECRET",
+    ];
+    let secret = [("WINDAGE_TEST_SECRET", "Bearer hush-4711")];
+    let ended = shop.start(&args, &secret).end().code(0);
+    let seen = said.recv().unwrap();
+    assert!(seen.starts_with("PUT /orders?x=1 HTTP/1.1\r\n"), "{seen}");
+    let lower = seen.to_lowercase();
+    for line in [
+        format!("\r\nhost: {address}\r\n"),
+        "\r\ncontent-length: 7\r\n".to_owned(),
+        "\r\nx-plain: yes\r\n".to_owned(),
+        "\r\nauthorization: bearer hush-4711\r\n".to_owned(),
+    ] {
+        assert!(lower.contains(&line), "{line} is not in {seen}");
+    }
+    assert!(seen.ends_with("{\"a\":1}"), "{seen}");
+    assert!(!ended.stdout.contains("hush") && !ended.stderr.contains("hush"));
+}
+
+#[test]
+fn mistakes_are_usage_errors_that_name_the_remedy() {
+    let table: &[(&[&str], &[&str])] = &[
+        (&["127.0.0.1:8080"], &["scheme", "http://"]),
+        (&["ftp://127.0.0.1/"], &["`ftp`", "http or https"]),
+        (&["http://127.0.0.1:0/"], &["not HOST"]),
+        (
+            &["http://127.0.0.1/", "--rate", "0"],
+            &["--rate", "above 0/s"],
+        ),
+        (
+            &["http://127.0.0.1/", "--rate", "-5/s"],
+            &["--rate", "above 0/s"],
+        ),
+        (&["http://127.0.0.1/", "--rate", "fast"], &["not a rate"]),
+        (&["http://127.0.0.1/", "--rate", "nan"], &["not a rate"]),
+        (
+            &["http://127.0.0.1/", "--connections", "0"],
+            &["--connections"],
+        ),
+        (&["http://127.0.0.1/", "--for", "0s"], &["--for"]),
+        (
+            &["http://192.0.2.1/"],
+            &["not this machine", "--allow 192.0.2.1"],
+        ),
+        (
+            &["http://127.0.0.1/", "-H", "A: $WINDAGE_TEST_UNSET"],
+            &["WINDAGE_TEST_UNSET"],
+        ),
+        (&["http://127.0.0.1/", "-H", "no colon"], &["Name: value"]),
+        (&["http://127.0.0.1/", "-X", "GE T"], &["method"]),
+        (
+            &["http://127.0.0.1/", "--data-file", "none"],
+            &["--data-file", "none"],
+        ),
+        (
+            &["http://127.0.0.1/", "--cpus", "100000"],
+            &["--cpus", "100000"],
+        ),
+        (&["https://127.0.0.1/", "--ca", "none.pem"], &["none.pem"]),
+        (
+            &["http://127.0.0.1/", "--replay", "none"],
+            &["--replay", "none"],
+        ),
+    ];
+    for (args, words) in table {
+        let ended = load(args).code(2).says(&["error: "]).says(words);
+        assert_eq!(ended.stdout, "", "{args:?}");
+    }
+}
+
+#[test]
+fn more_connections_than_descriptors_are_refused() {
+    let shop = Workshop::new();
+    let script = format!(
+        "ulimit -n 256; exec {} load http://127.0.0.1:9/ --connections 500",
+        env!("CARGO_BIN_EXE_windage")
+    );
+    let output = std::process::Command::new("/bin/sh")
+        .args(["-c", &script])
+        .current_dir(shop.dir())
+        .output()
+        .unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(5), "{stderr}");
+    for word in ["500 connections", "256", "ulimit -n", "--connections"] {
+        assert!(stderr.contains(word), "{word}: {stderr}");
+    }
+}
+
+#[test]
+fn a_soft_limit_is_raised_to_what_the_connections_need() {
+    let url = answering(HELLO);
+    let script = format!(
+        "ulimit -Sn 64; exec {} load {url} --connections 100 --for 200ms --json",
+        env!("CARGO_BIN_EXE_windage")
+    );
+    let output = std::process::Command::new("/bin/sh")
+        .args(["-c", &script])
+        .output()
+        .unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+}
+
+#[test]
+fn a_name_without_an_address_can_not_be_measured() {
+    // RFC 2606 keeps this name from ever having one.
+    let ended = load(&["http://nowhere.invalid/", "--allow", "nowhere.invalid"]).code(5);
+    ended.says(&["can't resolve", "nowhere.invalid"]);
+}
+
+#[test]
+fn nobody_listens() {
+    let began = Instant::now();
+    let ended = load(&[&nobody(), "--for", "20s", "--json"]).code(5);
+    assert!(
+        began.elapsed() < Duration::from_secs(10),
+        "it waited for nothing"
+    );
+    let document = document(&ended);
+    assert_eq!(document["requests"], 0);
+    assert_eq!(document["errors"]["connect"], 8);
+    assert_eq!(document["response_time_us"]["p99"], Value::Null);
+    assert_eq!(document["validity"]["verdict"], "void");
+    ended.says(&["nothing was completed", "refused"]);
+}
+
+#[test]
+fn what_servers_do_wrong_is_counted_by_class() {
+    type Serve = fn(TcpStream);
+    let garbage: Serve = |mut stream| {
+        while request(&mut stream, 0).is_some()
+            && stream.write_all(b"\0\x01garbage\r\n\r\n").is_ok()
+        {}
+    };
+    let closing: Serve = |mut stream| {
+        request(&mut stream, 0);
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf");
+    };
+    let silent: Serve = |mut stream| while request(&mut stream, 0).is_some() {};
+    for (serve, class) in [
+        (garbage, "protocol"),
+        (closing, "closed"),
+        (silent, "timeout"),
+    ] {
+        let url = format!("http://{}/", server(serve));
+        let began = Instant::now();
+        let args = [
+            &url,
+            "--for",
+            "500ms",
+            "--timeout",
+            "200ms",
+            "--warmup",
+            "0s",
+            "--json",
+        ];
+        let ended = load(&args).code(5);
+        assert!(
+            began.elapsed() < Duration::from_secs(20),
+            "{class}: did not end in time"
+        );
+        let document = document(&ended);
+        assert!(
+            document["errors"][class].as_u64().unwrap() > 0,
+            "{class}: {document:#}"
+        );
+        assert_eq!(document["requests"], 0, "{class}");
+        assert!(document["first_error"].is_string(), "{class}");
+    }
+}
+
+#[test]
+fn nothing_but_errors_is_void() {
+    let document = document(&load(&[&answering(BROKEN), "--for", "200ms", "--json"]).code(4));
+    assert_eq!(document["requests"], document["status"]["5xx"]);
+    assert_eq!(codes(&document), ["only_errors"]);
+}
+
+#[test]
+fn ctrl_c_ends_the_run_and_reports_it() {
+    let url = answering(HELLO);
+    let shop = Workshop::new();
+    for args in [&["--rate", "100/s"][..], &[]] {
+        let words = ["load", &url, "--for", "100s", "--warmup", "0s", "--json"];
+        let words: Vec<&str> = words.iter().chain(args).copied().collect();
+        let going = shop.start(&words, &[]);
+        // Long enough for some answers on any machine; how many is not asked.
+        std::thread::sleep(Duration::from_secs(1));
+        kill(
+            Pid::from_raw(going.pid().try_into().unwrap()),
+            Signal::SIGINT,
+        )
+        .unwrap();
+        let document = document(&going.end().code(130));
+        assert_eq!(document["interrupted"], true);
+        assert!(document["requests"].as_u64().unwrap() > 0, "{document:#}");
+        assert!(document["seconds"].as_f64().unwrap() < 50.0, "{document:#}");
+        assert!(codes(&document).contains(&"run_incomplete"), "{document:#}");
+    }
+}
+
+#[test]
+fn a_person_reads_this() {
+    let url = answering(HELLO);
+    let closed = load(&[&url, "--for", "300ms"]).code(0);
+    insta::assert_snapshot!("load_closed", redacted(&closed.stdout));
+    let open = load(&[
+        &url,
+        "--for",
+        "1s",
+        "--rate",
+        "100/s",
+        "--arrivals",
+        "poisson",
+    ])
+    .code(0);
+    insta::assert_snapshot!("load_open", redacted(&open.stdout));
+    let refused = load(&[&nobody()]).code(5);
+    insta::assert_snapshot!("load_refused", redacted(&refused.stdout));
+}
+
+/// The report without its figures, and without the verdict and its reasons, which depend on the
+/// machine. A figure and its unit become `#`, and blanks that fill columns become one.
+fn redacted(report: &str) -> String {
+    let is_verdict = |line: &&str| {
+        ["valid:", "suspect:"]
+            .iter()
+            .all(|word| !line.starts_with(word))
+    };
+    let units = ["µs", "ms", "s", "B", "kB", "MB", "GB"];
+    let mut text = String::new();
+    for line in report.lines().take_while(is_verdict) {
+        let mut words: Vec<String> = Vec::new();
+        for word in line.split_whitespace() {
+            let (bare, tail) = word.split_at(word.trim_end_matches([',', ':']).len());
+            let (unit, rest) = bare.split_once('/').unwrap_or((bare, ""));
+            let follows_figure = words.last().is_some_and(|last| last == "#");
+            if follows_figure && units.contains(&unit) {
+                let slash = if rest.is_empty() { "" } else { "/" };
+                words.pop();
+                words.push(format!("#{slash}{rest}{tail}"));
+            } else if bare.starts_with(|c: char| c.is_ascii_digit()) {
+                let rate = if bare.ends_with("/s") { "/s" } else { "" };
+                words.push(format!("#{rate}{tail}"));
+            } else if bare.starts_with("http://") {
+                words.push("URL".to_owned());
+            } else {
+                words.push(word.to_owned());
+            }
+        }
+        text.push_str(&words.join(" "));
+        text.push('\n');
+    }
+    text
+}

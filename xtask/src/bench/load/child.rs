@@ -1,0 +1,270 @@
+//! One contender's process: pinned, watched, ended on time, and what it used.
+//!
+//! All is read from outside and in the same way for each: `wait4` gives the CPU of the whole
+//! process, its start included, and its peak memory.
+
+use std::fs;
+use std::fs::File;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, FromRawFd, OwnedFd};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sched::{CpuSet, sched_setaffinity};
+use nix::sys::prctl::set_pdeathsig;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use super::interrupt::Interrupt;
+
+/// How often a process is looked at while it runs: often enough for its memory's last growth,
+/// seldom enough not to be felt.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// A contender's process that has ended.
+#[derive(Clone, Debug)]
+pub(super) struct Ended {
+    pub(super) status: ExitStatus,
+    pub(super) stdout: String,
+    pub(super) stderr: String,
+    pub(super) usage: Usage,
+}
+
+/// What a process used from its start to its end.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Usage {
+    /// From before it was started until it was seen to have ended.
+    pub(super) wall_s: f64,
+    pub(super) user_s: f64,
+    /// In the kernel, on the process's behalf.
+    pub(super) system_s: f64,
+    pub(super) rss_peak_bytes: u64,
+    /// How often the kernel took the core away from it.
+    pub(super) preemptions: u64,
+}
+
+impl Usage {
+    pub(super) fn cpu_s(&self) -> f64 {
+        self.user_s + self.system_s
+    }
+}
+
+/// Makes the command's process run on one core, with as many descriptors as the machine allows,
+/// and get `at_death` when this program dies, however that happens.
+pub(super) fn confine(command: &mut Command, core: usize, at_death: Signal) -> Result<()> {
+    let mut cores = CpuSet::new();
+    cores
+        .set(core)
+        .with_context(|| format!("core {core} is beyond what a set of cores holds"))?;
+    let (_, most_descriptors) = getrlimit(Resource::RLIMIT_NOFILE)?;
+    // SAFETY: between fork and exec there are three system calls, which are async-signal-safe,
+    // and no allocation: an `Errno` becomes an `io::Error` without one.
+    unsafe {
+        command.pre_exec(move || {
+            set_pdeathsig(at_death)?;
+            sched_setaffinity(Pid::from_raw(0), &cores)?;
+            setrlimit(Resource::RLIMIT_NOFILE, most_descriptors, most_descriptors)?;
+            Ok(())
+        });
+    }
+    Ok(())
+}
+
+/// Runs a confined command to its end; `folder` is for what it prints.
+///
+/// One that takes longer than `patience` is killed, which is an error, and so is an interrupt.
+pub(super) fn run(
+    command: &mut Command,
+    folder: &Path,
+    patience: Duration,
+    interrupt: &Interrupt,
+) -> Result<Ended> {
+    let [out, err] = ["stdout", "stderr"].map(|name| folder.join(name));
+    // Files and not pipes: nobody has to read while the figures are made.
+    command
+        .stdin(Stdio::null())
+        .stdout(create(&out)?)
+        .stderr(create(&err)?);
+    let started = Instant::now();
+    let child = command
+        .spawn()
+        .with_context(|| format!("could not start {}", command.get_program().display()))?;
+    let mut process = Process::new(child.id())?;
+    let rss_seen_bytes = process.wait_until_ended(started + patience, interrupt)?;
+    let wall_s = started.elapsed().as_secs_f64();
+    let (status, rusage) = process.reap()?;
+    Ok(Ended {
+        status,
+        stdout: read(&out)?,
+        stderr: read(&err)?,
+        usage: usage(&rusage, wall_s, rss_seen_bytes),
+    })
+}
+
+/// A child that is killed and reaped when it is dropped before its end.
+struct Process {
+    pid: Pid,
+    handle: OwnedFd,
+    is_reaped: bool,
+}
+
+impl Process {
+    fn new(id: u32) -> Result<Process> {
+        let pid = Pid::from_raw(id.cast_signed());
+        // SAFETY: no pointer is passed, and a child that was not reaped keeps its pid.
+        let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid.as_raw(), 0) };
+        let fd = i32::try_from(Errno::result(fd).context("pidfd_open (Linux 5.3)")?)?;
+        Ok(Process {
+            pid,
+            // SAFETY: the kernel made this descriptor just now for nobody else.
+            handle: unsafe { OwnedFd::from_raw_fd(fd) },
+            is_reaped: false,
+        })
+    }
+
+    /// Returns the largest resident memory that was seen on the way.
+    fn wait_until_ended(&self, deadline: Instant, interrupt: &Interrupt) -> Result<u64> {
+        let mut rss_seen_bytes = 0;
+        let timeout = PollTimeout::try_from(LOOK_EVERY)?;
+        loop {
+            let mut ends = [PollFd::new(self.handle.as_fd(), PollFlags::POLLIN)];
+            match poll(&mut ends, timeout) {
+                Ok(0) | Err(Errno::EINTR) => {}
+                Ok(_) => return Ok(rss_seen_bytes),
+                Err(error) => return Err(error).context("poll for the end of a process"),
+            }
+            interrupt.check()?;
+            if Instant::now() >= deadline {
+                bail!("it did not end on time and was killed");
+            }
+            rss_seen_bytes = rss_seen_bytes.max(rss_peak_bytes(&self.pid.to_string()));
+        }
+    }
+
+    fn reap(&mut self) -> Result<(ExitStatus, libc::rusage)> {
+        let mut status = 0;
+        let mut rusage = MaybeUninit::<libc::rusage>::zeroed();
+        // SAFETY: both pointers are to live memory of the right type, and the pid is that of a
+        // child that nobody has reaped.
+        let reaped =
+            unsafe { libc::wait4(self.pid.as_raw(), &raw mut status, 0, rusage.as_mut_ptr()) };
+        Errno::result(reaped).context("wait4")?;
+        self.is_reaped = true;
+        // SAFETY: zeroed is a valid value, and the kernel has filled it in.
+        Ok((ExitStatus::from_raw(status), unsafe {
+            rusage.assume_init()
+        }))
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if !self.is_reaped {
+            // Its pid can't be another's before it is reaped here.
+            let _ = kill(self.pid, Signal::SIGKILL);
+            let _ = self.reap();
+        }
+    }
+}
+
+/// The kernel's peak begins with the memory of the fork that became the process, which was this
+/// program's. Where it is no larger than that, what was seen on the way is the better figure.
+fn usage(rusage: &libc::rusage, wall_s: f64, rss_seen_bytes: u64) -> Usage {
+    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
+    let kernels_peak_bytes = u64::try_from(rusage.ru_maxrss).unwrap_or_default() * 1024;
+    let is_its_own = kernels_peak_bytes > rss_peak_bytes("self");
+    Usage {
+        wall_s,
+        user_s: seconds(rusage.ru_utime),
+        system_s: seconds(rusage.ru_stime),
+        rss_peak_bytes: if is_its_own || rss_seen_bytes == 0 {
+            kernels_peak_bytes
+        } else {
+            rss_seen_bytes
+        },
+        preemptions: u64::try_from(rusage.ru_nivcsw).unwrap_or_default(),
+    }
+}
+
+/// Peak resident memory of a process, or 0 when it has ended.
+fn rss_peak_bytes(process: &str) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))
+        .and_then(|value| value.trim().strip_suffix(" kB")?.parse::<u64>().ok())
+        .map_or(0, |kib| kib * 1024)
+}
+
+fn create(file: &Path) -> Result<File> {
+    File::create(file).with_context(|| format!("create {}", file.display()))
+}
+
+fn read(file: &Path) -> Result<String> {
+    let bytes: io::Result<Vec<u8>> = fs::read(file);
+    let bytes = bytes.with_context(|| format!("read {}", file.display()))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PATIENCE: Duration = Duration::from_secs(20);
+
+    fn shell(script: &str, patience: Duration) -> Result<Ended> {
+        let folder = tempfile::tempdir().unwrap();
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        confine(&mut command, 0, Signal::SIGKILL).unwrap();
+        run(&mut command, folder.path(), patience, &Interrupt::default())
+    }
+
+    #[test]
+    fn a_process_is_confined_and_what_it_prints_is_kept() {
+        let script = "grep Cpus_allowed_list /proc/self/status; ulimit -n; echo why >&2; exit 3";
+        let ended = shell(script, PATIENCE).unwrap();
+        let lines: Vec<&str> = ended.stdout.lines().collect();
+        let (_, most) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
+        assert_eq!(lines, ["Cpus_allowed_list:\t0", &most.to_string()]);
+        assert_eq!(
+            (ended.stderr.as_str(), ended.status.code()),
+            ("why\n", Some(3))
+        );
+    }
+
+    #[test]
+    fn cpu_and_memory_are_the_process_s_own() {
+        // A second on the clock of the process, whatever else the machine does.
+        let busy = shell("ulimit -t 1; while :; do :; done", PATIENCE).unwrap();
+        assert!(busy.usage.cpu_s() > 0.7, "{busy:?}");
+        assert!(
+            busy.usage.wall_s > 0.7 && !busy.status.success(),
+            "{busy:?}"
+        );
+        assert!(busy.usage.rss_peak_bytes > 100_000, "{busy:?}");
+    }
+
+    #[test]
+    fn what_does_not_end_is_killed() {
+        let error = shell("exec sleep 60", Duration::from_millis(200)).unwrap_err();
+        assert!(error.to_string().contains("on time"), "{error:#}");
+    }
+
+    #[test]
+    fn an_interrupt_ends_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let interrupt = Interrupt::default();
+        interrupt.raise();
+        let mut command = Command::new("sleep");
+        command.arg("60");
+        assert!(run(&mut command, folder.path(), PATIENCE, &interrupt).is_err());
+    }
+}
