@@ -301,5 +301,6 @@ fn window(arm: ArmIndex, doubts: Vec<Doubt>) -> Window {
         page_faults: 12,
         arm_context_switches: 812,
         doubts,
+        outliers: vec![],
     }
 }

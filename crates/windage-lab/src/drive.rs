@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use windage_keeper::{ExitStatusKind, Keeper, Spawn};
 use windage_load::{
-    Connections, Generator, GeneratorConfig, Recording, RunReport, Target, TargetId, monotonic_ns,
-    thread_cpu_ns,
+    ConnectReport, Connections, Generator, GeneratorConfig, Recording, RunReport, Target, TargetId,
+    monotonic_ns, thread_cpu_ns,
 };
 use windage_model::{Exchanges, StatusClasses};
 use windage_plan::Load;
@@ -68,11 +68,15 @@ impl HttpDriver {
         })
     }
 
-    /// Adds an arm's target and connects to it; whether any connection could be opened.
-    pub(crate) fn connect(&mut self, arm: usize, target: &Target) -> Result<bool, LabError> {
+    /// Adds an arm's target and connects to it.
+    pub(crate) fn connect(
+        &mut self,
+        arm: usize,
+        target: &Target,
+    ) -> Result<ConnectReport, LabError> {
         let id = self.generator.add_target(target, self.connections);
         self.targets[arm] = Some(id);
-        Ok(self.generator.connect(id)?.opened > 0)
+        Ok(self.generator.connect(id)?)
     }
 
     /// Load for `lasts`; `seed` draws what comes by chance: arrivals, flows, fields.

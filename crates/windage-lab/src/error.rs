@@ -106,12 +106,14 @@ pub enum LabError {
         address: SocketAddr,
     },
     /// No connection could be made to a service that was ready.
-    #[error("no connection to {endpoint} of arm `{arm}` could be opened; its log is {log}")]
+    #[error("no connection to {endpoint} of arm `{arm}` could be opened: {why}; its log is {log}")]
     NoConnection {
         /// The arm.
         arm: String,
         /// The service's address.
         endpoint: Endpoint,
+        /// What went wrong with the first attempt.
+        why: String,
         /// Its log.
         log: PathBuf,
     },

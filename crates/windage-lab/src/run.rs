@@ -315,10 +315,7 @@ fn manifest(plan: &Plan, order: &RunOrder, options: &RunOptions) -> Manifest {
             model: load.model,
             rate_per_s: load.rate_per_s,
             connections: if batch { 0 } else { load.connections },
-            request: load
-                .request
-                .as_ref()
-                .map(|r| format!("{} {}", r.method, r.url)),
+            request: load.summary(),
             iterations: batch.then_some(load.iterations),
         },
         design: DesignScope {

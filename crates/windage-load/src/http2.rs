@@ -15,7 +15,6 @@ mod wire;
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -87,10 +86,13 @@ pub(crate) struct Session<C = Transport> {
     /// Why no request is taken any more, while answers may still come.
     leaving: Option<String>,
     ended: Option<String>,
-    fd: RawFd,
 }
 
 /// How far the connection has come.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one a connection, which is open nearly all the time"
+)]
 enum Front<C> {
     /// The preface is on its way out.
     Opening(Opening<C>),
@@ -109,20 +111,12 @@ impl Session<Transport> {
     /// Begins HTTP/2 on an established transport, with as many lanes as `streams`. Nothing moves
     /// before it is driven.
     pub(crate) fn new(transport: Transport, streams: usize) -> Session {
-        let fd = transport.fd().as_raw_fd();
-        Session::over(transport, fd, streams)
-    }
-
-    /// The socket, to be watched.
-    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
-        // SAFETY: the descriptor is that of the transport in `wire`, which closes it only when it
-        // is dropped; this session keeps its share of `wire` for longer than the borrow lasts.
-        unsafe { BorrowedFd::borrow_raw(self.fd) }
+        Session::over(transport, streams)
     }
 }
 
 impl<C: Carrier> Session<C> {
-    fn over(carrier: C, fd: RawFd, streams: usize) -> Session<C> {
+    fn over(carrier: C, streams: usize) -> Session<C> {
         let wire = Arc::new(Mutex::new(Wire::new(carrier)));
         let wakes = Arc::new(Wakes::new(streams));
         let opening = limits::builder(streams).handshake(Port(Arc::clone(&wire)));
@@ -141,7 +135,6 @@ impl<C: Carrier> Session<C> {
             resets_in_a_row: 0,
             leaving: None,
             ended: None,
-            fd,
         }
     }
 

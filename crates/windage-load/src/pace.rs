@@ -37,8 +37,8 @@ pub(crate) trait Pacer {
     /// The next start, for a connection that is free now.
     fn take(&mut self, now_ns: u64) -> Option<Start>;
 
-    /// Queues starts that are due and have no connection.
-    fn queue_due(&mut self, now_ns: u64);
+    /// Queues starts that are due and have no connection, and tells of each.
+    fn queue_due(&mut self, now_ns: u64, queued: impl FnMut(u64));
 
     /// How many starts are due and have no connection.
     fn waiting(&self) -> usize;
@@ -68,7 +68,7 @@ impl Pacer for ClosedPacer {
     }
 
     #[inline]
-    fn queue_due(&mut self, _now_ns: u64) {}
+    fn queue_due(&mut self, _now_ns: u64, _queued: impl FnMut(u64)) {}
 
     #[inline]
     fn waiting(&self) -> usize {
@@ -166,8 +166,10 @@ impl Pacer for OpenPacer<'_> {
         self.backlog.len()
     }
 
-    fn queue_due(&mut self, now_ns: u64) {
+    #[inline]
+    fn queue_due(&mut self, now_ns: u64, mut queued: impl FnMut(u64)) {
         while let Some(due_ns) = self.next_due(now_ns) {
+            queued(due_ns);
             if self.backlog.len() < BACKLOG_BOUND {
                 self.backlog.push_back(due_ns);
             } else {
@@ -203,7 +205,7 @@ mod tests {
         let (mut backlog, mut schedule) = (VecDeque::new(), [0, 10, 20, 30, 100].into_iter());
         let mut pacer = OpenPacer::new(&mut schedule, &mut backlog, 1_000, 100);
         assert_eq!(pacer.take(999), None);
-        pacer.queue_due(1_010);
+        pacer.queue_due(1_010, |_| {});
         assert_eq!(
             pacer.take(1_025),
             Some(Start::At(1_000)),
@@ -231,7 +233,7 @@ mod tests {
         let capacity = backlog.capacity();
         let mut schedule = 0..;
         let mut pacer = OpenPacer::new(&mut schedule, &mut backlog, 0, BACKLOG_BOUND as u64 + 10);
-        pacer.queue_due(u64::MAX);
+        pacer.queue_due(u64::MAX, |_| {});
         assert_eq!(
             (pacer.intended, pacer.dropped),
             (BACKLOG_BOUND as u64 + 10, 10)

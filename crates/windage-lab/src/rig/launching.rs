@@ -1,5 +1,6 @@
 //! Bringing a launch up: instances, connections or resident programs, warm-up.
 
+use std::path::PathBuf;
 use std::time::Instant;
 
 use rand::SeedableRng;
@@ -109,7 +110,9 @@ impl<'a> RealRig<'a> {
         instances: &mut [Instance],
     ) -> Result<Driver, LabError> {
         match (self.plan.load.model, self.plan.load.batch) {
-            (LoadModel::Open | LoadModel::Closed, _) => self.connect(instances).map(Driver::Http),
+            (LoadModel::Open | LoadModel::Closed, _) => {
+                self.connect(number, instances).map(Driver::Http)
+            }
             (LoadModel::Batch, BatchKind::Process) => Ok(Driver::Process),
             (LoadModel::Batch, BatchKind::Resident) => {
                 let programs = self.start_residents(number, instances)?;
@@ -118,18 +121,24 @@ impl<'a> RealRig<'a> {
         }
     }
 
-    fn connect(&mut self, instances: &[Instance]) -> Result<HttpDriver, LabError> {
+    fn connect(&mut self, number: u32, instances: &[Instance]) -> Result<HttpDriver, LabError> {
         let load = &self.plan.load;
         let mut driver = HttpDriver::new(load, self.plan.arms.len(), &self.interrupted)?;
         for instance in instances {
+            let dir = self.socket_dir(number, instance)?;
             for &arm in &instance.arms {
                 let planned = &self.plan.arms[arm.get()];
-                let names = instance.names.clone().with_arm(planned);
+                let mut names = instance.names.clone().with_arm(planned);
+                if let Some(dir) = &dir {
+                    names.set("dir", dir.display().to_string());
+                }
                 let target = target(self.plan, &names, planned.id.as_str())?;
-                if !driver.connect(arm.get(), &target)? && !self.is_interrupted() {
+                let report = driver.connect(arm.get(), &target)?;
+                if report.opened == 0 && !self.is_interrupted() {
                     return Err(LabError::NoConnection {
                         arm: planned.id.to_string(),
                         endpoint: target.endpoint,
+                        why: report.first_error.unwrap_or_default(),
                         log: instance
                             .services
                             .last()
@@ -140,6 +149,19 @@ impl<'a> RealRig<'a> {
             }
         }
         Ok(driver)
+    }
+
+    /// What `{dir}` stands for in `load.unix`: the directory of the one service that is launched.
+    fn socket_dir(&self, number: u32, instance: &Instance) -> Result<Option<PathBuf>, LabError> {
+        let is_launched = |s: &&Service| !s.shared && matches!(s.origin, Origin::Command(_));
+        let Some(service) = self.plan.services.iter().find(is_launched) else {
+            return Ok(None);
+        };
+        let name = service.name.as_str();
+        let dir = self.run.work_dir(number, &instance.name, name);
+        std::path::absolute(&dir)
+            .map(Some)
+            .map_err(|source| LabError::Write { path: dir, source })
     }
 
     fn start_residents(

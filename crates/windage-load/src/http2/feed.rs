@@ -39,7 +39,7 @@ pub fn feed_http2(input: &[u8]) -> (usize, usize) {
     };
     let script = Script::of(first);
     let mut client = Client {
-        session: Session::over(Tape::new(rest.to_vec(), script), -1, LANES),
+        session: Session::over(Tape::new(rest.to_vec(), script), LANES),
         script,
         open: [false; LANES],
         begun: 0,

@@ -1,6 +1,6 @@
 //! What bounds memory, whatever a server sends, and the turns that connections take.
 
-/// Moved in either direction before lanes are looked after and have dropped what came for them:
+/// Moved in each direction before lanes are looked after and have dropped what came for them:
 /// all that `h2` may hold of answers.
 pub(super) const TURN_BYTES: usize = 64 * 1024;
 /// Turns before other connections get theirs: a megabyte's worth.

@@ -51,9 +51,12 @@ pub(super) struct Wire<C> {
     carrier: C,
     pub(super) sent_bytes: u64,
     pub(super) received_bytes: u64,
-    /// May still be moved in this turn.
-    allowance: usize,
-    /// The allowance ran out while the carrier may have had more.
+    /// May still be received in this turn.
+    receivable: usize,
+    /// May still be sent in this turn. One allowance for both would let `h2`, which reads first,
+    /// never send beside a stream that never pauses.
+    sendable: usize,
+    /// An allowance ran out while the carrier may have had more.
     is_cut_short: bool,
     /// Nothing is left to read until the next report.
     is_drained: bool,
@@ -68,7 +71,8 @@ impl<C: Carrier> Wire<C> {
             carrier,
             sent_bytes: 0,
             received_bytes: 0,
-            allowance: 0,
+            receivable: 0,
+            sendable: 0,
             is_cut_short: false,
             is_drained: false,
             hung_up: false,
@@ -82,9 +86,10 @@ impl<C: Carrier> Wire<C> {
         self.hung_up |= hung_up;
     }
 
-    /// Begins a turn, in which so many bytes may be moved.
+    /// Begins a turn, in which so many bytes may be moved in each direction.
     pub(super) fn allow(&mut self, bytes: usize) {
-        self.allowance = bytes;
+        self.receivable = bytes;
+        self.sendable = bytes;
         self.is_cut_short = false;
     }
 
@@ -96,7 +101,7 @@ impl<C: Carrier> Wire<C> {
         if self.is_drained {
             return Err(io::ErrorKind::WouldBlock.into());
         }
-        let length = self.allowed(buffer.remaining())?;
+        let length = self.within(self.receivable, buffer.remaining())?;
         let asked = buffer.initialize_unfilled_to(length);
         let received = match self.carrier.receive_some(asked) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
@@ -109,16 +114,16 @@ impl<C: Carrier> Wire<C> {
         self.is_drained =
             received > 0 && received < length && !self.hung_up && self.carrier.short_read_drains();
         self.received_bytes += received as u64;
-        self.allowance -= received;
+        self.receivable -= received;
         buffer.advance(received);
         Ok(())
     }
 
     fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let length = self.allowed(bytes.len())?;
+        let length = self.within(self.sendable, bytes.len())?;
         let sent = self.carrier.send_some(&bytes[..length])?;
         self.sent_bytes += sent as u64;
-        self.allowance -= sent;
+        self.sendable -= sent;
         Ok(sent)
     }
 
@@ -128,7 +133,8 @@ impl<C: Carrier> Wire<C> {
         if let [piece] = pieces {
             return self.send(piece);
         }
-        let mut room = self.allowed(pieces.iter().map(|piece| piece.len()).sum())?;
+        let wanted = pieces.iter().map(|piece| piece.len()).sum();
+        let mut room = self.within(self.sendable, wanted)?;
         let mut gathered = std::mem::take(&mut self.gathered);
         gathered.clear();
         for piece in pieces {
@@ -150,12 +156,12 @@ impl<C: Carrier> Wire<C> {
     }
 
     /// How many of `wanted` bytes may be moved; when none, as if the kernel would block.
-    fn allowed(&mut self, wanted: usize) -> io::Result<usize> {
-        if self.allowance == 0 && wanted > 0 {
+    fn within(&mut self, allowance: usize, wanted: usize) -> io::Result<usize> {
+        if allowance == 0 && wanted > 0 {
             self.is_cut_short = true;
             return Err(io::ErrorKind::WouldBlock.into());
         }
-        Ok(wanted.min(self.allowance))
+        Ok(wanted.min(allowance))
     }
 }
 

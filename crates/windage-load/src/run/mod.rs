@@ -187,6 +187,7 @@ impl<'r, P: Pacer> Run<'r, P> {
     /// Sends on free lanes, the longest free first, until none is left or nothing is due.
     #[inline]
     fn send_due(&mut self, now_ns: u64) {
+        let free_since_ns = self.free_since_ns();
         while let Some(&lane) = self.engine.idle.front() {
             let Some(start) = self.pacer.take(now_ns) else {
                 return;
@@ -194,9 +195,28 @@ impl<'r, P: Pacer> Run<'r, P> {
             self.engine.idle.pop_front();
             self.send(lane, start);
         }
-        self.pacer.queue_due(now_ns);
+        // A lane was free for these as well, had the generator not come late with all of them.
+        let lag = &mut self.recording.send_lag;
+        self.pacer.queue_due(now_ns, |due_ns| {
+            if free_since_ns.is_some_and(|since_ns| since_ns <= due_ns) {
+                lag.saturating_record(now_ns.saturating_sub(due_ns));
+            }
+        });
         if self.pacer.waiting() > 0 {
             self.grow();
+        }
+    }
+
+    /// Since when a lane is free that starts could have used; the closed loop has no use for it.
+    #[inline]
+    fn free_since_ns(&self) -> Option<u64> {
+        if P::IS_CLOSED {
+            return None;
+        }
+        let lane = *self.engine.idle.front()?;
+        match self.engine.lanes[lane].state {
+            State::Idle { since_ns } => Some(since_ns),
+            _ => None,
         }
     }
 

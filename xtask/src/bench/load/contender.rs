@@ -75,7 +75,8 @@ impl Contender {
                         .iter()
                         .flat_map(|r| ["--rate".into(), r.to_string()]),
                 );
-                line.push("--json".into());
+                // The others warm up within what they measure.
+                line.extend(words(&["--warmup", "0s", "--json"]));
                 line
             }
             Contender::Wrk => words(&[
@@ -200,12 +201,12 @@ mod tests {
             (
                 Contender::Windage,
                 "open-10000",
-                format!("load {url} --connections 8 --for 5s --rate 10000 --json"),
+                format!("load {url} --connections 8 --for 5s --rate 10000 --warmup 0s --json"),
             ),
             (
                 Contender::Windage,
                 "closed",
-                format!("load {url} --connections 8 --for 5s --json"),
+                format!("load {url} --connections 8 --for 5s --warmup 0s --json"),
             ),
             (
                 Contender::Floor,

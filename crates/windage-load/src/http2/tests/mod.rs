@@ -264,17 +264,6 @@ fn requests_that_can_not_be_sent_leave_the_lane_free() {
 }
 
 #[test]
-fn the_descriptor_is_the_sockets() {
-    let server = Server::plain();
-    let client = Client::ready(server.address, 1);
-    let peer: nix::sys::socket::SockaddrIn =
-        nix::sys::socket::getpeername(client.session.fd().as_raw_fd()).unwrap();
-    assert_eq!(peer.port(), server.address.port());
-    drop(client);
-    server.join();
-}
-
-#[test]
 fn a_session_may_move_to_another_thread() {
     fn moves<T: Send>() {}
     moves::<Session>();

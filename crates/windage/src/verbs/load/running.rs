@@ -71,7 +71,7 @@ impl Seen {
 enum Word {
     /// The warm-up is over.
     Warm,
-    Ended(Result<Done, LoadError>),
+    Ended(Box<Result<Done, LoadError>>),
 }
 
 /// Puts the load on and returns what was done. `look` is called some ten times a second.
@@ -89,7 +89,7 @@ pub(super) fn run(
         let work = move || {
             let ended = Load { design, stop }.put_on(target, watched, &say);
             // The other end listens until it has heard this.
-            let _ = say.send(Word::Ended(ended));
+            let _ = say.send(Word::Ended(Box::new(ended)));
         };
         thread
             .spawn_scoped(scope, work)
@@ -109,7 +109,7 @@ fn listen(
     loop {
         match words.recv_timeout(LOOK_EVERY) {
             Ok(Word::Warm) => before = Some(Seen::of(progress)),
-            Ok(Word::Ended(ended)) => return ended,
+            Ok(Word::Ended(ended)) => return *ended,
             Err(RecvTimeoutError::Timeout) => look(match before {
                 Some(before) => Phase::Measuring(Seen::of(progress).since(before)),
                 None => Phase::Preparing,
