@@ -334,7 +334,11 @@ impl Engine {
                 let readiness = self.epoll.readiness(event);
                 self.tend(readiness, &mut report);
             }
-            self.abandon_overdue(members.clone(), &mut report);
+            if self.abandon_overdue(members.clone(), &mut report) {
+                // Whoever does not answer one wave will not answer the others either.
+                report.failed += members.end - next;
+                next = members.end;
+            }
             let connecting = |c: &&Connection| matches!(c.phase, Phase::Connecting { .. });
             under_way = self.connections[members.clone()]
                 .iter()
@@ -538,17 +542,19 @@ impl Engine {
         is_dead
     }
 
-    /// Gives up attempts that take longer than the timeout.
-    fn abandon_overdue(&mut self, members: Range<usize>, report: &mut ConnectReport) {
+    /// Gives up attempts that take longer than the timeout. Tells whether there were any.
+    fn abandon_overdue(&mut self, members: Range<usize>, report: &mut ConnectReport) -> bool {
         let now_ns = monotonic_ns();
+        let failed_before = report.failed;
         for connection in &mut self.connections[members] {
             if let Phase::Connecting { since_ns } = connection.phase
                 && now_ns >= since_ns.saturating_add(self.timeout_ns)
             {
                 connection.attempt_failed();
-                report.fail(&io::ErrorKind::TimedOut.into());
+                report.fail(&io::Error::other("no connection within the timeout"));
             }
         }
+        report.failed > failed_before
     }
 }
 

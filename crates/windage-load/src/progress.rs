@@ -2,11 +2,14 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Counts of a run, or of several that share one; each only ever grows.
+/// Counts of a run, or of several that share one, which only ever grow; and the present quantiles
+/// of one of them.
 #[derive(Debug, Default)]
 pub struct Progress {
     completed: AtomicU64,
     failed: AtomicU64,
+    p50_ns: AtomicU64,
+    p99_ns: AtomicU64,
 }
 
 impl Progress {
@@ -20,6 +23,23 @@ impl Progress {
     #[must_use]
     pub fn failed(&self) -> u64 {
         self.failed.load(Ordering::Relaxed)
+    }
+
+    /// The median of the response times so far, in nanoseconds; 0 before the first.
+    #[must_use]
+    pub fn p50_ns(&self) -> u64 {
+        self.p50_ns.load(Ordering::Relaxed)
+    }
+
+    /// The 99th percentile of the response times so far, in nanoseconds; 0 before the first.
+    #[must_use]
+    pub fn p99_ns(&self) -> u64 {
+        self.p99_ns.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn times(&self, p50_ns: u64, p99_ns: u64) {
+        self.p50_ns.store(p50_ns, Ordering::Relaxed);
+        self.p99_ns.store(p99_ns, Ordering::Relaxed);
     }
 
     pub(crate) fn add(&self, completed: u64, failed: u64) {

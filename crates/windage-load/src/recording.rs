@@ -70,9 +70,9 @@ impl Recording {
 
     /// Forgets everything, keeping the memory.
     pub fn clear(&mut self) {
-        self.response_time.clear();
-        self.service_time.clear();
-        self.send_lag.clear();
+        self.response_time.reset();
+        self.service_time.reset();
+        self.send_lag.reset();
         self.outliers.clear();
     }
 }
@@ -111,6 +111,7 @@ mod tests {
         );
         recording.clear();
         assert!(recording.service_time.is_empty());
+        assert_eq!(recording.service_time.max(), 0);
     }
 
     #[test]

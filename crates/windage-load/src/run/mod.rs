@@ -27,6 +27,9 @@ use crate::work::{Position, Protocol, Work};
 
 pub use report::RunReport;
 
+/// A watcher learns of a run so often. Finding quantiles takes some microseconds.
+const TELL_EVERY_NS: u64 = 250_000_000;
+
 /// Which count of errors a failure goes to.
 #[derive(Clone, Copy, Debug)]
 enum Cause {
@@ -57,6 +60,7 @@ pub(crate) struct Run<'r, P> {
     /// The connection opened last because starts were waiting.
     grown: Option<usize>,
     stalls: Stalls,
+    next_tell_ns: u64,
     /// What a watcher has been told of.
     told: (u64, u64),
 }
@@ -89,6 +93,7 @@ impl<'r, P: Pacer> Run<'r, P> {
             last_completed_ns: None,
             grown: None,
             stalls: Stalls::default(),
+            next_tell_ns: began_ns,
             told: (0, 0),
             engine,
         }
@@ -122,6 +127,10 @@ impl<'r, P: Pacer> Run<'r, P> {
         loop {
             if now_ns >= self.next_sweep_ns {
                 self.sweep(now_ns);
+            }
+            if now_ns >= self.next_tell_ns {
+                self.next_tell_ns = now_ns + TELL_EVERY_NS;
+                self.tell();
             }
             self.resume_thinkers(now_ns);
             self.send_due(now_ns);
@@ -169,7 +178,6 @@ impl<'r, P: Pacer> Run<'r, P> {
             .min(turn_ns)
             .saturating_sub(now_ns)
             .min(LONGEST_WAIT_NS);
-        self.tell();
         self.engine.epoll.wait(Duration::from_nanos(wait_ns))
     }
 
@@ -181,6 +189,8 @@ impl<'r, P: Pacer> Run<'r, P> {
         let exchanges = &self.report.exchanges;
         let now = (exchanges.completed, exchanges.errors.total());
         progress.add(now.0 - self.told.0, now.1 - self.told.1);
+        let times = &self.recording.response_time;
+        progress.times(times.value_at_quantile(0.5), times.value_at_quantile(0.99));
         self.told = now;
     }
 

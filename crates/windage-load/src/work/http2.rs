@@ -1,6 +1,6 @@
 //! Requests of HTTP/2 and unary gRPC, as the `h2` crate takes them.
 
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HOST, TE};
 use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
@@ -10,9 +10,6 @@ use super::fields::Values;
 use super::http1::has_content_length;
 use super::text::{Request, Text};
 use crate::request::RequestError;
-
-/// Uncompressed, and the length of the message.
-const GRPC_PREFIX_BYTES: usize = 5;
 
 /// A request that is ready but for the values of its fields and the scheme.
 #[derive(Debug)]
@@ -145,10 +142,5 @@ fn framed(body: Vec<u8>, is_grpc: bool) -> Bytes {
     if !is_grpc {
         return body.into();
     }
-    let length = u32::try_from(body.len()).expect("the body was checked to be shorter than 4 GiB");
-    let mut framed = BytesMut::with_capacity(GRPC_PREFIX_BYTES + body.len());
-    framed.put_u8(0);
-    framed.put_u32(length);
-    framed.put_slice(&body);
-    framed.freeze()
+    crate::grpc::frame(&body).expect("the body was checked to be shorter than 4 GiB")
 }

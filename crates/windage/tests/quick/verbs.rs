@@ -8,7 +8,7 @@ fn every_verb_has_help() {
     let help = shop.windage(&["--help"]).code(0);
     assert_eq!(help.stderr, "");
     assert!(help.stdout.contains("Exit codes"), "{}", help.stdout);
-    for verb in ["demo", "run", "report", "completions"] {
+    for verb in ["demo", "run", "report", "load", "completions"] {
         assert!(
             help.stdout.contains(&format!("\n  {verb} ")),
             "{verb} is not named"

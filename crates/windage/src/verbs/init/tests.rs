@@ -141,10 +141,6 @@ fn what_is_wrong_is_told_of_the_flag() {
             "--rate: `fast` is not a rate",
         ),
         (
-            "--command 'x {listen}' --url https://{app}/",
-            "--url: https isn't supported yet",
-        ),
-        (
             "--command 'x {listen}' --url http://10.0.0.1/",
             "--url: `10.0.0.1` is not this machine",
         ),

@@ -63,8 +63,16 @@ fn line(elapsed: Duration, lasts: Duration, seen: Seen) -> String {
     } else {
         0.0
     };
+    let times = match seen.p50_ns {
+        0 => String::new(),
+        _ => format!(
+            " · p50 {} · p99 {}",
+            figures::time(seen.p50_ns as f64 / 1e3),
+            figures::time(seen.p99_ns as f64 / 1e3)
+        ),
+    };
     format!(
-        "{seconds:.1} of {} s · {} · {}",
+        "{seconds:.1} of {} s · {}{times} · {}",
         lasts.as_secs_f64(),
         figures::rate(per_s),
         figures::counted(seen.failed, "error", "errors")
@@ -85,9 +93,15 @@ mod tests {
         let seen = Seen {
             completed: 5000,
             failed: 1,
+            p50_ns: 230_400,
+            p99_ns: 1_920_000,
         };
         let table = [
-            (elapsed, seen, "2.5 of 10 s · 2,000/s · 1 error"),
+            (
+                elapsed,
+                seen,
+                "2.5 of 10 s · 2,000/s · p50 230 µs · p99 1.92 ms · 1 error",
+            ),
             (
                 Duration::ZERO,
                 Seen::default(),

@@ -49,6 +49,9 @@ pub(super) enum Phase {
 pub(super) struct Seen {
     pub(super) completed: u64,
     pub(super) failed: u64,
+    /// Response times so far, in nanoseconds; 0 before the first.
+    pub(super) p50_ns: u64,
+    pub(super) p99_ns: u64,
 }
 
 impl Seen {
@@ -56,6 +59,8 @@ impl Seen {
         Seen {
             completed: progress.completed(),
             failed: progress.failed(),
+            p50_ns: progress.p50_ns(),
+            p99_ns: progress.p99_ns(),
         }
     }
 
@@ -63,6 +68,7 @@ impl Seen {
         Seen {
             completed: self.completed - earlier.completed,
             failed: self.failed - earlier.failed,
+            ..self
         }
     }
 }
