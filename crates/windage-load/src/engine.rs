@@ -327,8 +327,9 @@ impl Engine {
             if under_way == 0 || self.stop.is_stopped() {
                 break;
             }
+            let now_ns = monotonic_ns();
             self.epoll
-                .wait(Duration::from_nanos(LONGEST_WAIT_NS))
+                .wait_until(now_ns, now_ns + LONGEST_WAIT_NS)
                 .map_err(waiting_failed)?;
             for event in 0..self.epoll.ready() {
                 let readiness = self.epoll.readiness(event);
@@ -577,7 +578,7 @@ fn is_exhaustion(error: &io::Error) -> bool {
 
 pub(crate) fn waiting_failed(source: Errno) -> EngineError {
     EngineError::Epoll {
-        call: "epoll_pwait2",
+        call: "epoll_wait",
         source,
     }
 }

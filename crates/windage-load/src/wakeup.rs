@@ -7,8 +7,6 @@
 //! been seen to wake late: measured at the start, and followed from wake-up to wake-up, because a
 //! core that is busy elsewhere wakes differently from one that is not.
 
-use std::time::Duration;
-
 use nix::errno::Errno;
 use nix::sys::prctl;
 
@@ -16,7 +14,7 @@ use crate::clock::monotonic_ns;
 use crate::epoll::Epoll;
 
 const TRIALS: usize = 50;
-const TRIAL: Duration = Duration::from_micros(100);
+const TRIAL_NS: u64 = 100_000;
 /// Beyond this the machine is too busy for a margin to help, and polling would only burn its core.
 const LONGEST_MARGIN_NS: u64 = 150_000;
 /// How far one wake-up moves the margin: up by `UP` when it was later, down by `DOWN` when it was
@@ -45,10 +43,9 @@ impl Wakeup {
         let _exact = ExactTimers::for_this_thread();
         let mut lateness_ns = [0; TRIALS];
         for late_ns in &mut lateness_ns {
-            let began_ns = monotonic_ns();
-            epoll.wait(TRIAL)?;
-            let slept_ns = monotonic_ns() - began_ns;
-            *late_ns = slept_ns.saturating_sub(TRIAL.as_nanos() as u64);
+            let now_ns = monotonic_ns();
+            epoll.wait_until(now_ns, now_ns + TRIAL_NS)?;
+            *late_ns = monotonic_ns().saturating_sub(now_ns + TRIAL_NS);
         }
         Ok(Wakeup {
             margin_ns: margin(lateness_ns),
@@ -64,14 +61,18 @@ impl Wakeup {
         now_ns: u64,
         at_ns: u64,
     ) -> Result<Waited, Errno> {
-        let sleep_ns = at_ns.saturating_sub(now_ns).saturating_sub(self.margin_ns);
-        if sleep_ns == 0 {
+        let wake_ns = at_ns.saturating_sub(self.margin_ns);
+        if wake_ns <= now_ns {
             epoll.poll()?;
             return Ok(Waited::Polling);
         }
-        epoll.wait(Duration::from_nanos(sleep_ns))?;
+        epoll.wait_until(now_ns, wake_ns)?;
         if epoll.ready() == 0 {
-            self.woke(monotonic_ns().saturating_sub(now_ns + sleep_ns));
+            let woken_ns = monotonic_ns();
+            // Else it was an older timer, which goes off before.
+            if woken_ns >= wake_ns {
+                self.woke(woken_ns - wake_ns);
+            }
         }
         Ok(Waited::Asleep)
     }

@@ -9,7 +9,6 @@ mod report;
 mod streams;
 
 use std::cmp::Reverse;
-use std::time::Duration;
 
 use nix::errno::Errno;
 
@@ -173,12 +172,11 @@ impl<'r, P: Pacer> Run<'r, P> {
         } else {
             self.last_ns
         };
-        let wait_ns = self
+        let until_ns = self
             .next_sweep_ns
             .min(turn_ns)
-            .saturating_sub(now_ns)
-            .min(LONGEST_WAIT_NS);
-        self.engine.epoll.wait(Duration::from_nanos(wait_ns))
+            .min(now_ns + LONGEST_WAIT_NS);
+        self.engine.epoll.wait_until(now_ns, until_ns)
     }
 
     /// Tells a watcher what has happened since it was last told.
