@@ -9,6 +9,8 @@ use super::scenario::Scenario;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Contender {
     Windage,
+    /// With starts as h2load has them: all connections at once.
+    WindageBursts,
     Wrk,
     H2load,
     Oha,
@@ -24,13 +26,15 @@ pub(super) struct Task<'s> {
     pub(super) scenario: &'s Scenario,
     pub(super) address: String,
     pub(super) lasts_s: u32,
-    /// Where h2load may log each request, in scenarios that need its percentiles.
-    pub(super) log: String,
+    /// A file for this run: h2load logs each request there, in scenarios that need its percentiles,
+    /// and Windage reads its starts from there where they are in bursts.
+    pub(super) file: String,
 }
 
 impl Contender {
-    pub(super) const ALL: [Contender; 6] = [
+    pub(super) const ALL: [Contender; 7] = [
         Contender::Windage,
+        Contender::WindageBursts,
         Contender::Wrk,
         Contender::H2load,
         Contender::Oha,
@@ -41,6 +45,7 @@ impl Contender {
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Contender::Windage => "windage",
+            Contender::WindageBursts => "windage-bursts",
             Contender::Wrk => "wrk",
             Contender::H2load => "h2load",
             Contender::Oha => "oha",
@@ -52,6 +57,7 @@ impl Contender {
     /// The name of its program.
     pub(super) fn program(self) -> &'static str {
         match self {
+            Contender::WindageBursts => "windage",
             Contender::OhaCorrected => "oha",
             _ => self.as_str(),
         }
@@ -68,16 +74,11 @@ impl Contender {
         let url = format!("http://{}/", task.address);
         match self {
             Contender::Windage => {
-                let mut line = words(&["load", &url, "--connections"]);
-                line.extend([connections.to_string(), "--for".into(), lasts]);
-                line.extend(
-                    rate_per_s
-                        .iter()
-                        .flat_map(|r| ["--rate".into(), r.to_string()]),
-                );
-                // The others warm up within what they measure.
-                line.extend(words(&["--warmup", "0s", "--json"]));
-                line
+                let rate = rate_per_s.map(|rate| ["--rate".to_owned(), rate.to_string()]);
+                windage(task, &lasts, &url, rate.as_slice().as_flattened())
+            }
+            Contender::WindageBursts => {
+                windage(task, &lasts, &url, &words(&["--replay", &task.file]))
             }
             Contender::Wrk => words(&[
                 "-t1",
@@ -99,16 +100,38 @@ impl Contender {
         }
     }
 
+    /// What has to stand in the task's file before it begins: seconds, a line for each start.
+    pub(super) fn starts(self, task: &Task<'_>) -> Option<String> {
+        let rate_per_s = f64::from(task.scenario.rate_per_s?);
+        let at_once = task.scenario.connections;
+        (self == Contender::WindageBursts).then(|| {
+            let starts = (rate_per_s * f64::from(task.lasts_s)) as u32;
+            (0..starts)
+                .map(|start| f64::from(start / at_once * at_once) / rate_per_s)
+                .map(|at_s| format!("{at_s:.6}\n"))
+                .collect()
+        })
+    }
+
     /// What its output says.
     pub(super) fn parse(self, printed: &Printed) -> Result<Answer> {
         match self {
-            Contender::Windage => parse::windage(printed),
+            Contender::Windage | Contender::WindageBursts => parse::windage(printed),
             Contender::Wrk => parse::wrk(printed),
             Contender::H2load => parse::h2load(printed),
             Contender::Oha | Contender::OhaCorrected => parse::oha(printed),
             Contender::Floor => parse::floor(printed),
         }
     }
+}
+
+fn windage(task: &Task<'_>, lasts: &str, url: &str, starts: &[String]) -> Vec<String> {
+    let connections = task.scenario.connections.to_string();
+    let mut line = words(&["load", url, "--connections", &connections, "--for", lasts]);
+    line.extend_from_slice(starts);
+    // The others warm up within what they measure.
+    line.extend(words(&["--warmup", "0s", "--json"]));
+    line
 }
 
 /// `--rps` is each client's, and takes a fraction.
@@ -122,7 +145,7 @@ fn h2load(task: &Task<'_>, lasts: &str, url: &str) -> Vec<String> {
         line.push(format!("--rps={of_each}"));
     }
     if scenario.needs_percentiles {
-        line.push(format!("--log-file={}", task.log));
+        line.push(format!("--log-file={}", task.file));
     }
     line.push(url.to_owned());
     line
@@ -157,7 +180,7 @@ mod tests {
             scenario: by_name(scenario).unwrap(),
             address: "127.0.0.1:81".into(),
             lasts_s: 5,
-            log: "/tmp/log".into(),
+            file: "/tmp/log".into(),
         };
         contender.arguments(&task).join(" ")
     }
@@ -204,6 +227,11 @@ mod tests {
                 format!("load {url} --connections 8 --for 5s --rate 10000 --warmup 0s --json"),
             ),
             (
+                Contender::WindageBursts,
+                "open-2000",
+                format!("load {url} --connections 8 --for 5s --replay /tmp/log --warmup 0s --json"),
+            ),
+            (
                 Contender::Windage,
                 "closed",
                 format!("load {url} --connections 8 --for 5s --warmup 0s --json"),
@@ -221,5 +249,23 @@ mod tests {
                 "{contender:?} {scenario}"
             );
         }
+    }
+
+    #[test]
+    fn bursts_are_of_all_connections_and_keep_the_rate() {
+        let task = Task {
+            scenario: by_name("open-2000").unwrap(),
+            address: "127.0.0.1:81".into(),
+            lasts_s: 1,
+            file: "/tmp/starts".into(),
+        };
+        let starts = Contender::WindageBursts.starts(&task).unwrap();
+        let starts: Vec<&str> = starts.lines().collect();
+        assert_eq!(starts.len(), 2000);
+        assert_eq!(
+            starts[..9],
+            [["0.000000"; 8].as_slice(), &["0.004000"]].concat()
+        );
+        assert_eq!(Contender::Windage.starts(&task), None);
     }
 }

@@ -9,6 +9,8 @@ use super::trial::{Quantity, Reading, Trial};
 pub(super) struct Goal {
     pub(super) what: &'static str,
     pub(super) scenario: &'static str,
+    /// Windage, in which of the ways that it is used.
+    pub(super) of: Contender,
     pub(super) quantity: Quantity,
     pub(super) against: Against,
     pub(super) bound: Bound,
@@ -40,6 +42,7 @@ pub(super) const GOALS: &[Goal] = &[
     Goal {
         what: "closed loop: throughput against wrk",
         scenario: "closed",
+        of: Contender::Windage,
         quantity: Quantity::Throughput,
         against: Against::Contender(Contender::Wrk),
         bound: Bound::LowEndAtLeast(0.98),
@@ -68,9 +71,18 @@ pub(super) const GOALS: &[Goal] = &[
         Contender::H2load,
         1.0,
     ),
+    in_bursts(
+        "the same at 10,000/s with starts as h2load has them, eight at once",
+        "open-10000",
+    ),
+    in_bursts(
+        "the same at 2,000/s with starts as h2load has them, eight at once",
+        "open-2000",
+    ),
     Goal {
         what: "constant server: p50 against truth",
         scenario: "constant",
+        of: Contender::Windage,
         quantity: Quantity::LatencyP50,
         against: Against::Truth,
         bound: Bound::Within(0.03),
@@ -78,6 +90,7 @@ pub(super) const GOALS: &[Goal] = &[
     Goal {
         what: "stalling server: response time p99 against truth",
         scenario: "stall",
+        of: Contender::Windage,
         quantity: Quantity::LatencyP99,
         against: Against::Truth,
         bound: Bound::Within(0.01),
@@ -85,6 +98,7 @@ pub(super) const GOALS: &[Goal] = &[
     Goal {
         what: "send lag p99 at 10,000/s",
         scenario: "open-10000",
+        of: Contender::Windage,
         quantity: Quantity::SendLagP99,
         against: Against::Nothing,
         bound: Bound::AtMost(60.0),
@@ -97,9 +111,17 @@ const fn cpu(what: &'static str, scenario: &'static str, other: Contender, most:
     Goal {
         what,
         scenario,
+        of: Contender::Windage,
         quantity: Quantity::CpuPerRequest,
         against: Against::Contender(other),
         bound: Bound::AtMost(most),
+    }
+}
+
+const fn in_bursts(what: &'static str, scenario: &'static str) -> Goal {
+    Goal {
+        of: Contender::WindageBursts,
+        ..cpu(what, scenario, Contender::H2load, 1.0)
     }
 }
 
@@ -107,6 +129,7 @@ const fn memory(what: &'static str, scenario: &'static str, most_bytes: f64) -> 
     Goal {
         what,
         scenario,
+        of: Contender::Windage,
         quantity: Quantity::Memory,
         against: Against::Nothing,
         bound: Bound::AtMost(most_bytes),
@@ -126,13 +149,7 @@ pub(super) struct Judged {
 impl Goal {
     /// Judges by the trials of a run.
     pub(super) fn judge(&self, trials: &[Trial]) -> Judged {
-        let figure = ratio(
-            trials,
-            self.scenario,
-            Contender::Windage,
-            self.quantity,
-            self.against,
-        );
+        let figure = ratio(trials, self.scenario, self.of, self.quantity, self.against);
         Judged {
             figure,
             is_reached: figure.and_then(|figure| self.bound.holds(&figure)),
@@ -141,7 +158,7 @@ impl Goal {
     }
 
     fn doubts(&self, trials: &[Trial]) -> Vec<String> {
-        let mut contenders = vec![Contender::Windage];
+        let mut contenders = vec![self.of];
         if let Against::Contender(other) = self.against {
             contenders.push(other);
         }

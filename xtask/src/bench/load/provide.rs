@@ -38,7 +38,7 @@ impl Programs {
     /// What to execute for a contender.
     pub(super) fn of(&self, contender: Contender) -> &Path {
         match contender {
-            Contender::Windage => &self.windage,
+            Contender::Windage | Contender::WindageBursts => &self.windage,
             Contender::Floor => &self.floor,
             Contender::Oha | Contender::OhaCorrected => &self.oha,
             Contender::Wrk => Path::new("wrk"),
@@ -48,7 +48,10 @@ impl Programs {
 
     /// The version that a contender tells. Windage and the floor loop are the commit's.
     pub(super) fn version(&self, contender: Contender, commit: &str) -> Result<String> {
-        if matches!(contender, Contender::Windage | Contender::Floor) {
+        if matches!(
+            contender,
+            Contender::Windage | Contender::WindageBursts | Contender::Floor
+        ) {
             return Ok(commit.to_owned());
         }
         // wrk tells its version and calls that a failure.

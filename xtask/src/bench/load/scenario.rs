@@ -102,7 +102,12 @@ const fn open(name: &'static str, meaning: &'static str, rate_per_s: u32) -> Sce
         origin: Origin::Nginx,
         connections: 8,
         rate_per_s: Some(rate_per_s),
-        contenders: &[Contender::Windage, Contender::H2load, Contender::Oha],
+        contenders: &[
+            Contender::Windage,
+            Contender::WindageBursts,
+            Contender::H2load,
+            Contender::Oha,
+        ],
         needs_percentiles: false,
         at_least_s: 1,
     }

@@ -89,7 +89,7 @@ pub(super) fn commands(
                 scenario,
                 address: "ADDRESS".to_owned(),
                 lasts_s: scenario.lasts_s(lasts_s),
-                log: "LOG".to_owned(),
+                file: "FILE".to_owned(),
             };
             let program = contender.program();
             let line = contender.arguments(&task).join(" ");
@@ -136,13 +136,16 @@ impl Bout<'_> {
     }
 
     fn measure(&self, contender: Contender, server: &Server, folder: &Path) -> Result<Reading> {
-        let log = folder.join("requests");
+        let file = folder.join("requests");
         let task = Task {
             scenario: self.scenario,
             address: server.address.to_string(),
             lasts_s: self.lasts_s,
-            log: log.display().to_string(),
+            file: file.display().to_string(),
         };
+        if let Some(starts) = contender.starts(&task) {
+            fs::write(&file, starts).with_context(|| format!("write {}", file.display()))?;
+        }
         let mut command = std::process::Command::new(self.programs.of(contender));
         command.args(contender.arguments(&task));
         child::confine(&mut command, CORE, Signal::SIGKILL)?;
@@ -154,9 +157,9 @@ impl Bout<'_> {
         let patience = Duration::from_secs(self.lasts_s.into()) + PATIENCE;
         let ended = child::run(&mut command, folder, patience, self.interrupt)?;
         let steal_s = stolen_s()? - stolen_before_s;
-        let log = fs::read_to_string(&log).unwrap_or_default();
+        let log = fs::read_to_string(&file).unwrap_or_default();
         // The next contender's log must not be taken for this one's.
-        let _ = fs::remove_file(folder.join("requests"));
+        let _ = fs::remove_file(&file);
         Ok(Reading {
             answer: answer(contender, &ended, log)?,
             usage: ended.usage,
@@ -231,7 +234,7 @@ mod tests {
         for expected in [
             "taskset --cpu-list 1 wrk -t1 -c8 -d5s --latency http://ADDRESS/",
             "taskset --cpu-list 1 floor ADDRESS --connections 8 --for 5s",
-            "taskset --cpu-list 1 h2load --h1 -t1 -c8 -D10s --rps=125 --log-file=LOG http://ADDRESS/",
+            "taskset --cpu-list 1 h2load --h1 -t1 -c8 -D10s --rps=125 --log-file=FILE http://ADDRESS/",
         ] {
             assert!(lines.contains(&expected), "{expected}\n{lines:#?}");
         }
