@@ -79,7 +79,7 @@ impl Conversion<'_> {
         let address = resolve(endpoint).map_err(|why| self.wrong(why))?;
         let allow = &self.load.allow;
         let allowed = allow.contains(&endpoint.host) || allow.contains(&Host::Ip(address.ip()));
-        if !address.ip().is_loopback() && !allowed {
+        if !Host::Ip(address.ip()).is_this_machine() && !allowed {
             return Err(LabError::NotAllowed {
                 arm: self.arm.to_owned(),
                 address,

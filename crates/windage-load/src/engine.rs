@@ -98,6 +98,9 @@ pub enum EngineError {
         /// Why.
         source: io::Error,
     },
+    /// A thread of the generator could not be started.
+    #[error("can't start a thread of the load generator: {0}; lower `threads`, or see `ulimit -u`")]
+    Thread(#[source] io::Error),
     /// A thread of the generator has died, which only a defect of its own can bring about.
     #[error("a thread of the load generator has died; please report it")]
     ThreadDied,
@@ -337,7 +340,9 @@ impl Engine {
             }
             if self.abandon_overdue(members.clone(), &mut report) {
                 // Whoever does not answer one wave will not answer the others either.
-                report.failed += members.end - next;
+                let missing = |c: &&Connection| c.phase != Phase::Open;
+                let rest = &self.connections[next..members.end];
+                report.failed += rest.iter().filter(missing).count();
                 next = members.end;
             }
             let connecting = |c: &&Connection| matches!(c.phase, Phase::Connecting { .. });
@@ -360,7 +365,6 @@ impl Engine {
         pace: Pace<'_>,
         recording: &mut Recording,
     ) -> Result<RunReport, EngineError> {
-        self.slot(target)?;
         self.run_from(target, monotonic_ns(), pace, recording)
     }
 
@@ -372,6 +376,7 @@ impl Engine {
         pace: Pace<'_>,
         recording: &mut Recording,
     ) -> Result<RunReport, EngineError> {
+        self.slot(target)?;
         // Taken out for the time of the run, so that the pacer can hold it beside the engine.
         let mut backlog = std::mem::take(&mut self.backlog);
         let result = match pace {

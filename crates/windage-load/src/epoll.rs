@@ -44,6 +44,8 @@ pub(crate) struct Epoll {
     timer: TimerFd,
     /// When the timer goes off, on the monotonic clock, unless it has.
     set_ns: Option<u64>,
+    /// The time for which it had been set, if the last wait reported that it went off.
+    went_off_ns: Option<u64>,
 }
 
 impl Epoll {
@@ -60,6 +62,7 @@ impl Epoll {
             ready: 0,
             timer,
             set_ns: None,
+            went_off_ns: None,
         })
     }
 
@@ -105,6 +108,12 @@ impl Epoll {
         Ok(())
     }
 
+    /// The time for which the timer had been set that went off in the last wait.
+    #[inline]
+    pub(crate) fn went_off_ns(&self) -> Option<u64> {
+        self.went_off_ns
+    }
+
     /// How many sockets the last wait reported.
     #[inline]
     pub(crate) fn ready(&self) -> usize {
@@ -127,6 +136,7 @@ impl Epoll {
 
     fn take(&mut self, timeout: EpollTimeout) -> Result<(), Errno> {
         self.ready = unless_interrupted(self.epoll.wait(&mut self.events[..], timeout))?;
+        self.went_off_ns = None;
         if self.set_ns.is_some() {
             self.set_the_timer_aside();
         }
@@ -140,7 +150,7 @@ impl Epoll {
         if let Some(at) = reported.iter().position(|event| event.data() == TIMER) {
             reported.swap(at, self.ready - 1);
             self.ready -= 1;
-            self.set_ns = None;
+            self.went_off_ns = self.set_ns.take();
         }
     }
 }

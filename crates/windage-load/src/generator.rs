@@ -81,7 +81,7 @@ impl Generator {
         Ok(Generator {
             own: engine(0)?,
             others: (1..of)
-                .map(|index| engine(index).map(Worker::start))
+                .map(|index| Worker::start(engine(index)?))
                 .collect::<Result<_, _>>()?,
             sharers: Vec::new(),
         })
@@ -258,12 +258,13 @@ struct Worker {
 }
 
 impl Worker {
-    fn start(mut engine: Engine) -> Worker {
+    fn start(mut engine: Engine) -> Result<Worker, EngineError> {
         let (jobs, given) = channel::<Job>();
         let (answer, answers) = channel();
         let recording = Arc::new(Mutex::new(Recording::new()));
         let shared = Arc::clone(&recording);
-        let thread = std::thread::spawn(move || {
+        let thread = std::thread::Builder::new().name("load".to_owned());
+        let thread = thread.spawn(move || {
             for job in given {
                 let mut recording = shared.lock().unwrap_or_else(PoisonError::into_inner);
                 let done = job(&mut engine, &mut recording);
@@ -273,12 +274,12 @@ impl Worker {
                 }
             }
         });
-        Worker {
+        Ok(Worker {
             jobs: Some(jobs),
             answers,
             recording,
-            thread: Some(thread),
-        }
+            thread: Some(thread.map_err(EngineError::Thread)?),
+        })
     }
 
     fn give(

@@ -14,7 +14,7 @@ pub(crate) enum State {
     /// A request is out, or on its way out, and its answer is awaited.
     Exchanging,
     /// Its user thinks before the next step.
-    Thinking,
+    Thinking { until_ns: u64 },
 }
 
 /// An exchange under way.
@@ -36,6 +36,8 @@ pub(crate) struct Lane {
     pub exchange: Exchange,
     /// The step that comes next, within a flow.
     pub next: Option<Position>,
+    /// When its user goes on and with which step, once there is a connection again.
+    pub awaiting: Option<(u64, Option<Position>)>,
     /// The request on the wire, where it differs from exchange to exchange (HTTP/1.1).
     pub wire: Vec<u8>,
 }
@@ -47,6 +49,7 @@ impl Lane {
             state: State::Down,
             exchange: Exchange::default(),
             next: None,
+            awaiting: None,
             wire: Vec::new(),
         }
     }
@@ -71,5 +74,6 @@ impl Lane {
     pub(crate) fn go_down(&mut self) {
         self.state = State::Down;
         self.next = None;
+        self.awaiting = None;
     }
 }

@@ -67,12 +67,9 @@ impl Wakeup {
             return Ok(Waited::Polling);
         }
         epoll.wait_until(now_ns, wake_ns)?;
-        if epoll.ready() == 0 {
-            let woken_ns = monotonic_ns();
-            // Else it was an older timer, which goes off before.
-            if woken_ns >= wake_ns {
-                self.woke(woken_ns - wake_ns);
-            }
+        // An answer that came before the timer, and woke it, teaches nothing.
+        if let Some(set_ns) = epoll.went_off_ns() {
+            self.woke(monotonic_ns().saturating_sub(set_ns));
         }
         Ok(Waited::Asleep)
     }

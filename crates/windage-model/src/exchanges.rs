@@ -78,7 +78,7 @@ pub struct Exchanges {
     pub status: StatusClasses,
     /// Requests without an answer.
     pub errors: ErrorCounts,
-    /// Connections that had died and were opened again before the settle time.
+    /// Connections that had died and were opened again, before the settle time and later.
     pub reopened: u64,
     /// Requests completed in the settle time; not measured, but the subject paid for them.
     pub settle_completed: u64,

@@ -165,7 +165,7 @@ impl RealRig<'_> {
         let machine = start.machine.as_ref().zip(end.machine.as_ref());
         let machine = machine.map(|(start, end)| end.delta(start));
         let mut exchanges = driven.report.exchanges;
-        exchanges.reopened = settle.reopened + driven.reopened;
+        exchanges.reopened += settle.reopened + settle.report.exchanges.reopened + driven.reopened;
         exchanges.settle_completed = settle.report.exchanges.completed;
         let mut window = Window {
             place,

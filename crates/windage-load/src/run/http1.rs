@@ -77,7 +77,7 @@ impl<P: Pacer> Run<'_, P> {
                     self.receive(index, readiness.hung_up);
                 }
             }
-            State::Idle { .. } | State::Thinking if readiness.readable => {
+            State::Idle { .. } | State::Thinking { .. } if readiness.readable => {
                 self.drop_if_dead(connection, index, readiness.hung_up);
             }
             _ => {}
@@ -93,6 +93,11 @@ impl<P: Pacer> Run<'_, P> {
         if let Err(error) = flushed
             && !is_passing(&error)
         {
+            // The server may have answered before it closed.
+            if error.kind() == io::ErrorKind::BrokenPipe {
+                self.receive(index, true);
+                return false;
+            }
             self.lose_connection(index, Cause::Closed, &|| format!("sending: {error}"));
             return false;
         }
@@ -139,6 +144,11 @@ impl<P: Pacer> Run<'_, P> {
                 Ok(length) => {
                     self.report.exchanges.received_bytes += length as u64;
                     match parser.feed(&engine.buffer[..length]) {
+                        Ok(Progress::Complete { consumed, .. }) if consumed < length => {
+                            return self.lose_connection(index, Cause::Protocol, &|| {
+                                "the server sent more than its answer".to_owned()
+                            });
+                        }
                         Ok(Progress::Complete { answer, consumed }) => {
                             let is_clean = consumed == length && !hung_up;
                             return self.complete(index, now_ns, Received { answer, is_clean });
@@ -210,8 +220,14 @@ impl<P: Pacer> Run<'_, P> {
         self.engine.connections[of].answered();
         if received.answer.keep_alive && received.is_clean && is_sent {
             self.free(index, now_ns);
-        } else {
-            self.close_and_reopen(of);
+            return;
         }
+        let follows = match self.is_constant {
+            true => None,
+            false => self.what_follows(index, now_ns),
+        };
+        self.close_and_reopen(of);
+        // The user goes on over the connection that comes next.
+        self.engine.lanes[index].awaiting = follows;
     }
 }

@@ -16,12 +16,15 @@ impl<P: Pacer> Run<'_, P> {
         self.engine.idle.clear();
         self.engine.thinkers.clear();
         self.engine.stirred.clear();
-        let is_head = self.is_constant && self.work.step(Default::default()).is_head;
+        let is_head = self.always_head();
         for index in self.engine.targets[self.target].members() {
             let connection = &mut self.engine.connections[index];
             connection.is_stirred = false;
             connection.parser.expect(is_head);
             if connection.phase != Phase::Open {
+                for lane in connection.lanes.clone() {
+                    self.engine.lanes[lane].go_down();
+                }
                 self.open(index);
                 continue;
             }
@@ -37,22 +40,34 @@ impl<P: Pacer> Run<'_, P> {
         }
     }
 
-    /// Opens one more connection for the starts that wait; the next when it has come up.
-    pub(super) fn grow(&mut self) {
-        let slot = &mut self.engine.targets[self.target];
-        let may_grow = slot.in_use < slot.connections.len();
+    /// Whether every answer of the run is to HEAD.
+    fn always_head(&self) -> bool {
+        self.is_constant && self.work.step(Default::default()).is_head
+    }
+
+    /// Whether starts that wait may have one more connection: one comes up at a time.
+    pub(super) fn may_grow(&self) -> bool {
+        let slot = &self.engine.targets[self.target];
         let is_coming_up = self.grown.is_some_and(|index| {
             matches!(
                 self.engine.connections[index].phase,
                 Phase::Connecting { .. } | Phase::Paused { .. }
             )
         });
-        if !may_grow || is_coming_up {
+        slot.in_use < slot.connections.len() && !is_coming_up
+    }
+
+    /// Opens one more connection for the starts that wait.
+    pub(super) fn grow(&mut self) {
+        if !self.may_grow() {
             return;
         }
+        let is_head = self.always_head();
+        let slot = &mut self.engine.targets[self.target];
         let index = slot.connections.start + slot.in_use;
         slot.in_use += 1;
         self.grown = Some(index);
+        self.engine.connections[index].parser.expect(is_head);
         self.report.exchanges.grown += 1;
         self.open(index);
     }
@@ -110,9 +125,24 @@ impl<P: Pacer> Run<'_, P> {
         }
     }
 
-    /// A lane that has just come up has no flow behind it.
+    /// Frees the lane of an exchange that failed: its user starts over, unless the connection
+    /// takes no more requests.
+    pub(super) fn free_stream(&mut self, connection: usize, lane: usize, now_ns: u64) {
+        if self.takes_requests(connection) {
+            self.engine.lanes[lane].next = None;
+            self.free_new(lane, now_ns);
+        } else {
+            self.engine.lanes[lane].go_down();
+        }
+    }
+
+    /// Puts a lane to use that has just come up, or whose exchange failed.
     fn free_new(&mut self, lane: usize, now_ns: u64) {
         self.engine.lanes[lane].state = State::Idle { since_ns: now_ns };
+        if let Some((resume_ns, next)) = self.engine.lanes[lane].awaiting.take() {
+            self.engine.lanes[lane].next = next;
+            return self.think(lane, resume_ns.max(now_ns));
+        }
         self.engine.idle.push_back(lane);
         self.send_due(now_ns);
     }
@@ -168,7 +198,8 @@ impl<P: Pacer> Run<'_, P> {
             if self.is_due(sent_ns.saturating_add(self.engine.timeout_ns), now_ns) {
                 self.time_out(lane);
                 if self.work.protocol() != Protocol::Http1 {
-                    self.free_new(lane, now_ns);
+                    self.stir(index);
+                    self.free_stream(index, lane, now_ns);
                 }
             }
         }
@@ -217,7 +248,12 @@ impl<P: Pacer> Run<'_, P> {
         self.pacer.give_up();
         for index in self.engine.targets[self.target].members() {
             match self.engine.connections[index].phase {
-                Phase::Open => self.cut_off_lanes(index, is_stopped),
+                Phase::Open => {
+                    self.cut_off_lanes(index, is_stopped);
+                    if self.work.protocol() != Protocol::Http1 && !self.takes_requests(index) {
+                        self.engine.close(index);
+                    }
+                }
                 Phase::Closed => {}
                 Phase::Connecting { .. } | Phase::Paused { .. } => self.engine.close(index),
             }
@@ -233,7 +269,7 @@ impl<P: Pacer> Run<'_, P> {
                         self.engine.close(index);
                     }
                 }
-                State::Thinking => {
+                State::Thinking { .. } => {
                     self.engine.lanes[lane].state = State::Idle {
                         since_ns: monotonic_ns(),
                     };

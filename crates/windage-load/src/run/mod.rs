@@ -59,6 +59,8 @@ pub(crate) struct Run<'r, P> {
     /// The connection opened last because starts were waiting.
     grown: Option<usize>,
     stalls: Stalls,
+    /// The loop did something in this turn besides looking at the clock.
+    was_at_work: bool,
     next_tell_ns: u64,
     /// What a watcher has been told of.
     told: (u64, u64),
@@ -92,6 +94,7 @@ impl<'r, P: Pacer> Run<'r, P> {
             last_completed_ns: None,
             grown: None,
             stalls: Stalls::default(),
+            was_at_work: false,
             next_tell_ns: began_ns,
             told: (0, 0),
             engine,
@@ -108,9 +111,11 @@ impl<'r, P: Pacer> Run<'r, P> {
         let report = &mut self.report;
         report.ended_ns = monotonic_ns();
         let from_ns = self.first_sent_ns.unwrap_or(report.started_ns);
+        // Time in which nothing was answered any more counts as well.
+        let least_ns = report.ended_ns.min(self.ends_ns);
         report.duration_ns = self
             .last_completed_ns
-            .unwrap_or(report.ended_ns)
+            .map_or(report.ended_ns, |last_ns| last_ns.max(least_ns))
             .saturating_sub(from_ns);
         report.generator_cpu_ns = thread_cpu_ns().saturating_sub(cpu_before_ns);
         let own = self.engine.own.read().since(&own_before);
@@ -124,6 +129,8 @@ impl<'r, P: Pacer> Run<'r, P> {
     fn turn_until_done(&mut self) -> Result<(), EngineError> {
         let mut now_ns = monotonic_ns();
         loop {
+            let sent_before = self.report.exchanges.sent;
+            self.was_at_work = now_ns >= self.next_sweep_ns.min(self.next_tell_ns);
             if now_ns >= self.next_sweep_ns {
                 self.sweep(now_ns);
             }
@@ -134,6 +141,7 @@ impl<'r, P: Pacer> Run<'r, P> {
             self.resume_thinkers(now_ns);
             self.send_due(now_ns);
             self.drive_stirred();
+            self.was_at_work |= self.report.exchanges.sent != sent_before;
             let is_done = self.outstanding == 0 && self.pacer.is_over(now_ns);
             if is_done || now_ns >= self.last_ns || self.engine.stop.is_stopped() {
                 return Ok(());
@@ -149,20 +157,19 @@ impl<'r, P: Pacer> Run<'r, P> {
 
     /// Waits for events, or for the next thing to do by the clock.
     fn wait(&mut self, now_ns: u64) -> Result<(), Errno> {
-        let engine = &mut *self.engine;
-        if !engine.stirred.is_empty() {
-            return engine.epoll.poll();
+        if !self.engine.stirred.is_empty() {
+            return self.engine.epoll.poll();
         }
-        // A start can't go out without a free lane, and an event will tell of one.
-        let start_ns = match engine.idle.is_empty() {
-            true => None,
-            false => self.pacer.next_ns(),
-        };
+        // A start can't go out without a free lane, and an event will tell of one. But it can open
+        // a connection.
+        let may_start = !self.engine.idle.is_empty() || self.may_grow();
+        let engine = &mut *self.engine;
+        let start_ns = self.pacer.next_ns().filter(|_| may_start);
         let resume_ns = engine.thinkers.peek().map(|Reverse((at_ns, _))| *at_ns);
         if let Some(at_ns) = [start_ns, resume_ns].into_iter().flatten().min() {
             let at_ns = at_ns.min(now_ns + LONGEST_WAIT_NS);
             let waited = engine.wakeup.wait(&mut engine.epoll, now_ns, at_ns)?;
-            if waited == Waited::Polling && engine.epoll.ready() == 0 {
+            if waited == Waited::Polling && engine.epoll.ready() == 0 && !self.was_at_work {
                 self.stalls.looked(now_ns, monotonic_ns());
             }
             return Ok(());
@@ -305,21 +312,31 @@ impl<'r, P: Pacer> Run<'r, P> {
 
     /// Whether the lane's user goes on with its flow, or thinks, instead of being free.
     fn go_on(&mut self, index: usize, now_ns: u64) -> bool {
-        let lane = &mut self.engine.lanes[index];
-        let step = self.work.step(lane.exchange.position);
-        lane.next = step.next;
+        let Some((resume_ns, next)) = self.what_follows(index, now_ns) else {
+            self.engine.lanes[index].next = None;
+            return false;
+        };
+        self.engine.lanes[index].next = next;
+        self.think(index, resume_ns);
+        self.resume_thinkers(now_ns);
+        true
+    }
+
+    /// When the user whose answer has just come goes on, and with which step; `None` when it has
+    /// nothing more to do.
+    fn what_follows(&self, index: usize, now_ns: u64) -> Option<(u64, Option<Position>)> {
+        let step = self.work.step(self.engine.lanes[index].exchange.position);
         // In an open loop nobody waits for what a user thinks after the last step.
         let goes_on = step.next.is_some() || (step.think_ns > 0 && P::IS_CLOSED);
-        if !goes_on {
-            return false;
-        }
-        let resume_ns = now_ns.saturating_add(step.think_ns);
-        lane.state = State::Thinking;
-        self.engine.thinkers.push(Reverse((resume_ns, index)));
-        if step.think_ns == 0 {
-            self.resume_thinkers(now_ns);
-        }
-        true
+        goes_on.then(|| (now_ns.saturating_add(step.think_ns), step.next))
+    }
+
+    /// Lets a lane's user think until a time.
+    fn think(&mut self, index: usize, until_ns: u64) {
+        // Beyond the end there is no next step, and the lane is wanted for starts that still wait.
+        let until_ns = until_ns.min(self.ends_ns);
+        self.engine.lanes[index].state = State::Thinking { until_ns };
+        self.engine.thinkers.push(Reverse((until_ns, index)));
     }
 
     /// Lets users who have thought enough take their next step, unless the run is over by then.
@@ -330,14 +347,20 @@ impl<'r, P: Pacer> Run<'r, P> {
             }
             self.engine.thinkers.pop();
             let lane = &mut self.engine.lanes[index];
-            if lane.state != State::Thinking {
+            // Else the connection was lost meanwhile, and with it this user.
+            if lane.state != (State::Thinking { until_ns: at_ns }) {
                 continue;
             }
             lane.state = State::Idle { since_ns: at_ns };
             if at_ns < self.ends_ns {
                 self.report.exchanges.intended += 1;
                 self.send(index, Start::At(at_ns));
+                continue;
             }
+            if !P::IS_CLOSED {
+                lane.next = None;
+            }
+            self.engine.idle.push_back(index);
         }
     }
 

@@ -15,7 +15,8 @@ pub struct RunReport {
     pub started_ns: u64,
     /// End, with nothing outstanding, in nanoseconds of `CLOCK_MONOTONIC`.
     pub ended_ns: u64,
-    /// Closed loop: first send to last completion, or to the end when nothing was completed.
+    /// Closed loop: first send to last completion, and no less than to the end of the time in which
+    /// requests were sent; to the end of the run when nothing was completed.
     /// Open loop: the length of the schedule. In nanoseconds.
     pub duration_ns: u64,
     /// CPU that the generator's threads used for the run, in nanoseconds.

@@ -79,7 +79,8 @@ impl<P: Pacer> Run<'_, P> {
         self.notice_end(of);
     }
 
-    fn stir(&mut self, of: usize) {
+    /// Has a connection driven in the next turn.
+    pub(super) fn stir(&mut self, of: usize) {
         if !std::mem::replace(&mut self.engine.connections[of].is_stirred, true) {
             self.engine.stirred.push_back(of);
         }
@@ -101,7 +102,7 @@ impl<P: Pacer> Run<'_, P> {
                     Cause::Closed
                 };
                 self.count_loss(cause, &|| why.clone());
-                self.engine.lanes[index].next = None;
+                return self.free_stream(of, index, now_ns);
             }
         }
         if self.takes_requests(of) {
@@ -111,7 +112,7 @@ impl<P: Pacer> Run<'_, P> {
         }
     }
 
-    fn takes_requests(&mut self, of: usize) -> bool {
+    pub(super) fn takes_requests(&mut self, of: usize) -> bool {
         let session = self.engine.connections[of].session();
         session.is_some_and(|session| session.is_ready())
     }

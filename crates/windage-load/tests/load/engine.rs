@@ -192,7 +192,7 @@ fn answers_that_end_their_connection_are_completed_and_it_is_opened_again() {
 fn what_is_no_answer_is_counted_by_cause_and_the_run_ends() {
     type Check = fn(&ErrorCounts) -> u64;
     let long: &'static str = format!("HTTP/1.1 200 OK\r\nX: {}", "x".repeat(1_000_000)).leak();
-    let table: [(&'static str, Then, Check, &str); 7] = [
+    let table: [(&'static str, Then, Check, &str); 9] = [
         (
             "SMTP ready\r\n",
             Then::KeepOpen,
@@ -200,6 +200,18 @@ fn what_is_no_answer_is_counted_by_cause_and_the_run_ends() {
             "another protocol",
         ),
         (long, Then::KeepOpen, |e| e.protocol, "a head of a megabyte"),
+        (
+            "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nmore",
+            Then::KeepOpen,
+            |e| e.protocol,
+            "more than was announced",
+        ),
+        (
+            "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
+            Then::KeepOpen,
+            |e| e.protocol,
+            "two answers to one request",
+        ),
         (
             "HTTP/1.1 200 OK\r\nContent-Le",
             Then::Close,

@@ -1,9 +1,9 @@
 //! Mixes, flows and fields, as a server sees them.
 
 use std::net::SocketAddr;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use crate::server::{noting, target};
+use crate::server::{OK, Then, noting, target};
 use windage_load::{
     Engine, EngineConfig, Field, Fields, Flow, Pace, Part, Protocol, Recording, Request, RunReport,
     Schedule, Step, Target, Text, Work,
@@ -62,7 +62,7 @@ fn load(target: Target, connections: usize, rate_per_s: Option<f64>) -> RunRepor
 
 #[test]
 fn a_mix_keeps_its_weights() {
-    let (address, paths) = noting();
+    let (address, paths) = noting(OK, Then::KeepOpen);
     let none = Duration::ZERO;
     let flows = vec![
         flow(3, vec![step("/often", none)]),
@@ -84,7 +84,7 @@ fn a_mix_keeps_its_weights() {
 
 #[test]
 fn a_user_takes_the_steps_in_order_and_thinks_between_them() {
-    let (address, paths) = noting();
+    let (address, paths) = noting(OK, Then::KeepOpen);
     let steps = vec![
         step("/a", Duration::from_millis(20)),
         step("/b", Duration::ZERO),
@@ -107,7 +107,7 @@ fn a_user_takes_the_steps_in_order_and_thinks_between_them() {
 
 #[test]
 fn flows_in_an_open_loop_start_by_the_schedule() {
-    let (address, paths) = noting();
+    let (address, paths) = noting(OK, Then::KeepOpen);
     let steps = vec![
         step("/a", Duration::from_millis(5)),
         step("/b", Duration::from_millis(1_000)),
@@ -128,7 +128,7 @@ fn flows_in_an_open_loop_start_by_the_schedule() {
 
 #[test]
 fn fields_are_filled_anew_for_each_request() {
-    let (address, paths) = noting();
+    let (address, paths) = noting(OK, Then::KeepOpen);
     let path = Text::new(vec![
         Part::Literal(b"/item/".to_vec()),
         Part::Field(0),
@@ -154,4 +154,35 @@ fn fields_are_filled_anew_for_each_request() {
         assert_eq!(item, format!("/item/{}", 10 + 5 * number));
         assert!(["1", "2", "3"].contains(&random), "{path}");
     }
+}
+
+#[test]
+fn a_user_goes_on_when_the_server_closes_after_each_answer() {
+    let closing = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok";
+    let (address, paths) = noting(closing, Then::Close);
+    let steps = vec![step("/a", Duration::ZERO), step("/b", Duration::ZERO)];
+    let flows = vec![flow(1, steps)];
+    let report = load(asking(address, flows, Fields::default()), 1, None);
+    let paths = paths.lock().unwrap();
+    assert!(paths.len() > 4, "{report:?}");
+    for (number, path) in paths.iter().enumerate() {
+        assert_eq!(path, ["/a", "/b"][number % 2], "{paths:?}");
+    }
+}
+
+#[test]
+fn starts_that_wait_at_the_end_still_go_out_when_users_think() {
+    // One connection, ten flows: each holds it for 40 ms, so most starts wait beyond the end.
+    let (address, paths) = noting(OK, Then::KeepOpen);
+    let steps = vec![
+        step("/a", Duration::from_millis(40)),
+        step("/b", Duration::ZERO),
+    ];
+    let flows = vec![flow(1, steps)];
+    let began = Instant::now();
+    let report = load(asking(address, flows, Fields::default()), 1, Some(33.0));
+    assert!(began.elapsed() < Duration::from_secs(4), "{report:?}");
+    let paths = paths.lock().unwrap();
+    let begun = paths.iter().filter(|path| *path == "/a").count() as u64;
+    assert_eq!((begun, report.exchanges.dropped), (10, 0), "{report:?}");
 }

@@ -9,18 +9,26 @@ use windage_load::{Connections, Engine, EngineConfig, Pace, Recording, RunReport
 
 const LASTS: Duration = Duration::from_millis(400);
 
-/// A server that takes 40 ms for each answer, asked 100 times a second: four connections' work.
 fn load(connections: Connections) -> (RunReport, usize) {
-    let (address, accepted) = start(|stream, _| {
+    load_with(
+        "GET",
+        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
+        connections,
+    )
+}
+
+/// A server that takes 40 ms for each answer, asked 100 times a second: four connections' work.
+fn load_with(method: &str, answer: &'static str, connections: Connections) -> (RunReport, usize) {
+    let (address, accepted) = start(move |stream, _| {
         std::thread::sleep(Duration::from_millis(40));
-        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+        let _ = stream.write_all(answer.as_bytes());
         Then::KeepOpen
     });
     let mut engine = Engine::new(EngineConfig {
         timeout: Duration::from_secs(10),
     })
     .unwrap();
-    let id = engine.add_target(target(address, "GET"), connections);
+    let id = engine.add_target(target(address, method), connections);
     assert_eq!(engine.connect(id).unwrap().opened, connections.first);
     let mut schedule = Schedule::constant(100.0);
     let pace = Pace::Open {
@@ -54,4 +62,13 @@ fn the_bound_holds_and_waiting_counts() {
 fn without_room_nothing_grows() {
     let (report, accepted) = load(Connections::from(2));
     assert_eq!((accepted, report.exchanges.grown), (2, 0));
+}
+
+#[test]
+fn what_was_grown_knows_the_method() {
+    // An answer to HEAD that says how long the body of GET would be.
+    let answer = "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n";
+    let (report, _) = load_with("HEAD", answer, Connections { first: 1, most: 30 });
+    assert!(report.exchanges.grown > 0);
+    assert_eq!(report.exchanges.errors.total(), 0, "{report:?}");
 }

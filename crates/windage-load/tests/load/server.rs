@@ -30,30 +30,24 @@ pub(crate) fn target_of(address: SocketAddr, request: Request) -> Target {
     }
 }
 
-/// What a server does with a request, after its head was read.
-pub(crate) type Behaviour = dyn Fn(&mut TcpStream, usize) -> Then + Send + Sync;
+/// What a server does with a request, given its number on the connection and its head.
+pub(crate) type Behaviour = dyn Fn(&mut TcpStream, usize, &str) -> Then + Send + Sync;
 
-/// Answers everything with 200 and notes each request's path.
-pub(crate) fn noting() -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
+/// Notes each request's path and answers everything with the same bytes.
+pub(crate) fn noting(answer: &'static str, then: Then) -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
     let paths = Arc::new(Mutex::new(Vec::new()));
     let noted = Arc::clone(&paths);
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    std::thread::spawn(move || {
-        for mut stream in listener.incoming().map_while(Result::ok) {
-            let noted = Arc::clone(&noted);
-            std::thread::spawn(move || {
-                let _ = stream.set_nodelay(true);
-                while let Some(head) = read_head(&mut stream) {
-                    let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
-                    noted.lock().unwrap().push(path);
-                    let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
-                }
-            });
-        }
+    let (address, _) = start_reading(move |stream, _, head| {
+        let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
+        noted.lock().unwrap().push(path);
+        let _ = stream.write_all(answer.as_bytes());
+        then
     });
     (address, paths)
 }
+
+/// A small answer, after which the connection stays open.
+pub(crate) const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
 /// What a server does after its answer.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -68,6 +62,13 @@ pub(crate) enum Then {
 /// request on its connection, from 0.
 pub(crate) fn start(
     behaviour: impl Fn(&mut TcpStream, usize) -> Then + Send + Sync + 'static,
+) -> (SocketAddr, Arc<AtomicUsize>) {
+    start_reading(move |stream, number, _| behaviour(stream, number))
+}
+
+/// The same for a behaviour that wants to know what was asked.
+fn start_reading(
+    behaviour: impl Fn(&mut TcpStream, usize, &str) -> Then + Send + Sync + 'static,
 ) -> (SocketAddr, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -99,10 +100,10 @@ pub(crate) const SILENCE: Duration = Duration::from_secs(20);
 fn serve(mut stream: TcpStream, behaviour: &Behaviour) {
     let _ = stream.set_nodelay(true);
     for request in 0.. {
-        if read_head(&mut stream).is_none() {
+        let Some(head) = read_head(&mut stream) else {
             return;
-        }
-        match behaviour(&mut stream, request) {
+        };
+        match behaviour(&mut stream, request, &head) {
             Then::KeepOpen => {}
             Then::Close => return,
             Then::Reset => {

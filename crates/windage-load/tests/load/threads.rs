@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use crate::server::{noting, target};
+use crate::server::{OK, Then, noting, target};
 use windage_load::{
     Field, Fields, Flow, Generator, GeneratorConfig, Part, Protocol, Recording, Request, Rhythm,
     RunProgress, Schedule, Step, Target, Text, Work,
@@ -15,7 +15,7 @@ const LASTS: Duration = Duration::from_millis(200);
 
 #[test]
 fn threads_share_connections_starts_and_counters() {
-    let (address, paths) = noting();
+    let (address, paths) = noting(OK, Then::KeepOpen);
     let path = Text::new(vec![Part::Literal(b"/".to_vec()), Part::Field(0)]);
     let fields = Fields {
         fields: vec![Field::Counter { from: 0, step: 1 }],
@@ -81,7 +81,7 @@ fn threads_share_connections_starts_and_counters() {
 
 #[test]
 fn more_threads_than_connections_leave_some_idle() {
-    let (address, _) = noting();
+    let (address, _) = noting(OK, Then::KeepOpen);
     let mut generator = Generator::new(&GeneratorConfig {
         timeout: Duration::from_secs(5),
         threads: 3,

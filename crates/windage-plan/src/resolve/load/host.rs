@@ -142,6 +142,11 @@ fn authority_problem(
             None => parse_port(port).is_some(),
         },
     };
+    if authority.contains('@') {
+        let message = "a URL holds no user or password here".to_owned();
+        return Err(problem(message, "a user in the URL")
+            .help("send them as a header: headers = { authorization = \"$VAR\" }"));
+    }
     let bare_v6 = host_text.contains(':') && !host_text.starts_with('[');
     match Host::parse(host_text) {
         Some(host) if port_is_good && !bare_v6 => Ok(Some(host)),

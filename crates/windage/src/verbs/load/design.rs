@@ -11,6 +11,10 @@ use super::url::{Scheme, Url};
 
 /// How long is measured when nobody says.
 const LASTS: Duration = Duration::from_secs(10);
+/// Exchanges under way at once, at most: each takes memory beforehand.
+const MAX_LANES: u64 = 1_000_000;
+/// `sun_path` holds 108 bytes, the last of them nil (unix(7)).
+const MAX_UNIX_PATH_BYTES: usize = 107;
 
 /// How requests are paced.
 #[derive(Clone, Debug)]
@@ -45,14 +49,18 @@ pub(super) struct Design {
 impl Design {
     /// Checks flags that bear on each other, and looks up where load goes.
     pub(super) fn of(flags: &LoadFlags) -> Result<Design, LoadError> {
-        check(flags)?;
+        let url = Url::parse(&flags.url).map_err(|message| LoadError::Flag {
+            flag: "URL",
+            message,
+        })?;
+        check(flags, &url)?;
         let (model, lasts) = model(flags)?;
         let endpoint = match &flags.unix {
             Some(path) => Endpoint::Unix(path.clone()),
-            None => Endpoint::Tcp(flags.url.address(&flags.allow)?),
+            None => Endpoint::Tcp(url.address(&flags.allow)?),
         };
         Ok(Design {
-            url: flags.url.clone(),
+            url,
             method: method(flags).to_owned(),
             endpoint,
             protocol: match (flags.grpc, flags.http2) {
@@ -92,10 +100,10 @@ impl Design {
     }
 }
 
-fn check(flags: &LoadFlags) -> Result<(), LoadError> {
+fn check(flags: &LoadFlags, url: &Url) -> Result<(), LoadError> {
     let is_open = flags.rate.is_some() || flags.profile.is_some() || flags.replay.is_some();
     let is_h2 = flags.http2 || flags.grpc;
-    let is_tls = flags.url.scheme == Scheme::Https;
+    let is_tls = url.scheme == Scheme::Https;
     let (connections, threads) = (flags.connections, flags.threads);
     let open_only = "only for an open loop; add --rate";
     let tls_only = "only an https:// URL has certificates";
@@ -130,10 +138,33 @@ fn check(flags: &LoadFlags) -> Result<(), LoadError> {
         return wrong(flag, why);
     }
     if flags.max_connections.is_some_and(|most| most < connections) {
-        return wrong("--max-connections", "it is less than --connections");
+        return wrong(
+            "--max-connections",
+            "it is less than --connections; raise it, or lower --connections",
+        );
+    }
+    let lanes = u64::from(flags.max_connections.unwrap_or(connections))
+        * u64::from(flags.streams.unwrap_or(1));
+    if lanes > MAX_LANES {
+        let why = format!(
+            "{lanes} exchanges at once (connections times streams) are more than {MAX_LANES}; lower \
+             --streams or --connections"
+        );
+        return wrong("--streams", &why);
+    }
+    if let Some(path) = &flags.unix
+        && path.as_os_str().len() > MAX_UNIX_PATH_BYTES
+    {
+        let why = format!(
+            "the path is longer than the {MAX_UNIX_PATH_BYTES} bytes that a Unix socket may have"
+        );
+        return wrong("--unix", &why);
     }
     if threads > connections {
-        let why = format!("{threads} threads need a connection each, and there are {connections}");
+        let why = format!(
+            "{threads} threads need a connection each, and there are {connections}; lower --threads or \
+             raise --connections"
+        );
         return wrong("--threads", &why);
     }
     Ok(())
@@ -147,9 +178,7 @@ fn model(flags: &LoadFlags) -> Result<(Model, Duration), LoadError> {
     } else if let Some(profile) = &flags.profile {
         (Starts::Profile(profile.clone()), profile.lasts())
     } else if let Some(path) = &flags.replay {
-        let (starts, last_ns) = Starts::replay(path)?;
-        // What starts at the very end does not start.
-        let whole = Duration::from_nanos(last_ns.saturating_add(1));
+        let (starts, whole) = Starts::replay(path)?;
         (starts, flags.length.unwrap_or(whole))
     } else {
         return Ok((Model::Closed, lasts));

@@ -44,7 +44,7 @@ pub(super) enum LoadError {
     #[error(
         "--connections: {connections} connections need {needed} file descriptors, and this process \
          may have {limit}; raise the hard limit (`ulimit -Hn`, or LimitNOFILE of a unit), see \
-         `ulimit -n`, or lower --connections"
+         `ulimit -n`, or lower --connections or --max-connections"
     )]
     Descriptors {
         connections: usize,

@@ -23,6 +23,11 @@ impl Header {
             .split_once(':')
             .ok_or("a header is written 'Name: value'")?;
         let (name, value) = (name.trim(), value.trim());
+        if value.contains("${") {
+            return Err(
+                "a variable is written $NAME, without braces, and is the whole value".into(),
+            );
+        }
         let value = match variable(value) {
             Some(variable) if variable.len() + 1 == value.len() => {
                 HeaderValue::Environment(variable.to_owned())
@@ -81,7 +86,7 @@ mod tests {
             let name = name.to_owned();
             assert_eq!(Header::parse(text), Ok(Header { name, value }), "{text}");
         }
-        for wrong in ["no colon", "A: Bearer $TOKEN", "A: $TOKEN;"] {
+        for wrong in ["no colon", "A: Bearer $TOKEN", "A: $TOKEN;", "A: ${TOKEN}"] {
             assert!(Header::parse(wrong).is_err(), "{wrong}");
         }
     }

@@ -31,6 +31,7 @@ pub(super) fn document(design: &Design, outcome: &Outcome) -> Value {
         "dropped": exchanges.dropped,
         "waited": exchanges.waited,
         "grown": exchanges.grown,
+        "reopened": exchanges.reopened,
         "errors": {
             "connect": errors.connect,
             "timeout": errors.timeout,
@@ -63,7 +64,13 @@ pub(super) fn document(design: &Design, outcome: &Outcome) -> Value {
             "cpu_us_per_request": outcome.cpu_us_per_request(),
             "cores": outcome.generator_cores(),
             "rss_peak_bytes": outcome.rss_peak_bytes,
+            "preemptions": exchanges.generator_preemptions,
+            "run_queue_us": exchanges.generator_run_queue_ns.map(|ns| ns as f64 / 1e3),
+            "stalls": exchanges.stalls,
+            "longest_stall_us": exchanges.longest_stall_ns as f64 / 1e3,
+            "longest_stall_at_s": exchanges.longest_stall_at_ns as f64 / 1e9,
         },
+        "steal_us": outcome.steal_ns.map(|ns| ns as f64 / 1e3),
         "slowest": outcome.slowest.iter().map(slow).collect::<Vec<_>>(),
         "validity": validity(&outcome.validity),
     })
@@ -92,7 +99,9 @@ fn load(design: &Design) -> Value {
         "rate": open.and_then(|(starts, ..)| starts.rate_per_s()),
         "profile": open.and_then(|(starts, ..)| starts.profile()),
         "replay": open.and_then(|(starts, ..)| starts.replayed()),
-        "arrivals": open.map(|(_, arrivals, _)| arrivals),
+        "arrivals": open
+            .filter(|(starts, ..)| starts.replayed().is_none())
+            .map(|(_, arrivals, _)| arrivals),
         "seed": open.map(|(.., seed)| seed),
         "connections": design.connections,
         "max_connections": design.max_connections,

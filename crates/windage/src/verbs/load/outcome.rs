@@ -21,6 +21,8 @@ pub(super) struct Outcome {
     /// What answers were counted over: as above, and longer when answers came late.
     pub(super) answered_ns: u64,
     pub(super) generator_cpu_ns: u64,
+    /// What the hypervisor took away meanwhile; `None` when unreadable.
+    pub(super) steal_ns: Option<u64>,
     /// The most memory that this process ever had, in bytes; `None` when unreadable.
     pub(super) rss_peak_bytes: Option<u64>,
     pub(super) first_error: Option<String>,
@@ -70,6 +72,7 @@ impl Outcome {
             scheduled_ns,
             answered_ns,
             generator_cpu_ns: report.generator_cpu_ns,
+            steal_ns: done.machine.map(|machine| machine.steal_ns),
             rss_peak_bytes: rss_peak_bytes(),
             first_error: report.first_error.clone(),
             interrupted,

@@ -156,7 +156,15 @@ impl Load<'_> {
         let connected = generator.connect(target)?;
         if connected.opened == 0 {
             return Ok(Done {
-                report: refused(connected.failed as u64, connected.first_error),
+                report: refused(
+                    connected.failed as u64,
+                    connected.first_error.map(|why| {
+                        format!(
+                            "connecting to {}: {why}; does it listen there?",
+                            design.endpoint
+                        )
+                    }),
+                ),
                 recording,
                 machine: None,
             });

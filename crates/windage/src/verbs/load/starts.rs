@@ -47,12 +47,18 @@ impl ProfileFlag {
 }
 
 impl Starts {
-    /// Reads recorded starts. Returns the time of the last as well, in nanoseconds.
-    pub(super) fn replay(path: &Path) -> Result<(Starts, u64), ReplayError> {
+    /// Reads recorded starts. Returns their length as well: to the last start, and as much longer
+    /// as starts are apart on average; with a single start, a second.
+    pub(super) fn replay(path: &Path) -> Result<(Starts, Duration), ReplayError> {
         let schedule = Schedule::read_replay(path)?;
-        let last_ns = schedule.clone().last().unwrap_or(0);
+        let (count, last_ns) = schedule
+            .clone()
+            .fold((0u64, 0), |(count, _), at_ns| (count + 1, at_ns));
+        let gap_ns = last_ns.checked_div(count.saturating_sub(1));
+        let gap_ns = gap_ns.unwrap_or(1_000_000_000).max(1);
         let file = path.display().to_string();
-        Ok((Starts::Replay { schedule, file }, last_ns))
+        let lasts = Duration::from_nanos(last_ns.saturating_add(gap_ns));
+        Ok((Starts::Replay { schedule, file }, lasts))
     }
 
     /// Intended starts from now on. The seed draws random ones.

@@ -14,7 +14,11 @@ pub(super) fn target(flags: &LoadFlags, design: &Design) -> Result<Target, LoadE
         method: design.method.clone(),
         authority: design.url.authority.clone(),
         path: Text::from(design.url.path.as_str()),
-        headers: flags.headers.iter().map(header).collect::<Result<_, _>>()?,
+        headers: flags
+            .headers
+            .iter()
+            .map(|text| header(text))
+            .collect::<Result<_, _>>()?,
         body: Text::literal(body(flags)?),
     };
     Ok(Target {
@@ -25,7 +29,12 @@ pub(super) fn target(flags: &LoadFlags, design: &Design) -> Result<Target, LoadE
     })
 }
 
-fn header(header: &Header) -> Result<(String, Text), LoadError> {
+fn header(text: &str) -> Result<(String, Text), LoadError> {
+    // The text itself may be secret and is not repeated.
+    let header = Header::parse(text).map_err(|message| LoadError::Flag {
+        flag: "--header",
+        message,
+    })?;
     match header.value() {
         Ok(value) => Ok((header.name.clone(), Text::from(value))),
         Err(variable) => Err(LoadError::Variable {

@@ -105,6 +105,10 @@ impl Page {
         if outcome.interrupted {
             requests.push_str(", interrupted");
         }
+        if exchanges.reopened > 0 {
+            let connections = counted(exchanges.reopened, "connection", "connections");
+            requests.push_str(&format!("; {connections} opened again"));
+        }
         if exchanges.dropped > 0 {
             requests.push_str(&format!("; {} starts dropped", count(exchanges.dropped)));
         }
