@@ -23,7 +23,7 @@ mod words;
 pub use address::{Endpoint, Host};
 pub use load::{
     Arrivals, BatchKind, Body, Field, Flow, HeaderValue, Load, Piece, Protocol, Replay, Request,
-    RowOrder, Starts, Step, Table, Tls,
+    RowOrder, Starts, Step, Table, Tls, environment_variable,
 };
 pub use plan::{
     Arm, Attach, Build, Design, Expect, Length, OnDeath, Origin, Plan, Ready, ReadyCheck, Service,

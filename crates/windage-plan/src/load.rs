@@ -311,3 +311,16 @@ words! {
         Resident = "resident",
     }
 }
+
+/// The name of the first `$NAME` in a header's value, which stands for a variable of the environment.
+#[must_use]
+pub fn environment_variable(text: &str) -> Option<&str> {
+    text.match_indices('$').find_map(|(at, _)| {
+        let name = &text[at + 1..];
+        let end = name
+            .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+            .unwrap_or(name.len());
+        let starts = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+        starts.then(|| &name[..end])
+    })
+}

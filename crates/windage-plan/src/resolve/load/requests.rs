@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use super::Ground;
 use super::host::check_url;
-use crate::load::{Body, Flow, HTTP, HTTPS, HeaderValue, Protocol, Request, Step};
+use crate::load::{
+    Body, Flow, HTTP, HTTPS, HeaderValue, Protocol, Request, Step, environment_variable,
+};
 use crate::resolve::file::MAX_DATA_BYTES;
 use crate::resolve::scope::Site;
 use crate::resolve::{Checker, PAUSE};
@@ -267,7 +269,7 @@ fn header_value(checker: &mut Checker<'_>, value: &Text) -> HeaderValue {
         let message = "a header's value is one line without control characters";
         checker.report(Problem::new(value.span(), message, "in this value"));
     }
-    match variable(text) {
+    match environment_variable(text) {
         Some(variable) if text.len() == variable.len() + 1 => HeaderValue::Environment {
             variable: variable.to_owned(),
         },
@@ -282,16 +284,4 @@ fn header_value(checker: &mut Checker<'_>, value: &Text) -> HeaderValue {
         }
         None => HeaderValue::Literal(checker.template(value, Site::Load)),
     }
-}
-
-/// The name of the first `$NAME` in the text.
-fn variable(text: &str) -> Option<&str> {
-    text.match_indices('$').find_map(|(at, _)| {
-        let name = &text[at + 1..];
-        let end = name
-            .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
-            .unwrap_or(name.len());
-        let starts = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-        starts.then(|| &name[..end])
-    })
 }

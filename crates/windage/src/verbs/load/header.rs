@@ -1,5 +1,7 @@
 //! Headers as flags give them, and secrets among them.
 
+use windage_plan::environment_variable;
+
 /// A header of the request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
@@ -28,7 +30,7 @@ impl Header {
                 "a variable is written $NAME, without braces, and is the whole value".into(),
             );
         }
-        let value = match variable(value) {
+        let value = match environment_variable(value) {
             Some(variable) if variable.len() + 1 == value.len() => {
                 HeaderValue::Environment(variable.to_owned())
             }
@@ -55,18 +57,6 @@ impl Header {
             }
         }
     }
-}
-
-/// The name of the first `$NAME` in the text.
-fn variable(text: &str) -> Option<&str> {
-    text.match_indices('$').find_map(|(at, _)| {
-        let name = &text[at + 1..];
-        let end = name
-            .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
-            .unwrap_or(name.len());
-        let starts = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-        starts.then(|| &name[..end])
-    })
 }
 
 #[cfg(test)]
