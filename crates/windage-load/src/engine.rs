@@ -1,72 +1,33 @@
-//! The engine: targets and their connections, kept open between runs.
+//! The engine: what it holds, and how a run is begun.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::io;
-use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use nix::errno::Errno;
 
 use crate::clock::monotonic_ns;
-use crate::connection::{Connection, Phase};
+use crate::connection::Connection;
 use crate::endpoint::Endpoint;
-use crate::epoll::{Epoll, Readiness};
-use crate::lane::{Lane, State};
+use crate::epoll::Epoll;
+use crate::lane::Lane;
 use crate::own::OwnThread;
 use crate::pace::{BACKLOG_BOUND, ClosedPacer, OpenPacer, Pace};
 use crate::progress::Progress;
 use crate::recording::Recording;
 use crate::run::{Run, RunReport};
-use crate::tls::TlsClient;
+use crate::stop::StopHandle;
+use crate::target::{Connections, Target, TargetId, TargetSlot};
 use crate::wakeup::{ExactTimers, Wakeup};
-use crate::work::{Draws, Protocol, Share, Work};
+use crate::work::{Draws, Protocol, Share};
 
 /// Longest stretch without a look at the stop handle.
 pub(crate) const LONGEST_WAIT_NS: u64 = 20_000_000;
 /// Read at once, at most; bodies are discarded, so it need not hold an answer.
 const BUFFER_BYTES: usize = 64 * 1024;
-/// Attempts to connect under way at a time while connections are opened: fewer than the shortest
-/// usual listen queue, beyond which a SYN is dropped and sent again only after a second.
-const ATTEMPTS_AT_ONCE: usize = 64;
-
-/// What is asked for, and where.
-#[derive(Clone, Debug)]
-pub struct Target {
-    /// The server's address.
-    pub endpoint: Endpoint,
-    /// Whom to trust, where the connection is encrypted.
-    pub tls: Option<TlsClient>,
-    /// Exchanges under way at once on one connection of HTTP/2; 1 with HTTP/1.1.
-    pub streams: usize,
-    /// The requests, and the protocol they are put in.
-    pub work: Work,
-}
-
-/// How many connections a target has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Connections {
-    /// Opened before anything is sent.
-    pub first: usize,
-    /// An open loop opens more, up to so many, while starts wait for a free one.
-    pub most: usize,
-}
-
-impl From<usize> for Connections {
-    /// So many, and never more.
-    fn from(count: usize) -> Connections {
-        Connections {
-            first: count,
-            most: count,
-        }
-    }
-}
-
-/// Names a target of the engine that gave it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct TargetId(pub(crate) usize);
 
 /// Settings of an engine.
 #[derive(Clone, Copy, Debug)]
@@ -107,80 +68,6 @@ pub enum EngineError {
     /// The target is not one of this engine.
     #[error("target {0} is not one of this engine; use the id that `add_target` gave")]
     UnknownTarget(usize),
-}
-
-/// What [`Engine::connect`] did.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ConnectReport {
-    /// Connections opened for the first time.
-    pub opened: usize,
-    /// Connections that had died since they were last used, opened again.
-    pub reopened: usize,
-    /// Connections that could not be opened.
-    pub failed: usize,
-    /// Why the first of them could not, in words.
-    pub first_error: Option<String>,
-}
-
-impl ConnectReport {
-    /// Adds what another did.
-    pub(crate) fn add(&mut self, other: ConnectReport) {
-        self.opened += other.opened;
-        self.reopened += other.reopened;
-        self.failed += other.failed;
-        self.first_error = self.first_error.take().or(other.first_error);
-    }
-
-    fn fail(&mut self, why: &io::Error) {
-        self.failed += 1;
-        self.first_error.get_or_insert_with(|| why.to_string());
-    }
-}
-
-/// Stops a run from another thread or a signal handler.
-#[derive(Clone, Debug, Default)]
-pub struct StopHandle(Arc<AtomicBool>);
-
-impl StopHandle {
-    /// Makes the present run, and any later one, return within a few hundredths of a second.
-    pub fn stop(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    /// Allows runs again.
-    pub fn clear(&self) {
-        self.0.store(false, Ordering::Relaxed);
-    }
-
-    /// Whether it is set.
-    #[must_use]
-    #[inline]
-    pub fn is_stopped(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-
-    /// The flag itself, for libraries that set one when a signal comes.
-    #[must_use]
-    pub fn flag(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.0)
-    }
-}
-
-/// A target, where its connections are, and what changes as it is used.
-#[derive(Debug)]
-pub(crate) struct TargetSlot {
-    pub target: Target,
-    /// All that it may have.
-    pub connections: Range<usize>,
-    /// How many of them are in use, from the first; the others are room to grow.
-    pub in_use: usize,
-    pub draws: Draws,
-}
-
-impl TargetSlot {
-    pub(crate) fn members(&self) -> Range<usize> {
-        self.connections.start..self.connections.start + self.in_use
-    }
 }
 
 /// A load generator for one thread.
@@ -297,63 +184,6 @@ impl Engine {
         TargetId(id)
     }
 
-    /// Opens all connections of a target that are in use and not open, those included that the
-    /// server has closed since they were last used.
-    ///
-    /// # Errors
-    /// When this process can't have so many sockets. A server that refuses or does not answer in
-    /// time is counted in the report instead.
-    pub fn connect(&mut self, target: TargetId) -> Result<ConnectReport, EngineError> {
-        let members = self.slot(target)?.members();
-        self.notice_dead()?;
-        let mut report = ConnectReport::default();
-        let mut under_way = 0;
-        let mut next = members.start;
-        loop {
-            while next < members.end && under_way < ATTEMPTS_AT_ONCE {
-                if self.connections[next].phase != Phase::Open {
-                    match self.open(next) {
-                        Ok(()) => under_way += 1,
-                        Err(source) if is_exhaustion(&source) => {
-                            let endpoint = self.targets[target.0].target.endpoint.clone();
-                            return Err(EngineError::Sockets {
-                                endpoint,
-                                wanted: members.len(),
-                                source,
-                            });
-                        }
-                        Err(error) => report.fail(&error),
-                    }
-                }
-                next += 1;
-            }
-            if under_way == 0 || self.stop.is_stopped() {
-                break;
-            }
-            let now_ns = monotonic_ns();
-            self.epoll
-                .wait_until(now_ns, now_ns + LONGEST_WAIT_NS)
-                .map_err(waiting_failed)?;
-            for event in 0..self.epoll.ready() {
-                let readiness = self.epoll.readiness(event);
-                self.tend(readiness, &mut report);
-            }
-            if self.abandon_overdue(members.clone(), &mut report) {
-                // Whoever does not answer one wave will not answer the others either.
-                let missing = |c: &&Connection| c.phase != Phase::Open;
-                let rest = &self.connections[next..members.end];
-                report.failed += rest.iter().filter(missing).count();
-                next = members.end;
-            }
-            let connecting = |c: &&Connection| matches!(c.phase, Phase::Connecting { .. });
-            under_way = self.connections[members.clone()]
-                .iter()
-                .filter(connecting)
-                .count();
-        }
-        Ok(report)
-    }
-
     /// Puts load on a target for as long as `pace` says, then waits until no exchange is
     /// outstanding. Never takes longer than the pace's length, the timeout and a little.
     ///
@@ -433,152 +263,11 @@ impl Engine {
         self.stop.clone()
     }
 
-    fn slot(&self, target: TargetId) -> Result<&TargetSlot, EngineError> {
+    pub(crate) fn slot(&self, target: TargetId) -> Result<&TargetSlot, EngineError> {
         self.targets
             .get(target.0)
             .ok_or(EngineError::UnknownTarget(target.0))
     }
-
-    /// Begins to connect; a failure leaves the connection closed.
-    pub(crate) fn open(&mut self, index: usize) -> io::Result<()> {
-        let connection = &mut self.connections[index];
-        let Target { endpoint, tls, .. } = &self.targets[connection.target].target;
-        let opened = connection.open(index, endpoint, tls.as_ref(), &self.epoll, monotonic_ns());
-        if opened.is_err() {
-            connection.attempt_failed();
-        }
-        opened
-    }
-
-    /// Closes a connection and takes its lanes down.
-    pub(crate) fn close(&mut self, index: usize) {
-        let connection = &mut self.connections[index];
-        connection.close();
-        for lane in &mut self.lanes[connection.lanes.clone()] {
-            lane.go_down();
-        }
-    }
-
-    /// The connection that a report is about, unless it is about a socket that is gone.
-    #[inline]
-    pub(crate) fn connection_of(&self, token: u64) -> Option<usize> {
-        let index = Connection::index_of(token);
-        let connection = self.connections.get(index)?;
-        (connection.token(index) == token).then_some(index)
-    }
-
-    /// Takes note of what servers did to connections while nobody used them.
-    fn notice_dead(&mut self) -> Result<(), EngineError> {
-        loop {
-            self.epoll.poll().map_err(waiting_failed)?;
-            if self.epoll.ready() == 0 {
-                return Ok(());
-            }
-            for event in 0..self.epoll.ready() {
-                let readiness = self.epoll.readiness(event);
-                self.tend(readiness, &mut ConnectReport::default());
-            }
-        }
-    }
-
-    /// Deals with a report on a connection that carries no exchange.
-    pub(crate) fn tend(&mut self, readiness: Readiness, report: &mut ConnectReport) {
-        let Some(index) = self.connection_of(readiness.token) else {
-            return;
-        };
-        match self.connections[index].phase {
-            Phase::Connecting { .. } => match self.establish(index, readiness.hung_up) {
-                Ok(None) => {}
-                // The server may have closed already; that is reported only once.
-                Ok(Some(_)) if readiness.hung_up && self.drop_if_dead(index, true) => {
-                    report.fail(&io::ErrorKind::ConnectionReset.into());
-                }
-                Ok(Some(true)) => report.reopened += 1,
-                Ok(Some(false)) => report.opened += 1,
-                Err(error) => report.fail(&error),
-            },
-            Phase::Open => {
-                self.drop_if_dead(index, readiness.hung_up);
-            }
-            Phase::Closed | Phase::Paused { .. } => {}
-        }
-    }
-
-    /// Goes on with an attempt to connect. Once exchanges may begin, tells whether the connection
-    /// had been open before.
-    pub(crate) fn establish(&mut self, index: usize, hung_up: bool) -> io::Result<Option<bool>> {
-        let connection = &mut self.connections[index];
-        let protocol = self.targets[connection.target].target.work.protocol();
-        match connection.establish(protocol, hung_up) {
-            Ok(false) => Ok(None),
-            Ok(true) => {
-                let since_ns = monotonic_ns();
-                let first = connection.lanes.start;
-                // The server may allow fewer streams than there are lanes.
-                let usable = first..first + connection.usable_lanes();
-                for lane in &mut self.lanes[usable] {
-                    lane.state = State::Idle { since_ns };
-                }
-                Ok(Some(connection.opened()))
-            }
-            Err(error) => {
-                connection.attempt_failed();
-                Err(error)
-            }
-        }
-    }
-
-    /// Closes an idle connection that has ended, or has data that nobody asked for. Tells
-    /// whether it did.
-    pub(crate) fn drop_if_dead(&mut self, index: usize, hung_up: bool) -> bool {
-        let connection = &mut self.connections[index];
-        let is_dead = match connection.session() {
-            Some(session) => {
-                session.drive_through(hung_up);
-                !session.is_ready()
-            }
-            None => !connection
-                .transport()
-                .and_then(|transport| transport.receive_some(&mut self.buffer))
-                .is_err_and(|error| is_passing(&error)),
-        };
-        if is_dead {
-            self.close(index);
-        }
-        is_dead
-    }
-
-    /// Gives up attempts that take longer than the timeout. Tells whether there were any.
-    fn abandon_overdue(&mut self, members: Range<usize>, report: &mut ConnectReport) -> bool {
-        let now_ns = monotonic_ns();
-        let failed_before = report.failed;
-        for connection in &mut self.connections[members] {
-            if let Phase::Connecting { since_ns } = connection.phase
-                && now_ns >= since_ns.saturating_add(self.timeout_ns)
-            {
-                connection.attempt_failed();
-                report.fail(&io::Error::other("no connection within the timeout"));
-            }
-        }
-        report.failed > failed_before
-    }
-}
-
-/// Whether an error says only that there is nothing to do at the moment.
-#[inline]
-pub(crate) fn is_passing(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
-    )
-}
-
-/// Whether this process, or this machine, can have no further socket.
-fn is_exhaustion(error: &io::Error) -> bool {
-    let exhausted = [libc::EMFILE, libc::ENFILE, libc::ENOBUFS, libc::ENOMEM];
-    error
-        .raw_os_error()
-        .is_some_and(|code| exhausted.contains(&code))
 }
 
 pub(crate) fn waiting_failed(source: Errno) -> EngineError {

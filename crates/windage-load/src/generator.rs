@@ -8,14 +8,14 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crate::clock::monotonic_ns;
-use crate::engine::{
-    ConnectReport, Connections, Engine, EngineConfig, EngineError, Target, TargetId,
-};
+use crate::engine::{Engine, EngineConfig, EngineError};
 use crate::pace::Pace;
 use crate::progress::Progress;
 use crate::recording::Recording;
 use crate::run::RunReport;
 use crate::schedule::Schedule;
+use crate::target::{Connections, Target, TargetId};
+use crate::upkeep::ConnectReport;
 use crate::work::Share;
 
 /// Settings of a generator.

@@ -30,17 +30,18 @@ mod response;
 mod run;
 mod schedule;
 mod socket;
+mod stop;
+mod target;
 mod tls;
 mod transport;
+mod upkeep;
 mod wakeup;
 mod work;
 
 pub use clock::{monotonic_ns, thread_cpu_ns};
 pub use doubts::{LoadFacts, SubjectCpu, doubts};
 pub use endpoint::Endpoint;
-pub use engine::{
-    ConnectReport, Connections, Engine, EngineConfig, EngineError, StopHandle, Target, TargetId,
-};
+pub use engine::{Engine, EngineConfig, EngineError};
 pub use generator::{Generator, GeneratorConfig, Rhythm};
 #[doc(hidden)]
 pub use http2::feed_http2;
@@ -49,11 +50,14 @@ pub use own::{OwnThread, OwnTime, STALL_NS, Stalls};
 pub use pace::Pace;
 pub use progress::Progress as RunProgress;
 pub use recording::Recording;
-pub use request::{RequestError, ValueFault, serialise_request};
+pub use request::{RequestError, ValueFault};
 pub use response::{Answer, Progress, ProtocolError, ResponseParser};
 pub use run::RunReport;
 pub use schedule::{Piece, Profile, ProfileError, ReplayError, Schedule};
+pub use stop::StopHandle;
+pub use target::{Connections, Target, TargetId};
 pub use tls::{TlsClient, TlsError, TlsOptions};
+pub use upkeep::ConnectReport;
 pub use work::{
     Field, Fields, Flow, Part, Protocol, Request, RowOrder, Step, Table, TableError, Text, Work,
 };

@@ -1,6 +1,4 @@
-//! Requests, serialised once and sent as they are ever after; and why some can't be.
-
-use crate::work::{self, Request, Text};
+//! Why some requests can't be sent.
 
 /// Why a request can't be put on the wire.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -115,33 +113,29 @@ pub enum ValueFault {
     Header,
 }
 
-/// Puts a request into the bytes that go over the wire.
-///
-/// `Host` is added unless `headers` has one; `Content-Length` is added when there is a body, and
-/// for POST, PUT and PATCH without one.
-///
-/// # Errors
-/// Anything that would let a value end its line (CR, LF, NUL) or contradict the framing.
-pub fn serialise_request(
-    method: &str,
-    host: &str,
-    path: &str,
-    headers: &[(String, String)],
-    body: &[u8],
-) -> Result<Vec<u8>, RequestError> {
-    let header = |(name, value): &(String, String)| (name.clone(), Text::from(&value[..]));
-    work::serialise(&Request {
-        method: method.to_owned(),
-        authority: host.to_owned(),
-        path: path.into(),
-        headers: headers.iter().map(header).collect(),
-        body: Text::literal(body),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::work::{Protocol, Request, Text, Work};
+
+    fn serialised(
+        method: &str,
+        host: &str,
+        path: &str,
+        headers: &[(String, String)],
+        body: &[u8],
+    ) -> Result<Vec<u8>, RequestError> {
+        let header = |(name, value): &(String, String)| (name.clone(), Text::from(&value[..]));
+        let request = Request {
+            method: method.to_owned(),
+            authority: host.to_owned(),
+            path: path.into(),
+            headers: headers.iter().map(header).collect(),
+            body: Text::literal(body),
+        };
+        let work = Work::single(request, Protocol::Http1)?;
+        Ok(work.constant().unwrap().to_vec())
+    }
 
     fn headers(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
         pairs
@@ -192,16 +186,15 @@ mod tests {
             ),
         ];
         for (method, path, pairs, body, wire) in table {
-            let serialised =
-                serialise_request(method, "h:1", path, &headers(pairs), body.as_bytes()).unwrap();
-            assert_eq!(String::from_utf8(serialised).unwrap(), *wire);
+            let bytes = serialised(method, "h:1", path, &headers(pairs), body.as_bytes()).unwrap();
+            assert_eq!(String::from_utf8(bytes).unwrap(), *wire);
         }
     }
 
     #[test]
     fn nothing_can_end_its_line() {
         let refused = |method, host, path, pairs: &[(&str, &str)]| {
-            serialise_request(method, host, path, &headers(pairs), b"").unwrap_err()
+            serialised(method, host, path, &headers(pairs), b"").unwrap_err()
         };
         assert_eq!(
             refused("GE T", "h", "/", &[]),

@@ -4,11 +4,11 @@ use std::io;
 
 use super::{Cause, Received, Run};
 use crate::clock::monotonic_ns;
-use crate::engine::is_passing;
 use crate::epoll::Readiness;
 use crate::lane::State;
 use crate::pace::Pacer;
 use crate::response::Progress;
+use crate::upkeep::is_passing;
 use crate::work::Position;
 
 /// Reads from one connection before others get their turn: a megabyte's worth.

@@ -14,13 +14,14 @@ use nix::errno::Errno;
 
 use crate::clock::{monotonic_ns, thread_cpu_ns};
 use crate::connection::Phase;
-use crate::engine::{ConnectReport, Engine, EngineError, LONGEST_WAIT_NS, waiting_failed};
+use crate::engine::{Engine, EngineError, LONGEST_WAIT_NS, waiting_failed};
 use crate::epoll::Readiness;
 use crate::lane::State;
 use crate::own::Stalls;
 use crate::pace::{Pacer, Start};
 use crate::recording::Recording;
 use crate::response::Answer;
+use crate::upkeep::ConnectReport;
 use crate::wakeup::Waited;
 use crate::work::{Position, Protocol, Work};
 

@@ -1,10 +1,7 @@
 //! Requests of HTTP/1.1 as they go over the wire.
 
-use super::Protocol;
-use super::check;
 use super::fields::{Fields, LONGEST_NUMBER, Values, write_decimal};
 use super::text::{Request, Text};
-use crate::request::RequestError;
 
 /// The most that is set aside for a message before it is known how long it will be.
 const RESERVED_BYTES_MAX: usize = 16 * 1024;
@@ -68,19 +65,6 @@ impl Http1Message {
             values.write(body, out);
         }
     }
-}
-
-/// Checks a request without fields and puts it into the bytes that go over the wire.
-pub(crate) fn serialise(request: &Request) -> Result<Vec<u8>, RequestError> {
-    let fields = Fields::default();
-    check::request(request, &fields, Protocol::Http1)?;
-    let values = Values {
-        fields: &fields,
-        numbers: &[],
-    };
-    let mut wire = Vec::new();
-    Http1Message::new(request, &fields).write(values, &mut wire);
-    Ok(wire)
 }
 
 /// Whether the length of the content is told even if there is none.

@@ -17,7 +17,6 @@ use std::time::Duration;
 
 pub(crate) use draws::{Draws, Share};
 pub use fields::{Field, Fields};
-pub(crate) use http1::serialise;
 use prepared::{PreparedStep, PreparedWork};
 pub use table::{RowOrder, Table, TableError};
 pub use text::{Part, Request, Text};

@@ -95,9 +95,9 @@ impl Outcome {
         intended_per_s.filter(|_| design.is_open())
     }
 
-    /// Requests sent a second.
+    /// Requests sent a second, of the time in which they were to be sent.
     pub(super) fn offered_per_s(&self) -> Option<f64> {
-        self.exchanges.offered_per_s(self.answered_ns)
+        self.exchanges.offered_per_s(self.scheduled_ns)
     }
 
     /// Answers a second.

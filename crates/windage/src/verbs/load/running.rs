@@ -158,12 +158,7 @@ impl Load<'_> {
             return Ok(Done {
                 report: refused(
                     connected.failed as u64,
-                    connected.first_error.map(|why| {
-                        format!(
-                            "connecting to {}: {why}; does it listen there?",
-                            design.endpoint
-                        )
-                    }),
+                    connected.first_error.map(|why| why_not(design, &why)),
                 ),
                 recording,
                 machine: None,
@@ -187,6 +182,15 @@ impl Load<'_> {
             machine,
         })
     }
+}
+
+/// Why no connection could be made, in words.
+fn why_not(design: &Design, why: &str) -> String {
+    let remedy = match why.contains("refused") {
+        true => "; does it listen there?",
+        false => "",
+    };
+    format!("connecting to {}: {why}{remedy}", design.endpoint)
 }
 
 /// The report of a load that found no server: there is nothing to wait for.
