@@ -231,8 +231,13 @@ fn run_part(
             let schedule = &mut schedule;
             engine.run_from(target, began_ns, Pace::Open { schedule, lasts }, recording)
         }
-        Rhythm::Open { schedule, lasts } => {
-            let mut dealt = schedule.skip(number).step_by(threads);
+        Rhythm::Open {
+            mut schedule,
+            lasts,
+        } => {
+            // Those before it in the round are the other threads'.
+            schedule.by_ref().take(number).for_each(drop);
+            let mut dealt = schedule.step_by(threads);
             let schedule = &mut dealt;
             engine.run_from(target, began_ns, Pace::Open { schedule, lasts }, recording)
         }

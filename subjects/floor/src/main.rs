@@ -45,11 +45,13 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<String, String> {
+    let mut words = std::env::args();
+    let _program = words.next();
     let Arguments {
         address,
         connections,
         lasts,
-    } = arguments::parse(std::env::args().skip(1))?;
+    } = arguments::parse(words)?;
     let request = format!("GET / HTTP/1.1\r\nHost: {address}\r\n\r\n").into_bytes();
     let at_address = |error: io::Error| format!("{address}: {error}");
 
