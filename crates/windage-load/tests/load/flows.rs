@@ -122,8 +122,7 @@ fn flows_in_an_open_loop_start_by_the_schedule() {
     assert_eq!(begun, 30, "100 a second for 0.3 s");
     // Thinking after the last step holds no connection in an open loop.
     let ended = paths.len() - begun;
-    // Those begun just before the end have no time for it; on a busy machine that is more.
-    assert!((10..=30).contains(&ended), "{ended}");
+    assert!((25..=30).contains(&ended), "{ended}");
     assert_eq!(report.exchanges.intended, report.exchanges.sent);
 }
 
