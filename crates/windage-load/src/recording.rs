@@ -19,7 +19,7 @@ pub struct Recording {
     /// Completed − sent.
     pub service_time: Histogram<u32>,
     /// Sent − intended start of those starts that found a free connection: the generator's own
-    /// lateness. Empty in a closed loop.
+    /// lateness. In a closed loop only of steps that follow think time.
     pub send_lag: Histogram<u32>,
     /// The slowest exchanges and when they were.
     pub outliers: Outliers,

@@ -27,8 +27,10 @@ use crate::work::{Position, Protocol, Work};
 
 pub use report::RunReport;
 
-/// A watcher learns of a run so often. Finding quantiles takes some microseconds.
-const TELL_EVERY_NS: u64 = 250_000_000;
+/// A watcher learns of counts so often: a rate made of them is out by no more.
+const TELL_EVERY_NS: u64 = 10_000_000;
+/// And of quantiles so often: finding them takes some microseconds.
+const TELL_TIMES_EVERY_NS: u64 = 250_000_000;
 
 /// Which count of errors a failure goes to.
 #[derive(Clone, Copy, Debug)]
@@ -62,7 +64,9 @@ pub(crate) struct Run<'r, P> {
     stalls: Stalls,
     /// The loop did something in this turn besides looking at the clock.
     was_at_work: bool,
+    /// When a watcher is told next; never without one.
     next_tell_ns: u64,
+    next_times_ns: u64,
     /// What a watcher has been told of.
     told: (u64, u64),
 }
@@ -96,7 +100,11 @@ impl<'r, P: Pacer> Run<'r, P> {
             grown: None,
             stalls: Stalls::default(),
             was_at_work: false,
-            next_tell_ns: began_ns,
+            next_tell_ns: match engine.progress {
+                Some(_) => began_ns,
+                None => u64::MAX,
+            },
+            next_times_ns: began_ns,
             told: (0, 0),
             engine,
         }
@@ -138,6 +146,10 @@ impl<'r, P: Pacer> Run<'r, P> {
             if now_ns >= self.next_tell_ns {
                 self.next_tell_ns = now_ns + TELL_EVERY_NS;
                 self.tell();
+                if now_ns >= self.next_times_ns {
+                    self.next_times_ns = now_ns + TELL_TIMES_EVERY_NS;
+                    self.tell_times();
+                }
             }
             self.resume_thinkers(now_ns);
             self.send_due(now_ns);
@@ -195,9 +207,15 @@ impl<'r, P: Pacer> Run<'r, P> {
         let exchanges = &self.report.exchanges;
         let now = (exchanges.completed, exchanges.errors.total());
         progress.add(now.0 - self.told.0, now.1 - self.told.1);
-        let times = &self.recording.response_time;
-        progress.times(times.value_at_quantile(0.5), times.value_at_quantile(0.99));
         self.told = now;
+    }
+
+    /// Tells a watcher the present quantiles.
+    fn tell_times(&self) {
+        if let Some(progress) = &self.engine.progress {
+            let times = &self.recording.response_time;
+            progress.times(times.value_at_quantile(0.5), times.value_at_quantile(0.99));
+        }
     }
 
     /// Sends on free lanes, the longest free first, until none is left or nothing is due.

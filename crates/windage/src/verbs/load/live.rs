@@ -25,7 +25,7 @@ impl Live {
             ProgressDrawTarget::stderr_with_hz(10)
         };
         let bar = ProgressBar::with_draw_target(Some(whole_ms(design.lasts)), target);
-        if let Ok(style) = ProgressStyle::with_template("[{bar:20}] {wide_msg}") {
+        if let Ok(style) = ProgressStyle::with_template("[{bar:10}] {wide_msg}") {
             bar.set_style(style.progress_chars("=> "));
         }
         Live {
@@ -71,11 +71,15 @@ fn line(elapsed: Duration, lasts: Duration, seen: Seen) -> String {
             figures::time(seen.p99_ns as f64 / 1e3)
         ),
     };
+    let errors = match seen.failed {
+        0 => String::new(),
+        failed => format!(" · {}", figures::counted(failed, "error", "errors")),
+    };
+    // What must not be cut off on a narrow terminal comes first.
     format!(
-        "{seconds:.1} of {} s · {}{times} · {}",
+        "{seconds:.1} of {} s · {}{errors}{times}",
         lasts.as_secs_f64(),
         figures::rate(per_s),
-        figures::counted(seen.failed, "error", "errors")
     )
 }
 
@@ -100,13 +104,9 @@ mod tests {
             (
                 elapsed,
                 seen,
-                "2.5 of 10 s · 2,000/s · p50 230 µs · p99 1.92 ms · 1 error",
+                "2.5 of 10 s · 2,000/s · 1 error · p50 230 µs · p99 1.92 ms",
             ),
-            (
-                Duration::ZERO,
-                Seen::default(),
-                "0.0 of 10 s · 0/s · 0 errors",
-            ),
+            (Duration::ZERO, Seen::default(), "0.0 of 10 s · 0/s"),
         ];
         for (elapsed, seen, text) in table {
             assert_eq!(line(elapsed, lasts, seen), text);
