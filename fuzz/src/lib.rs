@@ -87,6 +87,8 @@ fn manifest() -> Manifest {
             order: Order::Mirrored,
             interest: 0.005,
             subject_cores: 1,
+            stop: None,
+            pilot: None,
         },
     }
 }

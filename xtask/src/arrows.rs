@@ -33,8 +33,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     ("windage-report", &["windage-model", "windage-analysis"]),
-    // The service of the demo is a subject like any other: it knows nothing of Windage.
+    // The services of demo and calibration are subjects like any other: they know nothing of
+    // Windage.
     ("windage-demo", &[]),
+    ("windage-calibration", &[]),
     // So are the truth servers and the floor loop, by which its generator is judged.
     ("truth", &[]),
     ("floor", &[]),

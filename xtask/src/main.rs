@@ -1,4 +1,4 @@
-//! The project's own chores: `cargo xtask test | record | bench`.
+//! The project's own chores: `cargo xtask test | record | calibrate | bench`.
 
 use std::process::ExitCode;
 
@@ -7,6 +7,7 @@ use clap::{Parser, Subcommand};
 #[cfg(test)]
 mod arrows;
 mod bench;
+mod calibrate;
 mod command;
 mod debian;
 #[cfg(test)]
@@ -35,6 +36,8 @@ enum Verb {
     /// Repeats a study and writes its result under record/
     #[command(subcommand)]
     Record(record::Study),
+    /// Injects a known cost many times, and counts how often it is found
+    Calibrate(calibrate::Args),
     /// Measures what Windage's own parts cost
     #[command(subcommand)]
     Bench(bench::Part),
@@ -44,6 +47,7 @@ fn main() -> ExitCode {
     let result = match Cli::parse().verb {
         Verb::Test(args) => test::run(&args),
         Verb::Record(study) => record::run(&study),
+        Verb::Calibrate(args) => calibrate::run(&args),
         Verb::Bench(part) => bench::run(&part),
     };
     result.unwrap_or_else(|error| {

@@ -6,13 +6,13 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Subcommand;
 
-mod aa;
+pub(crate) mod aa;
 pub(crate) mod files;
 pub(crate) mod machine;
-mod page;
+pub(crate) mod page;
 mod picture;
-mod summary;
-mod trial;
+pub(crate) mod summary;
+pub(crate) mod trial;
 
 #[derive(Subcommand)]
 pub(crate) enum Study {

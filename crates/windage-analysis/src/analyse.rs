@@ -2,17 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use windage_model::{ArmIndex, CpuSource, Interval, Metric, Role, Window};
-use windage_record::{RecordError, RunDir, Timing};
+use windage_model::{ArmIndex, CpuSource, Interval, Metric, Role};
+use windage_record::{Ending, RecordError, RunDir, Timing};
 use windage_stats::Confidence;
 
 use crate::blocks::Blocks;
-use crate::compare::{Rules, conclude, interval};
-use crate::ledger::Ledgers;
-use crate::quantiles::{Finished, Gatherer, RESPONSE_TIME, SERVICE_TIME, Timed};
+use crate::compare::Rules;
+use crate::conclude::{conclude, interval};
+use crate::each_arm::{joined, of_each_arm};
+use crate::family::{Comparisons, Families};
+use crate::quantiles::{self, Finished, RESPONSE_TIME, SERVICE_TIME, Timed};
 use crate::records::{Records, Streamed};
+use crate::scatter::Pace;
+use crate::windows::Windows;
 use crate::{
-    Analysis, ArmAnalysis, DesignFacts, MetricAnalysis, OwnCost, fidelity, load, validity,
+    Analysis, ArmAnalysis, DesignFacts, MetricAnalysis, OwnCost, StopOutcome, course, fidelity,
+    validity,
 };
 
 /// A subject that keeps this share of its cores busy is saturated.
@@ -31,39 +36,30 @@ pub fn of_run_directory(run: &RunDir) -> Result<Analysis, RecordError> {
         .iter()
         .map(|a| (a.id.to_string(), a.index))
         .collect();
-    let void = records.void_places();
-    let response_times = Streamed::open(run, Timing::ResponseTime, &arms, &void)?;
-    let service_times = Streamed::open(run, Timing::ServiceTime, &arms, &void)?;
+    let (bytes, void) = (records.histogram_bytes, &records.windows.void);
+    let open = |timing| Streamed::open(run, timing, bytes, &arms, void);
+    let response_times = open(Timing::ResponseTime)?;
+    let service_times = open(Timing::ServiceTime)?;
     Ok(analyse(&records, response_times, service_times))
 }
 
-/// Concludes from a run. Histograms are streamed in the order in which they were recorded.
+/// Concludes from a run. Histograms are streamed in the order in which they were recorded, both
+/// kinds at once: reading them takes longer than all the rest.
 #[must_use]
 pub fn analyse(
     records: &Records,
-    response_times: impl Iterator<Item = Timed>,
-    service_times: impl Iterator<Item = Timed>,
+    response_times: impl Iterator<Item = Timed> + Send,
+    service_times: impl Iterator<Item = Timed> + Send,
 ) -> Analysis {
     let arms = records.manifest.arms.len();
-    let gather = |quantiles, times: &mut dyn Iterator<Item = Timed>| {
-        let mut gatherer = Gatherer::new(arms, quantiles, records.manifest.design.order);
-        times.for_each(|timed| gatherer.add(&timed));
-        gatherer.finish()
-    };
-    let mut response_times = response_times;
-    let mut service_times = service_times;
-    let run = Run {
-        records,
-        rules: Rules {
-            order: records.manifest.design.order,
-            interest: records.manifest.design.interest,
-        },
-        blocks: Blocks::index(&records.windows, arms),
-        ledgers: Ledgers::open(&records.windows, &records.launches, &records.ends),
-        response_times: gather(RESPONSE_TIME, &mut response_times),
-        service_times: gather(SERVICE_TIME, &mut service_times),
-    };
-    run.analysis()
+    let order = records.manifest.design.order;
+    let (response_times, service_times) = std::thread::scope(|scope| {
+        let response_times =
+            scope.spawn(|| quantiles::gather(arms, RESPONSE_TIME, order, response_times));
+        let service_times = quantiles::gather(arms, SERVICE_TIME, order, service_times);
+        (joined(response_times), service_times)
+    });
+    Run::new(records, response_times, service_times).analysis()
 }
 
 /// A run's records, arranged for comparing.
@@ -71,17 +67,41 @@ pub(crate) struct Run<'a> {
     pub(crate) records: &'a Records,
     pub(crate) rules: Rules,
     pub(crate) blocks: Blocks<'a>,
-    pub(crate) ledgers: Ledgers,
     pub(crate) response_times: Finished,
     pub(crate) service_times: Finished,
 }
 
-impl Run<'_> {
+impl<'a> Run<'a> {
+    pub(crate) fn new(
+        records: &'a Records,
+        response_times: Finished,
+        service_times: Finished,
+    ) -> Run<'a> {
+        let design = &records.manifest.design;
+        let blocks = Blocks::index(&records.windows.measured, records.manifest.arms.len());
+        Run {
+            records,
+            rules: Rules {
+                order: design.order,
+                interest: design.interest,
+                sequence: design.stop.is_some(),
+                pace: Pace::of(&records.launches, &records.ledgers, blocks.count()),
+            },
+            blocks,
+            response_times,
+            service_times,
+        }
+    }
+
     fn analysis(&self) -> Analysis {
         let manifest = &self.records.manifest;
+        let arms = u16::try_from(manifest.arms.len()).unwrap_or(u16::MAX);
+        let compared: Vec<Comparisons> = of_each_arm(arms, |arm| self.compared(arm));
+        let roles = manifest.arms.iter().map(|arm| arm.role);
+        let families = Families::of(manifest.load.model, roles.zip(&compared));
         let arms: Vec<ArmAnalysis> = (0u16..)
-            .zip(&manifest.arms)
-            .map(|(i, _)| self.arm(ArmIndex(i)))
+            .zip(compared)
+            .map(|(i, comparisons)| self.arm(ArmIndex(i), comparisons, families))
             .collect();
         let mut validity = validity::of_run(self.records, self.control_at_99().as_ref());
         for arm in arms.iter().filter(|arm| arm.role == Role::Treatment) {
@@ -102,22 +122,17 @@ impl Run<'_> {
             versions: self.records.versions.clone(),
             design: self.design(),
             validity,
+            primary: families.primary,
             arms,
             own_cost: own_cost(&self.records.windows),
-            outliers: load::slowest(&self.records.windows),
+            outliers: self.records.windows.slowest.exchanges().to_vec(),
         }
     }
 
     fn design(&self) -> DesignFacts {
         let manifest = &self.records.manifest;
         let design = &manifest.design;
-        let launches: std::collections::BTreeSet<u32> = self
-            .records
-            .windows
-            .iter()
-            .map(|w| w.place.launch)
-            .collect();
-        let measured_ns: u64 = self.records.windows.iter().map(|w| w.duration_ns).sum();
+        let windows = &self.records.windows;
         DesignFacts {
             order: design.order,
             load: manifest.load.model,
@@ -125,9 +140,9 @@ impl Run<'_> {
             connections: manifest.load.connections,
             window_s: design.window_ns as f64 / 1e9,
             rounds_planned: design.rounds,
-            rounds: u32::try_from(launches.len()).unwrap_or(u32::MAX),
-            blocks: u32::try_from(self.blocks.blocks.len()).unwrap_or(u32::MAX),
-            measured_s: measured_ns as f64 / 1e9,
+            rounds: u32::try_from(windows.launches.len()).unwrap_or(u32::MAX),
+            blocks: self.blocks.count(),
+            measured_s: windows.duration_ns as f64 / 1e9,
             seed: manifest.seed,
             interest: design.interest,
             cpu_source: self
@@ -136,21 +151,44 @@ impl Run<'_> {
                 .first()
                 .and_then(|l| l.arms.first())
                 .map_or(CpuSource::None, |a| a.cpu_source),
+            stop: design.stop.map(|stop| StopOutcome {
+                metric: stop.metric,
+                half_width: stop.half_width,
+                within_s: stop.within_ns as f64 / 1e9,
+                is_reached: matches!(self.records.ending, Some(Ending::StoppedEarly { .. })),
+            }),
+            pilot: design.pilot.clone(),
         }
     }
 
-    fn arm(&self, arm: ArmIndex) -> ArmAnalysis {
+    /// Every metric that the arm's load can have.
+    fn compared(&self, arm: ArmIndex) -> Comparisons {
+        let comparisons = self.comparisons(arm).into_iter();
+        comparisons
+            .filter(|(m, c)| c.arm.is_some() || c.baseline.is_some() || is_time(*m))
+            .map(|(metric, mut comparison)| {
+                let ratios = std::mem::take(&mut comparison.ratios);
+                if course::is_watched(metric) {
+                    comparison.doubts = course::doubts(&ratios, self.rules.interest);
+                }
+                (metric, comparison)
+            })
+            .collect()
+    }
+
+    fn arm(&self, arm: ArmIndex, comparisons: Comparisons, families: Families) -> ArmAnalysis {
         let facts = &self.records.manifest.arms[arm.get()];
         let fidelity = fidelity::fidelity(
             arm,
             facts.expected.unwrap_or_default(),
             &self.records.delivered,
         );
-        let mut metrics: BTreeMap<Metric, MetricAnalysis> = self
-            .comparisons(arm)
+        let mut metrics: BTreeMap<Metric, MetricAnalysis> = comparisons
             .into_iter()
-            .filter(|(m, c)| c.arm.is_some() || c.baseline.is_some() || is_time(*m))
-            .map(|(metric, comparison)| (metric, conclude(metric, arm, self.rules, comparison)))
+            .map(|(metric, comparison)| {
+                let seat = families.seat(facts.role, metric);
+                (metric, conclude(metric, arm, self.rules, seat, comparison))
+            })
             .collect();
         self.doubt_cpu(arm, &mut metrics);
         self.cpu_per_span(arm, &mut metrics);
@@ -170,15 +208,18 @@ impl Run<'_> {
                 .collect(),
             metrics,
             fidelity,
-            load: load::of_arm(&self.records.windows, arm, self.records.manifest.load.model),
+            load: self.records.windows.arms[arm.get()]
+                .load
+                .load(self.records.manifest.load.model),
         }
     }
 
     /// What speaks against times: the generator's lateness is in all of them, and connections
     /// that were all in use bound what the subject met at a time.
     fn doubt_times(&self, arm: ArmIndex, metrics: &mut BTreeMap<Metric, MetricAnalysis>) {
-        let late = validity::of_times(self.blocks.windows_of(arm));
-        let bounded = validity::of_service_times(self.blocks.windows_of(arm));
+        let windows = &self.records.windows.arms[arm.get()];
+        let late = validity::of_times(windows);
+        let bounded = validity::of_service_times(windows);
         let all = RESPONSE_TIME.metrics.iter().chain(&SERVICE_TIME.metrics);
         let reasons = all
             .map(|(metric, _)| (metric, &late))
@@ -197,20 +238,21 @@ impl Run<'_> {
                 of_cpu
                     .validity
                     .reasons
-                    .extend(validity::of_cpu(&self.ledgers, arm));
+                    .extend(validity::of_cpu(&self.records.ledgers, arm));
             }
         }
     }
 
     fn saturated(&self, arm: ArmIndex) -> bool {
-        let (mut cpu_ns, mut time_ns) = (0.0, 0.0);
-        for window in self.blocks.windows_of(arm) {
-            cpu_ns += window.cpu.in_window_ns.unwrap_or(0) as f64;
-            time_ns += window.duration_ns as f64;
-        }
-        time_ns > 0.0
-            && cpu_ns / time_ns
+        let windows = &self.records.windows.arms[arm.get()];
+        windows.duration_ns > 0.0
+            && windows.cpu_ns / windows.duration_ns
                 >= SATURATED_SHARE * f64::from(self.records.manifest.design.subject_cores)
+    }
+
+    /// Usable windows of an arm.
+    pub(crate) fn usable_windows(&self, arm: ArmIndex) -> usize {
+        self.records.windows.arms[arm.get()].usable
     }
 
     /// The control's relative difference in the primary metric at 99 %.
@@ -220,7 +262,7 @@ impl Run<'_> {
             return None;
         }
         let location = self.whole_cpu(ArmIndex::CONTROL).location.ok()?;
-        Some(interval(&location, Confidence::P99).map(f64::exp_m1))
+        Some(interval(&location, Confidence::P99, self.rules)?.map(f64::exp_m1))
     }
 }
 
@@ -230,21 +272,16 @@ fn is_time(metric: Metric) -> bool {
     times.any(|(of_time, _)| *of_time == metric)
 }
 
-fn own_cost(windows: &[Window]) -> OwnCost {
-    let (mut time, mut generator, mut sink, mut all) = (0.0, 0.0, 0.0, 0.0);
-    for window in windows {
-        time += window.duration_ns as f64;
-        generator += window.cpu.generator_ns as f64;
-        sink += window.cpu.sink_ns as f64;
-        all += window.cpu.windage_ns as f64;
-    }
-    if time <= 0.0 {
+fn own_cost(windows: &Windows) -> OwnCost {
+    let time_ns = windows.duration_ns as f64;
+    let own = &windows.own;
+    if time_ns <= 0.0 {
         return OwnCost::default();
     }
     OwnCost {
-        generator_cores: generator / time,
-        sink_cores: sink / time,
-        rest_cores: (all - generator - sink).max(0.0) / time,
+        generator_cores: own.generator_ns / time_ns,
+        sink_cores: own.sink_ns / time_ns,
+        rest_cores: (own.all_ns - own.generator_ns - own.sink_ns).max(0.0) / time_ns,
     }
 }
 

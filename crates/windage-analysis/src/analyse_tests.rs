@@ -1,9 +1,9 @@
 use super::*;
-use crate::fixture;
+use crate::fixture::{self, Recorded};
 use windage_model::{DoubtCode, Order, Soundness, Verdict};
 
-fn analysed(records: &Records) -> Analysis {
-    analyse(records, std::iter::empty(), std::iter::empty())
+fn analysed(recorded: &Recorded) -> Analysis {
+    analyse(&recorded.gathered(), std::iter::empty(), std::iter::empty())
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn what_was_lost_is_a_doubt() {
 
 #[test]
 fn little_or_nothing_gives_a_defined_answer() {
-    let nothing = Records {
+    let nothing = Recorded {
         windows: vec![],
         launches: vec![],
         ends: vec![],
@@ -88,7 +88,7 @@ fn little_or_nothing_gives_a_defined_answer() {
         ..fixture::records(1)
     };
     assert_eq!(analysed(&nothing).validity.soundness(), Soundness::Void);
-    let one = Records {
+    let one = Recorded {
         windows: fixture::records(1).windows[..1].to_vec(),
         ..nothing.clone()
     };
@@ -141,13 +141,13 @@ fn a_late_generator_speaks_against_times_and_nothing_else() {
         block: 0,
         arm: ArmIndex(arm),
         times: {
-            let mut times = hdrhistogram::Histogram::new_with_max(1_000_000, 3).unwrap();
+            let mut times = hdrhistogram::Histogram::<u64>::new_with_max(1_000_000, 3).unwrap();
             times.record_n(1000, 100).unwrap();
-            times
+            (&times).into()
         },
     };
     let analysis = analyse(
-        &records,
+        &records.gathered(),
         [times(0), times(2)].into_iter(),
         std::iter::empty(),
     );
@@ -180,13 +180,13 @@ fn connections_that_were_all_in_use_speak_against_service_times_and_nothing_else
             block: 0,
             arm: ArmIndex(arm),
             times: {
-                let mut times = hdrhistogram::Histogram::new_with_max(1_000_000, 3).unwrap();
+                let mut times = hdrhistogram::Histogram::<u64>::new_with_max(1_000_000, 3).unwrap();
                 times.record_n(1000, 100).unwrap();
-                times
+                (&times).into()
             },
         })
     };
-    let analysis = analyse(&records, times(), times());
+    let analysis = analyse(&records.gathered(), times(), times());
     let otel = &analysis.arms[2].metrics;
     let is_doubted = |metric| {
         let reasons = &otel[&metric].validity.reasons;
@@ -246,7 +246,7 @@ fn json_has_no_figure_that_is_not_one() {
 fn a_rate_that_was_not_reached_names_what_most_windows_name() {
     let mut records = fixture::records(3);
     records.manifest.load.model = windage_model::LoadModel::Open;
-    let text = |records: &Records| {
+    let text = |records: &Recorded| {
         let reasons = analysed(records).validity.reasons;
         let doubt = reasons
             .into_iter()

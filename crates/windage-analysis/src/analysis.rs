@@ -6,6 +6,9 @@ use windage_model::{
     ArmId, CpuSource, Difference, Exchanges, LevelValue, LoadModel, Metric, Order, Outlier, Place,
     Role, Validity, Verdict,
 };
+use windage_record::PilotScope;
+
+use crate::Inference;
 
 /// Everything concluded from one run.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +33,8 @@ pub struct Analysis {
     pub design: DesignFacts,
     /// How far the run as a whole may be believed.
     pub validity: Validity,
+    /// The metric by which the question "what does it cost?" is answered.
+    pub primary: Metric,
     /// Baseline, control and treatments, in the plan's order.
     pub arms: Vec<ArmAnalysis>,
     /// What windage itself used.
@@ -79,6 +84,23 @@ pub struct DesignFacts {
     pub interest: f64,
     /// Where the subject's CPU figures come from.
     pub cpu_source: CpuSource,
+    /// What the run waited for; `None` when its length was fixed.
+    pub stop: Option<StopOutcome>,
+    /// What a pilot chose of the design; `None` without one.
+    pub pilot: Option<PilotScope>,
+}
+
+/// What a run waited for, and whether it came.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StopOutcome {
+    /// The metric that was to be known.
+    pub metric: Metric,
+    /// How well: half the width of its interval, as a share of the baseline.
+    pub half_width: f64,
+    /// The measuring time at most, in seconds.
+    pub within_s: f64,
+    /// Whether the run ended because the metric was known so well.
+    pub is_reached: bool,
 }
 
 /// What windage itself used while windows lasted, in cores.
@@ -171,6 +193,8 @@ pub struct MetricAnalysis {
     pub rounds: usize,
     /// What speaks against this metric in particular.
     pub validity: Validity,
+    /// How firm the answer is.
+    pub inference: Inference,
 }
 
 impl MetricAnalysis {

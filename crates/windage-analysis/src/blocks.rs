@@ -1,70 +1,185 @@
 //! Windows, found by block and arm.
 
-use std::collections::BTreeMap;
+use std::ops::Range;
 
-use windage_model::{ArmIndex, Soundness, Window};
+use windage_model::ArmIndex;
 
-/// Windows of one block, by arm; void ones are left out.
-#[derive(Debug)]
-pub(crate) struct Block {
-    pub(crate) launch: u32,
-    by_arm: Vec<Vec<u32>>,
+use crate::windows::Measured;
+
+/// A value that a window has of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reading {
+    /// CPU of the arm for a completed request, in microseconds.
+    CpuUs,
+    /// CPU of the whole machine for a completed request, in microseconds.
+    MachineCpuUs,
+    /// CPU of the generator for a completed request, in microseconds.
+    GeneratorCpuUs,
+    /// Time for a completed iteration, in microseconds.
+    WallUs,
+    /// Completed requests a second.
+    PerSecond,
 }
 
-impl Block {
-    /// Usable windows of an arm, as indices into the run's windows.
-    pub(crate) fn of(&self, arm: ArmIndex) -> &[u32] {
-        self.by_arm.get(arm.get()).map_or(&[], Vec::as_slice)
+impl Reading {
+    const ALL: [Reading; 5] = [
+        Reading::CpuUs,
+        Reading::MachineCpuUs,
+        Reading::GeneratorCpuUs,
+        Reading::WallUs,
+        Reading::PerSecond,
+    ];
+
+    /// The value, which is positive; `None` when the window has none, such as a time for each of
+    /// no requests.
+    pub(crate) fn of(self, window: &Measured) -> Option<f64> {
+        let (completed, duration_ns) = (window.completed as f64, window.duration_ns as f64);
+        let for_each = |ns: f64| ns / 1e3 / completed;
+        let value = match self {
+            Reading::CpuUs => for_each(window.cpu_ns?.get() as f64),
+            Reading::MachineCpuUs => for_each(window.machine_cpu_ns?.get() as f64),
+            Reading::GeneratorCpuUs => for_each(window.generator_cpu_ns?.get() as f64),
+            Reading::WallUs => for_each(duration_ns),
+            Reading::PerSecond => completed * 1e9 / duration_ns,
+        };
+        (value.is_finite() && value > 0.0).then_some(value)
     }
+}
+
+/// A range of the run's windows. Half as long as one of `usize`: there are as many as blocks
+/// times arms in them.
+#[derive(Clone, Copy, Debug, Default)]
+struct Stretch {
+    from: u32,
+    to: u32,
+}
+
+impl Stretch {
+    fn windows(self) -> Range<usize> {
+        self.from as usize..self.to as usize
+    }
+}
+
+/// The usable windows of one arm in one block, and the baseline's there; those may be none.
+#[derive(Clone, Copy, Debug)]
+struct Cell {
+    arm: Stretch,
+    baseline: Stretch,
+}
+
+/// The mean of a reading over an arm's usable windows.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mean {
+    sum: f64,
+    windows: usize,
 }
 
 /// The blocks of a run in the order in which they were measured.
 #[derive(Debug)]
 pub(crate) struct Blocks<'a> {
-    pub(crate) windows: &'a [Window],
-    pub(crate) blocks: Vec<Block>,
+    windows: &'a [Measured],
+    /// By arm, in the order of blocks.
+    cells: Vec<Vec<Cell>>,
+    /// By arm and reading. Every comparison asks for the baseline's.
+    means: Vec<[Mean; Reading::ALL.len()]>,
+    count: u32,
+}
+
+/// An arm and the baseline in the same block.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pair<'a> {
+    pub(crate) launch: u32,
+    pub(crate) arm: &'a [Measured],
+    pub(crate) baseline: &'a [Measured],
+}
+
+impl Pair<'_> {
+    /// Whether both have a window in either half of the mirrored block.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.arm.len().is_multiple_of(2) && self.baseline.len().is_multiple_of(2)
+    }
 }
 
 impl<'a> Blocks<'a> {
-    pub(crate) fn index(windows: &'a [Window], arms: usize) -> Blocks<'a> {
-        let mut found: BTreeMap<(u32, u32), Vec<Vec<u32>>> = BTreeMap::new();
-        for (index, window) in (0u32..).zip(windows) {
-            let arm = window.place.arm.get();
-            if window.soundness() == Soundness::Void || arm >= arms {
-                continue;
+    /// Finds the blocks in windows that are in order of block, then of arm.
+    pub(crate) fn index(windows: &'a [Measured], arms: usize) -> Blocks<'a> {
+        let mut blocks = Blocks {
+            windows,
+            cells: vec![Vec::new(); arms],
+            means: vec![Default::default(); arms],
+            count: 0,
+        };
+        let mut from = 0;
+        let mut last = None;
+        let mut baseline = Stretch::default();
+        let same_cell =
+            |a: &Measured, b: &Measured| (a.launch, a.block, a.arm) == (b.launch, b.block, b.arm);
+        for cell in windows.chunk_by(same_cell) {
+            let of_block = (cell[0].launch, cell[0].block);
+            if last.replace(of_block) != Some(of_block) {
+                blocks.count += 1;
+                baseline = Stretch::default();
             }
-            let by_arm = found
-                .entry((window.place.launch, window.place.block))
-                .or_insert_with(|| vec![Vec::new(); arms]);
-            by_arm[arm].push(index);
+            // A run of more windows than that would not fit in memory.
+            let to = from + u32::try_from(cell.len()).unwrap_or(u32::MAX - from);
+            let stretch = Stretch { from, to };
+            // It is the first of its block, for it is the first of all arms.
+            if cell[0].arm == ArmIndex::BASELINE {
+                baseline = stretch;
+            }
+            let arm = cell[0].arm.get();
+            blocks.cells[arm].push(Cell {
+                arm: stretch,
+                baseline,
+            });
+            for (mean, reading) in blocks.means[arm].iter_mut().zip(Reading::ALL) {
+                for value in cell.iter().filter_map(|w| reading.of(w)) {
+                    mean.sum += value;
+                    mean.windows += 1;
+                }
+            }
+            from = to;
         }
-        let blocks = found
-            .into_iter()
-            .map(|((launch, _), by_arm)| Block { launch, by_arm })
-            .collect();
-        Blocks { windows, blocks }
+        blocks
+    }
+
+    /// How many blocks have a usable window.
+    pub(crate) fn count(&self) -> u32 {
+        self.count
     }
 
     /// Usable windows of an arm over the whole run.
-    pub(crate) fn windows_of(&self, arm: ArmIndex) -> impl Iterator<Item = &'a Window> + '_ {
-        self.blocks
-            .iter()
-            .flat_map(move |block| block.of(arm))
-            .map(|&i| &self.windows[i as usize])
+    pub(crate) fn windows_of(&self, arm: ArmIndex) -> impl Iterator<Item = &'a Measured> + '_ {
+        let cells = self.cells.get(arm.get()).into_iter().flatten();
+        cells.flat_map(|cell| &self.windows[cell.arm.windows()])
     }
 
-    /// A value of each usable window of an arm in a block; those that have none are left out.
-    pub(crate) fn values(
-        &self,
-        block: &Block,
-        arm: ArmIndex,
-        value: impl Fn(&Window) -> Option<f64>,
-    ) -> Vec<f64> {
-        block
-            .of(arm)
-            .iter()
-            .filter_map(|&i| value(&self.windows[i as usize]))
-            .filter(|v| v.is_finite())
-            .collect()
+    /// How many of an arm's usable windows have a value.
+    pub(crate) fn windows_with(&self, arm: ArmIndex, reading: Reading) -> usize {
+        self.mean_and_count(arm, reading).windows
+    }
+
+    /// The mean of an arm's values over the whole run; `None` without any.
+    pub(crate) fn mean(&self, arm: ArmIndex, reading: Reading) -> Option<f64> {
+        let Mean { sum, windows } = self.mean_and_count(arm, reading);
+        (windows > 0).then(|| sum / windows as f64)
+    }
+
+    fn mean_and_count(&self, arm: ArmIndex, reading: Reading) -> Mean {
+        let of_arm = self.means.get(arm.get());
+        of_arm.map_or(Mean::default(), |means| means[reading as usize])
+    }
+
+    /// The blocks that have usable windows of an arm and of the baseline, in order.
+    pub(crate) fn pairs(&self, arm: ArmIndex) -> impl Iterator<Item = Pair<'a>> + '_ {
+        let cells = self.cells.get(arm.get()).into_iter().flatten();
+        cells.filter_map(|cell| {
+            let (arm, baseline) = (cell.arm.windows(), cell.baseline.windows());
+            Some(Pair {
+                launch: self.windows[baseline.clone()].first()?.launch,
+                arm: &self.windows[arm],
+                baseline: &self.windows[baseline],
+            })
+        })
     }
 }

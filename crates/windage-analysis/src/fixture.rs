@@ -1,15 +1,47 @@
 //! Records for tests: a run as the lab would have written it, with known costs.
 
+use std::convert::Infallible;
+
 use windage_model::{
     ArmCpu, ArmId, ArmIndex, CpuSource, Exchanges, LoadModel, MachineDelta, Order, Place, Role,
     StatusClasses, Window, WindowCpu,
 };
 use windage_record::{
-    Delivered, DesignScope, Ending, Expected, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm,
+    Delivered, DesignScope, Ending, Entry, Expected, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm,
     LoadScope, Manifest, ManifestArm,
 };
 
 use crate::Records;
+
+/// A run as it was recorded, to be changed by a test before it is gathered.
+#[derive(Clone, Debug)]
+pub(crate) struct Recorded {
+    pub(crate) manifest: Manifest,
+    pub(crate) launches: Vec<Launch>,
+    pub(crate) windows: Vec<Window>,
+    pub(crate) ends: Vec<LaunchEnd>,
+    pub(crate) delivered: Vec<Delivered>,
+}
+
+impl Recorded {
+    /// What an analysis begins with.
+    pub(crate) fn gathered(&self) -> Records {
+        let launches = self.launches.iter().cloned().map(Entry::LaunchStarted);
+        let windows = self.windows.iter().cloned().map(Entry::Window);
+        let ends = self.ends.iter().cloned().map(Entry::LaunchEnded);
+        let delivered = self.delivered.iter().copied().map(Entry::Delivered);
+        let version = Entry::Version {
+            of: "app".to_owned(),
+            text: "app 1.2.3".to_owned(),
+        };
+        let entries = launches.chain(windows).chain(ends).chain(delivered);
+        let entries = entries.chain([version]).map(Ok::<_, Infallible>);
+        let host = serde_json::json!({"kernel": "6.18.0"});
+        let mut records = Records::gather(self.manifest.clone(), host, entries).unwrap();
+        records.ending = Some(Ending::Complete);
+        records
+    }
+}
 
 /// A sound window of a thousand requests that cost 50 µs each.
 pub(crate) fn window(launch: u32, block: u32, arm: u16) -> Window {
@@ -121,12 +153,12 @@ fn arm(index: u16, name: &str, role: Role, expected: Option<Expected>) -> Manife
 
 /// A run of `rounds` × 10 blocks over off, control and one treatment that costs a fifth more in
 /// its windows and defers 2 µs a request on top; the machine's speed drifts by 40 %.
-pub(crate) fn records(rounds: u32) -> Records {
+pub(crate) fn records(rounds: u32) -> Recorded {
     let every_trace = Expected {
         traces_per_request: Some(1.0),
         spans_per_request: None,
     };
-    let mut records = Records {
+    let mut records = Recorded {
         manifest: Manifest {
             windage: "0.1.0".into(),
             run: "20260101-000000-fixture".into(),
@@ -159,17 +191,14 @@ pub(crate) fn records(rounds: u32) -> Records {
                 order: Order::Mirrored,
                 interest: 0.005,
                 subject_cores: 1,
+                stop: None,
+                pilot: None,
             },
         },
-        host: serde_json::json!({"kernel": "6.18.0"}),
         launches: Vec::new(),
         windows: Vec::new(),
         ends: Vec::new(),
         delivered: Vec::new(),
-        doubts: Vec::new(),
-        versions: [("app".to_owned(), "app 1.2.3".to_owned())].into(),
-        ending: Some(Ending::Complete),
-        cut_bytes: 0,
     };
     for round in 0..rounds {
         add_round(&mut records, round);
@@ -185,7 +214,7 @@ fn noise(counter: u64) -> f64 {
     ((bits ^ (bits >> 31)) >> 11) as f64 / (1u64 << 52) as f64 - 1.0
 }
 
-fn add_round(records: &mut Records, round: u32) {
+fn add_round(records: &mut Recorded, round: u32) {
     records.launches.push(launch(round, &[0, 1, 2]));
     for block in round * 10..(round + 1) * 10 {
         // Drift that a comparison of means would take for overhead.

@@ -61,56 +61,76 @@ impl Ledger {
     }
 }
 
-/// Ledgers by launch and arm.
-#[derive(Debug, Default)]
+/// Ledgers by launch and arm, kept while the entries of a journal are read in order.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Ledgers {
     ledgers: BTreeMap<(u32, ArmIndex), Ledger>,
-    /// Which arm each set of processes is credited to: the one that last had load there.
-    credit: BTreeMap<(u32, u16), ArmIndex>,
+    /// Who has the credit of each set of processes.
+    credit: BTreeMap<(u32, u16), Credit>,
     /// The set of processes of each arm.
     instances: BTreeMap<(u32, ArmIndex), u16>,
+    /// All stretches of a launch together, in nanoseconds.
+    stretches_ns: BTreeMap<u32, u64>,
+}
+
+/// What a set of processes does outside windows is credited to the arm that last had load there.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Credit {
+    arm: ArmIndex,
+    /// The launch's stretches when the credit began, in nanoseconds.
+    since_ns: u64,
 }
 
 impl Ledgers {
-    pub(crate) fn open(windows: &[Window], launches: &[Launch], ends: &[LaunchEnd]) -> Ledgers {
-        let mut ledgers = Ledgers::default();
-        for launch in launches {
-            for arm in &launch.arms {
-                ledgers
-                    .instances
-                    .insert((launch.launch, arm.arm), arm.instance);
-                // Warm-up goes through the arms in order: the last one of a set has the credit.
-                ledgers
-                    .credit
-                    .insert((launch.launch, arm.instance), arm.arm);
-                let entry = ledgers.entry(launch.launch, arm.arm);
-                entry.unmeasured += arm.warmup_completed as f64;
-                entry.outside_ns += arm.warmup_outside_ns as f64;
-                entry.outside_time_ns += arm.warmup_outside_time_ns as f64;
+    /// Opens the books of a launch.
+    pub(crate) fn launch_started(&mut self, launch: &Launch) {
+        for arm in &launch.arms {
+            self.instances
+                .insert((launch.launch, arm.arm), arm.instance);
+            // Warm-up goes through the arms in order: the last one of a set has the credit.
+            let credit = Credit {
+                arm: arm.arm,
+                since_ns: 0,
+            };
+            self.credit.insert((launch.launch, arm.instance), credit);
+            let entry = self.entry(launch.launch, arm.arm);
+            entry.unmeasured += arm.warmup_completed as f64;
+            entry.outside_ns += arm.warmup_outside_ns as f64;
+            entry.outside_time_ns += arm.warmup_outside_time_ns as f64;
+        }
+    }
+
+    /// Books what was read at the end of a launch.
+    pub(crate) fn launch_ended(&mut self, end: &LaunchEnd) {
+        for arm in &end.arms {
+            let entry = self.entry(end.launch, arm.arm);
+            match arm.after_last_window_ns {
+                Some(ns) => entry.outside_ns += ns as f64,
+                None => entry.unreadable = true,
             }
+            entry.outside_time_ns += arm.drain_ns as f64;
+            entry.idle_cores = arm
+                .idle_cpu_ns
+                .filter(|_| arm.idle_ns > 0)
+                .map(|cpu_ns| cpu_ns as f64 / arm.idle_ns as f64);
         }
-        for window in windows {
-            ledgers.enter(window);
+    }
+
+    /// Books the time outside windows of those who have the credit at the end.
+    pub(crate) fn close(&mut self) {
+        for ((launch, _), credit) in std::mem::take(&mut self.credit) {
+            let now_ns = self.stretches_ns.get(&launch).copied().unwrap_or(0);
+            self.book_credit(launch, credit, now_ns);
         }
-        for end in ends {
-            for arm in &end.arms {
-                let entry = ledgers.entry(end.launch, arm.arm);
-                match arm.after_last_window_ns {
-                    Some(ns) => entry.outside_ns += ns as f64,
-                    None => entry.unreadable = true,
-                }
-                entry.outside_time_ns += arm.drain_ns as f64;
-                entry.idle_cores = arm
-                    .idle_cpu_ns
-                    .filter(|_| arm.idle_ns > 0)
-                    .map(|cpu_ns| cpu_ns as f64 / arm.idle_ns as f64);
-            }
-        }
-        ledgers
     }
 
     pub(crate) fn get(&self, launch: u32, arm: ArmIndex) -> Option<&Ledger> {
         self.ledgers.get(&(launch, arm))
+    }
+
+    /// All stretches of a launch together, in nanoseconds.
+    pub(crate) fn stretches_ns(&self, launch: u32) -> u64 {
+        self.stretches_ns.get(&launch).copied().unwrap_or(0)
     }
 
     /// Whether an arm runs on the very processes of the baseline, told apart by a switch.
@@ -142,7 +162,7 @@ impl Ledgers {
 
     /// Books a window: its own arm's CPU, and what the others used at the same time. A void
     /// window's own CPU is not measured cost, yet its requests defer cost like any other.
-    fn enter(&mut self, window: &Window) {
+    pub(crate) fn enter(&mut self, window: &Window) {
         let launch = window.place.launch;
         let own = self.entry(launch, window.place.arm);
         own.settle_time_ns += window.stretch_ns.saturating_sub(window.duration_ns) as f64;
@@ -163,18 +183,29 @@ impl Ledgers {
         {
             self.entry(launch, *arm).outside_ns += *cpu_ns as f64;
         }
-        let own_set = self.instances.get(&(launch, window.place.arm)).copied();
-        let others = self.credit.range((launch, 0)..=(launch, u16::MAX));
-        let credited: Vec<ArmIndex> = others
-            .filter(|((_, set), _)| Some(*set) != own_set)
-            .map(|(_, arm)| *arm)
-            .collect();
-        for arm in credited {
-            self.entry(launch, arm).outside_time_ns += window.stretch_ns as f64;
+        self.pass_time(window);
+    }
+
+    /// The time of a window is one outside for every set of processes but its own, whose credit
+    /// goes to the window's arm.
+    fn pass_time(&mut self, window: &Window) {
+        let (launch, arm) = (window.place.launch, window.place.arm);
+        let now_ns = self.stretches_ns.entry(launch).or_default();
+        let before_ns = *now_ns;
+        *now_ns = before_ns.saturating_add(window.stretch_ns);
+        let since_ns = *now_ns;
+        let Some(&own_set) = self.instances.get(&(launch, arm)) else {
+            return;
+        };
+        let passed_on = Credit { arm, since_ns };
+        if let Some(credit) = self.credit.insert((launch, own_set), passed_on) {
+            self.book_credit(launch, credit, before_ns);
         }
-        if let Some(set) = own_set {
-            self.credit.insert((launch, set), window.place.arm);
-        }
+    }
+
+    fn book_credit(&mut self, launch: u32, credit: Credit, until_ns: u64) {
+        let outside_ns = until_ns.saturating_sub(credit.since_ns);
+        self.entry(launch, credit.arm).outside_time_ns += outside_ns as f64;
     }
 }
 
@@ -183,6 +214,15 @@ mod tests {
     use super::*;
     use crate::fixture;
     use windage_model::WindowCpu;
+
+    fn kept(windows: &[Window], launches: &[Launch], ends: &[LaunchEnd]) -> Ledgers {
+        let mut ledgers = Ledgers::default();
+        launches.iter().for_each(|l| ledgers.launch_started(l));
+        windows.iter().for_each(|w| ledgers.enter(w));
+        ends.iter().for_each(|e| ledgers.launch_ended(e));
+        ledgers.close();
+        ledgers
+    }
 
     /// Two arms take turns; the second flushes 3 ms in each of the first's windows and idles at
     /// a hundredth of a core.
@@ -210,7 +250,7 @@ mod tests {
                 windows.push(window);
             }
         }
-        let ledgers = Ledgers::open(
+        let ledgers = kept(
             &windows,
             &[fixture::launch(0, &[0, 2])],
             &[fixture::launch_end(0, &[(0, 0, 0), (2, 0, 1_000_000)])],
@@ -233,7 +273,7 @@ mod tests {
         let windows: Vec<_> = [0u16, 2, 0, 3, 0]
             .map(|arm| fixture::window(0, u32::from(arm), arm))
             .into();
-        let ledgers = Ledgers::open(&windows, &[launch], &[]);
+        let ledgers = kept(&windows, &[launch], &[]);
         let outside_s = |arm| ledgers.get(0, ArmIndex(arm)).unwrap().outside_time_ns / 110e6;
         // The last arm in order has the credit of the warm-up for the first window.
         assert_eq!((outside_s(0), outside_s(2), outside_s(3)), (2.0, 1.0, 2.0));
@@ -242,7 +282,7 @@ mod tests {
     #[test]
     fn without_an_idle_reading_nothing_is_called_deferred() {
         let windows = [fixture::window(0, 0, 0)];
-        let ledgers = Ledgers::open(&windows, &[fixture::launch(0, &[0])], &[]);
+        let ledgers = kept(&windows, &[fixture::launch(0, &[0])], &[]);
         assert_eq!(
             ledgers
                 .get(0, ArmIndex(0))

@@ -4,23 +4,41 @@
 
 mod analyse;
 mod analysis;
+#[cfg(test)]
+mod bad_input;
 mod blocks;
+mod calibration;
 mod compare;
+mod conclude;
+mod course;
+mod each_arm;
+mod family;
 mod fidelity;
 #[cfg(test)]
 mod fixture;
+mod gathered;
+mod inference;
 mod ledger;
 mod load;
 mod metrics;
+mod monitor;
+pub mod pilot;
 mod quantiles;
 mod records;
+mod scatter;
 mod validity;
+mod windows;
 pub mod wire;
 
 pub use analyse::{analyse, of_run_directory};
 pub use analysis::{
     Analysis, ArmAnalysis, ArmLoad, Coincidence, DesignFacts, Fidelity, FidelityUnit,
-    MetricAnalysis, Missing, MissingCode, OwnCost, SlowExchange,
+    MetricAnalysis, Missing, MissingCode, OwnCost, SlowExchange, StopOutcome,
 };
+pub use calibration::{Cuttable, Experiment};
+pub use inference::{CovariateUse, Family, Gain, InFamily, Inference, Scatter};
+pub use monitor::Monitor;
 pub use quantiles::Timed;
 pub use records::Records;
+pub use windage_record::PilotScope;
+pub use windage_stats::Advice;

@@ -1,68 +1,90 @@
 //! What the load itself was: rates, failures, and the slowest exchanges of the run.
 
-use windage_model::{ArmIndex, Exchanges, LoadModel, Soundness, Window};
+use windage_model::{Exchanges, LoadModel, Outlier, Window};
 
 use crate::{ArmLoad, Coincidence, SlowExchange};
 
 /// Slow exchanges told of a run.
 const SLOWEST: usize = 10;
 
-/// What the generator did to one arm, void windows included; `None` for a batch load and for an
-/// arm without windows.
-pub(crate) fn of_arm(windows: &[Window], arm: ArmIndex, model: LoadModel) -> Option<ArmLoad> {
-    let mut exchanges = Exchanges::default();
-    let (mut duration_ns, mut count) = (0u64, 0usize);
-    for window in windows.iter().filter(|w| w.place.arm == arm) {
-        exchanges.merge(&window.exchanges);
-        duration_ns += window.duration_ns;
-        count += 1;
+/// What the generator did to one arm, void windows included.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct LoadTally {
+    pub(crate) exchanges: Exchanges,
+    duration_ns: u64,
+    windows: usize,
+}
+
+impl LoadTally {
+    /// Adds a window of the arm.
+    pub(crate) fn take(&mut self, window: &Window) {
+        self.exchanges.merge(&window.exchanges);
+        self.duration_ns += window.duration_ns;
+        self.windows += 1;
     }
-    let intended_per_s = exchanges
-        .intended_per_s(duration_ns)
-        .filter(|_| model == LoadModel::Open);
-    (count > 0 && model != LoadModel::Batch).then(|| ArmLoad {
-        exchanges,
-        intended_per_s,
-        offered_per_s: exchanges.offered_per_s(duration_ns),
-        achieved_per_s: exchanges.achieved_per_s(duration_ns),
-    })
+
+    /// As it is reported; `None` for a batch load and for an arm without windows.
+    pub(crate) fn load(&self, model: LoadModel) -> Option<ArmLoad> {
+        let (exchanges, duration_ns) = (self.exchanges, self.duration_ns);
+        (self.windows > 0 && model != LoadModel::Batch).then(|| ArmLoad {
+            exchanges,
+            intended_per_s: exchanges
+                .intended_per_s(duration_ns)
+                .filter(|_| model == LoadModel::Open),
+            offered_per_s: exchanges.offered_per_s(duration_ns),
+            achieved_per_s: exchanges.achieved_per_s(duration_ns),
+        })
+    }
 }
 
 /// The slowest exchanges in windows that are not void, the slowest first. One of each window: a
 /// single event makes many exchanges slow, and would fill the list.
-pub(crate) fn slowest(windows: &[Window]) -> Vec<SlowExchange> {
-    let mut found: Vec<SlowExchange> = windows
-        .iter()
-        .filter(|window| window.soundness() != Soundness::Void)
-        .filter_map(|window| {
-            let slowest = window.outliers.iter().max_by_key(|o| o.response_time_ns());
-            slowest.map(|&at| (window, at))
-        })
-        .map(|(window, at)| SlowExchange {
-            place: window.place,
-            at,
-            coincided: Coincidence {
-                stall_ns: window
-                    .longest_stall()
-                    .filter(|&(from_ns, to_ns)| at.overlaps(from_ns, to_ns))
-                    .map(|(from_ns, to_ns)| to_ns - from_ns),
-                generator_preemptions: window.exchanges.generator_preemptions,
-                generator_run_queue_ns: window.exchanges.generator_run_queue_ns,
-                steal_ns: window.machine.steal_ns,
-                cpu_pressure_ns: window.machine.cpu_pressure_ns,
-            },
-        })
-        .collect();
-    found.sort_by_key(|slow| std::cmp::Reverse(slow.at.response_time_ns()));
-    found.truncate(SLOWEST);
-    found
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Slowest(Vec<SlowExchange>);
+
+impl Slowest {
+    /// Looks at a window that is not void.
+    pub(crate) fn take(&mut self, window: &Window) {
+        let slowest = window.outliers.iter().max_by_key(|o| o.response_time_ns());
+        let Some(&at) = slowest else { return };
+        // Of equal ones the first stays.
+        let faster = |slow: &SlowExchange| slow.at.response_time_ns() < at.response_time_ns();
+        let rank = self.0.iter().position(faster).unwrap_or(self.0.len());
+        if rank < SLOWEST {
+            self.0.insert(rank, slow_exchange(window, at));
+            self.0.truncate(SLOWEST);
+        }
+    }
+
+    /// The exchanges.
+    pub(crate) fn exchanges(&self) -> &[SlowExchange] {
+        &self.0
+    }
+}
+
+fn slow_exchange(window: &Window, at: Outlier) -> SlowExchange {
+    SlowExchange {
+        place: window.place,
+        at,
+        coincided: Coincidence {
+            stall_ns: window
+                .longest_stall()
+                .filter(|&(from_ns, to_ns)| at.overlaps(from_ns, to_ns))
+                .map(|(from_ns, to_ns)| to_ns - from_ns),
+            generator_preemptions: window.exchanges.generator_preemptions,
+            generator_run_queue_ns: window.exchanges.generator_run_queue_ns,
+            steal_ns: window.machine.steal_ns,
+            cpu_pressure_ns: window.machine.cpu_pressure_ns,
+        },
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::fixture::window;
-    use windage_model::{Doubt, DoubtCode, Outlier};
+    use crate::windows::Windows;
+    use windage_model::{ArmIndex, Doubt, DoubtCode};
 
     fn lasting(intended_ns: u64, response_time_ns: u64) -> Outlier {
         Outlier {
@@ -80,16 +102,18 @@ mod tests {
         second
             .doubts
             .push(Doubt::new(DoubtCode::ServiceDied, "It died."));
-        let windows = [window(0, 0, 2), second, window(0, 0, 0)];
-        let load = of_arm(&windows, ArmIndex(2), LoadModel::Open).unwrap();
+        let mut tally = LoadTally::default();
+        tally.take(&window(0, 0, 2));
+        tally.take(&second);
+        let load = tally.load(LoadModel::Open).unwrap();
         assert_eq!(load.intended_per_s, Some(10_000.0));
         assert_eq!(load.offered_per_s, Some(10_000.0));
         assert_eq!(load.achieved_per_s, Some(7_500.0));
         assert_eq!(load.exchanges.failed(), 500);
-        let closed = of_arm(&windows, ArmIndex(2), LoadModel::Closed).unwrap();
+        let closed = tally.load(LoadModel::Closed).unwrap();
         assert_eq!(closed.intended_per_s, None, "nothing was intended");
-        assert_eq!(of_arm(&windows, ArmIndex(2), LoadModel::Batch), None);
-        assert_eq!(of_arm(&windows, ArmIndex(7), LoadModel::Open), None);
+        assert_eq!(tally.load(LoadModel::Batch), None);
+        assert_eq!(LoadTally::default().load(LoadModel::Open), None);
     }
 
     #[test]
@@ -114,7 +138,9 @@ mod tests {
             window.outliers = vec![lasting(window.started_ns, 1_000_000)];
             window
         }));
-        let slow = slowest(&windows);
+        let mut kept = Windows::of_arms(3);
+        windows.iter().for_each(|w| kept.take(w));
+        let slow = kept.slowest.exchanges();
         let times: Vec<u64> = slow.iter().map(|s| s.at.response_time_ns()).collect();
         assert_eq!(times[..3], [9_000_000, 8_000_000, 1_000_000]);
         assert_eq!(times.len(), SLOWEST);

@@ -2,20 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use windage_model::{ArmIndex, Difference, Interval, LoadModel, Metric, Window};
+use windage_model::{ArmIndex, Difference, Interval, LoadModel, Metric};
 use windage_record::{LaunchArmEnd, LaunchedArm};
 
-use crate::MetricAnalysis;
 use crate::analyse::Run;
+use crate::blocks::Reading;
 use crate::compare::{Comparison, Scale, by_launch, by_window};
 use crate::ledger::Ledger;
+use crate::{Inference, MetricAnalysis};
 
 impl Run<'_> {
     pub(crate) fn comparisons(&self, arm: ArmIndex) -> Vec<(Metric, Comparison)> {
         let mut found = self.cpu(arm);
         found.extend(self.pace(arm));
         found.extend(self.per_launch(arm));
-        let windows = self.blocks.windows_of(arm).count();
+        let windows = self.usable_windows(arm);
         if self.records.manifest.load.model != LoadModel::Batch {
             found.extend(self.response_times.comparisons(arm, windows));
             found.extend(self.service_times.comparisons(arm, windows));
@@ -29,17 +30,18 @@ impl Run<'_> {
             LoadModel::Open | LoadModel::Closed => Metric::CpuPerRequest,
         };
         let deferred = |of: ArmIndex| {
-            self.ledgers
+            self.records
+                .ledgers
                 .by_launch(of, |l| Some(l.deferred_per_request_ns()? / 1e3))
         };
-        let idle = |of: ArmIndex| self.ledgers.by_launch(of, Ledger::idle_cores);
-        let windows = self.blocks.windows_of(arm).count();
+        let idle = |of: ArmIndex| self.records.ledgers.by_launch(of, Ledger::idle_cores);
+        let windows = self.usable_windows(arm);
         let base = ArmIndex::BASELINE;
         vec![
             (whole, self.whole_cpu(arm)),
             (
                 Metric::CpuInWindow,
-                by_window(&self.blocks, arm, self.rules, cpu_in_window_us, |_| 0.0),
+                by_window(&self.blocks, arm, self.rules, Reading::CpuUs, |_| 0.0),
             ),
             (
                 Metric::CpuDeferred,
@@ -56,7 +58,7 @@ impl Run<'_> {
     /// both sides deferred.
     pub(crate) fn whole_cpu(&self, arm: ArmIndex) -> Comparison {
         let deferred = |launch: u32, of: ArmIndex| {
-            let ledger = self.ledgers.get(launch, of)?;
+            let ledger = self.records.ledgers.get(launch, of)?;
             ledger.deferred_log_share()
         };
         // What is known of one side alone would be held against the other.
@@ -67,9 +69,10 @@ impl Run<'_> {
                 .zip(of_baseline)
                 .map_or(0.0, |(arm, baseline)| arm - baseline)
         };
-        let in_window = by_window(&self.blocks, arm, self.rules, cpu_in_window_us, offset);
+        let in_window = by_window(&self.blocks, arm, self.rules, Reading::CpuUs, offset);
         let with_deferred = |of: ArmIndex, figure: Option<f64>| {
             let deferred = self
+                .records
                 .ledgers
                 .by_launch(of, |l| Some(l.deferred_per_request_ns()? / 1e3));
             let mean = deferred.values().sum::<f64>() / deferred.len().max(1) as f64;
@@ -83,35 +86,38 @@ impl Run<'_> {
     }
 
     fn pace(&self, arm: ArmIndex) -> Vec<(Metric, Comparison)> {
-        let compare = |value: fn(&Window) -> Option<f64>| {
-            by_window(&self.blocks, arm, self.rules, value, |_| 0.0)
-        };
+        let compare = |reading| by_window(&self.blocks, arm, self.rules, reading, |_| 0.0);
         match self.records.manifest.load.model {
-            LoadModel::Batch => vec![(Metric::WallPerIteration, compare(wall_per_iteration_us))],
+            LoadModel::Batch => vec![(Metric::WallPerIteration, compare(Reading::WallUs))],
             LoadModel::Open | LoadModel::Closed => vec![
-                (Metric::Throughput, compare(Window::throughput_per_s)),
-                (Metric::MachineCpuPerRequest, compare(machine_cpu_us)),
-                (Metric::GeneratorCpuPerRequest, compare(generator_cpu_us)),
+                (Metric::Throughput, compare(Reading::PerSecond)),
+                (Metric::MachineCpuPerRequest, compare(Reading::MachineCpuUs)),
+                (
+                    Metric::GeneratorCpuPerRequest,
+                    compare(Reading::GeneratorCpuUs),
+                ),
                 (Metric::ErrorsPerRequest, self.errors(arm)),
             ],
         }
     }
 
-    fn errors(&self, arm: ArmIndex) -> Comparison {
-        let shares = |of: ArmIndex| {
-            let mut counts: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
-            for window in self.blocks.windows_of(of) {
-                let entry = counts.entry(window.place.launch).or_default();
-                entry.0 += window.exchanges.errors.total() + window.exchanges.status.errors();
-                entry.1 += window.exchanges.sent;
-            }
-            counts
-                .into_iter()
-                .filter(|(_, (_, sent))| *sent > 0)
-                .map(|(launch, (failed, sent))| (launch, failed as f64 / sent as f64))
-                .collect()
+    /// A metric that every window has a figure of; `None` for any other.
+    pub(crate) fn of_windows(&self, metric: Metric, arm: ArmIndex) -> Option<Comparison> {
+        let reading = match metric {
+            Metric::CpuPerRequest | Metric::CpuPerIteration => return Some(self.whole_cpu(arm)),
+            Metric::CpuInWindow => Reading::CpuUs,
+            Metric::MachineCpuPerRequest => Reading::MachineCpuUs,
+            Metric::GeneratorCpuPerRequest => Reading::GeneratorCpuUs,
+            Metric::Throughput => Reading::PerSecond,
+            Metric::WallPerIteration => Reading::WallUs,
+            _ => return None,
         };
-        let windows = self.blocks.windows_of(arm).count();
+        Some(by_window(&self.blocks, arm, self.rules, reading, |_| 0.0))
+    }
+
+    fn errors(&self, arm: ArmIndex) -> Comparison {
+        let shares = |of| self.records.windows.failed_share(of);
+        let windows = self.usable_windows(arm);
         by_launch(
             &shares(arm),
             &shares(ArmIndex::BASELINE),
@@ -121,7 +127,7 @@ impl Run<'_> {
     }
 
     fn per_launch(&self, arm: ArmIndex) -> Vec<(Metric, Comparison)> {
-        let windows = self.blocks.windows_of(arm).count();
+        let windows = self.usable_windows(arm);
         let base = ArmIndex::BASELINE;
         let compare = |value: &dyn Fn(ArmIndex) -> BTreeMap<u32, f64>, scale| {
             by_launch(&value(arm), &value(base), scale, windows)
@@ -140,7 +146,7 @@ impl Run<'_> {
             Metric::WireBytesPerRequest,
             compare(&|of| self.wire_bytes_per_request(of), Scale::Difference),
         );
-        if self.ledgers.shares_with_baseline(arm) {
+        if self.records.ledgers.shares_with_baseline(arm) {
             // The same processes have the same memory and were started once.
             return vec![wire_bytes];
         }
@@ -148,7 +154,7 @@ impl Run<'_> {
             wire_bytes,
             (
                 Metric::RssSteady,
-                compare(&|of| self.rss_steady(of), Scale::LogRatio),
+                compare(&|of| self.records.windows.rss_bytes(of), Scale::LogRatio),
             ),
             (
                 Metric::RssPeak,
@@ -163,20 +169,6 @@ impl Run<'_> {
                 compare(&|of| self.startup_s(of), Scale::LogRatio),
             ),
         ]
-    }
-
-    fn rss_steady(&self, of: ArmIndex) -> BTreeMap<u32, f64> {
-        let mut sums: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
-        for window in self.blocks.windows_of(of) {
-            if let Some(bytes) = window.rss_bytes {
-                let entry = sums.entry(window.place.launch).or_default();
-                entry.0 += bytes as f64;
-                entry.1 += 1.0;
-            }
-        }
-        sums.into_iter()
-            .map(|(launch, (sum, count))| (launch, sum / count))
-            .collect()
     }
 
     fn startup_s(&self, of: ArmIndex) -> BTreeMap<u32, f64> {
@@ -231,29 +223,9 @@ impl Run<'_> {
                 smallest_visible: None,
             }),
             verdict: None,
+            inference: Inference::default(),
             ..of_request.clone()
         };
         metrics.insert(Metric::CpuPerSpan, of_span);
     }
-}
-
-fn cpu_in_window_us(window: &Window) -> Option<f64> {
-    per_completed_us(window, window.cpu.in_window_ns?)
-}
-
-fn machine_cpu_us(window: &Window) -> Option<f64> {
-    per_completed_us(window, window.machine.busy_ns?)
-}
-
-fn generator_cpu_us(window: &Window) -> Option<f64> {
-    per_completed_us(window, window.cpu.generator_ns)
-}
-
-fn wall_per_iteration_us(window: &Window) -> Option<f64> {
-    per_completed_us(window, window.duration_ns)
-}
-
-fn per_completed_us(window: &Window, ns: u64) -> Option<f64> {
-    let completed = window.exchanges.completed;
-    (completed > 0 && ns > 0).then(|| ns as f64 / 1e3 / completed as f64)
 }

@@ -2,15 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use windage_model::{ArmIndex, Doubt, Soundness, Window};
+use windage_model::{ArmIndex, Doubt};
 use windage_record::{
     Delivered, Ending, Entry, Histograms, Journal, Launch, LaunchEnd, Manifest, RecordError,
-    RunDir, Timing, read_histograms,
+    RunDir, Timing, read_committed_histograms,
 };
 
 use crate::Timed;
+use crate::ledger::Ledgers;
+use crate::windows::Windows;
 
-/// What was recorded of a run, histograms apart (they are streamed).
+/// What was recorded of a run, histograms apart (they are streamed). Of its windows no more is
+/// kept than what is compared and summed up.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Records {
     /// What the run is.
@@ -19,8 +22,6 @@ pub struct Records {
     pub host: serde_json::Value,
     /// Launches that were begun.
     pub launches: Vec<Launch>,
-    /// Windows in the order in which they were measured.
-    pub windows: Vec<Window>,
     /// Launches that were ended in order.
     pub ends: Vec<LaunchEnd>,
     /// What the sink counted, by launch and arm.
@@ -33,6 +34,10 @@ pub struct Records {
     pub ending: Option<Ending>,
     /// Bytes at the journal's end that were damaged and left out.
     pub cut_bytes: u64,
+    /// How long the histogram logs were when the last block was whole, in bytes.
+    pub(crate) histogram_bytes: [u64; 2],
+    pub(crate) windows: Windows,
+    pub(crate) ledgers: Ledgers,
 }
 
 impl Records {
@@ -41,43 +46,73 @@ impl Records {
     /// # Errors
     /// When the journal or the host facts can't be read or are of a newer format.
     pub fn read(run: &RunDir) -> Result<Records, RecordError> {
-        let recorded = Journal::read(run)?;
-        let mut records = Records {
-            manifest: run.manifest().clone(),
-            host: run.host()?,
+        let mut journal = Journal::open(run)?;
+        let mut records = Records::gather(run.manifest().clone(), run.host()?, &mut journal)?;
+        records.ending = journal.ending().cloned();
+        records.cut_bytes = journal.cut().map_or(0, |cut| cut.bytes);
+        records.histogram_bytes = journal.histogram_bytes();
+        Ok(records)
+    }
+
+    /// Gathers a run's entries, in the order in which they were recorded. Neither an ending nor
+    /// a cut is known of it yet.
+    pub(crate) fn gather<E>(
+        manifest: Manifest,
+        host: serde_json::Value,
+        entries: impl Iterator<Item = Result<Entry, E>>,
+    ) -> Result<Records, E> {
+        let mut records = Records::empty(manifest, host);
+        for entry in entries {
+            records.take(entry?);
+        }
+        records.close();
+        Ok(records)
+    }
+
+    pub(crate) fn empty(manifest: Manifest, host: serde_json::Value) -> Records {
+        Records {
+            windows: Windows::of_arms(manifest.arms.len()),
+            manifest,
+            host,
             launches: Vec::new(),
-            windows: Vec::new(),
             ends: Vec::new(),
             delivered: Vec::new(),
             doubts: Vec::new(),
             versions: BTreeMap::new(),
-            ending: recorded.ending,
-            cut_bytes: recorded.cut.map_or(0, |cut| cut.bytes),
-        };
-        for entry in recorded.entries {
-            match entry {
-                Entry::LaunchStarted(launch) => records.launches.push(launch),
-                Entry::Window(window) => records.windows.push(window),
-                Entry::LaunchEnded(end) => records.ends.push(end),
-                Entry::Delivered(delivered) => records.delivered.push(delivered),
-                Entry::Doubt(doubt) => records.doubts.push(doubt),
-                Entry::Version { of, text } => {
-                    records.versions.insert(of, text);
-                }
-                Entry::BlockDone { .. } | Entry::RunEnded(_) => {}
-            }
+            ending: None,
+            cut_bytes: 0,
+            histogram_bytes: [0; 2],
+            ledgers: Ledgers::default(),
         }
-        Ok(records)
     }
 
-    /// Launch, block and position of every void window.
-    pub(crate) fn void_places(&self) -> BTreeSet<(u32, u32, u32)> {
-        let void = self
-            .windows
-            .iter()
-            .filter(|w| w.soundness() == Soundness::Void);
-        void.map(|w| (w.place.launch, w.place.block, w.place.position))
-            .collect()
+    /// Puts what was taken in order; nothing may be taken after it.
+    pub(crate) fn close(&mut self) {
+        self.windows.close();
+        self.ledgers.close();
+    }
+
+    pub(crate) fn take(&mut self, entry: Entry) {
+        match entry {
+            Entry::LaunchStarted(launch) => {
+                self.ledgers.launch_started(&launch);
+                self.launches.push(launch);
+            }
+            Entry::Window(window) => {
+                self.ledgers.enter(&window);
+                self.windows.take(&window);
+            }
+            Entry::LaunchEnded(end) => {
+                self.ledgers.launch_ended(&end);
+                self.ends.push(end);
+            }
+            Entry::Delivered(delivered) => self.delivered.push(delivered),
+            Entry::Doubt(doubt) => self.doubts.push(doubt),
+            Entry::Version { of, text } => {
+                self.versions.insert(of, text);
+            }
+            Entry::BlockDone { .. } | Entry::RunEnded(_) => {}
+        }
     }
 }
 
@@ -92,11 +127,12 @@ impl<'a> Streamed<'a> {
     pub(crate) fn open(
         run: &RunDir,
         timing: Timing,
+        histogram_bytes: [u64; 2],
         arms: &'a BTreeMap<String, ArmIndex>,
         void: &'a BTreeSet<(u32, u32, u32)>,
     ) -> Result<Streamed<'a>, RecordError> {
         Ok(Streamed {
-            log: read_histograms(run, timing)?,
+            log: read_committed_histograms(run, timing, histogram_bytes)?,
             arms,
             void,
         })

@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use windage_model::{
-    ArmIndex, Doubt, DoubtCode, Evidence, Interval, LoadModel, Order, Soundness, Validity, Window,
-};
+use windage_model::{ArmIndex, Doubt, DoubtCode, Interval, LoadModel, Order, Soundness, Validity};
 use windage_record::Ending;
 
 use crate::ledger::{Ledger, Ledgers};
 use crate::records::Records;
+use crate::windows::OfArm;
 
 /// Windows in doubt beyond this share make the run suspect.
 const BAD_WINDOWS_SHARE: f64 = 0.2;
@@ -46,33 +45,24 @@ pub(crate) fn of_run(records: &Records, control_at_99: Option<&Interval>) -> Val
 }
 
 fn no_windows(records: &Records) -> Option<Doubt> {
-    records
-        .windows
-        .iter()
-        .all(|w| w.soundness() == Soundness::Void)
-        .then(|| {
-            Doubt::new(
+    (records.windows.usable == 0).then(|| {
+        Doubt::new(
             DoubtCode::NoWindows,
             "No window was measured that could be used. The services' logs in the run directory \
              may say why.",
         )
-        .with("windows", records.windows.len() as f64)
-        })
+        .with("windows", records.windows.count as f64)
+    })
 }
 
 fn arm_void(records: &Records) -> Option<Doubt> {
-    if records.windows.is_empty() {
+    if records.windows.count == 0 {
         return None;
     }
-    let usable = |arm: usize| {
-        records
-            .windows
-            .iter()
-            .any(|w| w.place.arm.get() == arm && w.soundness() != Soundness::Void)
-    };
-    let void: Vec<&str> = (0..records.manifest.arms.len())
-        .filter(|&arm| !usable(arm))
-        .map(|arm| records.manifest.arms[arm].id.as_str())
+    let arms = records.manifest.arms.iter().zip(&records.windows.arms);
+    let void: Vec<&str> = arms
+        .filter(|(_, kept)| kept.usable == 0)
+        .map(|(arm, _)| arm.id.as_str())
         .collect();
     (!void.is_empty() && void.len() < records.manifest.arms.len()).then(|| {
         Doubt::new(
@@ -105,10 +95,9 @@ fn journal_cut(records: &Records) -> Option<Doubt> {
 }
 
 fn rounds(records: &Records) -> Option<Doubt> {
-    let measured: std::collections::BTreeSet<u32> =
-        records.windows.iter().map(|w| w.place.launch).collect();
-    let count = measured.len() as f64;
-    match measured.len() {
+    let measured = records.windows.launches.len();
+    let count = measured as f64;
+    match measured {
         1 => Some(
             Doubt::new(
                 DoubtCode::SingleRound,
@@ -154,16 +143,11 @@ fn control(at_99: Option<&Interval>) -> Option<Doubt> {
 }
 
 fn errors(records: &Records) -> Option<Doubt> {
-    let mut failed: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
-    for window in &records.windows {
-        let Some(arm) = records.manifest.arms.get(window.place.arm.get()) else {
-            continue;
-        };
-        let exchanges = &window.exchanges;
-        let entry = failed.entry(arm.id.as_str()).or_default();
-        entry.0 += exchanges.errors.total() + exchanges.status.errors();
-        entry.1 += exchanges.sent;
-    }
+    let arms = records.manifest.arms.iter().zip(&records.windows.arms);
+    let failed: BTreeMap<&str, (u64, u64)> = arms
+        .map(|(arm, kept)| (arm.id.as_str(), &kept.load.exchanges))
+        .map(|(arm, exchanges)| (arm, (exchanges.failed(), exchanges.sent)))
+        .collect();
     let share = |(failed, sent): (u64, u64)| failed as f64 / (sent.max(1)) as f64;
     let (arm, counts) = failed
         .into_iter()
@@ -186,15 +170,7 @@ fn rate_not_reached(records: &Records) -> Option<Doubt> {
     if records.manifest.load.model != LoadModel::Open {
         return None;
     }
-    let (mut intended, mut completed) = (0u64, 0u64);
-    for window in records
-        .windows
-        .iter()
-        .filter(|w| w.soundness() != Soundness::Void)
-    {
-        intended += window.exchanges.intended;
-        completed += window.exchanges.completed;
-    }
+    let (intended, completed) = (records.windows.intended, records.windows.completed);
     let share = completed as f64 / intended.max(1) as f64;
     (intended > 0 && share < RATE_SHARE).then(|| {
         Doubt::new(
@@ -213,14 +189,8 @@ fn rate_not_reached(records: &Records) -> Option<Doubt> {
 
 /// What most of the windows that did not reach their rate name as the reason.
 fn ceiling(records: &Records) -> String {
-    let mut named: BTreeMap<&str, usize> = BTreeMap::new();
-    let doubts = records.windows.iter().flat_map(|w| &w.doubts);
-    for doubt in doubts.filter(|d| d.code == DoubtCode::RateNotReached) {
-        if let Some(Evidence::Text(ceiling)) = doubt.evidence.get("ceiling") {
-            *named.entry(ceiling).or_default() += 1;
-        }
-    }
-    let most = named.into_iter().max_by_key(|(_, windows)| *windows);
+    let named = records.windows.ceilings.iter();
+    let most = named.max_by_key(|(_, windows)| **windows);
     most.map_or_else(
         || "the subject, the connections or the generator are the ceiling".to_owned(),
         |(ceiling, _)| format!("by what most windows say, the ceiling was: {ceiling}"),
@@ -234,12 +204,7 @@ fn coarse_clock(records: &Records) -> Option<Doubt> {
         .flat_map(|l| &l.arms)
         .map(|a| a.cpu_grain_ns)
         .max()?;
-    let shortest_ns = records
-        .windows
-        .iter()
-        .filter_map(|w| w.cpu.in_window_ns)
-        .filter(|ns| *ns > 0)
-        .min()?;
+    let shortest_ns = records.windows.least_cpu_ns?;
     (grain_ns.saturating_mul(100) > shortest_ns && grain_ns > 1000).then(|| {
         Doubt::new(
             DoubtCode::CoarseCpuClock,
@@ -251,19 +216,19 @@ fn coarse_clock(records: &Records) -> Option<Doubt> {
     })
 }
 
+/// Whether a doubt about a window speaks against the run, and not against times alone.
+pub(crate) fn is_about_run(code: DoubtCode) -> bool {
+    !ABOUT_TIMES.contains(&code)
+}
+
 /// Doubts about windows, gathered: one line a kind.
 fn windows_in_doubt(records: &Records) -> Vec<Doubt> {
-    let count = records.windows.len();
+    let count = records.windows.count;
     if count == 0 {
         return Vec::new();
     }
-    let about_run = |doubt: &&Doubt| !ABOUT_TIMES.contains(&doubt.code);
-    let mut found = gather(records.windows.iter(), count, about_run);
-    let bad = records
-        .windows
-        .iter()
-        .filter(|w| w.doubts.iter().any(|d| about_run(&d)))
-        .count();
+    let mut found = gather(records.windows.doubts.iter(), count);
+    let bad = records.windows.in_doubt;
     if share(bad, count) > BAD_WINDOWS_SHARE {
         found.push(
             Doubt::new(
@@ -279,20 +244,19 @@ fn windows_in_doubt(records: &Records) -> Vec<Doubt> {
 
 /// What speaks against an arm's times alone: the generator's own lateness is in them and in
 /// nothing else.
-pub(crate) fn of_times<'a>(windows: impl Iterator<Item = &'a Window>) -> Vec<Doubt> {
-    of_code(windows, DoubtCode::SendLag)
+pub(crate) fn of_times(arm: &OfArm) -> Vec<Doubt> {
+    of_code(arm, DoubtCode::SendLag)
 }
 
 /// What speaks against an arm's service times alone: with more connections the subject would have
 /// met more requests at a time. Response times hold the wait for a connection and are true.
-pub(crate) fn of_service_times<'a>(windows: impl Iterator<Item = &'a Window>) -> Vec<Doubt> {
-    of_code(windows, DoubtCode::ConnectionsBusy)
+pub(crate) fn of_service_times(arm: &OfArm) -> Vec<Doubt> {
+    of_code(arm, DoubtCode::ConnectionsBusy)
 }
 
-fn of_code<'a>(windows: impl Iterator<Item = &'a Window>, code: DoubtCode) -> Vec<Doubt> {
-    let windows: Vec<&Window> = windows.collect();
-    let count = windows.len();
-    gather(windows.into_iter(), count, |doubt| doubt.code == code)
+fn of_code(arm: &OfArm, wanted: DoubtCode) -> Vec<Doubt> {
+    let doubts = arm.doubts.iter().filter(|(code, ..)| *code == wanted);
+    gather(doubts, arm.usable)
 }
 
 /// What speaks against an arm's CPU a request, deferred cost included.
@@ -334,20 +298,14 @@ pub(crate) fn of_cpu(ledgers: &Ledgers, arm: ArmIndex) -> Vec<Doubt> {
 
 /// One doubt for each kind that enough windows share, with the first one's words and evidence.
 fn gather<'a>(
-    windows: impl Iterator<Item = &'a Window>,
+    kinds: impl Iterator<Item = (DoubtCode, usize, &'a Doubt)>,
     count: usize,
-    wanted: impl Fn(&&Doubt) -> bool,
 ) -> Vec<Doubt> {
-    let mut kinds: BTreeMap<DoubtCode, (usize, &Doubt)> = BTreeMap::new();
-    for doubt in windows.flat_map(|w| &w.doubts).filter(|d| wanted(d)) {
-        kinds.entry(doubt.code).or_insert((0, doubt)).0 += 1;
-    }
     kinds
-        .into_iter()
-        .filter(|(code, (times, _))| {
+        .filter(|(code, times, _)| {
             share(*times, count) > DOUBT_SHARE || code.soundness() == Soundness::Void
         })
-        .map(|(code, (times, first))| {
+        .map(|(code, times, first)| {
             let text = format!("In {times} of {count} windows: {}", first.text);
             let mut doubt = Doubt {
                 code: gathered(code),

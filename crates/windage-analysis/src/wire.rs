@@ -2,6 +2,7 @@
 //!
 //! Absent figures are `null` with a `missing` object beside them; there is no NaN and no infinity.
 
+mod inference;
 mod load;
 
 use std::collections::BTreeMap;
@@ -10,6 +11,7 @@ use serde::Serialize;
 use windage_model::{Doubt, Evidence, Interval, LevelValue, Metric, Validity};
 
 use crate::{Analysis, ArmAnalysis, Fidelity, MetricAnalysis, MissingCode};
+use inference::{CovariateWire, FamilyWire, PilotWire, ScatterWire, StopWire};
 use load::{LoadWire, SlowExchangeWire};
 
 /// The schema's number; it changes only when a reader of the old one would be misled.
@@ -45,7 +47,8 @@ struct AnalysisWire<'a> {
     started: &'a str,
     host: &'a serde_json::Value,
     baseline: &'a str,
-    design: DesignWire,
+    primary: &'static str,
+    design: DesignWire<'a>,
     validity: ValidityWire<'a>,
     own_cost: OwnCostWire,
     arms: Vec<ArmWire<'a>>,
@@ -53,7 +56,7 @@ struct AnalysisWire<'a> {
 }
 
 #[derive(Serialize)]
-struct DesignWire {
+struct DesignWire<'a> {
     order: &'static str,
     load: &'static str,
     rate: Option<f64>,
@@ -66,6 +69,8 @@ struct DesignWire {
     seed: u64,
     interest: Option<f64>,
     cpu_source: &'static str,
+    stop: Option<StopWire>,
+    pilot: Option<PilotWire<'a>>,
 }
 
 #[derive(Serialize)]
@@ -121,7 +126,11 @@ struct MetricWire<'a> {
     verdict: Option<&'static str>,
     smallest_visible: Option<f64>,
     within_launch_half_width: Option<f64>,
-    family: &'static str,
+    family: String,
+    in_family: Option<FamilyWire>,
+    needs_s: Option<f64>,
+    scatter: Option<ScatterWire>,
+    covariate: Option<CovariateWire<'a>>,
     windows: usize,
     rounds: usize,
     validity: ValidityWire<'a>,
@@ -180,6 +189,7 @@ impl<'a> From<&'a Analysis> for AnalysisWire<'a> {
             started: &a.started,
             host: &a.host,
             baseline: a.baseline().map_or("", |b| b.id.as_str()),
+            primary: a.primary.as_str(),
             design: DesignWire {
                 order: a.design.order.as_str(),
                 load: a.design.load.as_str(),
@@ -193,6 +203,8 @@ impl<'a> From<&'a Analysis> for AnalysisWire<'a> {
                 seed: a.design.seed,
                 interest: finite(a.design.interest),
                 cpu_source: a.design.cpu_source.as_str(),
+                stop: a.design.stop.map(Into::into),
+                pilot: a.design.pilot.as_ref().map(Into::into),
             },
             validity: (&a.validity).into(),
             own_cost: OwnCostWire {
@@ -263,7 +275,11 @@ fn metric_wire<'a>(
         within_launch_half_width: difference
             .and_then(|d| d.within_launch_half_width)
             .and_then(finite),
-        family: "each comparison on its own",
+        family: inference::family(result),
+        in_family: result.inference.in_family.as_ref().map(Into::into),
+        needs_s: result.inference.needs_s.and_then(finite),
+        scatter: result.inference.scatter.as_ref().map(Into::into),
+        covariate: result.inference.covariate.as_ref().map(Into::into),
         windows: result.windows,
         rounds: result.rounds,
         validity: (&result.validity).into(),

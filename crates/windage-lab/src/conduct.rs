@@ -10,8 +10,9 @@ use windage_model::{ArmId, ArmIndex, Doubt, DoubtCode, Event, Place, Soundness, 
 use windage_plan::OnDeath;
 use windage_record::{Delivered, Ending, Entry, Launch, LaunchEnd, RecordError};
 
-use crate::LabError;
+use crate::eta::Eta;
 use crate::order::RunOrder;
+use crate::{LabError, Stopping};
 
 /// A window with its histograms.
 pub(crate) struct Measured {
@@ -64,6 +65,8 @@ pub(crate) struct Terms<'a> {
     pub(crate) warm_up: Duration,
     /// What each round takes after its windows.
     pub(crate) drain: Duration,
+    /// Time since some fixed moment.
+    pub(crate) clock: &'a dyn Fn() -> Duration,
 }
 
 impl Terms<'_> {
@@ -77,23 +80,11 @@ impl Terms<'_> {
             .saturating_mul(self.order.blocks_per_round())
     }
 
-    /// The time that the run takes from its start, launches apart.
-    fn whole_time(&self) -> Duration {
-        let blocks = self.blocks().saturating_sub(self.start.block);
-        let rounds = blocks.div_ceil(self.order.blocks_per_round());
-        self.in_windows(self.start.block) + (self.warm_up + self.drain).saturating_mul(rounds)
-    }
-
-    fn in_windows(&self, done: u32) -> Duration {
-        let windows = u32::try_from(self.order.block(done).len()).unwrap_or(u32::MAX);
-        (self.window_and_settle * windows).saturating_mul(self.blocks().saturating_sub(done))
-    }
-
-    /// The time left after so many blocks: windows, and what rounds add for warm-up and drain.
-    fn time_left(&self, done: u32) -> Duration {
-        let blocks = self.blocks().saturating_sub(done);
-        let rounds = blocks / self.order.blocks_per_round();
-        self.in_windows(done) + (self.warm_up + self.drain).saturating_mul(rounds) + self.drain
+    /// As planned, launches apart.
+    fn eta(&self) -> Eta<'_> {
+        let windows = u32::try_from(self.order.block(self.start.block).len()).unwrap_or(u32::MAX);
+        let block = self.window_and_settle * windows;
+        Eta::planned(self.clock, self.warm_up, block, self.drain)
     }
 }
 
@@ -103,7 +94,8 @@ enum RoundEnd {
     Early(Ending),
 }
 
-/// Measures everything that is left of a run and records how it ended.
+/// Measures everything that is left of a run, or as much of it as `stopping` asks for, and
+/// records how it ended.
 ///
 /// # Errors
 /// When something fails that no window can carry: a service that does not come up, a full disk.
@@ -112,59 +104,18 @@ pub(crate) fn conduct(
     rig: &mut dyn Rig,
     journal: &mut dyn Journal,
     terms: &Terms<'_>,
+    stopping: Option<&mut dyn Stopping>,
     emit: &dyn Fn(Event),
 ) -> Result<Ending, LabError> {
-    let per_round = terms.order.blocks_per_round();
-    let first_round = terms.start.block / per_round;
-    let mut ending = Ending::Complete;
-    if first_round < terms.order.rounds() {
-        emit(Event::Planned {
-            lasts: terms.whole_time(),
-        });
-    }
-    for round in first_round..terms.order.rounds() {
-        emit(Event::RoundStarted {
-            round,
-            rounds: terms.order.rounds(),
-        });
-        let launch = terms.start.launch + (round - first_round);
-        let first = terms.start.block.max(round * per_round);
-        match one_round(
-            rig,
-            journal,
-            terms,
-            Round {
-                round,
-                launch,
-                first,
-                end: (round + 1) * per_round,
-            },
-            emit,
-        ) {
-            Ok(RoundEnd::Done) => {}
-            Ok(RoundEnd::Early(early)) => {
-                ending = early;
-                break;
-            }
-            Err(error) => {
-                let how = if terms.is_interrupted() {
-                    Ending::Interrupted
-                } else {
-                    Ending::Died {
-                        text: error.to_string(),
-                    }
-                };
-                // Where the disk is full this fails as well; the first error is the one to tell.
-                let _ = journal
-                    .push(Entry::RunEnded(how))
-                    .and_then(|()| journal.commit());
-                return Err(error);
-            }
-        }
-    }
-    journal.push(Entry::RunEnded(ending.clone()))?;
-    journal.commit()?;
-    Ok(ending)
+    let course = Course {
+        rig,
+        journal,
+        terms,
+        stopping: stopping.map(|stopping| stopping as &mut dyn Stopping),
+        eta: terms.eta(),
+        emit,
+    };
+    course.run()
 }
 
 #[derive(Clone, Copy)]
@@ -175,126 +126,260 @@ struct Round {
     end: u32,
 }
 
-fn one_round(
-    rig: &mut dyn Rig,
-    journal: &mut dyn Journal,
-    terms: &Terms<'_>,
-    round: Round,
-    emit: &dyn Fn(Event),
-) -> Result<RoundEnd, LabError> {
-    let launch = rig.launch(round.launch, round.round)?;
-    journal.push(Entry::LaunchStarted(launch))?;
-    let mut end = RoundEnd::Done;
-    let mut dead = BTreeSet::new();
-    for block in round.first..round.end {
-        let early = one_block(rig, journal, terms, round, block, &mut dead, emit)?;
-        if early == Some(Ending::Interrupted) {
-            // Not committed: a resumed run measures this block anew.
-            end = RoundEnd::Early(Ending::Interrupted);
-            break;
-        }
-        journal.commit_block(block)?;
-        emit(Event::BlockDone {
-            done: block + 1,
-            blocks: terms.blocks(),
-            left: terms.time_left(block + 1),
-        });
-        if let Some(ending) = early {
-            end = RoundEnd::Early(ending);
-            break;
-        }
-    }
-    // An interrupted run is reported, too: its deferred cost is not waited for.
-    if !matches!(end, RoundEnd::Early(Ending::Interrupted)) {
-        let finished = rig.finish(round.launch)?;
-        if terms.is_interrupted() {
-            // The drain was cut short: its readings say nothing of what was deferred.
-            end = RoundEnd::Early(Ending::Interrupted);
-        } else {
-            journal.push(Entry::LaunchEnded(finished))?;
-        }
-    }
-    emit(Event::TakingDown);
-    for delivered in rig.take_down(round.launch)? {
-        journal.push(Entry::Delivered(delivered))?;
-    }
-    journal.commit()?;
-    Ok(end)
+/// A run under way.
+struct Course<'a> {
+    rig: &'a mut dyn Rig,
+    journal: &'a mut dyn Journal,
+    terms: &'a Terms<'a>,
+    stopping: Option<&'a mut dyn Stopping>,
+    eta: Eta<'a>,
+    emit: &'a dyn Fn(Event),
 }
 
-/// Measures a block; an ending when the run can't or shan't go on after it.
-fn one_block(
-    rig: &mut dyn Rig,
-    journal: &mut dyn Journal,
-    terms: &Terms<'_>,
-    round: Round,
-    block: u32,
-    dead: &mut BTreeSet<ArmIndex>,
-    emit: &dyn Fn(Event),
-) -> Result<Option<Ending>, LabError> {
-    for (position, arm) in (0u32..).zip(terms.order.block(block)) {
-        if terms.is_interrupted() {
-            break;
-        }
-        if dead.contains(&arm) {
-            continue;
-        }
-        let place = Place {
-            launch: round.launch,
-            round: round.round,
-            block,
-            position,
-            arm,
+impl Course<'_> {
+    fn run(mut self) -> Result<Ending, LabError> {
+        let ending = match self.enough_at_the_start() {
+            Some(ending) => ending,
+            None => match self.rounds() {
+                Ok(ending) => ending,
+                Err(error) => {
+                    self.record_failure(&error);
+                    return Err(error);
+                }
+            },
         };
-        let measured = rig.measure(place)?;
-        let doubts = &measured.window.doubts;
-        for doubt in doubts
-            .iter()
-            .filter(|d| d.code.soundness() == Soundness::Void)
-        {
-            emit(Event::Doubted {
-                arm: terms.arms[arm.get()].clone(),
+        self.journal.push(Entry::RunEnded(ending.clone()))?;
+        self.journal.commit()?;
+        Ok(ending)
+    }
+
+    fn rounds(&mut self) -> Result<Ending, LabError> {
+        let terms = self.terms;
+        let per_round = terms.order.blocks_per_round();
+        let first_round = terms.start.block / per_round;
+        self.announce(first_round);
+        for round in first_round..terms.order.rounds() {
+            (self.emit)(Event::RoundStarted {
+                round,
+                rounds: terms.order.rounds(),
+            });
+            let end = self.one_round(Round {
+                round,
+                launch: terms.start.launch + (round - first_round),
+                first: terms.start.block.max(round * per_round),
+                end: (round + 1) * per_round,
+            })?;
+            if let RoundEnd::Early(early) = end {
+                return Ok(early);
+            }
+            if !self.stops_within_a_round()
+                && let Some(enough) = self.enough()
+            {
+                return Ok(enough);
+            }
+        }
+        Ok(Ending::Complete)
+    }
+
+    fn announce(&self, first_round: u32) {
+        let rounds = self.terms.order.rounds().saturating_sub(first_round);
+        let blocks = self.terms.blocks().saturating_sub(self.terms.start.block);
+        if rounds > 0 {
+            (self.emit)(Event::Planned {
+                lasts: self.eta.of(blocks, rounds),
+                at_most: self.stopping.is_some(),
+            });
+        }
+    }
+
+    fn record_failure(&mut self, error: &LabError) {
+        let how = if self.terms.is_interrupted() {
+            Ending::Interrupted
+        } else {
+            Ending::Died {
+                text: error.to_string(),
+            }
+        };
+        // Where the disk is full this fails as well; the first error is the one to tell.
+        let _ = self
+            .journal
+            .push(Entry::RunEnded(how))
+            .and_then(|()| self.journal.commit());
+    }
+
+    fn one_round(&mut self, round: Round) -> Result<RoundEnd, LabError> {
+        self.eta.round_starts();
+        let launch = self.rig.launch(round.launch, round.round)?;
+        if let Some(stopping) = &mut self.stopping {
+            stopping.launched(&launch);
+        }
+        self.journal.push(Entry::LaunchStarted(launch))?;
+        self.eta.warm();
+        let mut end = self.blocks(round)?;
+        // An interrupted run is reported, too: its deferred cost is not waited for.
+        if !matches!(end, RoundEnd::Early(Ending::Interrupted)) {
+            let finished = self.rig.finish(round.launch)?;
+            if self.terms.is_interrupted() {
+                // The drain was cut short: its readings say nothing of what was deferred.
+                end = RoundEnd::Early(Ending::Interrupted);
+            } else {
+                if let Some(stopping) = &mut self.stopping {
+                    stopping.launch_ended(&finished);
+                }
+                self.journal.push(Entry::LaunchEnded(finished))?;
+            }
+        }
+        (self.emit)(Event::TakingDown);
+        for delivered in self.rig.take_down(round.launch)? {
+            self.journal.push(Entry::Delivered(delivered))?;
+        }
+        self.journal.commit()?;
+        self.eta.round_done();
+        Ok(end)
+    }
+
+    fn blocks(&mut self, round: Round) -> Result<RoundEnd, LabError> {
+        let mut dead = BTreeSet::new();
+        for block in round.first..round.end {
+            let (windows, early) = self.one_block(round, block, &mut dead)?;
+            if early == Some(Ending::Interrupted) {
+                // Not committed: a resumed run measures this block anew.
+                return Ok(RoundEnd::Early(Ending::Interrupted));
+            }
+            self.journal.commit_block(block)?;
+            if let Some(stopping) = &mut self.stopping {
+                stopping.block_done(&windows);
+            }
+            self.eta.block_done();
+            if let Some(ending) = early {
+                return Ok(RoundEnd::Early(ending));
+            }
+            if self.stops_within_a_round()
+                && let Some(enough) = self.enough()
+            {
+                return Ok(RoundEnd::Early(enough));
+            }
+            self.tell_how_far(block + 1);
+        }
+        Ok(RoundEnd::Done)
+    }
+
+    /// Measures a block; also an ending when the run can't or shan't go on after it.
+    fn one_block(
+        &mut self,
+        round: Round,
+        block: u32,
+        dead: &mut BTreeSet<ArmIndex>,
+    ) -> Result<(Vec<Window>, Option<Ending>), LabError> {
+        let mut windows = Vec::new();
+        for (position, arm) in (0u32..).zip(self.terms.order.block(block)) {
+            if self.terms.is_interrupted() {
+                break;
+            }
+            if dead.contains(&arm) {
+                continue;
+            }
+            let place = Place {
+                launch: round.launch,
+                round: round.round,
+                block,
+                position,
+                arm,
+            };
+            let measured = self.rig.measure(place)?;
+            self.tell_doubts(&measured.window);
+            self.journal.window(&measured)?;
+            windows.push(measured.window);
+            if let Some(ending) = self.note_deaths(dead)? {
+                return Ok((windows, Some(ending)));
+            }
+        }
+        let interrupted = self.terms.is_interrupted();
+        Ok((windows, interrupted.then_some(Ending::Interrupted)))
+    }
+
+    fn tell_doubts(&self, window: &Window) {
+        let void = |doubt: &&Doubt| doubt.code.soundness() == Soundness::Void;
+        for doubt in window.doubts.iter().filter(void) {
+            (self.emit)(Event::Doubted {
+                arm: self.terms.arms[window.place.arm.get()].clone(),
                 doubt: doubt.clone(),
             });
         }
-        journal.window(&measured)?;
-        if let Some(ending) = note_deaths(rig, journal, terms, dead, emit)? {
-            return Ok(Some(ending));
+    }
+
+    /// Looks for arms that have died since the last window, whoever had the load: each is a doubt
+    /// about the run, and the run's end if the plan says so or nothing is left to compare.
+    fn note_deaths(&mut self, dead: &mut BTreeSet<ArmIndex>) -> Result<Option<Ending>, LabError> {
+        let arms = self.terms.arms;
+        let mut last_words = None;
+        for (arm, id) in (0u16..).map(ArmIndex).zip(arms) {
+            let Some(death) = self.rig.death(arm).filter(|_| !dead.contains(&arm)) else {
+                continue;
+            };
+            dead.insert(arm);
+            let doubt = Doubt::new(DoubtCode::ArmDied, death.clone()).with("arm", id.as_str());
+            (self.emit)(Event::Note {
+                text: format!("{id} is no longer measured in this round: {death}"),
+            });
+            self.journal.push(Entry::Doubt(doubt))?;
+            last_words = Some(death);
+        }
+        let others = u16::try_from(arms.len()).unwrap_or(u16::MAX);
+        let nothing_to_compare = dead.contains(&ArmIndex::BASELINE)
+            || (1..others).all(|arm| dead.contains(&ArmIndex(arm)));
+        let ends = self.terms.on_death == OnDeath::End || nothing_to_compare;
+        Ok(last_words
+            .filter(|_| ends)
+            .map(|text| Ending::Died { text }))
+    }
+
+    /// Whether it may stop after any block: of several launches, each has to be whole.
+    fn stops_within_a_round(&self) -> bool {
+        self.terms.order.rounds() == 1
+    }
+
+    /// What was measured before may be enough for a run that is gone on with.
+    fn enough_at_the_start(&mut self) -> Option<Ending> {
+        let block = self.terms.start.block;
+        let between_rounds = block.is_multiple_of(self.terms.order.blocks_per_round());
+        if block > 0 && (between_rounds || self.stops_within_a_round()) {
+            self.enough()
+        } else {
+            None
         }
     }
-    Ok(terms.is_interrupted().then_some(Ending::Interrupted))
-}
 
-/// Looks for arms that have died since the last window, whoever had the load: each is a doubt
-/// about the run, and the run's end if the plan says so or nothing is left to compare.
-fn note_deaths(
-    rig: &dyn Rig,
-    journal: &mut dyn Journal,
-    terms: &Terms<'_>,
-    dead: &mut BTreeSet<ArmIndex>,
-    emit: &dyn Fn(Event),
-) -> Result<Option<Ending>, LabError> {
-    let mut last_words = None;
-    for (arm, id) in (0u16..).map(ArmIndex).zip(terms.arms) {
-        let Some(death) = rig.death(arm).filter(|_| !dead.contains(&arm)) else {
-            continue;
-        };
-        dead.insert(arm);
-        let doubt = Doubt::new(DoubtCode::ArmDied, death.clone()).with("arm", id.as_str());
-        emit(Event::Note {
-            text: format!("{id} is no longer measured in this round: {death}"),
+    fn enough(&mut self) -> Option<Ending> {
+        let reason = self.stopping.as_mut()?.enough()?;
+        (self.emit)(Event::Note {
+            text: format!("enough was measured: {reason}"),
         });
-        journal.push(Entry::Doubt(doubt))?;
-        last_words = Some(death);
+        Some(Ending::StoppedEarly { reason })
     }
-    let others = u16::try_from(terms.arms.len()).unwrap_or(u16::MAX);
-    let nothing_to_compare =
-        dead.contains(&ArmIndex::BASELINE) || (1..others).all(|arm| dead.contains(&ArmIndex(arm)));
-    let ends = terms.on_death == OnDeath::End || nothing_to_compare;
-    Ok(last_words
-        .filter(|_| ends)
-        .map(|text| Ending::Died { text }))
+
+    fn tell_how_far(&self, done: u32) {
+        let per_round = self.terms.order.blocks_per_round();
+        let blocks = self.terms.blocks();
+        let (in_round, rounds) = ((blocks - done) % per_round, (blocks - done) / per_round);
+        let whole = self.eta.left(in_round, rounds, per_round);
+        let expected = self.stopping.as_ref().map(|stopping| {
+            let needed = stopping.still_needed()?;
+            Some(if self.stops_within_a_round() {
+                self.eta.left(needed, 0, per_round)
+            } else {
+                // The round under way is one of them.
+                self.eta.left(in_round, needed.saturating_sub(1), per_round)
+            })
+        });
+        (self.emit)(Event::BlockDone {
+            done,
+            blocks,
+            left: expected.flatten().unwrap_or(whole).min(whole),
+            at_most: expected == Some(None),
+        });
+    }
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -14,6 +14,11 @@ const TREATMENTS_IN_A_BLOCK: usize = 6;
 /// What reading counters and waiting for the service to sleep adds to each window.
 const OVERHEAD: Duration = Duration::from_millis(2);
 
+/// The bounds of one arm's turn in a pilot: long enough for a mirrored group of four windows of
+/// the default length, and not so long that there are few switches.
+const SHORTEST_TURN: Duration = Duration::from_millis(400);
+const LONGEST_TURN: Duration = Duration::from_secs(1);
+
 /// Windows of a sequential order that are committed together.
 const WINDOWS_IN_A_STRETCH: u32 = 10;
 
@@ -26,6 +31,8 @@ pub struct RunOrder {
     rounds: u32,
     blocks_per_round: u32,
     windows_in_sequence: u32,
+    /// Windows of one arm that follow each other in a mirrored order.
+    repeated: u32,
 }
 
 impl RunOrder {
@@ -39,6 +46,7 @@ impl RunOrder {
             rounds: design.rounds,
             blocks_per_round: 1,
             windows_in_sequence: 1,
+            repeated: 1,
         };
         let window = design.window + design.settle + OVERHEAD;
         match (design.order, design.length) {
@@ -62,6 +70,28 @@ impl RunOrder {
         order
     }
 
+    /// The order of a pilot that takes about so long, or longer for many arms: a round of mirrored
+    /// blocks like the run's own, but at its turn each arm is measured for a whole stretch of
+    /// windows. So it has many windows of one arm in a row, each switch of arms, and what idle
+    /// arms do meanwhile.
+    #[must_use]
+    pub(crate) fn of_pilot(design: &Design, arms: u16, lasts: Duration) -> RunOrder {
+        let mut order = RunOrder::new(design, arms);
+        order.order = Order::Mirrored;
+        order.rounds = 1;
+        let window = design.window + OVERHEAD;
+        let turns: usize = (0..order.parts())
+            .map(|part| order.mirrored(part).len())
+            .sum();
+        let turns = u32::try_from(turns).unwrap_or(u32::MAX);
+        // With many arms their turns get shorter, down to a bound.
+        order.repeated = times((lasts / turns).clamp(SHORTEST_TURN, LONGEST_TURN), window);
+        let cycle = window.saturating_mul(turns.saturating_mul(order.repeated));
+        let cycles = times(lasts + cycle / 2, cycle);
+        order.blocks_per_round = order.parts().saturating_mul(cycles);
+        order
+    }
+
     /// Rounds in all.
     #[must_use]
     pub fn rounds(&self) -> u32 {
@@ -78,7 +108,11 @@ impl RunOrder {
     #[must_use]
     pub fn block(&self, block: u32) -> Vec<ArmIndex> {
         match self.order {
-            Order::Mirrored => self.mirrored(block),
+            Order::Mirrored => self
+                .mirrored(block)
+                .into_iter()
+                .flat_map(|arm| std::iter::repeat_n(arm, self.repeated as usize))
+                .collect(),
             Order::Sequential => self.sequential(block),
         }
     }
@@ -195,8 +229,10 @@ mod tests {
         Design {
             window: Duration::from_millis(100),
             settle: Duration::from_millis(10),
+            pilot: None,
             rounds: 3,
             length,
+            stop: None,
             warmup: Duration::ZERO,
             drain: Duration::ZERO,
             idle: Duration::ZERO,
@@ -237,6 +273,46 @@ mod tests {
         };
         assert_eq!(round(0), [[0; 12], [1; 12], [2; 12]].concat());
         assert_eq!(round(1), round(0));
+    }
+
+    #[test]
+    fn a_pilot_has_long_turns_of_every_arm() {
+        let window = Duration::from_millis(20);
+        let design = Design {
+            window,
+            settle: Duration::ZERO,
+            ..design(Order::Sequential, Length::Blocks(1), 1)
+        };
+        let lasts = Duration::from_secs(12);
+        // (arms, windows of a turn, seconds at least and at most)
+        let table = [
+            (2, 45, 11.0, 13.0),
+            (3, 45, 11.0, 13.0),
+            (8, 27, 11.0, 13.0),
+            (40, 18, 12.0, 60.0),
+        ];
+        for (arms, turn, least_s, most_s) in table {
+            let order = RunOrder::of_pilot(&design, arms, lasts);
+            assert_eq!(order.rounds(), 1);
+            let blocks: Vec<Vec<ArmIndex>> = (0..order.blocks_per_round())
+                .map(|block| order.block(block))
+                .collect();
+            let windows = blocks.concat();
+            for arm in (0..arms).map(ArmIndex) {
+                assert!(windows.contains(&arm), "{arm:?} of {arms}");
+            }
+            for block in &blocks {
+                let turns = block.chunk_by(|a, b| a == b).map(<[ArmIndex]>::len);
+                assert!(
+                    turns.clone().all(|length| length % turn == 0),
+                    "{arms}: {turns:?}"
+                );
+                let backwards: Vec<ArmIndex> = block.iter().rev().copied().collect();
+                assert_eq!(block, &backwards);
+            }
+            let takes_s = (window + OVERHEAD).as_secs_f64() * windows.len() as f64;
+            assert!((least_s..=most_s).contains(&takes_s), "{arms}: {takes_s}");
+        }
     }
 
     #[test]

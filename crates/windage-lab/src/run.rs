@@ -3,25 +3,24 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 use windage_keeper::{Keeper, KeeperOptions};
-use windage_model::{ArmId, ArmIndex, Event};
-use windage_plan::{Arm, Plan};
-use windage_record::{
-    DesignScope, Ending, Entry, Expected, JournalWriter, LoadScope, Manifest, ManifestArm,
-    RecordError, RunDir,
-};
+use windage_model::{ArmId, Event};
+use windage_plan::Plan;
+use windage_record::{Ending, Entry, JournalWriter, RecordError, RunDir};
 
-use crate::clock::{RunClock, whole_ns};
+use crate::clock::RunClock;
 use crate::command_line::run_shell;
 use crate::conduct::{Journal, Measured, Start, Terms, conduct};
 use crate::log_tail::log_tail;
 use crate::names::Names;
 use crate::order::RunOrder;
+use crate::pilot::{Choose, pilot};
 use crate::pin::Pinned;
 use crate::rig::{RealRig, RigParts};
-use crate::{LabError, host_json};
+use crate::stopping::replay;
+use crate::{LabError, Stopping, host_json, manifest};
 
 /// What a run needs besides its plan.
 #[derive(Clone, Debug)]
@@ -34,6 +33,8 @@ pub struct RunOptions {
     pub command: String,
     /// Set by a signal: the run ends in order as soon as it can.
     pub interrupted: Arc<AtomicBool>,
+    /// What looks at the records of a pilot; a plan that asks for one is refused without it.
+    pub choose: Option<Choose>,
 }
 
 /// A run that was ended in order.
@@ -43,14 +44,25 @@ pub struct Finished {
     pub ending: Ending,
 }
 
-/// Measures a plan into a new run directory.
+/// Measures a plan into a new run directory: all of it, or as much as `stopping` asks for.
 ///
 /// # Errors
 /// When the subject does not come up or the record can't be written. The run directory stays,
 /// with what was measured until then and the services' logs.
-pub fn run(plan: &Plan, options: &RunOptions, emit: &dyn Fn(Event)) -> Result<Finished, LabError> {
+pub fn run(
+    plan: &Plan,
+    options: &RunOptions,
+    stopping: Option<&mut dyn Stopping>,
+    emit: &dyn Fn(Event),
+) -> Result<Finished, LabError> {
+    let wish = plan.design.pilot;
+    let piloted = wish
+        .map(|wish| pilot(plan, wish, options, emit))
+        .transpose()?;
+    let plan = piloted.as_ref().map_or(plan, |piloted| &piloted.plan);
     let order = run_order(plan);
-    let manifest = manifest(plan, &order, options);
+    let mut manifest = manifest::of(plan, &order, options);
+    manifest.design.pilot = piloted.as_ref().map(|piloted| piloted.scope.clone());
     let directory = RunDir::create(
         &options.directory,
         &manifest,
@@ -63,9 +75,11 @@ pub fn run(plan: &Plan, options: &RunOptions, emit: &dyn Fn(Event)) -> Result<Fi
         plan,
         order: &order,
         options,
+        is_built: piloted.is_some(),
         emit,
     };
-    site.carry_out(&directory, journal, Start::default(), 0)
+    let start = Start::default();
+    site.carry_out(&directory, journal, start, 0, stopping)
 }
 
 /// Goes on with a run that was interrupted or killed: measures the blocks that are missing,
@@ -76,6 +90,7 @@ pub fn run(plan: &Plan, options: &RunOptions, emit: &dyn Fn(Event)) -> Result<Fi
 pub fn resume(
     plan: &Plan,
     options: &RunOptions,
+    mut stopping: Option<&mut dyn Stopping>,
     emit: &dyn Fn(Event),
 ) -> Result<Finished, LabError> {
     let directory = RunDir::open(&options.directory)?;
@@ -88,6 +103,9 @@ pub fn resume(
         );
         emit(Event::Note { text });
     }
+    if let Some(stopping) = stopping.as_deref_mut() {
+        replay(&directory, stopping)?;
+    }
     let start = Start {
         block: resumed.next_block,
         launch: resumed.next_launch,
@@ -96,9 +114,11 @@ pub fn resume(
         plan,
         order: &order,
         options,
+        is_built: false,
         emit,
     };
-    site.carry_out(&directory, journal, start, resumed.measured_until_ns)
+    let since_ns = resumed.measured_until_ns;
+    site.carry_out(&directory, journal, start, since_ns, stopping)
 }
 
 /// The run order of a plan.
@@ -110,20 +130,24 @@ pub fn run_order(plan: &Plan) -> RunOrder {
     )
 }
 
-struct Site<'a> {
-    plan: &'a Plan,
-    order: &'a RunOrder,
-    options: &'a RunOptions,
-    emit: &'a dyn Fn(Event),
+/// A run that has its directory.
+pub(crate) struct Site<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) order: &'a RunOrder,
+    pub(crate) options: &'a RunOptions,
+    /// Whether the pilot ran the build commands.
+    pub(crate) is_built: bool,
+    pub(crate) emit: &'a dyn Fn(Event),
 }
 
 impl Site<'_> {
-    fn carry_out(
+    pub(crate) fn carry_out(
         &self,
         directory: &RunDir,
         mut journal: JournalWriter,
         start: Start,
         since_ns: u64,
+        stopping: Option<&mut dyn Stopping>,
     ) -> Result<Finished, LabError> {
         let (plan, options) = (self.plan, self.options);
         let mut keeper = Keeper::start(KeeperOptions {
@@ -163,6 +187,7 @@ impl Site<'_> {
             Err(error) => return Err(self.failed(&mut journal, error)),
         };
         let ids: Vec<ArmId> = plan.arms.iter().map(|arm| arm.id.clone()).collect();
+        let zero = Instant::now();
         let terms = Terms {
             order: self.order,
             start,
@@ -172,8 +197,9 @@ impl Site<'_> {
             window_and_settle: plan.design.window + plan.design.settle,
             warm_up: plan.design.warmup * u32::try_from(ids.len()).unwrap_or(u32::MAX),
             drain: plan.design.drain + plan.design.idle,
+            clock: &|| zero.elapsed(),
         };
-        let ending = conduct(&mut rig, &mut journal, &terms, self.emit);
+        let ending = conduct(&mut rig, &mut journal, &terms, stopping, self.emit);
         let closed = rig.close();
         let ending = ending?;
         closed?;
@@ -240,7 +266,8 @@ impl Site<'_> {
 
     fn build(&self, keeper: &mut Keeper, directory: &RunDir) -> Result<(), LabError> {
         let log = directory.path().join("logs").join("build.log");
-        for command in &self.plan.build.commands {
+        let commands = self.plan.build.commands.iter();
+        for command in commands.filter(|_| !self.is_built) {
             (self.emit)(Event::Building {
                 command: command.clone(),
             });
@@ -286,81 +313,6 @@ impl Journal for JournalWriter {
     fn commit(&mut self) -> Result<(), RecordError> {
         JournalWriter::commit(self)
     }
-}
-
-fn manifest(plan: &Plan, order: &RunOrder, options: &RunOptions) -> Manifest {
-    let run = options.directory.file_name().map_or_else(
-        || plan.name.clone(),
-        |name| name.to_string_lossy().into_owned(),
-    );
-    let load = &plan.load;
-    let design = &plan.design;
-    let batch = load.model == windage_model::LoadModel::Batch;
-    Manifest {
-        windage: env!("CARGO_PKG_VERSION").to_owned(),
-        run,
-        plan: plan.name.clone(),
-        about: plan.about.clone(),
-        plan_folder: plan.folder.clone(),
-        command: options.command.clone(),
-        started_unix_ns: SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .map_or(0, whole_ns),
-        seed: design.seed,
-        arms: (0u16..)
-            .zip(&plan.arms)
-            .map(|(index, arm)| manifest_arm(ArmIndex(index), arm))
-            .collect(),
-        load: LoadScope {
-            model: load.model,
-            rate_per_s: load.rate_per_s,
-            connections: if batch { 0 } else { load.connections },
-            request: load.summary(),
-            iterations: batch.then_some(load.iterations),
-        },
-        design: DesignScope {
-            window_ns: whole_ns(design.window),
-            settle_ns: whole_ns(design.settle),
-            rounds: design.rounds,
-            blocks_per_round: order.blocks_per_round(),
-            warmup_ns: whole_ns(design.warmup),
-            drain_ns: whole_ns(design.drain),
-            idle_ns: whole_ns(design.idle),
-            order: design.order,
-            interest: design.interest,
-            subject_cores: subject_cores(plan),
-        },
-    }
-}
-
-fn manifest_arm(index: ArmIndex, arm: &Arm) -> ManifestArm {
-    ManifestArm {
-        index,
-        id: arm.id.clone(),
-        name: arm.name.clone(),
-        about: arm.about.clone(),
-        role: arm.role,
-        levels: arm.levels.iter().cloned().collect(),
-        expected: arm.expect.map(|expect| Expected {
-            traces_per_request: expect.traces_per_request,
-            spans_per_request: expect.spans_per_request,
-        }),
-    }
-}
-
-/// Cores that the services of one arm may keep busy at once.
-fn subject_cores(plan: &Plan) -> u32 {
-    let online = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let mut cores: Vec<u32> = Vec::new();
-    for service in plan.services.iter().filter(|service| !service.shared) {
-        match &service.cpus {
-            Some(cpus) => cores.extend(cpus),
-            None => cores.extend(0..u32::try_from(online).unwrap_or(u32::MAX)),
-        }
-    }
-    cores.sort_unstable();
-    cores.dedup();
-    u32::try_from(cores.len()).unwrap_or(u32::MAX).max(1)
 }
 
 /// The keeper's name for a run: what it allows of the run's own.

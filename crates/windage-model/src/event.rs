@@ -12,10 +12,17 @@ pub enum Event {
         /// As it stands in the plan.
         command: String,
     },
+    /// A short run before the run starts.
+    Piloting {
+        /// How long it will take, launches apart.
+        lasts: Duration,
+    },
     /// The run starts.
     Planned {
         /// How long it will take in all, launches apart.
         lasts: Duration,
+        /// Whether it may end before that.
+        at_most: bool,
     },
     /// A round starts.
     RoundStarted {
@@ -44,8 +51,10 @@ pub enum Event {
         done: u32,
         /// Blocks in all.
         blocks: u32,
-        /// Measuring time left, as far as can be told.
+        /// Time left until everything is taken down, as far as can be told.
         left: Duration,
+        /// Whether the run may end before that and it can't be told yet when.
+        at_most: bool,
     },
     /// Something speaks against a window.
     Doubted {

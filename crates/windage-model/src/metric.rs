@@ -106,6 +106,9 @@ metrics! {
     CpuIdle = "cpu_idle", Cores, Lower;
     /// Completed requests a second.
     Throughput = "throughput", PerSecond, Higher;
+    /// Response time (from the intended start), 10th percentile: a cost that every request pays, at
+    /// the quantile that noise reaches least.
+    ResponseTimeP10 = "response_time_p10", Microseconds, Lower;
     /// Response time (from the intended start), median.
     ResponseTimeP50 = "response_time_p50", Microseconds, Lower;
     /// Response time (from the intended start), 90th percentile.
@@ -114,6 +117,9 @@ metrics! {
     ResponseTimeP99 = "response_time_p99", Microseconds, Lower;
     /// Response time (from the intended start), 99.9th percentile.
     ResponseTimeP999 = "response_time_p999", Microseconds, Lower;
+    /// Service time (from the actual send), 10th percentile: a cost that every request pays, at the
+    /// quantile that noise reaches least.
+    ServiceTimeP10 = "service_time_p10", Microseconds, Lower;
     /// Service time (from the actual send), median.
     ServiceTimeP50 = "service_time_p50", Microseconds, Lower;
     /// Service time (from the actual send), 90th percentile.

@@ -109,6 +109,14 @@ doubts! {
     DeferredUnknown = "deferred_unknown", Suspect;
     /// The CPU source counts in grains that are coarse for this window.
     CoarseCpuClock = "coarse_cpu_clock", Suspect;
+    /// Within blocks a trend is left: the difference changed from the run's beginning to its end.
+    TrendLeft = "trend_left", Suspect;
+    /// Launches fall into two groups: which one a launch belongs to decides its figure.
+    BimodalLaunches = "bimodal_launches", Suspect;
+    /// The first blocks of a launch differ from the later ones: the warm-up was too short.
+    WarmupNotOver = "warmup_not_over", Suspect;
+    /// The run's bound came before the interval was as narrow as its plan asks.
+    StopNotReached = "stop_not_reached", Suspect;
     /// Some windows were void and left out.
     WindowsVoid = "windows_void", Suspect;
     /// No window is left to compute anything from.

@@ -24,3 +24,11 @@ pub(crate) const DRAIN: Duration = Duration::from_secs(1);
 pub(crate) const IDLE: Duration = Duration::from_millis(500);
 pub(crate) const SEED: u64 = 1;
 pub(crate) const INTEREST: f64 = 0.005;
+
+/// Rounds of a run that may be stopped: few enough that launches don't take most of the time, and
+/// so many that the first looks, after whole rounds, come early.
+pub(crate) fn rounds_within(time: Duration) -> u32 {
+    const A_ROUND: Duration = Duration::from_secs(10);
+    let rounds = time.as_secs() / A_ROUND.as_secs();
+    u32::try_from(rounds).unwrap_or(u32::MAX).clamp(8, 64)
+}

@@ -15,6 +15,7 @@ mod plan;
 mod print;
 mod problem;
 mod resolve;
+mod stop;
 mod template;
 mod units;
 mod wire;
@@ -26,10 +27,11 @@ pub use load::{
     RowOrder, Starts, Step, Table, Tls, environment_variable,
 };
 pub use plan::{
-    Arm, Attach, Build, Design, Expect, Length, OnDeath, Origin, Plan, Ready, ReadyCheck, Service,
-    ServiceName, StopPolicy, StopSignal, TemplateFile,
+    Arm, Attach, Build, Design, Expect, Length, OnDeath, Origin, PilotWish, Plan, Ready,
+    ReadyCheck, Service, ServiceName, StopPolicy, StopSignal, TemplateFile,
 };
 pub use problem::{PlanError, Problem, Problems};
+pub use stop::Stop;
 pub use template::{Segment, Template, TemplateError};
 
 /// Names that mean something in every plan, so that no service and no factor may take them.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use windage_model::{ArmId, LevelValue, Order, Role};
 
 use crate::words::words;
-use crate::{Endpoint, Load, PlanError, Problems, Template, print, resolve, wire};
+use crate::{Endpoint, Load, PlanError, Problems, Stop, Template, print, resolve, wire};
 
 /// A checked plan.
 #[derive(Clone, Debug, PartialEq)]
@@ -342,10 +342,15 @@ pub struct Design {
     pub window: Duration,
     /// Load that is not measured, before each window.
     pub settle: Duration,
+    /// What a short run before this one is to choose of these two; until it has, they are the
+    /// defaults.
+    pub pilot: Option<PilotWish>,
     /// How often all processes are launched afresh.
     pub rounds: u32,
-    /// How much is measured.
+    /// How much is measured; with a stop, at most.
     pub length: Length,
+    /// When the run ends before that.
+    pub stop: Option<Stop>,
     /// Load on each arm before a round's first window.
     pub warmup: Duration,
     /// After a round's last window: what is deferred still comes.
@@ -360,6 +365,15 @@ pub struct Design {
     pub interest: f64,
     /// What is done when a service dies in a window.
     pub on_death: OnDeath,
+}
+
+/// What a pilot is to choose; at least one of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PilotWish {
+    /// How long one arm is measured at a stretch.
+    pub window: bool,
+    /// The load before each window that is not measured.
+    pub settle: bool,
 }
 
 /// How much is measured.

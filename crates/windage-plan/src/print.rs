@@ -9,7 +9,8 @@ use std::time::Duration;
 use windage_model::{ArmIndex, LevelValue, Role};
 
 use crate::plan::{Arm, Attach, Design, Length, Origin, Plan, Ready, ReadyCheck, Service};
-use crate::{Template, units};
+use crate::resolve::AUTO;
+use crate::{Stop, Template, units};
 
 /// The plan with every default spelled out; the control, which reading adds, is left out.
 pub(crate) fn resolved_toml(plan: &Plan) -> String {
@@ -146,12 +147,21 @@ fn print_arm(out: &mut Toml, arm: &Arm, control_shares: bool) {
 
 fn print_design(out: &mut Toml, design: &Design) {
     out.table("[design]");
-    out.entry("window", duration(design.window));
-    out.entry("settle", duration(design.settle));
+    let wish = design.pilot;
+    let or_auto = |is_auto, time| if is_auto { quote(AUTO) } else { duration(time) };
+    out.entry(
+        "window",
+        or_auto(wish.is_some_and(|w| w.window), design.window),
+    );
+    out.entry(
+        "settle",
+        or_auto(wish.is_some_and(|w| w.settle), design.settle),
+    );
     out.entry("rounds", design.rounds);
-    match design.length {
-        Length::Blocks(blocks) => out.entry("blocks", blocks),
-        Length::MeasuringTime(time) => out.entry("for", duration(time)),
+    match (design.stop, design.length) {
+        (Some(stop), _) => out.entry("stop", print_stop(stop)),
+        (None, Length::Blocks(blocks)) => out.entry("blocks", blocks),
+        (None, Length::MeasuringTime(time)) => out.entry("for", duration(time)),
     }
     out.entry("warmup", duration(design.warmup));
     out.entry("drain", duration(design.drain));
@@ -160,6 +170,12 @@ fn print_design(out: &mut Toml, design: &Design) {
     out.entry("seed", design.seed);
     out.entry("interest", format!("{:?}", design.interest));
     out.entry("on_death", quote(design.on_death.as_str()));
+}
+
+fn print_stop(stop: Stop) -> String {
+    let (metric, half_width) = (quote(stop.metric.as_str()), stop.half_width);
+    let within = duration(stop.within);
+    format!("{{ metric = {metric}, half_width = {half_width:?}, within = {within} }}")
 }
 
 /// TOML being written, a line for each key.

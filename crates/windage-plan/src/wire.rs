@@ -211,6 +211,7 @@ pub(crate) struct Design {
     #[serde(rename = "for")]
     pub(crate) measuring_time: Option<Text>,
     pub(crate) blocks: Option<Spanned<i64>>,
+    pub(crate) stop: Option<Spanned<StopWhen>>,
     pub(crate) warmup: Option<Text>,
     pub(crate) drain: Option<Text>,
     pub(crate) idle: Option<Text>,
@@ -218,6 +219,14 @@ pub(crate) struct Design {
     pub(crate) seed: Option<Spanned<i64>>,
     pub(crate) interest: Option<Spanned<Scalar>>,
     pub(crate) on_death: Option<Text>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct StopWhen {
+    pub(crate) metric: Text,
+    pub(crate) half_width: Spanned<Scalar>,
+    pub(crate) within: Text,
 }
 
 /// A value that may be a number or text.

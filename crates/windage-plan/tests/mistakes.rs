@@ -211,6 +211,35 @@ mistakes! {
         "http://{app}/" => "http://{app}/{id}";
 }
 
+// When a run may end.
+mistakes! {
+    stop_on_no_metric: "for = \"60s\"" => "stop = { metric = \"latency\", half_width = \"0.5%\", within = \"5m\" }";
+    stop_on_a_misspelt_metric: "for = \"60s\"" => "stop = { metric = \"cpu_per_reqest\", half_width = \"0.5%\", within = \"5m\" }";
+    stop_on_another_loads_metric: "for = \"60s\"" => "stop = { metric = \"cpu_per_iteration\", half_width = \"0.5%\", within = \"5m\" }";
+    stop_on_what_the_load_fixes: "for = \"60s\"" => "stop = { metric = \"throughput\", half_width = \"0.5%\", within = \"5m\" }";
+    stop_on_cpu_out_of_reach: "for = \"60s\"" => "stop = { metric = \"cpu_in_window\", half_width = \"0.5%\", within = \"5m\" }",
+        "command = [\"bin/app\", \"-listen\", \"{listen}\"]" => "attach = { url = \"http://127.0.0.1:80\" }",
+        "env = { TELEMETRY = \"otel\", SAMPLER_ARG = \"{sampling}\" }" => "switch = [\"echo {sampling}\"]",
+        "baseline = true" => "baseline = true\nswitch = [\"echo\"]";
+    stop_at_nil: "for = \"60s\"" => "stop = { metric = \"cpu_per_request\", half_width = 0.0, within = \"5m\" }";
+    stop_at_anything: "for = \"60s\"" => "stop = { metric = \"cpu_per_request\", half_width = \"100%\", within = \"5m\" }";
+    stop_without_a_bound: "for = \"60s\"" => "stop = { metric = \"cpu_per_request\", half_width = \"0.5%\" }";
+    stop_in_no_time: "for = \"60s\"" => "stop = { metric = \"cpu_per_request\", half_width = \"0.5%\", within = \"0s\" }";
+    stop_and_for: "for = \"60s\"" => "for = \"60s\"\nstop = { metric = \"cpu_per_request\", half_width = \"0.5%\", within = \"5m\" }";
+    stop_and_blocks: "for = \"60s\"" => "blocks = 10\nstop = { metric = \"cpu_per_request\", half_width = \"0.5%\", within = \"5m\" }";
+    stop_over_few_rounds: "for = \"60s\"" => "rounds = 3\nstop = { metric = \"cpu_per_request\", half_width = \"0.5%\", within = \"5m\" }";
+    stop_of_a_sequence: "for = \"60s\"" => "order = \"sequential\"\nstop = { metric = \"cpu_per_request\", half_width = \"0.5%\", within = \"5m\" }";
+    unknown_key_of_a_stop: "for = \"60s\"" => "stop = { metric = \"cpu_per_request\", half_width = \"0.5%\", for = \"5m\" }";
+}
+
+// What a pilot is to choose.
+mistakes! {
+    auto_of_a_batch: "\"100ms\"" => "\"auto\"",
+        "model = \"open\"\nrate = \"2000/s\"\nrequest = \"GET http://{app}/\"" => "model = \"batch\"";
+    auto_beside_a_profile: "\"100ms\"" => "\"auto\"",
+        "rate = \"2000/s\"" => "profile = [{ rate = \"1000/s\", for = \"50ms\" }]";
+}
+
 // Services.
 mistakes! {
     no_service: "[[service]]\nname = \"app\"\ncommand = [\"bin/app\", \"-listen\", \"{listen}\"]\nready = { http = \"/\", within = \"10s\" }\n" => "",

@@ -4,10 +4,10 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use windage_model::{LevelValue, LoadModel, Order, Role};
+use windage_model::{LevelValue, LoadModel, Metric, Order, Role};
 use windage_plan::{
-    Arrivals, Attach, BatchKind, HeaderValue, Length, OnDeath, Origin, Plan, Protocol, ReadyCheck,
-    StopSignal, Template,
+    Arrivals, Attach, BatchKind, HeaderValue, Length, OnDeath, Origin, PilotWish, Plan, Protocol,
+    ReadyCheck, Stop, StopSignal, Template,
 };
 
 const EVERYTHING: &str = include_str!("plans/everything.toml");
@@ -17,7 +17,8 @@ const ATTACHED: &str = include_str!("plans/attached.toml");
 const BATCH: &str = include_str!("plans/batch.toml");
 const FLOWS: &str = include_str!("plans/flows.toml");
 const SOCKET: &str = include_str!("plans/socket.toml");
-const ALL: [(&str, &str); 7] = [
+const STOPPED: &str = include_str!("plans/stopped.toml");
+const ALL: [(&str, &str); 8] = [
     ("everything", EVERYTHING),
     ("minimal", MINIMAL),
     ("switched", SWITCHED),
@@ -25,6 +26,7 @@ const ALL: [(&str, &str); 7] = [
     ("batch", BATCH),
     ("flows", FLOWS),
     ("socket", SOCKET),
+    ("stopped", STOPPED),
 ];
 
 fn folder() -> PathBuf {
@@ -87,6 +89,7 @@ fn silence_means_the_documented_defaults() {
     assert_eq!(design.order, Order::Mirrored);
     assert_eq!(design.interest.to_bits(), 0.005_f64.to_bits());
     assert_eq!(design.on_death, OnDeath::End);
+    assert_eq!(design.stop, None);
 }
 
 #[test]
@@ -248,6 +251,79 @@ fn every_key_arrives() {
 }
 
 #[test]
+fn a_run_that_may_be_stopped_has_rounds_to_look_after() {
+    let stopped = |design: &str| parse(&format!("{STOPPED}{design}")).design;
+    let design = stopped("");
+    let stop = design.stop.expect("it may be stopped");
+    assert_eq!(
+        (stop.metric, stop.half_width.to_bits(), stop.within),
+        (
+            Metric::Throughput,
+            0.01_f64.to_bits(),
+            Duration::from_secs(300)
+        )
+    );
+    assert_eq!(design.length, Length::MeasuringTime(stop.within));
+    let table = [
+        ("", 30, "one for each ten seconds"),
+        ("rounds = 1\n", 1, "its interval holds for that launch"),
+        ("rounds = 6\n", 6, "the fewest whose intervals are finite"),
+    ];
+    for (rounds, expected, why) in table {
+        assert_eq!(stopped(rounds).rounds, expected, "{why}");
+    }
+    let within = |time: &str| parse(&STOPPED.replace("5m", time)).design.rounds;
+    assert_eq!([within("10s"), within("2h")], [8, 64], "both ends");
+}
+
+#[test]
+fn a_run_waits_for_metrics_that_each_window_has() {
+    for model in [LoadModel::Open, LoadModel::Closed, LoadModel::Batch] {
+        let text = match model {
+            LoadModel::Open => STOPPED.replace("\"closed\"", "\"open\"\nrate = \"100/s\""),
+            LoadModel::Closed => STOPPED.to_owned(),
+            LoadModel::Batch => {
+                STOPPED.replace("\"closed\"\nrequest = \"GET http://{app}/\"", "\"batch\"")
+            }
+        };
+        for &metric in Metric::ALL {
+            let text = text.replace("throughput", metric.as_str());
+            let allowed = Plan::parse(&text, "plan.toml", &folder()).is_ok();
+            let listed = Stop::metrics(model).contains(&metric);
+            assert_eq!(allowed, listed, "{} under {model:?}", metric.as_str());
+        }
+    }
+}
+
+#[test]
+fn until_a_pilot_has_chosen_the_defaults_stand_in() {
+    let wish = |window, settle| Some(PilotWish { window, settle });
+    let table = [
+        ("", None, (100, 10)),
+        ("window = 'auto'", wish(true, false), (100, 10)),
+        (
+            "settle = 'auto'\nwindow = '30ms'",
+            wish(false, true),
+            (30, 10),
+        ),
+        (
+            "window = 'auto'\nsettle = 'auto'",
+            wish(true, true),
+            (100, 10),
+        ),
+    ];
+    for (keys, pilot, (window_ms, settle_ms)) in table {
+        let plan = parse(&format!("{STOPPED}{keys}"));
+        let design = &plan.design;
+        assert_eq!(design.pilot, pilot, "{keys}");
+        assert_eq!(design.window, Duration::from_millis(window_ms), "{keys}");
+        assert_eq!(design.settle, Duration::from_millis(settle_ms), "{keys}");
+        let again = parse(&plan.to_resolved_toml()).design;
+        assert_eq!(&again, design, "{keys}");
+    }
+}
+
+#[test]
 fn what_is_running_is_attached() {
     let plan = parse(ATTACHED);
     let origins: Vec<&Origin> = plan.services.iter().map(|s| &s.origin).collect();
@@ -325,6 +401,7 @@ fn the_resolved_plan_spells_everything_out() {
     insta::assert_snapshot!("resolved_minimal", parse(MINIMAL).to_resolved_toml());
     insta::assert_snapshot!("resolved_flows", parse(FLOWS).to_resolved_toml());
     insta::assert_snapshot!("resolved_socket", parse(SOCKET).to_resolved_toml());
+    insta::assert_snapshot!("resolved_stopped", parse(STOPPED).to_resolved_toml());
 }
 
 #[test]

@@ -11,6 +11,7 @@ const SWITCHED: &str = include_str!("plans/switched.toml");
 const ATTACHED: &str = include_str!("plans/attached.toml");
 const FLOWS: &str = include_str!("plans/flows.toml");
 const SOCKET: &str = include_str!("plans/socket.toml");
+const STOPPED: &str = include_str!("plans/stopped.toml");
 
 fn parse(text: &str) -> Result<Plan, PlanError> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/templates");
@@ -53,7 +54,7 @@ fn judge(text: &str) -> Result<(), TestCaseError> {
 
 /// A plan in which some stretch was replaced by something else, often by a piece of TOML.
 fn damaged() -> impl Strategy<Value = String> {
-    let base = prop::sample::select(vec![EVERYTHING, SWITCHED, ATTACHED, FLOWS, SOCKET]);
+    let base = prop::sample::select(vec![EVERYTHING, SWITCHED, ATTACHED, FLOWS, SOCKET, STOPPED]);
     let piece = prop_oneof![
         Just(String::new()),
         "[\\[\\]{}\"'=,.#\n0-9a-zé-]{0,8}",
@@ -83,6 +84,9 @@ fn damaged() -> impl Strategy<Value = String> {
             "arrivals.csv",
             "[[load.flow]]\n",
             "[load.fields]\n",
+            "cpu_per_request",
+            "auto",
+            "rounds = 2\n",
         ])
         .prop_map(str::to_owned),
     ];
@@ -97,8 +101,13 @@ fn damaged() -> impl Strategy<Value = String> {
 fn allowed() -> impl Strategy<Value = String> {
     let levels = prop::collection::btree_set(0_u32..1000, 1..4);
     let texts = prop::collection::btree_set("[ -z]{0,8}", 1..3);
-    (levels, texts, 1_u64..3_600_000_000, 1e-3..1e6, any::<i64>(), "\\PC{0,20}").prop_map(
-        |(levels, texts, window_us, rate_per_s, seed, about)| {
+    // None, or a stop by its half-width and the nanoseconds that it may take.
+    let stop = prop::option::of((1e-9..1.0, 1_000_u64..600_000_000_000_000));
+    (levels, texts, 1_u64..3_600_000_000, 1e-3..1e6, any::<i64>(), "\\PC{0,20}", stop).prop_map(
+        |(levels, texts, window_us, rate_per_s, seed, about, stop)| {
+            let stop = stop.map(|(half_width, within_ns)| format!(
+                "stop = {{ metric = 'cpu_in_window', half_width = {half_width:?}, within = '{within_ns}ns' }}"
+            )).unwrap_or_default();
             let levels: Vec<String> = levels.iter().map(|l| format!("{:?}", f64::from(*l) / 8.0)).collect();
             // A digit in front keeps the ids of the arms apart.
             let literal = |(i, t): (usize, &String)| format!("'{i}{}'", t.replace(['\'', '{'], "_"));
@@ -112,7 +121,7 @@ fn allowed() -> impl Strategy<Value = String> {
                  [[arm]]\nname = 'off'\nbaseline = true\n\
                  [[arm]]\nname = 'on'\nsweep = {{ n = [{levels}], mode = [{texts}] }}\n\
                  env = {{ N = '{{n}}', MODE = '{{mode}}' }}\nexpect = {{ spans_per_request = '{{n}} * 0.5' }}\n\
-                 [design]\nwindow = '{window_us}us'\nseed = {}\n",
+                 [design]\nwindow = '{window_us}us'\nseed = {}\n{stop}\n",
                 seed.unsigned_abs() / 2
             )
         },

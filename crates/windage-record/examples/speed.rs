@@ -264,6 +264,8 @@ fn new_run(path: &Path) -> Result<RunDir, Box<dyn Error>> {
             order: Order::Mirrored,
             interest: 0.005,
             subject_cores: 1,
+            stop: None,
+            pilot: None,
         },
     };
     Ok(RunDir::create(

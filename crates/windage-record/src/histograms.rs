@@ -1,23 +1,21 @@
 //! Histograms of every window, as HdrHistogram interval logs that other tools read as well.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, ErrorKind, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::PathBuf;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use flate2::read::ZlibDecoder;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
-use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
+use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 use windage_model::{ArmId, Window};
 
+use crate::times::{Times, TimesDecoder};
 use crate::{Journal, Manifest, RecordError, RunDir};
 
 /// Longer lines are damage: 16 MiB is a histogram of five digits over the whole range, many times.
 const MAX_LINE_BYTES: u64 = 16 << 20;
-/// A payload that inflates beyond it is damage and must not fill the memory.
-const MAX_INFLATED_BYTES: u64 = 64 << 20;
 
 /// Which time a histogram is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -84,8 +82,20 @@ pub fn read_histograms(run: &RunDir, timing: Timing) -> Result<Histograms, Recor
     for entry in journal.by_ref() {
         entry?;
     }
+    read_committed_histograms(run, timing, journal.histogram_bytes())
+}
+
+/// As [`read_histograms`], for whoever has read the journal to its end already:
+/// `histogram_bytes` is what [`Journal::histogram_bytes`] says there.
+///
+/// # Errors
+/// When the log cannot be opened.
+pub fn read_committed_histograms(
+    run: &RunDir,
+    timing: Timing,
+    [response_bytes, service_bytes]: [u64; 2],
+) -> Result<Histograms, RecordError> {
     let path = run.path().join(timing.file_name());
-    let [response_bytes, service_bytes] = journal.histogram_bytes();
     let marked_bytes = match timing {
         Timing::ResponseTime => response_bytes,
         Timing::ServiceTime => service_bytes,
@@ -98,12 +108,13 @@ pub fn read_histograms(run: &RunDir, timing: Timing) -> Result<Histograms, Recor
         .map_err(RecordError::io("read", &path))?
         .len();
     Ok(Histograms {
-        input: BufReader::new(file).take(committed_bytes),
+        input: BufReader::with_capacity(1 << 18, file).take(committed_bytes),
         path,
         line: 0,
         cut_bytes: found_bytes.saturating_sub(committed_bytes),
         buffer: Vec::new(),
-        deserializer: Deserializer::new(),
+        packed: Vec::new(),
+        decoder: TimesDecoder::new(),
     })
 }
 
@@ -114,7 +125,8 @@ pub struct Histograms {
     line: u64,
     cut_bytes: u64,
     buffer: Vec<u8>,
-    deserializer: Deserializer,
+    packed: Vec<u8>,
+    decoder: TimesDecoder,
 }
 
 impl Histograms {
@@ -145,7 +157,7 @@ impl Histograms {
 }
 
 impl Iterator for Histograms {
-    type Item = Result<(TagParts, Histogram<u64>), RecordError>;
+    type Item = Result<(TagParts, Times), RecordError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
@@ -157,7 +169,7 @@ impl Iterator for Histograms {
                     return Some(Err(RecordError::io("read", &self.path)(cause)));
                 }
             }
-            match decode_line(&self.buffer, &mut self.deserializer) {
+            match decode_line(&self.buffer, &mut self.packed, &mut self.decoder) {
                 Ok(None) => {}
                 Ok(Some(interval)) => return Some(Ok(interval)),
                 Err(why) => {
@@ -238,8 +250,9 @@ fn seconds(ns: u64) -> String {
 
 fn decode_line(
     line: &[u8],
-    deserializer: &mut Deserializer,
-) -> Result<Option<(TagParts, Histogram<u64>)>, String> {
+    packed: &mut Vec<u8>,
+    decoder: &mut TimesDecoder,
+) -> Result<Option<(TagParts, Times)>, String> {
     let interval = match IntervalLogIterator::new(line).next() {
         Some(Ok(LogEntry::Interval(interval))) => interval,
         Some(Ok(LogEntry::StartTime(_) | LogEntry::BaseTime(_))) | None => return Ok(None),
@@ -249,49 +262,11 @@ fn decode_line(
         .tag()
         .and_then(|tag| TagParts::parse(tag.as_str()))
         .ok_or("its tag is not arm.launch.block.position")?;
-    let packed = BASE64
-        .decode(interval.encoded_histogram())
+    packed.clear();
+    BASE64
+        .decode_vec(interval.encoded_histogram(), packed)
         .map_err(|e| e.to_string())?;
-    let plain = inflate(&packed).map_err(|e| e.to_string())?;
-    let histogram = deserializer
-        .deserialize(&mut &plain[..])
-        .map_err(|e| e.to_string())?;
-    // Quantiles are computed from the sum of all counts, which must therefore exist.
-    histogram
-        .iter_recorded()
-        .try_fold(0u64, |sum, value| sum.checked_add(value.count_at_value()))
-        .ok_or("its counts add up to more than any histogram holds")?;
-    Ok(Some((tag, histogram)))
-}
-
-/// Unpacks a compressed histogram and makes sure of what the deserializer takes on trust: it
-/// stops before zlib's checksum, allocates whatever length it is told, and negates run lengths
-/// of which one (−2^63, nine bytes of ones) has no opposite.
-fn inflate(packed: &[u8]) -> io::Result<Vec<u8>> {
-    const COMPRESSED_COOKIE: [u8; 4] = 0x1c84_9314_u32.to_be_bytes();
-    const PLAIN_COOKIE: [u8; 4] = 0x1c84_9313_u32.to_be_bytes();
-    const PLAIN_HEADER_BYTES: usize = 40;
-    let invalid = |why| io::Error::new(ErrorKind::InvalidData, why);
-
-    let body = match packed.split_at_checked(8) {
-        Some((head, body)) if head[..4] == COMPRESSED_COOKIE => body,
-        _ => return Err(invalid("it is no compressed histogram of version 2")),
-    };
-    let mut plain = Vec::new();
-    ZlibDecoder::new(body)
-        .take(MAX_INFLATED_BYTES)
-        .read_to_end(&mut plain)?;
-    let Some((head, counts)) = plain.split_at_checked(PLAIN_HEADER_BYTES) else {
-        return Err(invalid("its histogram is cut"));
-    };
-    let stored = u32::from_be_bytes([head[4], head[5], head[6], head[7]]);
-    if head[..4] != PLAIN_COOKIE || usize::try_from(stored).ok() != Some(counts.len()) {
-        return Err(invalid("its histogram has a wrong length or version"));
-    }
-    if counts.windows(9).any(|bytes| bytes == [0xff; 9]) {
-        return Err(invalid("its histogram has an impossible count"));
-    }
-    Ok(plain)
+    Ok(Some((tag, decoder.decode(packed)?)))
 }
 
 #[cfg(test)]
@@ -302,24 +277,8 @@ mod tests {
     fn counts_beyond_any_sum_are_refused() {
         // Found by fuzzing: the counts are sound one by one and overflow when added.
         let line = b"Tag=off.0.0.0,3.000,0.100,2.000,HISTFAAAACR42pNpmSzMwMCgywABzFDqBZDg/eEewWD/ASLSQAoAAFI3G7U=\n";
-        let why = decode_line(line, &mut Deserializer::new()).unwrap_err();
+        let why = decode_line(line, &mut Vec::new(), &mut TimesDecoder::new()).unwrap_err();
         assert!(why.contains("add up"), "{why}");
-    }
-
-    fn packed(histogram: &Histogram<u32>) -> Vec<u8> {
-        let mut out = Vec::new();
-        V2DeflateSerializer::new()
-            .serialize(histogram, &mut out)
-            .unwrap();
-        out
-    }
-
-    fn sample() -> Histogram<u32> {
-        let mut histogram = Histogram::new_with_bounds(1_000, 60_000_000_000, 3).unwrap();
-        for ns in (1..500_u64).map(|i| i * i * 1_000) {
-            histogram.record(ns).unwrap();
-        }
-        histogram
     }
 
     #[test]
@@ -359,41 +318,5 @@ mod tests {
         for (ns, text) in table {
             assert_eq!(seconds(ns), text);
         }
-    }
-
-    #[test]
-    fn flipped_payloads_are_told_and_never_panic() {
-        let whole = packed(&sample());
-        assert!(inflate(&whole).is_ok());
-        // Bytes 4 to 7 repeat the length, which nothing depends on.
-        for at in (0..4).chain(8..whole.len()) {
-            for bit in 0..8 {
-                let mut flipped = whole.clone();
-                flipped[at] ^= 1 << bit;
-                let same = inflate(&flipped).is_ok_and(|plain| plain == inflate(&whole).unwrap());
-                assert!(inflate(&flipped).is_err() || same, "byte {at}, bit {bit}");
-            }
-        }
-        for length in 0..whole.len() {
-            assert!(inflate(&whole[..length]).is_err(), "cut to {length}");
-        }
-    }
-
-    #[test]
-    fn an_impossible_count_is_refused_before_it_is_negated() {
-        use std::io::Write;
-        let mut plain = inflate(&packed(&sample())).unwrap();
-        plain.truncate(40);
-        plain[4..8].copy_from_slice(&9_u32.to_be_bytes());
-        plain.extend([0xff; 9]);
-        let mut deflated = flate2::write::ZlibEncoder::new(vec![], flate2::Compression::fast());
-        deflated.write_all(&plain).unwrap();
-        let bytes = [&packed(&sample())[..8], &deflated.finish().unwrap()].concat();
-        assert!(
-            inflate(&bytes)
-                .unwrap_err()
-                .to_string()
-                .contains("impossible count")
-        );
     }
 }

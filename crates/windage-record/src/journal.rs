@@ -167,8 +167,10 @@ impl Journal {
         self.committed_bytes
     }
 
-    /// The histogram logs' lengths at the last commit mark that was read.
-    pub(crate) fn histogram_bytes(&self) -> [u64; 2] {
+    /// How long the histogram logs were, in bytes, when the last block that was read was whole:
+    /// response times, then service times.
+    #[must_use]
+    pub fn histogram_bytes(&self) -> [u64; 2] {
         self.histogram_bytes
     }
 

@@ -13,14 +13,20 @@ mod histograms;
 mod journal;
 mod manifest;
 mod run_dir;
+mod times;
 mod whole_file;
 mod wire;
 mod writer;
 
 pub use entry::{Delivered, Ending, Entry, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm};
 pub use error::RecordError;
-pub use histograms::{Histograms, TagParts, Timing, read_histograms};
+pub use histograms::{
+    Histograms, TagParts, Timing, read_committed_histograms, read_histograms,
+};
 pub use journal::{Cut, CutCause, Journal, Recorded};
-pub use manifest::{DesignScope, Expected, LoadScope, Manifest, ManifestArm};
+pub use manifest::{
+    DesignScope, Expected, LoadScope, Manifest, ManifestArm, PilotScope, StopScope,
+};
 pub use run_dir::RunDir;
+pub use times::{TimeCount, Times};
 pub use writer::{JournalWriter, Resumed};

@@ -1,13 +1,15 @@
 //! What a run is: written once, when it starts.
 
+mod stored;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use serde::{Deserialize, Serialize};
-use windage_model::{ArmId, ArmIndex, LevelValue, LoadModel, Order, Role};
+use windage_model::{ArmId, ArmIndex, LevelValue, LoadModel, Metric, Order, Role};
 
 use crate::RecordError;
+use stored::{Front, StoredManifest};
 
 /// The newest format of `manifest.json` that is read, and the one that is written.
 const FORMAT: u32 = 1;
@@ -105,6 +107,34 @@ pub struct DesignScope {
     pub interest: f64,
     /// Cores that an arm may keep busy at once.
     pub subject_cores: u32,
+    /// When the run may end before its time; `None` also in runs older than this was.
+    pub stop: Option<StopScope>,
+    /// What a pilot chose; `None` without one, and in runs older than this was.
+    pub pilot: Option<PilotScope>,
+}
+
+/// A run ends as soon as a metric is known so well.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StopScope {
+    /// What has to be known.
+    pub metric: Metric,
+    /// Half the width of its interval, as a share of the baseline.
+    pub half_width: f64,
+    /// Measuring time at most, in nanoseconds.
+    pub within_ns: u64,
+}
+
+/// What a short run before this one found out about the subject.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PilotScope {
+    /// The window that it chose, in nanoseconds; `None` when the plan gave it.
+    pub window_ns: Option<u64>,
+    /// The settle that it chose, in nanoseconds; `None` when the plan gave it.
+    pub settle_ns: Option<u64>,
+    /// How often the subject flushes what it defers, in nanoseconds; `None` when nothing was seen.
+    pub flush_period_ns: Option<u64>,
+    /// Why, in sentences.
+    pub text: String,
 }
 
 impl Manifest {
@@ -153,6 +183,8 @@ impl Manifest {
 
     fn check_finite(&self) -> Result<(), RecordError> {
         let mut figures = vec![("the interest".to_owned(), self.design.interest)];
+        let stop = self.design.stop.map(|stop| stop.half_width);
+        figures.extend(stop.map(|half_width| ("the stop's half-width".to_owned(), half_width)));
         figures.extend(
             self.load
                 .rate_per_s
@@ -173,299 +205,6 @@ impl Manifest {
         match figures.into_iter().find(|(_, figure)| !figure.is_finite()) {
             Some((key, _)) => Err(RecordError::NotFinite { key }),
             None => Ok(()),
-        }
-    }
-}
-
-/// What every format has.
-#[derive(Deserialize)]
-struct Front {
-    format: u32,
-    windage: String,
-}
-
-/// The stored form. Within a format fields are only added: unknown ones are passed over, and
-/// those that come later will have a default.
-#[derive(Serialize, Deserialize)]
-struct StoredManifest {
-    format: u32,
-    windage: String,
-    run: String,
-    plan: String,
-    about: Option<String>,
-    plan_folder: PathBuf,
-    command: String,
-    started: String,
-    seed: u64,
-    arms: Vec<StoredArm>,
-    load: StoredLoad,
-    design: StoredDesign,
-}
-
-#[derive(Serialize, Deserialize)]
-struct StoredArm {
-    index: u16,
-    id: String,
-    name: String,
-    about: Option<String>,
-    role: StoredRole,
-    levels: BTreeMap<String, StoredLevel>,
-    expected: Option<StoredExpected>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum StoredRole {
-    Baseline,
-    Control,
-    Treatment,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(untagged)]
-enum StoredLevel {
-    Number(f64),
-    Text(String),
-}
-
-#[derive(Serialize, Deserialize)]
-struct StoredExpected {
-    traces_per_request: Option<f64>,
-    spans_per_request: Option<f64>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct StoredLoad {
-    model: StoredModel,
-    rate_per_s: Option<f64>,
-    connections: u32,
-    request: Option<String>,
-    iterations: Option<u64>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum StoredModel {
-    Open,
-    Closed,
-    Batch,
-}
-
-#[derive(Serialize, Deserialize)]
-struct StoredDesign {
-    window_ns: u64,
-    settle_ns: u64,
-    rounds: u32,
-    blocks_per_round: u32,
-    warmup_ns: u64,
-    drain_ns: u64,
-    idle_ns: u64,
-    order: StoredOrder,
-    interest: f64,
-    subject_cores: u32,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum StoredOrder {
-    Mirrored,
-    Sequential,
-}
-
-impl From<&Manifest> for StoredManifest {
-    fn from(manifest: &Manifest) -> Self {
-        StoredManifest {
-            format: FORMAT,
-            windage: manifest.windage.clone(),
-            run: manifest.run.clone(),
-            plan: manifest.plan.clone(),
-            about: manifest.about.clone(),
-            plan_folder: manifest.plan_folder.clone(),
-            command: manifest.command.clone(),
-            started: humantime::format_rfc3339_nanos(manifest.started()).to_string(),
-            seed: manifest.seed,
-            arms: manifest.arms.iter().map(Into::into).collect(),
-            load: (&manifest.load).into(),
-            design: (&manifest.design).into(),
-        }
-    }
-}
-
-impl TryFrom<StoredManifest> for Manifest {
-    type Error = String;
-
-    fn try_from(stored: StoredManifest) -> Result<Self, String> {
-        let started = humantime::parse_rfc3339(&stored.started)
-            .ok()
-            .and_then(|t| t.duration_since(UNIX_EPOCH).ok())
-            .and_then(|since| u64::try_from(since.as_nanos()).ok());
-        Ok(Manifest {
-            windage: stored.windage,
-            run: stored.run,
-            plan: stored.plan,
-            about: stored.about,
-            plan_folder: stored.plan_folder,
-            command: stored.command,
-            started_unix_ns: started
-                .ok_or_else(|| format!("`started` is no time: `{}`", stored.started))?,
-            seed: stored.seed,
-            arms: stored
-                .arms
-                .into_iter()
-                .map(TryInto::try_into)
-                .collect::<Result<_, _>>()?,
-            load: stored.load.into(),
-            design: stored.design.into(),
-        })
-    }
-}
-
-impl From<&ManifestArm> for StoredArm {
-    fn from(arm: &ManifestArm) -> Self {
-        let level = |(factor, value): (&String, &LevelValue)| {
-            let value = match value {
-                LevelValue::Number(n) => StoredLevel::Number(*n),
-                LevelValue::Text(t) => StoredLevel::Text(t.clone()),
-            };
-            (factor.clone(), value)
-        };
-        StoredArm {
-            index: arm.index.0,
-            id: arm.id.to_string(),
-            name: arm.name.clone(),
-            about: arm.about.clone(),
-            role: match arm.role {
-                Role::Baseline => StoredRole::Baseline,
-                Role::Control => StoredRole::Control,
-                Role::Treatment => StoredRole::Treatment,
-            },
-            levels: arm.levels.iter().map(level).collect(),
-            expected: arm.expected.map(
-                |Expected {
-                     traces_per_request,
-                     spans_per_request,
-                 }| {
-                    StoredExpected {
-                        traces_per_request,
-                        spans_per_request,
-                    }
-                },
-            ),
-        }
-    }
-}
-
-impl TryFrom<StoredArm> for ManifestArm {
-    type Error = String;
-
-    fn try_from(stored: StoredArm) -> Result<Self, String> {
-        let id = ArmId::from_text(&stored.id)
-            .filter(|id| id.as_str() == stored.id)
-            .ok_or_else(|| format!("`{}` is no arm id", stored.id))?;
-        let level = |(factor, value)| match value {
-            StoredLevel::Number(n) => (factor, LevelValue::Number(n)),
-            StoredLevel::Text(t) => (factor, LevelValue::Text(t)),
-        };
-        Ok(ManifestArm {
-            index: ArmIndex(stored.index),
-            id,
-            name: stored.name,
-            about: stored.about,
-            role: match stored.role {
-                StoredRole::Baseline => Role::Baseline,
-                StoredRole::Control => Role::Control,
-                StoredRole::Treatment => Role::Treatment,
-            },
-            levels: stored.levels.into_iter().map(level).collect(),
-            expected: stored.expected.map(|e| Expected {
-                traces_per_request: e.traces_per_request,
-                spans_per_request: e.spans_per_request,
-            }),
-        })
-    }
-}
-
-impl From<&LoadScope> for StoredLoad {
-    fn from(load: &LoadScope) -> Self {
-        StoredLoad {
-            model: match load.model {
-                LoadModel::Open => StoredModel::Open,
-                LoadModel::Closed => StoredModel::Closed,
-                LoadModel::Batch => StoredModel::Batch,
-            },
-            rate_per_s: load.rate_per_s,
-            connections: load.connections,
-            request: load.request.clone(),
-            iterations: load.iterations,
-        }
-    }
-}
-
-impl From<StoredLoad> for LoadScope {
-    fn from(stored: StoredLoad) -> Self {
-        LoadScope {
-            model: match stored.model {
-                StoredModel::Open => LoadModel::Open,
-                StoredModel::Closed => LoadModel::Closed,
-                StoredModel::Batch => LoadModel::Batch,
-            },
-            rate_per_s: stored.rate_per_s,
-            connections: stored.connections,
-            request: stored.request,
-            iterations: stored.iterations,
-        }
-    }
-}
-
-impl From<&DesignScope> for StoredDesign {
-    fn from(design: &DesignScope) -> Self {
-        let DesignScope {
-            window_ns,
-            settle_ns,
-            rounds,
-            blocks_per_round,
-            warmup_ns,
-            drain_ns,
-            idle_ns,
-            order,
-            interest,
-            subject_cores,
-        } = *design;
-        let order = match order {
-            Order::Mirrored => StoredOrder::Mirrored,
-            Order::Sequential => StoredOrder::Sequential,
-        };
-        StoredDesign {
-            window_ns,
-            settle_ns,
-            rounds,
-            blocks_per_round,
-            warmup_ns,
-            drain_ns,
-            idle_ns,
-            order,
-            interest,
-            subject_cores,
-        }
-    }
-}
-
-impl From<StoredDesign> for DesignScope {
-    fn from(stored: StoredDesign) -> Self {
-        DesignScope {
-            window_ns: stored.window_ns,
-            settle_ns: stored.settle_ns,
-            rounds: stored.rounds,
-            blocks_per_round: stored.blocks_per_round,
-            warmup_ns: stored.warmup_ns,
-            drain_ns: stored.drain_ns,
-            idle_ns: stored.idle_ns,
-            order: match stored.order {
-                StoredOrder::Mirrored => Order::Mirrored,
-                StoredOrder::Sequential => Order::Sequential,
-            },
-            interest: stored.interest,
-            subject_cores: stored.subject_cores,
         }
     }
 }

@@ -13,6 +13,8 @@ const HOST: &str = "host.json";
 const LOCK: &str = "lock";
 const LOGS: &str = "logs";
 const WORK: &str = "work";
+/// What is made before the run that it belongs to.
+const PILOT: &str = "pilot";
 
 /// A run directory that has at least its manifest.
 #[derive(Debug)]
@@ -22,7 +24,7 @@ pub struct RunDir {
 }
 
 impl RunDir {
-    /// Makes `path`, which must not exist or be empty, a run directory. The manifest is written
+    /// Makes `path`, which must not exist or hold nothing but a `pilot`, a run directory. The manifest is written
     /// last: a directory that has it has everything. When it fails, what it wrote is removed.
     ///
     /// # Errors
@@ -38,14 +40,14 @@ impl RunDir {
         let path = path.as_ref();
         let manifest_json = manifest.to_json()?;
         fs::create_dir_all(path).map_err(RecordError::io("create", path))?;
-        if !holds_nothing_but(path, &[])? {
+        if !holds_nothing_but(path, &[PILOT])? {
             return Err(RecordError::NotEmpty {
                 path: path.to_owned(),
             });
         }
         let lock = lock(path)?;
         // Another run may have come between the look and the lock.
-        if !holds_nothing_but(path, &[LOCK])? {
+        if !holds_nothing_but(path, &[LOCK, PILOT])? {
             return Err(RecordError::NotEmpty {
                 path: path.to_owned(),
             });

@@ -351,6 +351,8 @@ mod tests {
                 order: windage_model::Order::Mirrored,
                 interest: 0.005,
                 subject_cores: 1,
+                stop: None,
+                pilot: None,
             },
         };
         RunDir::create(directory, &manifest, "", "", &serde_json::Value::Null).unwrap()

@@ -75,8 +75,8 @@ fn python_reads_what_we_read() {
                     tag.position,
                     started_ms + 100,
                     histogram.len(),
-                    histogram.value_at_percentile(50.0),
-                    histogram.value_at_percentile(99.0),
+                    histogram.value_at_quantile(0.5),
+                    histogram.value_at_quantile(0.99),
                 )
             })
             .collect();
@@ -128,6 +128,8 @@ fn manifest() -> Manifest {
             order: Order::Mirrored,
             interest: 0.005,
             subject_cores: 1,
+            stop: None,
+            pilot: None,
         },
     }
 }

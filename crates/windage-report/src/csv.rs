@@ -1,6 +1,6 @@
 //! One row for each arm and metric, for spreadsheets and data frames.
 
-use windage_analysis::{Analysis, ArmAnalysis, MetricAnalysis};
+use windage_analysis::{Analysis, ArmAnalysis, Inference, MetricAnalysis};
 use windage_model::{Interval, Metric, Soundness, Verdict};
 
 use crate::ReportError;
@@ -31,14 +31,31 @@ const COLUMNS: &[&str] = &[
     "rounds",
     "validity",
     "missing",
+    "family",
+    "family_comparisons",
+    "family_low",
+    "family_high",
+    "family_exceeds_nil",
+    "family_verdict",
+    "needs_s",
+    "launch_sd",
+    "block_sd",
+    "window_sd",
+    "covariate",
+    "covariate_used",
+    "covariate_correlation",
+    "covariate_narrower",
 ];
 
 /// The analyses as one CSV table with a heading row: a row for each run, arm and metric.
 ///
 /// Units stand in their own column; figures are written in full, absent ones are empty.
-/// `relative`, its ends and `smallest_visible` are shares (0.01 is 1 %). `levels` is `k=v;k=v`
-/// with `\;` for a `;` within. `validity` is the worse of the run's and the metric's own. Text
-/// that a spreadsheet would take for a formula is preceded by an apostrophe.
+/// `relative`, its ends, `smallest_visible`, the standard deviations and what a covariate made
+/// `narrower` are shares (0.01 is 1 %). `levels` is `k=v;k=v` with `\;` for a `;` within. The
+/// columns of the family are of the interval that holds together with all others of its family:
+/// of the ratio, or of the difference where there is no ratio. `validity` is the worse of the
+/// run's and the metric's own. Text that a spreadsheet would take for a formula is preceded by an
+/// apostrophe.
 ///
 /// # Errors
 ///
@@ -99,7 +116,39 @@ fn record(
             .map_or("", |missing| missing.code.as_str())
             .to_owned(),
     ]);
+    fields.extend(in_family(&result.inference));
+    fields.extend(firmness(&result.inference));
     fields
+}
+
+fn in_family(inference: &Inference) -> [String; 6] {
+    let Some(of) = &inference.in_family else {
+        return Default::default();
+    };
+    [
+        of.family.as_str().to_owned(),
+        of.comparisons.to_string(),
+        figure(Some(of.interval.low)),
+        figure(Some(of.interval.high)),
+        of.interval.excludes_nil().to_string(),
+        of.verdict.map_or("", Verdict::as_str).to_owned(),
+    ]
+}
+
+fn firmness(inference: &Inference) -> [String; 8] {
+    let scatter = inference.scatter.as_ref();
+    let covariate = inference.covariate.as_ref();
+    let gain = covariate.and_then(|of| of.outcome.as_ref().ok());
+    [
+        figure(inference.needs_s),
+        figure(scatter.and_then(|s| s.launch_sd)),
+        figure(scatter.map(|s| s.block_sd)),
+        figure(scatter.and_then(|s| s.window_sd)),
+        covariate.map_or("", |of| of.of.as_str()).to_owned(),
+        covariate.map_or(String::new(), |of| of.outcome.is_ok().to_string()),
+        figure(gain.map(|g| g.correlation)),
+        figure(gain.map(|g| g.narrower)),
+    ]
 }
 
 fn worse(analysis: &Analysis, result: &MetricAnalysis) -> Soundness {

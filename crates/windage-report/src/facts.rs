@@ -1,10 +1,10 @@
 //! The plain facts about a run: how it was measured, on what, and how to do it again.
 
-use windage_analysis::Analysis;
-use windage_model::LoadModel;
+use windage_analysis::{Analysis, ArmAnalysis, StopOutcome};
+use windage_model::{DoubtCode, LoadModel, Role};
 
-use crate::number;
-use crate::rows::primary_metric;
+use crate::rows::spoken;
+use crate::{calibration, duration, number};
 
 /// A labelled line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub(crate) struct Fact {
 }
 
 impl Fact {
-    fn new(label: impl Into<String>, text: impl Into<String>) -> Fact {
+    pub(crate) fn new(label: impl Into<String>, text: impl Into<String>) -> Fact {
         Fact {
             label: label.into(),
             text: text.into(),
@@ -40,7 +40,7 @@ pub(crate) fn one_line(text: &str) -> String {
 
 /// When, how and under which load it was measured.
 pub(crate) fn header(analysis: &Analysis) -> Vec<Fact> {
-    vec![
+    let mut facts = vec![
         Fact::new(
             "when",
             format!(
@@ -51,7 +51,57 @@ pub(crate) fn header(analysis: &Analysis) -> Vec<Fact> {
         ),
         Fact::new("design", design(analysis)),
         Fact::new("load", load(analysis)),
-    ]
+    ];
+    let pilot = &analysis.design.pilot;
+    facts.extend(pilot.iter().map(|p| Fact::new("pilot", one_line(&p.text))));
+    if let Some(stop) = analysis.design.stop {
+        facts.push(Fact::new("stop", stopped(analysis, stop)));
+        facts.push(Fact::new(
+            "method",
+            "intervals are confidence sequences: they hold at every look, so also at the one \
+             that ends the run",
+        ));
+    }
+    facts
+}
+
+/// What the run waited for, and how near it came.
+fn stopped(analysis: &Analysis, stop: StopOutcome) -> String {
+    let metric = spoken(stop.metric);
+    let asked = number::percent_two(stop.half_width);
+    let within = duration::span(stop.within_s);
+    if stop.is_reached {
+        return format!("stopped when {metric} was known to ±{asked}; {within} were allowed");
+    }
+    let known = widest(analysis, stop).map_or("no interval yet".to_owned(), |half_width| {
+        format!("±{}", number::percent_bound(half_width))
+    });
+    let reasons = &analysis.validity.reasons;
+    let is_cut_short = reasons.iter().any(|r| r.code == DoubtCode::RunIncomplete);
+    let when = if is_cut_short {
+        "before the run was broken off".to_owned()
+    } else {
+        format!("within {within}")
+    };
+    format!("±{asked} of {metric} was not reached {when}: {known}")
+}
+
+/// The half-width of the treatment that is known least; of the control where there is none.
+fn widest(analysis: &Analysis, stop: StopOutcome) -> Option<f64> {
+    let has = |role| analysis.arms.iter().any(|arm| arm.role == role);
+    let waited_for = if has(Role::Treatment) {
+        Role::Treatment
+    } else {
+        Role::Control
+    };
+    let arms = analysis.arms.iter().filter(|arm| arm.role == waited_for);
+    let half_width = |arm: &ArmAnalysis| {
+        let difference = arm.metrics.get(&stop.metric)?.difference.as_ref().ok()?;
+        Some(difference.relative.as_ref()?.half_width()).filter(|h| h.is_finite())
+    };
+    // One without an interval is known less than any.
+    let half_widths: Option<Vec<f64>> = arms.map(half_width).collect();
+    half_widths?.into_iter().max_by(f64::total_cmp)
 }
 
 /// What windage itself used.
@@ -85,6 +135,7 @@ pub(crate) fn closing(analysis: &Analysis) -> Vec<Fact> {
 pub(crate) fn provenance(analysis: &Analysis) -> Vec<Fact> {
     let design = &analysis.design;
     let mut facts = closing(analysis);
+    facts.push(calibration::quoted_or_missing(analysis));
     facts.push(Fact::new("seed", design.seed.to_string()));
     facts.push(Fact::new(
         "interest",
@@ -95,7 +146,14 @@ pub(crate) fn provenance(analysis: &Analysis) -> Vec<Fact> {
     for (of, version) in &analysis.versions {
         facts.push(Fact::new(one_line(of), one_line(version)));
     }
-    flatten("", &analysis.host, &mut facts);
+    match &analysis.host {
+        serde_json::Value::Object(host) => {
+            // It is quoted above; in full it stands in host.json.
+            let rest = host.iter().filter(|(key, _)| *key != calibration::KEY);
+            rest.for_each(|(key, value)| flatten(&one_line(key), value, &mut facts));
+        }
+        host => flatten("", host, &mut facts),
+    }
     facts
 }
 
@@ -146,7 +204,7 @@ fn load(analysis: &Analysis) -> String {
 
 /// Overhead at saturation and below it are different answers, so the load says which it was.
 fn saturation(analysis: &Analysis) -> String {
-    let metric = primary_metric(analysis);
+    let metric = analysis.primary;
     let measured: Vec<_> = analysis
         .arms
         .iter()

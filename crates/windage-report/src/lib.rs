@@ -4,9 +4,12 @@
 //! there is to show is decided once, in `rows`, `facts`, `doubts` and `summary`; the renderers
 //! only dress it. JSON is the analysis' own wire type ([`windage_analysis::wire`]).
 
+mod calibration;
 mod csv;
 mod doubts;
+mod duration;
 mod facts;
+mod firmness;
 mod html;
 mod markdown;
 mod number;

@@ -3,12 +3,13 @@
 use windage_analysis::Analysis;
 use windage_model::Soundness;
 
-use crate::doubts;
 use crate::facts::{self, Fact, one_line};
 use crate::rows::{self, Align, Table};
 use crate::summary::{self, Piece};
+use crate::{calibration, doubts};
 
-/// The report as Markdown with GitHub's tables; the same content as in a terminal.
+/// The report as Markdown with GitHub's tables; the same content as in a terminal, and what that
+/// has no room for to be unfolded.
 ///
 /// Names are escaped: none can end its cell, open a code span or bring in HTML.
 #[must_use]
@@ -24,20 +25,21 @@ pub fn markdown(analysis: &Analysis) -> String {
     paragraph(&mut text, &format!("**{}**", answer.join(" ")));
     facts_list(&mut text, &facts::header(analysis));
     let tables = rows::tables(analysis);
-    for table in tables.iter().filter(|table| !table.detail) {
+    let (details, main): (Vec<_>, Vec<_>) = tables.iter().partition(|table| table.detail);
+    for table in &main {
         push_table(&mut text, table);
     }
     if tables.is_empty() {
         paragraph(&mut text, "Nothing was measured.");
     }
-    if let Some(legend) = rows::legend(analysis, &tables) {
+    if let Some(legend) = rows::legend(analysis, &tables.iter().collect::<Vec<_>>()) {
         paragraph(&mut text, &escaped(&legend));
     }
+    push_details(&mut text, &details);
     push_doubts(&mut text, analysis);
-    facts_list(
-        &mut text,
-        &[vec![facts::own_cost(analysis)], facts::closing(analysis)].concat(),
-    );
+    let mut used = vec![facts::own_cost(analysis)];
+    used.extend(calibration::quoted(analysis));
+    facts_list(&mut text, &[used, facts::closing(analysis)].concat());
     text.truncate(text.trim_end().len());
     text.push('\n');
     text
@@ -95,6 +97,21 @@ fn push_table(text: &mut String, table: &Table) {
     for note in &table.notes {
         paragraph(text, &format!("{} {}", note.mark, escaped(&note.text)));
     }
+    if !table.facts.is_empty() {
+        facts_list(text, &table.facts);
+    }
+}
+
+/// Tables that are unfolded by a click; the blank lines make Markdown of what is within.
+fn push_details(text: &mut String, details: &[&Table]) {
+    if details.is_empty() {
+        return;
+    }
+    paragraph(text, "<details><summary>More figures</summary>");
+    for table in details {
+        push_table(text, table);
+    }
+    paragraph(text, "</details>");
 }
 
 fn push_doubts(text: &mut String, analysis: &Analysis) {

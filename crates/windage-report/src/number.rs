@@ -8,7 +8,7 @@ pub(crate) const NOT_AVAILABLE: &str = "n/a";
 
 /// Words that stay on the line of the figure before them.
 pub(crate) const UNIT_WORDS: &[&str] = &[
-    "%", "µs", "ms", "s", "B", "kB", "MB", "GB", "k/s", "M/s", "cores",
+    "%", "µs", "ms", "s", "min", "h", "B", "kB", "MB", "GB", "k/s", "M/s", "cores",
 ];
 
 /// A unit for display, shared by the figures of a column.
@@ -164,6 +164,38 @@ pub(crate) fn percent_short(share: f64) -> String {
     // There is always a point, so that no digit before it is trimmed.
     let text = text.trim_end_matches('0').trim_end_matches('.');
     format!("{}{text} %", if percent < 0.0 { "−" } else { "" })
+}
+
+/// A share with two significant digits, as percent: half-widths and scatter.
+pub(crate) fn percent_two(share: f64) -> String {
+    if !share.is_finite() {
+        return NOT_AVAILABLE.to_owned();
+    }
+    let percent = share * 100.0;
+    let places = decimals(percent.abs()).saturating_sub(1).max(1);
+    let text = format!("{:.places$}", percent.abs());
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    format!("{}{text} %", if percent < 0.0 { "−" } else { "" })
+}
+
+/// A share as whole percent.
+pub(crate) fn percent_whole(share: f64) -> String {
+    let text = format!("{:.0} %", (share * 100.0).abs());
+    if share <= -0.005 {
+        format!("−{text}")
+    } else {
+        text
+    }
+}
+
+/// A plain figure with two decimals, such as a correlation.
+pub(crate) fn hundredths(figure: f64) -> String {
+    let text = format!("{:.2}", figure.abs());
+    if figure <= -0.005 {
+        format!("−{text}")
+    } else {
+        text
+    }
 }
 
 /// A count, in groups of three digits.
@@ -376,6 +408,16 @@ mod tests {
         assert_eq!(percent_short(-0.25), "−25 %");
         assert_eq!(percent_short(0.0), "0 %");
         assert_eq!(percent_short(1.0), "100 %");
+        assert_eq!(percent_two(0.005), "0.5 %");
+        assert_eq!(percent_two(0.005_24), "0.52 %");
+        assert_eq!(percent_two(0.000_034), "0.0034 %");
+        assert_eq!(percent_two(0.019_2), "1.9 %");
+        assert_eq!(percent_two(0.101), "10.1 %");
+        assert_eq!(percent_two(0.0), "0 %");
+        assert_eq!(percent_two(f64::NAN), "n/a");
+        assert_eq!(percent_whole(0.384), "38 %");
+        assert_eq!(percent_whole(-0.02), "−2 %");
+        assert_eq!(hundredths(-0.794), "−0.79");
         assert_eq!(count(1_234_567), "1,234,567");
         assert_eq!(count(100), "100");
         assert_eq!(count_f64(-12.4), "−12");

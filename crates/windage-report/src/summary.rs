@@ -4,9 +4,10 @@
 use windage_analysis::{Analysis, ArmAnalysis, MetricAnalysis};
 use windage_model::{Difference, Direction, DoubtCode, Interval, Metric, Role, Soundness, Verdict};
 
+use crate::duration;
 use crate::facts::one_line;
 use crate::number::{self, Scale};
-use crate::rows::primary_metric;
+use crate::rows::{overstated, spoken};
 
 /// A piece of a sentence. Names are apart because each renderer sets them off in its own way.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +36,7 @@ pub(crate) fn sentences(analysis: &Analysis) -> Vec<Vec<Piece>> {
         let sentence = format!("This run is void and its figures are not to be used: {reasons}");
         return vec![ended(vec![text(sentence)])];
     }
-    let metric = primary_metric(analysis);
+    let metric = analysis.primary;
     let mut sentences = vec![ended(costs(analysis, metric))];
     sentences.push(ended(trust(analysis, metric)));
     sentences.extend(losses(analysis).map(ended));
@@ -80,6 +81,15 @@ fn joined(clauses: Vec<Vec<Piece>>, between: &str) -> Vec<Piece> {
     pieces
 }
 
+/// What only the first clause that has cause to says in full.
+#[derive(Clone, Copy)]
+struct First {
+    /// Names the metric.
+    names: bool,
+    /// Explains what it is for a claim to hold on its own only.
+    explains: bool,
+}
+
 /// How many treatments are spelled out before the rest is counted.
 const SPELLED: usize = 4;
 
@@ -114,10 +124,19 @@ fn costs(analysis: &Analysis, metric: Metric) -> Vec<Piece> {
     let naming = told
         .iter()
         .position(|arm| difference(arm, metric).is_some());
+    let explaining = told
+        .iter()
+        .position(|arm| is_claimed_on_its_own(arm, metric));
     let mut clauses: Vec<_> = told
         .iter()
         .enumerate()
-        .map(|(i, arm)| clause(arm, metric, scale, interest, naming == Some(i)))
+        .map(|(i, arm)| {
+            let first = First {
+                names: naming == Some(i),
+                explains: explaining == Some(i),
+            };
+            clause(arm, metric, scale, interest, first)
+        })
         .collect();
     clauses.extend(counted_clause(counted, metric));
     joined(clauses, "; ")
@@ -138,7 +157,7 @@ fn clause(
     metric: Metric,
     scale: Scale,
     interest: f64,
-    naming: bool,
+    first: First,
 ) -> Vec<Piece> {
     let name = arm(arm_analysis);
     let Some(result) = arm_analysis.metrics.get(&metric) else {
@@ -152,11 +171,12 @@ fn clause(
             ]
         }
         Ok(difference) => {
-            let mut pieces = vec![name];
-            pieces.push(text(judged(
-                result, difference, metric, scale, interest, naming,
-            )));
-            pieces
+            let mut said = judged(result, difference, metric, scale, interest, first.names);
+            if is_claimed_on_its_own(arm_analysis, metric) {
+                said.push_str(&on_its_own(result, first.explains));
+            }
+            said.push_str(&to_settle(result, difference, interest));
+            vec![name, text(said)]
         }
     }
 }
@@ -220,6 +240,43 @@ fn judged(
             let ends = number::percent(relative).map_or_else(|| and(&signed), |shown| and(&shown));
             format!(": can't tell yet, between {ends} %{of}{smallest}")
         }
+    }
+}
+
+/// Whether more is said of a treatment than holds in its family.
+fn is_claimed_on_its_own(arm: &ArmAnalysis, metric: Metric) -> bool {
+    let Some(result) = arm.metrics.get(&metric) else {
+        return false;
+    };
+    let relative = difference(arm, metric).and_then(|difference| difference.relative.as_ref());
+    let is_something = relative.is_some_and(|relative| as_cost(relative, metric).low > 0.0);
+    let is_claim = result.verdict != Some(Verdict::Inconclusive) || is_something;
+    is_claim && overstated(result).is_some()
+}
+
+fn on_its_own(result: &MetricAnalysis, explains: bool) -> String {
+    match overstated(result).filter(|_| explains) {
+        Some(of) => format!(
+            " (on its own, but not when all {} comparisons have to hold together)",
+            of.comparisons
+        ),
+        None => " (likewise on its own only)".to_owned(),
+    }
+}
+
+/// What would settle an inconclusive verdict; empty for others.
+fn to_settle(result: &MetricAnalysis, difference: &Difference, interest: f64) -> String {
+    let is_open = result.verdict == Some(Verdict::Inconclusive) && difference.relative.is_some();
+    match result.inference.needs_s {
+        _ if !is_open => String::new(),
+        Some(needs_s) => format!(
+            ": about {} of such a run would settle it",
+            duration::more(needs_s)
+        ),
+        None => format!(
+            ": no reasonable time would settle it, as the estimate lies at the limit of ±{}",
+            number::percent_short(interest)
+        ),
     }
 }
 
@@ -382,15 +439,6 @@ fn reversed(interval: &Interval) -> Interval {
         low: -interval.high,
         high: -interval.low,
         ..interval.clone()
-    }
-}
-
-/// The metric as it is named within a sentence.
-fn spoken(metric: Metric) -> &'static str {
-    match metric {
-        Metric::ResponseTimeP50 => "median response time",
-        Metric::WallPerIteration => "time an iteration",
-        other => crate::rows::name(other),
     }
 }
 

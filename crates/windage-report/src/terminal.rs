@@ -6,6 +6,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use windage_analysis::Analysis;
 use windage_model::{Soundness, Verdict};
 
+use crate::calibration;
 use crate::doubts::{self, DoubtRow};
 use crate::facts::{self, Fact, one_line};
 use crate::number;
@@ -43,20 +44,25 @@ pub fn terminal(analysis: &Analysis, options: TerminalOptions) -> String {
     page.wrapped("", &crate::summary(analysis), Style::new().bold());
     page.blank();
     let tables = rows::tables(analysis);
-    for table in tables.iter().filter(|table| !table.detail) {
+    let shown: Vec<_> = tables.iter().filter(|table| !table.detail).collect();
+    for table in &shown {
         page.table(table);
     }
     if tables.is_empty() {
         page.wrapped("", "Nothing was measured.", Style::new());
         page.blank();
     }
-    if let Some(legend) = rows::legend(analysis, &tables) {
+    if let Some(legend) = rows::legend(analysis, &shown) {
         page.wrapped("", &legend, FAINT);
         page.blank();
     }
     page.doubts(analysis);
     page.blank();
-    page.facts(&[vec![facts::own_cost(analysis)], facts::closing(analysis)].concat());
+    let used = [
+        facts::own_cost(analysis),
+        calibration::quoted_or_missing(analysis),
+    ];
+    page.facts(&[used.to_vec(), facts::closing(analysis)].concat());
     page.text
 }
 
@@ -143,6 +149,7 @@ impl Page {
         for note in &table.notes {
             self.wrapped(&format!("{} ", note.mark), &note.text, FAINT);
         }
+        self.facts(&table.facts);
         self.blank();
     }
 
@@ -398,6 +405,7 @@ mod tests {
                 cells: vec![cell(&left), cell(&right)],
             }],
             notes: vec![note("¹", "of another"), note("²", "of the right")],
+            facts: Vec::new(),
             separable: true,
             detail: false,
         };

@@ -4,6 +4,7 @@ mod fixtures;
 
 use unicode_width::UnicodeWidthStr;
 use windage_analysis::Analysis;
+use windage_model::{Doubt, DoubtCode};
 use windage_report::{TerminalOptions, csv, html, markdown, summary, terminal};
 
 fn plain(analysis: &Analysis, width: usize) -> String {
@@ -175,7 +176,23 @@ fn the_answer_says_what_the_data_say() {
         ),
         (
             fixtures::suspect(),
-            "can't tell yet, between −0.4 and +1.1 % of CPU a request, the smallest visible here is 1.1 %",
+            "can't tell yet, between −0.4 and +1.1 % of CPU a request, the smallest visible here is 1.1 %: \
+             about 90 more minutes of such a run would settle it",
+        ),
+        (
+            fixtures::family(),
+            "`spans only` costs 1.1 % (0.6 to 1.6 %), 0.643 µs (on its own, but not when all 4 \
+             comparisons have to hold together)",
+        ),
+        (
+            fixtures::family(),
+            "`metrics only` costs something, +0.0 to +1.2 %, but whether more than the 0.5 % that \
+             matter can't be told yet (likewise on its own only): about 7 more minutes of such a \
+             run would settle it",
+        ),
+        (
+            fixtures::not_reached(),
+            "no reasonable time would settle it, as the estimate lies at the limit of ±0.5 %",
         ),
         (fixtures::suspect(), "Warning: the control"),
         (fixtures::suspect(), "One more reason is listed below."),
@@ -221,6 +238,170 @@ fn without_cpu_the_answer_is_in_throughput() {
     let summary = summary(&analysis);
     let expected = "`otel` costs 10.0 % of throughput (8.0 to 12.0 %), 1234/s.";
     assert!(summary.starts_with(expected), "{summary}");
+}
+
+/// A text with its line breaks and indentation taken out, to look for sentences in.
+fn unwrapped(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn what_does_not_hold_in_its_family_is_marked_and_explained() {
+    let report = plain(&fixtures::family(), 80);
+    let marked = [
+        // On its own a cost, among four not told from what does not matter.
+        "spans only         61.8  +0.64  +1.1  +0.6 to +1.6  costs‡",
+        // On its own it excludes nil.
+        "metrics only       61.6  +0.40  +0.7  +0.0 to +1.2  inconclusive‡",
+        "switched off       61.2  +0.05  +0.1  −0.4 to +0.6  negligible‡",
+        "‡ +6.0 % (+2.0 to +10.0)",
+        "‡ −5.0 % (−9.0 to −1.0)",
+        "=‡ 0.0 % (−0.5 to +0.5)",
+    ];
+    for cell in marked.map(unwrapped) {
+        assert!(
+            unwrapped(&report).contains(&cell),
+            "{cell:?} not in {report}"
+        );
+    }
+    let unmarked = ["+8.7 costs ", "= +0.01 % (−0.07 to +0.09)", "~ +1.0 % ("];
+    for cell in unmarked {
+        assert!(
+            unwrapped(&report).contains(cell),
+            "{cell:?} not in {report}"
+        );
+    }
+    let legend = "‡ holds on its own, but not when all comparisons of its family have to: \
+                  4 of CPU a request, 28 of the other metrics (Bonferroni, 95 %)";
+    assert!(unwrapped(&report).contains(legend), "{report}");
+}
+
+#[test]
+fn a_family_of_one_has_no_mark_and_no_legend() {
+    for analysis in [fixtures::stopped(), fixtures::demo()] {
+        for (renderer, text) in renderings(&analysis) {
+            assert!(
+                !text.contains('‡') && !text.contains("Bonferroni"),
+                "{renderer}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_holds_in_its_family_is_said_to() {
+    let mut analysis = fixtures::family();
+    let metrics = analysis
+        .arms
+        .iter_mut()
+        .flat_map(|arm| arm.metrics.values_mut());
+    for result in metrics {
+        let held = result
+            .difference
+            .as_ref()
+            .ok()
+            .and_then(|d| d.relative.clone());
+        if let (Some(of), Some(held)) = (&mut result.inference.in_family, held) {
+            of.verdict = result.verdict;
+            (of.interval.low, of.interval.high) = (held.low, held.high);
+        }
+    }
+    let report = plain(&analysis, 80);
+    let legend = "what is found holds also when all comparisons of its family have to: \
+                  4 of CPU a request, 28 of the other metrics (Bonferroni, 95 %)";
+    assert!(unwrapped(&report).contains(legend), "{report}");
+    assert!(!report.contains('‡'), "{report}");
+}
+
+#[test]
+fn how_firm_the_answer_is_stands_below_it() {
+    let table = [
+        (
+            fixtures::family(),
+            "visible this run would have seen 0.7 to 0.9 % of CPU a request",
+        ),
+        (
+            fixtures::family(),
+            "scatter launches 0 to 0.52 %, drift between blocks 0.78 to 0.81 %, windows 1.9 %; \
+             more rounds, with about 12 blocks each, would narrow the interval most",
+        ),
+        (
+            fixtures::family(),
+            "covariate the generator's CPU a request was taken out: interval 33 to 41 % narrower \
+             (correlation 0.74 to 0.81), in 3 of 4 treatments",
+        ),
+        (
+            fixtures::stopped(),
+            "scatter launches 0.52 %, blocks 2.1 %; more blocks a round, about 40, would",
+        ),
+        (
+            fixtures::not_reached(),
+            "scatter launches unknown after a single one, drift between blocks 1.2 %",
+        ),
+        (
+            fixtures::stopped(),
+            "stopped when CPU a request was known to ±0.5 %; 5 min were allowed",
+        ),
+        (fixtures::stopped(), "intervals are confidence sequences"),
+        (
+            fixtures::stopped(),
+            "pilot Windows of 250 ms, at which drift",
+        ),
+        (
+            fixtures::not_reached(),
+            "±0.5 % of CPU a request was not reached within 5 min: ±0.8 %",
+        ),
+        (
+            fixtures::family(),
+            "machine calibrated 2026-11-21: smallest visible effect in 60 s 0.5 % of CPU a \
+             request; truth inside 38 of 40 intervals; 2 of 40 false alarms",
+        ),
+        (
+            fixtures::not_reached(),
+            "machine calibrated 2026-11-20 [2J: truth inside 37 of 40 intervals run",
+        ),
+        (
+            fixtures::stopped(),
+            "machine not calibrated; to do so: windage calibrate",
+        ),
+    ];
+    for (analysis, expected) in table {
+        let report = unwrapped(&plain(&analysis, 80));
+        assert!(report.contains(expected), "{expected:?} not in {report}");
+    }
+    assert!(!markdown(&fixtures::stopped()).contains("not calibrated"));
+}
+
+#[test]
+fn a_run_that_was_broken_off_did_not_run_out_of_time() {
+    let mut analysis = fixtures::not_reached();
+    analysis
+        .validity
+        .push(Doubt::new(DoubtCode::RunIncomplete, "It was broken off."));
+    let report = unwrapped(&plain(&analysis, 80));
+    let expected = "±0.5 % of CPU a request was not reached before the run was broken off: ±0.8 %";
+    assert!(report.contains(expected), "{report}");
+}
+
+#[test]
+fn why_a_covariate_was_not_used_stands_where_there_is_room() {
+    let why = "the generator's CPU a request is not taken out: it differs by 1.2 %";
+    let analysis = fixtures::family();
+    assert!(markdown(&analysis).contains(why));
+    assert!(html(&analysis).contains(why));
+    assert!(!unwrapped(&plain(&analysis, 80)).contains("not taken out"));
+}
+
+#[test]
+fn low_quantiles_stand_where_there_is_room() {
+    let analysis = fixtures::family();
+    let table = "| Response time, more | p10 |";
+    let text = markdown(&analysis);
+    let (before, after) = text.split_once("<details>").expect("details");
+    assert!(!before.contains("p10") && after.contains(table), "{text}");
+    assert!(html(&analysis).contains(">p10</th>"));
+    assert!(!plain(&analysis, 80).contains("p10"));
+    assert!(csv(&[analysis]).unwrap().contains("service_time_p10"));
 }
 
 /// The insides of tags.

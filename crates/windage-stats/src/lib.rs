@@ -1,12 +1,33 @@
 //! Estimators: values in, values out; no clock, no file, no socket.
 //!
-//! The flow of a comparison: logarithms of ratios within blocks  are brought to a
-//! robust location for each launch ([`location`]), and the launches to one interval that holds
-//! both levels of variation ([`two_level`]). Sources are in `docs/METHODOLOGY.md`.
+//! The flow of a comparison: logarithms of ratios within blocks ([`launches`]) are brought to a
+//! robust location for each launch ([`mod@location`]), its error read from their long-run variance
+//! ([`long_run`]), and the launches to one interval that holds both levels of variation
+//! ([`mod@two_level`]). Sources are in `docs/METHODOLOGY.md`.
 
-pub mod correlation;
+pub mod components;
+pub mod confidence;
+pub mod covariate;
+pub mod launches;
 pub mod location;
+pub mod long_run;
+pub mod modes;
+pub mod onset;
+mod outliers;
+pub mod outlook;
+pub mod sequence;
+pub mod trend;
 pub mod two_level;
 
-pub use location::{Location, trimmed_mean};
-pub use two_level::{Confidence, Launches, TwoLevel, TwoLevelError, two_level, unpaired};
+pub use components::{Advice, Components, Costs, advice, components};
+pub use confidence::Confidence;
+pub use covariate::{Adjusted, Independence, Paired, Refused, admit, moved_at_most};
+pub use launches::Launches;
+pub use location::{Estimator, Location, locate, location, robust_sd};
+pub use long_run::{MeanError, mean_error};
+pub use modes::{Modes, bimodal};
+pub use onset::{Onset, onset};
+pub use outlook::{Outlook, VerdictRule, outlook, sequence_settles, settles};
+pub use sequence::{radius, units_needed};
+pub use trend::{Over, Trend, trend, trend_over};
+pub use two_level::{TwoLevel, TwoLevelError, UnitKind, Units, two_level, unpaired};

@@ -1,71 +1,82 @@
 //! One interval from two levels of variation: launches, and blocks within a launch.
 //!
 //! A program that is launched again is, for its speed, a slightly different program (Mytkowicz
-//! 2009; Kalibera & Jones 2013). So the launches' locations are the sample from which the
-//! interval comes, and the scatter within launches is reported beside it.
+//! et al. 2009; Kalibera & Jones 2013). So the launches' locations are the sample from which the
+//! interval comes, and the scatter within launches is reported beside it. A single launch has
+//! only the scatter within, and an interval that holds for that launch alone.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use thiserror::Error;
 
-use crate::location::{Location, sample_variance, trimmed_mean};
+use crate::confidence::Confidence;
+use crate::launches::{Launch, Launches};
+use crate::location::{Location, location, sample_variance};
+use crate::long_run::MeanError;
+use crate::sequence::radius;
 
-/// The probability with which an interval is to cover the truth.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Confidence(f64);
+/// Values of a single launch that make one unit of a sequence. Long enough that no value is wild
+/// alone and neighbouring units hardly resemble each other, short enough that a launch soon has
+/// many: mirrored blocks give two values each.
+const BATCH: usize = 8;
 
-impl Confidence {
-    /// 90 %, on which equivalence is tested (two one-sided tests at 5 %).
-    pub const P90: Confidence = Confidence(0.90);
-    /// 95 %, that of every interval shown.
-    pub const P95: Confidence = Confidence(0.95);
-    /// 99 %, beyond which the control is held to be disturbed.
-    pub const P99: Confidence = Confidence(0.99);
-
-    /// As a number.
-    #[must_use]
-    pub fn get(self) -> f64 {
-        self.0
-    }
-}
-
-/// Block values of each launch, in the order in which they were measured.
+/// What a sequence of looks takes for one value after another: once there, a unit never changes.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Launches {
-    launches: Vec<Launch>,
+pub struct Units {
+    /// Their values, in time order.
+    pub values: Vec<f64>,
+    /// What each of them is.
+    pub kind: UnitKind,
 }
 
-#[derive(Clone, Debug, PartialEq)]
-struct Launch {
-    blocks: Vec<f64>,
-    offset: f64,
+/// What a unit is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UnitKind {
+    /// A launch, as soon as there are two.
+    Launches,
+    /// Eight consecutive values of the only launch, brought to one by the mean of the middle six.
+    /// Values at the end that make no whole batch wait for their fellows.
+    #[default]
+    Batches,
 }
 
-impl Launches {
-    /// Adds a launch. `offset` is added to its location: what is known of the launch as a whole
-    /// and not of its blocks, such as cost that was deferred beyond them. A launch without a
-    /// finite block value is left out.
-    pub fn push(&mut self, blocks: Vec<f64>, offset: f64) {
-        if blocks.iter().any(|b| b.is_finite()) && offset.is_finite() {
-            self.launches.push(Launch { blocks, offset });
+impl UnitKind {
+    /// Values in a batch.
+    pub const BATCH: usize = BATCH;
+}
+
+impl Units {
+    /// The mean over units, about which a sequence's interval lies; `None` without units.
+    #[must_use]
+    pub fn mean(&self) -> Option<f64> {
+        (!self.values.is_empty())
+            .then(|| self.values.iter().sum::<f64>() / self.values.len() as f64)
+    }
+
+    /// From unit to unit; 0 for fewer than two.
+    #[must_use]
+    pub fn standard_deviation(&self) -> f64 {
+        sample_variance(&self.values).sqrt()
+    }
+
+    fn launches(values: Vec<f64>) -> Units {
+        Units {
+            values,
+            kind: UnitKind::Launches,
         }
     }
 
-    /// How many launches there are.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.launches.len()
-    }
-
-    /// Whether there is none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.launches.is_empty()
-    }
-
-    /// How many blocks there are in all.
-    #[must_use]
-    pub fn blocks(&self) -> usize {
-        self.launches.iter().map(|l| l.blocks.len()).sum()
+    fn batches(launch: &Launch) -> Units {
+        let usable: Vec<f64> = launch
+            .blocks
+            .iter()
+            .copied()
+            .filter(|b| b.is_finite())
+            .collect();
+        let values = usable.chunks_exact(BATCH).filter_map(location);
+        Units {
+            values: values.map(|l| l.estimate + launch.offset).collect(),
+            kind: UnitKind::Batches,
+        }
     }
 }
 
@@ -101,6 +112,8 @@ pub struct TwoLevel {
     pub launches: usize,
     /// Blocks that went in.
     pub blocks: usize,
+    /// What looks at a run in progress are based on; none for series one after the other.
+    pub units: Units,
 }
 
 impl TwoLevel {
@@ -109,6 +122,17 @@ impl TwoLevel {
     pub fn ends(&self, confidence: Confidence) -> (f64, f64) {
         let half = student_quantile(self.degrees_of_freedom, confidence) * self.standard_error;
         (self.estimate - half, self.estimate + half)
+    }
+
+    /// The interval's ends for a run that is looked at as often as one likes and ended when it is
+    /// narrow enough: with this confidence all such intervals of a run hold the truth at once.
+    /// It lies about the mean over units. `None` while it is infinite.
+    #[must_use]
+    pub fn sequence_ends(&self, confidence: Confidence) -> Option<(f64, f64)> {
+        let units = &self.units;
+        let half = radius(units.values.len(), units.standard_deviation(), confidence)?;
+        let mean = units.mean()?;
+        Some((mean - half, mean + half))
     }
 
     /// The half-width from variation within launches alone.
@@ -132,9 +156,14 @@ impl TwoLevel {
     pub fn method(&self) -> &'static str {
         match (self.launches, self.blocks) {
             (1, 1) => "difference of 20 % trimmed means, one series after the other",
-            (1, _) => "20 % trimmed mean of block log ratios, within one launch",
+            (1, _) => {
+                "20 % trimmed mean of log ratios within blocks, within one launch, t interval with the \
+                 long-run variance"
+            }
             (launches, blocks) if launches == blocks => "mean over launches, t interval",
-            _ => "20 % trimmed mean of block log ratios by launch, t interval over launches",
+            _ => {
+                "20 % trimmed mean of log ratios within blocks by launch, t interval over launches"
+            }
         }
     }
 }
@@ -144,11 +173,7 @@ impl TwoLevel {
 /// # Errors
 /// When there are no values, or a single one.
 pub fn two_level(launches: &Launches) -> Result<TwoLevel, TwoLevelError> {
-    let locations: Vec<(Location, f64)> = launches
-        .launches
-        .iter()
-        .filter_map(|launch| Some((trimmed_mean(&launch.blocks)?, launch.offset)))
-        .collect();
+    let locations = launches.locations();
     let count = locations.len();
     if count == 0 {
         return Err(TwoLevelError::NoValues);
@@ -160,23 +185,31 @@ pub fn two_level(launches: &Launches) -> Result<TwoLevel, TwoLevelError> {
     let estimate = estimates.iter().sum::<f64>() / count as f64;
     let within = within_launches(&locations);
     let between = (count > 1).then(|| sample_variance(&estimates));
-    let (standard_error, degrees_of_freedom) = match (between, within) {
-        (Some(variance), _) => ((variance / count as f64).sqrt(), (count - 1) as f64),
-        (None, Some((error, degrees))) => (error, degrees),
+    let error = match (between, within) {
+        (Some(variance), _) => MeanError {
+            standard_error: (variance / count as f64).sqrt(),
+            degrees_of_freedom: (count - 1) as f64,
+        },
+        (None, Some(within)) => within,
         (None, None) => return Err(TwoLevelError::OneValue),
+    };
+    let units = match launches.only() {
+        Some(alone) => Units::batches(alone),
+        None => Units::launches(estimates),
     };
     Ok(TwoLevel {
         estimate,
-        standard_error,
-        degrees_of_freedom,
-        within_launch_standard_error: within.map(|w| w.0),
-        within_launch_degrees_of_freedom: within.map_or(1.0, |w| w.1),
+        standard_error: error.standard_error,
+        degrees_of_freedom: error.degrees_of_freedom,
+        within_launch_standard_error: within.map(|w| w.standard_error),
+        within_launch_degrees_of_freedom: within.map_or(1.0, |w| w.degrees_of_freedom),
         launch_standard_deviation: between.map(|variance| {
-            let explained = within.map_or(0.0, |(error, _)| error.powi(2) * count as f64);
+            let explained = within.map_or(0.0, |w| w.standard_error.powi(2) * count as f64);
             (variance - explained).max(0.0).sqrt()
         }),
         launches: count,
         blocks: launches.blocks(),
+        units,
     })
 }
 
@@ -186,17 +219,19 @@ pub fn two_level(launches: &Launches) -> Result<TwoLevel, TwoLevelError> {
 /// # Errors
 /// When a side has no usable value, or a single one.
 pub fn unpaired(values: &[f64], against: &[f64]) -> Result<TwoLevel, TwoLevelError> {
-    let one = trimmed_mean(values).ok_or(TwoLevelError::NoValues)?;
-    let other = trimmed_mean(against).ok_or(TwoLevelError::NoValues)?;
-    let error = |location: &Location| location.standard_error.ok_or(TwoLevelError::OneValue);
-    let (variance_one, variance_other) = (error(&one)?.powi(2), error(&other)?.powi(2));
+    let one = location(values).ok_or(TwoLevelError::NoValues)?;
+    let other = location(against).ok_or(TwoLevelError::NoValues)?;
+    let error_one = one.error().ok_or(TwoLevelError::OneValue)?;
+    let error_other = other.error().ok_or(TwoLevelError::OneValue)?;
+    let variance_one = error_one.standard_error.powi(2);
+    let variance_other = error_other.standard_error.powi(2);
     let variance = variance_one + variance_other;
-    let weighted = variance_one.powi(2) / one.degrees_of_freedom
-        + variance_other.powi(2) / other.degrees_of_freedom;
+    let weighted = variance_one.powi(2) / error_one.degrees_of_freedom
+        + variance_other.powi(2) / error_other.degrees_of_freedom;
     let degrees_of_freedom = if weighted > 0.0 {
         variance.powi(2) / weighted
     } else {
-        one.degrees_of_freedom + other.degrees_of_freedom
+        error_one.degrees_of_freedom + error_other.degrees_of_freedom
     };
     Ok(TwoLevel {
         estimate: one.estimate - other.estimate,
@@ -207,20 +242,24 @@ pub fn unpaired(values: &[f64], against: &[f64]) -> Result<TwoLevel, TwoLevelErr
         launch_standard_deviation: None,
         launches: 1,
         blocks: 1,
+        units: Units::default(),
     })
 }
 
 /// Standard error of the mean over launches from the scatter of their blocks alone, and its
 /// degrees of freedom. `None` unless every launch has one.
-fn within_launches(locations: &[(Location, f64)]) -> Option<(f64, f64)> {
-    let count = locations.len() as f64;
+fn within_launches(locations: &[(Location, f64)]) -> Option<MeanError> {
     let mut variance = 0.0;
-    let mut degrees = 0.0;
+    let mut degrees_of_freedom = 0.0;
     for (location, _) in locations {
-        variance += location.standard_error?.powi(2);
-        degrees += location.degrees_of_freedom;
+        let error = location.error()?;
+        variance += error.standard_error.powi(2);
+        degrees_of_freedom += error.degrees_of_freedom;
     }
-    Some((variance.sqrt() / count, degrees))
+    Some(MeanError {
+        standard_error: variance.sqrt() / locations.len() as f64,
+        degrees_of_freedom,
+    })
 }
 
 fn student(degrees_of_freedom: f64) -> StudentsT {
@@ -297,18 +336,59 @@ mod tests {
 
     #[test]
     fn unpaired_series_give_welchs_interval() {
-        // Without trimming effects: both sides symmetrical, equal spread.
-        let spread: Vec<f64> = (0..40).map(|i| f64::from(i % 4)).collect();
+        // Equal spread on both sides: the difference has √2 times the error of each, and twice
+        // its degrees of freedom.
+        let mut random = ChaCha8Rng::seed_from_u64(3);
+        let spread: Vec<f64> = (0..40).map(|_| normal(&mut random)).collect();
         let moved: Vec<f64> = spread.iter().map(|v| v + 10.0).collect();
+        let each = location(&spread).unwrap().error().unwrap();
         let result = unpaired(&moved, &spread).unwrap();
         assert!((result.estimate - 10.0).abs() < 1e-12);
-        assert!(
-            result.degrees_of_freedom > 40.0,
-            "{}",
-            result.degrees_of_freedom
-        );
+        assert!((result.standard_error - 2f64.sqrt() * each.standard_error).abs() < 1e-12);
+        assert!((result.degrees_of_freedom - 2.0 * each.degrees_of_freedom).abs() < 1e-9);
+        assert_eq!(result.units, Units::default());
+        // A side that does not scatter leaves the other's degrees of freedom.
+        let against_none = unpaired(&spread, &[0.0; 40]).unwrap();
+        assert!((against_none.degrees_of_freedom - each.degrees_of_freedom).abs() < 1e-9);
         assert_eq!(unpaired(&[], &[1.0]), Err(TwoLevelError::NoValues));
         assert_eq!(unpaired(&[1.0], &[1.0, 2.0]), Err(TwoLevelError::OneValue));
+    }
+
+    #[test]
+    fn units_are_launches_or_batches_of_the_only_one() {
+        let several = two_level(&launches(&[&[1.0, 1.0], &[3.0, 3.0]])).unwrap();
+        assert_eq!(several.units.kind, UnitKind::Launches);
+        assert_eq!(several.units.values, [1.0, 3.0]);
+        assert_eq!(several.units.mean(), Some(2.0));
+
+        let mut alone = Launches::default();
+        let mut blocks = vec![1.0, 2.0, 3.0, 4.0, 1e9, 5.0, 6.0, 7.0];
+        blocks.extend([f64::NAN, 7.0, 7.0, 7.0, 7.0, 7.0, 7.0, 7.0, 7.0, 7.0]);
+        alone.push(blocks.clone(), 0.5);
+        let units = two_level(&alone).unwrap().units;
+        assert_eq!(units.kind, UnitKind::Batches);
+        // The middle six of the first eight; the last value waits for its fellows.
+        assert_eq!(units.values, [5.0, 7.5]);
+
+        // What comes later leaves the units as they are.
+        blocks.extend([9.0; 6]);
+        let mut longer = Launches::default();
+        longer.push(blocks, 0.5);
+        assert_eq!(two_level(&longer).unwrap().units.values[..2], [5.0, 7.5]);
+    }
+
+    #[test]
+    fn sequences_are_wider_than_intervals_and_need_some_units() {
+        let mut random = ChaCha8Rng::seed_from_u64(4);
+        let blocks: Vec<f64> = (0..150).map(|_| normal(&mut random)).collect();
+        let few = two_level(&launches(&[&blocks[..9]])).unwrap();
+        assert_eq!(few.sequence_ends(Confidence::P95), None);
+        let many = two_level(&launches(&[&blocks])).unwrap();
+        let (low, high) = many.sequence_ends(Confidence::P95).unwrap();
+        let (low_fixed, high_fixed) = many.ends(Confidence::P95);
+        let relative = (high - low) / (high_fixed - low_fixed);
+        assert!((1.0..=1.8).contains(&relative), "{relative}");
+        assert!((f64::midpoint(low, high) - many.units.mean().unwrap()).abs() < 1e-12);
     }
 
     #[test]

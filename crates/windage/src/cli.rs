@@ -18,8 +18,8 @@ use crate::verbs::load::LoadFlags;
         request and memory, with an interval around every figure, divided by the telemetry that \
         was really delivered.\n\nStart with `windage demo`. Then write a plan for your own \
         service with `windage init` and measure it with `windage run`.",
-    after_help = "Exit codes: 0 measured · 2 usage or plan error · 4 void · 5 could not measure · \
-        130 interrupted"
+    after_help = "Exit codes: 0 measured · 2 usage or plan error · 3 a `stop` was not reached · \
+        4 void · 5 could not measure · 130 interrupted"
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -38,6 +38,8 @@ pub(crate) enum Verb {
     Init(InitFlags),
     /// Put load on a URL and time the answers.
     Load(Box<LoadFlags>),
+    /// Inject known costs and say what is found of them: how good is this machine today?
+    Calibrate(CalibrateFlags),
     /// Say what this machine can and can't measure, and what to do about it.
     Doctor(DoctorFlags),
     /// Print a completion script for a shell.
@@ -81,7 +83,7 @@ pub(crate) struct RunFlags {
     /// Go on with a run that was interrupted or killed.
     #[arg(long, value_name = "RUN", conflicts_with_all = ["plans", "out", "length", "rounds", "seed"])]
     pub(crate) resume: Option<PathBuf>,
-    /// Measuring time instead of the plan's `design.for` or `design.blocks`.
+    /// Measuring time instead of the plan's `design.for`, `design.blocks` or `design.stop`.
     #[arg(long = "for", value_name = "DURATION", value_parser = duration)]
     pub(crate) length: Option<Duration>,
     /// Rounds instead of the plan's `design.rounds`.
@@ -184,6 +186,18 @@ pub(crate) struct InitFlags {
     /// Overwrite FILE.
     #[arg(long)]
     pub(crate) force: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct CalibrateFlags {
+    /// The directory that holds the two runs [default: windage-runs/TIME-calibration].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Measuring time of both runs together; launches, warm-up and drain come on top.
+    #[arg(long = "for", value_name = "DURATION", default_value = "3m", value_parser = duration)]
+    pub(crate) length: Duration,
+    #[command(flatten)]
+    pub(crate) output: OutputFlags,
 }
 
 #[derive(Args, Debug)]

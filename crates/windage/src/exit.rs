@@ -9,6 +9,8 @@ pub(crate) enum Exit {
     Success = 0,
     /// The command line or the plan is wrong.
     Usage = 2,
+    /// Measured, but not as well as the plan's `stop` asks for.
+    Inconclusive = 3,
     /// The run is void: its figures must not be used.
     Void = 4,
     /// Could not measure: a service died, the disk is full, a permission is missing.
@@ -35,5 +37,6 @@ mod tests {
             .max();
         assert_eq!(worst, Some(Exit::CouldNotMeasure));
         assert!(Exit::Interrupted > Exit::CouldNotMeasure);
+        assert!(Exit::Success < Exit::Inconclusive && Exit::Inconclusive < Exit::Void);
     }
 }

@@ -6,6 +6,7 @@ mod message;
 mod progress;
 mod run_name;
 mod verbs;
+mod watch;
 
 use std::process::ExitCode;
 
@@ -18,6 +19,9 @@ fn main() -> ExitCode {
     // Windage is executed again as its own helpers; these verbs are not for people.
     match args.nth(1).as_deref() {
         Some(windage_keeper::KEEPER_VERB) => windage_keeper::keeper_main(),
+        Some(verbs::calibrate::SERVICE_VERB) => {
+            return windage_calibration::main_from_args(args.map(Into::into));
+        }
         Some(verbs::demo::SERVICE_VERB) => return windage_demo::main_from_args(args),
         _ => {}
     }
@@ -28,6 +32,7 @@ fn main() -> ExitCode {
         Verb::Report(flags) => verbs::report::report(&flags),
         Verb::Init(flags) => verbs::init::init(&flags),
         Verb::Load(flags) => verbs::load::load(&flags),
+        Verb::Calibrate(flags) => verbs::calibrate::calibrate(&flags),
         Verb::Doctor(flags) => verbs::doctor::doctor(&flags),
         Verb::Completions(flags) => verbs::completions::completions(&flags),
     };

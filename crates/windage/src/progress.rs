@@ -64,11 +64,13 @@ impl Progress {
         let mut state = self.state.borrow_mut();
         match event {
             Event::Building { command } => self.phase(&format!("building: {command}")),
-            Event::Planned { lasts } => {
-                self.line(&format!(
-                    "this takes about {}, launches not counted",
-                    HumanDuration(lasts)
-                ));
+            Event::Piloting { lasts } => {
+                self.phase(&format!("a pilot of about {}", HumanDuration(lasts)));
+            }
+            Event::Planned { lasts, at_most } => {
+                let about = if at_most { "at most" } else { "about" };
+                let lasts = HumanDuration(lasts);
+                self.line(&format!("this takes {about} {lasts}, launches not counted"));
             }
             Event::RoundStarted { round, rounds } => {
                 state.round = format!("round {} of {rounds}", round + 1);
@@ -87,7 +89,16 @@ impl Progress {
             Event::WarmingUp { lasts } => {
                 self.phase(&format!("{}: warming up for {lasts:.0?}", state.round));
             }
-            Event::BlockDone { done, blocks, left } => self.block(&mut state, done, blocks, left),
+            Event::BlockDone {
+                done,
+                blocks,
+                left,
+                at_most,
+            } => {
+                let at_most = if at_most { "at most " } else { "" };
+                let left = format!("{at_most}{} left", HumanDuration(left));
+                self.block(&mut state, done, blocks, &left);
+            }
             Event::Doubted { arm, doubt } => self.doubt(&mut state, arm.as_str(), &doubt),
             Event::Draining { lasts } => {
                 self.phase(&format!(
@@ -107,17 +118,18 @@ impl Progress {
         }
     }
 
-    fn block(&self, state: &mut State, done: u32, blocks: u32, left: Duration) {
-        let left = HumanDuration(left);
+    fn block(&self, state: &mut State, done: u32, blocks: u32, left: &str) {
         match &self.shown {
             Shown::Nothing => {}
             Shown::Bar(bar) => {
+                // A pilot may have chosen longer windows, so that there are fewer blocks.
+                bar.set_length(u64::from(blocks));
                 bar.set_position(u64::from(done));
-                bar.set_message(format!("{}, {left} left", state.round));
+                bar.set_message(format!("{}, {left}", state.round));
             }
             Shown::Lines if state.last_line.elapsed() >= PLAIN_EVERY => {
                 state.last_line = Instant::now();
-                anstream::eprintln!("{}: block {done} of {blocks}, {left} left", state.round);
+                anstream::eprintln!("{}: block {done} of {blocks}, {left}", state.round);
             }
             Shown::Lines => {}
         }

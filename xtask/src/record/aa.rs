@@ -52,7 +52,8 @@ pub(super) fn run(args: &AaArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn build() -> Result<PathBuf> {
+/// Builds `windage` as it is measured with, and says where it is.
+pub(crate) fn build() -> Result<PathBuf> {
     command::run(workspace::cargo().args(["build", "--release", "--package", "windage"]))?;
     let metadata = workspace::metadata()?;
     let target = metadata["target_directory"]

@@ -148,7 +148,7 @@ fn reading(reading: &Reading) -> String {
     format!("{estimate} % [{low}, {high}]{mark}")
 }
 
-fn ranged(value: Option<Ranged>, format: impl Fn(f64) -> String) -> String {
+pub(crate) fn ranged(value: Option<Ranged>, format: impl Fn(f64) -> String) -> String {
     value.map_or_else(none, |r| {
         format!(
             "{} [{}, {}]",
@@ -159,11 +159,11 @@ fn ranged(value: Option<Ranged>, format: impl Fn(f64) -> String) -> String {
     })
 }
 
-fn percent(share: f64) -> String {
+pub(crate) fn percent(share: f64) -> String {
     format!("{:.2} %", share * 100.0)
 }
 
-fn none() -> String {
+pub(crate) fn none() -> String {
     "–".to_owned()
 }
 

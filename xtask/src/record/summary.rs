@@ -101,7 +101,7 @@ fn line(metric: &'static str, order: Order, readings: &[Reading]) -> Line {
 }
 
 /// The middle value, or the mean of the two in the middle; `None` of none.
-fn median(mut values: Vec<f64>) -> Option<f64> {
+pub(crate) fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
     let upper = *values.get(middle)?;
@@ -112,13 +112,13 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
     })
 }
 
-fn rmse(errors: impl ExactSizeIterator<Item = f64>) -> Option<f64> {
+pub(crate) fn rmse(errors: impl ExactSizeIterator<Item = f64>) -> Option<f64> {
     let count = errors.len();
     (count > 0).then(|| (errors.map(|e| e * e).sum::<f64>() / count as f64).sqrt())
 }
 
 /// A share with Wilson's score interval, which stays inside 0…1 and is usable for few runs.
-fn share(hits: usize, of: usize) -> Option<Ranged> {
+pub(crate) fn share(hits: usize, of: usize) -> Option<Ranged> {
     const Z: f64 = 1.959_964;
     if of == 0 {
         return None;
@@ -135,7 +135,7 @@ fn share(hits: usize, of: usize) -> Option<Ranged> {
 
 /// RMSE of `errors` over that of `reference`, with a percentile bootstrap over runs. `None` when
 /// either has fewer than two runs or a resample of the reference is exactly nil.
-fn ratio_of_rmse(errors: &[f64], reference: &[f64]) -> Option<Ranged> {
+pub(crate) fn ratio_of_rmse(errors: &[f64], reference: &[f64]) -> Option<Ranged> {
     if errors.len() < 2 || reference.len() < 2 {
         return None;
     }

@@ -92,7 +92,8 @@ impl Control {
     }
 }
 
-fn reading(metric: &Value) -> Result<Reading> {
+/// Reads a metric's relative difference from an analysis.
+pub(crate) fn reading(metric: &Value) -> Result<Reading> {
     let relative = &metric["relative"];
     if relative.is_null() {
         let why = metric["missing"]["text"]

@@ -2,235 +2,16 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use super::*;
-use windage_load::Recording;
-use windage_model::{Exchanges, MachineDelta, Order, WindowCpu};
-use windage_plan::{Design, Length};
+use fakes::{FakeJournal, Fate, Given, Outcome, Script, conducted};
 
-/// Arms that always exist in these tests: baseline, control and one treatment.
-const ARMS: u16 = 3;
-
-/// What happens in a window, by its count over the run.
-type Script = fn(window: usize, place: Place) -> Fate;
-
-enum Fate {
-    Fine,
-    /// The arm's service dies in the window.
-    Dies,
-    /// Another arm's service dies in the window.
-    OtherDies(ArmIndex),
-    /// A signal comes in the window.
-    Interrupt,
-    /// The lab itself fails.
-    Fails,
-}
-
-struct FakeRig<'a> {
-    script: Script,
-    windows: usize,
-    dead: BTreeSet<ArmIndex>,
-    interrupted: &'a AtomicBool,
-    interrupted_in_drain: bool,
-    calls: &'a RefCell<Vec<String>>,
-}
-
-impl FakeRig<'_> {
-    fn note(&self, call: impl Into<String>) {
-        self.calls.borrow_mut().push(call.into());
-    }
-}
-
-impl Rig for FakeRig<'_> {
-    fn launch(&mut self, launch: u32, round: u32) -> Result<Launch, LabError> {
-        self.note(format!("launch {launch} round {round}"));
-        self.dead.clear();
-        Ok(Launch {
-            launch,
-            round,
-            ..Launch::default()
-        })
-    }
-
-    fn measure(&mut self, place: Place) -> Result<Measured, LabError> {
-        let fate = (self.script)(self.windows, place);
-        self.windows += 1;
-        let mut window = Window {
-            place,
-            started_ns: 0,
-            duration_ns: 1,
-            stretch_ns: 1,
-            exchanges: Exchanges {
-                completed: 1,
-                ..Exchanges::default()
-            },
-            cpu: WindowCpu::default(),
-            machine: MachineDelta::default(),
-            rss_bytes: None,
-            page_faults: 0,
-            arm_context_switches: 0,
-            doubts: Vec::new(),
-            outliers: Vec::new(),
-        };
-        match fate {
-            Fate::Fine => {}
-            Fate::Dies => {
-                self.dead.insert(place.arm);
-                window
-                    .doubts
-                    .push(Doubt::new(DoubtCode::ServiceDied, "it is gone"));
-            }
-            Fate::OtherDies(other) => {
-                self.dead.insert(other);
-            }
-            Fate::Interrupt => self.interrupted.store(true, Ordering::Relaxed),
-            Fate::Fails => return Err(LabError::Unsupported("the lab fails".into())),
-        }
-        let Recording {
-            response_time,
-            service_time,
-            ..
-        } = Recording::new();
-        Ok(Measured {
-            window,
-            response_time,
-            service_time,
-        })
-    }
-
-    fn death(&self, arm: ArmIndex) -> Option<String> {
-        self.dead
-            .contains(&arm)
-            .then(|| format!("the service of arm {} is gone", arm.0))
-    }
-
-    fn finish(&mut self, launch: u32) -> Result<LaunchEnd, LabError> {
-        self.note(format!("finish {launch}"));
-        if self.interrupted_in_drain {
-            self.interrupted.store(true, Ordering::Relaxed);
-        }
-        Ok(LaunchEnd {
-            launch,
-            arms: Vec::new(),
-        })
-    }
-
-    fn take_down(&mut self, launch: u32) -> Result<Vec<Delivered>, LabError> {
-        self.note(format!("take down {launch}"));
-        Ok(Vec::new())
-    }
-}
-
-/// Keeps what a journal would keep: windows only with their block.
-#[derive(Default)]
-struct FakeJournal {
-    waiting: Vec<Window>,
-    windows: Vec<Window>,
-    blocks: Vec<u32>,
-    doubts: Vec<Doubt>,
-    ends: Vec<u32>,
-    ending: Option<Ending>,
-    full_after_blocks: Option<usize>,
-    /// Of the rig rather than the journal; here, because both are given to a test together.
-    interrupted_in_drain: bool,
-}
-
-impl Journal for FakeJournal {
-    fn window(&mut self, measured: &Measured) -> Result<(), RecordError> {
-        self.waiting.push(measured.window.clone());
-        Ok(())
-    }
-
-    fn push(&mut self, entry: Entry) -> Result<(), RecordError> {
-        match entry {
-            Entry::RunEnded(ending) => self.ending = Some(ending),
-            Entry::Doubt(doubt) => self.doubts.push(doubt),
-            Entry::LaunchEnded(end) => self.ends.push(end.launch),
-            _ => {}
-        }
-        Ok(())
-    }
-
-    fn commit_block(&mut self, block: u32) -> Result<(), RecordError> {
-        if self
-            .full_after_blocks
-            .is_some_and(|full| self.blocks.len() >= full)
-        {
-            return Err(RecordError::BufferFull { limit_bytes: 0 });
-        }
-        self.windows.append(&mut self.waiting);
-        self.blocks.push(block);
-        Ok(())
-    }
-
-    fn commit(&mut self) -> Result<(), RecordError> {
-        Ok(())
-    }
-}
-
-struct Outcome {
-    result: Result<Ending, LabError>,
-    journal: FakeJournal,
-    calls: Vec<String>,
-    events: Vec<Event>,
-}
-
-fn conducted(script: Script, start: Start, on_death: OnDeath, mut journal: FakeJournal) -> Outcome {
-    let design = Design {
-        window: Duration::from_millis(100),
-        settle: Duration::from_millis(10),
-        rounds: 2,
-        length: Length::Blocks(3),
-        warmup: Duration::ZERO,
-        drain: Duration::ZERO,
-        idle: Duration::ZERO,
-        order: Order::Mirrored,
-        seed: 1,
-        interest: 0.005,
-        on_death,
-    };
-    let order = RunOrder::new(&design, ARMS);
-    let interrupted = AtomicBool::new(false);
-    let arms: Vec<ArmId> = ["off", "control", "otel"]
-        .iter()
-        .filter_map(|name| ArmId::from_text(name))
-        .collect();
-    let terms = Terms {
-        order: &order,
-        start,
-        on_death,
-        arms: &arms,
-        interrupted: &interrupted,
-        window_and_settle: Duration::from_millis(110),
-        warm_up: Duration::from_secs(1),
-        drain: Duration::from_millis(300),
-    };
-    let calls = RefCell::new(Vec::new());
-    let events = RefCell::new(Vec::new());
-    let mut rig = FakeRig {
-        script,
-        windows: 0,
-        dead: BTreeSet::new(),
-        interrupted: &interrupted,
-        interrupted_in_drain: journal.interrupted_in_drain,
-        calls: &calls,
-    };
-    let result = conduct(&mut rig, &mut journal, &terms, &|event| {
-        events.borrow_mut().push(event)
-    });
-    Outcome {
-        result,
-        journal,
-        calls: calls.take(),
-        events: events.take(),
-    }
-}
+pub(crate) mod fakes;
+mod stopping;
 
 fn from_the_start(script: Script) -> Outcome {
-    conducted(
+    conducted(Given {
         script,
-        Start::default(),
-        OnDeath::End,
-        FakeJournal::default(),
-    )
+        ..Given::default()
+    })
 }
 
 #[test]
@@ -267,7 +48,7 @@ fn time_left_falls_to_the_last_drain() {
         .collect();
     assert!(left.windows(2).all(|pair| pair[0] > pair[1]), "{left:?}");
     let planned = outcome.events.iter().find_map(|event| match event {
-        Event::Planned { lasts } => Some(*lasts),
+        Event::Planned { lasts, .. } => Some(*lasts),
         _ => None,
     });
     assert_eq!(planned, Some(Duration::from_millis(6 * 6 * 110 + 2 * 1300)));
@@ -316,12 +97,11 @@ fn the_others_go_on_when_the_plan_says_so() {
             Fate::Fine
         }
     };
-    let outcome = conducted(
+    let outcome = conducted(Given {
         script,
-        Start::default(),
-        OnDeath::GoOn,
-        FakeJournal::default(),
-    );
+        on_death: OnDeath::GoOn,
+        ..Given::default()
+    });
     assert_eq!(outcome.result.unwrap(), Ending::Complete);
     let windows = &outcome.journal.windows;
     let of = |launch: u32, arm: u16| {
@@ -345,12 +125,11 @@ fn a_death_in_anothers_window_is_noticed() {
     };
     let outcome = from_the_start(script);
     assert!(matches!(outcome.result, Ok(Ending::Died { .. })));
-    let outcome = conducted(
+    let outcome = conducted(Given {
         script,
-        Start::default(),
-        OnDeath::GoOn,
-        FakeJournal::default(),
-    );
+        on_death: OnDeath::GoOn,
+        ..Given::default()
+    });
     assert_eq!(outcome.result.unwrap(), Ending::Complete);
     let codes: Vec<DoubtCode> = outcome.journal.doubts.iter().map(|d| d.code).collect();
     assert_eq!(codes, [DoubtCode::ArmDied]);
@@ -365,12 +144,11 @@ fn without_a_baseline_nothing_can_go_on() {
             Fate::Fine
         }
     };
-    let outcome = conducted(
+    let outcome = conducted(Given {
         script,
-        Start::default(),
-        OnDeath::GoOn,
-        FakeJournal::default(),
-    );
+        on_death: OnDeath::GoOn,
+        ..Given::default()
+    });
     assert!(matches!(outcome.result, Ok(Ending::Died { .. })));
 }
 
@@ -396,7 +174,10 @@ fn a_drain_that_was_cut_short_says_nothing_of_deferred_cost() {
         interrupted_in_drain: true,
         ..FakeJournal::default()
     };
-    let outcome = conducted(|_, _| Fate::Fine, Start::default(), OnDeath::End, journal);
+    let outcome = conducted(Given {
+        journal,
+        ..Given::default()
+    });
     assert_eq!(outcome.result.unwrap(), Ending::Interrupted);
     assert_eq!(outcome.journal.ends, Vec::<u32>::new());
     assert_eq!(outcome.journal.blocks, [0, 1, 2]);
@@ -416,7 +197,10 @@ fn a_full_disk_ends_the_run_and_keeps_the_blocks_before() {
         full_after_blocks: Some(2),
         ..FakeJournal::default()
     };
-    let outcome = conducted(|_, _| Fate::Fine, Start::default(), OnDeath::End, journal);
+    let outcome = conducted(Given {
+        journal,
+        ..Given::default()
+    });
     assert!(matches!(outcome.result, Err(LabError::Record(_))));
     assert_eq!(outcome.journal.blocks, [0, 1]);
 }
@@ -427,12 +211,10 @@ fn a_resumed_run_measures_what_is_missing_in_fresh_launches() {
         block: 4,
         launch: 2,
     };
-    let outcome = conducted(
-        |_, _| Fate::Fine,
+    let outcome = conducted(Given {
         start,
-        OnDeath::End,
-        FakeJournal::default(),
-    );
+        ..Given::default()
+    });
     assert_eq!(outcome.journal.blocks, [4, 5]);
     assert_eq!(
         outcome.calls,
@@ -451,12 +233,10 @@ fn a_resumed_run_measures_what_is_missing_in_fresh_launches() {
         block: 6,
         launch: 2,
     };
-    let outcome = conducted(
-        |_, _| Fate::Fine,
+    let outcome = conducted(Given {
         start,
-        OnDeath::End,
-        FakeJournal::default(),
-    );
+        ..Given::default()
+    });
     assert_eq!(
         (outcome.result.unwrap(), outcome.calls.len()),
         (Ending::Complete, 0)

@@ -1,36 +1,53 @@
 //! `[design]`.
 
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
 use toml::Spanned;
 use windage_model::Order;
 
-use super::{Checker, DAY, HOUR, INSTANT, PAUSE};
+use super::stop::{self, Ground};
+use super::{Checker, DAY, HOUR, INSTANT, PAUSE, pilot};
 use crate::plan::{Design, Length, OnDeath};
 use crate::wire::{self, Scalar};
-use crate::{Problem, defaults, units};
+use crate::{Problem, Stop, defaults, units};
 
 const ORDERS: &[(&str, Order)] = &[
     ("mirrored", Order::Mirrored),
     ("sequential", Order::Sequential),
 ];
-const MAX_ROUNDS: i64 = 1000;
+/// The bounds of measuring time.
+pub(super) const MEASURED: RangeInclusive<Duration> = INSTANT..=WEEK;
+const WEEK: Duration = Duration::from_secs(7 * DAY.as_secs());
+pub(super) const MAX_ROUNDS: i64 = 1000;
 const MAX_BLOCKS: i64 = 1_000_000;
 
-pub(super) fn resolve(checker: &mut Checker<'_>, design: &wire::Design) -> Design {
+pub(super) fn resolve(
+    checker: &mut Checker<'_>,
+    design: &wire::Design,
+    ground: &Ground<'_>,
+) -> Design {
+    let stop = stop::resolve(checker, design, ground);
     Design {
         window: checker.duration(
             "window",
-            design.window.as_ref(),
+            pilot::given(design.window.as_ref()),
             defaults::WINDOW,
             INSTANT..=HOUR,
         ),
-        settle: checker.duration("settle", design.settle.as_ref(), defaults::SETTLE, PAUSE),
-        rounds: checker.integer(
-            "rounds",
-            design.rounds.as_ref(),
-            defaults::ROUNDS,
-            1..=MAX_ROUNDS,
+        settle: checker.duration(
+            "settle",
+            pilot::given(design.settle.as_ref()),
+            defaults::SETTLE,
+            PAUSE,
         ),
-        length: length(checker, design),
+        pilot: pilot::resolve(checker, design, ground),
+        rounds: rounds(checker, design, stop),
+        length: match stop {
+            Some(stop) => Length::MeasuringTime(stop.within),
+            None => length(checker, design),
+        },
+        stop,
         warmup: checker.duration("warmup", design.warmup.as_ref(), defaults::WARMUP, PAUSE),
         drain: checker.duration("drain", design.drain.as_ref(), defaults::DRAIN, PAUSE),
         idle: checker.duration("idle", design.idle.as_ref(), defaults::IDLE, PAUSE),
@@ -46,12 +63,20 @@ pub(super) fn resolve(checker: &mut Checker<'_>, design: &wire::Design) -> Desig
     }
 }
 
+fn rounds(checker: &mut Checker<'_>, design: &wire::Design, stop: Option<Stop>) -> u32 {
+    let given = design.rounds.as_ref();
+    match stop {
+        Some(stop) => stop::rounds(checker, given, stop.within),
+        None => checker.integer("rounds", given, defaults::ROUNDS, 1..=MAX_ROUNDS),
+    }
+}
+
 fn length(checker: &mut Checker<'_>, design: &wire::Design) -> Length {
     let time = checker.duration(
         "for",
         design.measuring_time.as_ref(),
         defaults::MEASURING_TIME,
-        INSTANT..=7 * DAY,
+        MEASURED,
     );
     let Some(blocks) = &design.blocks else {
         return Length::MeasuringTime(time);
@@ -70,9 +95,13 @@ fn length(checker: &mut Checker<'_>, design: &wire::Design) -> Length {
 }
 
 fn interest(checker: &mut Checker<'_>, given: Option<&Spanned<Scalar>>) -> f64 {
-    let Some(value) = given else {
-        return defaults::INTEREST;
-    };
+    given
+        .and_then(|value| share(checker, "interest", value))
+        .unwrap_or(defaults::INTEREST)
+}
+
+/// A share from 0 up to 1, or `None` when it was reported.
+pub(super) fn share(checker: &mut Checker<'_>, key: &str, value: &Spanned<Scalar>) -> Option<f64> {
     let share = match value.get_ref() {
         Scalar::Text(text) => units::parse_share(text),
         Scalar::Float(share) => Ok(*share),
@@ -82,16 +111,16 @@ fn interest(checker: &mut Checker<'_>, given: Option<&Spanned<Scalar>>) -> f64 {
         Scalar::Bool(b) => Err(format!("`{b}` is not a share such as \"0.5%\" or 0.005")),
     };
     match share {
-        Ok(share) if (0.0..1.0).contains(&share) => return share,
+        Ok(share) if (0.0..1.0).contains(&share) => return Some(share),
         Ok(_) => checker.report(
             Problem::new(
                 value.span(),
-                "`interest` must lie between 0 and 1 (100%)",
+                format!("`{key}` must lie between 0 and 1 (100%)"),
                 "out of bounds",
             )
             .help("it is a share: half a percent is \"0.5%\" or 0.005"),
         ),
         Err(message) => checker.report(Problem::new(value.span(), message, "not a share")),
     }
-    defaults::INTEREST
+    None
 }

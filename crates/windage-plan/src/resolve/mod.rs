@@ -10,8 +10,10 @@ mod file;
 mod follow;
 mod instance;
 mod load;
+mod pilot;
 mod scope;
 mod service;
+mod stop;
 
 use std::ops::{Range, RangeInclusive};
 use std::path::Path;
@@ -22,6 +24,7 @@ use crate::problem::choices;
 use crate::wire::{PlanFile, Text};
 use crate::{Problem, RESERVED_PLACEHOLDERS, Template, defaults, units};
 
+pub(crate) use pilot::AUTO;
 use scope::{Site, Use};
 
 /// A day: nothing that a plan waits for takes longer.
@@ -46,9 +49,15 @@ pub(crate) fn resolve(file: &PlanFile, text: &str, folder: &Path) -> Result<Plan
     let build = build(&mut checker, file);
     let mut services = service::resolve_all(&mut checker, file);
     let before = checker.problems.len();
-    let design = design::resolve(&mut checker, &file.design);
+    let ground = stop::Ground {
+        model: load::model(file),
+        services: &services,
+        load: &file.load,
+    };
+    let design = design::resolve(&mut checker, &file.design, &ground);
     // What doesn't fit a window that is wrong itself is not told.
-    let window = (checker.problems.len() == before).then_some(design.window);
+    let is_known = checker.problems.len() == before && design.pilot.is_none_or(|p| !p.window);
+    let window = is_known.then_some(design.window);
     let load = load::resolve(&mut checker, file, &services, window);
     let arms = arm::resolve_all(&mut checker, file, &services);
     scope::check(&mut checker, file, &arms, &mut services);

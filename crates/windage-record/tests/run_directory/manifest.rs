@@ -64,7 +64,7 @@ fn a_file_of_another_version_is_read_or_named() {
     samples::create(dir.path());
     let path = dir.path().join("manifest.json");
     let text = fs::read_to_string(&path).unwrap();
-    let table: [(&str, &str, &str, Option<&str>); 5] = [
+    let table: [(&str, &str, &str, Option<&str>); 6] = [
         (
             "a field was added",
             "\"seed\"",
@@ -84,6 +84,12 @@ fn a_file_of_another_version_is_read_or_named() {
             "yesterday ",
             Some("`started` is no time"),
         ),
+        (
+            "no metric",
+            "\"cpu_per_request\"",
+            "\"luck\"",
+            Some("`luck` is no metric"),
+        ),
         ("no id", "\"off\"", "\"OFF,\"", Some("`OFF,` is no arm id")),
     ];
     for (what, from, to, expected) in table {
@@ -102,6 +108,22 @@ fn a_file_of_another_version_is_read_or_named() {
             _ => panic!("{what}: {outcome:?}"),
         }
     }
+}
+
+#[test]
+fn a_run_from_before_stops_and_pilots_had_none() {
+    let dir = tempfile::tempdir().unwrap();
+    samples::create(dir.path());
+    let path = dir.path().join("manifest.json");
+    let text = fs::read_to_string(&path).unwrap();
+    let mut json: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let design = json["design"].as_object_mut().unwrap();
+    assert!(design.remove("stop").is_some() && design.remove("pilot").is_some());
+    fs::write(&path, json.to_string()).unwrap();
+    let run = RunDir::open(dir.path()).unwrap();
+    let mut expected = samples::manifest();
+    (expected.design.stop, expected.design.pilot) = (None, None);
+    assert_eq!(run.manifest(), &expected);
 }
 
 #[test]

@@ -9,12 +9,12 @@ use proptest::option;
 use proptest::prelude::*;
 use windage_model::{
     ArmCpu, ArmId, ArmIndex, CpuSource, Doubt, DoubtCode, ErrorCounts, Evidence, Exchanges,
-    LevelValue, LoadModel, MachineDelta, Order, Outlier, Place, Role, StatusClasses, Window,
-    WindowCpu,
+    LevelValue, LoadModel, MachineDelta, Metric, Order, Outlier, Place, Role, StatusClasses,
+    Window, WindowCpu,
 };
 use windage_record::{
     Delivered, DesignScope, Ending, Entry, Expected, JournalWriter, Launch, LaunchArmEnd,
-    LaunchEnd, LaunchedArm, LoadScope, Manifest, ManifestArm, RunDir,
+    LaunchEnd, LaunchedArm, LoadScope, Manifest, ManifestArm, PilotScope, RunDir, StopScope,
 };
 
 pub(crate) fn manifest() -> Manifest {
@@ -69,6 +69,17 @@ pub(crate) fn manifest() -> Manifest {
             order: Order::Mirrored,
             interest: 0.005,
             subject_cores: 1,
+            stop: Some(StopScope {
+                metric: Metric::CpuPerRequest,
+                half_width: 0.005,
+                within_ns: 300_000_000_000,
+            }),
+            pilot: Some(PilotScope {
+                window_ns: Some(100_000_000),
+                settle_ns: None,
+                flush_period_ns: Some(5_000_000_000),
+                text: "Windows of 100 ms have the least noise.".to_owned(),
+            }),
         },
     }
 }

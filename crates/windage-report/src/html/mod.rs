@@ -30,7 +30,7 @@ pub fn html(analysis: &Analysis) -> String {
                 h2 { "Figures" }
                 @for table in &main { (table_markup(table)) }
                 @if tables.is_empty() { p { "Nothing was measured." } }
-                @if let Some(legend) = rows::legend(analysis, &tables) { p.note { (legend) } }
+                @if let Some(legend) = rows::legend(analysis, &tables.iter().collect::<Vec<_>>()) { p.note { (legend) } }
                 @if !details.is_empty() {
                     details {
                         summary { "More figures" }
@@ -129,6 +129,7 @@ fn table_markup(table: &Table) -> Markup {
             }
         }
         @for note in &table.notes { p.note { (note.mark) " " (note.text) } }
+        @if !table.facts.is_empty() { (fact_list(&table.facts)) }
     }
 }
 
@@ -192,7 +193,7 @@ fn plotted(analysis: &Analysis) -> Vec<Metric> {
             ServiceTimeP50,
         ],
     };
-    let primary = rows::primary_metric(analysis);
+    let primary = analysis.primary;
     let second = felt
         .iter()
         .copied()

@@ -5,7 +5,7 @@ use windage_model::{Difference, LoadModel, Metric, Verdict};
 
 use super::{
     Cell, INCONCLUSIVE, NEGLIGIBLE, NOT_FINITE, NOT_FOR_ARM, Notes, Row, Table, Tone, basis,
-    column, has_figures, name, results, value, value_scale,
+    column, family, has_figures, name, results, value, value_scale,
 };
 use crate::facts::one_line;
 use crate::number::{self, NOT_AVAILABLE, Scale};
@@ -76,11 +76,19 @@ pub(super) const GROUPS: &[Group] = {
         ),
         detail(
             "Response time, more",
-            &[(ResponseTimeP90, Relative), (ResponseTimeP999, Relative)],
+            &[
+                (ResponseTimeP10, Relative),
+                (ResponseTimeP90, Relative),
+                (ResponseTimeP999, Relative),
+            ],
         ),
         detail(
             "Service time, more",
-            &[(ServiceTimeP90, Relative), (ServiceTimeP999, Relative)],
+            &[
+                (ServiceTimeP10, Relative),
+                (ServiceTimeP90, Relative),
+                (ServiceTimeP999, Relative),
+            ],
         ),
         detail(
             "Memory and start",
@@ -127,6 +135,7 @@ pub(super) fn compact_table(analysis: &Analysis, group: &Group, primary: Metric)
         columns,
         rows,
         notes: notes.0,
+        facts: Vec::new(),
         separable: true,
         detail: group.detail || repeats,
     })
@@ -175,7 +184,8 @@ fn compact_difference(
     shown: Shown,
     notes: &mut Notes,
 ) -> Cell {
-    let basis = Some(basis(result, difference));
+    let basis = Some(basis(metric, result, difference));
+    let on_its_own = family::mark(result);
     let percent = match shown {
         Shown::Relative => difference.relative.as_ref().and_then(number::percent),
         Shown::Absolute => None,
@@ -187,7 +197,8 @@ fn compact_difference(
             // The sign and the metric say it.
             Some(Verdict::Costs | Verdict::Saves) | None => "",
         };
-        let text = format!("{mark}{} % ({})", p.estimate, p.range());
+        let figure = format!("{} % ({})", p.estimate, p.range());
+        let text = marked(&format!("{mark}{on_its_own}"), &figure);
         return Cell {
             text,
             tone: result.verdict.map_or(Tone::Plain, Tone::Judged),
@@ -201,12 +212,20 @@ fn compact_difference(
     );
     match scale.signed(interval) {
         Some(s) => Cell {
-            text: format!("{} ({})", scale.attach(&s.estimate), s.range()),
+            text: marked(
+                &on_its_own,
+                &format!("{} ({})", scale.attach(&s.estimate), s.range()),
+            ),
             tone: Tone::Plain,
             basis,
         },
         None => notes.absent(1, NOT_FINITE).remove(0),
     }
+}
+
+/// A figure behind its marks, if it has any.
+fn marked(marks: &str, figure: &str) -> String {
+    format!("{marks} {figure}").trim_start().to_owned()
 }
 
 #[cfg(test)]

@@ -53,6 +53,7 @@ pub(super) fn fidelity_table(analysis: &Analysis) -> Option<Table> {
         columns,
         rows,
         notes: Vec::new(),
+        facts: Vec::new(),
         separable: false,
         detail: false,
     })
@@ -76,7 +77,7 @@ fn fidelity_cells(fidelity: &Fidelity, unit: FidelityUnit) -> Vec<Cell> {
         let count = number::count_f64(lost);
         let text = share(lost).map_or(count.clone(), |share| format!("{count} ({share})"));
         if fidelity.beyond_sampling == Some(true) {
-            format!("{BEYOND_SAMPLING}{text}")
+            format!("{BEYOND_SAMPLING} {text}")
         } else {
             text
         }

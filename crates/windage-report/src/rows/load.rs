@@ -100,6 +100,7 @@ pub(super) fn load_table(analysis: &Analysis) -> Option<Table> {
             .collect(),
         rows: rows.collect(),
         notes: Vec::new(),
+        facts: Vec::new(),
         separable: true,
         detail: false,
     })
@@ -194,6 +195,7 @@ pub(super) fn outliers_table(analysis: &Analysis) -> Option<Table> {
         ],
         rows,
         notes: Vec::new(),
+        facts: Vec::new(),
         separable: false,
         detail: true,
     })

@@ -2,18 +2,22 @@
 //! none of them can disagree with another.
 
 mod compact;
+mod family;
 mod fidelity;
+mod firm;
 mod load;
 mod primary;
 
 use compact::{GROUPS, compact_table};
+pub(crate) use family::overstated;
 use fidelity::fidelity_table;
+use firm::firm_table;
 use load::{load_table, outliers_table};
 use primary::primary_table;
 use windage_analysis::{Analysis, ArmAnalysis, MetricAnalysis};
-use windage_model::{Difference, LoadModel, Metric, Role, Verdict};
+use windage_model::{Difference, Metric, Role, Verdict};
 
-use crate::facts::one_line;
+use crate::facts::{Fact, one_line};
 use crate::number::{self, NOT_AVAILABLE, Scale};
 
 /// A table with its arms as rows.
@@ -25,6 +29,8 @@ pub(crate) struct Table {
     pub(crate) rows: Vec<Row>,
     /// Why figures are missing.
     pub(crate) notes: Vec<Note>,
+    /// What else is to be known of its figures.
+    pub(crate) facts: Vec<Fact>,
     /// Whether each column can be read without the others, so that a narrow table may be cut.
     pub(crate) separable: bool,
     /// Further detail, for renderers that have room.
@@ -83,9 +89,9 @@ pub(crate) enum Tone {
     Alarm,
 }
 
-/// What the marks before the figures of these tables mean, to be shown once below them; `None`
-/// when there is none.
-pub(crate) fn legend(analysis: &Analysis, tables: &[Table]) -> Option<String> {
+/// What the marks at the figures of these tables mean, and how the error of all of them together
+/// is controlled, to be shown once below them; `None` when there is nothing to say.
+pub(crate) fn legend(analysis: &Analysis, tables: &[&Table]) -> Option<String> {
     let interest = number::percent_short(analysis.design.interest);
     let meanings = [
         (NEGLIGIBLE, format!("negligible, within ±{interest}")),
@@ -99,41 +105,20 @@ pub(crate) fn legend(analysis: &Analysis, tables: &[Table]) -> Option<String> {
             .flat_map(|row| &row.cells)
             .map(|c| &c.text)
     };
-    let used: Vec<_> = meanings
-        .iter()
-        .filter(|(mark, _)| texts().any(|text| text.starts_with(mark)))
-        .map(|(mark, meaning)| format!("{} {meaning}", mark.trim_end()))
-        .collect();
-    (!used.is_empty()).then(|| used.join("; "))
+    let is_used = |mark: &str| texts().any(|text| text.starts_with(mark));
+    let used = meanings
+        .into_iter()
+        .filter(|(mark, _)| is_used(mark))
+        .map(|(mark, meaning)| format!("{mark} {meaning}"));
+    let is_marked = texts().any(|text| text.contains(family::ON_ITS_OWN));
+    let all: Vec<_> = used.chain(family::legend(analysis, is_marked)).collect();
+    (!all.is_empty()).then(|| all.join("; "))
 }
 
 // Marks stand before their figures, so that right-aligned figures stay aligned.
-const NEGLIGIBLE: &str = "= ";
-const INCONCLUSIVE: &str = "~ ";
-const BEYOND_SAMPLING: &str = "! ";
-/// The metric by which the question "what does it cost?" is answered.
-pub(crate) fn primary_metric(analysis: &Analysis) -> Metric {
-    use Metric::{CpuPerIteration, CpuPerRequest, ResponseTimeP50, Throughput, WallPerIteration};
-    let candidates: &[Metric] = match analysis.design.load {
-        LoadModel::Batch => &[CpuPerIteration, WallPerIteration],
-        // At a fixed rate throughput is what was asked for; latency is what can change.
-        LoadModel::Open => &[CpuPerRequest, ResponseTimeP50, Throughput],
-        LoadModel::Closed => &[CpuPerRequest, Throughput, ResponseTimeP50],
-    };
-    let of = |metric: Metric| {
-        analysis
-            .arms
-            .iter()
-            .filter_map(move |arm| arm.metrics.get(&metric))
-    };
-    let compared = |metric: &Metric| of(*metric).any(|result| result.difference.is_ok());
-    let seen = |metric: &Metric| of(*metric).any(|result| result.arm.is_some());
-    let found = candidates
-        .iter()
-        .find(|m| compared(m))
-        .or(candidates.iter().find(|m| seen(m)));
-    found.copied().unwrap_or(candidates[0])
-}
+const NEGLIGIBLE: &str = "=";
+const INCONCLUSIVE: &str = "~";
+const BEYOND_SAMPLING: &str = "!";
 
 /// A metric's name for people, short enough for a column.
 pub(crate) fn name(metric: Metric) -> &'static str {
@@ -143,6 +128,7 @@ pub(crate) fn name(metric: Metric) -> &'static str {
         Metric::CpuDeferred => "deferred",
         Metric::CpuIdle => "subject idle",
         Metric::Throughput => "throughput",
+        Metric::ResponseTimeP10 | Metric::ServiceTimeP10 => "p10",
         Metric::ResponseTimeP50 | Metric::ServiceTimeP50 => "p50",
         Metric::ResponseTimeP90 | Metric::ServiceTimeP90 => "p90",
         Metric::ResponseTimeP99 | Metric::ServiceTimeP99 => "p99",
@@ -161,10 +147,31 @@ pub(crate) fn name(metric: Metric) -> &'static str {
     }
 }
 
+/// A metric as it is named in a sentence, where no table's title stands beside it.
+pub(crate) fn spoken(metric: Metric) -> &'static str {
+    match metric {
+        Metric::CpuInWindow => "CPU in the window",
+        Metric::CpuDeferred => "deferred CPU",
+        Metric::ResponseTimeP10 => "response time at p10",
+        Metric::ResponseTimeP50 => "median response time",
+        Metric::ResponseTimeP90 => "response time at p90",
+        Metric::ResponseTimeP99 => "response time at p99",
+        Metric::ResponseTimeP999 => "response time at p99.9",
+        Metric::ServiceTimeP10 => "service time at p10",
+        Metric::ServiceTimeP50 => "median service time",
+        Metric::ServiceTimeP90 => "service time at p90",
+        Metric::ServiceTimeP99 => "service time at p99",
+        Metric::ServiceTimeP999 => "service time at p99.9",
+        Metric::MachineCpuPerRequest => "the machine's CPU a request",
+        Metric::GeneratorCpuPerRequest => "the generator's CPU a request",
+        other => name(other),
+    }
+}
+
 /// All tables of metrics that were measured, the primary one first, then what went wrong with the
 /// load, fidelity and details.
 pub(crate) fn tables(analysis: &Analysis) -> Vec<Table> {
-    let primary = primary_metric(analysis);
+    let primary = analysis.primary;
     let mut tables: Vec<Table> = primary_table(analysis, primary).into_iter().collect();
     let compact = GROUPS
         .iter()
@@ -175,6 +182,7 @@ pub(crate) fn tables(analysis: &Analysis) -> Vec<Table> {
         .chain(fidelity_table(analysis));
     let before_details = tables.iter().position(|t| t.detail).unwrap_or(tables.len());
     tables.splice(before_details..before_details, whole);
+    tables.extend(firm_table(analysis));
     tables.extend(outliers_table(analysis));
     tables
 }
@@ -212,7 +220,7 @@ fn value_scale<'a>(metric: Metric, results: impl Iterator<Item = &'a MetricAnaly
 }
 
 /// What a figure rests on.
-fn basis(result: &MetricAnalysis, difference: &Difference) -> String {
+fn basis(metric: Metric, result: &MetricAnalysis, difference: &Difference) -> String {
     let mut text = format!("{} windows, {} launches", result.windows, result.rounds);
     if let Some(smallest) = difference.smallest_visible.filter(|s| s.is_finite()) {
         text.push_str(&format!(
@@ -222,6 +230,15 @@ fn basis(result: &MetricAnalysis, difference: &Difference) -> String {
     }
     text.push_str("; ");
     text.push_str(&one_line(&difference.absolute.method));
+    if let (Some(of), Some(interval)) = (
+        &result.inference.in_family,
+        family::interval(metric, result),
+    ) {
+        text.push_str(&format!(
+            "; {interval} with all {} comparisons of its family",
+            of.comparisons
+        ));
+    }
     text
 }
 
@@ -280,6 +297,7 @@ fn superscript(n: usize) -> String {
     let digit = |c: char| c.to_digit(10).and_then(|d| DIGITS.get(d as usize)).copied();
     n.to_string().chars().filter_map(digit).collect()
 }
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,9 +5,10 @@ use windage_model::{Metric, Verdict};
 
 use super::{
     Align, Cell, Column, NO_RATIO, NOT_FINITE, NOT_FOR_ARM, Notes, Row, Table, Tone, basis,
-    capitalised, column, name, results, value, value_scale,
+    capitalised, column, family, name, results, value, value_scale,
 };
 use crate::facts::one_line;
+use crate::firmness;
 use crate::number::{self, NOT_AVAILABLE, Scale};
 
 /// The value, both differences, the interval and the verdict; `None` when no arm has the metric.
@@ -53,7 +54,10 @@ pub(super) fn primary_table(analysis: &Analysis, metric: Metric) -> Option<Table
         .map(|(arm, result)| Row {
             arm: one_line(&arm.name),
             cells: match result {
-                Some(r) => primary_cells(arm, r, (value_scale, change_scale), relative, &mut notes),
+                Some(r) => {
+                    let scales = (value_scale, change_scale);
+                    primary_cells((metric, arm, r), scales, relative, &mut notes)
+                }
                 None => absent_cells(columns.len(), &mut notes),
             },
         })
@@ -68,14 +72,14 @@ pub(super) fn primary_table(analysis: &Analysis, metric: Metric) -> Option<Table
         columns,
         rows,
         notes: notes.0,
+        facts: firmness::facts(analysis),
         separable: false,
         detail: false,
     })
 }
 
 fn primary_cells(
-    arm: &ArmAnalysis,
-    result: &MetricAnalysis,
+    (metric, arm, result): (Metric, &ArmAnalysis, &MetricAnalysis),
     (value_scale, change_scale): (Scale, Scale),
     relative: bool,
     notes: &mut Notes,
@@ -107,7 +111,7 @@ fn primary_cells(
             return cells;
         }
     };
-    let basis = Some(basis(result, difference));
+    let basis = Some(basis(metric, result, difference));
     let absolute = change_scale.signed(&difference.absolute);
     let percent = difference.relative.as_ref().and_then(number::percent);
     let tone = result.verdict.map_or(Tone::Plain, Tone::Judged);
@@ -134,7 +138,7 @@ fn primary_cells(
     ));
     let verdict = result.verdict.map_or(NOT_AVAILABLE, Verdict::as_str);
     cells.push(Cell {
-        text: verdict.to_owned(),
+        text: format!("{verdict}{}", family::mark(result)),
         tone,
         basis,
     });

@@ -43,7 +43,7 @@ pub(crate) fn demo(flags: &DemoFlags) -> Exit {
 
 /// The service on the first core that may be used, the generator on the second. With one core
 /// they have to share it.
-fn share_cores(plan: &mut Plan) {
+pub(crate) fn share_cores(plan: &mut Plan) {
     let allowed = allowed_cores();
     let [first, second, ..] = allowed[..] else {
         message::warning("one core: the generator shares it with the service");

@@ -1,5 +1,6 @@
 //! One file a verb.
 
+pub(crate) mod calibrate;
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod doctor;

@@ -7,9 +7,9 @@ use std::time::SystemTime;
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 use windage_analysis::{Analysis, of_run_directory, wire};
-use windage_lab::{Finished, LabError, RunOptions};
+use windage_lab::{Finished, LabError, RunOptions, Stopping, manifest_of};
 use windage_model::Soundness;
-use windage_plan::{Length, Plan, PlanError};
+use windage_plan::{Length, Plan, PlanError, Stop};
 use windage_record::{Ending, RunDir};
 
 use crate::cli::{OutputFlags, ReportFormat, RunFlags};
@@ -18,6 +18,7 @@ use crate::message;
 use crate::progress::Progress;
 use crate::run_name::{RUNS, find, unused};
 use crate::verbs::report::{print, render};
+use crate::watch::{Watch, choose};
 
 /// Measures every plan, or goes on with one run.
 pub(crate) fn run(flags: &RunFlags) -> Exit {
@@ -69,6 +70,13 @@ pub(crate) struct Measured {
     /// `None` when there is not even a run directory.
     analysis: Option<Analysis>,
     exit: Exit,
+}
+
+impl Measured {
+    /// How it ended.
+    pub(crate) fn exit(&self) -> Exit {
+        self.exit
+    }
 }
 
 /// Ctrl-C and SIGTERM: the first one asks the run to end in order, the second one ends it.
@@ -124,14 +132,25 @@ pub(crate) fn measure(
                 .map(|arg| arg.to_string_lossy().into_owned()),
         ),
         interrupted: Arc::clone(&signals.0),
+        choose: Some(choose),
     };
     let emit = |event| progress.show(event);
     let result = match start {
-        Start::New => windage_lab::run(plan, &options, &emit),
-        Start::Resumed => windage_lab::resume(plan, &options, &emit),
+        Start::New => {
+            let mut watch = Watch::over(manifest_of(plan, &order, &options));
+            let stopping = watch.as_mut().map(|watch| watch as &mut dyn Stopping);
+            windage_lab::run(plan, &options, stopping, &emit)
+        }
+        Start::Resumed => RunDir::open(directory)
+            .map_err(LabError::from)
+            .and_then(|run| {
+                let mut watch = Watch::over(run.manifest().clone());
+                let stopping = watch.as_mut().map(|watch| watch as &mut dyn Stopping);
+                windage_lab::resume(plan, &options, stopping, &emit)
+            }),
     };
     progress.finish();
-    let exit = exit_of(&result);
+    let exit = exit_of(&result, plan.design.stop.is_some());
     match &result {
         Err(error) => message::error(error),
         Ok(Finished {
@@ -152,8 +171,8 @@ pub(crate) fn measure(
         .as_ref()
         .is_some_and(|a| a.validity.soundness() == Soundness::Void);
     let exit = match (exit, &analysis) {
-        (Exit::Success, None) => Exit::CouldNotMeasure,
-        (Exit::Success, Some(_)) if void => Exit::Void,
+        (Exit::Success | Exit::Inconclusive, None) => Exit::CouldNotMeasure,
+        (Exit::Success | Exit::Inconclusive, Some(_)) if void => Exit::Void,
         (exit, _) => exit,
     };
     Measured {
@@ -177,9 +196,12 @@ fn repeatable(args: impl Iterator<Item = String>) -> String {
     words.join(" ")
 }
 
-fn exit_of(result: &Result<Finished, LabError>) -> Exit {
+/// `stops` says whether the plan asks for a precision.
+fn exit_of(result: &Result<Finished, LabError>, stops: bool) -> Exit {
     match result {
         Ok(finished) => match finished.ending {
+            // All that was allowed was measured, and it was not enough.
+            Ending::Complete if stops => Exit::Inconclusive,
             Ending::Complete | Ending::StoppedEarly { .. } => Exit::Success,
             Ending::Interrupted => Exit::Interrupted,
             Ending::Died { .. } => Exit::CouldNotMeasure,
@@ -256,10 +278,13 @@ fn load_all(flags: &RunFlags) -> Result<Vec<Plan>, Exit> {
     let mut failed = false;
     for path in files(&flags.plans)? {
         match Plan::load(&path) {
-            Ok(mut plan) => {
-                change(&mut plan, flags);
-                plans.push(plan);
-            }
+            Ok(mut plan) => match change(&mut plan, flags) {
+                Ok(()) => plans.push(plan),
+                Err(why) => {
+                    failed = true;
+                    message::error(format_args!("{}: {why}", path.display()));
+                }
+            },
             Err(error) => {
                 failed = true;
                 show_plan_error(&error);
@@ -273,14 +298,24 @@ pub(crate) fn show_plan_error(error: &PlanError) {
     anstream::eprintln!("{}", error.render(message::colors_on_stderr()));
 }
 
-/// What flags put in place of the plan's own design.
-fn change(plan: &mut Plan, flags: &RunFlags) {
+/// What flags put in place of the plan's own design; why they can't, if so.
+fn change(plan: &mut Plan, flags: &RunFlags) -> Result<(), String> {
     let design = &mut plan.design;
     if let Some(length) = flags.length {
         design.length = Length::MeasuringTime(length);
+        design.stop = None;
     }
     design.rounds = flags.rounds.unwrap_or(design.rounds);
     design.seed = flags.seed.unwrap_or(design.seed);
+    if design.stop.is_some() && !Stop::allows(design.rounds) {
+        return Err(format!(
+            "--rounds {} is too few for the plan's `stop`, which takes 1, or {} and more; give \
+             --for instead of it, or another --rounds",
+            design.rounds,
+            Stop::FEWEST_ROUNDS,
+        ));
+    }
+    Ok(())
 }
 
 /// Plan files; a folder stands for its `*.toml`, sorted.
@@ -343,6 +378,52 @@ fn plan_of_run(directory: &Path) -> Result<Plan, Exit> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::Parser;
+
+    use crate::cli::{Cli, Verb};
+
+    #[test]
+    fn only_a_stop_that_was_not_reached_is_inconclusive() {
+        let stopped = Ending::StoppedEarly {
+            reason: "it is known".to_owned(),
+        };
+        let table = [
+            (Ending::Complete, false, Exit::Success),
+            (Ending::Complete, true, Exit::Inconclusive),
+            (stopped, true, Exit::Success),
+            (Ending::Interrupted, true, Exit::Interrupted),
+        ];
+        for (ending, stops, expected) in table {
+            let case = format!("{ending:?}");
+            assert_eq!(exit_of(&Ok(Finished { ending }), stops), expected, "{case}");
+        }
+    }
+
+    #[test]
+    fn flags_that_do_not_go_with_a_stop_are_refused() {
+        let text = "name = 'p'\n[[service]]\nname = 'app'\ncommand = ['x', '{listen}']\n\
+            [load]\nmodel = 'closed'\nrequest = 'GET http://{app}/'\n\
+            [[arm]]\nname = 'off'\nbaseline = true\n\
+            [design]\nstop = { metric = 'throughput', half_width = '1%', within = '5m' }\n";
+        let plan = Plan::parse(text, "plan.toml", Path::new("/")).unwrap();
+        let changed = |args: &[&str]| {
+            let words = ["windage", "run", "plan.toml"].iter().chain(args);
+            let Verb::Run(flags) = Cli::parse_from(words).verb else {
+                panic!("it runs")
+            };
+            let mut plan = plan.clone();
+            change(&mut plan, &flags).map(|()| (plan.design.stop.is_some(), plan.design.rounds))
+        };
+        assert_eq!(changed(&[]), Ok((true, 30)));
+        assert_eq!(changed(&["--rounds", "1"]), Ok((true, 1)));
+        assert_eq!(
+            changed(&["--for", "60s", "--rounds", "3"]),
+            Ok((false, 3)),
+            "a given length is measured whole"
+        );
+        let why = changed(&["--rounds", "3"]).unwrap_err();
+        assert!(why.contains("--rounds 3") && why.contains("--for"), "{why}");
+    }
 
     #[test]
     fn a_command_can_be_repeated_in_another_directory() {

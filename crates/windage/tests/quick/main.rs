@@ -16,6 +16,7 @@ mod plans;
 mod refusals;
 mod secrets;
 mod skip;
+mod stops;
 mod verbs;
 mod whole_run;
 mod workshop;

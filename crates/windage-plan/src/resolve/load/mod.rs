@@ -33,6 +33,13 @@ struct Ground<'a> {
     by_socket: bool,
 }
 
+/// How load is put on; `None` when the word is unknown.
+pub(super) fn model(file: &PlanFile) -> Option<LoadModel> {
+    let word = file.load.model.get_ref();
+    let known = MODELS.iter().find(|(known, _)| known == word);
+    known.map(|(_, model)| *model)
+}
+
 /// `window` is there unless it is wrong itself.
 pub(super) fn resolve(
     checker: &mut Checker<'_>,
@@ -41,10 +48,7 @@ pub(super) fn resolve(
     window: Option<Duration>,
 ) -> Load {
     let load = &file.load;
-    let model = MODELS
-        .iter()
-        .find(|(word, _)| word == load.model.get_ref())
-        .map(|(_, model)| *model);
+    let model = model(file);
     match model {
         Some(model) => models::check(checker, load, model),
         None => {

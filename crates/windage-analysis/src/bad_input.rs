@@ -1,0 +1,295 @@
+//! Whatever was recorded, an analysis has a defined answer or a typed reason: it neither panics
+//! nor shows a figure that is none.
+
+use hdrhistogram::Histogram;
+use serde_json::Value;
+use windage_model::{ArmIndex, Doubt, DoubtCode, LoadModel, Metric, Order, Soundness};
+
+use crate::fixture::{self, Recorded};
+use crate::{Analysis, MissingCode, Timed, analyse, wire};
+
+const TREATMENT: ArmIndex = ArmIndex(2);
+
+/// Analyses with a histogram for each window: as many times of a millisecond as were completed.
+fn analysed(recorded: &Recorded) -> Analysis {
+    let times = || {
+        let windows = recorded.windows.iter();
+        let windows = windows.filter(|w| w.soundness() != Soundness::Void);
+        let times = windows.map(|window| {
+            let mut times = Histogram::<u64>::new_with_bounds(1, 2_000_000, 3).unwrap();
+            times
+                .record_n(1_000_000, window.exchanges.completed)
+                .unwrap();
+            Timed {
+                launch: window.place.launch,
+                block: window.place.block,
+                arm: window.place.arm,
+                times: (&times).into(),
+            }
+        });
+        times.collect::<Vec<_>>().into_iter()
+    };
+    analyse(&recorded.gathered(), times(), times())
+}
+
+/// A run in which something is not as it should be.
+struct Case {
+    what: &'static str,
+    spoil: fn(&mut Recorded),
+    /// What is there to be said of the treatment's CPU: a difference, or why there is none.
+    cpu: Result<(), MissingCode>,
+    /// A doubt about the run that must be there.
+    doubt: Option<DoubtCode>,
+}
+
+const CASES: &[Case] = &[
+    Case {
+        what: "nothing at all",
+        spoil: |run| {
+            run.windows.clear();
+            run.launches.clear();
+            run.ends.clear();
+            run.delivered.clear();
+        },
+        cpu: Err(MissingCode::NotMeasured),
+        doubt: Some(DoubtCode::NoWindows),
+    },
+    Case {
+        what: "one window, of the baseline",
+        spoil: |run| run.windows.truncate(1),
+        cpu: Err(MissingCode::NotMeasured),
+        doubt: Some(DoubtCode::ArmVoid),
+    },
+    Case {
+        what: "one window of each",
+        spoil: |run| run.windows.truncate(3),
+        cpu: Err(MissingCode::TooFew),
+        doubt: Some(DoubtCode::SingleRound),
+    },
+    Case {
+        // Its two halves give an interval with one degree of freedom: Student's quantile is 12.7.
+        what: "one block",
+        spoil: |run| run.windows.truncate(6),
+        cpu: Ok(()),
+        doubt: Some(DoubtCode::SingleRound),
+    },
+    Case {
+        what: "one round",
+        spoil: |run| run.windows.truncate(60),
+        cpu: Ok(()),
+        doubt: Some(DoubtCode::SingleRound),
+    },
+    Case {
+        what: "a window without a request",
+        spoil: |run| run.windows[2].exchanges = Default::default(),
+        cpu: Ok(()),
+        doubt: None,
+    },
+    Case {
+        what: "no request in any window",
+        spoil: |run| {
+            for window in &mut run.windows {
+                window.exchanges = Default::default();
+            }
+        },
+        cpu: Err(MissingCode::NotMeasured),
+        doubt: None,
+    },
+    Case {
+        what: "windows of no length",
+        spoil: |run| {
+            for window in &mut run.windows {
+                (window.duration_ns, window.stretch_ns) = (0, 0);
+            }
+        },
+        cpu: Ok(()),
+        doubt: None,
+    },
+    Case {
+        what: "all windows equal",
+        spoil: |run| {
+            let first = run.windows[0].clone();
+            for window in &mut run.windows {
+                let place = window.place;
+                *window = first.clone();
+                window.place = place;
+                window.cpu.others_before.clear();
+            }
+        },
+        cpu: Ok(()),
+        doubt: None,
+    },
+    Case {
+        what: "counters that could not be read",
+        spoil: |run| {
+            for window in &mut run.windows {
+                window.cpu.in_window_ns = None;
+                window.machine.busy_ns = None;
+                window.rss_bytes = None;
+            }
+        },
+        cpu: Err(MissingCode::NotMeasured),
+        doubt: None,
+    },
+    Case {
+        what: "counters that did not move",
+        spoil: |run| {
+            for window in &mut run.windows {
+                window.cpu.in_window_ns = Some(0);
+                window.machine.busy_ns = Some(0);
+                window.rss_bytes = Some(0);
+            }
+        },
+        cpu: Err(MissingCode::NotMeasured),
+        doubt: None,
+    },
+    Case {
+        what: "counters that jumped",
+        spoil: |run| {
+            for window in &mut run.windows[20..30] {
+                window.cpu.in_window_ns = Some(u64::MAX / 1_000_000);
+                window.machine.busy_ns = Some(u64::MAX / 1_000_000);
+                window.machine.steal_ns = u64::MAX / 1_000_000;
+            }
+        },
+        cpu: Ok(()),
+        doubt: None,
+    },
+    Case {
+        what: "a treatment that is void throughout",
+        spoil: |run| {
+            for window in &mut run.windows {
+                if window.place.arm == TREATMENT {
+                    let died = Doubt::new(DoubtCode::ServiceDied, "It died.");
+                    window.doubts.push(died);
+                }
+            }
+        },
+        cpu: Err(MissingCode::NotMeasured),
+        doubt: Some(DoubtCode::ArmVoid),
+    },
+    Case {
+        what: "a baseline that is void throughout",
+        spoil: |run| {
+            for window in &mut run.windows {
+                if window.place.arm == ArmIndex::BASELINE {
+                    let died = Doubt::new(DoubtCode::ServiceDied, "It died.");
+                    window.doubts.push(died);
+                }
+            }
+        },
+        cpu: Err(MissingCode::TooFew),
+        doubt: Some(DoubtCode::ArmVoid),
+    },
+    Case {
+        what: "everything void",
+        spoil: |run| {
+            for window in &mut run.windows {
+                let died = Doubt::new(DoubtCode::ServiceDied, "It died.");
+                window.doubts.push(died);
+            }
+        },
+        cpu: Err(MissingCode::NotMeasured),
+        doubt: Some(DoubtCode::NoWindows),
+    },
+    Case {
+        what: "an arm that the manifest does not know",
+        spoil: |run| {
+            for window in &mut run.windows[..9] {
+                window.place.arm = ArmIndex(700);
+            }
+        },
+        cpu: Ok(()),
+        doubt: None,
+    },
+    Case {
+        what: "evidence that is no number",
+        spoil: |run| {
+            for window in &mut run.windows {
+                let doubt = Doubt::new(DoubtCode::Steal, "The processor was taken away.");
+                window.doubts.push(doubt.with("steal_share", f64::NAN));
+            }
+        },
+        cpu: Ok(()),
+        doubt: Some(DoubtCode::Steal),
+    },
+];
+
+#[test]
+fn whatever_was_recorded_has_a_defined_answer() {
+    for case in CASES {
+        for model in [LoadModel::Closed, LoadModel::Open, LoadModel::Batch] {
+            let mut run = fixture::records(3);
+            run.manifest.load.model = model;
+            (case.spoil)(&mut run);
+            let analysis = analysed(&run);
+            let what = format!("{}, {model:?}", case.what);
+            assert_eq!(cpu(&analysis, model), case.cpu, "{what}");
+            if let Some(code) = case.doubt {
+                let mut reasons = analysis.validity.reasons.iter();
+                assert!(reasons.any(|doubt| doubt.code == code), "{what}");
+            }
+            assert_whole(&analysis, &what);
+        }
+    }
+}
+
+#[test]
+fn one_arm_after_another_has_a_defined_answer_too() {
+    for case in CASES {
+        let mut run = fixture::records(3);
+        run.manifest.design.order = Order::Sequential;
+        (case.spoil)(&mut run);
+        assert_whole(&analysed(&run), case.what);
+    }
+}
+
+/// The treatment's difference, or the code of why there is none.
+fn cpu(analysis: &Analysis, model: LoadModel) -> Result<(), MissingCode> {
+    let metric = match model {
+        LoadModel::Batch => Metric::CpuPerIteration,
+        LoadModel::Open | LoadModel::Closed => Metric::CpuPerRequest,
+    };
+    // A metric that neither side has is left out.
+    let found = analysis.arms[TREATMENT.get()].metrics.get(&metric);
+    let difference = &found.ok_or(MissingCode::NotMeasured)?.difference;
+    let missing = |missing: &crate::Missing| missing.code;
+    difference.as_ref().map(|_| ()).map_err(missing)
+}
+
+/// Every interval's ends are numbers that stand around the estimate, whichever way it is shown.
+fn assert_whole(analysis: &Analysis, what: &str) {
+    for arm in &analysis.arms {
+        for (metric, of) in &arm.metrics {
+            let figures = [of.baseline, of.arm];
+            assert!(
+                figures.iter().flatten().all(|figure| figure.is_finite()),
+                "{what}: {metric:?} {figures:?}"
+            );
+            let Ok(difference) = &of.difference else {
+                continue;
+            };
+            for interval in [Some(&difference.absolute), difference.relative.as_ref()] {
+                let Some(interval) = interval else { continue };
+                assert!(
+                    interval.low <= interval.estimate && interval.estimate <= interval.high,
+                    "{what}: {} {metric:?} {interval:?}",
+                    arm.name
+                );
+            }
+        }
+    }
+    let json = wire::to_json(analysis);
+    let arms = json["arms"].as_array().unwrap();
+    assert_eq!(arms.len(), analysis.arms.len(), "{what}");
+    for metric in arms.iter().flat_map(|arm| arm["metrics"].as_object()) {
+        for (name, of) in metric {
+            let interval = &of["difference"];
+            let shown = ["estimate", "low", "high"].map(|part| &interval[part]);
+            assert!(
+                interval.is_null() || !shown.contains(&&Value::Null),
+                "{what}: {name} {of}"
+            );
+        }
+    }
+}

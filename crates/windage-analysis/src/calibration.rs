@@ -1,0 +1,224 @@
+//! A run cut into many short experiments: how good would the answer have been after 10 seconds?
+//!
+//! A run of a minute is also six runs of ten seconds, if only consecutive blocks are taken for
+//! each. With a known cost in every arm, they say how often an interval holds the truth.
+
+use std::collections::BTreeSet;
+
+use windage_model::ArmIndex;
+use windage_record::{RecordError, RunDir, Timing};
+
+use crate::blocks::Reading;
+use crate::records::Streamed;
+use crate::windows::Measured;
+use crate::{ArmAnalysis, Records, Timed, analyse};
+
+/// A run that can be cut.
+#[derive(Debug)]
+pub struct Cuttable {
+    records: Records,
+    response_times: Vec<Timed>,
+    service_times: Vec<Timed>,
+}
+
+/// What one experiment finds of an arm.
+#[derive(Clone, Debug)]
+pub struct Experiment {
+    /// The arm against the baseline.
+    pub arm: ArmAnalysis,
+    /// The baseline's CPU for a request, in microseconds: the harmonic mean of its windows; `None`
+    /// when that was not measured.
+    ///
+    /// A cost that is fixed in time, such as a wait by the clock, is a larger share of a request
+    /// when the machine is fast. A mean of shares, times this, gives it back; times the plain mean
+    /// it would come out too large, by the square of the baseline's coefficient of variation.
+    pub baseline_cpu_us: Option<f64>,
+}
+
+/// A block, named by its launch and its number.
+type Block = (u32, u32);
+
+impl Cuttable {
+    /// Reads a run, its histograms included: for runs of some minutes, not of hours.
+    ///
+    /// # Errors
+    /// When it can't be read.
+    pub fn read(run: &RunDir) -> Result<Cuttable, RecordError> {
+        let records = Records::read(run)?;
+        let arms = records.manifest.arms.iter();
+        let arms = arms.map(|arm| (arm.id.to_string(), arm.index)).collect();
+        let (bytes, void) = (records.histogram_bytes, &records.windows.void);
+        let times = |timing| Ok(Streamed::open(run, timing, bytes, &arms, void)?.collect());
+        let response_times = times(Timing::ResponseTime)?;
+        let service_times = times(Timing::ServiceTime)?;
+        Ok(Cuttable {
+            records,
+            response_times,
+            service_times,
+        })
+    }
+
+    /// What experiments of so many seconds each find of an arm. Of each, consecutive blocks are
+    /// taken until the windows of this arm and of the baseline, settle times included, make up
+    /// the time: as long as a run of these two alone would have taken. What is left at the end is
+    /// left out.
+    ///
+    /// The cost that is deferred beyond windows is that of the whole run: it is read once a launch.
+    #[must_use]
+    pub fn experiments(&self, arm: ArmIndex, seconds: f64) -> Vec<Experiment> {
+        let experiments = cut(&self.records, arm, seconds);
+        experiments
+            .iter()
+            .filter_map(|blocks| self.analysed(arm, blocks))
+            .collect()
+    }
+
+    /// What the whole run finds of an arm.
+    #[must_use]
+    pub fn whole(&self, arm: ArmIndex) -> Option<Experiment> {
+        let windows = self.records.windows.measured.iter();
+        let blocks = windows.map(|w| (w.launch, w.block)).collect();
+        self.analysed(arm, &blocks)
+    }
+
+    /// The time that the windows of an arm and of the baseline take in the whole run, settle
+    /// times included, in seconds.
+    #[must_use]
+    pub fn seconds_of(&self, arm: ArmIndex) -> f64 {
+        let windows = self.records.windows.measured.iter();
+        windows.map(|w| seconds_for(&self.records, arm, w)).sum()
+    }
+
+    fn analysed(&self, arm: ArmIndex, blocks: &BTreeSet<Block>) -> Option<Experiment> {
+        let is_asked = |of: ArmIndex| of == arm || of == ArmIndex::BASELINE;
+        let mut records = self.records.clone();
+        let taken = |w: &Measured| is_asked(w.arm) && blocks.contains(&(w.launch, w.block));
+        records.windows.measured.retain(taken);
+        let within = |times: &'_ [Timed]| {
+            let asked = |t: &&Timed| is_asked(t.arm) && blocks.contains(&(t.launch, t.block));
+            times.iter().filter(asked).map(again).collect::<Vec<_>>()
+        };
+        let (response_times, service_times) =
+            (within(&self.response_times), within(&self.service_times));
+        let analysis = analyse(
+            &records,
+            response_times.into_iter(),
+            service_times.into_iter(),
+        );
+        Some(Experiment {
+            arm: analysis.arms.into_iter().nth(arm.get())?,
+            baseline_cpu_us: harmonic_cpu_us(&records.windows.measured),
+        })
+    }
+}
+
+fn again(timed: &Timed) -> Timed {
+    Timed {
+        times: timed.times.clone(),
+        ..*timed
+    }
+}
+
+/// Of the baseline's windows, for a request.
+fn harmonic_cpu_us(windows: &[Measured]) -> Option<f64> {
+    let of_baseline = windows.iter().filter(|w| w.arm == ArmIndex::BASELINE);
+    let (mut inverses, mut count) = (0.0, 0u32);
+    for cpu_us in of_baseline.filter_map(|w| Reading::CpuUs.of(w)) {
+        inverses += 1.0 / cpu_us;
+        count += 1;
+    }
+    (count > 0).then(|| f64::from(count) / inverses)
+}
+
+/// The blocks of each experiment.
+fn cut(records: &Records, arm: ArmIndex, seconds: f64) -> Vec<BTreeSet<Block>> {
+    let mut experiments = Vec::new();
+    let mut blocks = BTreeSet::new();
+    let mut taken_s = 0.0;
+    let same_block = |a: &Measured, b: &Measured| (a.launch, a.block) == (b.launch, b.block);
+    for windows in records.windows.measured.chunk_by(same_block) {
+        // Where arms are spread over blocks, only those that hold this one count for it.
+        if !windows.iter().any(|w| w.arm == arm) {
+            continue;
+        }
+        blocks.insert((windows[0].launch, windows[0].block));
+        let spent = windows.iter().map(|w| seconds_for(records, arm, w));
+        taken_s += spent.sum::<f64>();
+        if taken_s >= seconds {
+            experiments.push(std::mem::take(&mut blocks));
+            taken_s = 0.0;
+        }
+    }
+    experiments
+}
+
+/// What a window takes of an experiment with this arm and the baseline alone.
+fn seconds_for(records: &Records, arm: ArmIndex, window: &Measured) -> f64 {
+    if window.arm != arm && window.arm != ArmIndex::BASELINE {
+        return 0.0;
+    }
+    let settle_ns = records.manifest.design.settle_ns;
+    window.duration_ns.saturating_add(settle_ns) as f64 / 1e9
+}
+
+#[cfg(test)]
+mod tests {
+    use windage_model::Metric;
+
+    use super::*;
+    use crate::fixture;
+
+    fn run(rounds: u32) -> Cuttable {
+        Cuttable {
+            records: fixture::records(rounds).gathered(),
+            response_times: Vec::new(),
+            service_times: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn consecutive_blocks_make_an_experiment() {
+        // Ten blocks of four windows of the pair, of some 0.11 to 0.14 s each: about 0.5 s a block.
+        let run = run(1);
+        let whole_s = run.seconds_of(ArmIndex(2));
+        let experiments = cut(&run.records, ArmIndex(2), whole_s / 5.0);
+        assert!((3..=5).contains(&experiments.len()), "{experiments:?}");
+        let blocks: Vec<Block> = experiments.iter().flatten().copied().collect();
+        assert!(blocks.is_sorted() && blocks[0] == (0, 0), "{blocks:?}");
+        assert!(cut(&run.records, ArmIndex(2), whole_s * 1.01).is_empty());
+        assert_eq!(cut(&run.records, ArmIndex(2), whole_s * 0.999).len(), 1);
+    }
+
+    #[test]
+    fn a_wait_by_the_clock_comes_out_as_long_as_it_was() {
+        let mut windows = run(1).records.windows.measured;
+        let waits_us = 2.0;
+        let cpu_us = |w: &Measured| Reading::CpuUs.of(w).unwrap();
+        windows.retain(|w| w.arm == ArmIndex::BASELINE);
+        let shares = windows.iter().map(|w| waits_us / cpu_us(w)).sum::<f64>();
+        let share = shares / windows.len() as f64;
+        let found_us = share * harmonic_cpu_us(&windows).unwrap();
+        assert!((found_us - waits_us).abs() < 1e-12, "{found_us}");
+        let mean_us = windows.iter().map(cpu_us).sum::<f64>() / windows.len() as f64;
+        assert!(share * mean_us > waits_us * 1.01, "the drift is small");
+        assert_eq!(harmonic_cpu_us(&[]), None);
+    }
+
+    #[test]
+    fn an_experiment_finds_what_the_whole_run_finds() {
+        let run = run(1);
+        let found = run.experiments(ArmIndex(2), 2.0);
+        assert!(found.len() >= 2, "{}", found.len());
+        for experiment in found.iter().chain(&run.whole(ArmIndex(2))) {
+            assert_eq!(experiment.arm.id.as_str(), "otel");
+            // 50 µs, at a speed that swings by 40 %.
+            let baseline_us = experiment.baseline_cpu_us.unwrap();
+            assert!((30.0..70.0).contains(&baseline_us), "{baseline_us}");
+            let cpu = &experiment.arm.metrics[&Metric::CpuPerRequest];
+            let relative = cpu.difference.as_ref().unwrap().relative.clone().unwrap();
+            // A fifth in the windows; what is deferred comes on top.
+            assert!((relative.estimate - 0.2).abs() < 0.1, "{relative:?}");
+            assert!(relative.half_width() < 0.02, "{relative:?}");
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! What the course of a comparison over the run says against its location: it began otherwise
+//! than it went on, it drifted although drift was blocked out, or launches are of two kinds.
+//!
+//! Each rule asks twice: whether what is seen is more than chance (at 1 %), and whether it is more
+//! than what matters. A long run would else be blamed for what nobody would notice.
+
+use windage_model::{Doubt, DoubtCode, Metric};
+use windage_stats::{Location, Over, bimodal, location, onset, trend_over};
+
+use crate::compare::Ratios;
+
+/// Blocks of a launch are brought to so many values at most before their course is looked at:
+/// what is sought is slow, and the time to look at all pairs grows with their square.
+const POINTS: usize = 400;
+
+/// Whether the metric's course is looked at: that of the figures people decide by. Others move
+/// with them, and each further question could be a false alarm.
+pub(crate) fn is_watched(metric: Metric) -> bool {
+    matches!(
+        metric,
+        Metric::CpuPerRequest
+            | Metric::CpuPerIteration
+            | Metric::Throughput
+            | Metric::WallPerIteration
+            | Metric::ResponseTimeP50
+    )
+}
+
+/// What speaks against the location of these log ratios.
+pub(crate) fn doubts(ratios: &Ratios, interest: f64) -> Vec<Doubt> {
+    let launches: Vec<Vec<f64>> = ratios.values().map(|launch| thinned(launch)).collect();
+    let found = [
+        warm_up_not_over(&launches, interest),
+        trend_left(&launches, interest),
+        two_kinds_of_launches(ratios, interest),
+    ];
+    found.into_iter().flatten().collect()
+}
+
+fn warm_up_not_over(launches: &[Vec<f64>], interest: f64) -> Option<Doubt> {
+    let onset = onset(launches).filter(|o| o.significant && o.excess.abs() > interest)?;
+    let text = format!(
+        "The first blocks of launches give a difference that is {:+.2} % from that of the later \
+         ones: the warm-up was not over. A longer `design.warmup` keeps them out.",
+        onset.excess.exp_m1() * 100.0
+    );
+    let doubt = Doubt::new(DoubtCode::WarmupNotOver, text);
+    Some(doubt.with("excess", onset.excess.exp_m1()))
+}
+
+fn trend_left(launches: &[Vec<f64>], interest: f64) -> Option<Doubt> {
+    let trend = trend_over(launches);
+    let trend = trend.filter(|t| t.significant && t.change_over_series.abs() > interest)?;
+    let over = match trend.over {
+        Over::Launch => "from the beginning of a launch to its end",
+        Over::Run => "from the first launch to the last",
+    };
+    let text = format!(
+        "The difference itself changes, by {:+.2} % {over}: the figure is a mean over a course. \
+         Look whether the arm's cost grows with time, or whether something was started or ended \
+         on the machine.",
+        trend.change_over_series.exp_m1() * 100.0
+    );
+    let doubt = Doubt::new(DoubtCode::TrendLeft, text);
+    Some(doubt.with("change", trend.change_over_series.exp_m1()))
+}
+
+fn two_kinds_of_launches(ratios: &Ratios, interest: f64) -> Option<Doubt> {
+    let of_launches: Vec<Location> = ratios.values().filter_map(|l| location(l)).collect();
+    let locations: Vec<f64> = of_launches.iter().map(|l| l.estimate).collect();
+    let errors: Option<Vec<f64>> = of_launches
+        .iter()
+        .map(|l| Some(l.error()?.standard_error))
+        .collect();
+    let modes = bimodal(&locations, &errors?).filter(|m| m.high - m.low > interest)?;
+    let text = format!(
+        "Launches are of two kinds, {} of them about {:+.2} % and {} about {:+.2} %: the mean over \
+         them depends on how many of each came up. More rounds make it steadier; to know the \
+         reason is better.",
+        modes.in_low,
+        modes.low.exp_m1() * 100.0,
+        modes.in_high,
+        modes.high.exp_m1() * 100.0
+    );
+    let doubt = Doubt::new(DoubtCode::BimodalLaunches, text)
+        .with("low", modes.low.exp_m1())
+        .with("high", modes.high.exp_m1())
+        .with("launches_low", modes.in_low as f64);
+    Some(doubt.with("launches_high", modes.in_high as f64))
+}
+
+/// Means of consecutive values, so that no more than [`POINTS`] are left.
+fn thinned(values: &[f64]) -> Vec<f64> {
+    let together = values.len().div_ceil(POINTS).max(1);
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    values.chunks(together).map(mean).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Noise between -1 and 1 (the fractional part of multiples of the golden ratio, shuffled by
+    /// a large factor).
+    fn noise(i: u32) -> f64 {
+        let share = (f64::from(i) * 0.618_033_988_75 * 997.0).fract();
+        2.0 * share - 1.0
+    }
+
+    fn ratios(launches: u32, blocks: u32, value: impl Fn(u32, u32) -> f64) -> Ratios {
+        let block = |l, b| value(l, b) + 0.01 * noise(l * blocks + b);
+        let launch = |l| (l, (0..blocks).map(|b| block(l, b)).collect());
+        (0..launches).map(launch).collect()
+    }
+
+    #[test]
+    fn each_course_is_called_what_it_is() {
+        use DoubtCode::*;
+        type Value = fn(u32, u32) -> f64;
+        let table: &[(&str, u32, u32, Value, &[DoubtCode])] = &[
+            ("nothing but noise", 3, 60, |_, _| 0.1, &[]),
+            (
+                "launches that differ as they do",
+                9,
+                30,
+                |l, _| 0.01 * noise(l),
+                &[],
+            ),
+            (
+                "the first blocks are dearer",
+                4,
+                60,
+                |_, b| if b < 6 { 0.05 } else { 0.0 },
+                // Also a line drawn through it falls.
+                &[WarmupNotOver, TrendLeft],
+            ),
+            (
+                "every second launch is dearer",
+                16,
+                30,
+                |l, _| if l % 2 == 0 { 0.06 } else { 0.0 },
+                &[BimodalLaunches],
+            ),
+            (
+                "ever dearer",
+                1,
+                200,
+                |_, b| 0.04 * f64::from(b) / 200.0,
+                &[TrendLeft],
+            ),
+            (
+                "a trend that does not matter",
+                1,
+                20_000,
+                |_, b| 0.003 * f64::from(b) / 2e4,
+                &[],
+            ),
+            ("one block", 1, 1, |_, _| 0.0, &[]),
+        ];
+        for &(why, launches, blocks, value, expected) in table {
+            let found = doubts(&ratios(launches, blocks, value), 0.005);
+            let codes: Vec<_> = found.iter().map(|d| d.code).collect();
+            for code in expected {
+                assert!(codes.contains(code), "{why}: {codes:?}");
+            }
+            assert!(codes.len() <= expected.len(), "{why}: {codes:?}");
+        }
+    }
+
+    #[test]
+    fn a_long_launch_is_thinned() {
+        let long: Vec<f64> = (0..1000).map(f64::from).collect();
+        let thin = thinned(&long);
+        assert_eq!((thin.len(), thin[0], thin[333]), (334, 1.0, 999.0));
+        assert_eq!(thinned(&[1.0, 2.0]), [1.0, 2.0]);
+        assert_eq!(thinned(&[]), [0.0; 0]);
+    }
+}

@@ -1,0 +1,92 @@
+//! Which comparisons an interval has to hold together with.
+//!
+//! Of twenty comparisons with nothing to find, one interval of 95 % excludes nil. So every
+//! treatment's intervals are also given at the confidence at which all of a family hold together
+//! (Bonferroni): the family of the primary metric, and that of all the others. What is asked first
+//! is not made harder to see by what is looked at besides.
+
+use std::collections::BTreeMap;
+
+use windage_model::{LoadModel, Metric, Role};
+
+use crate::Family;
+use crate::compare::Comparison;
+
+/// The comparisons of one arm.
+pub(crate) type Comparisons = BTreeMap<Metric, Comparison>;
+
+/// A comparison's family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Seat {
+    pub(crate) family: Family,
+    /// How many comparisons the family has.
+    pub(crate) comparisons: usize,
+}
+
+/// The families of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Families {
+    pub(crate) primary: Metric,
+    in_primary: usize,
+    in_secondary: usize,
+}
+
+impl Families {
+    /// Counts what was compared of every treatment.
+    pub(crate) fn of<'a>(
+        load: LoadModel,
+        arms: impl Iterator<Item = (Role, &'a Comparisons)> + Clone,
+    ) -> Families {
+        let treatments = arms.clone().filter(|(role, _)| *role == Role::Treatment);
+        let primary = primary_metric(load, arms.map(|(_, comparisons)| comparisons));
+        let (mut in_primary, mut in_secondary) = (0, 0);
+        for (metric, comparison) in treatments.flat_map(|(_, comparisons)| comparisons) {
+            let place = if *metric == primary {
+                &mut in_primary
+            } else {
+                &mut in_secondary
+            };
+            *place += usize::from(comparison.location.is_ok());
+        }
+        Families {
+            primary,
+            in_primary,
+            in_secondary,
+        }
+    }
+
+    /// Where a metric of an arm belongs; the control has a check of its own.
+    pub(crate) fn seat(&self, role: Role, metric: Metric) -> Option<Seat> {
+        let (family, comparisons) = if metric == self.primary {
+            (Family::Primary, self.in_primary)
+        } else {
+            (Family::Secondary, self.in_secondary)
+        };
+        (role == Role::Treatment && comparisons > 0).then_some(Seat {
+            family,
+            comparisons,
+        })
+    }
+}
+
+/// The metric by which the question "what does it cost?" is answered: the first of these that
+/// was compared, or else the first that has a figure.
+fn primary_metric<'a>(
+    load: LoadModel,
+    arms: impl Iterator<Item = &'a Comparisons> + Clone,
+) -> Metric {
+    use Metric::{CpuPerIteration, CpuPerRequest, ResponseTimeP50, Throughput, WallPerIteration};
+    let candidates: &[Metric] = match load {
+        LoadModel::Batch => &[CpuPerIteration, WallPerIteration],
+        // At a fixed rate throughput is what was asked for; latency is what can change.
+        LoadModel::Open => &[CpuPerRequest, ResponseTimeP50, Throughput],
+        LoadModel::Closed => &[CpuPerRequest, Throughput, ResponseTimeP50],
+    };
+    let any = |metric: Metric, is: fn(&Comparison) -> bool| {
+        let mut found = arms.clone().filter_map(|arm| arm.get(&metric));
+        found.any(is)
+    };
+    let compared = candidates.iter().find(|&&m| any(m, |c| c.location.is_ok()));
+    let seen = || candidates.iter().find(|&&m| any(m, |c| c.arm.is_some()));
+    *compared.or_else(seen).unwrap_or(&candidates[0])
+}

@@ -1,0 +1,194 @@
+//! Times of many windows together, counted to three digits.
+
+use windage_record::{TimeCount, Times};
+
+/// Times below 2^11 ns have a counter each, and each doubling beyond has 2^10 of them: three
+/// digits, as the generator's own histograms keep.
+const FINE_BITS: u32 = 11;
+/// Counters that are kept together. A hundred arms gather for several quantiles at once: only
+/// what times fall into may take memory.
+const PAGE: usize = 256;
+
+/// How often each time was seen.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Gathered {
+    pages: Vec<Option<Box<Page>>>,
+    total: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Page {
+    counts: [u64; PAGE],
+    total: u64,
+}
+
+impl Page {
+    const EMPTY: Page = Page {
+        counts: [0; PAGE],
+        total: 0,
+    };
+}
+
+impl Gathered {
+    /// Adds a window's times.
+    pub(crate) fn add(&mut self, times: &Times) {
+        for &TimeCount { ns, count } in times.counts() {
+            let counter = counter_of(ns);
+            let page = counter / PAGE;
+            if page >= self.pages.len() {
+                self.pages.resize(page + 1, None);
+            }
+            let page = self.pages[page].get_or_insert_with(|| Box::new(Page::EMPTY));
+            page.counts[counter % PAGE] += count;
+            page.total += count;
+        }
+        self.total += times.len();
+    }
+
+    /// Adds what another has gathered.
+    pub(crate) fn merge(&mut self, other: &Gathered) {
+        if self.pages.len() < other.pages.len() {
+            self.pages.resize(other.pages.len(), None);
+        }
+        for (mine, theirs) in self.pages.iter_mut().zip(&other.pages) {
+            let Some(theirs) = theirs.as_ref().filter(|page| page.total > 0) else {
+                continue;
+            };
+            let mine = mine.get_or_insert_with(|| Box::new(Page::EMPTY));
+            for (count, more) in mine.counts.iter_mut().zip(&theirs.counts) {
+                *count += more;
+            }
+            mine.total += theirs.total;
+        }
+        self.total += other.total;
+    }
+
+    /// How many times there are.
+    pub(crate) fn len(&self) -> u64 {
+        self.total
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.total == 0
+    }
+
+    /// The time that a share of all times does not exceed, in nanoseconds: the highest of those
+    /// that are not told apart, as HdrHistogram has it. 0 when there is none.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a share of a count"
+    )]
+    pub(crate) fn at_quantile(&self, quantile: f64) -> u64 {
+        let rank = ((quantile * self.total as f64).ceil() as u64).max(1);
+        let mut passed = 0;
+        for (number, page) in self.pages.iter().enumerate() {
+            let Some(page) = page else { continue };
+            if passed + page.total < rank {
+                passed += page.total;
+                continue;
+            }
+            let found = page.counts.iter().position(|count| {
+                passed += count;
+                passed >= rank
+            });
+            return found.map_or(0, |counter| highest_ns(number * PAGE + counter));
+        }
+        0
+    }
+
+    /// Forgets all times and keeps the memory.
+    pub(crate) fn clear(&mut self) {
+        if self.total > 0 {
+            let pages = self.pages.iter_mut().flatten();
+            pages
+                .filter(|page| page.total > 0)
+                .for_each(|page| **page = Page::EMPTY);
+            self.total = 0;
+        }
+    }
+}
+
+/// How often times of this length are halved to have their digits alone.
+fn halvings(ns: u64) -> u32 {
+    (u64::BITS - FINE_BITS).saturating_sub(ns.leading_zeros())
+}
+
+fn counter_of(ns: u64) -> usize {
+    let halvings = halvings(ns);
+    let digits = ns >> halvings;
+    // Beyond the first 2^11 counters each doubling has the upper half of them anew: at most 2^16.
+    ((u64::from(halvings) << (FINE_BITS - 1)) + digits) as usize
+}
+
+fn highest_ns(counter: usize) -> u64 {
+    let half = 1_usize << (FINE_BITS - 1);
+    let halvings = (counter / half).saturating_sub(1);
+    let digits = (counter - halvings * half) as u64;
+    // The highest is one less than the next; wrapping, since beyond the last there is none.
+    ((digits + 1) << halvings).wrapping_sub(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hdrhistogram::Histogram;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// The same times in a histogram of HdrHistogram have the same quantiles.
+        #[test]
+        fn quantiles_are_those_of_one_histogram_of_all(
+            windows in prop::collection::vec(
+                prop::collection::vec((1u64..80_000_000_000_000, 1u64..5), 1..50),
+                1..10,
+            ),
+        ) {
+            let empty = Histogram::<u64>::new_with_bounds(1, 86_400_000_000_000, 3).unwrap();
+            let mut all = empty.clone();
+            let (mut gathered, mut merged) = (Gathered::default(), Gathered::default());
+            // What was gathered before is forgotten.
+            let mut before = empty.clone();
+            before.record_n(7_000_000, 1_000).unwrap();
+            gathered.add(&Times::from(&before));
+            gathered.clear();
+            for window in windows {
+                let mut histogram = empty.clone();
+                for (ns, count) in window {
+                    histogram.record_n(ns, count).unwrap();
+                }
+                gathered.add(&Times::from(&histogram));
+                let mut alone = Gathered::default();
+                alone.add(&Times::from(&histogram));
+                merged.merge(&alone);
+                all.add(&histogram).unwrap();
+            }
+            prop_assert_eq!((gathered.len(), merged.len()), (all.len(), all.len()));
+            for quantile in [0.1, 0.5, 0.9, 0.99, 0.999] {
+                let expected = all.value_at_quantile(quantile);
+                prop_assert_eq!(gathered.at_quantile(quantile), expected);
+                prop_assert_eq!(merged.at_quantile(quantile), expected);
+            }
+        }
+    }
+
+    #[test]
+    fn any_time_has_a_counter() {
+        for ns in [
+            0,
+            1,
+            2_047,
+            2_048,
+            2_049,
+            4_096,
+            1 << 40,
+            u64::MAX - 1,
+            u64::MAX,
+        ] {
+            let highest = highest_ns(counter_of(ns));
+            assert!(highest >= ns, "{ns}: {highest}");
+            assert!(highest - ns <= ns / 1024, "{ns}: {highest}");
+        }
+        assert_eq!(Gathered::default().at_quantile(0.5), 0);
+    }
+}

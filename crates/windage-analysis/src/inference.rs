@@ -1,0 +1,91 @@
+//! How firm an answer is: among all the comparisons of its family, against more time, against
+//! the places where its scatter comes from.
+
+use windage_model::{Interval, Metric, Verdict};
+use windage_stats::Advice;
+
+/// What is known of a comparison besides its interval and verdict.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Inference {
+    /// The same question with the error of the whole family controlled; `None` for the control,
+    /// for the baseline, and without an interval.
+    pub in_family: Option<InFamily>,
+    /// Seconds by which the run would have to be longer to settle an inconclusive verdict, if
+    /// estimate and scatter stay what they are; `None` when it is settled, and when the estimate
+    /// lies so near the limit that no reasonable time would settle it.
+    pub needs_s: Option<f64>,
+    /// Where the scatter comes from; `None` for metrics that a launch has once.
+    pub scatter: Option<Scatter>,
+    /// Whether a covariate narrowed the interval; `None` where there is none to ask.
+    pub covariate: Option<CovariateUse>,
+}
+
+/// Which comparisons an interval has to hold together with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Family {
+    /// The primary metric of every treatment.
+    Primary,
+    /// All other metrics of every treatment.
+    Secondary,
+}
+
+impl Family {
+    /// The word used in files.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Family::Primary => "primary",
+            Family::Secondary => "secondary",
+        }
+    }
+}
+
+/// An interval that holds together with all others of its family, at 95 % for all of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InFamily {
+    /// Which family.
+    pub family: Family,
+    /// How many comparisons it has.
+    pub comparisons: usize,
+    /// The simultaneous interval: of the ratio, or of the difference where there is no ratio.
+    pub interval: Interval,
+    /// The verdict that these wider intervals give; `None` without a ratio.
+    pub verdict: Option<Verdict>,
+}
+
+/// Standard deviations by their source, of log ratios (so 0.01 is one per cent).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scatter {
+    /// From launch to launch, beyond what blocks explain; `None` for a single launch.
+    pub launch_sd: Option<f64>,
+    /// From block to block within a launch, beyond what windows explain.
+    pub block_sd: f64,
+    /// From window to window of an arm within a block; `None` when no block has two of them.
+    pub window_sd: Option<f64>,
+    /// What would narrow the interval most for its time; `None` for a single launch.
+    pub advice: Option<Advice>,
+}
+
+/// A covariate that was asked for help.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CovariateUse {
+    /// What it measures.
+    pub of: Metric,
+    /// What it gave, or why it was not used.
+    pub outcome: Result<Gain, String>,
+}
+
+/// What a covariate gave.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gain {
+    /// Correlation of the two log ratios over blocks.
+    pub correlation: f64,
+    /// By how much the metric moves with the covariate.
+    pub coefficient: f64,
+    /// The share by which the interval became narrower.
+    pub narrower: f64,
+    /// How far the estimate moved, as a log ratio.
+    pub shift: f64,
+    /// The relative interval without it.
+    pub without: Interval,
+}

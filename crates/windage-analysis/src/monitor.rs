@@ -1,0 +1,197 @@
+//! A run in progress: is its metric known as well as the plan asks?
+//!
+//! The answer is that of the analysis of what was recorded so far, so that a run ends with the
+//! very interval for which it was ended. It may be asked at any time: in a run with a stop all
+//! intervals are confidence sequences, which hold at every look.
+
+use windage_model::{ArmIndex, Role, Window};
+use windage_record::{Entry, Launch, LaunchEnd, Manifest, StopScope};
+use windage_stats::{Confidence, TwoLevel, UnitKind, outlook};
+
+use crate::analyse::Run;
+use crate::conclude::interval;
+use crate::quantiles::Finished;
+use crate::records::Records;
+
+/// A forecast is told when its whole range is within this factor of it.
+const FORECAST_WITHIN: f64 = 1.5;
+
+/// Follows a run that has a stop.
+#[derive(Clone, Debug)]
+pub struct Monitor {
+    records: Records,
+    stop: StopScope,
+    still_needed: Option<u32>,
+}
+
+/// How well one arm is known.
+struct Known {
+    half_width: f64,
+    /// Blocks or launches that are still needed; `None` while that can't be told.
+    needed: Option<f64>,
+}
+
+impl Monitor {
+    /// Follows a run from its beginning; `None` for one that has no stop.
+    #[must_use]
+    pub fn new(manifest: Manifest) -> Option<Monitor> {
+        Some(Monitor {
+            stop: manifest.design.stop?,
+            records: Records::empty(manifest, serde_json::Value::Null),
+            still_needed: None,
+        })
+    }
+
+    /// All processes of a round are up.
+    pub fn launched(&mut self, launch: &Launch) {
+        self.records.take(Entry::LaunchStarted(launch.clone()));
+    }
+
+    /// A block was committed.
+    pub fn block_done(&mut self, windows: &[Window]) {
+        for window in windows {
+            self.records.take(Entry::Window(window.clone()));
+        }
+    }
+
+    /// What was read of a launch after its last window.
+    pub fn launch_ended(&mut self, end: &LaunchEnd) {
+        self.records.take(Entry::LaunchEnded(end.clone()));
+    }
+
+    /// Why the run may end now: every treatment (the control, where there is no treatment) is
+    /// known as well as was asked. `None` while one of them is not.
+    pub fn enough(&mut self) -> Option<String> {
+        let known = self.known();
+        self.still_needed = known.as_ref().and_then(|known| {
+            let needed: Option<Vec<f64>> = known.iter().map(|k| k.needed).collect();
+            let most = needed?.into_iter().fold(0.0, f64::max).ceil();
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "a positive number of blocks or rounds, a million at most"
+            )]
+            let most = most as u32;
+            Some(most)
+        });
+        let widest = known?.iter().map(|k| k.half_width).fold(0.0, f64::max);
+        (widest <= self.stop.half_width).then(|| {
+            format!(
+                "{} is known to ±{:.2} %, and ±{:.2} % was asked for",
+                self.stop.metric.as_str(),
+                widest * 100.0,
+                self.stop.half_width * 100.0
+            )
+        })
+    }
+
+    /// Blocks (in a run of one round) or rounds that are probably still needed since the last
+    /// question; `None` until that can be told within a factor of 1.5.
+    #[must_use]
+    pub fn still_needed(&self) -> Option<u32> {
+        self.still_needed
+    }
+
+    /// All watched arms; `None` when one of them has no interval yet.
+    fn known(&self) -> Option<Vec<Known>> {
+        let mut so_far = self.records.clone();
+        so_far.close();
+        let run = Run::new(&so_far, Finished::nothing(), Finished::nothing());
+        self.watched().map(|arm| self.known_of(&run, arm)).collect()
+    }
+
+    fn known_of(&self, run: &Run<'_>, arm: ArmIndex) -> Option<Known> {
+        let comparison = run.of_windows(self.stop.metric, arm)?;
+        let location = comparison.location.ok()?;
+        // A first look at batches and later ones at launches would be two sequences, each of which
+        // may miss.
+        let by_launch = self.records.manifest.design.rounds > 1;
+        if by_launch && location.units.kind != UnitKind::Launches {
+            return None;
+        }
+        let found = interval(&location, Confidence::P95, run.rules)?;
+        Some(Known {
+            half_width: found.map(f64::exp_m1).half_width(),
+            needed: self.needed(&location),
+        })
+    }
+
+    fn needed(&self, location: &TwoLevel) -> Option<f64> {
+        let units = &location.units;
+        // On the scale of log ratios: half the distance of exp(e + h) and exp(e − h).
+        let half_width = (self.stop.half_width / units.mean()?.exp()).asinh();
+        let (count, deviation) = (units.values.len(), units.standard_deviation());
+        let outlook = outlook(count, deviation, half_width, Confidence::P95)?;
+        let blocks = match units.kind {
+            UnitKind::Launches => 1.0,
+            UnitKind::Batches => UnitKind::BATCH as f64,
+        };
+        outlook
+            .is_within(FORECAST_WITHIN)
+            .then_some(outlook.units_left * blocks)
+    }
+
+    fn watched(&self) -> impl Iterator<Item = ArmIndex> + '_ {
+        let arms = &self.records.manifest.arms;
+        let has_treatment = arms.iter().any(|arm| arm.role == Role::Treatment);
+        let role = if has_treatment {
+            Role::Treatment
+        } else {
+            Role::Control
+        };
+        arms.iter()
+            .filter(move |arm| arm.role == role)
+            .map(|arm| arm.index)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+    use windage_model::Metric;
+
+    /// A monitor that was told of so many rounds of ten blocks.
+    fn monitor(rounds: u32, half_width: f64) -> Monitor {
+        let recorded = fixture::records(rounds);
+        let mut manifest = recorded.manifest;
+        manifest.design.stop = Some(StopScope {
+            metric: Metric::CpuPerRequest,
+            half_width,
+            within_ns: 60_000_000_000,
+        });
+        let mut monitor = Monitor::new(manifest).unwrap();
+        for launch in &recorded.launches {
+            monitor.launched(launch);
+        }
+        monitor.block_done(&recorded.windows);
+        for end in &recorded.ends {
+            monitor.launch_ended(end);
+        }
+        monitor
+    }
+
+    #[test]
+    fn a_run_without_a_stop_has_no_monitor() {
+        assert!(Monitor::new(fixture::records(3).manifest).is_none());
+    }
+
+    #[test]
+    fn enough_is_what_the_analysis_would_say() {
+        let mut wide = monitor(12, 0.02);
+        let reason = wide.enough().unwrap();
+        assert!(
+            reason.starts_with("cpu_per_request is known to ±"),
+            "{reason}"
+        );
+        assert_eq!(wide.still_needed(), Some(0));
+        let mut narrow = monitor(12, 0.000_1);
+        assert_eq!(narrow.enough(), None);
+    }
+
+    #[test]
+    fn too_few_launches_are_never_enough() {
+        assert_eq!(monitor(2, 0.5).enough(), None);
+        assert_eq!(monitor(2, 0.5).still_needed(), None);
+    }
+}

@@ -1,0 +1,123 @@
+//! Where a comparison's scatter comes from.
+
+use windage_model::ArmIndex;
+use windage_record::Launch;
+use windage_stats::{Advice, Costs, Launches, advice, components, robust_sd};
+
+use crate::Scatter;
+use crate::blocks::{Blocks, Reading};
+use crate::ledger::Ledgers;
+use crate::windows::Measured;
+
+/// What a run took, in seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Pace {
+    /// What a launch and a block took; `None` when there is no second launch to tell it from.
+    pub(crate) costs: Option<Costs>,
+    /// The whole run as far as it is known; `None` without a window.
+    pub(crate) whole_s: Option<f64>,
+}
+
+impl Pace {
+    /// From when launches began and how long their windows took, settle and readings included.
+    pub(crate) fn of(launches: &[Launch], ledgers: &Ledgers, blocks: u32) -> Pace {
+        let stretches_s = |launch: u32| ledgers.stretches_ns(launch) as f64 / 1e9;
+        let measured_s: f64 = launches.iter().map(|l| stretches_s(l.launch)).sum();
+        let around: Vec<f64> = launches
+            .windows(2)
+            .map(|pair| {
+                let between_ns = pair[1].started_ns.saturating_sub(pair[0].started_ns);
+                (between_ns as f64 / 1e9 - stretches_s(pair[0].launch)).max(0.0)
+            })
+            .collect();
+        let launch_s = around.iter().sum::<f64>() / around.len().max(1) as f64;
+        Pace {
+            costs: (!around.is_empty() && blocks > 0 && launch_s > 0.0).then(|| Costs {
+                launch_s,
+                block_s: measured_s / f64::from(blocks),
+            }),
+            whole_s: (measured_s > 0.0).then_some(measured_s + launch_s * launches.len() as f64),
+        }
+    }
+}
+
+/// The scatter of log ratios by its source.
+pub(crate) fn of(
+    launches: &Launches,
+    blocks: &Blocks<'_>,
+    arm: ArmIndex,
+    reading: Reading,
+    pace: Pace,
+) -> Option<Scatter> {
+    let compared = blocks.pairs(arm).count();
+    let ratios = launches.blocks();
+    let found = components(launches, window_variance(blocks, arm, reading))?;
+    let rounds = launches.len();
+    // A block gives two ratios, and costs and advice are in blocks.
+    let of_a_block = ratios as f64 / compared.max(1) as f64;
+    let costs = pace.costs.filter(|_| rounds > 1).map(|costs| Costs {
+        block_s: costs.block_s / of_a_block,
+        ..costs
+    });
+    let advised = costs.map(|costs| advice(&found, costs, rounds, ratios / rounds.max(1)));
+    Some(Scatter {
+        launch_sd: found.launch_sd,
+        block_sd: found.block_sd,
+        window_sd: found.window_sd,
+        advice: advised.map(|advice| in_blocks(advice, of_a_block)),
+    })
+}
+
+fn in_blocks(advice: Advice, ratios_of_a_block: f64) -> Advice {
+    let blocks = |ratios: usize| {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a positive number of blocks"
+        )]
+        let blocks = (ratios as f64 / ratios_of_a_block).ceil() as usize;
+        blocks.max(1)
+    };
+    match advice {
+        Advice::MoreRounds { blocks_per_round } => Advice::MoreRounds {
+            blocks_per_round: blocks(blocks_per_round),
+        },
+        Advice::MoreBlocks { blocks_per_round } => Advice::MoreBlocks {
+            blocks_per_round: blocks_per_round.map(blocks),
+        },
+        Advice::Balanced | Advice::LaunchesUnknown => advice,
+    }
+}
+
+/// The variance of a log ratio that windows explain: how much the windows of one arm differ
+/// within a block. Their scatter is taken robustly, as the location of ratios is.
+fn window_variance(blocks: &Blocks<'_>, arm: ArmIndex, reading: Reading) -> Option<f64> {
+    let mut deviations = Vec::new();
+    let (mut shares, mut pairs) = (0.0, 0u32);
+    for pair in blocks.pairs(arm) {
+        deviations.extend(deviations_of(pair.arm, reading));
+        deviations.extend(deviations_of(pair.baseline, reading));
+        let ratios = if pair.is_whole() { 2.0 } else { 1.0 };
+        shares += ratios / pair.arm.len() as f64 + ratios / pair.baseline.len() as f64;
+        pairs += 1;
+    }
+    let of_a_window = robust_sd(&deviations)?.powi(2);
+    Some(of_a_window * shares / f64::from(pairs))
+}
+
+/// How far the logarithms of an arm's windows in a block are from their mean, widened to the
+/// scatter that they would have about the true one.
+fn deviations_of(windows: &[Measured], reading: Reading) -> impl Iterator<Item = f64> + '_ {
+    let logs = || {
+        windows
+            .iter()
+            .filter_map(move |w| reading.of(w))
+            .map(f64::ln)
+    };
+    let count = logs().count() as f64;
+    let mean = logs().sum::<f64>() / count;
+    let widened = (count / (count - 1.0)).sqrt();
+    logs()
+        .filter(move |_| count > 1.0)
+        .map(move |log| (log - mean) * widened)
+}

@@ -1,0 +1,241 @@
+//! What is kept of a run's windows: a few figures of each, and sums of the rest.
+//!
+//! A run may have a million windows. They are looked at one by one as they are read, and none is
+//! kept whole.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU64;
+
+use windage_model::{ArmIndex, Doubt, DoubtCode, Evidence, Soundness, Window};
+
+use crate::load::{LoadTally, Slowest};
+use crate::validity;
+
+/// What is compared of a window that can be used. Half a hundred bytes: with a million windows
+/// each further field of eight bytes costs 8 MB.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Measured {
+    pub(crate) launch: u32,
+    pub(crate) block: u32,
+    pub(crate) arm: ArmIndex,
+    pub(crate) duration_ns: u64,
+    pub(crate) completed: u64,
+    /// CPU of the arm; `None` when it was unreadable or did not move.
+    pub(crate) cpu_ns: Option<NonZeroU64>,
+    /// CPU of the whole machine; `None` when it was unreadable or did not move.
+    pub(crate) machine_cpu_ns: Option<NonZeroU64>,
+    /// CPU of the generator; `None` when it did not move.
+    pub(crate) generator_cpu_ns: Option<NonZeroU64>,
+}
+
+impl From<&Window> for Measured {
+    fn from(window: &Window) -> Self {
+        Measured {
+            launch: window.place.launch,
+            block: window.place.block,
+            arm: window.place.arm,
+            duration_ns: window.duration_ns,
+            completed: window.exchanges.completed,
+            cpu_ns: window.cpu.in_window_ns.and_then(NonZeroU64::new),
+            machine_cpu_ns: window.machine.busy_ns.and_then(NonZeroU64::new),
+            generator_cpu_ns: NonZeroU64::new(window.cpu.generator_ns),
+        }
+    }
+}
+
+/// Everything that is kept of a run's windows. "Usable" are those that are not void.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Windows {
+    /// The usable windows of arms that the manifest knows, by block and then by arm.
+    pub(crate) measured: Vec<Measured>,
+    /// By arm.
+    pub(crate) arms: Vec<OfArm>,
+    /// Sums over the usable windows of an arm in a launch.
+    of_launch: BTreeMap<(ArmIndex, u32), OfLaunch>,
+    /// The places of void windows: launch, block and position.
+    pub(crate) void: BTreeSet<(u32, u32, u32)>,
+    /// Launches in which a window was measured, usable or not.
+    pub(crate) launches: BTreeSet<u32>,
+    /// All windows.
+    pub(crate) count: usize,
+    /// Usable windows.
+    pub(crate) usable: usize,
+    /// Starts that the schedule asked for in usable windows.
+    pub(crate) intended: u64,
+    /// Requests completed in usable windows.
+    pub(crate) completed: u64,
+    /// Length of all windows together.
+    pub(crate) duration_ns: u64,
+    /// CPU of Windage in all windows.
+    pub(crate) own: OwnCpu,
+    /// The least CPU that an arm used in a window, if it used any.
+    pub(crate) least_cpu_ns: Option<u64>,
+    /// The slowest exchanges.
+    pub(crate) slowest: Slowest,
+    /// Doubts about windows that speak against the run.
+    pub(crate) doubts: Noted,
+    /// Windows that have such a doubt.
+    pub(crate) in_doubt: usize,
+    /// How many windows that did not reach their rate name what as the reason.
+    pub(crate) ceilings: BTreeMap<String, usize>,
+}
+
+/// What is kept of all windows of one arm.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct OfArm {
+    /// Usable windows.
+    pub(crate) usable: usize,
+    /// CPU of the arm in usable windows.
+    pub(crate) cpu_ns: f64,
+    /// Length of the usable windows.
+    pub(crate) duration_ns: f64,
+    /// What the generator did, void windows included.
+    pub(crate) load: LoadTally,
+    /// Doubts about usable windows.
+    pub(crate) doubts: Noted,
+}
+
+/// Sums over the usable windows of an arm in a launch.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct OfLaunch {
+    failed: u64,
+    sent: u64,
+    rss_bytes: f64,
+    rss_readings: f64,
+}
+
+/// CPU of Windage itself, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct OwnCpu {
+    pub(crate) generator_ns: f64,
+    pub(crate) sink_ns: f64,
+    pub(crate) all_ns: f64,
+}
+
+/// Doubts of one kind: how many there are, and the first one's words and evidence.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Noted(BTreeMap<DoubtCode, (usize, Doubt)>);
+
+impl Noted {
+    fn note(&mut self, doubt: &Doubt) {
+        let kind = self.0.entry(doubt.code);
+        kind.or_insert_with(|| (0, doubt.clone())).0 += 1;
+    }
+
+    /// Each kind with how many there are and the first.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (DoubtCode, usize, &Doubt)> {
+        let kinds = self.0.iter();
+        kinds.map(|(&code, (times, first))| (code, *times, first))
+    }
+}
+
+impl Windows {
+    /// Nothing yet, for so many arms.
+    pub(crate) fn of_arms(arms: usize) -> Windows {
+        Windows {
+            arms: vec![OfArm::default(); arms],
+            ..Windows::default()
+        }
+    }
+
+    /// Takes what is to be kept of a window.
+    pub(crate) fn take(&mut self, window: &Window) {
+        let place = window.place;
+        let is_void = window.soundness() == Soundness::Void;
+        self.count += 1;
+        self.launches.insert(place.launch);
+        self.duration_ns = self.duration_ns.saturating_add(window.duration_ns);
+        self.own.generator_ns += window.cpu.generator_ns as f64;
+        self.own.sink_ns += window.cpu.sink_ns as f64;
+        self.own.all_ns += window.cpu.windage_ns as f64;
+        let cpu_ns = window.cpu.in_window_ns.filter(|ns| *ns > 0);
+        self.least_cpu_ns = self.least_cpu_ns.into_iter().chain(cpu_ns).min();
+        self.note_doubts(window);
+        if is_void {
+            self.void
+                .insert((place.launch, place.block, place.position));
+        } else {
+            self.usable += 1;
+            self.intended += window.exchanges.intended;
+            self.completed += window.exchanges.completed;
+            self.slowest.take(window);
+        }
+        let Some(of_arm) = self.arms.get_mut(place.arm.get()) else {
+            return;
+        };
+        of_arm.load.take(window);
+        if is_void {
+            return;
+        }
+        of_arm.usable += 1;
+        of_arm.cpu_ns += cpu_ns.unwrap_or(0) as f64;
+        of_arm.duration_ns += window.duration_ns as f64;
+        for doubt in &window.doubts {
+            of_arm.doubts.note(doubt);
+        }
+        let of_launch = self.of_launch.entry((place.arm, place.launch)).or_default();
+        of_launch.take(window);
+        self.measured.push(window.into());
+    }
+
+    fn note_doubts(&mut self, window: &Window) {
+        let about_run = |doubt: &&Doubt| validity::is_about_run(doubt.code);
+        self.in_doubt += usize::from(window.doubts.iter().any(|d| about_run(&d)));
+        for doubt in window.doubts.iter().filter(about_run) {
+            self.doubts.note(doubt);
+        }
+        for doubt in &window.doubts {
+            let ceiling = doubt.evidence.get("ceiling");
+            if let (DoubtCode::RateNotReached, Some(Evidence::Text(name))) = (doubt.code, ceiling) {
+                *self.ceilings.entry(name.clone()).or_default() += 1;
+            }
+        }
+    }
+
+    /// Puts the windows in order, once all are taken: by block, then by arm, then as they came.
+    pub(crate) fn close(&mut self) {
+        // They come block by block, so that this has little to do.
+        self.measured.sort_by_key(|w| (w.launch, w.block));
+        let same_block = |a: &Measured, b: &Measured| (a.launch, a.block) == (b.launch, b.block);
+        for block in self.measured.chunk_by_mut(same_block) {
+            block.sort_by_key(|w| w.arm);
+        }
+        self.measured.shrink_to_fit();
+    }
+
+    /// Requests of an arm that failed, as a share of those sent, by launch.
+    pub(crate) fn failed_share(&self, arm: ArmIndex) -> BTreeMap<u32, f64> {
+        self.by_launch(arm, |l| {
+            (l.sent > 0).then(|| l.failed as f64 / l.sent as f64)
+        })
+    }
+
+    /// The mean resident memory of an arm, in bytes, by launch.
+    pub(crate) fn rss_bytes(&self, arm: ArmIndex) -> BTreeMap<u32, f64> {
+        self.by_launch(arm, |l| {
+            (l.rss_readings > 0.0).then(|| l.rss_bytes / l.rss_readings)
+        })
+    }
+
+    fn by_launch(
+        &self,
+        arm: ArmIndex,
+        value: impl Fn(&OfLaunch) -> Option<f64>,
+    ) -> BTreeMap<u32, f64> {
+        let launches = self.of_launch.range((arm, 0)..=(arm, u32::MAX));
+        launches
+            .filter_map(|(&(_, launch), sums)| Some((launch, value(sums)?)))
+            .collect()
+    }
+}
+
+impl OfLaunch {
+    fn take(&mut self, window: &Window) {
+        self.failed += window.exchanges.failed();
+        self.sent += window.exchanges.sent;
+        if let Some(bytes) = window.rss_bytes {
+            self.rss_bytes += bytes as f64;
+            self.rss_readings += 1.0;
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! How firm answers are, as it stands in `analysis.json`.
+
+use serde::Serialize;
+use windage_model::Verdict;
+use windage_record::PilotScope;
+use windage_stats::Advice;
+
+use super::{IntervalWire, finite};
+use crate::{CovariateUse, InFamily, MetricAnalysis, Scatter, StopOutcome};
+
+#[derive(Serialize)]
+pub(super) struct StopWire {
+    metric: &'static str,
+    half_width: Option<f64>,
+    within_s: Option<f64>,
+    is_reached: bool,
+}
+
+#[derive(Serialize)]
+pub(super) struct PilotWire<'a> {
+    window_s: Option<f64>,
+    settle_s: Option<f64>,
+    flush_period_s: Option<f64>,
+    text: &'a str,
+}
+
+#[derive(Serialize)]
+pub(super) struct FamilyWire {
+    name: &'static str,
+    comparisons: usize,
+    interval: IntervalWire,
+    exceeds_nil: bool,
+    verdict: Option<&'static str>,
+}
+
+#[derive(Serialize)]
+pub(super) struct ScatterWire {
+    launch_sd: Option<f64>,
+    block_sd: Option<f64>,
+    window_sd: Option<f64>,
+    advice: Option<&'static str>,
+    advised_blocks_per_round: Option<usize>,
+}
+
+#[derive(Serialize)]
+pub(super) struct CovariateWire<'a> {
+    metric: &'static str,
+    used: bool,
+    refused: Option<&'a str>,
+    correlation: Option<f64>,
+    coefficient: Option<f64>,
+    narrower: Option<f64>,
+    shift: Option<f64>,
+    without: Option<IntervalWire>,
+}
+
+/// Which comparisons the verdict in the family has to hold together with, in words.
+pub(super) fn family(result: &MetricAnalysis) -> String {
+    match &result.inference.in_family {
+        None => "each comparison on its own".to_owned(),
+        Some(InFamily {
+            family,
+            comparisons,
+            ..
+        }) => format!(
+            "intervals and verdict hold on their own; `in_family` holds for all {comparisons} of \
+             the {} family together (Bonferroni)",
+            family.as_str()
+        ),
+    }
+}
+
+impl From<StopOutcome> for StopWire {
+    fn from(stop: StopOutcome) -> Self {
+        StopWire {
+            metric: stop.metric.as_str(),
+            half_width: finite(stop.half_width),
+            within_s: finite(stop.within_s),
+            is_reached: stop.is_reached,
+        }
+    }
+}
+
+impl<'a> From<&'a PilotScope> for PilotWire<'a> {
+    fn from(pilot: &'a PilotScope) -> Self {
+        let seconds = |ns: u64| ns as f64 / 1e9;
+        PilotWire {
+            window_s: pilot.window_ns.map(seconds),
+            settle_s: pilot.settle_ns.map(seconds),
+            flush_period_s: pilot.flush_period_ns.map(seconds),
+            text: &pilot.text,
+        }
+    }
+}
+
+impl From<&InFamily> for FamilyWire {
+    fn from(of: &InFamily) -> Self {
+        FamilyWire {
+            name: of.family.as_str(),
+            comparisons: of.comparisons,
+            interval: (&of.interval).into(),
+            exceeds_nil: of.interval.excludes_nil(),
+            verdict: of.verdict.map(Verdict::as_str),
+        }
+    }
+}
+
+impl From<&Scatter> for ScatterWire {
+    fn from(scatter: &Scatter) -> Self {
+        let (advice, advised_blocks_per_round) = match scatter.advice {
+            None => (None, None),
+            Some(Advice::MoreRounds { blocks_per_round }) => {
+                (Some("more_rounds"), Some(blocks_per_round))
+            }
+            Some(Advice::MoreBlocks { blocks_per_round }) => {
+                (Some("more_blocks"), blocks_per_round)
+            }
+            Some(Advice::Balanced) => (Some("balanced"), None),
+            Some(Advice::LaunchesUnknown) => (Some("launches_unknown"), None),
+        };
+        ScatterWire {
+            launch_sd: scatter.launch_sd.and_then(finite),
+            block_sd: finite(scatter.block_sd),
+            window_sd: scatter.window_sd.and_then(finite),
+            advice,
+            advised_blocks_per_round,
+        }
+    }
+}
+
+impl<'a> From<&'a CovariateUse> for CovariateWire<'a> {
+    fn from(of: &'a CovariateUse) -> Self {
+        let gain = of.outcome.as_ref().ok();
+        CovariateWire {
+            metric: of.of.as_str(),
+            used: gain.is_some(),
+            refused: of.outcome.as_ref().err().map(String::as_str),
+            correlation: gain.and_then(|g| finite(g.correlation)),
+            coefficient: gain.and_then(|g| finite(g.coefficient)),
+            narrower: gain.and_then(|g| finite(g.narrower)),
+            shift: gain.and_then(|g| finite(g.shift)),
+            without: gain.map(|g| (&g.without).into()),
+        }
+    }
+}

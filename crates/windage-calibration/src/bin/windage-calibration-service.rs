@@ -1,0 +1,8 @@
+//! The service of calibration as a program of its own, for tests and for measuring it by hand; the
+//! `windage` binary carries the same behind a hidden verb.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    windage_calibration::main_from_args(std::env::args_os().skip(1))
+}

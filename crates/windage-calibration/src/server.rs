@@ -1,0 +1,98 @@
+//! The service's sockets, and its life from "listening" to the account.
+
+use std::convert::Infallible;
+use std::io::{self, Write as _};
+use std::rc::Rc;
+use std::time::Duration;
+
+use hyper::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use nix::sys::prctl;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::LocalSet;
+
+use crate::service::Service;
+use crate::{CalibrationError, CalibrationOptions};
+
+/// How long to rest when the kernel has no descriptor for a new connection.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// Serves on one thread until SIGTERM or SIGINT. Says `listening on ADDRESS` on stdout once it is
+/// ready, and prints its [account](crate::Account) there at the end.
+///
+/// # Errors
+///
+/// When event loop or address can't be had, or nobody reads stdout.
+pub fn serve(options: &CalibrationOptions) -> Result<(), CalibrationError> {
+    // Sleeps are to last as long as asked, not up to the usual 50 µs longer. Where that is
+    // refused, the account still says how long they were.
+    let _ = prctl::set_timerslack(1);
+    let service = Rc::new(Service::new(options));
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .enable_time()
+        .build()
+        .map_err(CalibrationError::Runtime)?;
+    LocalSet::new().block_on(&runtime, until_asked_to_end(options, &service))?;
+    let account = serde_json::to_string(&service.account()).map_err(io::Error::from);
+    account
+        .and_then(|line| say(&line))
+        .map_err(CalibrationError::Stdout)
+}
+
+async fn until_asked_to_end(
+    options: &CalibrationOptions,
+    service: &Rc<Service>,
+) -> Result<(), CalibrationError> {
+    let mut terminate = signal(SignalKind::terminate()).map_err(CalibrationError::Runtime)?;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(CalibrationError::Runtime)?;
+    let failed = |source| CalibrationError::Listen {
+        address: options.listen,
+        source,
+    };
+    let listener = TcpListener::bind(options.listen).await.map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    say(&format!("listening on {address}")).map_err(CalibrationError::Stdout)?;
+    tokio::select! {
+        () = accept(listener, service) => {}
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    Ok(())
+}
+
+fn say(line: &str) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    writeln!(stdout, "{line}")?;
+    stdout.flush()
+}
+
+async fn accept(listener: TcpListener, service: &Rc<Service>) {
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                tokio::task::spawn_local(connection(stream, Rc::clone(service)));
+            }
+            Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
+        }
+    }
+}
+
+async fn connection(stream: TcpStream, service: Rc<Service>) {
+    // Without it the service still works, with answers that may be held back for an ACK.
+    let _ = stream.set_nodelay(true);
+    let answer = service_fn(|request: Request<Incoming>| {
+        let response = service.answer(&request.into_parts().0);
+        std::future::ready(Ok::<_, Infallible>(response))
+    });
+    // No bound on idle time: an arm's connections rest while the others are measured.
+    // How a client breaks off does not matter to the service.
+    let _ = http1::Builder::new()
+        .header_read_timeout(None)
+        .serve_connection(TokioIo::new(stream), answer)
+        .await;
+}

@@ -1,0 +1,282 @@
+//! A world in which everything is scripted, and time passes as planned.
+
+use std::cell::Cell;
+
+use windage_load::Recording;
+use windage_model::{Exchanges, MachineDelta, Order, WindowCpu};
+use windage_plan::{Design, Length};
+
+use super::*;
+
+/// Arms that always exist in these tests: baseline, control and one treatment.
+pub(super) const ARMS: u16 = 3;
+
+/// What a window, a round's start and its end take.
+const WINDOW: Duration = Duration::from_millis(110);
+const WARM_UP: Duration = Duration::from_secs(1);
+const DRAIN: Duration = Duration::from_millis(300);
+
+/// What happens in a window, by its count over the run.
+pub(super) type Script = fn(window: usize, place: Place) -> Fate;
+
+pub(super) enum Fate {
+    Fine,
+    /// The arm's service dies in the window.
+    Dies,
+    /// Another arm's service dies in the window.
+    OtherDies(ArmIndex),
+    /// A signal comes in the window.
+    Interrupt,
+    /// The lab itself fails.
+    Fails,
+}
+
+struct FakeRig<'a> {
+    script: Script,
+    windows: usize,
+    dead: BTreeSet<ArmIndex>,
+    interrupted: &'a AtomicBool,
+    interrupted_in_drain: bool,
+    now: &'a Cell<Duration>,
+    calls: &'a RefCell<Vec<String>>,
+}
+
+impl FakeRig<'_> {
+    fn passes(&self, time: Duration) {
+        self.now.set(self.now.get() + time);
+    }
+
+    fn note(&self, call: impl Into<String>) {
+        self.calls.borrow_mut().push(call.into());
+    }
+}
+
+impl Rig for FakeRig<'_> {
+    fn launch(&mut self, launch: u32, round: u32) -> Result<Launch, LabError> {
+        self.note(format!("launch {launch} round {round}"));
+        self.dead.clear();
+        self.passes(WARM_UP);
+        Ok(Launch {
+            launch,
+            round,
+            ..Launch::default()
+        })
+    }
+
+    fn measure(&mut self, place: Place) -> Result<Measured, LabError> {
+        self.passes(WINDOW);
+        let fate = (self.script)(self.windows, place);
+        self.windows += 1;
+        let mut window = window(place);
+        match fate {
+            Fate::Fine => {}
+            Fate::Dies => {
+                self.dead.insert(place.arm);
+                window
+                    .doubts
+                    .push(Doubt::new(DoubtCode::ServiceDied, "it is gone"));
+            }
+            Fate::OtherDies(other) => {
+                self.dead.insert(other);
+            }
+            Fate::Interrupt => self.interrupted.store(true, Ordering::Relaxed),
+            Fate::Fails => return Err(LabError::Unsupported("the lab fails".into())),
+        }
+        let Recording {
+            response_time,
+            service_time,
+            ..
+        } = Recording::new();
+        Ok(Measured {
+            window,
+            response_time,
+            service_time,
+        })
+    }
+
+    fn death(&self, arm: ArmIndex) -> Option<String> {
+        self.dead
+            .contains(&arm)
+            .then(|| format!("the service of arm {} is gone", arm.0))
+    }
+
+    fn finish(&mut self, launch: u32) -> Result<LaunchEnd, LabError> {
+        self.note(format!("finish {launch}"));
+        self.passes(DRAIN);
+        if self.interrupted_in_drain {
+            self.interrupted.store(true, Ordering::Relaxed);
+        }
+        Ok(LaunchEnd {
+            launch,
+            arms: Vec::new(),
+        })
+    }
+
+    fn take_down(&mut self, launch: u32) -> Result<Vec<Delivered>, LabError> {
+        self.note(format!("take down {launch}"));
+        Ok(Vec::new())
+    }
+}
+
+/// Keeps what a journal would keep: windows only with their block.
+#[derive(Default)]
+pub(super) struct FakeJournal {
+    pub(super) waiting: Vec<Window>,
+    pub(super) windows: Vec<Window>,
+    pub(super) blocks: Vec<u32>,
+    pub(super) doubts: Vec<Doubt>,
+    pub(super) ends: Vec<u32>,
+    pub(super) ending: Option<Ending>,
+    pub(super) full_after_blocks: Option<usize>,
+    /// Of the rig rather than the journal; here, because both are given to a test together.
+    pub(super) interrupted_in_drain: bool,
+}
+
+impl Journal for FakeJournal {
+    fn window(&mut self, measured: &Measured) -> Result<(), RecordError> {
+        self.waiting.push(measured.window.clone());
+        Ok(())
+    }
+
+    fn push(&mut self, entry: Entry) -> Result<(), RecordError> {
+        match entry {
+            Entry::RunEnded(ending) => self.ending = Some(ending),
+            Entry::Doubt(doubt) => self.doubts.push(doubt),
+            Entry::LaunchEnded(end) => self.ends.push(end.launch),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn commit_block(&mut self, block: u32) -> Result<(), RecordError> {
+        if self
+            .full_after_blocks
+            .is_some_and(|full| self.blocks.len() >= full)
+        {
+            return Err(RecordError::BufferFull { limit_bytes: 0 });
+        }
+        self.windows.append(&mut self.waiting);
+        self.blocks.push(block);
+        Ok(())
+    }
+
+    fn commit(&mut self) -> Result<(), RecordError> {
+        Ok(())
+    }
+}
+
+/// A window in which a request was answered.
+pub(crate) fn window(place: Place) -> Window {
+    Window {
+        place,
+        started_ns: 0,
+        duration_ns: 1,
+        stretch_ns: 1,
+        exchanges: Exchanges {
+            completed: 1,
+            ..Exchanges::default()
+        },
+        cpu: WindowCpu::default(),
+        machine: MachineDelta::default(),
+        rss_bytes: None,
+        page_faults: 0,
+        arm_context_switches: 0,
+        doubts: Vec::new(),
+        outliers: Vec::new(),
+    }
+}
+
+pub(super) struct Outcome {
+    pub(super) result: Result<Ending, LabError>,
+    pub(super) journal: FakeJournal,
+    pub(super) calls: Vec<String>,
+    pub(super) events: Vec<Event>,
+}
+
+/// How a run is conducted, where tests differ in it.
+pub(super) struct Given<'a> {
+    pub(super) script: Script,
+    pub(super) start: Start,
+    pub(super) on_death: OnDeath,
+    pub(super) rounds: u32,
+    pub(super) journal: FakeJournal,
+    pub(super) stopping: Option<&'a mut dyn Stopping>,
+}
+
+impl Default for Given<'_> {
+    fn default() -> Self {
+        Given {
+            script: |_, _| Fate::Fine,
+            start: Start::default(),
+            on_death: OnDeath::End,
+            rounds: 2,
+            journal: FakeJournal::default(),
+            stopping: None,
+        }
+    }
+}
+
+/// A run of so many rounds with three blocks each.
+pub(super) fn conducted(given: Given<'_>) -> Outcome {
+    let Given {
+        script,
+        start,
+        on_death,
+        rounds,
+        mut journal,
+        stopping,
+    } = given;
+    let design = Design {
+        window: Duration::from_millis(100),
+        settle: Duration::from_millis(10),
+        pilot: None,
+        rounds,
+        length: Length::Blocks(3),
+        stop: None,
+        warmup: Duration::ZERO,
+        drain: Duration::ZERO,
+        idle: Duration::ZERO,
+        order: Order::Mirrored,
+        seed: 1,
+        interest: 0.005,
+        on_death,
+    };
+    let order = RunOrder::new(&design, ARMS);
+    let interrupted = AtomicBool::new(false);
+    let now = Cell::new(Duration::ZERO);
+    let arms: Vec<ArmId> = ["off", "control", "otel"]
+        .iter()
+        .filter_map(|name| ArmId::from_text(name))
+        .collect();
+    let terms = Terms {
+        order: &order,
+        start,
+        on_death,
+        arms: &arms,
+        interrupted: &interrupted,
+        window_and_settle: WINDOW,
+        warm_up: WARM_UP,
+        drain: DRAIN,
+        clock: &|| now.get(),
+    };
+    let calls = RefCell::new(Vec::new());
+    let events = RefCell::new(Vec::new());
+    let mut rig = FakeRig {
+        script,
+        windows: 0,
+        dead: BTreeSet::new(),
+        interrupted: &interrupted,
+        interrupted_in_drain: journal.interrupted_in_drain,
+        now: &now,
+        calls: &calls,
+    };
+    let result = conduct(&mut rig, &mut journal, &terms, stopping, &|event| {
+        events.borrow_mut().push(event)
+    });
+    Outcome {
+        result,
+        journal,
+        calls: calls.take(),
+        events: events.take(),
+    }
+}

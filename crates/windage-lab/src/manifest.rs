@@ -1,0 +1,93 @@
+//! What a run says of itself when it starts.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use windage_model::ArmIndex;
+use windage_plan::{Arm, Plan};
+use windage_record::{DesignScope, Expected, LoadScope, Manifest, ManifestArm, StopScope};
+
+use crate::clock::whole_ns;
+use crate::{RunOptions, RunOrder};
+
+/// What a run of this plan and order says of itself if it starts now.
+#[must_use]
+pub fn of(plan: &Plan, order: &RunOrder, options: &RunOptions) -> Manifest {
+    let run = options.directory.file_name().map_or_else(
+        || plan.name.clone(),
+        |name| name.to_string_lossy().into_owned(),
+    );
+    let load = &plan.load;
+    let design = &plan.design;
+    let batch = load.model == windage_model::LoadModel::Batch;
+    Manifest {
+        windage: env!("CARGO_PKG_VERSION").to_owned(),
+        run,
+        plan: plan.name.clone(),
+        about: plan.about.clone(),
+        plan_folder: plan.folder.clone(),
+        command: options.command.clone(),
+        started_unix_ns: SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, whole_ns),
+        seed: design.seed,
+        arms: (0u16..)
+            .zip(&plan.arms)
+            .map(|(index, arm)| manifest_arm(ArmIndex(index), arm))
+            .collect(),
+        load: LoadScope {
+            model: load.model,
+            rate_per_s: load.rate_per_s,
+            connections: if batch { 0 } else { load.connections },
+            request: load.summary(),
+            iterations: batch.then_some(load.iterations),
+        },
+        design: DesignScope {
+            window_ns: whole_ns(design.window),
+            settle_ns: whole_ns(design.settle),
+            rounds: design.rounds,
+            blocks_per_round: order.blocks_per_round(),
+            warmup_ns: whole_ns(design.warmup),
+            drain_ns: whole_ns(design.drain),
+            idle_ns: whole_ns(design.idle),
+            order: design.order,
+            interest: design.interest,
+            subject_cores: subject_cores(plan),
+            stop: design.stop.map(|stop| StopScope {
+                metric: stop.metric,
+                half_width: stop.half_width,
+                within_ns: whole_ns(stop.within),
+            }),
+            pilot: None,
+        },
+    }
+}
+
+fn manifest_arm(index: ArmIndex, arm: &Arm) -> ManifestArm {
+    ManifestArm {
+        index,
+        id: arm.id.clone(),
+        name: arm.name.clone(),
+        about: arm.about.clone(),
+        role: arm.role,
+        levels: arm.levels.iter().cloned().collect(),
+        expected: arm.expect.map(|expect| Expected {
+            traces_per_request: expect.traces_per_request,
+            spans_per_request: expect.spans_per_request,
+        }),
+    }
+}
+
+/// Cores that the services of one arm may keep busy at once.
+fn subject_cores(plan: &Plan) -> u32 {
+    let online = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let mut cores: Vec<u32> = Vec::new();
+    for service in plan.services.iter().filter(|service| !service.shared) {
+        match &service.cpus {
+            Some(cpus) => cores.extend(cpus),
+            None => cores.extend(0..u32::try_from(online).unwrap_or(u32::MAX)),
+        }
+    }
+    cores.sort_unstable();
+    cores.dedup();
+    u32::try_from(cores.len()).unwrap_or(u32::MAX).max(1)
+}

@@ -1,0 +1,362 @@
+//! `manifest.json` as it is stored.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::UNIX_EPOCH;
+
+use serde::{Deserialize, Serialize};
+use windage_model::{ArmId, ArmIndex, LevelValue, LoadModel, Metric, Order, Role};
+
+use super::{
+    DesignScope, Expected, FORMAT, LoadScope, Manifest, ManifestArm, PilotScope, StopScope,
+};
+
+/// What every format has.
+#[derive(Deserialize)]
+pub(super) struct Front {
+    pub(super) format: u32,
+    pub(super) windage: String,
+}
+
+/// The stored form. Within a format fields are only added: unknown ones are passed over, and
+/// those that come later will have a default.
+#[derive(Serialize, Deserialize)]
+pub(super) struct StoredManifest {
+    format: u32,
+    windage: String,
+    run: String,
+    plan: String,
+    about: Option<String>,
+    plan_folder: PathBuf,
+    command: String,
+    started: String,
+    seed: u64,
+    arms: Vec<StoredArm>,
+    load: StoredLoad,
+    design: StoredDesign,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredArm {
+    index: u16,
+    id: String,
+    name: String,
+    about: Option<String>,
+    role: StoredRole,
+    levels: BTreeMap<String, StoredLevel>,
+    expected: Option<StoredExpected>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum StoredRole {
+    Baseline,
+    Control,
+    Treatment,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum StoredLevel {
+    Number(f64),
+    Text(String),
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredExpected {
+    traces_per_request: Option<f64>,
+    spans_per_request: Option<f64>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredLoad {
+    model: StoredModel,
+    rate_per_s: Option<f64>,
+    connections: u32,
+    request: Option<String>,
+    iterations: Option<u64>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum StoredModel {
+    Open,
+    Closed,
+    Batch,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredDesign {
+    window_ns: u64,
+    settle_ns: u64,
+    rounds: u32,
+    blocks_per_round: u32,
+    warmup_ns: u64,
+    drain_ns: u64,
+    idle_ns: u64,
+    order: StoredOrder,
+    interest: f64,
+    subject_cores: u32,
+    #[serde(default)]
+    stop: Option<StoredStop>,
+    #[serde(default)]
+    pilot: Option<StoredPilot>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredStop {
+    metric: String,
+    half_width: f64,
+    within_ns: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredPilot {
+    window_ns: Option<u64>,
+    settle_ns: Option<u64>,
+    flush_period_ns: Option<u64>,
+    text: String,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum StoredOrder {
+    Mirrored,
+    Sequential,
+}
+
+impl From<&Manifest> for StoredManifest {
+    fn from(manifest: &Manifest) -> Self {
+        StoredManifest {
+            format: FORMAT,
+            windage: manifest.windage.clone(),
+            run: manifest.run.clone(),
+            plan: manifest.plan.clone(),
+            about: manifest.about.clone(),
+            plan_folder: manifest.plan_folder.clone(),
+            command: manifest.command.clone(),
+            started: humantime::format_rfc3339_nanos(manifest.started()).to_string(),
+            seed: manifest.seed,
+            arms: manifest.arms.iter().map(Into::into).collect(),
+            load: (&manifest.load).into(),
+            design: (&manifest.design).into(),
+        }
+    }
+}
+
+impl TryFrom<StoredManifest> for Manifest {
+    type Error = String;
+
+    fn try_from(stored: StoredManifest) -> Result<Self, String> {
+        let started = humantime::parse_rfc3339(&stored.started)
+            .ok()
+            .and_then(|t| t.duration_since(UNIX_EPOCH).ok())
+            .and_then(|since| u64::try_from(since.as_nanos()).ok());
+        Ok(Manifest {
+            windage: stored.windage,
+            run: stored.run,
+            plan: stored.plan,
+            about: stored.about,
+            plan_folder: stored.plan_folder,
+            command: stored.command,
+            started_unix_ns: started
+                .ok_or_else(|| format!("`started` is no time: `{}`", stored.started))?,
+            seed: stored.seed,
+            arms: stored
+                .arms
+                .into_iter()
+                .map(TryInto::try_into)
+                .collect::<Result<_, _>>()?,
+            load: stored.load.into(),
+            design: stored.design.try_into()?,
+        })
+    }
+}
+
+impl From<&ManifestArm> for StoredArm {
+    fn from(arm: &ManifestArm) -> Self {
+        let level = |(factor, value): (&String, &LevelValue)| {
+            let value = match value {
+                LevelValue::Number(n) => StoredLevel::Number(*n),
+                LevelValue::Text(t) => StoredLevel::Text(t.clone()),
+            };
+            (factor.clone(), value)
+        };
+        StoredArm {
+            index: arm.index.0,
+            id: arm.id.to_string(),
+            name: arm.name.clone(),
+            about: arm.about.clone(),
+            role: match arm.role {
+                Role::Baseline => StoredRole::Baseline,
+                Role::Control => StoredRole::Control,
+                Role::Treatment => StoredRole::Treatment,
+            },
+            levels: arm.levels.iter().map(level).collect(),
+            expected: arm.expected.map(
+                |Expected {
+                     traces_per_request,
+                     spans_per_request,
+                 }| {
+                    StoredExpected {
+                        traces_per_request,
+                        spans_per_request,
+                    }
+                },
+            ),
+        }
+    }
+}
+
+impl TryFrom<StoredArm> for ManifestArm {
+    type Error = String;
+
+    fn try_from(stored: StoredArm) -> Result<Self, String> {
+        let id = ArmId::from_text(&stored.id)
+            .filter(|id| id.as_str() == stored.id)
+            .ok_or_else(|| format!("`{}` is no arm id", stored.id))?;
+        let level = |(factor, value)| match value {
+            StoredLevel::Number(n) => (factor, LevelValue::Number(n)),
+            StoredLevel::Text(t) => (factor, LevelValue::Text(t)),
+        };
+        Ok(ManifestArm {
+            index: ArmIndex(stored.index),
+            id,
+            name: stored.name,
+            about: stored.about,
+            role: match stored.role {
+                StoredRole::Baseline => Role::Baseline,
+                StoredRole::Control => Role::Control,
+                StoredRole::Treatment => Role::Treatment,
+            },
+            levels: stored.levels.into_iter().map(level).collect(),
+            expected: stored.expected.map(|e| Expected {
+                traces_per_request: e.traces_per_request,
+                spans_per_request: e.spans_per_request,
+            }),
+        })
+    }
+}
+
+impl From<&LoadScope> for StoredLoad {
+    fn from(load: &LoadScope) -> Self {
+        StoredLoad {
+            model: match load.model {
+                LoadModel::Open => StoredModel::Open,
+                LoadModel::Closed => StoredModel::Closed,
+                LoadModel::Batch => StoredModel::Batch,
+            },
+            rate_per_s: load.rate_per_s,
+            connections: load.connections,
+            request: load.request.clone(),
+            iterations: load.iterations,
+        }
+    }
+}
+
+impl From<StoredLoad> for LoadScope {
+    fn from(stored: StoredLoad) -> Self {
+        LoadScope {
+            model: match stored.model {
+                StoredModel::Open => LoadModel::Open,
+                StoredModel::Closed => LoadModel::Closed,
+                StoredModel::Batch => LoadModel::Batch,
+            },
+            rate_per_s: stored.rate_per_s,
+            connections: stored.connections,
+            request: stored.request,
+            iterations: stored.iterations,
+        }
+    }
+}
+
+impl From<&DesignScope> for StoredDesign {
+    fn from(design: &DesignScope) -> Self {
+        StoredDesign {
+            window_ns: design.window_ns,
+            settle_ns: design.settle_ns,
+            rounds: design.rounds,
+            blocks_per_round: design.blocks_per_round,
+            warmup_ns: design.warmup_ns,
+            drain_ns: design.drain_ns,
+            idle_ns: design.idle_ns,
+            order: match design.order {
+                Order::Mirrored => StoredOrder::Mirrored,
+                Order::Sequential => StoredOrder::Sequential,
+            },
+            interest: design.interest,
+            subject_cores: design.subject_cores,
+            stop: design.stop.map(Into::into),
+            pilot: design.pilot.as_ref().map(Into::into),
+        }
+    }
+}
+
+impl TryFrom<StoredDesign> for DesignScope {
+    type Error = String;
+
+    fn try_from(stored: StoredDesign) -> Result<Self, String> {
+        Ok(DesignScope {
+            window_ns: stored.window_ns,
+            settle_ns: stored.settle_ns,
+            rounds: stored.rounds,
+            blocks_per_round: stored.blocks_per_round,
+            warmup_ns: stored.warmup_ns,
+            drain_ns: stored.drain_ns,
+            idle_ns: stored.idle_ns,
+            order: match stored.order {
+                StoredOrder::Mirrored => Order::Mirrored,
+                StoredOrder::Sequential => Order::Sequential,
+            },
+            interest: stored.interest,
+            subject_cores: stored.subject_cores,
+            stop: stored.stop.map(TryInto::try_into).transpose()?,
+            pilot: stored.pilot.map(Into::into),
+        })
+    }
+}
+
+impl From<StopScope> for StoredStop {
+    fn from(stop: StopScope) -> Self {
+        StoredStop {
+            metric: stop.metric.as_str().to_owned(),
+            half_width: stop.half_width,
+            within_ns: stop.within_ns,
+        }
+    }
+}
+
+impl TryFrom<StoredStop> for StopScope {
+    type Error = String;
+
+    fn try_from(stored: StoredStop) -> Result<Self, String> {
+        let metric = Metric::from_name(&stored.metric);
+        Ok(StopScope {
+            metric: metric.ok_or_else(|| format!("`{}` is no metric", stored.metric))?,
+            half_width: stored.half_width,
+            within_ns: stored.within_ns,
+        })
+    }
+}
+
+impl From<&PilotScope> for StoredPilot {
+    fn from(pilot: &PilotScope) -> Self {
+        StoredPilot {
+            window_ns: pilot.window_ns,
+            settle_ns: pilot.settle_ns,
+            flush_period_ns: pilot.flush_period_ns,
+            text: pilot.text.clone(),
+        }
+    }
+}
+
+impl From<StoredPilot> for PilotScope {
+    fn from(stored: StoredPilot) -> Self {
+        PilotScope {
+            window_ns: stored.window_ns,
+            settle_ns: stored.settle_ns,
+            flush_period_ns: stored.flush_period_ns,
+            text: stored.text,
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! The table of how firm the primary metric is known, treatment by treatment.
+
+use windage_analysis::{Advice, Analysis, CovariateUse, MetricAnalysis, Scatter};
+use windage_model::{Metric, Verdict};
+
+use super::{Align, Cell, Column, Notes, Row, Table, Tone, column, family, spoken};
+use crate::facts::one_line;
+use crate::firmness::{self, gain_in_words};
+use crate::{duration, number};
+
+/// One column: what it says of a treatment; `None` where there is nothing to say.
+struct Aspect {
+    heading: &'static str,
+    about: &'static str,
+    align: Align,
+    cell: fn(Metric, &MetricAnalysis, &mut Notes) -> Option<Cell>,
+}
+
+const ASPECTS: &[Aspect] = &[
+    Aspect {
+        heading: "interval in its family",
+        about: "Holds together with the intervals of all other treatments",
+        align: Align::Right,
+        cell: |metric, result, _| Some(plain(family::interval(metric, result)?)),
+    },
+    Aspect {
+        heading: "verdict in its family",
+        about: "What that interval says",
+        align: Align::Left,
+        cell: |_, result, _| verdict(result),
+    },
+    Aspect {
+        heading: "visible",
+        about: "The smallest difference that such a run would see with a probability of 80 %",
+        align: Align::Right,
+        cell: |_, result, _| visible(result),
+    },
+    Aspect {
+        heading: "to settle it",
+        about: "How much longer such a run would have to be for a verdict, if estimate and scatter stay",
+        align: Align::Right,
+        cell: |_, result, _| to_settle(result),
+    },
+    Aspect {
+        heading: "launches",
+        about: "Scatter from launch to launch, beyond what blocks explain",
+        align: Align::Right,
+        cell: |_, result, _| share(scatter(result)?.launch_sd?),
+    },
+    Aspect {
+        heading: "blocks",
+        about: "Scatter from block to block, beyond what windows explain where that is known",
+        align: Align::Right,
+        cell: |_, result, _| share(scatter(result)?.block_sd),
+    },
+    Aspect {
+        heading: "windows",
+        about: "Scatter of a block's value from that of windows within it",
+        align: Align::Right,
+        cell: |_, result, _| share(scatter(result)?.window_sd?),
+    },
+    Aspect {
+        heading: "longer run",
+        about: "What would narrow the interval most for its time",
+        align: Align::Left,
+        cell: |_, result, _| Some(plain(advice(scatter(result)?.advice?))),
+    },
+    Aspect {
+        heading: "covariate",
+        about: "What was measured beside the metric, and taken out of it where that helps",
+        align: Align::Left,
+        cell: |_, result, notes| Some(covariate(result.inference.covariate.as_ref()?, notes)),
+    },
+];
+
+/// What is known of the primary metric besides its interval; `None` when hardly
+/// anything is.
+pub(super) fn firm_table(analysis: &Analysis) -> Option<Table> {
+    let treatments: Vec<_> = firmness::treatments(analysis).collect();
+    let mut notes = Notes::default();
+    let mut columns = Vec::new();
+    let mut rows: Vec<Row> = treatments
+        .iter()
+        .map(|(arm, _)| Row {
+            arm: one_line(&arm.name),
+            cells: Vec::new(),
+        })
+        .collect();
+    for aspect in ASPECTS {
+        let cells: Vec<_> = treatments
+            .iter()
+            .map(|(_, result)| (aspect.cell)(analysis.primary, result, &mut notes))
+            .collect();
+        if cells.iter().all(Option::is_none) {
+            continue;
+        }
+        columns.push(Column {
+            align: aspect.align,
+            ..column(aspect.heading, aspect.about)
+        });
+        for (row, cell) in rows.iter_mut().zip(cells) {
+            row.cells
+                .push(cell.unwrap_or_else(|| faint("–".to_owned())));
+        }
+    }
+    // A single column says no more than the line below the primary table.
+    (columns.len() > 1).then(|| Table {
+        title: format!("How firm: {}", spoken(analysis.primary)),
+        columns,
+        rows,
+        notes: notes.0,
+        facts: Vec::new(),
+        separable: true,
+        detail: true,
+    })
+}
+
+fn plain(text: String) -> Cell {
+    Cell {
+        text,
+        ..Cell::default()
+    }
+}
+
+fn faint(text: String) -> Cell {
+    Cell {
+        text,
+        tone: Tone::Faint,
+        basis: None,
+    }
+}
+
+fn scatter(result: &MetricAnalysis) -> Option<&Scatter> {
+    result.inference.scatter.as_ref()
+}
+
+fn share(share: f64) -> Option<Cell> {
+    share.is_finite().then(|| plain(number::percent_two(share)))
+}
+
+/// Only in a family of several: of one it is the verdict itself.
+fn verdict(result: &MetricAnalysis) -> Option<Cell> {
+    let of = result.inference.in_family.as_ref()?;
+    let verdict = of.verdict.filter(|_| of.comparisons > 1)?;
+    Some(Cell {
+        text: Verdict::as_str(verdict).to_owned(),
+        tone: Tone::Judged(verdict),
+        basis: None,
+    })
+}
+
+fn to_settle(result: &MetricAnalysis) -> Option<Cell> {
+    match result.inference.needs_s {
+        Some(needs_s) => Some(plain(duration::more(needs_s))),
+        None if result.verdict == Some(Verdict::Inconclusive) => {
+            Some(plain("no reasonable time".to_owned()))
+        }
+        None => None,
+    }
+}
+
+fn visible(result: &MetricAnalysis) -> Option<Cell> {
+    let smallest = result.difference.as_ref().ok()?.smallest_visible?;
+    let is_finite = smallest.is_finite();
+    is_finite.then(|| plain(number::percent_bound(smallest)))
+}
+
+/// As short as a column needs it; in a sentence it stands below the primary table.
+fn advice(advice: Advice) -> String {
+    match advice {
+        Advice::MoreRounds { blocks_per_round } => {
+            format!("more rounds, about {blocks_per_round} blocks each")
+        }
+        Advice::MoreBlocks { blocks_per_round } => match blocks_per_round {
+            Some(blocks) => format!("more blocks, about {blocks} a round"),
+            None => "more blocks".to_owned(),
+        },
+        Advice::Balanced => "more rounds like these".to_owned(),
+        Advice::LaunchesUnknown => "a second round".to_owned(),
+    }
+}
+
+fn covariate(of: &CovariateUse, notes: &mut Notes) -> Cell {
+    match &of.outcome {
+        Ok(gain) => Cell {
+            text: gain_in_words(std::iter::once(gain))
+                .unwrap_or_else(|| number::NOT_AVAILABLE.to_owned()),
+            tone: Tone::Plain,
+            basis: number::percent(&gain.without)
+                .map(|p| format!("{} % ({}) without it", p.estimate, p.range())),
+        },
+        Err(why) => {
+            let why = format!("{} is not taken out: {}", spoken(of.of), one_line(why));
+            faint(format!("not used{}", notes.mark(&why)))
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Is a trend left in block values? Blocks take out what drifts in the machine, because arm and
+//! baseline drift together; a ratio that itself changes over the run has no single value.
+//!
+//! A trend is nearly all in the slowest cosine of a series (98.6 % of a straight line's power), and
+//! the next ones up hold what neighbours that resemble each other put there as well. So the first is
+//! judged against the others: their ratio is Student's, however correlated the blocks are, as long
+//! as their spectrum is flat over these few (Müller & Watson 2008).
+
+use std::f64::consts::{PI, SQRT_2};
+
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+use crate::location::{location, sample_variance};
+use crate::outliers::{deviations, pulled_in};
+
+/// How often a trend may be seen where there is none.
+const FALSE_ALARMS: f64 = 0.01;
+
+/// Blocks to each cosine: so many that correlation of 0.3 between neighbours, which tilts the
+/// spectrum, raises false alarms from 1.0 to 1.6 % at most, and 0.6 to 3 %.
+const BLOCKS_OF_A_COSINE: usize = 5;
+
+/// From here on more cosines sharpen nothing.
+const MOST_COSINES: usize = 32;
+
+/// Blocks of a launch without which it says nothing of a trend.
+const FEWEST_BLOCKS: usize = 8;
+
+/// Degrees of freedom without which the test sees only the absurd.
+const FEWEST_DEGREES: f64 = 4.0;
+
+/// Over what a trend runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Over {
+    /// From the first to the last block of a launch, in every launch alike.
+    Launch,
+    /// From the first to the last launch.
+    Run,
+}
+
+/// How block values change with time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Trend {
+    /// What a straight line changes by over the series, in the unit of the values.
+    pub change_over_series: f64,
+    /// Whether that is more than chance, at 1 %.
+    pub significant: bool,
+    /// What the series is.
+    pub over: Over,
+}
+
+/// A trend in one series of block values, in time order. `None` if it is too short to tell:
+/// 25 blocks are needed.
+#[must_use]
+pub fn trend(series: &[f64]) -> Option<Trend> {
+    within_launches(&[series]).map(|line| line.judged(FALSE_ALARMS))
+}
+
+/// A trend in several launches: one that every launch has, or one from launch to launch, whichever
+/// is the clearer; each is tested at half of 1 % where both can be. Launch luck is no trend: within
+/// launches only deviations count, and between them the launches are the sample. `None` if there
+/// are too few blocks and too few launches to tell.
+#[must_use]
+pub fn trend_over(launches: &[Vec<f64>]) -> Option<Trend> {
+    let series: Vec<&[f64]> = launches.iter().map(Vec::as_slice).collect();
+    let lines: Vec<Line> = [within_launches(&series), between_launches(&series)]
+        .into_iter()
+        .flatten()
+        .collect();
+    let clearest = lines
+        .iter()
+        .min_by(|a, b| a.chance().total_cmp(&b.chance()))?;
+    Some(clearest.judged(FALSE_ALARMS / lines.len() as f64))
+}
+
+/// A straight line through values, with what its change is measured against.
+struct Line {
+    change: f64,
+    /// The change over its standard error.
+    student: f64,
+    degrees_of_freedom: f64,
+    over: Over,
+}
+
+impl Line {
+    /// How often a line at least as steep comes about by chance.
+    fn chance(&self) -> f64 {
+        StudentsT::new(0.0, 1.0, self.degrees_of_freedom)
+            .map_or(1.0, |student| 2.0 * student.sf(self.student.abs()))
+    }
+
+    fn judged(&self, false_alarms: f64) -> Trend {
+        Trend {
+            change_over_series: self.change,
+            significant: self.chance() < false_alarms,
+            over: self.over,
+        }
+    }
+}
+
+/// One line for all launches, each counted from its own beginning. Its slope is that of least
+/// squares for the launches' first cosines; their other cosines are the noise.
+fn within_launches(launches: &[&[f64]]) -> Option<Line> {
+    let (mut product, mut power, mut noise, mut degrees) = (0.0, 0.0, 0.0, 0.0);
+    let (mut blocks, mut count) = (0.0, 0.0);
+    for launch in launches {
+        let values = pulled_in(&deviations(launch));
+        if values.len() < FEWEST_BLOCKS {
+            continue;
+        }
+        let cosines = (values.len() / BLOCKS_OF_A_COSINE).clamp(2, MOST_COSINES);
+        let steepness = first_cosine_of_a_line(values.len());
+        product += steepness * cosine_weight(&values, 1);
+        power += steepness * steepness;
+        noise += (2..=cosines)
+            .map(|j| cosine_weight(&values, j).powi(2))
+            .sum::<f64>();
+        degrees += (cosines - 1) as f64;
+        blocks += values.len() as f64;
+        count += 1.0;
+    }
+    (degrees >= FEWEST_DEGREES).then(|| Line {
+        change: product / power * blocks / count,
+        student: ratio(product / power.sqrt(), (noise / degrees).sqrt()),
+        degrees_of_freedom: degrees,
+        over: Over::Launch,
+    })
+}
+
+/// The weight of the cosine that swings `frequency` half-times over the values' length, scaled so
+/// that its square has the variance of the values as its expectation where they are independent.
+/// The angle is advanced by a rotation, because a cosine for each value would cost ten times as much.
+fn cosine_weight(values: &[f64], frequency: usize) -> f64 {
+    let count = values.len() as f64;
+    let step = PI * frequency as f64 / count;
+    let (step_sin, step_cos) = step.sin_cos();
+    let (mut sin, mut cos) = (step / 2.0).sin_cos();
+    let mut sum = 0.0;
+    for value in values {
+        sum += value * cos;
+        (sin, cos) = (
+            sin * step_cos + cos * step_sin,
+            cos * step_cos - sin * step_sin,
+        );
+    }
+    (2.0 / count).sqrt() * sum
+}
+
+/// The weight of the first cosine in a line that rises by 1 from value to value.
+fn first_cosine_of_a_line(count: usize) -> f64 {
+    -2.0 * SQRT_2 / (PI * PI) * (count as f64).powf(1.5)
+}
+
+/// The line of least squares through the launches' locations, in their order.
+fn between_launches(launches: &[&[f64]]) -> Option<Line> {
+    let locations = launches.iter().filter_map(|l| Some(location(l)?.estimate));
+    let locations = deviations(&locations.collect::<Vec<_>>());
+    let degrees = locations.len() as f64 - 2.0;
+    if degrees < FEWEST_DEGREES {
+        return None;
+    }
+    let times: Vec<f64> = (0..locations.len())
+        .map(|i| i as f64 - (degrees + 1.0) / 2.0)
+        .collect();
+    let power: f64 = times.iter().map(|t| t * t).sum();
+    let slope = times
+        .iter()
+        .zip(&locations)
+        .map(|(t, l)| t * l)
+        .sum::<f64>()
+        / power;
+    let residuals: Vec<f64> = locations
+        .iter()
+        .zip(&times)
+        .map(|(l, t)| l - slope * t)
+        .collect();
+    let error = (sample_variance(&residuals) * (degrees + 1.0) / degrees / power).sqrt();
+    Some(Line {
+        change: slope * (degrees + 1.0),
+        student: ratio(slope, error),
+        degrees_of_freedom: degrees,
+        over: Over::Run,
+    })
+}
+
+/// Nil over nil is nil: values that are all equal have no trend.
+fn ratio(of: f64, to: f64) -> f64 {
+    if of.abs() > 0.0 { of / to } else { 0.0 }
+}
+
+#[cfg(test)]
+#[path = "trend_tests.rs"]
+mod tests;

@@ -1,0 +1,179 @@
+//! `windage calibrate`: what Windage finds of costs that are known, on this machine, today.
+
+mod document;
+mod findings;
+mod observed;
+mod store;
+mod text;
+mod truth;
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use windage_plan::{Length, Plan};
+use windage_record::RunDir;
+
+use crate::cli::{CalibrateFlags, OutputFlags};
+use crate::exit::Exit;
+use crate::message;
+use crate::run_name::{RUNS, unused};
+use crate::verbs::demo::share_cores;
+use crate::verbs::report::print;
+use crate::verbs::run::{Signals, Start, measure, show_plan_error};
+use findings::Findings;
+use observed::{ObserveError, Observed};
+
+/// The verb with which windage is executed again as the service of calibration.
+pub(crate) const SERVICE_VERB: &str = "__calibration-service";
+
+/// One of the two runs of a calibration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    /// Costs in CPU, under a closed loop.
+    Cpu,
+    /// Delays, at a fixed rate.
+    Latency,
+}
+
+impl Part {
+    const BOTH: [Part; 2] = [Part::Cpu, Part::Latency];
+
+    /// The name of its directory.
+    fn name(self) -> &'static str {
+        match self {
+            Part::Cpu => "cpu",
+            Part::Latency => "latency",
+        }
+    }
+
+    fn plan(self) -> &'static str {
+        match self {
+            Part::Cpu => include_str!("../../calibration/cpu.toml"),
+            Part::Latency => include_str!("../../calibration/latency.toml"),
+        }
+    }
+
+    /// Its part of the measuring time: CPU has more arms, and is what Windage is mostly asked for.
+    fn share_of(self, length: Duration) -> Duration {
+        match self {
+            Part::Cpu => length * 2 / 3,
+            Part::Latency => length / 3,
+        }
+    }
+}
+
+/// Runs both plans, prints what was found of the truth, and keeps it for this machine.
+pub(crate) fn calibrate(flags: &CalibrateFlags) -> Exit {
+    let Some(signals) = Signals::install() else {
+        return Exit::CouldNotMeasure;
+    };
+    let began = SystemTime::now();
+    let directory = match &flags.out {
+        Some(out) => out.clone(),
+        None => unused(Path::new(RUNS), "calibration", began),
+    };
+    let mut observed = Vec::new();
+    for part in Part::BOTH {
+        let run = directory.join(part.name());
+        match measured(part, &run, flags, &signals) {
+            Ok(found) => observed.push(found),
+            Err(exit) => return exit,
+        }
+    }
+    let [cpu, latency] = &observed[..] else {
+        return Exit::CouldNotMeasure;
+    };
+    conclude(
+        &Findings::of(cpu, latency),
+        began,
+        &directory,
+        &flags.output,
+    )
+}
+
+/// Runs one part and reads it again.
+fn measured(
+    part: Part,
+    directory: &Path,
+    flags: &CalibrateFlags,
+    signals: &Signals,
+) -> Result<Observed, Exit> {
+    let here = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
+    let plan = Plan::parse(part.plan(), "the plan of calibration", &here);
+    let mut plan = plan.map_err(|error| {
+        show_plan_error(&error);
+        Exit::Usage
+    })?;
+    plan.design.length = Length::MeasuringTime(part.share_of(flags.length));
+    share_cores(&mut plan);
+    let exit = measure(&plan, directory, Start::New, &flags.output, signals).exit();
+    match exit {
+        Exit::Interrupted | Exit::CouldNotMeasure | Exit::Usage => return Err(exit),
+        Exit::Void => message::warning(format_args!(
+            "the run {} is void: what follows rests on it",
+            directory.display()
+        )),
+        Exit::Success | Exit::Inconclusive => {}
+    }
+    let observed = RunDir::open(directory)
+        .map_err(ObserveError::from)
+        .and_then(|run| Observed::of(part, &run));
+    observed.map_err(|error| {
+        message::error(error);
+        Exit::CouldNotMeasure
+    })
+}
+
+fn conclude(findings: &Findings, began: SystemTime, runs: &Path, output: &OutputFlags) -> Exit {
+    let document = document::json(findings, began, runs);
+    let kept = store::keep(&document);
+    let printed = if output.json {
+        print(&format!("{document:#}\n"))
+    } else {
+        print(&text::text(findings))
+    };
+    match kept {
+        Ok(file) => {
+            if !output.json && !output.quiet {
+                anstream::eprintln!("kept in {}", file.display());
+            }
+            printed
+        }
+        Err(error) => {
+            message::error(error);
+            printed.max(Exit::CouldNotMeasure)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(part: Part) -> Plan {
+        Plan::parse(part.plan(), "the plan of calibration", Path::new("/"))
+            .unwrap_or_else(|error| panic!("{}", error.render(false)))
+    }
+
+    #[test]
+    fn the_plans_inject_what_they_say() {
+        let ids = |part| {
+            let plan = plan(part);
+            let ids = plan.arms.iter().map(|arm| arm.id.to_string());
+            ids.collect::<Vec<_>>()
+        };
+        let cpu = ids(Part::Cpu);
+        assert_eq!(cpu.len(), 10, "{cpu:?}");
+        assert_eq!(cpu[..3], ["off", "control", "spin-iterations-390"]);
+        assert_eq!(cpu[3], "busy-ns-0");
+        let latency = ids(Part::Latency);
+        assert_eq!(latency.len(), 7, "{latency:?}");
+    }
+
+    #[test]
+    fn the_time_is_shared() {
+        let whole = Duration::from_secs(180);
+        let parts = Part::BOTH.map(|part| part.share_of(whole).as_secs());
+        assert_eq!(parts, [120, 60]);
+    }
+}

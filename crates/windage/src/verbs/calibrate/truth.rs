@@ -1,0 +1,194 @@
+//! The truth: what the service itself says was injected.
+
+use std::path::PathBuf;
+
+use thiserror::Error;
+use windage_calibration::Account;
+use windage_model::LevelValue;
+use windage_record::{ManifestArm, RunDir};
+
+use super::Part;
+
+/// The service's name in the plans of calibration.
+const SERVICE: &str = "app";
+/// The only launch of a run of calibration.
+const LAUNCH: u32 = 0;
+
+/// What was injected into every request of an arm.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Truth {
+    /// Nothing: a control.
+    Nothing,
+    /// Work, as a share of the CPU of a request without it.
+    Share(f64),
+    /// CPU, in microseconds.
+    CpuUs(f64),
+    /// A delay, in microseconds.
+    DelayUs(f64),
+}
+
+/// Why it is not known what was injected.
+#[derive(Debug, Error)]
+pub(crate) enum TruthError {
+    #[error("can't read the service's account in {log}: {source}")]
+    Unreadable {
+        log: PathBuf,
+        source: std::io::Error,
+    },
+    #[error("{log} ends without the service's account, so that it was killed; calibrate again")]
+    NoAccount { log: PathBuf },
+}
+
+/// What was injected into the requests of an arm of a run.
+pub(super) fn of_arm(
+    part: Part,
+    run: &RunDir,
+    arm: &ManifestArm,
+    baseline: &ManifestArm,
+) -> Result<Truth, TruthError> {
+    Ok(truth(
+        part,
+        &account(run, arm)?,
+        &account(run, baseline)?,
+        arm,
+    ))
+}
+
+fn account(run: &RunDir, arm: &ManifestArm) -> Result<Account, TruthError> {
+    let log = run.log_path(LAUNCH, arm.id.as_str(), SERVICE);
+    match std::fs::read_to_string(&log) {
+        Err(source) => Err(TruthError::Unreadable { log, source }),
+        Ok(text) => last_line(&text).ok_or(TruthError::NoAccount { log }),
+    }
+}
+
+fn last_line(text: &str) -> Option<Account> {
+    serde_json::from_str(text.lines().last()?).ok()
+}
+
+fn truth(part: Part, injected: &Account, baseline: &Account, arm: &ManifestArm) -> Truth {
+    let is_injected = |level: &str| match arm.levels.get(level) {
+        None => false,
+        Some(LevelValue::Number(number)) => *number != 0.0,
+        Some(LevelValue::Text(text)) => text != "0",
+    };
+    if is_injected("iterations") {
+        return Truth::Share(share(injected));
+    }
+    if !is_injected("ns") {
+        return Truth::Nothing;
+    }
+    match part {
+        Part::Cpu => {
+            let cpu_us = |of: &Account| of.injected_cpu_ns as f64 / 1e3 / of.requests as f64;
+            Truth::CpuUs(cpu_us(injected) - cpu_us(baseline))
+        }
+        // The median, for it is the median response that is looked at: the mean of sleeps is
+        // that of the few from which the scheduler did not come back in time.
+        Part::Latency => {
+            let delay_us = |of: &Account| of.injected_wall_p50_ns as f64 / 1e3;
+            Truth::DelayUs(delay_us(injected) - delay_us(baseline))
+        }
+    }
+}
+
+/// Counted, not read from a clock: an interruption hits the few injected iterations seldom and
+/// hard, the many others evenly.
+fn share(of: &Account) -> f64 {
+    let more = of.injected_iterations as f64 / of.iterations as f64;
+    let injected_ns = of.base_cpu_ns as f64 * more;
+    injected_ns / (of.cpu_ns as f64 - injected_ns)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use windage_model::{ArmId, ArmIndex, Role};
+
+    use super::*;
+
+    fn arm(level: Option<(&str, f64)>) -> ManifestArm {
+        let levels = level.map(|(name, value)| (name.to_owned(), LevelValue::Number(value)));
+        ManifestArm {
+            index: ArmIndex(1),
+            id: ArmId::from_text("arm").unwrap(),
+            name: "arm".to_owned(),
+            about: None,
+            role: Role::Treatment,
+            levels: levels.into_iter().collect::<BTreeMap<_, _>>(),
+            expected: None,
+        }
+    }
+
+    /// A thousand requests of 50 µs in the loop and 70 µs in all before something is injected.
+    /// Empty brackets show 90 ns of CPU and 40 ns of time too much.
+    fn served(injected_iterations: u64, cpu_ns: i64, wall_ns: i64) -> Account {
+        Account {
+            requests: 1_000,
+            iterations: 25_000,
+            injected_iterations,
+            base_cpu_ns: 50_000_000,
+            injected_cpu_ns: (cpu_ns + 90) * 1_000,
+            // A few sleeps were very long.
+            injected_wall_ns: (wall_ns + 40_000) * 1_000,
+            injected_wall_p50_ns: wall_ns.unsigned_abs() + 40,
+            bracket_cpu_ns: 220,
+            bracket_wall_ns: 25,
+            cpu_ns: (70_000 + cpu_ns.unsigned_abs()) * 1_000,
+        }
+    }
+
+    #[test]
+    fn every_injection_has_its_truth() {
+        let baseline = served(0, 0, 0);
+        let table = [
+            (Part::Cpu, None, served(0, 0, 0), Truth::Nothing),
+            (
+                Part::Cpu,
+                Some(("ns", 0.0)),
+                served(0, 0, 0),
+                Truth::Nothing,
+            ),
+            (
+                Part::Cpu,
+                Some(("iterations", 350.0)),
+                served(350, 700, 700),
+                Truth::Share(0.01),
+            ),
+            (
+                Part::Cpu,
+                Some(("ns", 2_000.0)),
+                served(0, 2_050, 2_040),
+                Truth::CpuUs(2.05),
+            ),
+            (
+                Part::Latency,
+                Some(("ns", 50_000.0)),
+                served(0, 3_000, 52_000),
+                Truth::DelayUs(52.0),
+            ),
+        ];
+        for (part, level, account, expected) in table {
+            let found = truth(part, &account, &baseline, &arm(level));
+            let near = |a: f64, b: f64| (a - b).abs() < 1e-9;
+            let same = match (found, expected) {
+                (Truth::Nothing, Truth::Nothing) => true,
+                (Truth::Share(a), Truth::Share(b))
+                | (Truth::CpuUs(a), Truth::CpuUs(b))
+                | (Truth::DelayUs(a), Truth::DelayUs(b)) => near(a, b),
+                _ => false,
+            };
+            assert!(same, "{level:?}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn the_account_is_the_last_line() {
+        let line = serde_json::to_string(&served(0, 0, 0)).unwrap();
+        let log = format!("listening on 127.0.0.1:1\n{line}\n");
+        assert_eq!(last_line(&log), Some(served(0, 0, 0)));
+        assert_eq!(last_line("listening on 127.0.0.1:1\n"), None);
+        assert_eq!(last_line(""), None);
+    }
+}

@@ -1,0 +1,50 @@
+//! The lab asks what only the analysis knows, whether enough was measured and what a pilot says:
+//! here they meet.
+
+use windage_analysis::{Monitor, pilot};
+use windage_lab::{Chosen, Stopping};
+use windage_model::Window;
+use windage_record::{Launch, LaunchEnd, Manifest, RunDir};
+
+/// What the records of a pilot say of the design.
+pub(crate) fn choose(pilot: &RunDir) -> Option<Chosen> {
+    let found = pilot::choose(pilot)?;
+    Some(Chosen {
+        window: found.window,
+        settle: found.settle,
+        flush_period: found.flush_period,
+        reasons: found.reasons,
+    })
+}
+
+/// Watches a run that may be stopped.
+pub(crate) struct Watch(Monitor);
+
+impl Watch {
+    /// A watch over the run of that manifest; `None` when it has no stop.
+    pub(crate) fn over(manifest: Manifest) -> Option<Watch> {
+        Monitor::new(manifest).map(Watch)
+    }
+}
+
+impl Stopping for Watch {
+    fn launched(&mut self, launch: &Launch) {
+        self.0.launched(launch);
+    }
+
+    fn block_done(&mut self, windows: &[Window]) {
+        self.0.block_done(windows);
+    }
+
+    fn launch_ended(&mut self, end: &LaunchEnd) {
+        self.0.launch_ended(end);
+    }
+
+    fn enough(&mut self) -> Option<String> {
+        self.0.enough()
+    }
+
+    fn still_needed(&self) -> Option<u32> {
+        self.0.still_needed()
+    }
+}
