@@ -86,6 +86,7 @@ impl<'a> Run<'a> {
                 interest: design.interest,
                 sequence: design.stop.is_some(),
                 pace: Pace::of(&records.launches, &records.ledgers, blocks.count()),
+                generator_moved_at_most: design.generator_moved_at_most,
             },
             blocks,
             response_times,

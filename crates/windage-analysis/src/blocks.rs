@@ -74,10 +74,28 @@ struct Mean {
     windows: usize,
 }
 
+/// The logarithms of a window's readings, which every comparison of its arm (and, of the
+/// baseline's windows, every comparison) asks for; NaN where there is no value.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Logs([f64; Reading::ALL.len()]);
+
+impl Logs {
+    fn of(window: &Measured) -> Logs {
+        Logs(Reading::ALL.map(|reading| reading.of(window).map_or(f64::NAN, f64::ln)))
+    }
+
+    /// The logarithm of a reading; `None` when the window has none.
+    pub(crate) fn get(&self, reading: Reading) -> Option<f64> {
+        let log = self.0[reading as usize];
+        (!log.is_nan()).then_some(log)
+    }
+}
+
 /// The blocks of a run in the order in which they were measured.
 #[derive(Debug)]
 pub(crate) struct Blocks<'a> {
     windows: &'a [Measured],
+    logs: Vec<Logs>,
     /// By arm, in the order of blocks.
     cells: Vec<Vec<Cell>>,
     /// By arm and reading. Every comparison asks for the baseline's.
@@ -89,8 +107,8 @@ pub(crate) struct Blocks<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pair<'a> {
     pub(crate) launch: u32,
-    pub(crate) arm: &'a [Measured],
-    pub(crate) baseline: &'a [Measured],
+    pub(crate) arm: &'a [Logs],
+    pub(crate) baseline: &'a [Logs],
 }
 
 impl Pair<'_> {
@@ -105,6 +123,7 @@ impl<'a> Blocks<'a> {
     pub(crate) fn index(windows: &'a [Measured], arms: usize) -> Blocks<'a> {
         let mut blocks = Blocks {
             windows,
+            logs: windows.iter().map(Logs::of).collect(),
             cells: vec![Vec::new(); arms],
             means: vec![Default::default(); arms],
             count: 0,
@@ -170,15 +189,38 @@ impl<'a> Blocks<'a> {
         of_arm.map_or(Mean::default(), |means| means[reading as usize])
     }
 
+    /// The halves of mirrored blocks that have usable windows of an arm and of the baseline, in
+    /// order; a block that lost a window is a single piece.
+    pub(crate) fn halves(&self, arm: ArmIndex) -> impl Iterator<Item = Pair<'_>> + '_ {
+        self.pairs(arm).flat_map(|pair| {
+            if !pair.is_whole() {
+                return [Some(pair), None].into_iter().flatten();
+            }
+            let (arm, arm_back) = pair.arm.split_at(pair.arm.len() / 2);
+            let (baseline, baseline_back) = pair.baseline.split_at(pair.baseline.len() / 2);
+            let there = Pair {
+                arm,
+                baseline,
+                ..pair
+            };
+            let back = Pair {
+                arm: arm_back,
+                baseline: baseline_back,
+                ..pair
+            };
+            [Some(there), Some(back)].into_iter().flatten()
+        })
+    }
+
     /// The blocks that have usable windows of an arm and of the baseline, in order.
-    pub(crate) fn pairs(&self, arm: ArmIndex) -> impl Iterator<Item = Pair<'a>> + '_ {
+    pub(crate) fn pairs(&self, arm: ArmIndex) -> impl Iterator<Item = Pair<'_>> + '_ {
         let cells = self.cells.get(arm.get()).into_iter().flatten();
         cells.filter_map(|cell| {
             let (arm, baseline) = (cell.arm.windows(), cell.baseline.windows());
             Some(Pair {
                 launch: self.windows[baseline.clone()].first()?.launch,
-                arm: &self.windows[arm],
-                baseline: &self.windows[baseline],
+                arm: &self.logs[arm],
+                baseline: &self.logs[baseline],
             })
         })
     }

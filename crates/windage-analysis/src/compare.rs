@@ -7,9 +7,8 @@ use windage_model::{ArmIndex, Doubt, Order};
 use windage_stats::{Launches, TwoLevel, TwoLevelError, two_level, unpaired};
 
 use crate::CovariateUse;
-use crate::blocks::{Blocks, Reading};
+use crate::blocks::{Blocks, Logs, Pair, Reading};
 use crate::scatter::{self, Pace};
-use crate::windows::Measured;
 
 /// What stays the same over all comparisons of a run.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +20,8 @@ pub(crate) struct Rules {
     pub(crate) sequence: bool,
     /// What launches and blocks took.
     pub(crate) pace: Pace,
+    /// How far an arm can move the generator's CPU at most, as a share; `None` when nobody says.
+    pub(crate) generator_moved_at_most: Option<f64>,
 }
 
 /// Figures of both sides and the material for the interval between them.
@@ -111,26 +112,21 @@ pub(crate) type Ratios = BTreeMap<u32, Vec<f64>>;
 /// location leaves it out. A drift reads as an excess in one half and as a lack in the other, which
 /// the long-run variance sees. A block that lost a window is compared as a whole.
 fn block_ratios(blocks: &Blocks<'_>, arm: ArmIndex, reading: Reading) -> Ratios {
-    let ratio = |arm: &[Measured], baseline: &[Measured]| {
-        Some(mean_log(arm, reading)? - mean_log(baseline, reading)?)
-    };
     let mut ratios = Ratios::new();
-    for pair in blocks.pairs(arm) {
-        let of_launch = ratios.entry(pair.launch).or_default();
-        if pair.is_whole() {
-            let (arm, arm_back) = pair.arm.split_at(pair.arm.len() / 2);
-            let (baseline, baseline_back) = pair.baseline.split_at(pair.baseline.len() / 2);
-            of_launch.extend(ratio(arm, baseline));
-            of_launch.extend(ratio(arm_back, baseline_back));
-        } else {
-            of_launch.extend(ratio(pair.arm, pair.baseline));
+    for half in blocks.halves(arm) {
+        if let Some(ratio) = log_ratio(&half, reading) {
+            ratios.entry(half.launch).or_default().push(ratio);
         }
     }
-    ratios.retain(|_, of_launch| !of_launch.is_empty());
     ratios
 }
 
-fn launches(ratios: &Ratios, offset: impl Fn(u32) -> f64) -> Launches {
+/// ln(arm / baseline) of the means of logarithms; `None` when a side has no value.
+pub(crate) fn log_ratio(half: &Pair<'_>, reading: Reading) -> Option<f64> {
+    Some(mean_log(half.arm, reading)? - mean_log(half.baseline, reading)?)
+}
+
+pub(crate) fn launches(ratios: &Ratios, offset: impl Fn(u32) -> f64) -> Launches {
     let mut launches = Launches::default();
     for (&launch, ratios) in ratios {
         launches.push(ratios.clone(), offset(launch));
@@ -211,9 +207,8 @@ pub(crate) fn by_launch(
     }
 }
 
-fn mean_log(windows: &[Measured], reading: Reading) -> Option<f64> {
-    let logs = windows.iter().filter_map(|w| reading.of(w)).map(f64::ln);
-    mean(logs)
+fn mean_log(windows: &[Logs], reading: Reading) -> Option<f64> {
+    mean(windows.iter().filter_map(|w| w.get(reading)))
 }
 
 fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {

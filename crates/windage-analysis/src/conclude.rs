@@ -2,7 +2,7 @@
 
 use windage_model::{ArmIndex, Difference, Direction, Interval, Metric, Validity, Verdict};
 use windage_stats::{
-    Confidence, TwoLevel, TwoLevelError, UnitKind, VerdictRule, radius, sequence_settles, settles,
+    Confidence, TwoLevel, TwoLevelError, UnitKind, VerdictRule, sequence_settles, settles,
 };
 
 use crate::compare::{Comparison, Rules, Scale};
@@ -177,17 +177,15 @@ pub(crate) fn interval(
             method: location.method().to_owned(),
         });
     }
-    let units = &location.units;
-    let estimate = units.mean()?;
-    let half = radius(units.values.len(), units.standard_deviation(), confidence)?;
-    let of = match units.kind {
+    let (low, high) = location.sequence_ends(confidence)?;
+    let of = match location.units.kind {
         UnitKind::Launches => "mean over launches",
         UnitKind::Batches => "mean over batches of eight log ratios within one launch",
     };
     Some(Interval {
-        estimate,
-        low: estimate - half,
-        high: estimate + half,
+        estimate: location.units.mean()?,
+        low,
+        high,
         confidence: confidence.get(),
         method: format!("{of}, t confidence sequence"),
     })
@@ -264,6 +262,7 @@ mod tests {
                 costs: None,
                 whole_s: Some(60.0),
             },
+            generator_moved_at_most: None,
         }
     }
 

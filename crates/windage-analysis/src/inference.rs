@@ -2,7 +2,7 @@
 //! the places where its scatter comes from.
 
 use windage_model::{Interval, Metric, Verdict};
-use windage_stats::Advice;
+use windage_stats::{Advice, Refused};
 
 /// What is known of a comparison besides its interval and verdict.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -72,7 +72,7 @@ pub struct CovariateUse {
     /// What it measures.
     pub of: Metric,
     /// What it gave, or why it was not used.
-    pub outcome: Result<Gain, String>,
+    pub outcome: Result<Gain, Refused>,
 }
 
 /// What a covariate gave.

@@ -11,6 +11,7 @@ mod calibration;
 mod compare;
 mod conclude;
 mod course;
+mod covariate;
 mod each_arm;
 mod family;
 mod fidelity;

@@ -39,10 +39,7 @@ impl Run<'_> {
         let base = ArmIndex::BASELINE;
         vec![
             (whole, self.whole_cpu(arm)),
-            (
-                Metric::CpuInWindow,
-                by_window(&self.blocks, arm, self.rules, Reading::CpuUs, |_| 0.0),
-            ),
+            (Metric::CpuInWindow, self.of_reading(arm, Reading::CpuUs)),
             (
                 Metric::CpuDeferred,
                 by_launch(&deferred(arm), &deferred(base), Scale::Difference, windows),
@@ -69,7 +66,8 @@ impl Run<'_> {
                 .zip(of_baseline)
                 .map_or(0.0, |(arm, baseline)| arm - baseline)
         };
-        let in_window = by_window(&self.blocks, arm, self.rules, Reading::CpuUs, offset);
+        let plain = by_window(&self.blocks, arm, self.rules, Reading::CpuUs, offset);
+        let in_window = self.with_covariate(plain, arm, Reading::CpuUs, offset);
         let with_deferred = |of: ArmIndex, figure: Option<f64>| {
             let deferred = self
                 .records
@@ -86,7 +84,7 @@ impl Run<'_> {
     }
 
     fn pace(&self, arm: ArmIndex) -> Vec<(Metric, Comparison)> {
-        let compare = |reading| by_window(&self.blocks, arm, self.rules, reading, |_| 0.0);
+        let compare = |reading| self.of_reading(arm, reading);
         match self.records.manifest.load.model {
             LoadModel::Batch => vec![(Metric::WallPerIteration, compare(Reading::WallUs))],
             LoadModel::Open | LoadModel::Closed => vec![
@@ -112,7 +110,18 @@ impl Run<'_> {
             Metric::WallPerIteration => Reading::WallUs,
             _ => return None,
         };
-        Some(by_window(&self.blocks, arm, self.rules, reading, |_| 0.0))
+        Some(self.of_reading(arm, reading))
+    }
+
+    fn of_reading(&self, arm: ArmIndex, reading: Reading) -> Comparison {
+        let plain = by_window(&self.blocks, arm, self.rules, reading, |_| 0.0);
+        match reading {
+            Reading::CpuUs | Reading::PerSecond => {
+                self.with_covariate(plain, arm, reading, |_| 0.0)
+            }
+            // The others hold the generator's CPU, or are of loads without a generator.
+            Reading::MachineCpuUs | Reading::GeneratorCpuUs | Reading::WallUs => plain,
+        }
     }
 
     fn errors(&self, arm: ArmIndex) -> Comparison {

@@ -5,9 +5,8 @@ use windage_record::Launch;
 use windage_stats::{Advice, Costs, Launches, advice, components, robust_sd};
 
 use crate::Scatter;
-use crate::blocks::{Blocks, Reading};
+use crate::blocks::{Blocks, Logs, Reading};
 use crate::ledger::Ledgers;
-use crate::windows::Measured;
 
 /// What a run took, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -107,13 +106,8 @@ fn window_variance(blocks: &Blocks<'_>, arm: ArmIndex, reading: Reading) -> Opti
 
 /// How far the logarithms of an arm's windows in a block are from their mean, widened to the
 /// scatter that they would have about the true one.
-fn deviations_of(windows: &[Measured], reading: Reading) -> impl Iterator<Item = f64> + '_ {
-    let logs = || {
-        windows
-            .iter()
-            .filter_map(move |w| reading.of(w))
-            .map(f64::ln)
-    };
+fn deviations_of(windows: &[Logs], reading: Reading) -> impl Iterator<Item = f64> + '_ {
+    let logs = move || windows.iter().filter_map(move |w| w.get(reading));
     let count = logs().count() as f64;
     let mean = logs().sum::<f64>() / count;
     let widened = (count / (count - 1.0)).sqrt();

@@ -130,7 +130,7 @@ struct MetricWire<'a> {
     in_family: Option<FamilyWire>,
     needs_s: Option<f64>,
     scatter: Option<ScatterWire>,
-    covariate: Option<CovariateWire<'a>>,
+    covariate: Option<CovariateWire>,
     windows: usize,
     rounds: usize,
     validity: ValidityWire<'a>,

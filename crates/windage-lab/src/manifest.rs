@@ -51,6 +51,7 @@ pub fn of(plan: &Plan, order: &RunOrder, options: &RunOptions) -> Manifest {
             idle_ns: whole_ns(design.idle),
             order: design.order,
             interest: design.interest,
+            generator_moved_at_most: design.generator_moved_at_most,
             subject_cores: subject_cores(plan),
             stop: design.stop.map(|stop| StopScope {
                 metric: stop.metric,

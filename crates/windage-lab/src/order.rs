@@ -239,6 +239,7 @@ mod tests {
             order,
             seed,
             interest: 0.005,
+            generator_moved_at_most: None,
             on_death: OnDeath::End,
         }
     }

@@ -263,6 +263,7 @@ fn new_run(path: &Path) -> Result<RunDir, Box<dyn Error>> {
             idle_ns: 0,
             order: Order::Mirrored,
             interest: 0.005,
+            generator_moved_at_most: None,
             subject_cores: 1,
             stop: None,
             pilot: None,

@@ -20,9 +20,7 @@ mod writer;
 
 pub use entry::{Delivered, Ending, Entry, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm};
 pub use error::RecordError;
-pub use histograms::{
-    Histograms, TagParts, Timing, read_committed_histograms, read_histograms,
-};
+pub use histograms::{Histograms, TagParts, Timing, read_committed_histograms, read_histograms};
 pub use journal::{Cut, CutCause, Journal, Recorded};
 pub use manifest::{
     DesignScope, Expected, LoadScope, Manifest, ManifestArm, PilotScope, StopScope,

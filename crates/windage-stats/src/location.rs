@@ -240,15 +240,25 @@ fn huber(sorted: &[f64]) -> f64 {
 #[must_use]
 pub fn robust_sd(values: &[f64]) -> Option<f64> {
     let mut values = finite(values);
+    let centre = quick_median(&mut values)?;
+    values.iter_mut().for_each(|v| *v = (*v - centre).abs());
+    Some(quick_median(&mut values)? * 1.482_602_218_505_602)
+}
+
+/// The median of values that may be reordered, without sorting them.
+fn quick_median(values: &mut [f64]) -> Option<f64> {
+    let half = values.len() / 2;
     if values.is_empty() {
         return None;
     }
-    let sorted = |values: &mut [f64]| values.sort_unstable_by(f64::total_cmp);
-    sorted(&mut values);
-    let centre = median(&values);
-    values.iter_mut().for_each(|v| *v = (*v - centre).abs());
-    sorted(&mut values);
-    Some(median(&values) * 1.482_602_218_505_602)
+    let odd = values.len() % 2 == 1;
+    let (below, middle, _) = values.select_nth_unstable_by(half, f64::total_cmp);
+    let upper = *middle;
+    let lower = below.iter().copied().max_by(f64::total_cmp);
+    Some(match lower.filter(|_| !odd) {
+        Some(lower) => f64::midpoint(lower, upper),
+        None => upper,
+    })
 }
 
 /// The unbiased variance; 0 for fewer than two values.

@@ -114,13 +114,17 @@ pub struct TwoLevel {
     pub blocks: usize,
     /// What looks at a run in progress are based on; none for series one after the other.
     pub units: Units,
+    /// What stands on either side of every interval besides chance: how far a covariate may have
+    /// been moved. Nil without one.
+    pub allowance: f64,
 }
 
 impl TwoLevel {
     /// The interval's ends.
     #[must_use]
     pub fn ends(&self, confidence: Confidence) -> (f64, f64) {
-        let half = student_quantile(self.degrees_of_freedom, confidence) * self.standard_error;
+        let by_chance = student_quantile(self.degrees_of_freedom, confidence) * self.standard_error;
+        let half = by_chance + self.allowance;
         (self.estimate - half, self.estimate + half)
     }
 
@@ -130,7 +134,8 @@ impl TwoLevel {
     #[must_use]
     pub fn sequence_ends(&self, confidence: Confidence) -> Option<(f64, f64)> {
         let units = &self.units;
-        let half = radius(units.values.len(), units.standard_deviation(), confidence)?;
+        let by_chance = radius(units.values.len(), units.standard_deviation(), confidence)?;
+        let half = by_chance + self.allowance;
         let mean = units.mean()?;
         Some((mean - half, mean + half))
     }
@@ -139,7 +144,8 @@ impl TwoLevel {
     #[must_use]
     pub fn within_launch_half_width(&self, confidence: Confidence) -> Option<f64> {
         let error = self.within_launch_standard_error?;
-        Some(student_quantile(self.within_launch_degrees_of_freedom, confidence) * error)
+        let by_chance = student_quantile(self.within_launch_degrees_of_freedom, confidence) * error;
+        Some(by_chance + self.allowance)
     }
 
     /// The true location that a run like this one would tell from nil with a probability of
@@ -147,8 +153,9 @@ impl TwoLevel {
     #[must_use]
     pub fn smallest_visible(&self) -> f64 {
         let student = student(self.degrees_of_freedom);
-        (student_quantile(self.degrees_of_freedom, Confidence::P95) + student.inverse_cdf(0.8))
-            * self.standard_error
+        let quantiles =
+            student_quantile(self.degrees_of_freedom, Confidence::P95) + student.inverse_cdf(0.8);
+        quantiles * self.standard_error + self.allowance
     }
 
     /// How it was computed, in words.
@@ -210,6 +217,7 @@ pub fn two_level(launches: &Launches) -> Result<TwoLevel, TwoLevelError> {
         launches: count,
         blocks: launches.blocks(),
         units,
+        allowance: 0.0,
     })
 }
 
@@ -243,6 +251,7 @@ pub fn unpaired(values: &[f64], against: &[f64]) -> Result<TwoLevel, TwoLevelErr
         launches: 1,
         blocks: 1,
         units: Units::default(),
+        allowance: 0.0,
     })
 }
 

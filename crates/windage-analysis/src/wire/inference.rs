@@ -43,10 +43,10 @@ pub(super) struct ScatterWire {
 }
 
 #[derive(Serialize)]
-pub(super) struct CovariateWire<'a> {
+pub(super) struct CovariateWire {
     metric: &'static str,
     used: bool,
-    refused: Option<&'a str>,
+    refused: Option<String>,
     correlation: Option<f64>,
     coefficient: Option<f64>,
     narrower: Option<f64>,
@@ -128,13 +128,13 @@ impl From<&Scatter> for ScatterWire {
     }
 }
 
-impl<'a> From<&'a CovariateUse> for CovariateWire<'a> {
-    fn from(of: &'a CovariateUse) -> Self {
+impl From<&CovariateUse> for CovariateWire {
+    fn from(of: &CovariateUse) -> Self {
         let gain = of.outcome.as_ref().ok();
         CovariateWire {
             metric: of.of.as_str(),
             used: gain.is_some(),
-            refused: of.outcome.as_ref().err().map(String::as_str),
+            refused: of.outcome.as_ref().err().map(ToString::to_string),
             correlation: gain.and_then(|g| finite(g.correlation)),
             coefficient: gain.and_then(|g| finite(g.coefficient)),
             narrower: gain.and_then(|g| finite(g.narrower)),

@@ -96,6 +96,8 @@ struct StoredDesign {
     idle_ns: u64,
     order: StoredOrder,
     interest: f64,
+    #[serde(default)]
+    generator_moved_at_most: Option<f64>,
     subject_cores: u32,
     #[serde(default)]
     stop: Option<StoredStop>,
@@ -285,6 +287,7 @@ impl From<&DesignScope> for StoredDesign {
                 Order::Sequential => StoredOrder::Sequential,
             },
             interest: design.interest,
+            generator_moved_at_most: design.generator_moved_at_most,
             subject_cores: design.subject_cores,
             stop: design.stop.map(Into::into),
             pilot: design.pilot.as_ref().map(Into::into),
@@ -309,6 +312,7 @@ impl TryFrom<StoredDesign> for DesignScope {
                 StoredOrder::Sequential => Order::Sequential,
             },
             interest: stored.interest,
+            generator_moved_at_most: stored.generator_moved_at_most,
             subject_cores: stored.subject_cores,
             stop: stored.stop.map(TryInto::try_into).transpose()?,
             pilot: stored.pilot.map(Into::into),

@@ -12,6 +12,7 @@ mod files;
 mod interruption;
 mod leftovers;
 mod load_verb;
+mod pilots;
 mod plans;
 mod refusals;
 mod secrets;

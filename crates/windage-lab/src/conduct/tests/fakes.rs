@@ -239,6 +239,7 @@ pub(super) fn conducted(given: Given<'_>) -> Outcome {
         order: Order::Mirrored,
         seed: 1,
         interest: 0.005,
+        generator_moved_at_most: None,
         on_death,
     };
     let order = RunOrder::new(&design, ARMS);
