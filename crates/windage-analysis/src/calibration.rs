@@ -3,12 +3,13 @@
 //! A run of a minute is also six runs of ten seconds, if only consecutive blocks are taken for
 //! each. With a known cost in every arm, they say how often an interval holds the truth.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use windage_model::ArmIndex;
+use windage_model::{ArmIndex, Interval};
 use windage_record::{RecordError, RunDir, Timing};
+use windage_stats::{Confidence, Launches, two_level};
 
-use crate::blocks::Reading;
+use crate::blocks::{Blocks, Reading};
 use crate::records::Streamed;
 use crate::windows::Measured;
 use crate::{ArmAnalysis, Records, Timed, analyse};
@@ -26,13 +27,13 @@ pub struct Cuttable {
 pub struct Experiment {
     /// The arm against the baseline.
     pub arm: ArmAnalysis,
-    /// The baseline's CPU for a request, in microseconds: the harmonic mean of its windows; `None`
-    /// when that was not measured.
+    /// The arm's CPU for a request less the baseline's, in microseconds: location and interval of
+    /// the differences of blocks, found as those of log ratios are; `None` when there are too few.
     ///
-    /// A cost that is fixed in time, such as a wait by the clock, is a larger share of a request
-    /// when the machine is fast. A mean of shares, times this, gives it back; times the plain mean
-    /// it would come out too large, by the square of the baseline's coefficient of variation.
-    pub baseline_cpu_us: Option<f64>,
+    /// A cost that is fixed in time, such as a wait by the clock, is the same difference in every
+    /// block, but a smaller ratio where the machine is slow: the location of ratios, times the
+    /// baseline's mean, is not that difference.
+    pub cpu_difference_us: Option<Interval>,
 }
 
 /// A block, named by its launch and its number.
@@ -107,7 +108,7 @@ impl Cuttable {
         );
         Some(Experiment {
             arm: analysis.arms.into_iter().nth(arm.get())?,
-            baseline_cpu_us: harmonic_cpu_us(&records.windows.measured),
+            cpu_difference_us: cpu_difference_us(&records, arm),
         })
     }
 }
@@ -119,15 +120,37 @@ fn again(timed: &Timed) -> Timed {
     }
 }
 
-/// Of the baseline's windows, for a request.
-fn harmonic_cpu_us(windows: &[Measured]) -> Option<f64> {
-    let of_baseline = windows.iter().filter(|w| w.arm == ArmIndex::BASELINE);
-    let (mut inverses, mut count) = (0.0, 0u32);
-    for cpu_us in of_baseline.filter_map(|w| Reading::CpuUs.of(w)) {
-        inverses += 1.0 / cpu_us;
+fn cpu_difference_us(records: &Records, arm: ArmIndex) -> Option<Interval> {
+    let blocks = Blocks::index(&records.windows.measured, records.manifest.arms.len());
+    let mut differences: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    for pair in blocks.pairs(arm) {
+        if let (Some(arm), Some(baseline)) = (mean_cpu_us(pair.arm), mean_cpu_us(pair.baseline)) {
+            let of_launch = differences.entry(pair.launch).or_default();
+            of_launch.push(arm - baseline);
+        }
+    }
+    let mut launches = Launches::default();
+    for of_launch in differences.into_values() {
+        launches.push(of_launch, 0.0);
+    }
+    let location = two_level(&launches).ok()?;
+    let (low, high) = location.ends(Confidence::P95);
+    Some(Interval {
+        estimate: location.estimate,
+        low,
+        high,
+        confidence: Confidence::P95.get(),
+        method: format!("{}, of differences", location.method()),
+    })
+}
+
+fn mean_cpu_us(windows: &[Measured]) -> Option<f64> {
+    let (mut sum, mut count) = (0.0, 0u32);
+    for cpu_us in windows.iter().filter_map(|w| Reading::CpuUs.of(w)) {
+        sum += cpu_us;
         count += 1;
     }
-    (count > 0).then(|| f64::from(count) / inverses)
+    (count > 0).then(|| sum / f64::from(count))
 }
 
 /// The blocks of each experiment.
@@ -191,17 +214,23 @@ mod tests {
 
     #[test]
     fn a_wait_by_the_clock_comes_out_as_long_as_it_was() {
-        let mut windows = run(1).records.windows.measured;
-        let waits_us = 2.0;
-        let cpu_us = |w: &Measured| Reading::CpuUs.of(w).unwrap();
+        let mut run = run(1);
+        let windows = &mut run.records.windows.measured;
         windows.retain(|w| w.arm == ArmIndex::BASELINE);
-        let shares = windows.iter().map(|w| waits_us / cpu_us(w)).sum::<f64>();
-        let share = shares / windows.len() as f64;
-        let found_us = share * harmonic_cpu_us(&windows).unwrap();
-        assert!((found_us - waits_us).abs() < 1e-12, "{found_us}");
-        let mean_us = windows.iter().map(cpu_us).sum::<f64>() / windows.len() as f64;
-        assert!(share * mean_us > waits_us * 1.01, "the drift is small");
-        assert_eq!(harmonic_cpu_us(&[]), None);
+        let waiting: Vec<Measured> = windows
+            .iter()
+            .map(|w| Measured {
+                arm: ArmIndex(2),
+                // 2 µs for each request, however slow the machine is.
+                cpu_ns: w.cpu_ns.and_then(|ns| ns.checked_add(w.completed * 2_000)),
+                ..*w
+            })
+            .collect();
+        windows.extend(waiting);
+        windows.sort_by_key(|w| (w.launch, w.block, w.arm));
+        let found = cpu_difference_us(&run.records, ArmIndex(2)).unwrap();
+        assert!((found.estimate - 2.0).abs() < 1e-9, "{found:?}");
+        assert_eq!(cpu_difference_us(&run.records, ArmIndex(1)), None);
     }
 
     #[test]
@@ -211,9 +240,9 @@ mod tests {
         assert!(found.len() >= 2, "{}", found.len());
         for experiment in found.iter().chain(&run.whole(ArmIndex(2))) {
             assert_eq!(experiment.arm.id.as_str(), "otel");
-            // 50 µs, at a speed that swings by 40 %.
-            let baseline_us = experiment.baseline_cpu_us.unwrap();
-            assert!((30.0..70.0).contains(&baseline_us), "{baseline_us}");
+            let difference_us = experiment.cpu_difference_us.as_ref().unwrap();
+            // A fifth of 50 µs, at a speed that swings by 40 %.
+            assert!((5.0..15.0).contains(&difference_us.estimate));
             let cpu = &experiment.arm.metrics[&Metric::CpuPerRequest];
             let relative = cpu.difference.as_ref().unwrap().relative.clone().unwrap();
             // A fifth in the windows; what is deferred comes on top.

@@ -42,4 +42,4 @@ pub use monitor::Monitor;
 pub use quantiles::Timed;
 pub use records::Records;
 pub use windage_record::PilotScope;
-pub use windage_stats::Advice;
+pub use windage_stats::{Advice, Refused};

@@ -106,10 +106,9 @@ fn experiment_json(experiment: &Experiment) -> Value {
         }) => {
             value["validity"] = json!(validity);
             value["truth"] = json!({ "counted": truth.counted, "clocked": truth.clocked });
-            for (arm, found) in [("control", control), ("treatment", treatment)] {
-                for (metric, found) in METRICS.into_iter().zip(found) {
-                    value[arm][metric] = found_json(found);
-                }
+            value["treatment"][METRICS[0]] = found_json(treatment);
+            for (metric, found) in METRICS.into_iter().zip(control) {
+                value["control"][metric] = json!(found.as_ref().map(found_json));
             }
         }
     }

@@ -23,8 +23,10 @@ pub(crate) struct Experiment {
 #[derive(Clone, Debug)]
 pub(crate) struct Outcome {
     pub(crate) validity: String,
-    pub(crate) control: [Found; METRICS.len()],
-    pub(crate) treatment: [Found; METRICS.len()],
+    /// By metric. CPU is always there; the sequential order has no interval for service times.
+    pub(crate) control: [Option<Found>; METRICS.len()],
+    /// CPU a request, the metric in which the truth is known.
+    pub(crate) treatment: Found,
     pub(crate) truth: Truth,
 }
 
@@ -53,33 +55,35 @@ impl Outcome {
                 .as_str()
                 .context("no validity.verdict")?
                 .to_owned(),
-            control: found(of_role("control")?).context("the control")?,
-            treatment: found(of_role("treatment")?).context("the treatment")?,
+            control: control(of_role("control")?).context("the control")?,
+            treatment: found(of_role("treatment")?, METRICS[0]).context("the treatment")?,
             truth: Truth::of(&account("treatment")?, &account("baseline")?),
         })
     }
 
     /// How far the treatment's CPU a request is from the truth.
     pub(crate) fn error(&self) -> f64 {
-        self.treatment[0].reading.estimate - self.truth.counted
+        self.treatment.reading.estimate - self.truth.counted
     }
 
     /// Whether the interval of the treatment's CPU a request holds the truth.
     pub(crate) fn holds_truth(&self) -> bool {
-        let Reading { low, high, .. } = self.treatment[0].reading;
+        let Reading { low, high, .. } = self.treatment.reading;
         (low..=high).contains(&self.truth.counted)
     }
 }
 
-fn found(arm: &Value) -> Result<[Found; METRICS.len()]> {
-    let [cpu, throughput, service_time] = METRICS.map(|name| {
-        let metric = &arm["metrics"][name];
-        reading(metric).context(name).map(|reading| Found {
-            reading,
-            half_width_without_covariate: half_width(&metric["covariate"]["without"]),
-        })
-    });
-    Ok([cpu?, throughput?, service_time?])
+fn control(arm: &Value) -> Result<[Option<Found>; METRICS.len()]> {
+    found(arm, METRICS[0])?;
+    Ok(METRICS.map(|metric| found(arm, metric).ok()))
+}
+
+fn found(arm: &Value, name: &'static str) -> Result<Found> {
+    let metric = &arm["metrics"][name];
+    reading(metric).context(name).map(|reading| Found {
+        reading,
+        half_width_without_covariate: half_width(&metric["covariate"]["without"]),
+    })
 }
 
 fn half_width(interval: &Value) -> Option<f64> {
@@ -135,7 +139,7 @@ pub(crate) mod tests {
             let outcome = outcome(estimate);
             assert_eq!(outcome.holds_truth(), holds, "{estimate}");
             assert!((outcome.error() - (estimate - 0.01)).abs() < 1e-12);
-            assert!(!outcome.control[0].reading.exceeds_nil);
+            assert!(!outcome.control[0].unwrap().reading.exceeds_nil);
         }
     }
 
@@ -144,9 +148,21 @@ pub(crate) mod tests {
         let mut analysis = analysis(0.01);
         analysis["arms"][1]["metrics"]["throughput"]["covariate"] =
             serde_json::json!({ "without": { "low": -0.01, "high": 0.01 } });
-        let control = found(&analysis["arms"][1]).unwrap();
-        let without = control.map(|found| found.half_width_without_covariate);
+        let control = control(&analysis["arms"][1]).unwrap();
+        let without = control.map(|found| found.unwrap().half_width_without_covariate);
         assert_eq!(without, [None, Some(0.01), None]);
+    }
+
+    #[test]
+    fn cpu_must_be_there_and_the_rest_may_be() {
+        let missing = serde_json::json!({ "missing": { "text": "too few" } });
+        let mut analysis = analysis(0.01);
+        let metrics = &mut analysis["arms"][1]["metrics"];
+        metrics["service_time_p50"] = missing.clone();
+        assert_eq!(control(&analysis["arms"][1]).unwrap()[2], None);
+        analysis["arms"][1]["metrics"]["cpu_per_request"] = missing;
+        let error = format!("{:#}", control(&analysis["arms"][1]).unwrap_err());
+        assert!(error.contains("too few"), "{error}");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::document::Record;
-use super::experiment::{Experiment, METRICS};
+use super::experiment::{Experiment, Found, METRICS};
 use super::summary::{ControlLine, Summary, TreatmentLine, summarise};
 use crate::record::page::{none, percent, ranged};
 use crate::record::trial::Reading;
@@ -122,20 +122,18 @@ fn runs(experiments: &[Experiment]) -> String {
                 } else {
                     " **missed**"
                 };
-                let found = reading(&outcome.treatment[0].reading);
+                let found = reading(&outcome.treatment.reading);
                 let mut cells = vec![
                     outcome.validity.clone(),
                     percent(outcome.truth.counted),
                     format!("{found}{mark}"),
                 ];
-                cells.extend(outcome.control.iter().map(|found| {
-                    let reading = &found.reading;
-                    let mark = if reading.exceeds_nil {
-                        " **not nil**"
-                    } else {
-                        ""
-                    };
-                    format!("{}{mark}", self::reading(reading))
+                cells.extend(outcome.control.iter().map(|found| match found {
+                    None => none(),
+                    Some(Found { reading: r, .. }) if r.exceeds_nil => {
+                        format!("{} **not nil**", reading(r))
+                    }
+                    Some(Found { reading: r, .. }) => reading(r),
                 }));
                 cells
             }

@@ -74,18 +74,15 @@ pub(crate) fn summarise(experiments: &[Experiment]) -> Summary {
     let mut comparisons = Vec::new();
     for (index, metric) in METRICS.into_iter().enumerate() {
         for (order, outcomes) in Order::BOTH.into_iter().zip(&outcomes) {
-            let found: Vec<Found> = outcomes.iter().map(|o| o.control[index]).collect();
+            let found: Vec<Found> = outcomes.iter().filter_map(|o| o.control[index]).collect();
             controls.push(control_line(metric, order, &found));
         }
-        let errors = |o: &Outcome| o.control[index].reading.estimate;
+        let errors = |o: &Outcome| Some(o.control[index]?.reading.estimate);
         comparisons.push(comparison("control", metric, &outcomes, errors));
     }
-    comparisons.push(comparison(
-        "treatment",
-        METRICS[0],
-        &outcomes,
-        Outcome::error,
-    ));
+    comparisons.push(comparison("treatment", METRICS[0], &outcomes, |o| {
+        Some(o.error())
+    }));
     let treatments = Order::BOTH
         .into_iter()
         .zip(&outcomes)
@@ -133,10 +130,10 @@ fn treatment_line(order: Order, outcomes: &[&Outcome]) -> TreatmentLine {
         coverage: share(hold_truth, runs),
         found: outcomes
             .iter()
-            .filter(|o| o.treatment[0].reading.exceeds_nil)
+            .filter(|o| o.treatment.reading.exceeds_nil)
             .count(),
-        median_half_width: median_of(|o| o.treatment[0].reading.half_width()),
-        median_estimate: median_of(|o| o.treatment[0].reading.estimate),
+        median_half_width: median_of(|o| o.treatment.reading.half_width()),
+        median_estimate: median_of(|o| o.treatment.reading.estimate),
         median_truth_counted: median_of(|o| o.truth.counted),
         median_truth_clocked: median_of(|o| o.truth.clocked),
         bias: (runs > 0).then(|| sum / runs as f64),
@@ -148,9 +145,9 @@ fn comparison(
     arm: &'static str,
     metric: &'static str,
     outcomes: &[Vec<&Outcome>; 2],
-    error: impl Fn(&Outcome) -> f64,
+    error: impl Fn(&Outcome) -> Option<f64>,
 ) -> Comparison {
-    let errors = |of: &[&Outcome]| of.iter().map(|o| error(o)).collect::<Vec<f64>>();
+    let errors = |of: &[&Outcome]| of.iter().filter_map(|o| error(o)).collect::<Vec<f64>>();
     let [mirrored, sequential] = outcomes;
     Comparison {
         arm,
@@ -209,7 +206,7 @@ pub(crate) mod tests {
 
     #[test]
     fn covariates_are_counted_where_they_were_used() {
-        let mut with = outcome(0.01).control[1];
+        let mut with = outcome(0.01).control[1].unwrap();
         with.half_width_without_covariate = Some(0.004);
         let line = control_line("throughput", Order::Mirrored, &[with, with]);
         assert_eq!((line.runs, line.with_covariate), (2, 2));

@@ -81,11 +81,9 @@ fn found(experiment: &Experiment) -> Found {
     metrics
         .filter_map(|(&metric, result)| {
             let mut difference = result.difference.as_ref().ok()?.clone();
-            if let (Metric::CpuPerRequest, Some(relative), Some(us)) =
-                (metric, &difference.relative, experiment.baseline_cpu_us)
-            {
-                // The waits that are injected are fixed in time.
-                difference.absolute = relative.map(|share| share * us);
+            // The waits that are injected are fixed in time.
+            if let (Metric::CpuPerRequest, Some(us)) = (metric, &experiment.cpu_difference_us) {
+                difference.absolute = us.clone();
             }
             Some((metric, difference))
         })
