@@ -34,9 +34,9 @@ pub(crate) struct Args {
     /// Measuring time of a run
     #[arg(long = "for", value_name = "DURATION", default_value = "60s")]
     length: String,
-    /// Run the sequential order as well, in turns with the mirrored one
-    #[arg(long)]
-    sequential: bool,
+    /// Of the first so many runs, one of the same length in sequential order after each
+    #[arg(long, value_name = "RUNS", default_value_t = 0)]
+    sequential: u32,
     /// Folder for the result [default: record/<today>]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -75,20 +75,19 @@ fn measure_all(
     machine: Machine,
     files: &Files,
 ) -> Result<Record> {
-    let orders = if args.sequential {
-        &Order::BOTH[..]
-    } else {
-        &[Order::Mirrored][..]
-    };
-    let sequential = if args.sequential { " --sequential" } else { "" };
     let (experiments, length) = (args.experiments, &args.length);
+    let in_sequence = args.sequential.min(experiments);
+    let sequential = match in_sequence {
+        0 => String::new(),
+        runs => format!(" --sequential {runs}"),
+    };
     let study = Study {
         command: format!(
             "cargo xtask calibrate --experiments {experiments} --for {length}{sequential}"
         ),
         measured: date,
         measured_by: machine.commit.clone(),
-        asked: orders.len() * experiments as usize,
+        asked: (experiments + in_sequence) as usize,
     };
     let runs = workspace::root().join("windage-runs").join(format!(
         "calibration-{}-{}",
@@ -102,6 +101,10 @@ fn measure_all(
 
     let mut record = Record::of(study, machine);
     for number in 1..=experiments {
+        let orders = match number {
+            1.. if number <= in_sequence => &Order::BOTH[..],
+            _ => &[Order::Mirrored][..],
+        };
         for &order in orders {
             anstream::eprintln!("==> run {number} of {experiments}, {}", order.as_str());
             let run = runs.join(format!("{number:03}-{}", order.as_str()));

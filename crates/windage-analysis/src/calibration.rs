@@ -9,7 +9,7 @@ use windage_model::{ArmIndex, Interval};
 use windage_record::{RecordError, RunDir, Timing};
 use windage_stats::{Confidence, Launches, two_level};
 
-use crate::blocks::{Blocks, Reading};
+use crate::blocks::Reading;
 use crate::records::Streamed;
 use crate::windows::Measured;
 use crate::{ArmAnalysis, Records, Timed, analyse};
@@ -121,12 +121,12 @@ fn again(timed: &Timed) -> Timed {
 }
 
 fn cpu_difference_us(records: &Records, arm: ArmIndex) -> Option<Interval> {
-    let blocks = Blocks::index(&records.windows.measured, records.manifest.arms.len());
     let mut differences: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-    for pair in blocks.pairs(arm) {
-        if let (Some(arm), Some(baseline)) = (mean_cpu_us(pair.arm), mean_cpu_us(pair.baseline)) {
-            let of_launch = differences.entry(pair.launch).or_default();
-            of_launch.push(arm - baseline);
+    for windows in records.windows.measured.chunk_by(same_block) {
+        let mean_us = |of| mean_cpu_us(windows.iter().filter(move |w| w.arm == of));
+        if let (Some(arm_us), Some(baseline_us)) = (mean_us(arm), mean_us(ArmIndex::BASELINE)) {
+            let of_launch = differences.entry(windows[0].launch).or_default();
+            of_launch.push(arm_us - baseline_us);
         }
     }
     let mut launches = Launches::default();
@@ -144,9 +144,13 @@ fn cpu_difference_us(records: &Records, arm: ArmIndex) -> Option<Interval> {
     })
 }
 
-fn mean_cpu_us(windows: &[Measured]) -> Option<f64> {
+fn same_block(a: &Measured, b: &Measured) -> bool {
+    (a.launch, a.block) == (b.launch, b.block)
+}
+
+fn mean_cpu_us<'a>(windows: impl Iterator<Item = &'a Measured>) -> Option<f64> {
     let (mut sum, mut count) = (0.0, 0u32);
-    for cpu_us in windows.iter().filter_map(|w| Reading::CpuUs.of(w)) {
+    for cpu_us in windows.filter_map(|w| Reading::CpuUs.of(w)) {
         sum += cpu_us;
         count += 1;
     }
@@ -158,7 +162,6 @@ fn cut(records: &Records, arm: ArmIndex, seconds: f64) -> Vec<BTreeSet<Block>> {
     let mut experiments = Vec::new();
     let mut blocks = BTreeSet::new();
     let mut taken_s = 0.0;
-    let same_block = |a: &Measured, b: &Measured| (a.launch, a.block) == (b.launch, b.block);
     for windows in records.windows.measured.chunk_by(same_block) {
         // Where arms are spread over blocks, only those that hold this one count for it.
         if !windows.iter().any(|w| w.arm == arm) {

@@ -31,6 +31,7 @@ pub(crate) fn of_run(records: &Records, control_at_99: Option<&Interval>) -> Val
         no_windows(records),
         arm_void(records),
         incomplete(records),
+        stop_not_reached(records),
         journal_cut(records),
         rounds(records),
         sequential(records),
@@ -75,13 +76,27 @@ fn arm_void(records: &Records) -> Option<Doubt> {
 
 fn incomplete(records: &Records) -> Option<Doubt> {
     let text = match &records.ending {
-        Some(Ending::Complete) => return None,
-        Some(Ending::StoppedEarly { reason }) => format!("The run ended before its plan did: {reason}."),
+        Some(Ending::Complete | Ending::StoppedEarly { .. }) => return None,
         Some(Ending::Interrupted) => "The run was interrupted. `windage run --resume RUN` goes on with it.".into(),
         Some(Ending::Died { text }) => format!("The run ended before its plan did: {text}"),
         None => "The run's end was not recorded: windage was killed. `windage run --resume RUN` goes on with it.".into(),
     };
     Some(Doubt::new(DoubtCode::RunIncomplete, text))
+}
+
+/// The interval is as wide as it is, and honest; but it is not what was asked for.
+fn stop_not_reached(records: &Records) -> Option<Doubt> {
+    let stop = records.manifest.design.stop?;
+    (records.ending == Some(Ending::Complete)).then(|| {
+        Doubt::new(
+            DoubtCode::StopNotReached,
+            "The measuring time was over before the interval was as narrow as `design.stop` asks. \
+             A longer `within` or a greater `half_width` would do.",
+        )
+        .with("metric", stop.metric.as_str())
+        .with("half_width", stop.half_width)
+        .with("within_s", stop.within_ns as f64 / 1e9)
+    })
 }
 
 fn journal_cut(records: &Records) -> Option<Doubt> {
