@@ -108,7 +108,8 @@ fn measure_all(
         for &order in orders {
             anstream::eprintln!("==> run {number} of {experiments}, {}", order.as_str());
             let run = runs.join(format!("{number:03}-{}", order.as_str()));
-            measure(Command::new(windage), &run, order, length)?;
+            // Each run draws its order anew: what one draw happens to favour is then chance.
+            measure(Command::new(windage), &run, order, length, number)?;
             record.push(evaluate(windage, &run, order, number));
             files.write(&record.json(), &record.markdown())?;
         }
@@ -117,9 +118,10 @@ fn measure_all(
 }
 
 /// One run; that it failed is found when it is evaluated.
-fn measure(mut windage: Command, run: &Path, order: Order, length: &str) -> Result<()> {
+fn measure(mut windage: Command, run: &Path, order: Order, length: &str, seed: u32) -> Result<()> {
     windage
-        .args(["run", plan(order), "--quiet", "--for", length, "--out"])
+        .args(["run", plan(order), "--quiet", "--for", length])
+        .args(["--seed", &seed.to_string(), "--out"])
         .arg(run)
         .current_dir(workspace::root())
         .stdout(Stdio::null());
@@ -231,7 +233,7 @@ mod tests {
             shell.args(["-c", script]);
             shell
         };
-        let measured = |script| measure(shell(script), Path::new("out"), Order::Mirrored, "1s");
+        let measured = |script| measure(shell(script), Path::new("out"), Order::Mirrored, "1s", 1);
         assert!(measured("exit 130").is_err());
         assert!(measured("exit 5").is_ok());
     }

@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
+use rand::SeedableRng;
 use rand::seq::SliceRandom;
-use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use windage_model::{ArmIndex, Order};
 use windage_plan::{Design, Length};
@@ -136,15 +136,39 @@ impl RunOrder {
         self.windows_in_sequence.div_ceil(WINDOWS_IN_A_STRETCH)
     }
 
-    /// A random half and the same backwards, so that what drifts evenly cancels for each arm.
+    /// A half and the same backwards, so that what drifts evenly cancels for each arm.
+    ///
+    /// The order of a half is drawn anew for each *square*: as many blocks as a half has windows,
+    /// each of which begins at another place of it. So over a square every window of the half
+    /// stands at every place once, and at the block's ends, which follow a pause because records are
+    /// saved there, each arm stands exactly as often as its share of windows asks. Left to chance,
+    /// a run would keep whatever imbalance its seed happens to give.
     fn mirrored(&self, block: u32) -> Vec<ArmIndex> {
         let (cycle, part) = (block / self.parts(), block % self.parts());
+        let (square, at) = (cycle / self.square(), cycle % self.square());
+        let mut half = self.half(square, part);
+        let mut random = self.random(
+            u64::from(square) * u64::from(self.parts()) + u64::from(part),
+            1,
+        );
+        let mut begins: Vec<usize> = (0..half.len()).collect();
+        begins.shuffle(&mut random);
+        let begin = begins[at as usize % begins.len()];
+        half.rotate_left(begin);
+        let back: Vec<ArmIndex> = half.iter().rev().copied().collect();
+        half.extend(back);
+        half
+    }
+
+    /// One half of the blocks of a square, in the order that was drawn for it.
+    fn half(&self, square: u32, part: u32) -> Vec<ArmIndex> {
         let mut treatments: Vec<ArmIndex> = (0..self.arms)
             .map(ArmIndex)
             .filter(|&a| !self.in_every_block(a))
             .collect();
-        // Which treatments share a block is drawn once a cycle, so that its parts hold each once.
-        treatments.shuffle(&mut self.random(u64::from(cycle), 0));
+        // Which treatments share a block is drawn for all parts at once, so that a cycle of them
+        // holds each once.
+        treatments.shuffle(&mut self.random(u64::from(square), 0));
         let share = treatments.len().div_ceil(self.parts() as usize).max(1);
         let mut others: Vec<ArmIndex> = treatments
             .chunks(share)
@@ -154,16 +178,16 @@ impl RunOrder {
         if self.arms > ArmIndex::CONTROL.0 {
             others.push(ArmIndex::CONTROL);
         }
-        let mut random = self.random(u64::from(block), 1);
-        others.shuffle(&mut random);
-        let mut half = between_baselines(&others);
-        // Windows at a block's ends follow a pause, for its records are saved there: each arm has
-        // to stand there as often as its share of windows asks.
-        let begin = random.random_range(0..half.len());
-        half.rotate_left(begin);
-        let back: Vec<ArmIndex> = half.iter().rev().copied().collect();
-        half.extend(back);
-        half
+        let stream = u64::from(square) * u64::from(self.parts()) + u64::from(part);
+        others.shuffle(&mut self.random(stream, 2));
+        between_baselines(&others)
+    }
+
+    /// Cycles in a square: windows of the longest half.
+    fn square(&self) -> u32 {
+        let treatments = usize::from(self.arms.saturating_sub(2));
+        let others = treatments.div_ceil(self.parts() as usize) + 1;
+        u32::try_from(others + baselines_among(others)).unwrap_or(u32::MAX)
     }
 
     fn in_every_block(&self, arm: ArmIndex) -> bool {
@@ -187,20 +211,27 @@ impl RunOrder {
 
     fn random(&self, index: u64, purpose: u64) -> ChaCha8Rng {
         let mut random = ChaCha8Rng::seed_from_u64(self.seed);
-        random.set_stream(index.wrapping_mul(2).wrapping_add(purpose));
+        random.set_stream(index.wrapping_mul(3).wrapping_add(purpose));
         random
     }
 }
 
-/// The baseline before each group of about √k others: its mean is needed for every comparison,
-/// so that repeating it pays (as for a control group against k treatments, Dunnett 1955).
-fn between_baselines(others: &[ArmIndex]) -> Vec<ArmIndex> {
+/// How often the baseline stands among so many others, about √k: its mean is needed for every
+/// comparison, so that repeating it pays (as for a control group against k treatments, Dunnett 1955).
+fn baselines_among(others: usize) -> usize {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         reason = "a root of a length"
     )]
-    let baselines = ((others.len() as f64).sqrt().round() as usize).max(1);
+    let wanted = ((others as f64).sqrt().round() as usize).max(1);
+    let group = others.div_ceil(wanted).max(1);
+    others.div_ceil(group).max(1)
+}
+
+/// The baseline before each group of others.
+fn between_baselines(others: &[ArmIndex]) -> Vec<ArmIndex> {
+    let baselines = baselines_among(others.len());
     let group = others.len().div_ceil(baselines).max(1);
     let mut half = Vec::with_capacity(others.len() + baselines);
     for chunk in others.chunks(group) {
@@ -353,18 +384,21 @@ mod tests {
     }
 
     #[test]
-    fn each_arm_stands_at_the_ends_by_its_share_of_windows() {
-        let order = mirrored(5, 1);
-        let blocks = 6000;
-        let mut first = [0u32; 5];
-        for block in 0..blocks {
-            first[order.block(block)[0].get()] += 1;
-        }
-        // Two of six windows of a half are the baseline's, one each the others'.
-        let shares = first.map(|count| f64::from(count) * 6.0 / f64::from(blocks));
-        for (arm, share) in shares.into_iter().enumerate() {
-            let expected = if arm == 0 { 2.0 } else { 1.0 };
-            assert!((share - expected).abs() < 0.15, "arm {arm}: {share}");
+    fn over_a_square_every_arm_stands_at_every_place_by_its_share() {
+        // Baseline and control; with treatments, of which five others have the baseline twice.
+        for (arms, windows) in [(2u16, 2usize), (3, 3), (5, 6), (6, 7), (8, 10)] {
+            for seed in 0..20 {
+                let order = mirrored(arms, seed);
+                assert_eq!(order.square() as usize, windows, "{arms} arms");
+                let blocks: Vec<_> = (0..order.square()).map(|b| order.block(b)).collect();
+                let share = |arm: u16| blocks[0].iter().filter(|a| a.0 == arm).count() / 2;
+                for place in 0..windows {
+                    for arm in 0..arms {
+                        let there = blocks.iter().filter(|b| b[place].0 == arm).count();
+                        assert_eq!(there, share(arm), "arm {arm} of {arms} at {place}");
+                    }
+                }
+            }
         }
     }
 

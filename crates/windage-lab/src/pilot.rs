@@ -13,7 +13,7 @@ use crate::clock::whole_ns;
 use crate::conduct::Start;
 use crate::order::RunOrder;
 use crate::run::Site;
-use crate::{LabError, RunOptions, host_json, manifest};
+use crate::{LabError, RunOptions, manifest};
 
 /// The pilot's directory within the run's.
 const DIRECTORY: &str = "pilot";
@@ -93,7 +93,7 @@ fn measure(
         manifest.run = format!("{}-{DIRECTORY}", run.to_string_lossy());
     }
     let resolved = plan.to_resolved_toml();
-    let (path, host) = (&options.directory, host_json());
+    let (path, host) = (&options.directory, options.host());
     let directory = RunDir::create(path, &manifest, &plan.source, &resolved, &host)?;
     let journal = JournalWriter::create(&directory)?;
     let site = Site {
@@ -266,6 +266,7 @@ mod tests {
             command: "windage run".to_owned(),
             interrupted: std::sync::Arc::default(),
             choose: None,
+            calibration: serde_json::Value::Null,
         };
         let plan = plan("");
         let refused = pilot(&plan, plan.design.pilot.unwrap(), &options, &|_| {});

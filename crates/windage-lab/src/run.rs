@@ -35,6 +35,20 @@ pub struct RunOptions {
     pub interrupted: Arc<AtomicBool>,
     /// What looks at the records of a pilot; a plan that asks for one is refused without it.
     pub choose: Option<Choose>,
+    /// The latest calibration of this machine, recorded among the facts about it so that a report
+    /// of the run can quote it for ever; null when there is none.
+    pub calibration: serde_json::Value,
+}
+
+impl RunOptions {
+    /// Facts about the machine, its calibration among them.
+    pub(crate) fn host(&self) -> serde_json::Value {
+        let mut host = host_json();
+        if !self.calibration.is_null() {
+            host["calibration"] = self.calibration.clone();
+        }
+        host
+    }
 }
 
 /// A run that was ended in order.
@@ -68,7 +82,7 @@ pub fn run(
         &manifest,
         &plan.source,
         &plan.to_resolved_toml(),
-        &host_json(),
+        &options.host(),
     )?;
     let journal = JournalWriter::create(&directory)?;
     let site = Site {

@@ -104,6 +104,7 @@ mod tests {
             command: "windage run".to_owned(),
             interrupted: std::sync::Arc::default(),
             choose: None,
+            calibration: serde_json::Value::Null,
         };
         let manifest = manifest::of(&plan, &run_order(&plan), &options);
         let null = serde_json::Value::Null;

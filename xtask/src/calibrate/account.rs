@@ -1,6 +1,7 @@
 //! The truth: what the services themselves say was injected.
 
 use std::fs;
+use std::io;
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -27,11 +28,32 @@ pub(crate) struct Truth {
 }
 
 impl Account {
-    /// Reads the account of an arm from the logs of a run's only launch.
+    /// Reads the accounts of an arm from a run's logs, one of each launch, and adds them up.
     pub(crate) fn of_arm(logs: &Path, arm: &str) -> Result<Account> {
-        let log = logs.join(format!("0+{arm}+app.log"));
-        let text = fs::read_to_string(&log).with_context(|| format!("read the log of {arm}"))?;
-        Account::in_log(&text).with_context(|| format!("the log of {arm}"))
+        let mut total: Option<Account> = None;
+        for launch in 0.. {
+            let text = match fs::read_to_string(logs.join(format!("{launch}+{arm}+app.log"))) {
+                Ok(text) => text,
+                Err(error) if launch > 0 && error.kind() == io::ErrorKind::NotFound => break,
+                Err(error) => return Err(error).with_context(|| format!("read the log of {arm}")),
+            };
+            let account = Account::in_log(&text)
+                .with_context(|| format!("the log of {arm} in launch {launch}"))?;
+            total = Some(total.map_or(account, |before| before.plus(&account)));
+        }
+        total.with_context(|| format!("{arm} has no log"))
+    }
+
+    fn plus(&self, other: &Account) -> Account {
+        Account {
+            requests: self.requests + other.requests,
+            base_cpu_ns: self.base_cpu_ns + other.base_cpu_ns,
+            injected_cpu_ns: self.injected_cpu_ns + other.injected_cpu_ns,
+            cpu_ns: self.cpu_ns + other.cpu_ns,
+            // The same program with the same flags.
+            iterations: self.iterations,
+            injected_iterations: self.injected_iterations,
+        }
     }
 
     /// The last line of a service that was ended in order.
@@ -99,6 +121,22 @@ pub(crate) mod tests {
         let truth = Truth::of(&treatment, &baseline);
         assert!((truth.counted - 0.01).abs() < 1e-12, "{truth:?}");
         assert!((truth.clocked - 0.01).abs() < 1e-12, "{truth:?}");
+    }
+
+    #[test]
+    fn launches_add_up() {
+        let logs = tempfile::tempdir().unwrap();
+        // By the clock a little less than 1 % in one launch and a little more in the other.
+        for (launch, iterations, ns) in [(0, 350, 600), (1, 350, 800)] {
+            let log_of_launch = logs.path().join(format!("{launch}+spin+app.log"));
+            fs::write(log_of_launch, log(iterations, ns)).unwrap();
+        }
+        fs::write(logs.path().join("0+off+app.log"), log(0, 0)).unwrap();
+        let account = |arm| Account::of_arm(logs.path(), arm);
+        let truth = Truth::of(&account("spin").unwrap(), &account("off").unwrap());
+        assert!((truth.counted - 0.01).abs() < 1e-12, "{truth:?}");
+        assert!((truth.clocked - 0.01).abs() < 1e-12, "{truth:?}");
+        assert!(account("busy").unwrap_err().to_string().contains("busy"));
     }
 
     #[test]

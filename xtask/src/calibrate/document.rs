@@ -120,6 +120,7 @@ fn found_json(found: &Found) -> Value {
     json!({
         "estimate": reading.estimate, "low": reading.low, "high": reading.high,
         "exceeds_nil": reading.exceeds_nil,
+        "within_launch_half_width": reading.within_launch_half_width,
         "half_width_without_covariate": found.half_width_without_covariate,
     })
 }
@@ -136,6 +137,7 @@ fn summary_json(summary: &Summary) -> Value {
                 "metric": line.metric, "order": line.order.as_str(), "runs": line.runs,
                 "false_positives": line.false_positives,
                 "median_half_width": line.median_half_width,
+                "median_half_width_within_launches": line.median_half_width_within_launches,
                 "with_covariate": line.with_covariate,
                 "median_half_width_without_covariate": line.median_half_width_without_covariate,
                 "rmse": line.rmse,
@@ -149,7 +151,8 @@ fn summary_json(summary: &Summary) -> Value {
             json!({
                 "metric": METRICS[0], "order": line.order.as_str(), "runs": line.runs,
                 "hold_truth": line.hold_truth, "coverage": ranged(line.coverage),
-                "found": line.found, "median_half_width": line.median_half_width,
+                "found": line.found, "found_within_launches": line.found_within_launches,
+                "median_half_width": line.median_half_width,
                 "median_estimate": line.median_estimate,
                 "median_truth": {
                     "counted": line.median_truth_counted, "clocked": line.median_truth_clocked,

@@ -86,6 +86,15 @@ fn found(arm: &Value, name: &'static str) -> Result<Found> {
     })
 }
 
+impl Found {
+    /// Whether the interval from variation within launches alone leaves nil out: what these very
+    /// launches tell, whatever others would.
+    pub(crate) fn is_found_within_launches(&self) -> bool {
+        let half_width = self.reading.within_launch_half_width;
+        half_width.is_some_and(|half_width| self.reading.estimate.abs() > half_width)
+    }
+}
+
 fn half_width(interval: &Value) -> Option<f64> {
     Some((interval["high"].as_f64()? - interval["low"].as_f64()?) / 2.0)
 }

@@ -41,19 +41,22 @@ pub(crate) fn page(record: &Record) -> String {
 /// The summary's tables, as on the page and on the terminal.
 pub(crate) fn summary(summary: &Summary) -> String {
     let mut text = String::from(
-        "Every run launches the service anew, so intervals are those within a launch. They are of \
-         95 %.\n\n## The injected cost, in CPU a request\n\nThe truth is from the count of \
+        "Intervals are of 95 %, from the scatter of launches. Those \"within launches\" are from the \
+         scatter within them alone and hold for these launches, as those of a run with a single \
+         launch do.\n\n## The injected cost, in CPU a request\n\nThe truth is from the count of \
          iterations and the service's own CPU clock (in brackets: from the clock's readings around \
          the injected ones themselves).\n\n\
-         | order | runs | hold the truth | share | exclude nil | median estimate | median truth \
-         | median half-width | bias | RMSE |\n|---|---:|---:|---|---:|---:|---:|---:|---:|---:|\n",
+         | order | runs | hold the truth | share | exclude nil | … within launches | median estimate \
+         | median truth | median half-width | bias | RMSE |\n\
+         |---|---:|---:|---|---:|---:|---:|---:|---:|---:|---:|\n",
     );
     for line in summary.treatments.iter().filter(|line| line.runs > 0) {
         text += &treatment(line);
     }
     text += "\n## The control: nothing injected\n\n\
-         | metric | order | runs | exclude nil | median half-width | runs with covariate \
-         | median half-width without | RMSE |\n|---|---|---:|---:|---:|---:|---:|---:|\n";
+         | metric | order | runs | exclude nil | median half-width | … within launches \
+         | runs with covariate | median half-width without | RMSE |\n\
+         |---|---|---:|---:|---:|---:|---:|---:|---:|\n";
     for line in summary.controls.iter().filter(|line| line.runs > 0) {
         text += &control(line);
     }
@@ -75,12 +78,13 @@ pub(crate) fn summary(summary: &Summary) -> String {
 fn treatment(line: &TreatmentLine) -> String {
     let share = |value: Option<f64>| value.map_or_else(none, percent);
     format!(
-        "| {} | {} | {} | {} | {} | {} | {} ({}) | {} | {} | {} |\n",
+        "| {} | {} | {} | {} | {} | {} | {} | {} ({}) | {} | {} | {} |\n",
         line.order.as_str(),
         line.runs,
         line.hold_truth,
         ranged(line.coverage, |x| format!("{:.0} %", x * 100.0)),
         line.found,
+        line.found_within_launches,
         share(line.median_estimate),
         share(line.median_truth_counted),
         share(line.median_truth_clocked),
@@ -94,12 +98,13 @@ fn treatment(line: &TreatmentLine) -> String {
 fn control(line: &ControlLine) -> String {
     let share = |value: Option<f64>| value.map_or_else(none, percent);
     format!(
-        "| `{}` | {} | {} | {} | {} | {} | {} | {} |\n",
+        "| `{}` | {} | {} | {} | {} | {} | {} | {} | {} |\n",
         line.metric,
         line.order.as_str(),
         line.runs,
         line.false_positives,
         share(line.median_half_width),
+        share(line.median_half_width_within_launches),
         line.with_covariate,
         share(line.median_half_width_without_covariate),
         share(line.rmse),
@@ -160,9 +165,9 @@ mod tests {
             "# Calibration: a known cost of 1 %, 2026-01-02",
             "measured by windage abc, evaluated by def",
             "Runs: 5 of 6",
-            "| mirrored | 2 | 2 | 100 % [34 %, 100 %] | 2 | 1.00 % | 1.00 % (1.00 %) | 0.20 % |",
+            "| mirrored | 2 | 2 | 100 % [34 %, 100 %] | 2 | 2 | 1.00 % | 1.00 % (1.00 %) | 0.20 % |",
             "| sequential | 2 | 0 |",
-            "| `throughput` | mirrored | 2 | 0 | 0.20 % | 0 | 0.20 % |",
+            "| `throughput` | mirrored | 2 | 0 | 0.20 % | 0.20 % | 0 | 0.20 % |",
             "| treatment | `cpu_per_request` | 10.0 [",
             "| 1 | mirrored | suspect | 1.00 % | +1.10 % [+0.90, +1.30] | +0.00 %",
             "+2.00 % [+1.80, +2.20] **missed**",

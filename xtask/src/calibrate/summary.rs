@@ -26,6 +26,8 @@ pub(crate) struct ControlLine {
     /// Runs whose 95 % interval leaves nil out.
     pub(crate) false_positives: usize,
     pub(crate) median_half_width: Option<f64>,
+    /// That of the intervals from variation within launches alone.
+    pub(crate) median_half_width_within_launches: Option<f64>,
     /// Runs in which a covariate narrowed the interval.
     pub(crate) with_covariate: usize,
     /// The median half-width if none had been used.
@@ -44,6 +46,8 @@ pub(crate) struct TreatmentLine {
     pub(crate) coverage: Option<Ranged>,
     /// Runs whose 95 % interval leaves nil out.
     pub(crate) found: usize,
+    /// Runs whose interval from variation within launches alone does.
+    pub(crate) found_within_launches: usize,
     pub(crate) median_half_width: Option<f64>,
     pub(crate) median_estimate: Option<f64>,
     pub(crate) median_truth_counted: Option<f64>,
@@ -108,6 +112,11 @@ fn control_line(metric: &'static str, order: Order, found: &[Found]) -> ControlL
         runs: found.len(),
         false_positives: readings().filter(|r| r.exceeds_nil).count(),
         median_half_width: median(readings().map(|r| r.half_width()).collect()),
+        median_half_width_within_launches: median(
+            readings()
+                .filter_map(|r| r.within_launch_half_width)
+                .collect(),
+        ),
         with_covariate: found
             .iter()
             .filter(|f| f.half_width_without_covariate.is_some())
@@ -131,6 +140,10 @@ fn treatment_line(order: Order, outcomes: &[&Outcome]) -> TreatmentLine {
         found: outcomes
             .iter()
             .filter(|o| o.treatment.reading.exceeds_nil)
+            .count(),
+        found_within_launches: outcomes
+            .iter()
+            .filter(|o| o.treatment.is_found_within_launches())
             .count(),
         median_half_width: median_of(|o| o.treatment.reading.half_width()),
         median_estimate: median_of(|o| o.treatment.reading.estimate),
@@ -184,8 +197,13 @@ pub(crate) mod tests {
             panic!("two orders")
         };
         assert_eq!(
-            (mirrored.runs, mirrored.hold_truth, mirrored.found),
-            (2, 2, 2)
+            (
+                mirrored.runs,
+                mirrored.hold_truth,
+                mirrored.found,
+                mirrored.found_within_launches
+            ),
+            (2, 2, 2, 2)
         );
         assert_eq!(
             (sequential.runs, sequential.hold_truth, sequential.found),

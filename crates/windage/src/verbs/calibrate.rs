@@ -62,6 +62,11 @@ impl Part {
     }
 }
 
+/// The latest calibration of this machine, as runs record it; null when there is none.
+pub(crate) fn latest() -> serde_json::Value {
+    store::latest(&windage_lab::host_json()["cpu_model"]).unwrap_or_default()
+}
+
 /// Runs both plans, prints what was found of the truth, and keeps it for this machine.
 pub(crate) fn calibrate(flags: &CalibrateFlags) -> Exit {
     let Some(signals) = Signals::install() else {

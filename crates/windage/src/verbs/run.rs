@@ -17,6 +17,7 @@ use crate::exit::Exit;
 use crate::message;
 use crate::progress::Progress;
 use crate::run_name::{RUNS, find, unused};
+use crate::verbs::calibrate;
 use crate::verbs::report::{print, render};
 use crate::watch::{Watch, choose};
 
@@ -133,6 +134,7 @@ pub(crate) fn measure(
         ),
         interrupted: Arc::clone(&signals.0),
         choose: Some(choose),
+        calibration: calibrate::latest(),
     };
     let emit = |event| progress.show(event);
     let result = match start {

@@ -37,6 +37,18 @@ pub(super) fn keep(document: &Value) -> Result<PathBuf, StoreError> {
     }
 }
 
+/// The calibration that was kept last; `None` when there is none that can be read, or when it is
+/// of another kind of processor: a folder may be shared by machines.
+pub(super) fn latest(cpu_model: &Value) -> Option<Value> {
+    let text = fs::read_to_string(file()?).ok()?;
+    of_this_machine(&text, cpu_model)
+}
+
+fn of_this_machine(text: &str, cpu_model: &Value) -> Option<Value> {
+    let document: Value = serde_json::from_str(text).ok()?;
+    (&document["machine"]["cpu_model"] == cpu_model).then_some(document)
+}
+
 /// Beside the file, then renamed: who reads it meanwhile finds the old one or the new one.
 fn write_whole(file: &Path, text: &str) -> io::Result<()> {
     if let Some(folder) = file.parent() {
@@ -71,5 +83,14 @@ mod tests {
         assert_eq!(kept, 1, "nothing half-written stays");
         let nowhere = file.join("below/a/file");
         assert!(write_whole(&nowhere, "three").is_err());
+    }
+
+    #[test]
+    fn a_calibration_of_another_machine_is_not_quoted() {
+        let text = r#"{"date": "2026-11-22", "machine": {"cpu_model": "A"}}"#;
+        let of = |model: &str| of_this_machine(text, &Value::from(model));
+        assert_eq!(of("A").unwrap()["date"], "2026-11-22");
+        assert_eq!(of("B"), None);
+        assert_eq!(of_this_machine("half a docu", &Value::from("A")), None);
     }
 }
