@@ -29,7 +29,6 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "windage-probe",
             "windage-record",
             "windage-sink",
-            "windage-stats",
         ],
     ),
     ("windage-report", &["windage-model", "windage-analysis"]),

@@ -7,7 +7,7 @@ use windage_record::{Ending, RecordError, RunDir, Timing};
 use windage_stats::Confidence;
 
 use crate::blocks::Blocks;
-use crate::compare::Rules;
+use crate::compare::{Rules, Scale};
 use crate::conclude::{conclude, interval};
 use crate::each_arm::{joined, of_each_arm};
 use crate::family::{Comparisons, Families};
@@ -16,8 +16,8 @@ use crate::records::{Records, Streamed};
 use crate::scatter::Pace;
 use crate::windows::Windows;
 use crate::{
-    Analysis, ArmAnalysis, DesignFacts, MetricAnalysis, OwnCost, StopOutcome, course, fidelity,
-    validity,
+    Analysis, ArmAnalysis, DesignFacts, MetricAnalysis, OwnCost, StopOutcome, course, family,
+    fidelity, validity,
 };
 
 /// A subject that keeps this share of its cores busy is saturated.
@@ -86,7 +86,10 @@ impl<'a> Run<'a> {
                 interest: design.interest,
                 sequence: design.stop.is_some(),
                 pace: Pace::of(&records.launches, &records.ledgers, blocks.count()),
-                generator_moved_at_most: design.generator_moved_at_most,
+                // What is adjusted anew at each look would be another sequence each time.
+                generator_moved_at_most: design
+                    .generator_moved_at_most
+                    .filter(|_| design.stop.is_none()),
             },
             blocks,
             response_times,
@@ -100,11 +103,12 @@ impl<'a> Run<'a> {
         let compared: Vec<Comparisons> = of_each_arm(arms, |arm| self.compared(arm));
         let roles = manifest.arms.iter().map(|arm| arm.role);
         let families = Families::of(manifest.load.model, roles.zip(&compared));
+        let control_at_99 = self.control_at_99(&compared, families.primary);
         let arms: Vec<ArmAnalysis> = (0u16..)
             .zip(compared)
             .map(|(i, comparisons)| self.arm(ArmIndex(i), comparisons, families))
             .collect();
-        let mut validity = validity::of_run(self.records, self.control_at_99().as_ref());
+        let mut validity = validity::of_run(self.records, control_at_99.as_ref());
         for arm in arms.iter().filter(|arm| arm.role == Role::Treatment) {
             let doubt = arm
                 .fidelity
@@ -165,16 +169,23 @@ impl<'a> Run<'a> {
     /// Every metric that the arm's load can have.
     fn compared(&self, arm: ArmIndex) -> Comparisons {
         let comparisons = self.comparisons(arm).into_iter();
-        comparisons
+        let mut comparisons: Comparisons = comparisons
             .filter(|(m, c)| c.arm.is_some() || c.baseline.is_some() || is_time(*m))
-            .map(|(metric, mut comparison)| {
-                let ratios = std::mem::take(&mut comparison.ratios);
-                if course::is_watched(metric) {
-                    comparison.doubts = course::doubts(&ratios, self.rules.interest);
-                }
-                (metric, comparison)
-            })
-            .collect()
+            .collect();
+        let model = self.records.manifest.load.model;
+        let asked_first = family::first_compared(model, &comparisons);
+        for (metric, comparison) in &mut comparisons {
+            let ratios = std::mem::take(&mut comparison.ratios);
+            // Each further question could be a false alarm, and others move with this one.
+            if Some(*metric) == asked_first && self.is_treatment(arm) {
+                comparison.doubts = course::doubts(&ratios, self.rules.interest);
+            }
+        }
+        comparisons
+    }
+
+    fn is_treatment(&self, arm: ArmIndex) -> bool {
+        self.records.manifest.arms[arm.get()].role == Role::Treatment
     }
 
     fn arm(&self, arm: ArmIndex, comparisons: Comparisons, families: Families) -> ArmAnalysis {
@@ -257,13 +268,14 @@ impl<'a> Run<'a> {
     }
 
     /// The control's relative difference in the primary metric at 99 %.
-    fn control_at_99(&self) -> Option<Interval> {
-        let control = self.records.manifest.arms.get(ArmIndex::CONTROL.get())?;
-        if control.role != Role::Control {
+    fn control_at_99(&self, compared: &[Comparisons], primary: Metric) -> Option<Interval> {
+        let facts = self.records.manifest.arms.get(ArmIndex::CONTROL.get())?;
+        let control = compared.get(ArmIndex::CONTROL.get())?.get(&primary)?;
+        let location = control.location.as_ref().ok()?;
+        if facts.role != Role::Control || control.scale != Scale::LogRatio {
             return None;
         }
-        let location = self.whole_cpu(ArmIndex::CONTROL).location.ok()?;
-        Some(interval(&location, Confidence::P99, self.rules)?.map(f64::exp_m1))
+        Some(interval(location, Confidence::P99, self.rules)?.map(f64::exp_m1))
     }
 }
 

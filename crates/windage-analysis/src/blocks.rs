@@ -98,6 +98,8 @@ pub(crate) struct Blocks<'a> {
     logs: Vec<Logs>,
     /// By arm, in the order of blocks.
     cells: Vec<Vec<Cell>>,
+    /// By arm: its windows in a block that lost none.
+    windows_of_a_block: Vec<u32>,
     /// By arm and reading. Every comparison asks for the baseline's.
     means: Vec<[Mean; Reading::ALL.len()]>,
     count: u32,
@@ -109,13 +111,9 @@ pub(crate) struct Pair<'a> {
     pub(crate) launch: u32,
     pub(crate) arm: &'a [Logs],
     pub(crate) baseline: &'a [Logs],
-}
-
-impl Pair<'_> {
-    /// Whether both have a window in either half of the mirrored block.
-    pub(crate) fn is_whole(&self) -> bool {
-        self.arm.len().is_multiple_of(2) && self.baseline.len().is_multiple_of(2)
-    }
+    /// Whether neither lost a window, so that the first half of each lies in the first half of
+    /// the mirrored block.
+    pub(crate) is_whole: bool,
 }
 
 impl<'a> Blocks<'a> {
@@ -125,6 +123,7 @@ impl<'a> Blocks<'a> {
             windows,
             logs: windows.iter().map(Logs::of).collect(),
             cells: vec![Vec::new(); arms],
+            windows_of_a_block: vec![0; arms],
             means: vec![Default::default(); arms],
             count: 0,
         };
@@ -147,6 +146,8 @@ impl<'a> Blocks<'a> {
                 baseline = stretch;
             }
             let arm = cell[0].arm.get();
+            let most = &mut blocks.windows_of_a_block[arm];
+            *most = (*most).max(to - from);
             blocks.cells[arm].push(Cell {
                 arm: stretch,
                 baseline,
@@ -193,7 +194,7 @@ impl<'a> Blocks<'a> {
     /// order; a block that lost a window is a single piece.
     pub(crate) fn halves(&self, arm: ArmIndex) -> impl Iterator<Item = Pair<'_>> + '_ {
         self.pairs(arm).flat_map(|pair| {
-            if !pair.is_whole() {
+            if !pair.is_whole {
                 return [Some(pair), None].into_iter().flatten();
             }
             let (arm, arm_back) = pair.arm.split_at(pair.arm.len() / 2);
@@ -216,12 +217,22 @@ impl<'a> Blocks<'a> {
     pub(crate) fn pairs(&self, arm: ArmIndex) -> impl Iterator<Item = Pair<'_>> + '_ {
         let cells = self.cells.get(arm.get()).into_iter().flatten();
         cells.filter_map(|cell| {
-            let (arm, baseline) = (cell.arm.windows(), cell.baseline.windows());
+            let (of_arm, of_baseline) = (cell.arm, cell.baseline);
+            let (arm, baseline) = (of_arm.windows(), of_baseline.windows());
+            let launch = self.windows[baseline.clone()].first()?.launch;
+            let of = self.windows[arm.clone()].first()?.arm;
             Some(Pair {
-                launch: self.windows[baseline.clone()].first()?.launch,
+                launch,
+                is_whole: self.is_whole(of, of_arm)
+                    && self.is_whole(ArmIndex::BASELINE, of_baseline),
                 arm: &self.logs[arm],
                 baseline: &self.logs[baseline],
             })
         })
+    }
+
+    fn is_whole(&self, arm: ArmIndex, stretch: Stretch) -> bool {
+        let count = stretch.to - stretch.from;
+        count.is_multiple_of(2) && count == self.windows_of_a_block[arm.get()]
     }
 }

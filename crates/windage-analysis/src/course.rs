@@ -4,27 +4,14 @@
 //! Each rule asks twice: whether what is seen is more than chance (at 1 %), and whether it is more
 //! than what matters. A long run would else be blamed for what nobody would notice.
 
-use windage_model::{Doubt, DoubtCode, Metric};
+use windage_model::{Doubt, DoubtCode};
 use windage_stats::{Location, Over, bimodal, location, onset, trend_over};
 
 use crate::compare::Ratios;
 
-/// Blocks of a launch are brought to so many values at most before their course is looked at:
-/// what is sought is slow, and the time to look at all pairs grows with their square.
+/// Values of a launch are brought to so many at most before their course is looked at: what is
+/// sought is slow.
 const POINTS: usize = 400;
-
-/// Whether the metric's course is looked at: that of the figures people decide by. Others move
-/// with them, and each further question could be a false alarm.
-pub(crate) fn is_watched(metric: Metric) -> bool {
-    matches!(
-        metric,
-        Metric::CpuPerRequest
-            | Metric::CpuPerIteration
-            | Metric::Throughput
-            | Metric::WallPerIteration
-            | Metric::ResponseTimeP50
-    )
-}
 
 /// What speaks against the location of these log ratios.
 pub(crate) fn doubts(ratios: &Ratios, interest: f64) -> Vec<Doubt> {

@@ -38,7 +38,8 @@ impl Run<'_> {
         let of_launches = self.paired(arm, reading);
         let independence = Independence {
             equal_work: equal_work(&self.records.windows, arm),
-            moved_at_most: share.ln_1p(),
+            // Downwards a share is the longer way: ln(1 − s) is farther from nil than ln(1 + s).
+            moved_at_most: -(-share).ln_1p(),
         };
         let pairs: Vec<Vec<Paired>> = of_launches.values().cloned().collect();
         let admitted = admit(&pairs, independence);

@@ -38,7 +38,7 @@ impl Families {
         arms: impl Iterator<Item = (Role, &'a Comparisons)> + Clone,
     ) -> Families {
         let treatments = arms.clone().filter(|(role, _)| *role == Role::Treatment);
-        let primary = primary_metric(load, arms.map(|(_, comparisons)| comparisons));
+        let primary = primary_metric(load, arms);
         let (mut in_primary, mut in_secondary) = (0, 0);
         for (metric, comparison) in treatments.flat_map(|(_, comparisons)| comparisons) {
             let place = if *metric == primary {
@@ -69,24 +69,41 @@ impl Families {
     }
 }
 
-/// The metric by which the question "what does it cost?" is answered: the first of these that
-/// was compared, or else the first that has a figure.
-fn primary_metric<'a>(
-    load: LoadModel,
-    arms: impl Iterator<Item = &'a Comparisons> + Clone,
-) -> Metric {
+/// The metrics by which the question "what does it cost?" is answered, the first choice first.
+fn candidates(load: LoadModel) -> &'static [Metric] {
     use Metric::{CpuPerIteration, CpuPerRequest, ResponseTimeP50, Throughput, WallPerIteration};
-    let candidates: &[Metric] = match load {
+    match load {
         LoadModel::Batch => &[CpuPerIteration, WallPerIteration],
         // At a fixed rate throughput is what was asked for; latency is what can change.
         LoadModel::Open => &[CpuPerRequest, ResponseTimeP50, Throughput],
         LoadModel::Closed => &[CpuPerRequest, Throughput, ResponseTimeP50],
+    }
+}
+
+/// The first of them that was compared of an arm.
+pub(crate) fn first_compared(load: LoadModel, arm: &Comparisons) -> Option<Metric> {
+    let is_compared = |metric: &&Metric| arm.get(metric).is_some_and(|c| c.location.is_ok());
+    candidates(load).iter().find(is_compared).copied()
+}
+
+/// The first of them that was compared of any arm but the baseline, whose comparison with itself
+/// says nothing, or else the first that has a figure.
+fn primary_metric<'a>(
+    load: LoadModel,
+    arms: impl Iterator<Item = (Role, &'a Comparisons)> + Clone,
+) -> Metric {
+    let any = |metric: Metric, is: fn(Role, &Comparison) -> bool| {
+        let mut found = arms
+            .clone()
+            .filter_map(|(role, arm)| Some((role, arm.get(&metric)?)));
+        found.any(|(role, comparison)| is(role, comparison))
     };
-    let any = |metric: Metric, is: fn(&Comparison) -> bool| {
-        let mut found = arms.clone().filter_map(|arm| arm.get(&metric));
-        found.any(is)
+    let is_compared = |role, c: &Comparison| role != Role::Baseline && c.location.is_ok();
+    let compared = candidates(load).iter().find(|&&m| any(m, is_compared));
+    let seen = || {
+        candidates(load)
+            .iter()
+            .find(|&&m| any(m, |_, c| c.arm.is_some()))
     };
-    let compared = candidates.iter().find(|&&m| any(m, |c| c.location.is_ok()));
-    let seen = || candidates.iter().find(|&&m| any(m, |c| c.arm.is_some()));
-    *compared.or_else(seen).unwrap_or(&candidates[0])
+    *compared.or_else(seen).unwrap_or(&candidates(load)[0])
 }

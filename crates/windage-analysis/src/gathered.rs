@@ -39,10 +39,12 @@ impl Gathered {
                 self.pages.resize(page + 1, None);
             }
             let page = self.pages[page].get_or_insert_with(|| Box::new(Page::EMPTY));
-            page.counts[counter % PAGE] += count;
-            page.total += count;
+            // Only a damaged log holds so many that this is ever less than their sum.
+            let counted = &mut page.counts[counter % PAGE];
+            *counted = counted.saturating_add(count);
+            page.total = page.total.saturating_add(count);
         }
-        self.total += times.len();
+        self.total = self.total.saturating_add(times.len());
     }
 
     /// Adds what another has gathered.
@@ -56,11 +58,11 @@ impl Gathered {
             };
             let mine = mine.get_or_insert_with(|| Box::new(Page::EMPTY));
             for (count, more) in mine.counts.iter_mut().zip(&theirs.counts) {
-                *count += more;
+                *count = count.saturating_add(*more);
             }
-            mine.total += theirs.total;
+            mine.total = mine.total.saturating_add(theirs.total);
         }
-        self.total += other.total;
+        self.total = self.total.saturating_add(other.total);
     }
 
     /// How many times there are.

@@ -58,9 +58,10 @@ pub struct InFamily {
 pub struct Scatter {
     /// From launch to launch, beyond what blocks explain; `None` for a single launch.
     pub launch_sd: Option<f64>,
-    /// From block to block within a launch, beyond what windows explain.
+    /// From one log ratio to the next within a launch, beyond what windows explain.
     pub block_sd: f64,
-    /// From window to window of an arm within a block; `None` when no block has two of them.
+    /// What windows explain of a log ratio: how much those of one arm differ within a block. `None`
+    /// when no block has two of them.
     pub window_sd: Option<f64>,
     /// What would narrow the interval most for its time; `None` for a single launch.
     pub advice: Option<Advice>,

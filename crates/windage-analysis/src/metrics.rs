@@ -59,13 +59,16 @@ impl Run<'_> {
             ledger.deferred_log_share()
         };
         // What is known of one side alone would be held against the other.
-        let offset = |launch| {
-            let (of_arm, of_baseline) =
-                (deferred(launch, arm), deferred(launch, ArmIndex::BASELINE));
-            of_arm
-                .zip(of_baseline)
-                .map_or(0.0, |(arm, baseline)| arm - baseline)
+        let of_both = |launch| {
+            let of_arm = deferred(launch, arm)?;
+            Some(of_arm - deferred(launch, ArmIndex::BASELINE)?)
         };
+        let mut launches = self.records.launches.iter();
+        let is_ever_known = launches.any(|l| of_both(l.launch).is_some());
+        // A launch that was cut short does not know it. Where others do, it is left out, because its
+        // cost in windows alone is another figure; where none does, all are such.
+        let unknown = if is_ever_known { f64::NAN } else { 0.0 };
+        let offset = |launch| of_both(launch).unwrap_or(unknown);
         let plain = by_window(&self.blocks, arm, self.rules, Reading::CpuUs, offset);
         let in_window = self.with_covariate(plain, arm, Reading::CpuUs, offset);
         let with_deferred = |of: ArmIndex, figure: Option<f64>| {

@@ -1,8 +1,9 @@
 //! A run in progress: is its metric known as well as the plan asks?
 //!
-//! The answer is that of the analysis of what was recorded so far, so that a run ends with the
-//! very interval for which it was ended. It may be asked at any time: in a run with a stop all
-//! intervals are confidence sequences, which hold at every look.
+//! The answer is that of the analysis of what was recorded so far, so that there is no second
+//! estimator that could disagree. It may be asked at any time: in a run with a stop all intervals are
+//! confidence sequences, which hold at every look. (In a run of one round the cost that is deferred is
+//! not known before its end; it moves the estimate and hardly the interval's width.)
 
 use windage_model::{ArmIndex, Role, Window};
 use windage_record::{Entry, Launch, LaunchEnd, Manifest, StopScope};
@@ -74,13 +75,15 @@ impl Monitor {
             let most = most as u32;
             Some(most)
         });
-        let widest = known?.iter().map(|k| k.half_width).fold(0.0, f64::max);
-        (widest <= self.stop.half_width).then(|| {
+        let known = known.filter(|known| !known.is_empty())?;
+        let widest = known.iter().map(|k| k.half_width).fold(0.0, f64::max);
+        let asked = self.stop.half_width;
+        known.iter().all(|k| k.half_width <= asked).then(|| {
             format!(
                 "{} is known to ±{:.2} %, and ±{:.2} % was asked for",
                 self.stop.metric.as_str(),
                 widest * 100.0,
-                self.stop.half_width * 100.0
+                asked * 100.0
             )
         })
     }
@@ -109,22 +112,29 @@ impl Monitor {
         if by_launch && location.units.kind != UnitKind::Launches {
             return None;
         }
+        // Without an end at 99 % the control could not be checked.
+        interval(&location, Confidence::P99, run.rules)?;
         let found = interval(&location, Confidence::P95, run.rules)?;
         Some(Known {
             half_width: found.map(f64::exp_m1).half_width(),
-            needed: self.needed(&location),
+            needed: self.needed(run, &location),
         })
     }
 
-    fn needed(&self, location: &TwoLevel) -> Option<f64> {
+    fn needed(&self, run: &Run<'_>, location: &TwoLevel) -> Option<f64> {
         let units = &location.units;
         // On the scale of log ratios: half the distance of exp(e + h) and exp(e − h).
-        let half_width = (self.stop.half_width / units.mean()?.exp()).asinh();
+        let in_all = (self.stop.half_width / units.mean()?.exp()).asinh();
+        let half_width = in_all - location.allowance;
         let (count, deviation) = (units.values.len(), units.standard_deviation());
         let outlook = outlook(count, deviation, half_width, Confidence::P95)?;
         let blocks = match units.kind {
             UnitKind::Launches => 1.0,
-            UnitKind::Batches => UnitKind::BATCH as f64,
+            // Of all blocks of the run: with many arms not every one holds this arm.
+            UnitKind::Batches => {
+                let values_of_a_block = location.blocks as f64 / f64::from(run.blocks.count());
+                UnitKind::BATCH as f64 / values_of_a_block
+            }
         };
         outlook
             .is_within(FORECAST_WITHIN)
@@ -193,5 +203,48 @@ mod tests {
     fn too_few_launches_are_never_enough() {
         assert_eq!(monitor(2, 0.5).enough(), None);
         assert_eq!(monitor(2, 0.5).still_needed(), None);
+    }
+
+    /// A launch in which batches scatter by a tenth of what each value does; four blocks make one.
+    #[test]
+    fn blocks_that_are_still_needed_are_blocks() {
+        let mut recorded = fixture::records(40);
+        for window in &mut recorded.windows {
+            window.place.launch = 0;
+            window.place.round = 0;
+        }
+        let mut manifest = recorded.manifest;
+        manifest.design.rounds = 1;
+        let mut still_needed = Vec::new();
+        for half_width in [0.000_2, 0.000_1] {
+            manifest.design.stop = Some(StopScope {
+                metric: Metric::CpuInWindow,
+                half_width,
+                within_ns: 60_000_000_000,
+            });
+            let mut monitor = Monitor::new(manifest.clone()).unwrap();
+            monitor.launched(&recorded.launches[0]);
+            monitor.block_done(&recorded.windows);
+            monitor.enough();
+            let run = monitor.records.clone();
+            assert_eq!(run.windows.measured.len(), 40 * 10 * 6);
+            still_needed.push(monitor.still_needed().unwrap());
+        }
+        // Half the width takes about four times as many blocks in all, of which 400 are there.
+        let [wide, narrow] = still_needed[..] else {
+            panic!("two answers")
+        };
+        assert_eq!(narrow % 4, 0, "whole batches of four blocks");
+        let totals = f64::from(narrow + 400) / f64::from(wide + 400);
+        assert!(
+            (1.0..=4.6).contains(&totals) && narrow > wide,
+            "{wide} {narrow}"
+        );
+    }
+
+    #[test]
+    fn five_launches_are_not_enough_whatever_they_say() {
+        assert_eq!(monitor(5, 0.9).enough(), None);
+        assert!(monitor(6, 0.9).enough().is_some());
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use windage_model::{ArmIndex, Soundness, Window};
 use windage_record::{Entry, Journal, RunDir};
-use windage_stats::robust_sd;
+use windage_stats::{Confidence, Launches, location, robust_sd, two_level};
 
 /// What suits the subject on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,10 +29,11 @@ pub struct PilotFindings {
 const LENGTHS_MS: [u64; 5] = [40, 60, 100, 200, 400];
 /// What is taken where others are hardly better: what other runs have.
 const USUAL_MS: u64 = 100;
-/// A length has to be better than the usual one by this share to be taken.
-const BETTER: f64 = 0.10;
 /// Contrasts of a length without which their scatter is a guess.
-const FEWEST_CONTRASTS: usize = 8;
+const FEWEST_CONTRASTS: usize = 12;
+/// A robust scatter of *n* contrasts is known to within this over √*n* of itself, nearly always
+/// (its relative standard error is 1.17/√(2n)).
+const SCATTER_ERROR: f64 = 1.65;
 /// Around each window: waiting for the service to sleep, and reading.
 const AROUND: Duration = Duration::from_millis(2);
 /// Settle at least; connections and caches are touched in this time.
@@ -41,8 +42,12 @@ const LEAST_SETTLE: Duration = Duration::from_millis(10);
 const NEAR: f64 = 0.005;
 /// An idle arm that uses this much in one stretch, in nanoseconds, does something.
 const SPIKE_NS: f64 = 100_000.0;
+/// What an arm does so soon after its own load is the end of that, in nanoseconds.
+const AFTERMATH_NS: u64 = 100_000_000;
 /// How far the times between flushes may be from a multiple of the period, as a share of it.
 const REGULAR: f64 = 0.2;
+/// Fewer distances between flushes than this are multiples of one by chance too often.
+const FEWEST_DISTANCES: usize = 5;
 
 /// Reads a pilot's records; `None` where they allow no choice, because too little was measured.
 #[must_use]
@@ -80,12 +85,12 @@ fn of_windows(windows: &[Window], short: Duration) -> Option<PilotFindings> {
 }
 
 /// Logarithms of CPU a request (of the time a request where CPU is out of reach), window by
-/// window, for each stretch of windows of the same arm.
+/// window, for each stretch of windows of the same arm; NaN for a window without one.
 fn turns(windows: &[Window]) -> Vec<Vec<f64>> {
     let same = |a: &Window, b: &Window| a.place.arm == b.place.arm;
     windows
         .chunk_by(same)
-        .map(|turn| turn.iter().filter_map(cost).collect())
+        .map(|turn| turn.iter().map(|w| cost(w).unwrap_or(f64::NAN)).collect())
         .collect()
 }
 
@@ -98,31 +103,52 @@ fn cost(window: &Window) -> Option<f64> {
     (ns > 0).then(|| (ns as f64 / completed as f64).ln())
 }
 
+/// A length's product of scatter and the root of its time, and how many contrasts it is from.
+#[derive(Clone, Copy, Debug)]
+struct Judged {
+    error: f64,
+    contrasts: usize,
+}
+
+impl Judged {
+    /// How far the error may be off, as a share of it.
+    fn uncertainty(self) -> f64 {
+        SCATTER_ERROR / (self.contrasts as f64).sqrt()
+    }
+}
+
 /// The length with which a second of measuring gives the narrowest interval: for each, the
-/// scatter of a mirrored contrast of one arm with itself, times the root of what it takes.
+/// scatter of a mirrored contrast of one arm with itself, times the root of what it takes. The usual
+/// one stays unless another is better beyond what the scatter of contrasts leaves open.
 fn window(turns: &[Vec<f64>], short: Duration, settle: Duration) -> Option<(Duration, String)> {
     let short_ms = u64::try_from(short.as_millis()).ok()?.max(1);
-    let judged: BTreeMap<u64, f64> = LENGTHS_MS
+    let judged: BTreeMap<u64, Judged> = LENGTHS_MS
         .into_iter()
         .filter_map(|length_ms| {
             let together = usize::try_from(length_ms / short_ms).ok()?.max(1);
             let contrasts: Vec<f64> = turns.iter().flat_map(|t| contrasts(t, together)).collect();
-            let scatter =
-                (contrasts.len() >= FEWEST_CONTRASTS).then(|| robust_sd(&contrasts))??;
+            let scatter = robust_sd(&contrasts).filter(|_| contrasts.len() >= FEWEST_CONTRASTS)?;
             let takes = Duration::from_millis(length_ms) + settle + AROUND;
-            Some((length_ms, scatter * (4.0 * takes.as_secs_f64()).sqrt()))
+            let judged = Judged {
+                error: scatter * (4.0 * takes.as_secs_f64()).sqrt(),
+                contrasts: contrasts.len(),
+            };
+            Some((length_ms, judged))
         })
         .collect();
-    let best = judged.iter().min_by(|a, b| a.1.total_cmp(b.1))?;
-    let usual = judged.get(&USUAL_MS);
-    let length_ms = match usual {
-        Some(usual) if *best.1 >= usual * (1.0 - BETTER) => USUAL_MS,
+    let best = judged
+        .iter()
+        .min_by(|a, b| a.1.error.total_cmp(&b.1.error))?;
+    let is_better = |best: &Judged, usual: &Judged| {
+        best.error * (1.0 + best.uncertainty()) < usual.error * (1.0 - usual.uncertainty())
+    };
+    let length_ms = match judged.get(&USUAL_MS) {
+        Some(usual) if !is_better(best.1, usual) => USUAL_MS,
         _ => *best.0,
     };
-    let error_of = |length_ms: u64| judged[&length_ms] * 100.0;
     let all: Vec<String> = judged
-        .keys()
-        .map(|&ms| format!("{:.2} % with {ms} ms", error_of(ms)))
+        .iter()
+        .map(|(ms, judged)| format!("{:.2} % with {ms} ms", judged.error * 100.0))
         .collect();
     let why = format!(
         "Drift and noise leave an error of {} after a second of measuring.",
@@ -135,63 +161,67 @@ fn window(turns: &[Vec<f64>], short: Duration, settle: Duration) -> Option<(Dura
 /// block of two arms has them.
 fn contrasts(turn: &[f64], together: usize) -> impl Iterator<Item = f64> + '_ {
     let mean = |group: &[f64]| group.iter().sum::<f64>() / group.len() as f64;
-    turn.chunks_exact(4 * together).map(move |block| {
-        let groups: Vec<f64> = block.chunks_exact(together).map(mean).collect();
-        (groups[0] + groups[3] - groups[1] - groups[2]) / 2.0
-    })
+    turn.chunks_exact(4 * together)
+        .map(move |block| {
+            let groups: Vec<f64> = block.chunks_exact(together).map(mean).collect();
+            (groups[0] + groups[3] - groups[1] - groups[2]) / 2.0
+        })
+        .filter(|contrast| contrast.is_finite())
 }
 
-/// How long after a switch the cost of a request is what it is later in the same turn.
+/// How long after a switch the cost of a request is what it is later in the same turn: until the
+/// first place at which it is near enough. (Of many later places one is always off by chance.)
 fn settle(turns: &[Vec<f64>], short: Duration) -> (Duration, String) {
     let longest = turns.iter().map(Vec::len).max().unwrap_or(0);
-    let excess: Vec<f64> = (0..longest / 2)
-        .map(|at| excess_after_switch(turns, at))
-        .collect();
-    let settled = excess
-        .iter()
-        .rposition(|e| *e > NEAR)
-        .map_or(0, |last| last + 1);
+    let excess = |at: usize| excess_after_switch(turns, at);
+    let settled = (0..longest / 2).take_while(|at| excess(*at) > NEAR).count();
     let whole = u32::try_from(settled).unwrap_or(u32::MAX);
     let settle = LEAST_SETTLE.max(short.saturating_mul(whole));
-    let first = excess.first().copied().unwrap_or(0.0);
     let why = format!(
-        "In the first {} ms after a switch CPU a request is off by {:.1} % beyond chance.",
+        "In the first {} ms after a switch a request is off by {:.1} % beyond chance.",
         short.as_millis(),
-        first * 100.0
+        excess(0) * 100.0
     );
     (settle, why)
 }
 
-/// How far the windows at that place after a switch are from the second half of their turn,
-/// less what chance explains (two standard errors); 0 if chance explains it all.
+/// How far the windows at that place after a switch are from the second half of their turn, less
+/// what chance explains (the half of the 95 % interval of their robust location); 0 if chance
+/// explains it all.
 fn excess_after_switch(turns: &[Vec<f64>], at: usize) -> f64 {
     let deviations: Vec<f64> = turns
         .iter()
         .filter_map(|turn| {
-            let later = &turn[turn.len() / 2..];
-            let steady = later.iter().sum::<f64>() / later.len() as f64;
-            Some(turn.get(at)? - steady).filter(|d| d.is_finite())
+            let later = location(&turn[turn.len() / 2..])?.estimate;
+            Some(turn.get(at)? - later).filter(|d| d.is_finite())
         })
         .collect();
-    let Some(scatter) = robust_sd(&deviations).filter(|_| deviations.len() > 2) else {
+    let mut launches = Launches::default();
+    launches.push(deviations, 0.0);
+    let Ok(found) = two_level(&launches) else {
         return 0.0;
     };
-    let count = deviations.len() as f64;
-    let mean = deviations.iter().sum::<f64>() / count;
-    (mean.abs() - 2.0 * scatter / count.sqrt()).max(0.0)
+    let (low, high) = found.ends(Confidence::P95);
+    low.max(-high).max(0.0)
 }
 
 /// The longest period with which an arm uses CPU while others have the load.
 fn flush_period(windows: &[Window]) -> Option<Duration> {
+    let mut had_load_ns: BTreeMap<ArmIndex, u64> = BTreeMap::new();
     let mut spikes_ns: BTreeMap<ArmIndex, Vec<u64>> = BTreeMap::new();
     for window in windows {
+        let now_ns = window.started_ns;
         let others = window.cpu.others_in_window.iter();
         for other in others.chain(&window.cpu.others_before) {
-            if other.cpu_ns as f64 > SPIKE_NS {
-                let spikes = spikes_ns.entry(other.arm).or_default();
-                spikes.push(window.started_ns);
+            let since_load_ns = had_load_ns
+                .get(&other.arm)
+                .map(|at| now_ns.saturating_sub(*at));
+            let is_aftermath = since_load_ns.is_some_and(|ns| ns < AFTERMATH_NS);
+            if other.cpu_ns as f64 > SPIKE_NS && !is_aftermath {
+                spikes_ns.entry(other.arm).or_default().push(now_ns);
             }
         }
+        had_load_ns.insert(window.place.arm, now_ns.saturating_add(window.duration_ns));
     }
     let periods_ns = spikes_ns.values().filter_map(|spikes| period_ns(spikes));
     periods_ns.max().map(Duration::from_nanos)
@@ -206,7 +236,7 @@ fn period_ns(events_ns: &[u64]) -> Option<u64> {
         .map(|pair| pair[1].saturating_sub(pair[0]) as f64)
         .filter(|distance| *distance > 5e7)
         .collect();
-    if distances.len() < 2 {
+    if distances.len() < FEWEST_DISTANCES {
         return None;
     }
     let shortest = distances.iter().copied().fold(f64::INFINITY, f64::min);
@@ -251,13 +281,27 @@ mod tests {
             .collect()
     }
 
+    /// About normal noise of that standard deviation, of which one in fifty is wild.
+    fn wild_noise(seed: u32, i: u32, deviation: f64) -> f64 {
+        let of = |k: u32| noise((seed * 1_000 + i) * 12 + k);
+        let normal = (0..12).map(of).sum::<f64>() / 2.0;
+        let wild = if (i + seed) % 50 == 7 { 0.4 } else { 0.0 };
+        (deviation * normal + wild).exp()
+    }
+
     #[test]
-    fn plain_noise_leaves_the_usual_window() {
-        let found = of_windows(&windows(|i, _| 1.0 + 0.01 * noise(i)), SHORT).unwrap();
-        assert_eq!(found.settle, LEAST_SETTLE);
-        assert_eq!(found.flush_period, None);
-        assert!(found.window >= Duration::from_millis(100), "{found:?}");
-        assert_eq!(found.reasons.len(), 2);
+    fn plain_noise_leaves_the_usual_window_and_settle() {
+        for seed in 0..20 {
+            let found = of_windows(&windows(|i, _| wild_noise(seed, i, 0.07)), SHORT).unwrap();
+            assert_eq!(
+                found.window,
+                Duration::from_millis(100),
+                "{seed}: {found:?}"
+            );
+            assert_eq!(found.settle, LEAST_SETTLE, "{seed}: {found:?}");
+            assert_eq!(found.flush_period, None);
+            assert_eq!(found.reasons.len(), 2);
+        }
     }
 
     #[test]
@@ -278,7 +322,7 @@ mod tests {
     #[test]
     fn flushes_are_found_though_some_are_hidden() {
         let mut all = windows(|i, _| 1.0 + 0.01 * noise(i));
-        for number in [0usize, 45, 91, 182, 228] {
+        for number in [9usize, 55, 100, 191, 236, 282, 373] {
             all[number].cpu.others_in_window.push(ArmCpu {
                 arm: ArmIndex(2),
                 cpu_ns: 3_000_000,

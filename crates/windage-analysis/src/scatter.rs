@@ -48,12 +48,11 @@ pub(crate) fn of(
     reading: Reading,
     pace: Pace,
 ) -> Option<Scatter> {
-    let compared = blocks.pairs(arm).count();
     let ratios = launches.blocks();
     let found = components(launches, window_variance(blocks, arm, reading))?;
     let rounds = launches.len();
-    // A block gives two ratios, and costs and advice are in blocks.
-    let of_a_block = ratios as f64 / compared.max(1) as f64;
+    // Costs and advice are in blocks of the run, each of which gives two ratios to the arms it holds.
+    let of_a_block = ratios as f64 / f64::from(blocks.count().max(1));
     let costs = pace.costs.filter(|_| rounds > 1).map(|costs| Costs {
         block_s: costs.block_s / of_a_block,
         ..costs
@@ -96,7 +95,7 @@ fn window_variance(blocks: &Blocks<'_>, arm: ArmIndex, reading: Reading) -> Opti
     for pair in blocks.pairs(arm) {
         deviations.extend(deviations_of(pair.arm, reading));
         deviations.extend(deviations_of(pair.baseline, reading));
-        let ratios = if pair.is_whole() { 2.0 } else { 1.0 };
+        let ratios = if pair.is_whole { 2.0 } else { 1.0 };
         shares += ratios / pair.arm.len() as f64 + ratios / pair.baseline.len() as f64;
         pairs += 1;
     }

@@ -3,6 +3,8 @@
 //! It is a run of its own, in a directory within the run's. The lab makes it and knows nothing of
 //! estimates: what its records say is asked of somebody else.
 
+use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 use windage_model::{Event, Order};
@@ -19,8 +21,8 @@ use crate::{LabError, RunOptions, manifest};
 const DIRECTORY: &str = "pilot";
 /// Windows as short as counters allow, from which longer ones are put together.
 const WINDOW: Duration = Duration::from_millis(20);
-/// Measuring time: long enough to see twice what happens every five seconds, which is how often
-/// the OpenTelemetry SDK's batch processor exports unless told otherwise.
+/// Measuring time: some hundreds of windows of each arm, and half a dozen of what happens every
+/// two seconds.
 const LASTS: Duration = Duration::from_secs(12);
 
 /// What the records of a pilot say.
@@ -92,6 +94,7 @@ fn measure(
     if let Some(run) = run {
         manifest.run = format!("{}-{DIRECTORY}", run.to_string_lossy());
     }
+    remove_former(&options.directory)?;
     let resolved = plan.to_resolved_toml();
     let (path, host) = (&options.directory, options.host());
     let directory = RunDir::create(path, &manifest, &plan.source, &resolved, &host)?;
@@ -105,6 +108,24 @@ fn measure(
     };
     let finished = site.carry_out(&directory, journal, Start::default(), 0, None)?;
     Ok((directory, finished.ending))
+}
+
+/// Removes the pilot of a run that was broken off before its own beginning; beside it there is
+/// nothing, and nobody else is at it.
+fn remove_former(directory: &Path) -> Result<(), LabError> {
+    if !directory.exists() {
+        return Ok(());
+    }
+    let former = RunDir::open(directory)?;
+    // Holding its lock shows that no other process measures there.
+    drop(JournalWriter::append_to(&former)?);
+    fs::remove_dir_all(directory).map_err(|cause| {
+        LabError::Unsupported(format!(
+            "the pilot of an earlier run, {}, can't be removed: {cause}; remove it or choose another \
+             --out",
+            directory.display()
+        ))
+    })
 }
 
 /// The same subject and load, measured in short windows and without waiting for what is deferred.
@@ -174,7 +195,6 @@ fn filled_in(plan: &Plan, wish: PilotWish, chosen: Option<Chosen>) -> Piloted {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::Path;
 
     const PLAN: &str = "name = 'p'\n[[service]]\nname = 'app'\ncommand = ['x', '{listen}']\n\
         [load]\nmodel = 'closed'\nrequest = 'GET http://{app}/'\n\

@@ -69,6 +69,7 @@ pub fn run(
     stopping: Option<&mut dyn Stopping>,
     emit: &dyn Fn(Event),
 ) -> Result<Finished, LabError> {
+    RunDir::check_free(&options.directory)?;
     let wish = plan.design.pilot;
     let piloted = wish
         .map(|wish| pilot(plan, wish, options, emit))
@@ -109,7 +110,23 @@ pub fn resume(
 ) -> Result<Finished, LabError> {
     let directory = RunDir::open(&options.directory)?;
     let order = run_order(plan);
+    let made = &directory.manifest().design;
+    if (made.rounds, made.blocks_per_round) != (order.rounds(), order.blocks_per_round()) {
+        return Err(LabError::Unsupported(
+            "this run was not made in the order of its plan (a pilot is not); what it recorded can be \
+             looked at with `windage report`"
+                .into(),
+        ));
+    }
     let (journal, resumed) = JournalWriter::append_to(&directory)?;
+    if stopping.is_some() && order.rounds() == 1 && resumed.next_block > 0 {
+        return Err(LabError::Unsupported(
+            "a run of one round that stops when it knows enough can't go on in another launch: its \
+             intervals hold for the launch that was cut short. Look at it with `windage report`, or \
+             run the plan again"
+                .into(),
+        ));
+    }
     if let Some(cut) = resumed.cut {
         let text = format!(
             "{} bytes at the journal's end were damaged or of no whole block; cut off",

@@ -24,8 +24,25 @@ pub struct RunDir {
 }
 
 impl RunDir {
-    /// Makes `path`, which must not exist or hold nothing but a `pilot`, a run directory. The manifest is written
-    /// last: a directory that has it has everything. When it fails, what it wrote is removed.
+    /// Whether a run can be made in `path`: it does not exist, or holds nothing, or nothing but
+    /// the `pilot` of a run that did not come to its own beginning.
+    ///
+    /// # Errors
+    /// When the directory holds something else, or can't be read.
+    pub fn check_free(path: impl AsRef<Path>) -> Result<(), RecordError> {
+        let path = path.as_ref();
+        match fs::metadata(path) {
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(()),
+            _ if holds_nothing_but(path, &[PILOT])? => Ok(()),
+            _ => Err(RecordError::NotEmpty {
+                path: path.to_owned(),
+            }),
+        }
+    }
+
+    /// Makes `path`, which must not exist or hold nothing, a run directory; of a run that had a
+    /// pilot it may hold that. The manifest is written last: a directory that has it has everything.
+    /// When it fails, what it wrote is removed.
     ///
     /// # Errors
     /// When the directory holds something, can't be made or written to, or a figure of the
@@ -40,14 +57,18 @@ impl RunDir {
         let path = path.as_ref();
         let manifest_json = manifest.to_json()?;
         fs::create_dir_all(path).map_err(RecordError::io("create", path))?;
-        if !holds_nothing_but(path, &[PILOT])? {
+        let pilot: &[&str] = match manifest.design.pilot {
+            Some(_) => &[PILOT],
+            None => &[],
+        };
+        if !holds_nothing_but(path, pilot)? {
             return Err(RecordError::NotEmpty {
                 path: path.to_owned(),
             });
         }
         let lock = lock(path)?;
         // Another run may have come between the look and the lock.
-        if !holds_nothing_but(path, &[LOCK, PILOT])? {
+        if !holds_nothing_but(path, &[&[LOCK], pilot].concat())? {
             return Err(RecordError::NotEmpty {
                 path: path.to_owned(),
             });

@@ -224,7 +224,8 @@ fn read_counts(mut bytes: &[u8], highest_ns: &[u64]) -> Result<Times, &'static s
             counter = usize::try_from(magnitude)
                 .ok()
                 .and_then(|run| counter.checked_add(run)?.checked_add(1))
-                .ok_or("its histogram has an impossible count")?;
+                .filter(|counter| *counter <= highest_ns.len())
+                .ok_or("its histogram has counts beyond its bounds")?;
             continue;
         }
         if magnitude > 0 {
@@ -357,13 +358,19 @@ mod tests {
     fn impossible_counts_are_refused() {
         // The greatest count that can be stored, and a number that goes on.
         let most = [0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff];
-        let table: [(&str, Vec<u8>, Result<u64, &str>); 5] = [
+        let all_but_one = [[0xff; 9].as_slice(), &[0xfd], &[0xff; 8], &[0]].concat();
+        let table: [(&str, Vec<u8>, Result<u64, &str>); 6] = [
+            (
+                "runs of nil up to the last counter of all",
+                all_but_one,
+                Err("beyond its bounds"),
+            ),
             ("a count", vec![4], Ok(2)),
             ("nil, then a count", vec![1, 0, 4], Ok(2)),
             (
                 "the longest run of nil, twice",
                 [0xff; 18].to_vec(),
-                Err("impossible count"),
+                Err("beyond its bounds"),
             ),
             (
                 "sound one by one",

@@ -26,7 +26,7 @@ pub(crate) fn quoted(analysis: &Analysis) -> Option<Fact> {
         of(calibration, "coverage", "inside")
             .map(|(inside, of)| format!("truth inside {inside} of {of} intervals")),
         of(calibration, "false_positives", "found")
-            .map(|(found, of)| format!("{found} of {of} false alarms")),
+            .map(|(found, of)| format!("{found} of {of} false positives")),
     ]
     .into_iter()
     .flatten()

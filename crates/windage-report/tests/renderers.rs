@@ -354,7 +354,7 @@ fn how_firm_the_answer_is_stands_below_it() {
         (
             fixtures::family(),
             "machine calibrated 2026-11-21: smallest visible effect in 60 s 0.5 % of CPU a \
-             request; truth inside 38 of 40 intervals; 2 of 40 false alarms",
+             request; truth inside 38 of 40 intervals; 2 of 40 false positives",
         ),
         (
             fixtures::not_reached(),

@@ -87,7 +87,7 @@ impl Adjusted {
 #[derive(Clone, Copy, Debug, Error, PartialEq)]
 pub enum Refused {
     /// Too few blocks to learn a coefficient from.
-    #[error("{blocks} usable blocks, and a coefficient needs {FEWEST_BLOCKS}")]
+    #[error("{blocks} usable log ratios, and a coefficient needs {FEWEST_BLOCKS}")]
     TooFew {
         /// How many there are.
         blocks: usize,
@@ -142,7 +142,8 @@ pub fn admit(launches: &[Vec<Paired>], independence: Independence) -> Result<Adj
     let scatter = Scatter::of(&pairs, &coefficients);
     let gain = scatter.gain(covariate.launch_share);
     let narrower = gain - allowance / scatter.half_width();
-    if narrower < LEAST_GAIN {
+    // Not a number, as where all values are equal, is no gain.
+    if narrower.is_nan() || narrower < LEAST_GAIN {
         return Err(Refused::NoGain { gain: narrower });
     }
     let kept = coefficient - at_launches;
@@ -290,9 +291,12 @@ fn adjusted(launch: &[Paired], coefficients: &[f64], kept: f64) -> Vec<f64> {
         .collect()
 }
 
-/// How blocks scatter within launches, outliers pulled in.
+/// How values scatter within launches, outliers pulled in, neighbours brought to their mean: the
+/// halves of a block make good each other's drift, and that must not read as noise that a covariate
+/// took out.
 struct Scatter {
-    blocks: usize,
+    /// Pairs of neighbours.
+    pairs: usize,
     /// Sum of squared deviations of plain values.
     before: f64,
     /// The same of adjusted values.
@@ -304,16 +308,20 @@ impl Scatter {
     fn of(launches: &[Vec<Paired>], coefficients: &[f64]) -> Scatter {
         let values = pulled_in(&within(launches, |p| p.value));
         let covariates = pulled_in(&within(launches, |p| p.covariate));
+        let plain: Vec<Vec<f64>> = launches
+            .iter()
+            .map(|launch| neighbours(launch.iter().map(|p| p.value)))
+            .collect();
         let adjusted: Vec<Vec<f64>> = launches
             .iter()
-            .map(|launch| adjusted(launch, coefficients, 0.0))
+            .map(|launch| neighbours(adjusted(launch, coefficients, 0.0).into_iter()))
             .collect();
+        let before = pulled_in(&within(&plain, |v| *v));
         let after = pulled_in(&within(&adjusted, |v| *v));
-        let before = product(&values, &values);
-        let scale = (before * product(&covariates, &covariates)).sqrt();
+        let scale = (product(&values, &values) * product(&covariates, &covariates)).sqrt();
         Scatter {
-            blocks: values.len(),
-            before,
+            pairs: before.len(),
+            before: product(&before, &before),
             after: product(&after, &after),
             correlation: if scale > 0.0 {
                 product(&values, &covariates) / scale
@@ -332,10 +340,17 @@ impl Scatter {
         1.0 - (1.0 - explained).max(0.0).sqrt()
     }
 
-    /// Half of the width that the plain interval has at least: launches alike, blocks independent.
+    /// Half of the width that the plain interval has at least: launches alike, pairs independent.
     fn half_width(&self) -> f64 {
-        1.96 * self.before.sqrt() / self.blocks as f64
+        1.96 * self.before.sqrt() / self.pairs as f64
     }
+}
+
+/// Means of two values each; an odd one at the end is left out.
+fn neighbours(values: impl Iterator<Item = f64>) -> Vec<f64> {
+    let values: Vec<f64> = values.collect();
+    let pairs = values.chunks_exact(2);
+    pairs.map(|pair| f64::midpoint(pair[0], pair[1])).collect()
 }
 
 #[cfg(test)]

@@ -65,6 +65,7 @@ impl Progress {
         match event {
             Event::Building { command } => self.phase(&format!("building: {command}")),
             Event::Piloting { lasts } => {
+                state.round = "pilot".to_owned();
                 self.phase(&format!("a pilot of about {}", HumanDuration(lasts)));
             }
             Event::Planned { lasts, at_most } => {

@@ -27,10 +27,8 @@ pub(super) fn resolve(
     for (key, text) in [("window", window), ("settle", settle)] {
         if let Some(text) = text {
             refuse_batches(checker, key, text, ground);
+            refuse_profiles(checker, text, ground);
         }
-    }
-    if let Some(window) = window {
-        refuse_profiles(checker, window, ground);
     }
     (window.is_some() || settle.is_some()).then_some(PilotWish {
         window: window.is_some(),
@@ -49,15 +47,15 @@ fn refuse_batches(checker: &mut Checker<'_>, key: &str, text: &Text, ground: &Gr
     }
 }
 
-/// They are as long as a window, so that a pilot has none to choose.
-fn refuse_profiles(checker: &mut Checker<'_>, window: &Text, ground: &Ground<'_>) {
+/// They are made for windows of one length, and a pilot measures in short ones.
+fn refuse_profiles(checker: &mut Checker<'_>, auto: &Text, ground: &Ground<'_>) {
     let load = ground.load;
     let profile = load.profile.is_some().then_some("profile");
     let replay = load.replay.is_some().then_some("replay");
     if let Some(key) = profile.or(replay) {
         checker.report(
             Problem::new(
-                window.span(),
+                auto.span(),
                 format!("`{key}` is made for windows of one length, which has to be given"),
                 "can't be chosen",
             )

@@ -64,7 +64,7 @@ impl Part {
 
 /// The latest calibration of this machine, as runs record it; null when there is none.
 pub(crate) fn latest() -> serde_json::Value {
-    store::latest(&windage_lab::host_json()["cpu_model"]).unwrap_or_default()
+    store::latest(&windage_lab::host_json()).unwrap_or_default()
 }
 
 /// Runs both plans, prints what was found of the truth, and keeps it for this machine.
@@ -78,22 +78,22 @@ pub(crate) fn calibrate(flags: &CalibrateFlags) -> Exit {
         None => unused(Path::new(RUNS), "calibration", began),
     };
     let mut observed = Vec::new();
+    let mut worst = Exit::Success;
     for part in Part::BOTH {
         let run = directory.join(part.name());
         match measured(part, &run, flags, &signals) {
-            Ok(found) => observed.push(found),
+            Ok((found, exit)) => {
+                observed.push(found);
+                worst = worst.max(exit);
+            }
             Err(exit) => return exit,
         }
     }
     let [cpu, latency] = &observed[..] else {
         return Exit::CouldNotMeasure;
     };
-    conclude(
-        &Findings::of(cpu, latency),
-        began,
-        &directory,
-        &flags.output,
-    )
+    let findings = Findings::of(cpu, latency);
+    conclude(&findings, began, &directory, &flags.output, worst)
 }
 
 /// Runs one part and reads it again.
@@ -102,7 +102,7 @@ fn measured(
     directory: &Path,
     flags: &CalibrateFlags,
     signals: &Signals,
-) -> Result<Observed, Exit> {
+) -> Result<(Observed, Exit), Exit> {
     let here = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
     let plan = Plan::parse(part.plan(), "the plan of calibration", &here);
     let mut plan = plan.map_err(|error| {
@@ -123,21 +123,37 @@ fn measured(
     let observed = RunDir::open(directory)
         .map_err(ObserveError::from)
         .and_then(|run| Observed::of(part, &run));
-    observed.map_err(|error| {
-        message::error(error);
-        Exit::CouldNotMeasure
-    })
+    match observed {
+        Ok(observed) => Ok((observed, exit)),
+        Err(error) => {
+            message::error(error);
+            Err(Exit::CouldNotMeasure)
+        }
+    }
 }
 
-fn conclude(findings: &Findings, began: SystemTime, runs: &Path, output: &OutputFlags) -> Exit {
+fn conclude(
+    findings: &Findings,
+    began: SystemTime,
+    runs: &Path,
+    output: &OutputFlags,
+    worst: Exit,
+) -> Exit {
     let document = document::json(findings, began, runs);
-    let kept = store::keep(&document);
     let printed = if output.json {
         print(&format!("{document:#}\n"))
     } else {
         print(&text::text(findings))
     };
-    match kept {
+    let printed = printed.max(worst);
+    if worst == Exit::Void || findings.headline().is_none() {
+        message::warning(
+            "not kept for reports to quote: it is void, or too short to make an experiment of; \
+             `--for 3m` is long enough",
+        );
+        return printed;
+    }
+    match store::keep(&document) {
         Ok(file) => {
             if !output.json && !output.quiet {
                 anstream::eprintln!("kept in {}", file.display());

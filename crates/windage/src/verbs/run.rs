@@ -10,7 +10,7 @@ use windage_analysis::{Analysis, of_run_directory, wire};
 use windage_lab::{Finished, LabError, RunOptions, Stopping, manifest_of};
 use windage_model::Soundness;
 use windage_plan::{Length, Plan, PlanError, Stop};
-use windage_record::{Ending, RunDir};
+use windage_record::{Ending, RecordError, RunDir};
 
 use crate::cli::{OutputFlags, ReportFormat, RunFlags};
 use crate::exit::Exit;
@@ -159,6 +159,16 @@ pub(crate) fn measure(
             ending: Ending::Died { text },
         }) => message::error(text),
         Ok(_) => {}
+    }
+    if let Err(LabError::Record(RecordError::NotEmpty { .. } | RecordError::Locked { .. })) =
+        &result
+    {
+        // What is there is another run's.
+        return Measured {
+            directory: directory.to_owned(),
+            analysis: None,
+            exit,
+        };
     }
     let analysis = match conclude(directory) {
         Ok(analysis) => Some(analysis),

@@ -12,7 +12,10 @@ use thiserror::Error;
 pub(crate) enum StoreError {
     #[error("the calibration is not kept: neither XDG_STATE_HOME nor HOME names a folder; set one")]
     NoFolder,
-    #[error("the calibration can't be kept in {file}: {source}")]
+    #[error(
+        "the calibration can't be kept in {file}: {source}; make it writable, or set XDG_STATE_HOME \
+         to a folder that is"
+    )]
     Write { file: PathBuf, source: io::Error },
 }
 
@@ -37,16 +40,30 @@ pub(super) fn keep(document: &Value) -> Result<PathBuf, StoreError> {
     }
 }
 
+/// What has to be the same for a calibration to be of this machine: a home may be shared by many.
+const SAME: [&str; 4] = [
+    "cpu_model",
+    "cpus_online",
+    "virtualised",
+    "memory_total_bytes",
+];
+
 /// The calibration that was kept last; `None` when there is none that can be read, or when it is
-/// of another kind of processor: a folder may be shared by machines.
-pub(super) fn latest(cpu_model: &Value) -> Option<Value> {
+/// of a machine other than the one with these facts.
+pub(super) fn latest(host: &Value) -> Option<Value> {
     let text = fs::read_to_string(file()?).ok()?;
-    of_this_machine(&text, cpu_model)
+    of_this_machine(&text, host)
 }
 
-fn of_this_machine(text: &str, cpu_model: &Value) -> Option<Value> {
+fn of_this_machine(text: &str, host: &Value) -> Option<Value> {
     let document: Value = serde_json::from_str(text).ok()?;
-    (&document["machine"]["cpu_model"] == cpu_model).then_some(document)
+    let machine = document.get("machine")?;
+    let is_same = |fact: &&str| {
+        machine
+            .get(*fact)
+            .is_some_and(|there| *there == host[*fact])
+    };
+    SAME.iter().all(|fact| is_same(&fact)).then_some(document)
 }
 
 /// Beside the file, then renamed: who reads it meanwhile finds the old one or the new one.
@@ -87,10 +104,20 @@ mod tests {
 
     #[test]
     fn a_calibration_of_another_machine_is_not_quoted() {
-        let text = r#"{"date": "2026-11-22", "machine": {"cpu_model": "A"}}"#;
-        let of = |model: &str| of_this_machine(text, &Value::from(model));
-        assert_eq!(of("A").unwrap()["date"], "2026-11-22");
-        assert_eq!(of("B"), None);
-        assert_eq!(of_this_machine("half a docu", &Value::from("A")), None);
+        let host = |cpus: u32| {
+            serde_json::json!({
+                "cpu_model": null, "cpus_online": cpus, "virtualised": true,
+                "memory_total_bytes": 8,
+            })
+        };
+        let text = serde_json::json!({ "date": "2026-11-22", "machine": host(2) }).to_string();
+        assert_eq!(
+            of_this_machine(&text, &host(2)).unwrap()["date"],
+            "2026-11-22"
+        );
+        assert_eq!(of_this_machine(&text, &host(4)), None);
+        for other in ["half a docu", "[]", "{}", r#"{"machine": {}}"#] {
+            assert_eq!(of_this_machine(other, &host(2)), None, "{other}");
+        }
     }
 }

@@ -37,6 +37,8 @@ pub(crate) enum TruthError {
     },
     #[error("{log} ends without the service's account, so that it was killed; calibrate again")]
     NoAccount { log: PathBuf },
+    #[error("the service of {log} answered no request; calibrate again, for longer")]
+    NoRequests { log: PathBuf },
 }
 
 /// What was injected into the requests of an arm of a run.
@@ -58,7 +60,11 @@ fn account(run: &RunDir, arm: &ManifestArm) -> Result<Account, TruthError> {
     let log = run.log_path(LAUNCH, arm.id.as_str(), SERVICE);
     match std::fs::read_to_string(&log) {
         Err(source) => Err(TruthError::Unreadable { log, source }),
-        Ok(text) => last_line(&text).ok_or(TruthError::NoAccount { log }),
+        Ok(text) => match last_line(&text) {
+            None => Err(TruthError::NoAccount { log }),
+            Some(account) if account.requests == 0 => Err(TruthError::NoRequests { log }),
+            Some(account) => Ok(account),
+        },
     }
 }
 
