@@ -9,7 +9,9 @@ use std::collections::BTreeMap;
 
 use windage_model::{ArmIndex, Metric, Order};
 use windage_record::Manifest;
-use windage_stats::{Adjusted, Confidence, Independence, Paired, admit, two_level};
+use windage_stats::{
+    Adjusted, Confidence, Independence, Paired, TwoLevel, TwoLevelError, admit, two_level,
+};
 
 use crate::analyse::Run;
 use crate::blocks::Reading;
@@ -85,7 +87,7 @@ impl Run<'_> {
     fn gain(
         &self,
         plain: &Comparison,
-        location: &Result<windage_stats::TwoLevel, windage_stats::TwoLevelError>,
+        location: &Result<TwoLevel, TwoLevelError>,
         adjusted: &Adjusted,
     ) -> Option<CovariateUse> {
         let at_95 = |location| interval(location, Confidence::P95, self.rules);

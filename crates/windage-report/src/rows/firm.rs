@@ -190,7 +190,11 @@ fn covariate(of: &CovariateUse, notes: &mut Notes) -> Cell {
                 .map(|p| format!("{} % ({}) without it", p.estimate, p.range())),
         },
         Err(why) => {
-            let why = format!("{} is not taken out: {}", spoken(of.of), one_line(&why.to_string()));
+            let why = format!(
+                "{} is not taken out: {}",
+                spoken(of.of),
+                one_line(&why.to_string())
+            );
             faint(format!("not used{}", notes.mark(&why)))
         }
     }

@@ -63,7 +63,7 @@ fn of_this_machine(text: &str, host: &Value) -> Option<Value> {
             .get(*fact)
             .is_some_and(|there| *there == host[*fact])
     };
-    SAME.iter().all(|fact| is_same(&fact)).then_some(document)
+    SAME.iter().all(is_same).then_some(document)
 }
 
 /// Beside the file, then renamed: who reads it meanwhile finds the old one or the new one.
