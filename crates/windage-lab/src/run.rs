@@ -119,14 +119,6 @@ pub fn resume(
         ));
     }
     let (journal, resumed) = JournalWriter::append_to(&directory)?;
-    if stopping.is_some() && order.rounds() == 1 && resumed.next_block > 0 {
-        return Err(LabError::Unsupported(
-            "a run of one round that stops when it knows enough can't go on in another launch: its \
-             intervals hold for the launch that was cut short. Look at it with `windage report`, or \
-             run the plan again"
-                .into(),
-        ));
-    }
     if let Some(cut) = resumed.cut {
         let text = format!(
             "{} bytes at the journal's end were damaged or of no whole block; cut off",
@@ -136,6 +128,15 @@ pub fn resume(
     }
     if let Some(stopping) = stopping.as_deref_mut() {
         replay(&directory, stopping)?;
+        let is_left = (1..order.blocks_per_round()).contains(&resumed.next_block);
+        if order.rounds() == 1 && is_left && stopping.enough().is_none() {
+            return Err(LabError::Unsupported(
+                "a run of one round that stops when it knows enough can't go on in another launch: \
+                 its intervals hold for the launch that was cut short. Look at it with `windage \
+                 report`, or run the plan again"
+                    .into(),
+            ));
+        }
     }
     let start = Start {
         block: resumed.next_block,
