@@ -11,18 +11,9 @@ use crate::record::trial::Reading;
 /// The whole page.
 pub(crate) fn page(record: &Record) -> String {
     let (machine, study) = (&record.machine, &record.study);
-    let kind = if machine.is_virtual {
-        "virtual machine"
-    } else {
-        "no hypervisor seen"
-    };
-    let gib = machine.memory_kib as f64 / f64::from(1 << 20);
     let facts = [
         format!("- Command: `{}`", study.command),
-        format!(
-            "- Machine: {}, {} cores, {gib:.1} GiB, {kind}; {}",
-            machine.processor, machine.cores, machine.kernel
-        ),
+        format!("- Machine: {}", machine.in_words()),
         format!(
             "- Versions: measured by windage {}, evaluated by {}; {}",
             study.measured_by, machine.commit, machine.rustc

@@ -21,6 +21,18 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
+    /// What stands on a page.
+    pub(crate) fn in_words(&self) -> String {
+        let kind = if self.is_virtual {
+            "virtual machine"
+        } else {
+            "no hypervisor seen"
+        };
+        let gib = self.memory_kib as f64 / f64::from(1 << 20);
+        let (processor, cores, kernel) = (&self.processor, self.cores, &self.kernel);
+        format!("{processor}, {cores} cores, {gib:.1} GiB, {kind}; {kernel}")
+    }
+
     /// Reads the facts of this machine.
     pub(crate) fn read() -> Result<Machine> {
         let read = |file: &str| fs::read_to_string(file).with_context(|| format!("read {file}"));

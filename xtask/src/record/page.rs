@@ -45,18 +45,9 @@ impl Record {
     pub(crate) fn markdown(&self) -> String {
         let machine = &self.machine;
         let mut page = format!("# A/A: nginx against itself, {}\n\n", self.date);
-        let kind = if machine.is_virtual {
-            "virtual machine"
-        } else {
-            "no hypervisor seen"
-        };
-        let gib = machine.memory_kib as f64 / f64::from(1 << 20);
         let facts = [
             format!("- Command: `{}`", self.command),
-            format!(
-                "- Machine: {}, {} cores, {gib:.1} GiB, {kind}; {}",
-                machine.processor, machine.cores, machine.kernel
-            ),
+            format!("- Machine: {}", machine.in_words()),
             format!(
                 "- Versions: windage {}, {}, {}",
                 machine.commit, machine.rustc, machine.nginx
