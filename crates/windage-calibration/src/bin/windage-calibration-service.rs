@@ -4,5 +4,8 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    windage_calibration::main_from_args(std::env::args_os().skip(1))
+    let mut args = std::env::args_os();
+    // The program's own name.
+    args.next();
+    windage_calibration::main_from_args(args)
 }
