@@ -4,6 +4,7 @@
 //! (journal, `analysis.json`, plans) belong to the crates that read and write them.
 
 mod arm;
+mod backend;
 mod estimate;
 mod event;
 mod exchanges;
@@ -13,6 +14,7 @@ mod validity;
 mod window;
 
 pub use arm::{ArmId, ArmIndex, LevelValue, Role};
+pub use backend::{Backend, BackendError};
 pub use estimate::{Difference, Interval, Verdict};
 pub use event::Event;
 pub use exchanges::{ErrorCounts, Exchanges, Outlier, StatusClasses};
