@@ -6,7 +6,7 @@ pub mod frames;
 use std::collections::BTreeMap;
 
 use tempfile::TempDir;
-use windage_model::{ArmId, ArmIndex, LoadModel, Order, Role};
+use windage_model::{ArmId, ArmIndex, Backend, LoadModel, Order, Role};
 use windage_record::{DesignScope, LoadScope, Manifest, ManifestArm, RunDir};
 
 /// A run directory that goes when this does.
@@ -54,6 +54,7 @@ fn manifest() -> Manifest {
         role,
         levels: BTreeMap::new(),
         expected: None,
+        backend: Backend::Ok,
     };
     Manifest {
         windage: "0.1.0".to_owned(),

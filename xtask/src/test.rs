@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use crate::{debian, workspace};
 
-mod provision;
+pub(crate) mod provision;
 mod skips;
 mod step;
 mod tally;
@@ -62,6 +62,9 @@ fn steps(quick: bool) -> Result<Vec<Step>> {
         for subject in workspace::subjects_with("go.mod")? {
             steps.extend(go(&subject));
         }
+        // The exporters are tested by the receivers that they send to.
+        let [vet, _] = go(&workspace::root().join("subjects/exporters/go"));
+        steps.push(vet);
     }
     Ok(steps)
 }

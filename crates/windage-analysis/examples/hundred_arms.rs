@@ -19,8 +19,8 @@ use std::time::Instant;
 use hdrhistogram::Histogram;
 use windage_analysis::{Records, analyse, of_run_directory, wire};
 use windage_model::{
-    ArmCpu, ArmId, ArmIndex, CpuSource, Doubt, DoubtCode, Exchanges, LoadModel, MachineDelta,
-    Order, Outlier, Place, Role, StatusClasses, Window, WindowCpu,
+    ArmCpu, ArmId, ArmIndex, Backend, CpuSource, Doubt, DoubtCode, Exchanges, LoadModel,
+    MachineDelta, Order, Outlier, Place, Role, StatusClasses, Window, WindowCpu,
 };
 use windage_record::{
     Delivered, DesignScope, Ending, Entry, JournalWriter, Launch, LaunchArmEnd, LaunchEnd,
@@ -318,6 +318,7 @@ fn manifest() -> Manifest {
             role,
             levels: Default::default(),
             expected: None,
+            backend: Backend::Ok,
         }
     };
     Manifest {

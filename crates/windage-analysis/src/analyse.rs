@@ -190,11 +190,6 @@ impl<'a> Run<'a> {
 
     fn arm(&self, arm: ArmIndex, comparisons: Comparisons, families: Families) -> ArmAnalysis {
         let facts = &self.records.manifest.arms[arm.get()];
-        let fidelity = fidelity::fidelity(
-            arm,
-            facts.expected.unwrap_or_default(),
-            &self.records.delivered,
-        );
         let mut metrics: BTreeMap<Metric, MetricAnalysis> = comparisons
             .into_iter()
             .map(|(metric, comparison)| {
@@ -219,7 +214,7 @@ impl<'a> Run<'a> {
                 .map(|(name, level)| (name.clone(), level.clone()))
                 .collect(),
             metrics,
-            fidelity,
+            fidelity: fidelity::of_arm(self.records, arm),
             load: self.records.windows.arms[arm.get()]
                 .load
                 .load(self.records.manifest.load.model),

@@ -1,6 +1,7 @@
 use super::*;
 use crate::fixture::{self, Recorded};
-use windage_model::{DoubtCode, Order, Soundness, Verdict};
+use windage_model::{Backend, DoubtCode, Order, Soundness, Verdict};
+use windage_record::DeliveredInWindow;
 
 fn analysed(recorded: &Recorded) -> Analysis {
     analyse(&recorded.gathered(), std::iter::empty(), std::iter::empty())
@@ -75,6 +76,49 @@ fn what_was_lost_is_a_doubt() {
     assert_eq!(
         analysis.arms[2].fidelity.as_ref().unwrap().lost,
         Some(5_000.0)
+    );
+}
+
+#[test]
+fn what_an_ill_backend_lost_is_the_answer_and_no_doubt() {
+    let mut records = fixture::records(3);
+    records.manifest.arms[2].backend = Backend::Stall { lasts: None };
+    records.delivered[1].root_spans -= 5_000;
+    let analysis = analysed(&records);
+    assert_eq!(analysis.validity.soundness(), Soundness::Valid);
+    let fidelity = analysis.arms[2].fidelity.as_ref().unwrap();
+    assert_eq!(
+        (fidelity.lost, fidelity.beyond_sampling),
+        (Some(5_000.0), Some(true))
+    );
+}
+
+#[test]
+fn what_was_counted_of_windows_is_held_against_their_requests_alone() {
+    let mut records = fixture::records(3);
+    for delivered in &mut records.delivered {
+        let blocks = delivered.launch * 10..(delivered.launch + 1) * 10;
+        let windows = blocks.flat_map(|block| [2, 3].map(|position| (block, position)));
+        delivered.in_windows = windows
+            .map(|(block, position)| DeliveredInWindow {
+                block,
+                position,
+                spans: 990,
+                root_spans: 990,
+            })
+            .collect();
+    }
+    let analysis = analysed(&records);
+    let found = analysis.arms[2]
+        .fidelity
+        .as_ref()
+        .unwrap()
+        .in_windows
+        .unwrap();
+    // Twenty windows of a thousand requests in each of three rounds.
+    assert_eq!(
+        (found.expected, found.delivered, found.lost),
+        (Some(60_000.0), 59_400, Some(600.0))
     );
 }
 

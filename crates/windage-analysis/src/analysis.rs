@@ -8,7 +8,7 @@ use windage_model::{
 };
 use windage_record::PilotScope;
 
-use crate::Inference;
+use crate::{Fidelity, Inference};
 
 /// Everything concluded from one run.
 #[derive(Clone, Debug, PartialEq)]
@@ -227,6 +227,8 @@ pub enum MissingCode {
     TooFew,
     /// The baseline is nil, so that there is no ratio.
     BaselineNil,
+    /// No telemetry arrived of which there could be a figure.
+    NothingDelivered,
 }
 
 impl MissingCode {
@@ -238,47 +240,7 @@ impl MissingCode {
             MissingCode::NotMeasured => "not_measured",
             MissingCode::TooFew => "too_few",
             MissingCode::BaselineNil => "baseline_nil",
+            MissingCode::NothingDelivered => "nothing_delivered",
         }
     }
-}
-
-/// What expected telemetry is counted in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum FidelityUnit {
-    /// Traces: delivered spans without a parent.
-    Traces,
-    /// Spans.
-    Spans,
-}
-
-impl FidelityUnit {
-    /// The word used in files.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            FidelityUnit::Traces => "traces",
-            FidelityUnit::Spans => "spans",
-        }
-    }
-}
-
-/// Delivered against expected telemetry, from launch to the end of the last flush.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Fidelity {
-    /// What is counted.
-    pub of: FidelityUnit,
-    /// What the plan expects for the requests that were completed; `None` without `expect`.
-    pub expected: Option<f64>,
-    /// Standard deviation of `expected` by the chance of sampling; `None` without `expect`.
-    pub sampling_sd: Option<f64>,
-    /// What arrived.
-    pub delivered: u64,
-    /// expected − delivered; negative when more arrived than expected.
-    pub lost: Option<f64>,
-    /// Whether the loss is beyond three deviations of sampling.
-    pub beyond_sampling: Option<bool>,
-    /// Bytes of a span, uncompressed; `None` when no span arrived.
-    pub bytes_per_span: Option<f64>,
-    /// Bytes of a span as they were on the wire; `None` when no span arrived.
-    pub wire_bytes_per_span: Option<f64>,
 }

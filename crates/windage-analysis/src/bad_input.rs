@@ -4,6 +4,10 @@
 use hdrhistogram::Histogram;
 use serde_json::Value;
 use windage_model::{ArmIndex, Doubt, DoubtCode, LoadModel, Metric, Order, Soundness};
+use windage_record::{
+    Delivered, DeliveredByProtocol, DeliveredInWindow, DeliveredSource, Drops, Expected,
+    ExportDelay, TraceSample,
+};
 
 use crate::fixture::{self, Recorded};
 use crate::{Analysis, MissingCode, Timed, analyse, wire};
@@ -203,6 +207,95 @@ const CASES: &[Case] = &[
         doubt: None,
     },
     Case {
+        what: "deliveries beyond all bounds",
+        spoil: |run| {
+            let most = u64::MAX;
+            let sample = TraceSample {
+                one_in: most,
+                traces: most,
+                complete: most,
+                spans: most,
+                duplicates: most,
+            };
+            for delivered in &mut run.delivered {
+                let block = delivered.launch * 10;
+                *delivered = Delivered {
+                    spans: most,
+                    root_spans: most,
+                    refused_spans: most,
+                    wire_bytes: most,
+                    rejected: most,
+                    malformed: most,
+                    in_windows: vec![of_window(block, most), of_window(u32::MAX, most)],
+                    by_protocol: vec![DeliveredByProtocol {
+                        spans: most,
+                        ..DeliveredByProtocol::default()
+                    }],
+                    sources: vec![DeliveredSource {
+                        spans: most,
+                        metric_points: most,
+                        log_records: most,
+                        ..DeliveredSource::default()
+                    }],
+                    delay: Some(ExportDelay {
+                        spans: most,
+                        p50_ns: most,
+                        p90_ns: 0,
+                        p99_ns: most,
+                        max_ns: most,
+                    }),
+                    traces: Some(sample),
+                    drops: vec![Drops {
+                        reason: String::new(),
+                        lost: most,
+                    }],
+                    completed_requests: most,
+                    ..delivered.clone()
+                };
+            }
+        },
+        cpu: Ok(()),
+        doubt: None,
+    },
+    Case {
+        what: "deliveries without requests or an expectation to hold them against",
+        spoil: |run| {
+            run.manifest.arms[2].expected = Some(Expected {
+                traces_per_request: Some(0.0),
+                spans_per_request: Some(0.0),
+            });
+            for delivered in &mut run.delivered {
+                delivered.completed_requests = 0;
+                delivered.traces = Some(TraceSample::default());
+                delivered.in_windows = vec![of_window(0, 0)];
+            }
+        },
+        cpu: Ok(()),
+        doubt: None,
+    },
+    Case {
+        what: "nothing but loss",
+        spoil: |run| {
+            for delivered in &mut run.delivered {
+                *delivered = Delivered {
+                    launch: delivered.launch,
+                    arm: delivered.arm,
+                    completed_requests: 22_000,
+                    refused_spans: 22_000,
+                    ..Delivered::default()
+                };
+            }
+        },
+        cpu: Ok(()),
+        doubt: Some(DoubtCode::TelemetryLost),
+    },
+    Case {
+        what: "a delivery of an arm that the manifest does not know",
+        spoil: |run| run.delivered[0].arm = ArmIndex(700),
+        cpu: Ok(()),
+        doubt: None,
+    },
+    Case {
         what: "evidence that is no number",
         spoil: |run| {
             for window in &mut run.windows {
@@ -214,6 +307,15 @@ const CASES: &[Case] = &[
         doubt: Some(DoubtCode::Steal),
     },
 ];
+
+fn of_window(block: u32, spans: u64) -> DeliveredInWindow {
+    DeliveredInWindow {
+        block,
+        position: 2,
+        spans,
+        root_spans: spans,
+    }
+}
 
 #[test]
 fn whatever_was_recorded_has_a_defined_answer() {
@@ -278,6 +380,11 @@ fn assert_whole(analysis: &Analysis, what: &str) {
                 );
             }
         }
+    }
+    for doubt in &analysis.validity.reasons {
+        let mut words = doubt.text.split(|c: char| !c.is_alphanumeric());
+        let is_figure = !words.any(|word| ["inf", "NaN"].contains(&word));
+        assert!(is_figure, "{what}: {}", doubt.text);
     }
     let json = wire::to_json(analysis);
     let arms = json["arms"].as_array().unwrap();

@@ -3,8 +3,8 @@
 use std::convert::Infallible;
 
 use windage_model::{
-    ArmCpu, ArmId, ArmIndex, CpuSource, Exchanges, LoadModel, MachineDelta, Order, Place, Role,
-    StatusClasses, Window, WindowCpu,
+    ArmCpu, ArmId, ArmIndex, Backend, CpuSource, Exchanges, LoadModel, MachineDelta, Order, Place,
+    Role, StatusClasses, Window, WindowCpu,
 };
 use windage_record::{
     Delivered, DesignScope, Ending, Entry, Expected, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm,
@@ -29,7 +29,7 @@ impl Recorded {
         let launches = self.launches.iter().cloned().map(Entry::LaunchStarted);
         let windows = self.windows.iter().cloned().map(Entry::Window);
         let ends = self.ends.iter().cloned().map(Entry::LaunchEnded);
-        let delivered = self.delivered.iter().copied().map(Entry::Delivered);
+        let delivered = self.delivered.iter().cloned().map(Entry::Delivered);
         let version = Entry::Version {
             of: "app".to_owned(),
             text: "app 1.2.3".to_owned(),
@@ -148,6 +148,7 @@ fn arm(index: u16, name: &str, role: Role, expected: Option<Expected>) -> Manife
         role,
         levels: Default::default(),
         expected,
+        backend: Backend::Ok,
     }
 }
 

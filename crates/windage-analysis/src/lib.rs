@@ -23,6 +23,7 @@ mod ledger;
 mod load;
 mod metrics;
 mod monitor;
+mod per_span;
 pub mod pilot;
 mod quantiles;
 mod records;
@@ -33,13 +34,16 @@ pub mod wire;
 
 pub use analyse::{analyse, of_run_directory};
 pub use analysis::{
-    Analysis, ArmAnalysis, ArmLoad, Coincidence, DesignFacts, Fidelity, FidelityUnit,
-    MetricAnalysis, Missing, MissingCode, OwnCost, SlowExchange, StopOutcome,
+    Analysis, ArmAnalysis, ArmLoad, Coincidence, DesignFacts, MetricAnalysis, Missing, MissingCode,
+    OwnCost, SlowExchange, StopOutcome,
 };
 pub use calibration::{Cuttable, Experiment};
+pub use fidelity::{
+    DeliveredCounts, Fidelity, FidelityUnit, InWindows, Loss, LossReason, TraceShare,
+};
 pub use inference::{CovariateUse, Family, Gain, InFamily, Inference, Scatter};
 pub use monitor::Monitor;
 pub use quantiles::Timed;
 pub use records::Records;
-pub use windage_record::PilotScope;
+pub use windage_record::{DeliveredByProtocol, DeliveredSource, ExportDelay, PilotScope};
 pub use windage_stats::{Advice, Refused};

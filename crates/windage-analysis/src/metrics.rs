@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use windage_model::{ArmIndex, Difference, Interval, LoadModel, Metric};
+use windage_model::{ArmIndex, LoadModel, Metric};
 use windage_record::{LaunchArmEnd, LaunchedArm};
 
 use crate::analyse::Run;
 use crate::blocks::Reading;
 use crate::compare::{Comparison, Scale, by_launch, by_window};
 use crate::ledger::Ledger;
-use crate::{Inference, MetricAnalysis};
 
 impl Run<'_> {
     pub(crate) fn comparisons(&self, arm: ArmIndex) -> Vec<(Metric, Comparison)> {
@@ -199,45 +198,5 @@ impl Run<'_> {
             .filter(|d| d.arm == of && d.completed_requests > 0)
             .map(|d| (d.launch, d.wire_bytes as f64 / d.completed_requests as f64))
             .collect()
-    }
-
-    /// The arm's difference in CPU a request, divided by the spans that a request delivered.
-    pub(crate) fn cpu_per_span(
-        &self,
-        arm: ArmIndex,
-        metrics: &mut BTreeMap<Metric, MetricAnalysis>,
-    ) {
-        let delivered = || self.records.delivered.iter().filter(|d| d.arm == arm);
-        let spans: u64 = delivered().map(|d| d.spans).sum();
-        let requests: u64 = delivered().map(|d| d.completed_requests).sum();
-        let of_request = metrics
-            .get(&Metric::CpuPerRequest)
-            .or_else(|| metrics.get(&Metric::CpuPerIteration));
-        let Some(of_request) = of_request.filter(|_| spans > 0 && requests > 0) else {
-            return;
-        };
-        let Ok(difference) = &of_request.difference else {
-            return;
-        };
-        let requests_per_span = requests as f64 / spans as f64;
-        let absolute = Interval {
-            method: "difference of CPU a request / spans delivered a request".to_owned(),
-            ..difference.absolute.map(|us| us * requests_per_span)
-        };
-        let of_span = MetricAnalysis {
-            baseline: None,
-            arm: Some(absolute.estimate),
-            difference: Ok(Difference {
-                absolute,
-                relative: None,
-                relative_90: None,
-                within_launch_half_width: None,
-                smallest_visible: None,
-            }),
-            verdict: None,
-            inference: Inference::default(),
-            ..of_request.clone()
-        };
-        metrics.insert(Metric::CpuPerSpan, of_span);
     }
 }

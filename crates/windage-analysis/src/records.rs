@@ -9,6 +9,7 @@ use windage_record::{
 };
 
 use crate::Timed;
+use crate::fidelity::SpansInWindows;
 use crate::ledger::Ledgers;
 use crate::windows::Windows;
 
@@ -24,7 +25,8 @@ pub struct Records {
     pub launches: Vec<Launch>,
     /// Launches that were ended in order.
     pub ends: Vec<LaunchEnd>,
-    /// What the sink counted, by launch and arm.
+    /// What the sink counted, by launch and arm. What it counted of each window is summed up
+    /// and left out.
     pub delivered: Vec<Delivered>,
     /// Doubts about the run that were noted while it went on.
     pub doubts: Vec<Doubt>,
@@ -37,6 +39,7 @@ pub struct Records {
     /// How long the histogram logs were when the last block was whole, in bytes.
     pub(crate) histogram_bytes: [u64; 2],
     pub(crate) windows: Windows,
+    pub(crate) in_windows: SpansInWindows,
     pub(crate) ledgers: Ledgers,
 }
 
@@ -82,6 +85,7 @@ impl Records {
             ending: None,
             cut_bytes: 0,
             histogram_bytes: [0; 2],
+            in_windows: SpansInWindows::default(),
             ledgers: Ledgers::default(),
         }
     }
@@ -106,7 +110,11 @@ impl Records {
                 self.ledgers.launch_ended(&end);
                 self.ends.push(end);
             }
-            Entry::Delivered(delivered) => self.delivered.push(delivered),
+            Entry::Delivered(mut delivered) => {
+                self.in_windows.take(&delivered, &self.windows);
+                delivered.in_windows = Vec::new();
+                self.delivered.push(delivered);
+            }
             Entry::Doubt(doubt) => self.doubts.push(doubt),
             Entry::Version { of, text } => {
                 self.versions.insert(of, text);

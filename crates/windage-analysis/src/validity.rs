@@ -19,8 +19,6 @@ const RATE_SHARE: f64 = 0.98;
 const STILL_BUSY_CORES: f64 = 0.05;
 /// Failed requests beyond this share are worth a word.
 const ERROR_SHARE: f64 = 0.001;
-/// Doubts about windows that speak against times alone, and not against the run.
-const ABOUT_TIMES: [DoubtCode; 2] = [DoubtCode::SendLag, DoubtCode::ConnectionsBusy];
 
 /// Everything that speaks against the run as a whole.
 pub(crate) fn of_run(records: &Records, control_at_99: Option<&Interval>) -> Validity {
@@ -229,11 +227,6 @@ fn coarse_clock(records: &Records) -> Option<Doubt> {
         .with("grain_ns", grain_ns as f64)
         .with("smallest_cpu_ns_in_a_window", shortest_ns as f64)
     })
-}
-
-/// Whether a doubt about a window speaks against the run, and not against times alone.
-pub(crate) fn is_about_run(code: DoubtCode) -> bool {
-    !ABOUT_TIMES.contains(&code)
 }
 
 /// Doubts about windows, gathered: one line a kind.

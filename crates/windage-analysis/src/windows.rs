@@ -9,7 +9,9 @@ use std::num::NonZeroU64;
 use windage_model::{ArmIndex, Doubt, DoubtCode, Evidence, Soundness, Window};
 
 use crate::load::{LoadTally, Slowest};
-use crate::validity;
+
+/// Doubts about windows that speak against times alone, and not against the run.
+const ABOUT_TIMES: [DoubtCode; 2] = [DoubtCode::SendLag, DoubtCode::ConnectionsBusy];
 
 /// What is compared of a window that can be used. Half a hundred bytes: with a million windows
 /// each further field of eight bytes costs 8 MB.
@@ -50,7 +52,7 @@ pub(crate) struct Windows {
     pub(crate) measured: Vec<Measured>,
     /// By arm.
     pub(crate) arms: Vec<OfArm>,
-    /// Sums over the usable windows of an arm in a launch.
+    /// Sums over the windows of an arm in a launch.
     of_launch: BTreeMap<(ArmIndex, u32), OfLaunch>,
     /// The places of void windows: launch, block and position.
     pub(crate) void: BTreeSet<(u32, u32, u32)>,
@@ -95,9 +97,13 @@ pub(crate) struct OfArm {
     pub(crate) doubts: Noted,
 }
 
-/// Sums over the usable windows of an arm in a launch.
+/// Sums over the windows of an arm in a launch: over the usable ones where nothing else is said.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct OfLaunch {
+    /// Requests completed in all windows, void ones included: their spans are exported, too.
+    pub(crate) completed: u64,
+    /// The last block that has a window; later ones were not committed.
+    pub(crate) last_block: u32,
     failed: u64,
     sent: u64,
     rss_bytes: f64,
@@ -164,6 +170,11 @@ impl Windows {
             return;
         };
         of_arm.load.take(window);
+        let of_launch = self.of_launch.entry((place.arm, place.launch)).or_default();
+        of_launch.completed = of_launch
+            .completed
+            .saturating_add(window.exchanges.completed);
+        of_launch.last_block = of_launch.last_block.max(place.block);
         if is_void {
             return;
         }
@@ -173,13 +184,12 @@ impl Windows {
         for doubt in &window.doubts {
             of_arm.doubts.note(doubt);
         }
-        let of_launch = self.of_launch.entry((place.arm, place.launch)).or_default();
         of_launch.take(window);
         self.measured.push(window.into());
     }
 
     fn note_doubts(&mut self, window: &Window) {
-        let about_run = |doubt: &&Doubt| validity::is_about_run(doubt.code);
+        let about_run = |doubt: &&Doubt| !ABOUT_TIMES.contains(&doubt.code);
         self.in_doubt += usize::from(window.doubts.iter().any(|d| about_run(&d)));
         for doubt in window.doubts.iter().filter(about_run) {
             self.doubts.note(doubt);
@@ -201,6 +211,11 @@ impl Windows {
             block.sort_by_key(|w| w.arm);
         }
         self.measured.shrink_to_fit();
+    }
+
+    /// What is known of an arm's windows in a launch; `None` when it had none.
+    pub(crate) fn of_launch(&self, arm: ArmIndex, launch: u32) -> Option<&OfLaunch> {
+        self.of_launch.get(&(arm, launch))
     }
 
     /// Requests of an arm that failed, as a share of those sent, by launch.

@@ -2,6 +2,7 @@
 //!
 //! Absent figures are `null` with a `missing` object beside them; there is no NaN and no infinity.
 
+mod fidelity;
 mod inference;
 mod load;
 
@@ -10,7 +11,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use windage_model::{Doubt, Evidence, Interval, LevelValue, Metric, Validity};
 
-use crate::{Analysis, ArmAnalysis, Fidelity, MetricAnalysis, MissingCode};
+use crate::{Analysis, ArmAnalysis, MetricAnalysis, MissingCode};
+use fidelity::FidelityWire;
 use inference::{CovariateWire, FamilyWire, PilotWire, ScatterWire, StopWire};
 use load::{LoadWire, SlowExchangeWire};
 
@@ -108,7 +110,7 @@ struct ArmWire<'a> {
     role: &'static str,
     versions: &'a BTreeMap<String, String>,
     metrics: BTreeMap<&'static str, MetricWire<'a>>,
-    fidelity: Option<FidelityWire>,
+    fidelity: Option<FidelityWire<'a>>,
     load: Option<LoadWire>,
 }
 
@@ -158,18 +160,6 @@ struct IntervalWire {
 struct MissingWire<'a> {
     code: &'static str,
     text: &'a str,
-}
-
-#[derive(Serialize)]
-struct FidelityWire {
-    of: &'static str,
-    expected: Option<f64>,
-    sampling_sd: Option<f64>,
-    delivered: u64,
-    lost: Option<f64>,
-    beyond_sampling: Option<bool>,
-    bytes_per_span: Option<f64>,
-    wire_bytes_per_span: Option<f64>,
 }
 
 /// NaN and infinity have no place in JSON: they are absent figures.
@@ -283,11 +273,11 @@ fn metric_wire<'a>(
         windows: result.windows,
         rounds: result.rounds,
         validity: (&result.validity).into(),
-        missing: missing(result),
+        missing: missing(metric, result),
     }
 }
 
-fn missing(result: &MetricAnalysis) -> Option<MissingWire<'_>> {
+fn missing(metric: Metric, result: &MetricAnalysis) -> Option<MissingWire<'_>> {
     match &result.difference {
         Err(missing) => Some(MissingWire {
             code: missing.code.as_str(),
@@ -295,7 +285,12 @@ fn missing(result: &MetricAnalysis) -> Option<MissingWire<'_>> {
         }),
         Ok(difference) if difference.relative.is_none() => Some(MissingWire {
             code: MissingCode::BaselineNil.as_str(),
-            text: "The baseline is or may be nil, so that there is a difference and no ratio.",
+            text: match metric {
+                Metric::CpuPerSpan => {
+                    "The cost of a span is that of an arm beyond the baseline, which has none."
+                }
+                _ => "The baseline is or may be nil, so that there is a difference and no ratio.",
+            },
         }),
         Ok(_) => None,
     }
@@ -341,21 +336,6 @@ impl<'a> From<&'a Evidence> for EvidenceWire<'a> {
         match e {
             Evidence::Number(n) => EvidenceWire::Number(finite(*n)),
             Evidence::Text(t) => EvidenceWire::Text(t),
-        }
-    }
-}
-
-impl From<&Fidelity> for FidelityWire {
-    fn from(f: &Fidelity) -> Self {
-        FidelityWire {
-            of: f.of.as_str(),
-            expected: f.expected.and_then(finite),
-            sampling_sd: f.sampling_sd.and_then(finite),
-            delivered: f.delivered,
-            lost: f.lost.and_then(finite),
-            beyond_sampling: f.beyond_sampling,
-            bytes_per_span: f.bytes_per_span.and_then(finite),
-            wire_bytes_per_span: f.wire_bytes_per_span.and_then(finite),
         }
     }
 }

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use windage_model::ArmIndex;
-use windage_sink::{Counts, Sink, SinkOptions};
+use windage_sink::{Counts, Protocol, Sink, SinkOptions};
 
 /// Long enough for a loaded machine; nothing waits that long when all is well.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -94,6 +94,12 @@ impl Drop for Service {
     }
 }
 
+/// Where the subject is told to send its telemetry to.
+fn endpoint(sink: &Sink) -> String {
+    let address = sink.address(ARM, Protocol::OtlpHttp).unwrap();
+    format!("http://{address}")
+}
+
 fn get(stream: &mut TcpStream, path: &str, header: &str) -> (u16, String) {
     stream
         .write_all(format!("GET {path} HTTP/1.1\r\nhost: demo\r\n{header}\r\n").as_bytes())
@@ -119,8 +125,8 @@ fn get(stream: &mut TcpStream, path: &str, header: &str) -> (u16, String) {
 
 /// Runs the service against a sink, sends `requests` and returns what the sink has after the end.
 fn delivered(env: &[(&str, &str)], telemetry: &str, requests: usize, header: &str) -> Counts {
-    let sink = Sink::start(1, SinkOptions::default()).unwrap();
-    let endpoint = format!("http://{}", sink.otlp_http(ARM));
+    let sink = Sink::start(1, &[Protocol::OtlpHttp], SinkOptions::default()).unwrap();
+    let endpoint = endpoint(&sink);
     let args = ["--telemetry", telemetry, "--endpoint", &endpoint];
     let service = Service::launch(
         if telemetry == "off" {
@@ -191,8 +197,8 @@ fn an_argument_alone_chooses_the_ratio_sampler() {
 
 #[test]
 fn the_sdks_own_variable_names_the_receiver() {
-    let sink = Sink::start(1, SinkOptions::default()).unwrap();
-    let endpoint = format!("http://{}", sink.otlp_http(ARM));
+    let sink = Sink::start(1, &[Protocol::OtlpHttp], SinkOptions::default()).unwrap();
+    let endpoint = endpoint(&sink);
     let env = [("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint.as_str())];
     let service = Service::launch(&["--telemetry", "otlp"], &env);
     assert_eq!(get(&mut service.connect(), "/orders/1", "").0, 200);

@@ -75,6 +75,11 @@ fn manifest_arm(index: ArmIndex, arm: &Arm) -> ManifestArm {
             traces_per_request: expect.traces_per_request,
             spans_per_request: expect.spans_per_request,
         }),
+        backend: arm
+            .backend
+            .as_ref()
+            .map(|backend| backend.behaviour)
+            .unwrap_or_default(),
     }
 }
 

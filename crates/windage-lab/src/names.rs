@@ -6,6 +6,7 @@ use std::path::Path;
 
 use windage_load::{Part, Text};
 use windage_plan::{Arm, Field, Segment, Template, TemplateError};
+use windage_sink::Protocol;
 
 use crate::LabError;
 
@@ -38,6 +39,13 @@ impl Names {
     pub(crate) fn add_service(&mut self, service: &str, address: SocketAddr) {
         self.set(service, address.to_string());
         self.set(&format!("{service}.port"), address.port().to_string());
+    }
+
+    /// Adds a receiver: what an exporter is given as its endpoint, and the port alone.
+    pub(crate) fn add_receiver(&mut self, protocol: Protocol, address: SocketAddr) {
+        let name = protocol.placeholder();
+        self.set(name, format!("http://{address}{}", protocol.path()));
+        self.set(&format!("{name}.port"), address.port().to_string());
     }
 
     /// Adds what only the service itself may name.
@@ -132,6 +140,31 @@ mod tests {
             );
         }
         assert!(names.fill(&Template::parse("{other}"), "s", "off").is_err());
+    }
+
+    #[test]
+    fn every_receiver_that_plans_may_name_has_an_address_in_its_form() {
+        let mut names = Names::default();
+        for (port, protocol) in (4000..).zip(Protocol::ALL) {
+            names.add_receiver(protocol, SocketAddr::from(([127, 0, 0, 1], port)));
+        }
+        let table = [
+            ("otlp_grpc", "http://127.0.0.1:4000"),
+            ("otlp_grpc.port", "4000"),
+            ("otlp_http", "http://127.0.0.1:4001"),
+            ("datadog", "http://127.0.0.1:4002"),
+            ("zipkin", "http://127.0.0.1:4003/api/v2/spans"),
+            ("zipkin.port", "4003"),
+            ("remote_write", "http://127.0.0.1:4004/api/v1/write"),
+        ];
+        for (name, value) in table {
+            let template = Template::parse(&format!("{{{name}}}"));
+            assert_eq!(names.fill(&template, "s", "on").unwrap(), value);
+        }
+        for name in windage_plan::RECEIVER_PLACEHOLDERS {
+            let template = Template::parse(&format!("{{{name}}} {{{name}.port}}"));
+            assert!(names.fill(&template, "s", "on").is_ok(), "{name}");
+        }
     }
 
     #[test]

@@ -1,11 +1,10 @@
 //! What is read at both ends of a window, and the window's bill from two such readings.
 
+use crate::instance::Instance;
+use crate::receiving::Receiving;
 use windage_load::{RunReport, monotonic_ns};
 use windage_model::{ArmCpu, ArmIndex, WindowCpu};
 use windage_probe::{MachineProbe, MachineSnapshot, ProbeError, SelfProbe};
-use windage_sink::Sink;
-
-use crate::instance::Instance;
 
 /// Every counter at one moment, taken when the load was drained and the service asleep.
 #[derive(Clone, Debug, Default)]
@@ -29,7 +28,7 @@ impl Meters {
     pub(crate) fn read(
         &mut self,
         instances: &mut [Instance],
-        sink: Option<&Sink>,
+        receiving: Option<&Receiving>,
     ) -> Result<Reading, ProbeError> {
         Ok(Reading {
             at_ns: monotonic_ns(),
@@ -39,7 +38,7 @@ impl Meters {
                 .collect(),
             machine: self.machine.snapshot().ok(),
             windage_ns: self.own.cpu_ns()?,
-            sink_ns: sink.map_or(0, Sink::cpu_ns),
+            sink_ns: receiving.map_or(0, Receiving::cpu_ns),
         })
     }
 }

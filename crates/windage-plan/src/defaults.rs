@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::SinkDetail;
+
 pub(crate) const BUILD_WITHIN: Duration = Duration::from_mins(10);
 pub(crate) const READY_WITHIN: Duration = Duration::from_secs(30);
 pub(crate) const STOP_WITHIN: Duration = Duration::from_secs(5);
@@ -14,6 +16,9 @@ pub(crate) const THINK: Duration = Duration::ZERO;
 pub(crate) const COUNTER_STEP: u64 = 1;
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(5);
 pub(crate) const ITERATIONS: u64 = 1;
+
+pub(crate) const CLIENT_DROP_P0S: bool = false;
+pub(crate) const SINK_DETAIL: SinkDetail = SinkDetail::Full;
 
 pub(crate) const WINDOW: Duration = Duration::from_millis(100);
 pub(crate) const SETTLE: Duration = Duration::from_millis(10);

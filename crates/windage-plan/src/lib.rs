@@ -15,6 +15,7 @@ mod plan;
 mod print;
 mod problem;
 mod resolve;
+mod sink;
 mod stop;
 mod template;
 mod units;
@@ -31,16 +32,21 @@ pub use plan::{
     ReadyCheck, Service, ServiceName, StopPolicy, StopSignal, TemplateFile,
 };
 pub use problem::{PlanError, Problem, Problems};
+pub use sink::{ArmBackend, Drops, RECEIVER_PLACEHOLDERS, SinkDetail, SinkPlan, ToldBy};
 pub use stop::Stop;
 pub use template::{Segment, Template, TemplateError};
 
 /// Names that mean something in every plan, so that no service and no factor may take them.
-pub const RESERVED_PLACEHOLDERS: [&str; 7] = [
+pub const RESERVED_PLACEHOLDERS: [&str; 11] = [
     "listen",
     "port",
     "dir",
     "plan",
     "arm",
+    "otlp_grpc",
     "otlp_http",
+    "datadog",
+    "zipkin",
+    "remote_write",
     "windage",
 ];

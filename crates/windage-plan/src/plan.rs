@@ -10,7 +10,10 @@ use std::time::Duration;
 use windage_model::{ArmId, LevelValue, Order, Role};
 
 use crate::words::words;
-use crate::{Endpoint, Load, PlanError, Problems, Stop, Template, print, resolve, wire};
+use crate::{
+    ArmBackend, Drops, Endpoint, Load, PlanError, Problems, RECEIVER_PLACEHOLDERS, SinkPlan, Stop,
+    Template, print, resolve, wire,
+};
 
 /// A checked plan.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +32,8 @@ pub struct Plan {
     pub services: Vec<Service>,
     /// What is asked of the subject.
     pub load: Load,
+    /// What is done with telemetry; `None` when no arm names a receiver.
+    pub sink: Option<SinkPlan>,
     /// The baseline, its control, then the treatments in file order with sweeps expanded.
     pub arms: Vec<Arm>,
     /// How it is measured.
@@ -76,6 +81,13 @@ impl Plan {
     #[must_use]
     pub fn to_resolved_toml(&self) -> String {
         print::resolved_toml(self)
+    }
+
+    /// Those of [`RECEIVER_PLACEHOLDERS`] that the plan names, whole or by their port.
+    pub fn receivers(&self) -> impl Iterator<Item = &'static str> {
+        RECEIVER_PLACEHOLDERS.into_iter().filter(|name| {
+            self.uses_placeholder(name) || self.uses_placeholder(&format!("{name}.port"))
+        })
     }
 
     /// Whether any command, environment, file, switch or request names `{name}`.
@@ -163,6 +175,10 @@ pub struct Service {
     pub ready: Ready,
     /// How it is asked to end.
     pub stop: StopPolicy,
+    /// The URL at which its metrics are read, if any are.
+    pub metrics: Option<Template>,
+    /// How it says itself what telemetry it dropped.
+    pub drops: Vec<Drops>,
     /// Whether it needs an address: a placeholder, a readiness check or `listen` speaks of one.
     pub addressed: bool,
 }
@@ -184,6 +200,7 @@ impl Service {
             .chain(self.env.values())
             .chain(files)
             .chain(ready)
+            .chain(&self.metrics)
     }
 }
 
@@ -306,6 +323,8 @@ pub struct Arm {
     pub instance: String,
     /// Run by `sh -c` before the arm gets load.
     pub switch: Vec<Template>,
+    /// How its receivers behave; `None` when it names none.
+    pub backend: Option<ArmBackend>,
     /// The telemetry that should arrive.
     pub expect: Option<Expect>,
 }

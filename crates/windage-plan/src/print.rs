@@ -1,6 +1,7 @@
 //! The resolved plan as TOML: what `docs/FORMAT.md` allows, with nothing left to defaults.
 
 mod load;
+mod sink;
 
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write as _};
@@ -43,6 +44,7 @@ pub(crate) fn resolved_toml(plan: &Plan) -> String {
             print_arm(&mut out, arm, control_shares);
         }
     }
+    sink::print(&mut out, plan.sink.as_ref());
     print_design(&mut out, &plan.design);
     out.text
 }
@@ -90,6 +92,7 @@ fn print_service(out: &mut Toml, service: &Service) {
             "stop",
             format!("{{ signal = {}, within = {within} }}", quote(signal)),
         );
+        sink::print_drops(out, service);
     }
 }
 
@@ -132,6 +135,7 @@ fn print_arm(out: &mut Toml, arm: &Arm, control_shares: bool) {
     out.entry("args", inline(arm.args.iter().map(words)));
     out.entry("command", inline(arm.command.iter().map(words)));
     out.entry("switch", templates(&arm.switch));
+    out.optional("backend", arm.backend.as_ref().map(|b| template(&b.words)));
     if let Some(expect) = &arm.expect {
         let keys = [
             ("traces_per_request", expect.traces_per_request),

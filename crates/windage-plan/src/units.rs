@@ -58,6 +58,35 @@ pub(crate) fn parse_share(text: &str) -> Result<f64, String> {
     share.ok_or_else(|| format!("`{text}` is not a share such as \"0.5%\" or 0.005"))
 }
 
+/// Units of sizes, the largest first.
+const BYTE_UNITS: [(&str, u64); 4] = [
+    ("TiB", 1 << 40),
+    ("GiB", 1 << 30),
+    ("MiB", 1 << 20),
+    ("KiB", 1 << 10),
+];
+
+/// Reads a size such as `"16MiB"`, in bytes.
+pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
+    let trimmed = text.trim();
+    let whole = |number: &str, unit| {
+        let plain = number.bytes().all(|b| b.is_ascii_digit());
+        let count = number.parse::<u64>().ok().filter(|_| plain)?;
+        count.checked_mul(unit)
+    };
+    BYTE_UNITS
+        .iter()
+        .find_map(|(name, unit)| whole(trimmed.strip_suffix(name)?.trim_end(), *unit))
+        .ok_or_else(|| format!("`{text}` is not a size such as \"512KiB\" or \"16MiB\""))
+}
+
+/// A size that [`parse_bytes`] reads back to the same value, as long as it is whole KiB.
+pub(crate) fn print_bytes(bytes: u64) -> String {
+    let fits = |(_, unit): &&(&str, u64)| bytes.is_multiple_of(*unit);
+    let (name, unit) = BYTE_UNITS.iter().find(fits).unwrap_or(&("KiB", 1 << 10));
+    format!("{}{name}", bytes / unit)
+}
+
 /// A finite number of digits and at most one point; `f64`'s own parser also takes `inf` and `nan`.
 fn decimal(text: &str) -> Option<f64> {
     let plain = text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
@@ -124,7 +153,32 @@ mod tests {
         }
     }
 
+    #[test]
+    fn sizes() {
+        let table = [
+            ("16MiB", Some(16 << 20)),
+            (" 64 KiB ", Some(64 << 10)),
+            ("0KiB", Some(0)),
+            ("1TiB", Some(1 << 40)),
+            ("16MB", None),
+            ("16", None),
+            ("1.5MiB", None),
+            ("+1MiB", None),
+            ("MiB", None),
+            ("99999999999TiB", None),
+        ];
+        for (text, expected) in table {
+            assert_eq!(parse_bytes(text).ok(), expected, "{text}");
+        }
+    }
+
     proptest! {
+        #[test]
+        fn printed_sizes_lead_back(kibibytes in 0_u64..1 << 31) {
+            let bytes = kibibytes << 10;
+            prop_assert_eq!(parse_bytes(&print_bytes(bytes)), Ok(bytes));
+        }
+
         #[test]
         fn printed_durations_lead_back(nanos in 0_u64..10_000_000_000_000) {
             let duration = Duration::from_nanos(nanos);

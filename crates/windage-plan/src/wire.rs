@@ -8,7 +8,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use serde::Deserialize;
-use serde::de::{Deserializer, MapAccess, Visitor};
+use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use toml::Spanned;
 
 use crate::Problem;
@@ -30,6 +30,15 @@ pub(crate) struct PlanFile {
     pub(crate) arm: Vec<Arm>,
     #[serde(default)]
     pub(crate) design: Design,
+    pub(crate) sink: Option<Spanned<Sink>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Sink {
+    pub(crate) keep: Option<Text>,
+    pub(crate) client_drop_p0s: Option<bool>,
+    pub(crate) detail: Option<Text>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -59,6 +68,17 @@ pub(crate) struct Service {
     pub(crate) shared: bool,
     pub(crate) ready: Option<Spanned<Ready>>,
     pub(crate) stop: Option<Spanned<Stop>>,
+    pub(crate) metrics: Option<Text>,
+    #[serde(default)]
+    pub(crate) drops: Vec<Spanned<Drops>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Drops {
+    pub(crate) reason: Text,
+    pub(crate) log: Option<Text>,
+    pub(crate) metric: Option<Text>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -192,6 +212,7 @@ pub(crate) struct Arm {
     pub(crate) switch: Vec<Text>,
     #[serde(default)]
     pub(crate) sweep: Entries<Spanned<Vec<Spanned<Scalar>>>>,
+    pub(crate) backend: Option<Spanned<OneOrMore>>,
     pub(crate) expect: Option<Spanned<Expect>>,
 }
 
@@ -268,6 +289,41 @@ impl<'de> Deserialize<'de> for Scalar {
         }
 
         deserializer.deserialize_any(ScalarVisitor)
+    }
+}
+
+/// Text, or a list of it.
+#[derive(Debug)]
+pub(crate) enum OneOrMore {
+    One(String),
+    More(Vec<Text>),
+}
+
+impl<'de> Deserialize<'de> for OneOrMore {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<OneOrMore, D::Error> {
+        struct OneOrMoreVisitor;
+
+        impl<'de> Visitor<'de> for OneOrMoreVisitor {
+            type Value = OneOrMore;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("text or a list of text")
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<OneOrMore, E> {
+                Ok(OneOrMore::One(text.to_owned()))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<OneOrMore, A::Error> {
+                let mut more = Vec::new();
+                while let Some(text) = list.next_element::<Text>()? {
+                    more.push(text);
+                }
+                Ok(OneOrMore::More(more))
+            }
+        }
+
+        deserializer.deserialize_any(OneOrMoreVisitor)
     }
 }
 

@@ -279,6 +279,59 @@ mistakes! {
     own_placeholder_in_switch: "sweep =" => "switch = [\"curl {listen}/on\"]\nsweep =";
 }
 
+// Receivers, and what is lost on the way to them.
+mistakes! {
+    backend_of_no_words: "sweep =" => "backend = \"slwo 200ms\"\nsweep =",
+        "\"otel\", SAMPLER" => "\"{otlp_http}\", SAMPLER";
+    backend_of_no_words_in_a_list: "sweep =" => "backend = [\"ok\", \"slow 2m\"]\nsweep =",
+        "\"otel\", SAMPLER" => "\"{otlp_http}\", SAMPLER";
+    backend_of_a_number: "sweep =" => "backend = 200\nsweep =";
+    backend_without_levels: "sweep =" => "backend = []\nsweep =",
+        "\"otel\", SAMPLER" => "\"{otlp_http}\", SAMPLER";
+    backend_of_no_receiver: "sweep =" => "backend = \"stall\"\nsweep =";
+    backend_swept_twice: "sweep = { " => "backend = [\"ok\", \"stall\"]\nsweep = { backend = [\"ok\"], ",
+        "\"otel\", SAMPLER" => "\"{otlp_http}\", SAMPLER";
+    backend_by_what_is_no_factor: "sweep =" => "backend = \"slow {delay}\"\nsweep =",
+        "\"otel\", SAMPLER" => "\"{otlp_http}\", SAMPLER";
+    backend_of_wrong_levels: "sweep = { " => "backend = \"slow {delay}\"\nsweep = { delay = [\"1s\", \"1h\", \"2h\"], ",
+        "\"otel\", SAMPLER" => "\"{otlp_http}\", SAMPLER";
+    backends_of_a_baseline: "baseline = true" => "baseline = true\nbackend = [\"ok\", \"stall\"]\nenv = { OTLP = \"{otlp_http}\" }";
+    backends_beside_a_service_of_that_name: "sweep =" => "backend = [\"ok\", \"stall\"]\nsweep =",
+        "\"otel\", SAMPLER" => "\"{otlp_http}\", SAMPLER",
+        "[load]" => "[[service]]\nname = \"backend\"\nshared = true\ncommand = [\"origin\", \"{port}\"]\n\n[load]";
+    misspelt_receiver: "TELEMETRY = \"otel\"" => "TELEMETRY = \"{otlp_htpp}\"";
+    shared_uses_a_receiver: "[load]" => "[[service]]\nname = \"db\"\nshared = true\ncommand = [\"db\", \"{zipkin}\"]\n\n[load]";
+    sink_of_nothing: "[design]" => "[sink]\nkeep = \"16MiB\"\n\n[design]";
+    drops_that_nobody_asks_for: "ready =" => "drops = [{ reason = \"queue full\", log = \"Dropped\" }]\nready =";
+    misspelt_receiver_beside_a_sink: "[design]" => "[sink]\nkeep = \"16MiB\"\n\n[design]",
+        "TELEMETRY = \"otel\"" => "TELEMETRY = \"{otlp_htpp}\"";
+    sink_that_keeps_all: "[design]" => "[sink]\nkeep = \"all\"\n\n[design]",
+        "TELEMETRY = \"otel\"" => "TELEMETRY = \"{otlp_http}\"";
+    sink_that_keeps_nothing: "[design]" => "[sink]\nkeep = \"1KiB\"\n\n[design]",
+        "TELEMETRY = \"otel\"" => "TELEMETRY = \"{otlp_http}\"";
+    sink_of_unknown_detail: "[design]" => "[sink]\ndetail = \"count\"\n\n[design]",
+        "TELEMETRY = \"otel\"" => "TELEMETRY = \"{otlp_http}\"";
+    drops_told_by_nothing: "ready =" => "drops = [{ reason = \"queue full\" }]\nready =",
+        "\"otel\", SAMPLER" => "\"{otlp_http}\", SAMPLER";
+    drops_by_a_bad_pattern: "ready =" => "drops = [{ reason = \"queue full\", log = \"Dropped (\" }]\nready =",
+        "\"otel\", SAMPLER" => "\"{otlp_http}\", SAMPLER";
+    drops_by_labels: "ready =" => "metrics = \"/metrics\"\ndrops = [{ reason = \"full\", metric = \"lost{queue=\\\"a\\\"}\" }]\nready =",
+        "\"otel\", SAMPLER" => "\"{otlp_http}\", SAMPLER";
+    drops_without_a_reason: "ready =" => "drops = [{ reason = \" \", log = \"Dropped\" }]\nready =",
+        "\"otel\", SAMPLER" => "\"{otlp_http}\", SAMPLER";
+    metric_read_nowhere: "ready =" => "drops = [{ reason = \"queue full\", metric = \"lost_total\" }]\nready =",
+        "\"otel\", SAMPLER" => "\"{otlp_http}\", SAMPLER";
+    metrics_that_nothing_reads: "ready =" => "metrics = \"/metrics\"\nready =",
+        "\"otel\", SAMPLER" => "\"{otlp_http}\", SAMPLER";
+    metrics_at_a_fixed_address: "ready =" => "metrics = \"http://127.0.0.1:9464/metrics\"\ndrops = [{ reason = \"full\", metric = \"lost\" }]\nready =",
+        "\"otel\", SAMPLER" => "\"{otlp_http}\", SAMPLER";
+    metrics_of_a_batch: "ready = { http = \"/\", within = \"10s\" }" => "metrics = \"/metrics\"\ndrops = [{ reason = \"full\", metric = \"lost\" }]",
+        "model = \"open\"\nrate = \"2000/s\"\nrequest = \"GET http://{app}/\"" => "model = \"batch\"",
+        "\"otel\", SAMPLER" => "\"{otlp_http}\", SAMPLER";
+    drops_of_a_shared_service: "[load]" => "[[service]]\nname = \"db\"\nshared = true\ncommand = [\"db\", \"{port}\"]\ndrops = [{ reason = \"full\", log = \"lost\" }]\n\n[load]",
+        "\"otel\", SAMPLER" => "\"{otlp_http}\", SAMPLER";
+}
+
 #[test]
 fn all_problems_at_once() {
     let text = rendered(&[

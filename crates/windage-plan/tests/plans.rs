@@ -4,10 +4,10 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use windage_model::{LevelValue, LoadModel, Metric, Order, Role};
+use windage_model::{Backend, LevelValue, LoadModel, Metric, Order, Role};
 use windage_plan::{
-    Arrivals, Attach, BatchKind, HeaderValue, Length, OnDeath, Origin, PilotWish, Plan, Protocol,
-    ReadyCheck, Stop, StopSignal, Template,
+    Arrivals, Attach, BatchKind, Drops, HeaderValue, Length, OnDeath, Origin, PilotWish, Plan,
+    Protocol, ReadyCheck, SinkDetail, SinkPlan, Stop, StopSignal, Template, ToldBy,
 };
 
 const EVERYTHING: &str = include_str!("plans/everything.toml");
@@ -18,7 +18,8 @@ const BATCH: &str = include_str!("plans/batch.toml");
 const FLOWS: &str = include_str!("plans/flows.toml");
 const SOCKET: &str = include_str!("plans/socket.toml");
 const STOPPED: &str = include_str!("plans/stopped.toml");
-const ALL: [(&str, &str); 8] = [
+const RECEIVERS: &str = include_str!("plans/receivers.toml");
+const ALL: [(&str, &str); 9] = [
     ("everything", EVERYTHING),
     ("minimal", MINIMAL),
     ("switched", SWITCHED),
@@ -27,6 +28,7 @@ const ALL: [(&str, &str); 8] = [
     ("flows", FLOWS),
     ("socket", SOCKET),
     ("stopped", STOPPED),
+    ("receivers", RECEIVERS),
 ];
 
 fn folder() -> PathBuf {
@@ -382,6 +384,193 @@ fn placeholders_are_found_wherever_they_stand() {
 }
 
 #[test]
+fn receivers_are_named_whole_or_by_their_port() {
+    let all: Vec<&str> = parse(RECEIVERS).receivers().collect();
+    assert_eq!(all, windage_plan::RECEIVER_PLACEHOLDERS);
+    assert_eq!(
+        parse(EVERYTHING).receivers().collect::<Vec<_>>(),
+        ["otlp_http"]
+    );
+    assert_eq!(parse(MINIMAL).receivers().count(), 0);
+    let known = |name: &&str| windage_plan::RESERVED_PLACEHOLDERS.contains(name);
+    assert!(windage_plan::RECEIVER_PLACEHOLDERS.iter().all(known));
+}
+
+#[test]
+fn a_list_of_backends_is_a_sweep() {
+    let plan = parse(RECEIVERS);
+    let ms = Duration::from_millis;
+    let slow = |ms| Backend::Slow { from: ms, to: ms };
+    let reject = Backend::Reject {
+        status: 429,
+        share: 0.1,
+        retry_after: Some(ms(2000)),
+    };
+    let table = [
+        (
+            "off",
+            None,
+            "its agent was replaced by one that exports nothing",
+        ),
+        ("control", None, "as the baseline"),
+        (
+            "grpc, sampling 1.0, backend ok",
+            Some(Backend::Ok),
+            "the last factor",
+        ),
+        (
+            "grpc, sampling 1.0, backend slow 200ms",
+            Some(slow(ms(200))),
+            "changes fastest",
+        ),
+        (
+            "grpc, sampling 1.0, backend reject 429 10% retry 2s",
+            Some(reject),
+            "with all its words",
+        ),
+        ("grpc, sampling 0.1, backend ok", Some(Backend::Ok), ""),
+        (
+            "grpc, sampling 0.1, backend slow 200ms",
+            Some(slow(ms(200))),
+            "",
+        ),
+        (
+            "grpc, sampling 0.1, backend reject 429 10% retry 2s",
+            Some(reject),
+            "",
+        ),
+        (
+            "datadog, answers_after 50ms",
+            Some(slow(ms(50))),
+            "words around a factor",
+        ),
+        ("datadog, answers_after 2s", Some(slow(ms(2000))), ""),
+        (
+            "ill",
+            Some(Backend::Down {
+                lasts: Some(ms(5000)),
+            }),
+            "words alone",
+        ),
+    ];
+    let arms: Vec<(&str, Option<Backend>)> = plan
+        .arms
+        .iter()
+        .map(|arm| (arm.name.as_str(), arm.backend.as_ref().map(|b| b.behaviour)))
+        .collect();
+    let expected: Vec<(&str, Option<Backend>)> = table
+        .iter()
+        .map(|(name, backend, _)| (*name, *backend))
+        .collect();
+    assert_eq!(arms, expected);
+    assert_eq!(
+        plan.arms[3].level("backend"),
+        Some(&LevelValue::Text("slow 200ms".to_owned()))
+    );
+    assert_eq!(
+        plan.arms[3].instance,
+        plan.arms[3].id.as_str(),
+        "processes of its own"
+    );
+}
+
+#[test]
+fn a_factor_of_that_name_is_the_same_as_a_list() {
+    let list = r#"backend = ["ok", "slow 200ms", "reject 429 10% retry 2s"]"#;
+    let alone = RECEIVERS
+        .replace("sweep = { sampling = [1.0, 0.1] }\n", "")
+        .replace("{sampling}", "1");
+    let factor = alone.replace(
+        list,
+        &format!("sweep = {{ {list} }}\nbackend = \"{{backend}}\""),
+    );
+    assert_ne!(factor, alone);
+    assert_eq!(parse(&factor).arms, parse(&alone).arms);
+}
+
+#[test]
+fn an_arm_that_names_a_receiver_has_one_that_is_well() {
+    let plan = parse(EVERYTHING);
+    let backend = |arm: usize| plan.arms[arm].backend.as_ref().map(|b| b.behaviour);
+    assert_eq!((backend(0), backend(2)), (None, Some(Backend::Ok)));
+    let silent = SinkPlan {
+        keep_bytes: None,
+        client_drop_p0s: false,
+        detail: SinkDetail::Full,
+    };
+    assert_eq!(plan.sink, Some(silent));
+    let told = SinkPlan {
+        keep_bytes: Some(16 << 20),
+        client_drop_p0s: true,
+        detail: SinkDetail::Counts,
+    };
+    assert_eq!(parse(RECEIVERS).sink, Some(told));
+    assert_eq!(parse(MINIMAL).sink, None, "nothing is received");
+}
+
+#[test]
+fn arms_on_one_set_of_processes_may_differ_in_their_backend_alone() {
+    let text = r#"name = "shared"
+[[service]]
+name = "app"
+command = ["app", "{listen}", "{otlp_grpc}"]
+[load]
+model = "closed"
+request = "GET http://{app}/"
+[[arm]]
+name = "well"
+baseline = true
+instance = "one"
+[[arm]]
+name = "ill"
+instance = "one"
+backend = ["slow 200ms", "stall"]
+"#;
+    let plan = parse(text);
+    assert!(plan.arms.iter().all(|arm| arm.instance == "one"));
+    let same = text.replace("\"stall\"", "\"ok\"");
+    let error = Plan::parse(&same, "plan.toml", &folder())
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("no `switch` tells it apart"), "{error}");
+}
+
+#[test]
+fn services_say_what_they_dropped() {
+    let plan = parse(RECEIVERS);
+    let [agent, app] = plan.services.as_slice() else {
+        panic!("two services")
+    };
+    assert_eq!(
+        agent.metrics,
+        Some(Template::parse("http://{agent}/metrics"))
+    );
+    assert_eq!(
+        app.metrics,
+        Some(Template::parse("http://{agent}/app/metrics"))
+    );
+    let told = |drops: &Drops| match &drops.told_by {
+        ToldBy::Log { pattern } => (drops.reason.clone(), pattern.clone()),
+        ToldBy::Metric { name } => (drops.reason.clone(), name.clone()),
+    };
+    let text = |reason: &str, by: &str| (reason.to_owned(), by.to_owned());
+    assert_eq!(
+        agent.drops.iter().map(told).collect::<Vec<_>>(),
+        [
+            text("queue full", "agent_dropped_total"),
+            text("queue full", r"dropped (\d+) spans")
+        ]
+    );
+    assert_eq!(
+        app.drops.iter().map(told).collect::<Vec<_>>(),
+        [
+            text("export failed", "app:failed"),
+            text("a line for each", "export failed")
+        ]
+    );
+}
+
+#[test]
 fn resolved_plans_read_back_the_same() {
     for (name, text) in ALL {
         let plan = parse(text);
@@ -402,6 +591,7 @@ fn the_resolved_plan_spells_everything_out() {
     insta::assert_snapshot!("resolved_flows", parse(FLOWS).to_resolved_toml());
     insta::assert_snapshot!("resolved_socket", parse(SOCKET).to_resolved_toml());
     insta::assert_snapshot!("resolved_stopped", parse(STOPPED).to_resolved_toml());
+    insta::assert_snapshot!("resolved_receivers", parse(RECEIVERS).to_resolved_toml());
 }
 
 #[test]

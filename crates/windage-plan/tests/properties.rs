@@ -13,6 +13,8 @@ const FLOWS: &str = include_str!("plans/flows.toml");
 const SOCKET: &str = include_str!("plans/socket.toml");
 const STOPPED: &str = include_str!("plans/stopped.toml");
 
+const RECEIVERS: &str = include_str!("plans/receivers.toml");
+
 fn parse(text: &str) -> Result<Plan, PlanError> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/templates");
     Plan::parse(text, "plan.toml", &folder)
@@ -54,7 +56,9 @@ fn judge(text: &str) -> Result<(), TestCaseError> {
 
 /// A plan in which some stretch was replaced by something else, often by a piece of TOML.
 fn damaged() -> impl Strategy<Value = String> {
-    let base = prop::sample::select(vec![EVERYTHING, SWITCHED, ATTACHED, FLOWS, SOCKET, STOPPED]);
+    let base = prop::sample::select(vec![
+        EVERYTHING, SWITCHED, ATTACHED, FLOWS, SOCKET, STOPPED, RECEIVERS,
+    ]);
     let piece = prop_oneof![
         Just(String::new()),
         "[\\[\\]{}\"'=,.#\n0-9a-zé-]{0,8}",
@@ -87,6 +91,11 @@ fn damaged() -> impl Strategy<Value = String> {
             "cpu_per_request",
             "auto",
             "rounds = 2\n",
+            "{otlp_grpc}",
+            "{backend}",
+            "stall",
+            "[sink]\n",
+            "16MiB",
         ])
         .prop_map(str::to_owned),
     ];

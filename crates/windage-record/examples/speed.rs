@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
 use windage_model::{
-    ArmCpu, ArmId, ArmIndex, Exchanges, LoadModel, MachineDelta, Order, Outlier, Place, Role,
-    StatusClasses, Window, WindowCpu,
+    ArmCpu, ArmId, ArmIndex, Backend, Exchanges, LoadModel, MachineDelta, Order, Outlier, Place,
+    Role, StatusClasses, Window, WindowCpu,
 };
 use windage_record::{
     DesignScope, Entry, Journal, JournalWriter, LoadScope, Manifest, ManifestArm, RunDir, Timing,
@@ -230,6 +230,7 @@ fn new_run(path: &Path) -> Result<RunDir, Box<dyn Error>> {
             role,
             levels: BTreeMap::new(),
             expected: None,
+            backend: Backend::Ok,
         })
     };
     let manifest = Manifest {

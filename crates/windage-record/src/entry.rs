@@ -2,12 +2,10 @@
 
 use windage_model::{ArmIndex, CpuSource, Doubt, Window};
 
+use crate::Delivered;
+
 /// One entry of the journal.
 #[derive(Clone, Debug, PartialEq)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "nearly every entry is a window; an allocation for each would cost more than it saves"
-)]
 pub enum Entry {
     /// All processes of a round are up.
     LaunchStarted(Launch),
@@ -98,41 +96,6 @@ pub struct LaunchArmEnd {
     pub rss_peak_bytes: Option<u64>,
     /// The proportional share of memory, in bytes; `None` when unreadable.
     pub pss_bytes: Option<u64>,
-}
-
-/// What a sink counted of one arm from launch to final flush.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Delivered {
-    /// The launch.
-    pub launch: u32,
-    /// The arm.
-    pub arm: ArmIndex,
-    /// Export requests that the subject sent.
-    pub export_requests: u64,
-    /// Spans.
-    pub spans: u64,
-    /// Spans without a parent: one for each trace that is whole.
-    pub root_spans: u64,
-    /// Events on spans.
-    pub span_events: u64,
-    /// Links on spans.
-    pub links: u64,
-    /// Attributes on spans.
-    pub attributes: u64,
-    /// Points of metrics.
-    pub metric_points: u64,
-    /// Log records.
-    pub log_records: u64,
-    /// Bytes as they were on the wire: compressed, headers included.
-    pub wire_bytes: u64,
-    /// Bytes of the bodies, uncompressed.
-    pub body_bytes: u64,
-    /// Export requests that the sink refused on purpose.
-    pub rejected: u64,
-    /// Export requests that the sink could not read.
-    pub malformed: u64,
-    /// Every request that the subject answered since launch, warm-up and readiness included.
-    pub completed_requests: u64,
 }
 
 /// How a run ended.

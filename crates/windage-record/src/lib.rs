@@ -6,6 +6,7 @@
 //!
 //! Nothing here starts a process, reads a clock or computes a result.
 
+mod delivered;
 mod entry;
 mod error;
 mod frame;
@@ -18,7 +19,11 @@ mod whole_file;
 mod wire;
 mod writer;
 
-pub use entry::{Delivered, Ending, Entry, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm};
+pub use delivered::{
+    Delivered, DeliveredByProtocol, DeliveredInWindow, DeliveredSource, Drops, ExportDelay,
+    TraceSample,
+};
+pub use entry::{Ending, Entry, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm};
 pub use error::RecordError;
 pub use histograms::{Histograms, TagParts, Timing, read_committed_histograms, read_histograms};
 pub use journal::{Cut, CutCause, Journal, Recorded};

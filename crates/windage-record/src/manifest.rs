@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use windage_model::{ArmId, ArmIndex, LevelValue, LoadModel, Metric, Order, Role};
+use windage_model::{ArmId, ArmIndex, Backend, LevelValue, LoadModel, Metric, Order, Role};
 
 use crate::RecordError;
 use stored::{Front, StoredManifest};
@@ -58,6 +58,8 @@ pub struct ManifestArm {
     pub levels: BTreeMap<String, LevelValue>,
     /// Telemetry that should arrive; `None` when the plan doesn't say.
     pub expected: Option<Expected>,
+    /// How the receiver of its telemetry behaves; well, too, in runs older than this was.
+    pub backend: Backend,
 }
 
 /// Telemetry that should arrive for each request.

@@ -13,7 +13,8 @@ use std::process::Command;
 
 use hdrhistogram::Histogram;
 use windage_model::{
-    ArmId, ArmIndex, Exchanges, LoadModel, MachineDelta, Order, Place, Role, Window, WindowCpu,
+    ArmId, ArmIndex, Backend, Exchanges, LoadModel, MachineDelta, Order, Place, Role, Window,
+    WindowCpu,
 };
 use windage_record::{
     DesignScope, JournalWriter, LoadScope, Manifest, ManifestArm, RunDir, Timing, read_histograms,
@@ -95,6 +96,7 @@ fn manifest() -> Manifest {
         role,
         levels: BTreeMap::new(),
         expected: None,
+        backend: Backend::Ok,
     };
     Manifest {
         windage: "0.1.0".to_owned(),

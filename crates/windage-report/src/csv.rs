@@ -45,6 +45,22 @@ const COLUMNS: &[&str] = &[
     "covariate_used",
     "covariate_correlation",
     "covariate_narrower",
+    "telemetry_of",
+    "backend",
+    "expected",
+    "delivered",
+    "lost",
+    "beyond_sampling",
+    "lost_by_reason",
+    "bytes_per_span",
+    "wire_bytes_per_span",
+    "traces_complete",
+    "export_delay_us_p50",
+    "export_delay_us_p99",
+    "export_requests",
+    "refused_spans",
+    "retried_requests",
+    "repeated_spans",
 ];
 
 /// The analyses as one CSV table with a heading row: a row for each run, arm and metric.
@@ -54,7 +70,8 @@ const COLUMNS: &[&str] = &[
 /// `narrower` are shares (0.01 is 1 %). `levels` is `k=v;k=v` with `\;` for a `;` within. The
 /// columns of the family are of the interval that holds together with all others of its family:
 /// of the ratio, or of the difference where there is no ratio. `validity` is the worse of the
-/// run's and the metric's own. Text that a spreadsheet would take for a formula is preceded by an
+/// run's and the metric's own. What was delivered is the same in all rows of an arm;
+/// `lost_by_reason` is `reason=n;reason=n`. Text that a spreadsheet would take for a formula is preceded by an
 /// apostrophe.
 ///
 /// # Errors
@@ -118,6 +135,7 @@ fn record(
     ]);
     fields.extend(in_family(&result.inference));
     fields.extend(firmness(&result.inference));
+    fields.extend(telemetry(arm));
     fields
 }
 
@@ -151,6 +169,35 @@ fn firmness(inference: &Inference) -> [String; 8] {
     ]
 }
 
+fn telemetry(arm: &ArmAnalysis) -> [String; 16] {
+    let Some(of) = &arm.fidelity else {
+        return Default::default();
+    };
+    let complete = of.traces.as_ref().and_then(|t| t.complete.as_ref());
+    let us = |ns: u64| ns as f64 / 1e3;
+    let reasons = of.by_reason.iter();
+    let reasons = reasons.map(|loss| (loss.reason.to_string(), loss.lost.to_string()));
+    [
+        of.of.as_str().to_owned(),
+        of.backend.to_string(),
+        figure(of.expected),
+        of.delivered.to_string(),
+        figure(of.lost),
+        of.beyond_sampling
+            .map_or(String::new(), |beyond| beyond.to_string()),
+        guarded(&pairs(reasons)),
+        figure(of.bytes_per_span),
+        figure(of.wire_bytes_per_span),
+        figure(complete.map(|share| share.estimate)),
+        figure(of.export_delay.map(|delay| us(delay.p50_ns))),
+        figure(of.export_delay.map(|delay| us(delay.p99_ns))),
+        of.counts.export_requests.to_string(),
+        of.counts.refused_spans.to_string(),
+        of.counts.retried_requests.to_string(),
+        of.counts.repeated_spans.to_string(),
+    ]
+}
+
 fn worse(analysis: &Analysis, result: &MetricAnalysis) -> Soundness {
     analysis
         .validity
@@ -174,13 +221,14 @@ fn figure(value: Option<f64>) -> String {
 }
 
 fn levels(arm: &ArmAnalysis) -> String {
-    let pairs = arm.levels.iter().map(|(factor, level)| {
-        format!(
-            "{}={}",
-            factor.replace(';', r"\;"),
-            level.to_string().replace(';', r"\;")
-        )
-    });
+    let levels = arm.levels.iter();
+    pairs(levels.map(|(factor, level)| (factor.clone(), level.to_string())))
+}
+
+/// `k=v;k=v` with `\;` for a `;` within.
+fn pairs(of: impl Iterator<Item = (String, String)>) -> String {
+    let within = |text: String| text.replace(';', r"\;");
+    let pairs = of.map(|(key, value)| format!("{}={}", within(key), within(value)));
     pairs.collect::<Vec<_>>().join(";")
 }
 

@@ -393,6 +393,47 @@ fn why_a_covariate_was_not_used_stands_where_there_is_room() {
 }
 
 #[test]
+fn how_telemetry_came_is_told_where_something_was_amiss() {
+    let (amiss, sound) = (
+        plain(&fixtures::backends(), 80),
+        plain(&fixtures::demo(), 80),
+    );
+    let told = [
+        "backend otel, half well: partial 10%",
+        "otel, backend slow 200ms: 49,000 items (queue full), 1,000 spans (not explained)",
+        "96,000 items (gave up), 4,000 more told than lost",
+        "Export refused not taken sent again twice",
+        "otel, backend reject 503 90 % 0.3 % 51.7 % 0.2 %",
+        "Arrival whole traces half after 99 % after",
+        "otel, backend down n/a¹",
+    ];
+    for part in told {
+        assert!(unwrapped(&amiss).contains(part), "{part:?} not in {amiss}");
+    }
+    for title in ["Export ", "Arrival ", "lost  "] {
+        let mut lines = sound.lines();
+        assert!(
+            lines.all(|line| !line.starts_with(title)),
+            "{title:?} in {sound}"
+        );
+    }
+    let text = markdown(&fixtures::backends());
+    let (before, after) = text.split_once("<details>").expect("details");
+    for title in [
+        "| Arrival, more |",
+        "| By protocol |",
+        "| By service and scope |",
+    ] {
+        assert!(!before.contains(title) && after.contains(title), "{title}");
+    }
+    let table = csv(&[fixtures::backends()]).unwrap();
+    assert!(
+        table.contains(",queue full=49000;not explained=1000,"),
+        "{table}"
+    );
+}
+
+#[test]
 fn low_quantiles_stand_where_there_is_room() {
     let analysis = fixtures::family();
     let table = "| Response time, more | p10 |";

@@ -1,13 +1,12 @@
 //! What was delivered, as numbers.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
 macro_rules! counts {
     ($($(#[doc = $doc:literal])+ $field:ident,)+) => {
-        /// What one arm's listener received since the sink started.
+        /// What the receivers of one arm got since the sink started.
         ///
-        /// Every request ends in exactly one of three ways: accepted, `rejected` or `malformed`.
-        /// Only accepted requests count towards what they carried.
+        /// Every request ends in exactly one of five ways: accepted, `rejected`, `malformed`,
+        /// `refused` by the backend's behaviour, or a repetition of one that was counted
+        /// (in `retried_requests`). Only accepted requests count towards what they carried.
         #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
         pub struct Counts { $($(#[doc = $doc])+ pub $field: u64,)+ }
 
@@ -32,7 +31,7 @@ counts! {
     requests,
     /// Spans.
     spans,
-    /// Spans without a parent: `parent_span_id` is absent, empty or all zeros.
+    /// Spans without a parent: the parent's id is absent, empty or all zeros.
     root_spans,
     /// Events on spans.
     span_events,
@@ -40,50 +39,39 @@ counts! {
     links,
     /// Attributes of the spans themselves; those of resources, scopes, events and links are not in it.
     attributes,
-    /// Data points of metrics, of any kind.
+    /// Data points of metrics, of any kind; over remote write: samples.
     metric_points,
     /// Log records.
     log_records,
+    /// Profiles.
+    profiles,
+    /// Accepted requests that carry no telemetry of the service itself: statistics about spans,
+    /// the SDK's own telemetry, questions for its configuration.
+    side_requests,
     /// Bytes that were read from the arm's connections: bodies as sent (compressed, if so),
-    /// request heads and chunk framing. TCP and IP headers, bytes that the kernel still holds
+    /// request heads and framing. TCP and IP headers, bytes that the kernel still holds
     /// and the sink's own answers are not in it. Rejected and malformed requests are.
     wire_bytes,
     /// Bytes of accepted bodies after decompression.
     body_bytes,
-    /// Requests that were refused for their path, method, type, encoding or size, for lack of
+    /// Requests that were not taken for their path, method, type, encoding or size, for lack of
     /// room, or because the body did not arrive whole and in time.
     rejected,
-    /// Those of `rejected` that carried OTLP/JSON.
-    rejected_json,
-    /// Requests whose body was not valid gzip or not valid protobuf of its signal.
+    /// Requests whose body could not be decompressed or decoded.
     malformed,
+    /// Requests that were whole and sound and that the backend's behaviour refused, by an error
+    /// or a reset.
+    refused,
+    /// Spans in those, and those that a partial success refused.
+    refused_spans,
+    /// Data points and log records that were refused in the same way.
+    refused_others,
+    /// Requests with the very bytes of an earlier one that its sender had no success for.
+    retried_requests,
+    /// Spans in those that had been counted already, and were not again.
+    repeated_spans,
     /// Connections that were closed at once because the sink had as many as it may have.
     refused_connections,
-}
-
-/// One arm's running counts, written by the sink's thread and read by any.
-///
-/// A lock and not one atomic for each field: a reading then never shows half a request. Nothing
-/// is done under it but additions, so that readers don't hold the sink up.
-#[derive(Debug, Default)]
-pub(crate) struct Tally(Mutex<Counts>);
-
-impl Tally {
-    /// Adds to the counts, all fields at once.
-    pub(crate) fn add(&self, more: &Counts) {
-        let mut counts = self.lock();
-        *counts = counts.plus(more);
-    }
-
-    /// The counts so far.
-    pub(crate) fn read(&self) -> Counts {
-        *self.lock()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Counts> {
-        // The value is replaced whole: a panic elsewhere can't have left it half written.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 #[cfg(test)]
@@ -110,26 +98,6 @@ mod tests {
             early.since(&late),
             Counts::default(),
             "counters never go below nil"
-        );
-    }
-
-    #[test]
-    fn a_tally_adds_up() {
-        let tally = Tally::default();
-        for spans in 1..=4 {
-            tally.add(&Counts {
-                requests: 1,
-                spans,
-                ..Counts::default()
-            });
-        }
-        assert_eq!(
-            tally.read(),
-            Counts {
-                requests: 4,
-                spans: 10,
-                ..Counts::default()
-            }
         );
     }
 }

@@ -1,29 +1,71 @@
 //! Receivers of telemetry that count what was delivered, by arm.
 //!
-//! A [`Sink`] opens one OTLP/HTTP listener on loopback for each arm, so that the port a request
-//! came in on says whose telemetry it is. Requests are counted by walking their protobuf wire
-//! format: no span, point or record is ever built, because whatever the sink spends is part of
-//! the machine's bill.
+//! A [`Sink`] opens listeners on loopback for each arm, one for each [`Protocol`], so that the
+//! port a request came in on says whose telemetry it is. A request's body goes piece by piece
+//! through decompression and a decoder that walks its wire format: no span, point or record is
+//! ever built, because whatever the sink spends is part of the machine's bill. What a request
+//! carried is gathered in a receipt and added to the arm's account when the request is whole and
+//! sound: a request counts altogether or not at all.
 //!
-//! What it speaks: `POST /v1/traces`, `/v1/metrics` and `/v1/logs` over HTTP/1.1 with
-//! `application/x-protobuf` bodies, plain or gzip. OTLP/JSON is answered with 415 and counted in
-//! [`Counts::rejected_json`]; it is not decoded yet.
+//! What it speaks: OTLP over gRPC and HTTP (protobuf and JSON), the trace API of a Datadog agent,
+//! Zipkin v2 JSON, Prometheus remote write 1.0. It also scrapes Prometheus metrics.
 //!
-//! Nothing here opens a port beyond loopback, and nothing received is kept.
+//! How it answers can be changed while it runs ([`windage_model::Backend`]), to see what a
+//! service loses when its backend is ill.
 //!
-//! [`count_payload`] is the walk by itself, without a socket: for whoever has a payload at hand,
-//! and for the fuzzer.
+//! Nothing is kept of what is received unless [`KeepOptions`] ask for it, and memory is bounded
+//! whatever comes in.
+//!
+//! The `count_…` functions are the decoders by themselves, without a socket: for whoever has a
+//! payload at hand, and for the fuzzer.
 
-mod body;
-mod connection;
+mod account;
+mod behaviour;
 mod counts;
-mod http;
+mod datadog;
+mod delay;
+mod exchange;
+mod grpc;
+mod http1;
+mod intake;
+mod keep;
+mod listener;
+mod malformed;
 mod otlp;
+mod protocol;
+mod receipt;
+mod receiver;
+mod remote_write;
+mod room;
+mod scrape;
 mod sink;
+mod sources;
+mod stretches;
 mod sys;
+mod traces;
 mod wire;
+mod zipkin;
 
+pub use account::{Arrival, Delivery, Source};
 pub use counts::Counts;
-pub use otlp::{Signal, count as count_payload};
+pub use datadog::{DatadogVersion, count as count_datadog};
+pub use delay::Delay;
+pub use http1::count_http;
+pub use keep::KeepOptions;
+pub use malformed::Malformed;
+pub use otlp::{
+    Signal, count as count_payload, count_in_pieces as count_payload_in_pieces,
+    count_json as count_otlp_json,
+};
+pub use protocol::Protocol;
+pub use receipt::{Detail, SourceItems};
+pub use remote_write::count as count_remote_write;
+pub use scrape::{
+    Exposition, ExpositionError, ExpositionFormat, Reach, Scrape, ScrapeError, ScrapeTarget,
+    Scrapes, SelectedMetric, parse_exposition, scrape_loop, scrape_once,
+};
 pub use sink::{Sink, SinkError, SinkOptions};
+pub use stretches::Stretch;
+pub use traces::TraceSample;
 pub use wire::WireError;
+pub use zipkin::count as count_zipkin;

@@ -7,42 +7,56 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
 
 use nix::errno::Errno;
 use thiserror::Error;
-use tokio::net::TcpListener;
-use tokio::runtime::Runtime;
 use tokio::sync::{Semaphore, oneshot};
-use windage_model::ArmIndex;
+use tokio::task::LocalSet;
+use windage_model::{ArmIndex, Backend};
 
-use crate::body::Limits;
-use crate::counts::Tally;
+use crate::account::{Account, Delivery};
+use crate::behaviour::Behaviour;
+use crate::datadog::DatadogOptions;
+use crate::http1::connection::shared_buffer;
+use crate::keep::{Keep, KeepOptions};
+use crate::listener::{self, Listening};
+use crate::receipt::Detail;
+use crate::receiver::Receiver;
+use crate::room::Budget;
 use crate::sys::{self, ThreadClock};
-use crate::{Counts, connection};
+use crate::{Counts, Protocol};
 
-/// How long a listener rests after the kernel refused it a connection (no descriptors left):
-/// the refusal repeats at once until something is closed.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-
-/// What the sink may take.
+/// What the sink may take, and how much it makes of what comes in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SinkOptions {
-    /// The largest body that is received, in bytes, as sent and after decompression. At most
-    /// eight of that size are held at a time.
+    /// The largest body that is received, in bytes, as sent and after decompression.
     pub max_body_bytes: usize,
+    /// What all requests of one arm may hold at a time, in bytes. Bodies in protobuf are counted
+    /// as they come in and hold next to nothing.
+    pub max_held_bytes: usize,
     /// Connections at a time, over all arms; further ones are closed at once and counted.
     pub max_connections: usize,
     /// The cores that the sink's thread may use; `None`: those of the thread that starts it.
     pub cpus: Option<Vec<u32>>,
+    /// How much is made of what comes in.
+    pub detail: Detail,
+    /// Whether Datadog's tracers are told that they may drop traces that nobody sampled.
+    pub client_drop_p0s: bool,
+    /// Where bodies are kept; `None`: nowhere.
+    pub keep: Option<KeepOptions>,
 }
 
 impl Default for SinkOptions {
     fn default() -> Self {
         SinkOptions {
-            max_body_bytes: 16 << 20,
+            // The largest that a Datadog agent takes, which is more than the Collector does.
+            max_body_bytes: 25 << 20,
+            max_held_bytes: 28 << 20,
             max_connections: 1024,
             cpus: None,
+            detail: Detail::Full,
+            client_drop_p0s: false,
+            keep: None,
         }
     }
 }
@@ -51,13 +65,21 @@ impl Default for SinkOptions {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SinkError {
-    /// No listener for an arm.
-    #[error(
-        "the sink can't listen on loopback for arm {arm}: {source}; raise `ulimit -n` or free some ports"
-    )]
+    /// No listener.
+    #[error("the sink can't receive {protocol} at {address}: {source}; {}", remedy(.source))]
     Listen {
-        /// The arm's index.
-        arm: usize,
+        /// What was to be received.
+        protocol: Protocol,
+        /// Where.
+        address: SocketAddr,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// No directory to keep bodies in.
+    #[error("the sink can't keep bodies in {}: {source}; name a directory that can be written to", dir.display())]
+    Keep {
+        /// The directory.
+        dir: std::path::PathBuf,
         /// What the kernel said.
         source: io::Error,
     },
@@ -98,61 +120,102 @@ pub enum SinkError {
     Died,
 }
 
+fn remedy(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::AddrInUse => {
+            "something else listens there: name another port, or 0 for a free one"
+        }
+        io::ErrorKind::AddrNotAvailable => "name an address of this machine",
+        io::ErrorKind::PermissionDenied => "ports below 1024 need privileges: name a higher one",
+        _ => "raise `ulimit -n` or free some ports",
+    }
+}
+
 /// Receivers for all arms, on one thread of their own. Dropping it ends them.
 #[derive(Debug)]
 pub struct Sink {
-    arms: Vec<Arm>,
+    accounts: Vec<Arc<Account>>,
+    addresses: Vec<Vec<(Protocol, SocketAddr)>>,
     clock: ThreadClock,
     last_cpu_ns: AtomicU64,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-#[derive(Clone, Debug)]
-struct Arm {
-    address: SocketAddr,
-    tally: Arc<Tally>,
-}
+/// What is to be opened: for each arm its protocols and where they listen.
+type Wanted = Vec<Vec<(Protocol, SocketAddr)>>;
 
 impl Sink {
-    /// Opens a listener on 127.0.0.1 for each of `arms` and receives on a thread named `sink`.
+    /// Opens a listener on 127.0.0.1 for each of `arms` and each of `protocols`, and receives on
+    /// a thread named `sink`.
     ///
     /// # Errors
     ///
     /// When listeners, thread, cores or clock can't be had; nothing is left behind then.
-    pub fn start(arms: usize, options: SinkOptions) -> Result<Sink, SinkError> {
-        let (arms, listeners) = listen(arms)?;
+    pub fn start(
+        arms: usize,
+        protocols: &[Protocol],
+        options: SinkOptions,
+    ) -> Result<Sink, SinkError> {
+        let free_port = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let of_arm: Vec<_> = protocols.iter().map(|&p| (p, free_port)).collect();
+        Sink::open(vec![of_arm; arms], options)
+    }
+
+    /// Receives for one arm, number 0, at these addresses; port 0 stands for a free one.
+    ///
+    /// # Errors
+    ///
+    /// As [`start`](Sink::start).
+    pub fn start_at(
+        addresses: &[(Protocol, SocketAddr)],
+        options: SinkOptions,
+    ) -> Result<Sink, SinkError> {
+        Sink::open(vec![addresses.to_vec()], options)
+    }
+
+    fn open(wanted: Wanted, options: SinkOptions) -> Result<Sink, SinkError> {
+        let account = |_: &_| {
+            let budget = Budget::new(options.max_held_bytes);
+            Arc::new(Account::new(options.detail, budget))
+        };
+        let accounts: Vec<_> = wanted.iter().map(account).collect();
         let (stop, stopped) = oneshot::channel();
         let (ready, is_ready) = mpsc::sync_channel(1);
-        let served: Vec<_> = listeners
-            .into_iter()
-            .zip(arms.iter().map(|a| Arc::clone(&a.tally)))
-            .collect();
+        let served = accounts.clone();
         let thread = thread::Builder::new()
             .name("sink".to_owned())
-            .spawn(move || run(served, &options, &ready, stopped))
+            .spawn(move || run(&served, &wanted, &options, &ready, stopped))
             .map_err(|source| SinkError::Thread { source })?;
-        is_ready.recv().unwrap_or(Err(SinkError::Died))?;
+        let addresses = is_ready.recv().unwrap_or(Err(SinkError::Died))?;
         let clock =
             ThreadClock::of(thread.as_pthread_t()).map_err(|source| SinkError::Clock { source })?;
-        let last_cpu_ns = AtomicU64::new(0);
         Ok(Sink {
-            arms,
+            accounts,
+            addresses,
             clock,
-            last_cpu_ns,
+            last_cpu_ns: AtomicU64::new(0),
             stop: Some(stop),
             thread: Some(thread),
         })
     }
 
-    /// Where `arm` sends OTLP/HTTP to: the base, to which `/v1/traces` and so on are added.
+    /// Where `arm` is received in `protocol`; `None` when the sink was not started for it.
+    #[must_use]
+    pub fn address(&self, arm: ArmIndex, protocol: Protocol) -> Option<SocketAddr> {
+        let of_arm = self.addresses.get(arm.get())?;
+        let found = of_arm.iter().find(|(served, _)| *served == protocol);
+        found.map(|(_, address)| *address)
+    }
+
+    /// Every protocol of `arm` and where it is received.
     ///
     /// # Panics
     ///
     /// When `arm` is not one of those the sink was started for.
     #[must_use]
-    pub fn otlp_http(&self, arm: ArmIndex) -> SocketAddr {
-        self.arms[arm.get()].address
+    pub fn addresses(&self, arm: ArmIndex) -> &[(Protocol, SocketAddr)] {
+        &self.addresses[arm.get()]
     }
 
     /// What has been delivered for `arm` so far. A request is in it whole or not at all (its
@@ -163,7 +226,46 @@ impl Sink {
     /// When `arm` is not one of those the sink was started for.
     #[must_use]
     pub fn counts(&self, arm: ArmIndex) -> Counts {
-        self.arms[arm.get()].tally.read()
+        self.accounts[arm.get()].counts()
+    }
+
+    /// The same by protocol.
+    ///
+    /// # Panics
+    ///
+    /// As [`counts`](Sink::counts).
+    #[must_use]
+    pub fn counts_by_protocol(&self, arm: ArmIndex) -> [(Protocol, Counts); Protocol::ALL.len()] {
+        self.accounts[arm.get()].by_protocol()
+    }
+
+    /// Spans of `arm` that end from now on belong to the stretch `label`. A label may come again.
+    ///
+    /// # Panics
+    ///
+    /// As [`counts`](Sink::counts).
+    pub fn begin_stretch(&self, arm: ArmIndex, label: u64) {
+        self.accounts[arm.get()].begin_stretch(label);
+    }
+
+    /// How the receivers of `arm` behave from now on.
+    ///
+    /// # Panics
+    ///
+    /// As [`counts`](Sink::counts).
+    pub fn set_backend(&self, arm: ArmIndex, backend: Backend) {
+        let behaviour = Behaviour::of(backend);
+        self.accounts[arm.get()].behaviour.send_replace(behaviour);
+    }
+
+    /// Everything that came for `arm` since it was last taken, or since the start.
+    ///
+    /// # Panics
+    ///
+    /// As [`counts`](Sink::counts).
+    #[must_use]
+    pub fn take(&self, arm: ArmIndex) -> Delivery {
+        self.accounts[arm.get()].take()
     }
 
     /// CPU time that the sink's thread has used, in nanoseconds. Never goes back.
@@ -175,13 +277,12 @@ impl Sink {
 
     /// Closes all listeners and connections and waits for the thread to end. A request that has
     /// not been read whole by then is counted as rejected.
-    pub fn shut_down(self) {
-        drop(self);
+    pub fn shut_down(mut self) -> Vec<Delivery> {
+        self.end();
+        self.accounts.iter().map(|account| account.take()).collect()
     }
-}
 
-impl Drop for Sink {
-    fn drop(&mut self) {
+    fn end(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
             // A panic in the thread has been reported on stderr; there is nothing to undo.
@@ -190,48 +291,37 @@ impl Drop for Sink {
     }
 }
 
-type Served = (std::net::TcpListener, Arc<Tally>);
-
-fn listen(arms: usize) -> Result<(Vec<Arm>, Vec<std::net::TcpListener>), SinkError> {
-    let one = |arm: usize| -> Result<(Arm, std::net::TcpListener), SinkError> {
-        let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
-            .and_then(|listener| listener.set_nonblocking(true).map(|()| listener))
-            .map_err(|source| SinkError::Listen { arm, source })?;
-        let address = listener
-            .local_addr()
-            .map_err(|source| SinkError::Listen { arm, source })?;
-        Ok((
-            Arm {
-                address,
-                tally: Arc::default(),
-            },
-            listener,
-        ))
-    };
-    (0..arms).map(one).collect()
+impl Drop for Sink {
+    fn drop(&mut self) {
+        self.end();
+    }
 }
 
 /// The thread: says through `ready` how its start went, then serves until `stopped`.
 fn run(
-    served: Vec<Served>,
+    accounts: &[Arc<Account>],
+    wanted: &Wanted,
     options: &SinkOptions,
-    ready: &mpsc::SyncSender<Result<(), SinkError>>,
+    ready: &mpsc::SyncSender<Result<Wanted, SinkError>>,
     stopped: oneshot::Receiver<()>,
 ) {
     let runtime = match set_up(options) {
         Ok(runtime) => runtime,
         Err(error) => {
-            // `start` waits for this message and outlives it.
+            // `open` waits for this message and outlives it.
             let _ = ready.send(Err(error));
             return;
         }
     };
-    let _ = ready.send(receive(&runtime, served, options));
-    // Both a message and a dropped sender mean the end.
-    let _ = runtime.block_on(stopped);
+    let local = LocalSet::new();
+    local.block_on(&runtime, async {
+        let _ = ready.send(receive(accounts, wanted, options));
+        // Both a message and a dropped sender mean the end.
+        let _ = stopped.await;
+    });
 }
 
-fn set_up(options: &SinkOptions) -> Result<Runtime, SinkError> {
+fn set_up(options: &SinkOptions) -> Result<tokio::runtime::Runtime, SinkError> {
     if let Some(cpus) = &options.cpus {
         sys::pin_this_thread(cpus).map_err(|source| SinkError::Pin {
             cpus: cpus.clone(),
@@ -245,38 +335,61 @@ fn set_up(options: &SinkOptions) -> Result<Runtime, SinkError> {
         .map_err(|source| SinkError::Runtime { source })
 }
 
-fn receive(runtime: &Runtime, served: Vec<Served>, options: &SinkOptions) -> Result<(), SinkError> {
-    let _entered = runtime.enter();
-    let limits = Limits::new(options.max_body_bytes);
+/// Opens every listener; where they are.
+fn receive(
+    accounts: &[Arc<Account>],
+    wanted: &Wanted,
+    options: &SinkOptions,
+) -> Result<Wanted, SinkError> {
     let places = Arc::new(Semaphore::new(
         options.max_connections.min(Semaphore::MAX_PERMITS),
     ));
-    for (listener, tally) in served {
-        let listener =
-            TcpListener::from_std(listener).map_err(|source| SinkError::Runtime { source })?;
-        runtime.spawn(accept(listener, tally, limits.clone(), Arc::clone(&places)));
+    let buffer = shared_buffer();
+    let mut opened = Vec::with_capacity(wanted.len());
+    for (index, (account, of_arm)) in accounts.iter().zip(wanted).enumerate() {
+        let mut addresses = Vec::with_capacity(of_arm.len());
+        for &(protocol, address) in of_arm {
+            let listening = Listening {
+                receiver: Arc::new(receiver(account, protocol, options, index)?),
+                places: Arc::clone(&places),
+                buffer: buffer.clone(),
+            };
+            let cannot = |source| SinkError::Listen {
+                protocol,
+                address,
+                source,
+            };
+            let listener = listener::bind(address)
+                .and_then(listener::listen)
+                .map_err(cannot)?;
+            let address = listener.local_addr().map_err(cannot)?;
+            addresses.push((protocol, address));
+            tokio::task::spawn_local(listening.run(listener, address));
+        }
+        opened.push(addresses);
     }
-    Ok(())
+    Ok(opened)
 }
 
-async fn accept(listener: TcpListener, tally: Arc<Tally>, limits: Limits, places: Arc<Semaphore>) {
-    loop {
-        let Ok((stream, _)) = listener.accept().await else {
-            tokio::time::sleep(ACCEPT_PAUSE).await;
-            continue;
-        };
-        match Arc::clone(&places).try_acquire_owned() {
-            Ok(place) => {
-                let serving = connection::serve(stream, Arc::clone(&tally), limits.clone());
-                tokio::spawn(async move {
-                    serving.await;
-                    drop(place);
-                });
-            }
-            Err(_) => tally.add(&Counts {
-                refused_connections: 1,
-                ..Counts::default()
-            }),
-        }
-    }
+fn receiver(
+    account: &Arc<Account>,
+    protocol: Protocol,
+    options: &SinkOptions,
+    arm: usize,
+) -> Result<Receiver, SinkError> {
+    let keep = |options: &KeepOptions| {
+        Keep::new(options, arm, protocol).map_err(|source| SinkError::Keep {
+            dir: options.dir.clone(),
+            source,
+        })
+    };
+    Ok(Receiver {
+        account: Arc::clone(account),
+        protocol,
+        max_body_bytes: options.max_body_bytes,
+        datadog: DatadogOptions {
+            client_drop_p0s: options.client_drop_p0s,
+        },
+        keep: options.keep.as_ref().map(keep).transpose()?,
+    })
 }

@@ -38,14 +38,58 @@ const MAX_GROUP_DEPTH: u32 = 100;
 pub(crate) struct Field<'a> {
     /// Its number in the `.proto` file.
     pub(crate) number: u32,
-    /// What it holds if it is length-delimited.
-    content: Option<&'a [u8]>,
+    /// What it holds.
+    pub(crate) value: Value<'a>,
+}
+
+/// What a field holds, as far as counting looks at it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Value<'a> {
+    /// A message, a string or bytes.
+    Bytes(&'a [u8]),
+    /// Eight bytes.
+    Fixed64(u64),
+    /// A number of another kind, or a group.
+    Other,
 }
 
 impl<'a> Field<'a> {
     /// The bytes of a field that has to be a message, a string or bytes.
+    #[inline]
     pub(crate) fn bytes(&self) -> Result<&'a [u8], WireError> {
-        self.content.ok_or(WireError::NotLengthDelimited)
+        match self.value {
+            Value::Bytes(bytes) => Ok(bytes),
+            _ => Err(WireError::NotLengthDelimited),
+        }
+    }
+}
+
+/// What stands before the content of a field, of which more may be still to come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Header {
+    /// The field's number.
+    pub(crate) number: u32,
+    /// The length of its content; `None` for a number, which is part of `length`.
+    pub(crate) content: Option<u64>,
+    /// Bytes of key and length, or of key and number.
+    pub(crate) length: usize,
+}
+
+/// The header of the field that `bytes` begin with; `None` when it is not whole yet.
+///
+/// Groups are an error: OTLP has none, and a field without a length could not be skipped before
+/// its end has come.
+#[inline]
+pub(crate) fn header(bytes: &[u8]) -> Result<Option<Header>, WireError> {
+    let mut fields = Fields::of(bytes);
+    match fields.header() {
+        Ok((number, content)) => Ok(Some(Header {
+            number,
+            content,
+            length: bytes.len() - fields.rest.len(),
+        })),
+        Err(WireError::Truncated) => Ok(None),
+        Err(error) => Err(error),
     }
 }
 
@@ -61,18 +105,34 @@ impl<'a> Fields<'a> {
         Fields { rest: message }
     }
 
+    #[inline]
     fn field(&mut self) -> Result<Field<'a>, WireError> {
         let (number, wire_type) = self.key()?;
+        let value = match wire_type {
+            1 => Value::Fixed64(self.fixed64()?),
+            2 => Value::Bytes(self.delimited()?),
+            _ => {
+                self.skip(number, wire_type, 0)?;
+                Value::Other
+            }
+        };
+        Ok(Field { number, value })
+    }
+
+    fn header(&mut self) -> Result<(u32, Option<u64>), WireError> {
+        let (number, wire_type) = self.key()?;
         let content = match wire_type {
-            2 => Some(self.delimited()?),
+            2 => Some(self.varint()?),
+            3 | 4 => return Err(WireError::Group),
             _ => {
                 self.skip(number, wire_type, 0)?;
                 None
             }
         };
-        Ok(Field { number, content })
+        Ok((number, content))
     }
 
+    #[inline]
     fn key(&mut self) -> Result<(u32, u8), WireError> {
         let key = u32::try_from(self.varint()?).map_err(|_| WireError::FieldNumber)?;
         let (number, wire_type) = (key >> 3, (key & 0b111) as u8);
@@ -83,7 +143,17 @@ impl<'a> Fields<'a> {
         }
     }
 
+    #[inline]
     fn varint(&mut self) -> Result<u64, WireError> {
+        // Nearly all keys and lengths are of one byte.
+        if let [first @ ..0x80, rest @ ..] = self.rest {
+            self.rest = rest;
+            return Ok(u64::from(*first));
+        }
+        self.long_varint()
+    }
+
+    fn long_varint(&mut self) -> Result<u64, WireError> {
         let mut value = 0_u64;
         for (i, &byte) in self.rest.iter().enumerate().take(10) {
             // Nine bytes carry 63 bits, so that the tenth has room for one.
@@ -99,11 +169,20 @@ impl<'a> Fields<'a> {
         Err(WireError::Truncated)
     }
 
+    #[inline]
+    fn fixed64(&mut self) -> Result<u64, WireError> {
+        let (bytes, rest) = self.rest.split_first_chunk().ok_or(WireError::Truncated)?;
+        self.rest = rest;
+        Ok(u64::from_le_bytes(*bytes))
+    }
+
+    #[inline]
     fn delimited(&mut self) -> Result<&'a [u8], WireError> {
         let length = usize::try_from(self.varint()?).map_err(|_| WireError::Truncated)?;
         self.take(length)
     }
 
+    #[inline]
     fn take(&mut self, length: usize) -> Result<&'a [u8], WireError> {
         let (taken, rest) = self
             .rest
@@ -143,6 +222,7 @@ impl<'a> Fields<'a> {
 impl<'a> Iterator for Fields<'a> {
     type Item = Result<Field<'a>, WireError>;
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         if self.rest.is_empty() {
             return None;
@@ -159,11 +239,11 @@ impl<'a> Iterator for Fields<'a> {
 mod tests {
     use super::*;
 
-    type Seen<'a> = (u32, Option<&'a [u8]>);
+    type Seen<'a> = (u32, Value<'a>);
 
     fn walk(bytes: &[u8]) -> Result<Vec<Seen<'_>>, WireError> {
         Fields::of(bytes)
-            .map(|field| field.map(|f| (f.number, f.content)))
+            .map(|field| field.map(|f| (f.number, f.value)))
             .collect()
     }
 
@@ -171,25 +251,33 @@ mod tests {
     fn fields_are_told_apart_and_skipped() {
         let table: &[(&str, &[u8], &[Seen])] = &[
             ("nothing", &[], &[]),
-            ("varint", &[0x08, 0x96, 0x01], &[(1, None)]),
-            ("fixed64", &[0x39, 1, 2, 3, 4, 5, 6, 7, 8], &[(7, None)]),
-            ("fixed32", &[0x85, 0x01, 1, 2, 3, 4], &[(16, None)]),
-            ("bytes", &[0x12, 2, 0xaa, 0xbb], &[(2, Some(&[0xaa, 0xbb]))]),
-            ("empty bytes", &[0x12, 0], &[(2, Some(&[]))]),
+            ("varint", &[0x08, 0x96, 0x01], &[(1, Value::Other)]),
+            (
+                "fixed64",
+                &[0x39, 1, 2, 3, 4, 5, 6, 7, 8],
+                &[(7, Value::Fixed64(0x0807_0605_0403_0201))],
+            ),
+            ("fixed32", &[0x85, 0x01, 1, 2, 3, 4], &[(16, Value::Other)]),
+            (
+                "bytes",
+                &[0x12, 2, 0xaa, 0xbb],
+                &[(2, Value::Bytes(&[0xaa, 0xbb]))],
+            ),
+            ("empty bytes", &[0x12, 0], &[(2, Value::Bytes(&[]))]),
             (
                 "group in a group",
                 &[0x0b, 0x13, 0x08, 1, 0x14, 0x0c, 0x12, 0],
-                &[(1, None), (2, Some(&[]))],
+                &[(1, Value::Other), (2, Value::Bytes(&[]))],
             ),
             (
                 "ten-byte varint",
                 &[0x08, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1],
-                &[(1, None)],
+                &[(1, Value::Other)],
             ),
             (
                 "length in two bytes, one too many",
                 &[0x12, 0x81, 0x00, 7],
-                &[(2, Some(&[7]))],
+                &[(2, Value::Bytes(&[7]))],
             ),
         ];
         for (name, bytes, seen) in table {

@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::verbs::init::{Assignment, Attachment, Sweep};
 use crate::verbs::load::LoadFlags;
+use crate::verbs::sink::SinkFlags;
 
 /// Measures what telemetry costs the service it watches.
 #[derive(Debug, Parser)]
@@ -38,6 +39,21 @@ pub(crate) enum Verb {
     Init(InitFlags),
     /// Put load on a URL and time the answers.
     Load(Box<LoadFlags>),
+    /// Receive telemetry and count it.
+    ///
+    /// Receives OTLP (gRPC, HTTP with protobuf or JSON), Datadog traces, Zipkin and Prometheus remote
+    /// write, each on a port of its own on loopback, and says what came: how many spans, points and
+    /// records, how large, from whom, how late, whether traces are whole. It can be made as ill as a
+    /// backend gets, to see what a service loses then; while it runs, a line on standard input such as
+    /// `slow 200ms` or `ok` changes that.
+    ///
+    /// Examples:
+    ///   windage sink                                    all receivers on free ports, until Ctrl-C
+    ///   windage sink --otlp-http 127.0.0.1:4318 --for 10s --json
+    ///   windage sink --otlp-grpc 127.0.0.1:4317 --backend 'reject 429 retry 2s'
+    ///   windage sink --otlp-http 127.0.0.1:4318 --print=3  also show the first three spans
+    #[command(verbatim_doc_comment)]
+    Sink(Box<SinkFlags>),
     /// Inject known costs and say what is found of them: how good is this machine today?
     ///
     /// A service that is built in gets a hundredth more work, busy waits of 0.5 to 20 µs, or sleeps of

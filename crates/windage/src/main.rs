@@ -1,7 +1,9 @@
 //! The command line: verbs, flags, exit codes.
 
 mod cli;
+mod descriptors;
 mod exit;
+mod figures;
 mod message;
 mod progress;
 mod run_name;
@@ -32,6 +34,7 @@ fn main() -> ExitCode {
         Verb::Report(flags) => verbs::report::report(&flags),
         Verb::Init(flags) => verbs::init::init(&flags),
         Verb::Load(flags) => verbs::load::load(&flags),
+        Verb::Sink(flags) => verbs::sink::sink(&flags),
         Verb::Calibrate(flags) => verbs::calibrate::calibrate(&flags),
         Verb::Doctor(flags) => verbs::doctor::doctor(&flags),
         Verb::Completions(flags) => verbs::completions::completions(&flags),

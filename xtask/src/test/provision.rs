@@ -2,7 +2,6 @@
 //! Python environment, the subjects built. All of it is found again the next time.
 
 use std::ffi::OsString;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -10,6 +9,9 @@ use anyhow::{Context, Result};
 
 use super::step::announce;
 use crate::{command, debian, workspace};
+
+mod exporters;
+pub(crate) mod kept;
 
 /// The services that tests launch, by their Debian packages.
 const PACKAGES: &[&str] = &["nginx-light"];
@@ -30,7 +32,8 @@ pub(crate) fn provide(mut failed: impl FnMut(&str, &anyhow::Error)) -> Provided 
     if let Err(error) = debian::provide(PACKAGES) {
         failed("Debian packages", &error);
     }
-    match python() {
+    announce("Python environment");
+    match python_environment(REQUIREMENTS) {
         Ok(python) => provided
             .variables
             .push(("WINDAGE_TEST_PYTHON", python.into())),
@@ -39,38 +42,31 @@ pub(crate) fn provide(mut failed: impl FnMut(&str, &anyhow::Error)) -> Provided 
     if let Err(error) = go_subjects() {
         failed("Go subjects", &error);
     }
+    provided.variables.extend(exporters::provide(&mut failed));
     provided
 }
 
-/// Makes the Python environment unless it is there, and returns its interpreter.
-fn python() -> Result<PathBuf> {
-    announce("Python environment");
-    let file = workspace::root().join(REQUIREMENTS);
-    let requirements = fs::read(&file).with_context(|| format!("read {}", file.display()))?;
+/// Makes the Python environment of a file of requirements, named from the workspace, unless it
+/// is there, and returns its interpreter.
+pub(crate) fn python_environment(requirements: &str) -> Result<PathBuf> {
+    let file = workspace::root().join(requirements);
     let version = command::output(Command::new("python3").arg("--version"))?;
-    let folder = workspace::cache()?.join(environment_name(&requirements, &version));
-    let python = folder.join("bin/python");
-    // The last thing written: an interrupted installation is begun again.
-    let complete = folder.join("complete");
-    if complete.is_file() && python.exists() {
-        return Ok(python);
-    }
-    announce(&format!("installing it into {}", folder.display()));
-    make_environment(&folder)?;
-    command::run(
-        Command::new(&python)
-            .args([
-                "-m",
-                "pip",
-                "install",
-                "--quiet",
-                "--require-hashes",
-                "--requirement",
-            ])
-            .arg(&file),
-    )?;
-    fs::write(&complete, "").with_context(|| format!("write {}", complete.display()))?;
-    Ok(python)
+    let name = environment_name(&kept::read(&file)?, &version);
+    let folder = kept::folder(&name, |folder| {
+        make_environment(folder)?;
+        command::run(
+            Command::new(interpreter(folder))
+                .args(["-m", "pip", "install", "--quiet", "--require-hashes"])
+                // A package's own code does not run at its installation.
+                .args(["--only-binary", ":all:", "--requirement"])
+                .arg(&file),
+        )
+    })?;
+    Ok(interpreter(&folder))
+}
+
+fn interpreter(environment: &Path) -> PathBuf {
+    environment.join("bin/python")
 }
 
 fn make_environment(folder: &Path) -> Result<()> {
@@ -105,17 +101,20 @@ fn go_subjects() -> Result<()> {
     for subject in workspace::subjects_with("go.mod")? {
         let name = subject.file_name().unwrap_or_default();
         announce(&format!("building subjects/{}", name.display()));
-        let target = Path::new("bin").join(name);
-        command::run(
-            Command::new("go")
-                // A checkout of another user's has no version that Go may read.
-                .args(["build", "-buildvcs=false", "-o"])
-                .arg(target)
-                .arg(".")
-                .current_dir(&subject),
-        )?;
+        go_build(&subject, &subject.join("bin").join(name))?;
     }
     Ok(())
+}
+
+pub(crate) fn go_build(module: &Path, program: &Path) -> Result<()> {
+    command::run(
+        Command::new("go")
+            // A checkout of another user's has no version that Go may read.
+            .args(["build", "-buildvcs=false", "-o"])
+            .arg(program)
+            .arg(".")
+            .current_dir(module),
+    )
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use windage_probe::ArmProbe;
 use windage_probe::cgroup::ArmCgroup;
 use windage_record::LaunchedArm;
 
-use super::{Live, QUIET, RealRig, instance_index};
+use super::{Live, QUIET, RealRig};
 use crate::LabError;
 use crate::clock::whole_ns;
 use crate::drive::{Driver, HttpDriver};
@@ -20,6 +20,7 @@ use crate::instance::{Instance, Part, launch, prepare};
 use crate::names::Names;
 use crate::readings::used;
 use crate::resident::Resident;
+use crate::stretch::Stretch;
 use crate::target::target;
 
 impl<'a> RealRig<'a> {
@@ -45,11 +46,8 @@ impl<'a> RealRig<'a> {
             if let Some(first) = arms.first() {
                 names = names.with_arm(&self.plan.arms[first.get()]);
             }
-            if let Some(sink) = &self.sink {
-                names.set(
-                    "otlp_http",
-                    format!("http://{}", sink.otlp_http(instance_index(index))),
-                );
+            if let Some(receiving) = &self.receiving {
+                receiving.name(index, &mut names);
             }
             // Taken out for the call, so that the ground can borrow the rest of the rig.
             let group = self.groups[index].take();
@@ -250,12 +248,18 @@ impl<'a> RealRig<'a> {
             if let Some(doubt) = self.switch(live, arm)? {
                 return Err(LabError::Switch(doubt.text));
             }
+            self.enter(own, Stretch::unmeasured(arm));
             let driven = self.drive(live, arm, lasts, 0, true)?;
             std::thread::sleep(QUIET);
-            let now = self.meters.read(&mut live.instances, self.sink.as_ref())?;
+            let now = self
+                .meters
+                .read(&mut live.instances, self.receiving.as_ref())?;
             live.completed[arm.get()] += driven.report.exchanges.completed;
             launched[arm.get()].warmup_completed += driven.report.exchanges.completed;
             live.credit[own] = arm;
+            if let Some(receiving) = &mut self.receiving {
+                receiving.credit(own, arm);
+            }
             for (index, &credited) in live.credit.iter().enumerate().filter(|(i, _)| *i != own) {
                 let entry = &mut launched[credited.get()];
                 entry.warmup_outside_ns += used(&live.last, &now, index).unwrap_or(0);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use windage_load::{LoadFacts, SubjectCpu, monotonic_ns};
 use windage_model::{ArmIndex, CpuSource, Doubt, DoubtCode, Place, Window};
 
-use super::{Live, QUIET, RealRig, instance_index};
+use super::{Live, QUIET, RealRig};
 use crate::LabError;
 use crate::command_line::run_shell;
 use crate::conduct::Measured;
@@ -15,6 +15,7 @@ use crate::drive::{Driven, Driver, drive_process, drive_resident};
 use crate::instance::{Instance, trouble};
 use crate::log_tail::log_tail;
 use crate::readings::bill;
+use crate::stretch::Stretch;
 
 /// A bound for each `switch` command.
 const SWITCH_WITHIN: Duration = Duration::from_secs(30);
@@ -87,6 +88,9 @@ impl RealRig<'_> {
         }
         // Until all commands have succeeded, it is switched to nothing that can be relied upon.
         live.switched[instance] = None;
+        if let Some(receiving) = &self.receiving {
+            receiving.switch(instance, planned);
+        }
         let names = live.instances[instance].names.clone().with_arm(planned);
         for template in &planned.switch {
             let command = names.fill(template, "switch", planned.id.as_str())?;
@@ -115,14 +119,10 @@ impl RealRig<'_> {
         Ok(None)
     }
 
-    /// Credits what the sink counted to the arms that had the load, where several share a set.
-    pub(super) fn credit_deliveries(&self, live: &mut Live) {
-        let Some(sink) = &self.sink else { return };
-        for (index, counted) in live.counted.iter_mut().enumerate() {
-            let now = sink.counts(instance_index(index));
-            let credited = &mut live.delivered[live.credit[index].get()];
-            *credited = credited.plus(&now.since(counted));
-            *counted = now;
+    /// From now on spans of a set of processes end in this stretch.
+    pub(super) fn enter(&mut self, set: usize, stretch: Stretch) {
+        if let Some(receiving) = &mut self.receiving {
+            receiving.enter(set, stretch);
         }
     }
 
@@ -140,16 +140,23 @@ impl RealRig<'_> {
             }
         }
         let switch_doubt = self.switch(live, arm)?;
+        self.enter(own, Stretch::unmeasured(arm));
         // The arms of a block meet the same arrivals.
         let seed = self.plan.design.seed.rotate_left(32) ^ u64::from(place.block);
         let settle = self.drive(live, arm, design.settle, seed ^ 1, true)?;
         std::thread::sleep(QUIET);
         let before_activity = live.instances[own].probe.activity().unwrap_or_default();
-        let start = self.meters.read(&mut live.instances, self.sink.as_ref())?;
+        self.enter(own, Stretch::measured(place));
+        let start = self
+            .meters
+            .read(&mut live.instances, self.receiving.as_ref())?;
         let started_ns = self.clock.now_ns();
         let driven = self.drive(live, arm, design.window, seed, false)?;
         std::thread::sleep(QUIET);
-        let end = self.meters.read(&mut live.instances, self.sink.as_ref())?;
+        let end = self
+            .meters
+            .read(&mut live.instances, self.receiving.as_ref())?;
+        self.enter(own, Stretch::unmeasured(arm));
         let activity = live.instances[own]
             .probe
             .activity()
@@ -190,8 +197,8 @@ impl RealRig<'_> {
         live.completed[arm.get()] += exchanges.completed + exchanges.settle_completed;
         live.last = end;
         live.credit[own] = arm;
-        if live.instances[own].arms.len() > 1 {
-            self.credit_deliveries(live);
+        if let Some(receiving) = &mut self.receiving {
+            receiving.credit(own, arm);
         }
         self.notice_deaths(live)?;
         let counted = live.instances[own].probe.source() != CpuSource::None;

@@ -15,15 +15,16 @@ use windage_plan::Plan;
 use windage_probe::cgroup::ArmCgroup;
 use windage_probe::{Linux, MachineProbe, SelfProbe};
 use windage_record::{Delivered, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm, RunDir};
-use windage_sink::{Counts, Sink, SinkOptions};
 
 use crate::LabError;
 use crate::clock::RunClock;
 use crate::conduct::{Measured, Rig};
 use crate::drive::Driver;
 use crate::instance::{Ground, Instance};
+use crate::losses::Losses;
 use crate::names::Names;
 use crate::readings::{Credit, Meters, Reading, used};
+use crate::receiving::Receiving;
 
 /// After the last answer, the time a service has to go to sleep before its counters are read.
 const QUIET: Duration = Duration::from_micros(500);
@@ -35,7 +36,7 @@ pub(crate) struct RealRig<'a> {
     plan: &'a Plan,
     run: &'a RunDir,
     keeper: Keeper,
-    sink: Option<Sink>,
+    receiving: Option<Receiving>,
     /// Arms by instance.
     sets: Vec<Vec<ArmIndex>>,
     groups: Vec<Option<ArmCgroup>>,
@@ -45,11 +46,11 @@ pub(crate) struct RealRig<'a> {
     subject_cores: f64,
     interrupted: Arc<AtomicBool>,
     emit: &'a dyn Fn(Event),
-    live: Option<Live>,
+    live: Option<Live<'a>>,
 }
 
 /// The processes of the present launch.
-struct Live {
+struct Live<'a> {
     number: u32,
     shared: Instance,
     instances: Vec<Instance>,
@@ -58,13 +59,11 @@ struct Live {
     credit: Credit,
     /// Requests completed by arm since launch, whatever for.
     completed: Vec<u64>,
-    /// What the sink had counted by arm, as far as it was credited, and by instance in all.
-    delivered: Vec<Counts>,
-    counted: Vec<Counts>,
     /// The block for which the arms' processes were last listed.
     refreshed: Option<u32>,
     /// The arm that each instance was last switched to.
     switched: Vec<Option<ArmIndex>>,
+    losses: Losses<'a>,
     recording: Recording,
     scratch: Recording,
 }
@@ -94,22 +93,13 @@ impl<'a> RealRig<'a> {
             emit,
         } = parts;
         let sets = sets::sets(plan);
-        let sink = plan
-            .uses_placeholder("otlp_http")
-            .then(|| {
-                let options = SinkOptions {
-                    cpus: plan.load.cpus.clone(),
-                    ..SinkOptions::default()
-                };
-                Sink::start(sets.len(), options)
-            })
-            .transpose()?;
+        let receiving = Receiving::start(plan, run, &sets)?;
         let groups = sets::groups(&sets, plan, &mut keeper, emit)?;
         Ok(RealRig {
             plan,
             run,
             keeper,
-            sink,
+            receiving,
             sets,
             groups,
             meters: Meters {
@@ -129,39 +119,37 @@ impl<'a> RealRig<'a> {
     pub(crate) fn close(mut self) -> Result<(), LabError> {
         self.live = None;
         self.keeper.shut_down()?;
-        if let Some(sink) = self.sink {
-            sink.shut_down();
+        if let Some(receiving) = self.receiving {
+            receiving.shut_down();
         }
         Ok(())
     }
 
     fn bring_up(&mut self, number: u32, round: u32) -> Result<Launch, LabError> {
         let started_ns = self.clock.now_ns();
+        if let Some(receiving) = &mut self.receiving {
+            receiving.launch(self.plan);
+        }
         let shared = self.launch_shared(number)?;
         let mut instances = self.launch_instances(number, &shared)?;
+        let losses = Losses::of(self.plan, self.run, number, &instances)?;
+        losses.scrape()?;
         let driver = self.driver(number, &mut instances)?;
         let arms = self.plan.arms.len();
         let mut live = Live {
             number,
             shared,
             driver,
-            last: self.meters.read(&mut instances, self.sink.as_ref())?,
+            last: self.meters.read(&mut instances, self.receiving.as_ref())?,
             credit: instances
                 .iter()
                 .map(|i| i.arms.first().copied().unwrap_or_default())
                 .collect(),
             completed: vec![0; arms],
-            delivered: vec![Counts::default(); arms],
-            counted: (0..instances.len())
-                .map(|i| {
-                    self.sink
-                        .as_ref()
-                        .map_or(Counts::default(), |s| s.counts(instance_index(i)))
-                })
-                .collect(),
             refreshed: None,
             switched: vec![None; instances.len()],
             instances,
+            losses,
             recording: Recording::new(),
             scratch: Recording::new(),
         };
@@ -170,7 +158,7 @@ impl<'a> RealRig<'a> {
             let instance = &live.instances[self.instance_of(arm)];
             launched.push(LaunchedArm {
                 arm,
-                instance: instance_index(self.instance_of(arm)).0,
+                instance: instance_index(self.instance_of(arm)),
                 startup_ns: instance.startup_ns,
                 cpu_source: match (&live.driver, instance.probe.source()) {
                     (Driver::Process, CpuSource::None) => CpuSource::Rusage,
@@ -284,9 +272,13 @@ impl Rig for RealRig<'_> {
             });
         }
         self.rest(design.drain);
-        let drained = self.meters.read(&mut live.instances, self.sink.as_ref())?;
+        let drained = self
+            .meters
+            .read(&mut live.instances, self.receiving.as_ref())?;
         self.rest(design.idle);
-        let idle = self.meters.read(&mut live.instances, self.sink.as_ref())?;
+        let idle = self
+            .meters
+            .read(&mut live.instances, self.receiving.as_ref())?;
         let mut arms: Vec<LaunchArmEnd> = Vec::new();
         for arm in (0u16..).map(ArmIndex).take(self.plan.arms.len()) {
             let index = self.instance_of(arm);
@@ -324,6 +316,9 @@ impl Rig for RealRig<'_> {
         let Some(mut live) = self.live.take() else {
             return Ok(Vec::new());
         };
+        if !self.is_interrupted() {
+            live.losses.scrape()?;
+        }
         // Connections close first, so that services that wait for them end at once.
         live.driver = Driver::Process;
         for instance in &mut live.instances {
@@ -333,32 +328,22 @@ impl Rig for RealRig<'_> {
         // What services left behind must not live into the next round.
         self.keeper.kill_all()?;
         self.keeper.poll()?;
-        self.credit_deliveries(&mut live);
-        if self.sink.is_none() {
+        let Some(receiving) = &mut self.receiving else {
             return Ok(Vec::new());
-        }
-        let of_arm = |(arm, counts): (u16, &Counts)| Delivered {
-            launch: number,
-            arm: ArmIndex(arm),
-            export_requests: counts.requests,
-            spans: counts.spans,
-            root_spans: counts.root_spans,
-            span_events: counts.span_events,
-            links: counts.links,
-            attributes: counts.attributes,
-            metric_points: counts.metric_points,
-            log_records: counts.log_records,
-            wire_bytes: counts.wire_bytes,
-            body_bytes: counts.body_bytes,
-            rejected: counts.rejected,
-            malformed: counts.malformed,
-            completed_requests: live.completed[usize::from(arm)],
         };
-        Ok((0u16..).zip(&live.delivered).map(of_arm).collect())
+        let mut delivered = receiving.finish(number, &live.credit);
+        for delivered in &mut delivered {
+            delivered.completed_requests = live.completed[delivered.arm.get()];
+            if !self.is_interrupted() {
+                let is_over = || self.is_interrupted();
+                delivered.drops = live.losses.of_arm(delivered.arm, &is_over, self.emit);
+            }
+        }
+        Ok(delivered)
     }
 }
 
-/// The sink knows receivers by number; each set of processes has one.
-fn instance_index(index: usize) -> ArmIndex {
-    ArmIndex(u16::try_from(index).unwrap_or(u16::MAX))
+/// The number of a set of processes in records.
+fn instance_index(index: usize) -> u16 {
+    u16::try_from(index).unwrap_or(u16::MAX)
 }

@@ -4,19 +4,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use toml::Spanned;
-use windage_model::{ArmId, LevelValue, Role};
+use windage_model::{ArmId, Role};
 
+use super::expected::expect_of;
 use super::scope::Site;
 use super::service::{self, Resolved};
-use super::{Checker, reserved};
-use crate::expect::{self, ExpectError};
-use crate::plan::{Arm, Expect, ServiceName};
+use super::sweep::{self, Levels};
+use super::{Checker, backend};
+use crate::plan::{Arm, ServiceName};
 use crate::problem::choices;
-use crate::wire::{self, Entries, PlanFile, Scalar, Text};
+use crate::wire::{self, Entries, PlanFile, Text};
 use crate::{Problem, Template};
 
 /// More arms than that can't be measured close in time.
-const MAX_ARMS: usize = 64;
+pub(super) const MAX_ARMS: usize = 64;
 const MAX_NAME_BYTES: usize = 120;
 /// The id and the set of processes that the control takes.
 const CONTROL: &str = "control";
@@ -33,8 +34,6 @@ pub(super) struct FileArm {
     /// Services whose command it replaces.
     pub(super) replaces: BTreeSet<usize>,
 }
-
-type Levels = Vec<(String, LevelValue)>;
 
 pub(super) fn resolve_all(
     checker: &mut Checker<'_>,
@@ -170,7 +169,9 @@ fn resolve(
         checker.words(words.get_ref(), words.span());
     }
     let switch = checker.templates(&arm.switch, &Site::ArmSwitch { arm: index });
-    let combinations = combinations(checker, arm, services, baseline, room);
+    let factors = sweep::factors(checker, arm, services);
+    let combinations = sweep::combinations(checker, arm, &factors, baseline, room);
+    let mut given_backend = backend::given(checker, index, arm);
     let mut expectable = true;
     let mut arms = Vec::with_capacity(combinations.len());
     for levels in combinations {
@@ -178,6 +179,9 @@ fn resolve(
         let Some(id) = id(checker, &name, arm.name.span()) else {
             break;
         };
+        let backend = given_backend
+            .as_mut()
+            .and_then(|given| given.with(checker, &levels));
         // One report for a sweep is enough.
         let expect = if expectable {
             expect_of(checker, arm, &levels)
@@ -200,6 +204,7 @@ fn resolve(
             args: args.clone(),
             command: command.clone(),
             switch: switch.clone(),
+            backend,
             expect: expect.unwrap_or(None),
         });
     }
@@ -207,12 +212,7 @@ fn resolve(
         arms,
         name_span: arm.name.span(),
         instance_span: arm.instance.as_ref().map(Text::span),
-        factors: arm
-            .sweep
-            .0
-            .iter()
-            .map(|(name, _)| (name.get_ref().clone(), name.span()))
-            .collect(),
+        factors: factors.into_iter().map(|f| (f.name, f.span)).collect(),
         variables: arm
             .env
             .0
@@ -352,200 +352,4 @@ fn words_by_service(
         indices.insert(index);
     }
     (by_service, indices)
-}
-
-/// Every combination of levels; the last factor changes fastest.
-fn combinations(
-    checker: &mut Checker<'_>,
-    arm: &wire::Arm,
-    services: &[Resolved],
-    baseline: bool,
-    room: usize,
-) -> Vec<Levels> {
-    let mut factors = Vec::with_capacity(arm.sweep.0.len());
-    for (name, levels) in &arm.sweep.0 {
-        factor_name(checker, name, services);
-        factors.push((
-            name.get_ref(),
-            factor_levels(checker, name.get_ref(), levels),
-        ));
-    }
-    let count = factors
-        .iter()
-        .try_fold(1_usize, |n, (_, levels)| n.checked_mul(levels.len()));
-    if count.is_none_or(|count| count > room) {
-        let message = format!("the plan stands for more than {MAX_ARMS} arms");
-        checker.report(
-            Problem::new(arm.name.span(), message, "here it is exceeded")
-                .help("sweep fewer levels, or split the plan"),
-        );
-        return Vec::new();
-    }
-    if baseline && count != Some(1) && count != Some(0) {
-        let message = "the baseline can't be swept: it is one arm";
-        checker.report(
-            Problem::new(arm.name.span(), message, "has several levels")
-                .help("give each factor a single level here"),
-        );
-        return Vec::new();
-    }
-    let mut combinations = vec![Vec::new()];
-    for (factor, levels) in factors {
-        let with = |so_far: &Levels, level: &LevelValue| {
-            let mut more = so_far.clone();
-            more.push((factor.clone(), level.clone()));
-            more
-        };
-        combinations = combinations
-            .iter()
-            .flat_map(|c| levels.iter().map(move |l| with(c, l)))
-            .collect();
-    }
-    combinations
-}
-
-fn factor_name(checker: &mut Checker<'_>, name: &Text, services: &[Resolved]) {
-    let text = name.get_ref();
-    let problem = if let Some(list) = reserved(text) {
-        let message = format!("`{text}` can't name a factor: it is a placeholder of its own");
-        Problem::new(name.span(), message, "reserved").help(list)
-    } else if services.iter().any(|s| s.name() == text) {
-        let message = format!("`{text}` can't name a factor: a service has that name");
-        Problem::new(name.span(), message, "named twice")
-    } else if ServiceName::new(text).is_none() {
-        Problem::new(
-            name.span(),
-            format!("`{text}` can't name a factor"),
-            "not a factor's name",
-        )
-        .help("use lower-case letters, digits and `_`, a letter first")
-    } else {
-        return;
-    };
-    checker.report(problem);
-}
-
-fn factor_levels(
-    checker: &mut Checker<'_>,
-    factor: &str,
-    levels: &Spanned<Vec<Spanned<Scalar>>>,
-) -> Vec<LevelValue> {
-    if levels.get_ref().is_empty() {
-        let message = format!("the factor `{factor}` has no levels");
-        let problem = Problem::new(levels.span(), message, "an empty list");
-        checker.report(problem.help("name at least one level"));
-    }
-    let mut values: Vec<LevelValue> = Vec::with_capacity(levels.get_ref().len());
-    for level in levels.get_ref() {
-        match level_value(level.get_ref()) {
-            Ok(value) if values.contains(&value) => {
-                let message = format!("the factor `{factor}` has the level `{value}` twice");
-                checker.report(Problem::new(level.span(), message, "again here"));
-            }
-            Ok(value) => values.push(value),
-            Err(message) => checker.report(Problem::new(level.span(), message, "not a level")),
-        }
-    }
-    values
-}
-
-fn level_value(level: &Scalar) -> Result<LevelValue, &'static str> {
-    match level {
-        // As text, a count reaches a command line as it stands in the plan: `1024`, not `1024.0`.
-        Scalar::Integer(n) => Ok(LevelValue::Text(n.to_string())),
-        Scalar::Bool(b) => Ok(LevelValue::Text(b.to_string())),
-        Scalar::Float(n) if n.is_finite() => Ok(LevelValue::Number(*n)),
-        Scalar::Float(_) => Err("a level must be a finite number"),
-        Scalar::Text(text) if text.chars().any(char::is_control) => {
-            Err("a level is part of the arm's name: one line without control characters")
-        }
-        Scalar::Text(text) if Template::parse(text).placeholders().next().is_some() => {
-            Err("a level is literal: a placeholder in it would not be filled")
-        }
-        Scalar::Text(text) => Ok(LevelValue::Text(text.clone())),
-    }
-}
-
-/// A problem was found and reported.
-struct Reported;
-
-fn expect_of(
-    checker: &mut Checker<'_>,
-    arm: &wire::Arm,
-    levels: &Levels,
-) -> Result<Option<Expect>, Reported> {
-    let Some(expect) = &arm.expect else {
-        return Ok(None);
-    };
-    let keys = expect.get_ref();
-    if keys.traces_per_request.is_none() && keys.spans_per_request.is_none() {
-        checker.report(Problem::new(
-            expect.span(),
-            "`expect` takes `traces_per_request` and/or `spans_per_request`",
-            "neither here",
-        ));
-        return Err(Reported);
-    }
-    let traces = expected(checker, keys.traces_per_request.as_ref(), levels);
-    let spans = expected(checker, keys.spans_per_request.as_ref(), levels);
-    Ok(Some(Expect {
-        traces_per_request: traces?,
-        spans_per_request: spans?,
-    }))
-}
-
-fn expected(
-    checker: &mut Checker<'_>,
-    given: Option<&Spanned<Scalar>>,
-    levels: &Levels,
-) -> Result<Option<f64>, Reported> {
-    let Some(value) = given else { return Ok(None) };
-    let evaluated = match value.get_ref() {
-        Scalar::Text(text) => expect::evaluate(text, levels),
-        Scalar::Float(n) => expect::bounded(*n),
-        // Counts of spans a request are far below 2^53, up to which f64 holds every integer.
-        Scalar::Integer(n) => expect::bounded(*n as f64),
-        Scalar::Bool(b) => Err(ExpectError::NotAFactorOrNumber(b.to_string())),
-    };
-    match evaluated {
-        Ok(number) => Ok(Some(number)),
-        Err(error) => {
-            checker.report(expect_problem(value.span(), &error, levels));
-            Err(Reported)
-        }
-    }
-}
-
-fn expect_problem(span: Range<usize>, error: &ExpectError, levels: &Levels) -> Problem {
-    let known: Vec<&str> = levels.iter().map(|(factor, _)| factor.as_str()).collect();
-    match error {
-        ExpectError::UnknownFactor(name) => {
-            let problem = Problem::new(
-                span,
-                format!("`{{{name}}}` is not a factor of this arm"),
-                "only the arm's own factors",
-            );
-            if known.is_empty() {
-                problem.help("the arm has no `sweep`; write a number")
-            } else {
-                problem.help(choices(name, &known))
-            }
-        }
-        ExpectError::NotAFactorOrNumber(part) => Problem::new(
-            span,
-            format!("`{part}` is neither a number nor a factor"),
-            "can't be evaluated",
-        )
-        .help("a number, \"{factor}\", or a product such as \"2 * {factor}\""),
-        ExpectError::NotNumeric { factor, level } => Problem::new(
-            span,
-            format!("the level `{level}` of `{factor}` is not a number"),
-            "can't be evaluated",
-        ),
-        ExpectError::OutOfRange => Problem::new(
-            span,
-            "what is expected a request is a finite number, nil or above",
-            "out of bounds",
-        ),
-    }
 }

@@ -50,7 +50,8 @@ pub(super) fn check(
     fixed_addresses(checker, file, arms, services, load, sets.len());
 }
 
-/// Without `switch` an arm is whatever the arm before it left, unless its requests differ.
+/// Without `switch` an arm is whatever the arm before it left, unless its requests or its backend
+/// differ.
 fn told_apart(
     checker: &mut Checker<'_>,
     file: &PlanFile,
@@ -70,7 +71,9 @@ fn told_apart(
             .factors
             .iter()
             .any(|(factor, _)| in_request(factor));
-        if by_request || !file.arm[index].switch.is_empty() {
+        let of_index = || members.iter().filter(|(i, _)| *i == index);
+        let by_backend = of_index().all(|(_, arm)| has_its_own_backend(arm, members));
+        if by_request || by_backend || !file.arm[index].switch.is_empty() {
             continue;
         }
         let name = file.arm[index].name.get_ref();
@@ -85,6 +88,20 @@ fn told_apart(
             ),
         );
     }
+}
+
+/// Whether no other arm of the set meets a backend like this one's.
+fn has_its_own_backend(arm: &Arm, members: &[(usize, &Arm)]) -> bool {
+    let behaviour = |arm: &Arm| {
+        arm.backend
+            .as_ref()
+            .map(|b| b.behaviour)
+            .unwrap_or_default()
+    };
+    members
+        .iter()
+        .filter(|(_, other)| other.id != arm.id)
+        .all(|(_, other)| behaviour(other) != behaviour(arm))
 }
 
 /// What is given at launch is the same for all arms of a set; each `[[arm]]` is told once.

@@ -5,7 +5,11 @@
 //! values are thrown away when any problem was found.
 
 mod arm;
+mod attach;
+mod backend;
 mod design;
+mod drops;
+mod expected;
 mod file;
 mod follow;
 mod instance;
@@ -13,7 +17,9 @@ mod load;
 mod pilot;
 mod scope;
 mod service;
+mod sink;
 mod stop;
+mod sweep;
 
 use std::ops::{Range, RangeInclusive};
 use std::path::Path;
@@ -59,8 +65,12 @@ pub(crate) fn resolve(file: &PlanFile, text: &str, folder: &Path) -> Result<Plan
     let is_known = checker.problems.len() == before && design.pilot.is_none_or(|p| !p.window);
     let window = is_known.then_some(design.window);
     let load = load::resolve(&mut checker, file, &services, window);
-    let arms = arm::resolve_all(&mut checker, file, &services);
-    scope::check(&mut checker, file, &arms, &mut services);
+    drops::resolve_all(&mut checker, file, &mut services, load::model(file));
+    let mut arms = arm::resolve_all(&mut checker, file, &services);
+    // Where a placeholder is misspelt it is not known what it should have named.
+    let receives = scope::check(&mut checker, file, &arms, &mut services)
+        .then(|| backend::settle(&mut checker, file, &mut arms, &services));
+    let sink = sink::resolve(&mut checker, file, receives);
     instance::check(&mut checker, file, &arms, &services, &load);
     if !checker.problems.is_empty() {
         return Err(checker.problems);
@@ -73,6 +83,7 @@ pub(crate) fn resolve(file: &PlanFile, text: &str, folder: &Path) -> Result<Plan
         build,
         services: services.into_iter().map(|s| s.service).collect(),
         load,
+        sink,
         arms: arm::with_control(arms),
         design,
     })

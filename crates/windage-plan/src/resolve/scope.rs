@@ -9,6 +9,7 @@ use super::follow::{self, dirs};
 use super::service::Resolved;
 use crate::plan::ReadyCheck;
 use crate::problem::choices;
+use crate::sink::is_receiver;
 use crate::wire::PlanFile;
 use crate::{Problem, RESERVED_PLACEHOLDERS, Template};
 
@@ -32,6 +33,10 @@ pub(super) enum Site {
     ArmService { arm: usize, service: usize },
     /// Commands that switch to an arm.
     ArmSwitch { arm: usize },
+    /// How an arm's receivers behave.
+    ArmBackend { arm: usize },
+    /// Where a service's metrics are read.
+    Metrics,
     /// A request.
     Load,
     /// The path of the socket that load goes to.
@@ -65,11 +70,13 @@ impl Use {
             Site::Service {
                 part: Part::Whole, ..
             }
+            | Site::Metrics
             | Site::Load
             | Site::Socket => true,
-            Site::ArmEnv { arm } | Site::ArmService { arm, .. } | Site::ArmSwitch { arm } => {
-                *arm == index
-            }
+            Site::ArmEnv { arm }
+            | Site::ArmService { arm, .. }
+            | Site::ArmSwitch { arm }
+            | Site::ArmBackend { arm } => *arm == index,
         }
     }
 
@@ -85,25 +92,33 @@ impl Use {
         self.template.placeholders().any(|name| name == placeholder)
     }
 
+    pub(super) fn names_receiver(&self) -> bool {
+        self.template.placeholders().any(is_receiver)
+    }
+
     /// Whether it is rendered for this service.
     pub(super) fn belongs_to(&self, service: usize, services: &[Resolved]) -> bool {
         match self.site {
             Site::Service { index, .. } => index == service,
             Site::ArmService { service: index, .. } => index == service,
             Site::ArmEnv { .. } => !services[service].service.shared,
-            Site::ArmSwitch { .. } | Site::Load | Site::Socket => false,
+            Site::ArmSwitch { .. }
+            | Site::ArmBackend { .. }
+            | Site::Metrics
+            | Site::Load
+            | Site::Socket => false,
         }
     }
 }
 
 /// Judges every placeholder, then settles which services need an address and, from that, when
-/// those without `ready` count as up.
+/// those without `ready` count as up. Whether every placeholder means something.
 pub(super) fn check(
     checker: &mut Checker<'_>,
     file: &PlanFile,
     arms: &[FileArm],
     services: &mut [Resolved],
-) {
+) -> bool {
     let uses = std::mem::take(&mut checker.uses);
     let scope = Scope {
         arms,
@@ -127,7 +142,7 @@ pub(super) fn check(
     if misused {
         // A factor "never used", a service "never told": both may follow from a slip in a name.
         checker.uses = uses;
-        return;
+        return false;
     }
     follow::unused_factors(checker, &uses, arms, services);
     follow::unused_fields(checker, &uses, file);
@@ -147,6 +162,7 @@ pub(super) fn check(
         }
     }
     checker.uses = uses;
+    true
 }
 
 /// What is wrong with a placeholder; where it stands is added by [`Misuse::locate`].
@@ -188,29 +204,57 @@ impl Scope<'_> {
     fn judge(&self, used: &Use, name: &str) -> Result<Vec<usize>, Misuse> {
         let shared =
             matches!(used.site, Site::Service { index, .. } if self.services[index].service.shared);
+        if let Site::ArmBackend { arm } = used.site {
+            return self.of_the_arm(arm, name);
+        }
         match name {
             "listen" | "port" | "dir" => self.own(used, name),
             "plan" | "windage" => Ok(Vec::new()),
-            "arm" | "otlp_http" if shared => Err(self.not_in_shared(name)),
-            "arm" | "otlp_http" => Ok(Vec::new()),
-            _ => match self.service(name) {
-                Some(index) if shared && !self.services[index].service.shared => {
-                    Err(self.not_in_shared(name))
-                }
-                Some(index) => Ok(vec![index]),
-                None if self.is_field(name) && used.site == Site::Load => Ok(Vec::new()),
-                None if self.is_field(name) => Err(field_elsewhere(name)),
-                None if !self.is_factor(name) => Err(self.unknown(used, name)),
-                None if shared => Err(self.not_in_shared(name)),
-                None => self.factor(used, name),
-            },
+            _ if name != "arm" && !is_receiver(name) => self.named(used, name, shared),
+            _ if shared => Err(self.not_in_shared(name)),
+            _ => Ok(Vec::new()),
         }
+    }
+
+    /// A name that the plan itself gives: a service, a field, a factor.
+    fn named(&self, used: &Use, name: &str, shared: bool) -> Result<Vec<usize>, Misuse> {
+        match self.service(name) {
+            Some(index) if shared && !self.services[index].service.shared => {
+                Err(self.not_in_shared(name))
+            }
+            Some(index) => Ok(vec![index]),
+            None if self.is_field(name) && used.site == Site::Load => Ok(Vec::new()),
+            None if self.is_field(name) => Err(field_elsewhere(name)),
+            None if !self.is_factor(name) => Err(self.unknown(used, name)),
+            None if shared => Err(self.not_in_shared(name)),
+            None => self.factor(used, name),
+        }
+    }
+
+    /// What a backend does is known when the plan is read: from the arm's levels alone.
+    fn of_the_arm(&self, arm: usize, name: &str) -> Result<Vec<usize>, Misuse> {
+        let factors = &self.arms[arm].factors;
+        let known: Vec<&str> = factors.iter().map(|(factor, _)| factor.as_str()).collect();
+        if known.contains(&name) {
+            return Ok(Vec::new());
+        }
+        let help = if known.is_empty() {
+            "the arm has no `sweep`; write the words themselves, such as \"slow 200ms\"".to_owned()
+        } else {
+            choices(name, &known)
+        };
+        Err(Misuse::new(
+            format!("`{{{name}}}` is not a factor of this arm"),
+            "only the arm's own factors",
+            help,
+        ))
     }
 
     /// `{listen}`, `{port}`, `{dir}`: of the service that the template is rendered for.
     fn own(&self, used: &Use, name: &str) -> Result<Vec<usize>, Misuse> {
         let bearer = match used.site {
             Site::ArmSwitch { .. } => "a switch command",
+            Site::Metrics => "the address of metrics",
             Site::Load => "the request",
             Site::Socket if name == "dir" => return self.sole_dir(),
             Site::Socket => "the socket",

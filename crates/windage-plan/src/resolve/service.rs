@@ -9,12 +9,12 @@ use toml::Spanned;
 
 use super::file::MAX_TEMPLATE_BYTES;
 use super::scope::{Part, Site, Use};
-use super::{Checker, INSTANT, PATIENCE, reserved};
+use super::{Checker, INSTANT, PATIENCE, attach, reserved};
 use crate::plan::{
-    Attach, Origin, Ready, ReadyCheck, Service, ServiceName, StopPolicy, StopSignal, TemplateFile,
+    Origin, Ready, ReadyCheck, Service, ServiceName, StopPolicy, StopSignal, TemplateFile,
 };
 use crate::wire::{self, Entries, PlanFile, Text};
-use crate::{Endpoint, Host, Problem, Template, defaults};
+use crate::{Problem, Template, defaults};
 
 /// A service with what later checks need besides.
 pub(super) struct Resolved {
@@ -103,7 +103,7 @@ fn resolve(
     let site = |part| Site::Service { index, part };
     let origin = origin(checker, index, service);
     if let Origin::Attach(attach) = &origin {
-        refuse_launch_keys(checker, service, attach);
+        attach::refuse_launch_keys(checker, service, attach);
     }
     let listen = service
         .listen
@@ -131,6 +131,9 @@ fn resolve(
             || matches!(ready.check, ReadyCheck::Http { .. } | ReadyCheck::Tcp),
         ready,
         stop: stop(checker, service.stop.as_ref().map(Spanned::get_ref)),
+        // Both are looked at when all services are known.
+        metrics: None,
+        drops: Vec::new(),
         origin,
     }
 }
@@ -170,7 +173,7 @@ fn origin(checker: &mut Checker<'_>, index: usize, service: &wire::Service) -> O
             Origin::Command(checker.templates(command.get_ref(), &site))
         }
         (None, Some(attach)) => {
-            Origin::Attach(self::attach(checker, attach, service.listen.as_ref()))
+            Origin::Attach(attach::attach(checker, attach, service.listen.as_ref()))
         }
         (Some(command), Some(_)) => {
             checker.report(
@@ -192,114 +195,6 @@ fn origin(checker: &mut Checker<'_>, index: usize, service: &wire::Service) -> O
             );
             Origin::Command(Vec::new())
         }
-    }
-}
-
-fn attach(
-    checker: &mut Checker<'_>,
-    attach: &Spanned<wire::Attach>,
-    listen: Option<&Text>,
-) -> Attach {
-    let keys = attach.get_ref();
-    match (&keys.pid, &keys.cgroup, &keys.unit, &keys.url) {
-        (Some(pid), None, None, None) => {
-            Attach::Pid(checker.integer("pid", Some(pid), 1, 1..=i64::from(i32::MAX)))
-        }
-        (None, Some(cgroup), None, None) => {
-            let path = PathBuf::from(cgroup.get_ref());
-            if !path.is_absolute() {
-                let message = "a control group is named by its directory";
-                checker.report(
-                    Problem::new(cgroup.span(), message, "not an absolute path")
-                        .help("such as \"/sys/fs/cgroup/system.slice/nginx.service\""),
-                );
-            }
-            Attach::Cgroup(path)
-        }
-        (None, None, Some(unit), None) => {
-            let name = unit.get_ref();
-            let allowed = |b: u8| b.is_ascii_alphanumeric() || b":-_.@\\".contains(&b);
-            if !name.contains('.') || name.starts_with(['.', '-']) || !name.bytes().all(allowed) {
-                let message = format!("`{name}` is not a systemd unit");
-                checker.report(Problem::new(
-                    unit.span(),
-                    message,
-                    "such as \"nginx.service\"",
-                ));
-            }
-            Attach::Unit(name.clone())
-        }
-        (None, None, None, Some(url)) => Attach::Url(attach_url(checker, url, listen)),
-        _ => {
-            checker.report(Problem::new(
-                attach.span(),
-                "`attach` takes exactly one of `pid`, `cgroup`, `unit` and `url`",
-                "none or several here",
-            ));
-            Attach::Pid(1)
-        }
-    }
-}
-
-fn attach_url(checker: &mut Checker<'_>, url: &Text, listen: Option<&Text>) -> Endpoint {
-    if let Some(listen) = listen {
-        checker.report(
-            Problem::new(
-                listen.span(),
-                "`listen` beside `attach.url`",
-                "the URL has the address",
-            )
-            .help("remove `listen`"),
-        );
-    }
-    let text = url.get_ref();
-    let endpoint = text
-        .strip_prefix("http://")
-        .and_then(|rest| Endpoint::parse(rest.strip_suffix('/').unwrap_or(rest)));
-    endpoint.unwrap_or_else(|| {
-        let mut problem = Problem::new(
-            url.span(),
-            format!("`{text}` is not a URL to attach to"),
-            "not http://HOST:PORT",
-        );
-        if text.starts_with("https://") {
-            problem = problem.help("https isn't supported yet: name a plain-text port");
-        }
-        checker.report(problem);
-        Endpoint {
-            host: Host::Name("localhost".to_owned()),
-            port: 80,
-        }
-    })
-}
-
-/// What is already running takes nothing that only a launch could give it.
-fn refuse_launch_keys(checker: &mut Checker<'_>, service: &wire::Service, attach: &Attach) {
-    let mut keys = vec![
-        ("cwd", service.cwd.as_ref().map(Text::span)),
-        ("env", service.env.0.first().map(|(key, _)| key.span())),
-        (
-            "files",
-            service.files.first().map(|file| file.template.span()),
-        ),
-        ("stop", service.stop.as_ref().map(Spanned::span)),
-        (
-            "ready.log",
-            service
-                .ready
-                .as_ref()
-                .and_then(|r| r.get_ref().log.as_ref())
-                .map(Text::span),
-        ),
-    ];
-    if matches!(attach, Attach::Url(_)) {
-        keys.push(("cpus", service.cpus.as_ref().map(Spanned::span)));
-    }
-    for (key, span) in keys {
-        let Some(span) = span else { continue };
-        let message = format!("`{key}` means nothing for a service that is already running");
-        checker
-            .report(Problem::new(span, message, "beside `attach`").help(format!("remove `{key}`")));
     }
 }
 
@@ -402,7 +297,9 @@ fn ready(checker: &mut Checker<'_>, index: usize, ready: &Spanned<wire::Ready>) 
             }
             ReadyCheck::Tcp
         }
-        (None, None, Some(pattern), None) => log_check(checker, pattern),
+        (None, None, Some(log), None) => ReadyCheck::Log {
+            pattern: pattern(checker, log),
+        },
         (None, None, None, Some(delay)) => {
             let delay = checker.duration("delay", Some(delay), INSTANT, PATIENCE);
             ReadyCheck::Delay(delay)
@@ -445,17 +342,14 @@ fn http_check(checker: &mut Checker<'_>, index: usize, path: &Text) -> ReadyChec
     }
 }
 
-fn log_check(checker: &mut Checker<'_>, pattern: &Text) -> ReadyCheck {
-    if let Err(error) = regex_lite::Regex::new(pattern.get_ref()) {
-        let message = format!(
-            "`{}` is not a regular expression: {error}",
-            pattern.get_ref()
-        );
+/// A regular expression for lines of a log.
+pub(super) fn pattern(checker: &mut Checker<'_>, pattern: &Text) -> String {
+    let text = pattern.get_ref();
+    if let Err(error) = regex_lite::Regex::new(text) {
+        let message = format!("`{text}` is not a regular expression: {error}");
         checker.report(Problem::new(pattern.span(), message, "does not parse"));
     }
-    ReadyCheck::Log {
-        pattern: pattern.get_ref().clone(),
-    }
+    text.clone()
 }
 
 fn stop(checker: &mut Checker<'_>, stop: Option<&wire::Stop>) -> StopPolicy {

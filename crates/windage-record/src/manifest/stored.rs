@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::time::UNIX_EPOCH;
 
 use serde::{Deserialize, Serialize};
-use windage_model::{ArmId, ArmIndex, LevelValue, LoadModel, Metric, Order, Role};
+use windage_model::{
+    ArmId, ArmIndex, Backend, BackendError, LevelValue, LoadModel, Metric, Order, Role,
+};
 
 use super::{
     DesignScope, Expected, FORMAT, LoadScope, Manifest, ManifestArm, PilotScope, StopScope,
@@ -45,6 +47,9 @@ struct StoredArm {
     role: StoredRole,
     levels: BTreeMap<String, StoredLevel>,
     expected: Option<StoredExpected>,
+    /// In words; `None` in runs older than backends were.
+    #[serde(default)]
+    backend: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -206,6 +211,7 @@ impl From<&ManifestArm> for StoredArm {
                     }
                 },
             ),
+            backend: Some(arm.backend.to_string()),
         }
     }
 }
@@ -236,6 +242,9 @@ impl TryFrom<StoredArm> for ManifestArm {
                 traces_per_request: e.traces_per_request,
                 spans_per_request: e.spans_per_request,
             }),
+            backend: stored.backend.as_deref().map_or(Ok(Backend::Ok), |words| {
+                words.parse().map_err(|e: BackendError| e.to_string())
+            })?,
         })
     }
 }

@@ -1,9 +1,9 @@
-//! Stored forms of launches, of what they delivered and of the run's end.
+//! Stored forms of launches and of the run's end.
 
 use serde::{Deserialize, Serialize};
 use windage_model::{ArmIndex, CpuSource};
 
-use crate::{Delivered, Ending, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm};
+use crate::{Ending, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm};
 
 #[derive(Serialize, Deserialize)]
 pub(super) struct StoredLaunch {
@@ -216,69 +216,6 @@ impl From<StoredLaunchArmEnd> for LaunchArmEnd {
             idle_ns,
             rss_peak_bytes,
             pss_bytes,
-        }
-    }
-}
-
-#[derive(Serialize, Deserialize)]
-pub(super) struct StoredDelivered {
-    launch: u32,
-    arm: u16,
-    export_requests: u64,
-    spans: u64,
-    root_spans: u64,
-    span_events: u64,
-    links: u64,
-    attributes: u64,
-    metric_points: u64,
-    log_records: u64,
-    wire_bytes: u64,
-    body_bytes: u64,
-    rejected: u64,
-    malformed: u64,
-    completed_requests: u64,
-}
-
-impl From<&Delivered> for StoredDelivered {
-    fn from(delivered: &Delivered) -> Self {
-        StoredDelivered {
-            launch: delivered.launch,
-            arm: delivered.arm.0,
-            export_requests: delivered.export_requests,
-            spans: delivered.spans,
-            root_spans: delivered.root_spans,
-            span_events: delivered.span_events,
-            links: delivered.links,
-            attributes: delivered.attributes,
-            metric_points: delivered.metric_points,
-            log_records: delivered.log_records,
-            wire_bytes: delivered.wire_bytes,
-            body_bytes: delivered.body_bytes,
-            rejected: delivered.rejected,
-            malformed: delivered.malformed,
-            completed_requests: delivered.completed_requests,
-        }
-    }
-}
-
-impl From<StoredDelivered> for Delivered {
-    fn from(stored: StoredDelivered) -> Self {
-        Delivered {
-            launch: stored.launch,
-            arm: ArmIndex(stored.arm),
-            export_requests: stored.export_requests,
-            spans: stored.spans,
-            root_spans: stored.root_spans,
-            span_events: stored.span_events,
-            links: stored.links,
-            attributes: stored.attributes,
-            metric_points: stored.metric_points,
-            log_records: stored.log_records,
-            wire_bytes: stored.wire_bytes,
-            body_bytes: stored.body_bytes,
-            rejected: stored.rejected,
-            malformed: stored.malformed,
-            completed_requests: stored.completed_requests,
         }
     }
 }

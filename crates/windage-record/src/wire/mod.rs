@@ -6,6 +6,7 @@
 //! [`crate::frame::FORMAT`].
 
 mod addition;
+mod delivered;
 mod launch;
 mod window;
 
@@ -13,7 +14,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use windage_model::Window;
 
 use crate::frame::{self, AppendError};
-use crate::{Entry, RecordError};
+use crate::{Delivered, Entry, RecordError};
 
 const LAUNCH_STARTED: u8 = 1;
 const WINDOW: u8 = 2;
@@ -24,10 +25,12 @@ const DOUBT: u8 = 6;
 const RUN_ENDED: u8 = 7;
 const VERSION_OF: u8 = 8;
 
-/// The version of every kind but windows.
+/// The version of every other kind.
 const VERSION: u8 = 1;
 /// Version 2 has [`addition::StoredAddition`] behind the fields of version 1.
 const WINDOW_VERSION: u8 = 2;
+/// Version 2 has [`delivered::StoredMore`] behind the fields of version 1.
+const DELIVERED_VERSION: u8 = 2;
 
 /// The commit mark of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,7 +46,7 @@ pub(crate) struct BlockMark {
 #[derive(Debug, PartialEq)]
 #[expect(
     clippy::large_enum_variant,
-    reason = "as for `Entry`: nearly all are windows"
+    reason = "nearly all are windows; an allocation for each would cost more than it saves"
 )]
 pub(crate) enum Decoded {
     /// Any entry but a commit mark.
@@ -81,7 +84,15 @@ pub(crate) fn append(
             },
         ),
         Entry::LaunchEnded(l) => append_as(out, LAUNCH_ENDED, &launch::StoredLaunchEnd::from(l)),
-        Entry::Delivered(d) => append_as(out, DELIVERED, &launch::StoredDelivered::from(d)),
+        Entry::Delivered(d) => append_version(
+            out,
+            DELIVERED,
+            DELIVERED_VERSION,
+            &(
+                delivered::StoredDelivered::from(d),
+                delivered::StoredMore::from(d),
+            ),
+        ),
         Entry::Doubt(d) => append_as(out, DOUBT, &window::StoredDoubt::from(d)),
         Entry::RunEnded(e) => append_as(out, RUN_ENDED, &launch::StoredEnding::from(e)),
         Entry::Version { of, text } => append_as(out, VERSION_OF, &(of, text)),
@@ -99,7 +110,7 @@ pub(crate) fn decode(kind: u8, version: u8, payload: &[u8]) -> Result<Decoded, S
         LAUNCH_ENDED => {
             Entry::LaunchEnded(read::<launch::StoredLaunchEnd>(version, payload)?.into())
         }
-        DELIVERED => Entry::Delivered(read::<launch::StoredDelivered>(version, payload)?.into()),
+        DELIVERED => Entry::Delivered(read_delivered(version, payload)?),
         DOUBT => Entry::Doubt(read::<window::StoredDoubt>(version, payload)?.try_into()?),
         RUN_ENDED => Entry::RunEnded(read::<launch::StoredEnding>(version, payload)?.into()),
         VERSION_OF => {
@@ -148,6 +159,17 @@ fn read_window(version: u8, payload: &[u8]) -> Result<Window, String> {
     Ok(window)
 }
 
+fn read_delivered(version: u8, payload: &[u8]) -> Result<Delivered, String> {
+    if version < DELIVERED_VERSION {
+        return read::<delivered::StoredDelivered>(version, payload).map(Into::into);
+    }
+    let (front, more): (delivered::StoredDelivered, delivered::StoredMore) =
+        read_since(DELIVERED_VERSION, version, payload)?;
+    let mut delivered: Delivered = front.into();
+    more.complete(&mut delivered);
+    Ok(delivered)
+}
+
 fn read<T: DeserializeOwned>(version: u8, payload: &[u8]) -> Result<T, String> {
     read_since(VERSION, version, payload)
 }
@@ -166,6 +188,7 @@ fn read_since<T: DeserializeOwned>(since: u8, version: u8, payload: &[u8]) -> Re
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Drops;
     use crate::frame::{Frames, Step};
     use windage_model::{ArmIndex, Exchanges, MachineDelta, Outlier, Place, WindowCpu};
 
@@ -264,6 +287,49 @@ mod tests {
         for (what, version, payload, expected) in table {
             let read = decode(WINDOW, version, payload).ok();
             let expected = expected.map(|w| Decoded::Entry(Entry::Window(w.clone())));
+            assert_eq!(read, expected, "{what}");
+        }
+    }
+
+    fn delivered() -> Delivered {
+        Delivered {
+            launch: 1,
+            arm: ArmIndex(2),
+            spans: 900,
+            completed_requests: 1000,
+            refused_spans: 100,
+            drops: vec![Drops {
+                reason: "queue full".to_owned(),
+                lost: 60,
+            }],
+            ..Delivered::default()
+        }
+    }
+
+    #[test]
+    fn deliveries_of_either_version_are_read() {
+        let whole = delivered();
+        let front = postcard::to_stdvec(&delivered::StoredDelivered::from(&whole)).unwrap();
+        let more = postcard::to_stdvec(&delivered::StoredMore::from(&whole)).unwrap();
+        let both = [&front[..], &more].concat();
+        let longer = [&both[..], b"new field"].concat();
+        let old = Delivered {
+            refused_spans: 0,
+            drops: vec![],
+            ..delivered()
+        };
+        let table = [
+            ("version 1", 1, &front, Some(&old)),
+            ("version 2", 2, &both, Some(&whole)),
+            ("fields added", 3, &longer, Some(&whole)),
+            ("version 1, too long", 1, &both, None),
+            ("version 2, too long", 2, &longer, None),
+            ("version 2 without its addition", 2, &front, None),
+            ("no such version", 0, &front, None),
+        ];
+        for (what, version, payload, expected) in table {
+            let read = decode(DELIVERED, version, payload).ok();
+            let expected = expected.map(|d| Decoded::Entry(Entry::Delivered(d.clone())));
             assert_eq!(read, expected, "{what}");
         }
     }

@@ -3,7 +3,7 @@
 use std::fs;
 
 use proptest::prelude::*;
-use windage_model::{LevelValue, LoadModel, Order};
+use windage_model::{Backend, LevelValue, LoadModel, Order};
 use windage_record::{RecordError, RunDir};
 
 use crate::samples;
@@ -64,7 +64,7 @@ fn a_file_of_another_version_is_read_or_named() {
     samples::create(dir.path());
     let path = dir.path().join("manifest.json");
     let text = fs::read_to_string(&path).unwrap();
-    let table: [(&str, &str, &str, Option<&str>); 6] = [
+    let table: [(&str, &str, &str, Option<&str>); 7] = [
         (
             "a field was added",
             "\"seed\"",
@@ -89,6 +89,12 @@ fn a_file_of_another_version_is_read_or_named() {
             "\"cpu_per_request\"",
             "\"luck\"",
             Some("`luck` is no metric"),
+        ),
+        (
+            "no backend",
+            "\"slow 200ms\"",
+            "\"asleep\"",
+            Some("`asleep` is no backend"),
         ),
         ("no id", "\"off\"", "\"OFF,\"", Some("`OFF,` is no arm id")),
     ];
@@ -123,6 +129,23 @@ fn a_run_from_before_stops_and_pilots_had_none() {
     let run = RunDir::open(dir.path()).unwrap();
     let mut expected = samples::manifest();
     (expected.design.stop, expected.design.pilot) = (None, None);
+    assert_eq!(run.manifest(), &expected);
+}
+
+#[test]
+fn a_run_from_before_backends_had_one_that_was_well() {
+    let dir = tempfile::tempdir().unwrap();
+    samples::create(dir.path());
+    let path = dir.path().join("manifest.json");
+    let text = fs::read_to_string(&path).unwrap();
+    let mut json: serde_json::Value = serde_json::from_str(&text).unwrap();
+    for arm in json["arms"].as_array_mut().unwrap() {
+        assert!(arm.as_object_mut().unwrap().remove("backend").is_some());
+    }
+    fs::write(&path, json.to_string()).unwrap();
+    let run = RunDir::open(dir.path()).unwrap();
+    let mut expected = samples::manifest();
+    expected.arms[2].backend = Backend::Ok;
     assert_eq!(run.manifest(), &expected);
 }
 

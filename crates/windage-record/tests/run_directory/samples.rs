@@ -8,13 +8,14 @@ use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
 use windage_model::{
-    ArmCpu, ArmId, ArmIndex, CpuSource, Doubt, DoubtCode, ErrorCounts, Evidence, Exchanges,
-    LevelValue, LoadModel, MachineDelta, Metric, Order, Outlier, Place, Role, StatusClasses,
-    Window, WindowCpu,
+    ArmCpu, ArmId, ArmIndex, Backend, CpuSource, Doubt, DoubtCode, ErrorCounts, Evidence,
+    Exchanges, LevelValue, LoadModel, MachineDelta, Metric, Order, Outlier, Place, Role,
+    StatusClasses, Window, WindowCpu,
 };
 use windage_record::{
-    Delivered, DesignScope, Ending, Entry, Expected, JournalWriter, Launch, LaunchArmEnd,
-    LaunchEnd, LaunchedArm, LoadScope, Manifest, ManifestArm, PilotScope, RunDir, StopScope,
+    Delivered, DeliveredByProtocol, DeliveredInWindow, DeliveredSource, DesignScope, Drops, Ending,
+    Entry, Expected, ExportDelay, JournalWriter, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm,
+    LoadScope, Manifest, ManifestArm, PilotScope, RunDir, StopScope, TraceSample,
 };
 
 pub(crate) fn manifest() -> Manifest {
@@ -26,6 +27,7 @@ pub(crate) fn manifest() -> Manifest {
         role,
         levels: BTreeMap::new(),
         expected: None,
+        backend: Backend::Ok,
     };
     let mut otel = arm(2, "otel, sampling 0.1", Role::Treatment);
     otel.about = Some("One trace in ten.".to_owned());
@@ -33,6 +35,7 @@ pub(crate) fn manifest() -> Manifest {
         .insert("sampling".to_owned(), LevelValue::Number(0.1));
     otel.levels
         .insert("exporter".to_owned(), LevelValue::Text("otlp".to_owned()));
+    otel.backend = "slow 200ms".parse().unwrap();
     otel.expected = Some(Expected {
         traces_per_request: Some(0.1),
         spans_per_request: None,
@@ -419,23 +422,106 @@ fn any_launch_end() -> impl Strategy<Value = LaunchEnd> {
 }
 
 fn any_delivered() -> impl Strategy<Value = Delivered> {
-    (any::<u32>(), arm(), any::<[u64; 13]>()).prop_map(|(launch, arm, n)| Delivered {
-        launch,
-        arm,
+    let window = (any::<[u32; 2]>(), any::<[u64; 2]>()).prop_map(|([block, position], n)| {
+        DeliveredInWindow {
+            block,
+            position,
+            spans: n[0],
+            root_spans: n[1],
+        }
+    });
+    let drops = (text(), any::<u64>()).prop_map(|(reason, lost)| Drops { reason, lost });
+    let lists = (
+        vec(window, 0..4),
+        vec(by_protocol(), 0..3),
+        vec(source(), 0..3),
+        vec(drops, 0..3),
+    );
+    (
+        (any::<u32>(), arm(), any::<[u64; 20]>()),
+        lists,
+        option::of(delay()),
+        option::of(trace_sample()),
+    )
+        .prop_map(
+            |((launch, arm, n), (in_windows, by_protocol, sources, drops), delay, traces)| {
+                Delivered {
+                    launch,
+                    arm,
+                    export_requests: n[0],
+                    spans: n[1],
+                    root_spans: n[2],
+                    span_events: n[3],
+                    links: n[4],
+                    attributes: n[5],
+                    metric_points: n[6],
+                    log_records: n[7],
+                    wire_bytes: n[8],
+                    body_bytes: n[9],
+                    rejected: n[10],
+                    malformed: n[11],
+                    completed_requests: n[12],
+                    profiles: n[13],
+                    side_requests: n[14],
+                    refused: n[15],
+                    refused_spans: n[16],
+                    refused_others: n[17],
+                    retried_requests: n[18],
+                    repeated_spans: n[19],
+                    in_windows,
+                    by_protocol,
+                    sources,
+                    delay,
+                    traces,
+                    drops,
+                }
+            },
+        )
+}
+
+fn by_protocol() -> impl Strategy<Value = DeliveredByProtocol> {
+    (text(), any::<[u64; 6]>()).prop_map(|(protocol, n)| DeliveredByProtocol {
+        protocol,
         export_requests: n[0],
         spans: n[1],
-        root_spans: n[2],
-        span_events: n[3],
-        links: n[4],
-        attributes: n[5],
-        metric_points: n[6],
-        log_records: n[7],
-        wire_bytes: n[8],
-        body_bytes: n[9],
-        rejected: n[10],
-        malformed: n[11],
-        completed_requests: n[12],
+        metric_points: n[2],
+        log_records: n[3],
+        wire_bytes: n[4],
+        body_bytes: n[5],
     })
+}
+
+fn source() -> impl Strategy<Value = DeliveredSource> {
+    (text(), text(), any::<[u64; 4]>()).prop_map(|(service, scope, n)| DeliveredSource {
+        service,
+        scope,
+        spans: n[0],
+        span_events: n[1],
+        metric_points: n[2],
+        log_records: n[3],
+    })
+}
+
+fn delay() -> impl Strategy<Value = ExportDelay> {
+    any::<[u64; 5]>().prop_map(|[spans, p50_ns, p90_ns, p99_ns, max_ns]| ExportDelay {
+        spans,
+        p50_ns,
+        p90_ns,
+        p99_ns,
+        max_ns,
+    })
+}
+
+fn trace_sample() -> impl Strategy<Value = TraceSample> {
+    any::<[u64; 5]>().prop_map(
+        |[one_in, traces, complete, spans, duplicates]| TraceSample {
+            one_in,
+            traces,
+            complete,
+            spans,
+            duplicates,
+        },
+    )
 }
 
 /// Any entry, of every kind.

@@ -1,9 +1,10 @@
 //! The table of delivered against expected telemetry.
 
-use windage_analysis::{Analysis, Fidelity, FidelityUnit};
+use windage_analysis::{Analysis, ArmAnalysis, Fidelity, FidelityUnit, Loss};
 
+use super::aspect::nothing;
 use super::{BEYOND_SAMPLING, Cell, Row, Table, Tone, capitalised, column};
-use crate::facts::one_line;
+use crate::facts::{Fact, one_line};
 use crate::number;
 
 /// Delivered against expected telemetry; `None` when no arm has any.
@@ -36,14 +37,7 @@ pub(super) fn fidelity_table(analysis: &Analysis) -> Option<Table> {
             arm: one_line(&arm.name),
             cells: match &arm.fidelity {
                 Some(fidelity) => fidelity_cells(fidelity, unit),
-                None => vec![
-                    Cell {
-                        text: "–".to_owned(),
-                        tone: Tone::Faint,
-                        basis: None
-                    };
-                    5
-                ],
+                None => vec![nothing(); 5],
             },
         })
         .collect();
@@ -53,10 +47,49 @@ pub(super) fn fidelity_table(analysis: &Analysis) -> Option<Table> {
         columns,
         rows,
         notes: Vec::new(),
-        facts: Vec::new(),
+        facts: facts(analysis),
         separable: false,
         detail: false,
     })
+}
+
+/// Receivers that were ill on purpose, of arms whose names do not say so, and what became of
+/// what was lost: a line for each arm of which there is something to say.
+fn facts(analysis: &Analysis) -> Vec<Fact> {
+    let of_arms = |label: &str, say: fn(&ArmAnalysis, &Fidelity) -> Option<String>| {
+        let of_arm = |arm: &ArmAnalysis| {
+            let said = say(arm, arm.fidelity.as_ref()?)?;
+            let text = format!("{}: {said}", one_line(&arm.name));
+            Some(Fact::new(label, text))
+        };
+        analysis.arms.iter().filter_map(of_arm).collect::<Vec<_>>()
+    };
+    [
+        of_arms("backend", backend),
+        of_arms("lost", |_, f| losses(f)),
+    ]
+    .concat()
+}
+
+fn backend(arm: &ArmAnalysis, fidelity: &Fidelity) -> Option<String> {
+    let backend = fidelity.backend.to_string();
+    (fidelity.is_backend_ill() && !arm.name.contains(&backend)).then_some(backend)
+}
+
+fn losses(fidelity: &Fidelity) -> Option<String> {
+    let mut parts: Vec<String> = fidelity.by_reason.iter().map(loss).collect();
+    let beyond = fidelity.told_beyond_lost;
+    parts.extend(beyond.map(|n| format!("{} more told than lost", number::count_f64(n))));
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+fn loss(loss: &Loss) -> String {
+    format!(
+        "{} {} ({})",
+        number::count_f64(loss.lost),
+        loss.of.as_str(),
+        one_line(&loss.reason.to_string())
+    )
 }
 
 fn fidelity_cells(fidelity: &Fidelity, unit: FidelityUnit) -> Vec<Cell> {

@@ -1,11 +1,12 @@
 //! The tables about the load itself: one where something went wrong, one of the slowest exchanges.
 
 use windage_analysis::{Analysis, ArmLoad, Coincidence, SlowExchange};
-use windage_model::{Exchanges, Unit};
+use windage_model::Exchanges;
 
-use super::{Align, Cell, Column, Row, Table, Tone, column};
+use super::aspect::{Aspect, aspects_table, counted, nothing, share};
+use super::{Align, Cell, Column, Row, Table, Tone, column, time};
 use crate::facts::one_line;
-use crate::number::{self, Scale};
+use crate::number;
 
 /// Shares of starts that waited are worth a word beyond this.
 const WAITED_SHARE: f64 = 0.01;
@@ -14,16 +15,7 @@ const WORTH_A_WORD_NS: u64 = 1_000_000;
 /// A rate that is met to this share is met.
 const RATE_SHARE: f64 = 0.98;
 
-/// One column of the table about the load: what it says of an arm, and whether that is worth
-/// showing.
-struct Aspect {
-    heading: &'static str,
-    about: &'static str,
-    cell: fn(&ArmLoad) -> Cell,
-    is_worth_showing: fn(&ArmLoad) -> bool,
-}
-
-const ASPECTS: &[Aspect] = &[
+const ASPECTS: &[Aspect<ArmLoad>] = &[
     Aspect {
         heading: "achieved",
         about: "Requests completed, of the starts intended",
@@ -77,33 +69,7 @@ const ASPECTS: &[Aspect] = &[
 
 /// What went wrong with the load; `None` where nothing did.
 pub(super) fn load_table(analysis: &Analysis) -> Option<Table> {
-    let loads = || analysis.arms.iter().filter_map(|arm| arm.load.as_ref());
-    let shown: Vec<&Aspect> = ASPECTS
-        .iter()
-        .filter(|aspect| loads().any(aspect.is_worth_showing))
-        .collect();
-    if shown.is_empty() {
-        return None;
-    }
-    let rows = analysis.arms.iter().map(|arm| Row {
-        arm: one_line(&arm.name),
-        cells: shown
-            .iter()
-            .map(|aspect| arm.load.as_ref().map_or_else(nothing, aspect.cell))
-            .collect(),
-    });
-    Some(Table {
-        title: "Load".to_owned(),
-        columns: shown
-            .iter()
-            .map(|aspect| column(aspect.heading, aspect.about))
-            .collect(),
-        rows: rows.collect(),
-        notes: Vec::new(),
-        facts: Vec::new(),
-        separable: true,
-        detail: false,
-    })
+    aspects_table(analysis, "Load", ASPECTS, |arm| arm.load.as_ref())
 }
 
 fn is_rate_missed(load: &ArmLoad) -> bool {
@@ -136,40 +102,12 @@ fn achieved(load: &ArmLoad) -> Cell {
     }
 }
 
-/// A share of requests; how many there were, of which kinds, stands in its tooltip.
-fn counted(count: u64, of: u64, kinds: Option<String>) -> Cell {
-    if count == 0 {
-        return Cell {
-            text: "0".to_owned(),
-            ..Cell::default()
-        };
-    }
-    let counts = format!("{} of {}", number::count(count), number::count(of));
-    Cell {
-        text: number::percent_short(share(count, of)),
-        tone: Tone::Alarm,
-        basis: Some(kinds.map_or(counts.clone(), |kinds| format!("{counts}: {kinds}"))),
-    }
-}
-
 fn errors(load: &ArmLoad) -> Option<String> {
     let errors = &load.exchanges.errors;
     Some(format!(
         "connect {}, timeout {}, closed {}, protocol {}",
         errors.connect, errors.timeout, errors.closed, errors.protocol
     ))
-}
-
-fn nothing() -> Cell {
-    Cell {
-        text: "–".to_owned(),
-        tone: Tone::Faint,
-        basis: None,
-    }
-}
-
-fn share(part: u64, whole: u64) -> f64 {
-    part as f64 / whole.max(1) as f64
 }
 
 /// The slowest exchanges of the run and what coincided; `None` where none are known.
@@ -241,9 +179,4 @@ fn coincided(with: &Coincidence) -> Cell {
         text: found.join("; "),
         ..Cell::default()
     }
-}
-
-fn time(ns: u64) -> String {
-    let microseconds = ns as f64 / 1e3;
-    Scale::fitting(Unit::Microseconds, [microseconds]).with_unit(microseconds)
 }

@@ -1,7 +1,9 @@
 //! Which tables there are and what stands in their cells. Every renderer draws these, so that
 //! none of them can disagree with another.
 
+mod aspect;
 mod compact;
+mod export;
 mod family;
 mod fidelity;
 mod firm;
@@ -9,13 +11,14 @@ mod load;
 mod primary;
 
 use compact::{GROUPS, compact_table};
+use export::{export_details, export_tables};
 pub(crate) use family::overstated;
 use fidelity::fidelity_table;
 use firm::firm_table;
 use load::{load_table, outliers_table};
 use primary::primary_table;
 use windage_analysis::{Analysis, ArmAnalysis, MetricAnalysis};
-use windage_model::{Difference, Metric, Role, Verdict};
+use windage_model::{Difference, Metric, Role, Unit, Verdict};
 
 use crate::facts::{Fact, one_line};
 use crate::number::{self, NOT_AVAILABLE, Scale};
@@ -179,9 +182,11 @@ pub(crate) fn tables(analysis: &Analysis) -> Vec<Table> {
     tables.extend(compact);
     let whole = load_table(analysis)
         .into_iter()
-        .chain(fidelity_table(analysis));
+        .chain(fidelity_table(analysis))
+        .chain(export_tables(analysis));
     let before_details = tables.iter().position(|t| t.detail).unwrap_or(tables.len());
     tables.splice(before_details..before_details, whole);
+    tables.extend(export_details(analysis));
     tables.extend(firm_table(analysis));
     tables.extend(outliers_table(analysis));
     tables
@@ -248,6 +253,12 @@ fn column(heading: impl Into<String>, about: &'static str) -> Column {
         about,
         align: Align::Right,
     }
+}
+
+/// A time from nanoseconds in the unit that keeps it short.
+fn time(ns: u64) -> String {
+    let microseconds = ns as f64 / 1e3;
+    Scale::fitting(Unit::Microseconds, [microseconds]).with_unit(microseconds)
 }
 
 fn capitalised(text: &str) -> String {

@@ -1,9 +1,7 @@
 //! `windage load URL`: the engine as a tool of its own.
 
-mod descriptors;
 mod design;
 mod error;
-mod figures;
 mod flags;
 mod header;
 mod json;
@@ -20,6 +18,7 @@ use windage_model::Soundness;
 
 pub(crate) use flags::LoadFlags;
 
+use crate::descriptors;
 use crate::exit::Exit;
 use crate::message;
 use crate::verbs::report::print;

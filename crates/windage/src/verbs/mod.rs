@@ -8,3 +8,4 @@ pub(crate) mod init;
 pub(crate) mod load;
 pub(crate) mod report;
 pub(crate) mod run;
+pub(crate) mod sink;

@@ -124,6 +124,7 @@ mod tests {
             role: Role::Treatment,
             levels: levels.into_iter().collect::<BTreeMap<_, _>>(),
             expected: None,
+            backend: windage_model::Backend::Ok,
         }
     }
 

@@ -8,6 +8,7 @@ use nix::errno::Errno;
 use windage_load::{EngineError, ReplayError, RequestError, TlsError};
 use windage_plan::Host;
 
+use crate::descriptors::TooFewDescriptors;
 use crate::exit::Exit;
 
 /// What keeps load from being put on. What servers do wrong is counted, and no error.
@@ -41,16 +42,8 @@ pub(super) enum LoadError {
     #[error(transparent)]
     Tls(#[from] TlsError),
     /// More connections than this process may have.
-    #[error(
-        "--connections: {connections} connections need {needed} file descriptors, and this process \
-         may have {limit}; raise the hard limit (`ulimit -Hn`, or LimitNOFILE of a unit), see \
-         `ulimit -n`, or lower --connections or --max-connections"
-    )]
-    Descriptors {
-        connections: usize,
-        needed: u64,
-        limit: u64,
-    },
+    #[error("--connections: {0}; or lower --connections or --max-connections")]
+    Descriptors(#[from] TooFewDescriptors),
     /// The kernel keeps a thread from its cores.
     #[error("--cpus: the generator can't have {cores}: {source}; see `nproc --all`")]
     Cores { cores: String, source: Errno },
@@ -74,7 +67,7 @@ impl LoadError {
             | LoadError::Tls(_)
             | LoadError::Cores { .. } => Exit::Usage,
             LoadError::Unresolved { .. }
-            | LoadError::Descriptors { .. }
+            | LoadError::Descriptors(_)
             | LoadError::Thread(_)
             | LoadError::Engine(_) => Exit::CouldNotMeasure,
         }

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::design::Design;
-use super::figures;
 use super::running::{Phase, Seen};
+use crate::figures;
 
 /// The live line.
 pub(super) struct Live {

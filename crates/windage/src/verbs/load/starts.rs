@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use windage_load::{Piece, Profile, ReplayError, Schedule};
 
-use super::figures;
 use super::flags::{Arrivals, duration_or_nil, rate_or_nil};
+use crate::figures;
 
 /// What an open loop's starts follow.
 #[derive(Clone, Debug)]

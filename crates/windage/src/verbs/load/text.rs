@@ -5,8 +5,8 @@ use hdrhistogram::Histogram;
 use windage_model::{Evidence, Soundness, Validity};
 
 use super::design::{Design, Model};
-use super::figures::{count, counted, rate, seconds, size, time};
 use super::outcome::{Outcome, Percentiles};
+use crate::figures::{count, counted, rate, seconds, size, time};
 use crate::verbs::report::WIDTH;
 
 /// Columns of the names on the left.

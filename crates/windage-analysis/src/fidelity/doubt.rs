@@ -1,0 +1,197 @@
+//! The doubt about an arm that lost telemetry.
+
+use windage_model::{Doubt, DoubtCode};
+
+use super::{Fidelity, LossReason};
+
+/// A loss of a smaller share changes no cost that is measured: it is shown, and no doubt.
+const LOSS_THAT_MATTERS: f64 = 0.001;
+
+/// The doubt about an arm that lost telemetry, unless its backend was ill on purpose: then that
+/// is what was asked.
+pub(crate) fn doubt(arm: &str, fidelity: &Fidelity) -> Option<Doubt> {
+    let (Some(true), Some(lost), Some(expected)) =
+        (fidelity.beyond_sampling, fidelity.lost, fidelity.expected)
+    else {
+        return None;
+    };
+    if lost < LOSS_THAT_MATTERS * expected || fidelity.is_backend_ill() {
+        return None;
+    }
+    let text = format!(
+        "{arm} delivered {} of {expected:.0} expected {}: {:.2} % were lost, so that its cost is \
+         that of less telemetry than it seems.{}{} {}",
+        fidelity.delivered,
+        fidelity.of.as_str(),
+        100.0 * lost / expected,
+        what_became_of_it(fidelity),
+        not_understood(fidelity),
+        remedy(fidelity),
+    );
+    let doubt = Doubt::new(DoubtCode::TelemetryLost, text)
+        .with("expected", expected)
+        .with("delivered", fidelity.delivered as f64)
+        .with("lost", lost);
+    let reasons = reasons(fidelity);
+    Some(if reasons.is_empty() {
+        doubt
+    } else {
+        doubt.with("reasons", reasons)
+    })
+}
+
+fn what_became_of_it(fidelity: &Fidelity) -> String {
+    let beyond = fidelity.told_beyond_lost.map_or(String::new(), |beyond| {
+        format!(
+            " That is {beyond:.0} more than were lost: some are counted twice, or came after all."
+        )
+    });
+    match reasons(fidelity) {
+        none if none.is_empty() => none,
+        reasons => format!(" Of that: {reasons}.{beyond}"),
+    }
+}
+
+/// Each reason with its figure.
+fn reasons(fidelity: &Fidelity) -> String {
+    let parts = fidelity.by_reason.iter();
+    let parts = parts.map(|l| format!("{:.0} {} ({})", l.lost, l.of.as_str(), l.reason));
+    parts.collect::<Vec<_>>().join(", ")
+}
+
+fn not_understood(fidelity: &Fidelity) -> String {
+    let counts = &fidelity.counts;
+    match counts.rejected.saturating_add(counts.malformed) {
+        0 => String::new(),
+        requests => format!(
+            " {requests} export requests could not be taken or read, whatever was in them: look at \
+             the exporter's address, its protocol and the size of its batches."
+        ),
+    }
+}
+
+/// What to do about the greatest part.
+fn remedy(fidelity: &Fidelity) -> &'static str {
+    let parts = fidelity.by_reason.iter();
+    let greatest = parts.max_by(|a, b| a.lost.total_cmp(&b.lost));
+    match greatest.map(|loss| &loss.reason) {
+        Some(LossReason::Told(_)) => {
+            "Give the exporter a longer queue or larger batches, or sample less."
+        }
+        Some(LossReason::Refused) => {
+            "The exporter did not send again what was refused: look at its retries."
+        }
+        Some(LossReason::Unexplained) | None => {
+            "Look at queue sizes, at the receiver and at whether the service flushes when it is \
+             stopped; `drops` of a `[[service]]` reads what it says itself."
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fidelity::{DeliveredCounts, FidelityUnit, Loss};
+    use windage_model::Backend;
+
+    /// A tenth of ten thousand traces was lost.
+    fn lossy() -> Fidelity {
+        Fidelity {
+            of: FidelityUnit::Traces,
+            expected: Some(10_000.0),
+            sampling_sd: Some(0.0),
+            delivered: 9_000,
+            lost: Some(1_000.0),
+            beyond_sampling: Some(true),
+            ..Fidelity::default()
+        }
+    }
+
+    fn loss(reason: LossReason, lost: f64) -> Loss {
+        let of = FidelityUnit::Spans;
+        Loss { reason, lost, of }
+    }
+
+    #[test]
+    fn a_loss_is_named_with_its_reasons_and_what_to_do() {
+        let told = |lost| loss(LossReason::Told("queue full".to_owned()), lost);
+        let table: [(&str, Vec<Loss>, &[&str]); 4] = [
+            (
+                "nothing is known",
+                vec![],
+                &[
+                    "9000 of 10000 expected traces: 10.00 % were lost",
+                    "it seems. Look at queue sizes",
+                ],
+            ),
+            (
+                "most was told",
+                vec![told(900.0), loss(LossReason::Unexplained, 100.0)],
+                &["Of that: 900 spans (queue full), 100 spans (not explained). Give the exporter"],
+            ),
+            (
+                "most was refused",
+                vec![told(100.0), loss(LossReason::Refused, 900.0)],
+                &["900 spans (refused by the backend). The exporter did not send again"],
+            ),
+            (
+                "most is unknown",
+                vec![told(100.0), loss(LossReason::Unexplained, 900.0)],
+                &[
+                    "900 spans (not explained). Look at queue sizes",
+                    "`drops` of a `[[service]]`",
+                ],
+            ),
+        ];
+        for (what, by_reason, parts) in table {
+            let fidelity = Fidelity {
+                by_reason,
+                ..lossy()
+            };
+            let text = doubt("otel", &fidelity).unwrap().text;
+            for part in parts {
+                assert!(text.contains(part), "{what}: {part:?} not in {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn requests_that_were_not_understood_and_drops_without_a_loss_are_named() {
+        let fidelity = Fidelity {
+            by_reason: vec![loss(LossReason::Told("gave up".to_owned()), 1500.0)],
+            told_beyond_lost: Some(500.0),
+            counts: DeliveredCounts {
+                rejected: 3,
+                malformed: 4,
+                ..DeliveredCounts::default()
+            },
+            ..lossy()
+        };
+        let text = doubt("otel", &fidelity).unwrap().text;
+        for part in [
+            "1500 spans (gave up). That is 500 more than were lost",
+            "7 export requests",
+        ] {
+            assert!(text.contains(part), "{part:?} not in {text}");
+        }
+    }
+
+    #[test]
+    fn what_was_asked_for_and_what_is_too_little_is_no_doubt() {
+        let ill = Fidelity {
+            backend: Backend::Stall { lasts: None },
+            ..lossy()
+        };
+        let little = Fidelity {
+            lost: Some(9.0),
+            ..lossy()
+        };
+        let by_chance = Fidelity {
+            beyond_sampling: Some(false),
+            ..lossy()
+        };
+        for fidelity in [ill, little, by_chance, Fidelity::default()] {
+            assert_eq!(doubt("otel", &fidelity), None, "{fidelity:?}");
+        }
+    }
+}

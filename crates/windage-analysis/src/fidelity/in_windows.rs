@@ -1,0 +1,165 @@
+//! Telemetry of the measured windows alone.
+
+use std::collections::BTreeMap;
+
+use windage_model::ArmIndex;
+use windage_record::Delivered;
+
+use super::{FidelityUnit, InWindows};
+use crate::windows::Windows;
+
+/// What ended in measured windows, by arm and launch. A run may have a million windows: no more
+/// than sums is kept.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct SpansInWindows(BTreeMap<(ArmIndex, u32), Sums>);
+
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Sums {
+    /// Requests completed in the same windows.
+    completed: u64,
+    spans: u64,
+    root_spans: u64,
+}
+
+impl SpansInWindows {
+    /// Sums up one launch of an arm, all windows of which were taken.
+    pub(crate) fn take(&mut self, delivered: &Delivered, windows: &Windows) {
+        // Spans of no window are spans without a time, or a record from before they were told
+        // apart; where no span came at all, none is missing a window.
+        if delivered.in_windows.is_empty() && delivered.spans > 0 {
+            return;
+        }
+        let Some(measured) = windows.of_launch(delivered.arm, delivered.launch) else {
+            return;
+        };
+        let sums = self.0.entry((delivered.arm, delivered.launch)).or_default();
+        sums.completed = measured.completed;
+        // A block that was not committed is no record, and so is what ended in it.
+        let counted = delivered.in_windows.iter();
+        for window in counted.filter(|w| w.block <= measured.last_block) {
+            sums.spans = sums.spans.saturating_add(window.spans);
+            sums.root_spans = sums.root_spans.saturating_add(window.root_spans);
+        }
+    }
+
+    /// Expected and delivered of an arm; `None` when no launch knows it.
+    pub(super) fn of_arm(
+        &self,
+        arm: ArmIndex,
+        of: FidelityUnit,
+        per_request: Option<f64>,
+    ) -> Option<InWindows> {
+        let launches = self.0.range((arm, 0)..=(arm, u32::MAX));
+        let (completed, delivered) =
+            launches
+                .map(|(_, sums)| sums)
+                .fold(None, |whole: Option<(u64, u64)>, sums| {
+                    let (completed, delivered) = whole.unwrap_or_default();
+                    let arrived = match of {
+                        FidelityUnit::Traces => sums.root_spans,
+                        FidelityUnit::Spans | FidelityUnit::Items => sums.spans,
+                    };
+                    Some((
+                        completed.saturating_add(sums.completed),
+                        delivered.saturating_add(arrived),
+                    ))
+                })?;
+        let expected = per_request.map(|rate| rate * completed as f64);
+        Some(InWindows {
+            expected,
+            delivered,
+            lost: expected.map(|expected| expected - delivered as f64),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+    use windage_record::DeliveredInWindow;
+
+    fn window(block: u32, root_spans: u64) -> DeliveredInWindow {
+        DeliveredInWindow {
+            block,
+            position: 2,
+            spans: root_spans.saturating_mul(2),
+            root_spans,
+        }
+    }
+
+    /// Two windows of a thousand requests each, in blocks 3 and 4.
+    fn windows() -> Windows {
+        let mut windows = Windows::of_arms(3);
+        for block in [3, 4] {
+            windows.take(&fixture::window(0, block, 2));
+        }
+        windows
+    }
+
+    #[test]
+    fn what_ended_in_committed_windows_is_held_against_their_requests() {
+        let many = u64::MAX / 2 + 1;
+        // Spans in all, by window; completed, delivered traces
+        let table = [
+            (
+                "all there",
+                4_000,
+                vec![window(3, 1000), window(4, 990)],
+                Some((2000.0, 1990)),
+            ),
+            (
+                "an unfinished block",
+                4_000,
+                vec![window(4, 1000), window(5, 400)],
+                Some((2000.0, 1000)),
+            ),
+            ("nothing came", 0, vec![], Some((2000.0, 0))),
+            ("not told by window", 4_000, vec![], None),
+            (
+                "more than can be",
+                4,
+                vec![
+                    window(3, many / 2),
+                    window(3, many / 2),
+                    window(3, many),
+                    window(4, many),
+                ],
+                Some((2000.0, u64::MAX)),
+            ),
+        ];
+        for (what, spans, in_windows, expected) in table {
+            let mut sums = SpansInWindows::default();
+            let delivered = Delivered {
+                arm: ArmIndex(2),
+                spans,
+                in_windows,
+                ..Delivered::default()
+            };
+            sums.take(&delivered, &windows());
+            let found = sums.of_arm(ArmIndex(2), FidelityUnit::Traces, Some(1.0));
+            let found = found.map(|of| (of.expected.unwrap(), of.delivered));
+            assert_eq!(found, expected, "{what}");
+        }
+    }
+
+    #[test]
+    fn without_expectation_or_windows_less_is_said() {
+        let mut sums = SpansInWindows::default();
+        let delivered = Delivered {
+            arm: ArmIndex(2),
+            spans: 30,
+            in_windows: vec![window(3, 15)],
+            ..Delivered::default()
+        };
+        sums.take(&delivered, &Windows::of_arms(3));
+        assert_eq!(sums, SpansInWindows::default(), "a launch without windows");
+        sums.take(&delivered, &windows());
+        let found = sums.of_arm(ArmIndex(2), FidelityUnit::Spans, None).unwrap();
+        assert_eq!(
+            (found.expected, found.delivered, found.lost),
+            (None, 30, None)
+        );
+        assert_eq!(sums.of_arm(ArmIndex(1), FidelityUnit::Spans, None), None);
+    }
+}

@@ -1,0 +1,165 @@
+//! Delivered against expected telemetry: how much came, what became of the rest, how it came.
+
+mod arrival;
+mod counts;
+mod doubt;
+mod in_windows;
+mod of_arm;
+mod reasons;
+
+use std::fmt;
+
+use windage_model::{Backend, Interval};
+use windage_record::{DeliveredByProtocol, DeliveredSource, ExportDelay};
+
+pub use counts::DeliveredCounts;
+pub(crate) use doubt::doubt;
+pub(crate) use in_windows::SpansInWindows;
+pub(crate) use of_arm::of_arm;
+
+/// What telemetry is counted in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum FidelityUnit {
+    /// Traces: delivered spans without a parent.
+    Traces,
+    /// Spans.
+    #[default]
+    Spans,
+    /// Whatever the subject counts when it says what it dropped.
+    Items,
+}
+
+impl FidelityUnit {
+    /// The word used in files.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            FidelityUnit::Traces => "traces",
+            FidelityUnit::Spans => "spans",
+            FidelityUnit::Items => "items",
+        }
+    }
+}
+
+/// Delivered against expected telemetry, from launch to the end of the last flush.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Fidelity {
+    /// What is counted.
+    pub of: FidelityUnit,
+    /// What the plan expects for the requests that were completed; `None` without `expect`.
+    pub expected: Option<f64>,
+    /// Standard deviation of `expected` by the chance of sampling; `None` without `expect`.
+    pub sampling_sd: Option<f64>,
+    /// What arrived.
+    pub delivered: u64,
+    /// expected − delivered; negative when more arrived than expected.
+    pub lost: Option<f64>,
+    /// Whether the loss is beyond three deviations of sampling.
+    pub beyond_sampling: Option<bool>,
+    /// Bytes of a span, uncompressed; `None` when no span arrived.
+    pub bytes_per_span: Option<f64>,
+    /// Bytes of a span as they were on the wire; `None` when no span arrived.
+    pub wire_bytes_per_span: Option<f64>,
+    /// How the receiver behaved, as the plan wanted it.
+    pub backend: Backend,
+    /// The same for what ended in measured windows; `None` when that was not counted.
+    pub in_windows: Option<InWindows>,
+    /// What became of what was lost, as far as it can be told.
+    pub by_reason: Vec<Loss>,
+    /// By how much the subject told of more drops than were lost, in items; `None` when it
+    /// didn't.
+    pub told_beyond_lost: Option<f64>,
+    /// Everything that was counted.
+    pub counts: DeliveredCounts,
+    /// How whole traces came; `None` when that was not looked at.
+    pub traces: Option<TraceShare>,
+    /// From the end of spans to their arrival: of each quantile the median over launches, of the
+    /// longest the longest; `None` when no span said when it ended.
+    pub export_delay: Option<ExportDelay>,
+    /// What came by which protocol.
+    pub by_protocol: Vec<DeliveredByProtocol>,
+    /// What came from which service and scope, those that sent most first.
+    pub by_source: Vec<DeliveredSource>,
+    /// Services and scopes that are not in `by_source`, because there are so many.
+    pub sources_left_out: usize,
+}
+
+impl Fidelity {
+    /// Whether the receiver was ill on purpose: then a loss is what was to be found out.
+    #[must_use]
+    pub fn is_backend_ill(&self) -> bool {
+        self.backend != Backend::Ok
+    }
+}
+
+/// Expected and delivered, in the unit of the whole, of the measured windows.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct InWindows {
+    /// What the plan expects for the requests that were completed there; `None` without
+    /// `expect`.
+    pub expected: Option<f64>,
+    /// What ended there and arrived, whenever it did.
+    pub delivered: u64,
+    /// expected − delivered.
+    pub lost: Option<f64>,
+}
+
+/// A part of what was lost.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loss {
+    /// What became of it.
+    pub reason: LossReason,
+    /// How much.
+    pub lost: f64,
+    /// What is counted.
+    pub of: FidelityUnit,
+}
+
+/// What became of lost telemetry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LossReason {
+    /// The subject said that it dropped it, for this reason, in the plan's words.
+    Told(String),
+    /// The backend refused it, and it came not again or was refused again.
+    Refused,
+    /// Nobody can say.
+    Unexplained,
+}
+
+impl LossReason {
+    /// The word used in files.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            LossReason::Told(_) => "told",
+            LossReason::Refused => "refused",
+            LossReason::Unexplained => "unexplained",
+        }
+    }
+}
+
+impl fmt::Display for LossReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            LossReason::Told(reason) => reason,
+            LossReason::Refused => "refused by the backend",
+            LossReason::Unexplained => "not explained",
+        })
+    }
+}
+
+/// What a sample of traces says of all.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TraceShare {
+    /// One trace in so many was looked at, in the launch in which the fewest were.
+    pub one_in: u64,
+    /// Traces in the sample.
+    pub sampled: u64,
+    /// The share of them that came whole: with a root, and with every parent that a span names;
+    /// `None` without any.
+    pub complete: Option<Interval>,
+    /// Different spans in the sample.
+    pub spans: u64,
+    /// Spans of the sample that came again, each time counted.
+    pub duplicates: u64,
+}

@@ -1,0 +1,179 @@
+//! One arm's expected and delivered telemetry, from its launches.
+
+use windage_model::ArmIndex;
+use windage_record::{Delivered, Expected};
+
+use super::{DeliveredCounts, Fidelity, FidelityUnit, arrival, reasons};
+use crate::records::Records;
+
+/// A loss is called one when it is beyond so many deviations of what sampling does by chance.
+const DEVIATIONS: f64 = 3.0;
+
+/// Sums an arm's launches; `None` when nothing was received nor expected.
+pub(crate) fn of_arm(records: &Records, arm: ArmIndex) -> Option<Fidelity> {
+    let facts = &records.manifest.arms[arm.get()];
+    let expected = facts.expected.unwrap_or_default();
+    let launches = || records.delivered.iter().filter(move |d| d.arm == arm);
+    launches().next()?;
+    let mut fidelity = sum(expected, launches());
+    if fidelity.counts.export_requests == 0
+        && fidelity.counts.spans == 0
+        && fidelity.expected.is_none()
+    {
+        return None;
+    }
+    fidelity.backend = facts.backend;
+    let (of, per_request) = asked(expected);
+    fidelity.in_windows = records.in_windows.of_arm(arm, of, per_request);
+    reasons::explain(&mut fidelity, expected, launches());
+    fidelity.traces = arrival::traces(launches());
+    fidelity.export_delay = arrival::export_delay(launches());
+    fidelity.by_protocol = arrival::by_protocol(launches());
+    (fidelity.by_source, fidelity.sources_left_out) = arrival::by_source(launches());
+    Some(fidelity)
+}
+
+/// What is counted, and how much of it a request should send.
+fn asked(expected: Expected) -> (FidelityUnit, Option<f64>) {
+    match (expected.traces_per_request, expected.spans_per_request) {
+        (Some(traces), _) => (FidelityUnit::Traces, Some(traces)),
+        (None, spans) => (FidelityUnit::Spans, spans),
+    }
+}
+
+/// Counts alone, without what became of what was lost.
+pub(super) fn sum<'a>(
+    expected: Expected,
+    launches: impl Iterator<Item = &'a Delivered>,
+) -> Fidelity {
+    let mut counts = DeliveredCounts::default();
+    launches.for_each(|launch| counts.add(launch));
+    let (of, per_request) = asked(expected);
+    let delivered = match of {
+        FidelityUnit::Traces => counts.root_spans,
+        FidelityUnit::Spans | FidelityUnit::Items => counts.spans,
+    };
+    let requests = counts.completed_requests as f64;
+    // A rate from outside may be so large that the product is no number.
+    let expected = per_request
+        .map(|rate| rate * requests)
+        .filter(|expected| expected.is_finite());
+    // Each request is sampled with the same chance; only a share below one leaves room for it.
+    let sampling_sd = expected.zip(per_request).map(|(_, rate)| {
+        if rate > 0.0 && rate < 1.0 {
+            (requests * rate * (1.0 - rate)).sqrt()
+        } else {
+            0.0
+        }
+    });
+    let lost = expected.map(|expected| expected - delivered as f64);
+    Fidelity {
+        of,
+        expected,
+        sampling_sd,
+        delivered,
+        lost,
+        beyond_sampling: lost.zip(sampling_sd).map(|(lost, sd)| lost > by_chance(sd)),
+        bytes_per_span: per_span(counts.body_bytes, counts.spans),
+        wire_bytes_per_span: per_span(counts.wire_bytes, counts.spans),
+        counts,
+        ..Fidelity::default()
+    }
+}
+
+/// What may be missing by the chance of sampling, with such a standard deviation.
+pub(super) fn by_chance(sampling_sd: f64) -> f64 {
+    DEVIATIONS * sampling_sd + 0.5
+}
+
+fn per_span(bytes: u64, spans: u64) -> Option<f64> {
+    (spans > 0).then(|| bytes as f64 / spans as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    fn fidelity(expected: Expected, delivered: &[Delivered]) -> Option<Fidelity> {
+        let mut run = fixture::records(1);
+        run.manifest.arms[2].expected = Some(expected);
+        run.delivered = delivered.to_vec();
+        of_arm(&run.gathered(), ArmIndex(2))
+    }
+
+    #[test]
+    fn losses_are_told_from_the_chance_of_sampling() {
+        // expected share, delivered roots of 10,000 requests, whether that is a loss
+        let table = [
+            (1.0, 10_000, Some(false)),
+            (1.0, 9_999, Some(true)),
+            (0.1, 1_000, Some(false)),
+            (0.1, 920, Some(false)),
+            (0.1, 900, Some(true)),
+            (0.0, 0, Some(false)),
+            // More than expected is no loss.
+            (0.1, 1_200, Some(false)),
+        ];
+        for (share, roots, beyond) in table {
+            let expected = Expected {
+                traces_per_request: Some(share),
+                spans_per_request: None,
+            };
+            let delivered = [fixture::delivered(0, 2, 10_000, roots)];
+            let found = fidelity(expected, &delivered).unwrap();
+            assert_eq!(found.beyond_sampling, beyond, "{share} {roots}");
+        }
+    }
+
+    #[test]
+    fn without_expectation_it_counts() {
+        let delivered = [
+            fixture::delivered(0, 2, 100, 50),
+            fixture::delivered(1, 2, 100, 50),
+        ];
+        let found = fidelity(Expected::default(), &delivered).unwrap();
+        assert_eq!(
+            (found.expected, found.lost, found.delivered),
+            (None, None, 100)
+        );
+        assert_eq!(
+            (found.counts.spans, found.counts.completed_requests),
+            (100, 200)
+        );
+        let of_another = [fixture::delivered(0, 1, 100, 50)];
+        assert_eq!(fidelity(Expected::default(), &of_another), None);
+        let nothing = [Delivered {
+            export_requests: 0,
+            ..fixture::delivered(0, 2, 100, 0)
+        }];
+        assert_eq!(fidelity(Expected::default(), &nothing), None);
+    }
+
+    #[test]
+    fn counts_beyond_all_bounds_give_figures_or_none() {
+        let all = Delivered {
+            completed_requests: u64::MAX,
+            spans: u64::MAX,
+            root_spans: u64::MAX,
+            wire_bytes: u64::MAX,
+            refused_spans: u64::MAX,
+            ..fixture::delivered(0, 2, 0, 0)
+        };
+        // What the plan expects of a request; whether that can be held against anything.
+        for (per_request, is_finite) in [(0.0, true), (1e-300, true), (1e300, false)] {
+            let expected = Expected {
+                traces_per_request: Some(per_request),
+                spans_per_request: None,
+            };
+            let found = fidelity(expected, &[all.clone(), all.clone()]).unwrap();
+            assert_eq!(found.expected.is_some(), is_finite, "{per_request}");
+            assert_eq!(found.beyond_sampling, is_finite.then_some(false));
+            assert_eq!(
+                (found.delivered, found.wire_bytes_per_span),
+                (u64::MAX, Some(1.0))
+            );
+            assert!(found.by_reason.iter().all(|loss| loss.lost.is_finite()));
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! `arms[].fidelity` of `analysis.json`.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::{IntervalWire, finite};
+use crate::{
+    DeliveredByProtocol, DeliveredSource, ExportDelay, Fidelity, InWindows, Loss, TraceShare,
+};
+
+#[derive(Serialize)]
+pub(super) struct FidelityWire<'a> {
+    of: &'static str,
+    expected: Option<f64>,
+    sampling_sd: Option<f64>,
+    delivered: u64,
+    lost: Option<f64>,
+    beyond_sampling: Option<bool>,
+    bytes_per_span: Option<f64>,
+    wire_bytes_per_span: Option<f64>,
+    backend: String,
+    in_windows: Option<InWindowsWire>,
+    by_reason: Vec<LossWire>,
+    told_beyond_lost: Option<f64>,
+    /// Each count under its own name.
+    #[serde(flatten)]
+    counts: BTreeMap<&'static str, u64>,
+    traces: Option<TracesWire>,
+    export_delay: Option<DelayWire>,
+    by_protocol: Vec<ProtocolWire<'a>>,
+    by_source: Vec<SourceWire<'a>>,
+    sources_left_out: usize,
+}
+
+#[derive(Serialize)]
+struct InWindowsWire {
+    expected: Option<f64>,
+    delivered: u64,
+    lost: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct LossWire {
+    code: &'static str,
+    reason: String,
+    lost: Option<f64>,
+    of: &'static str,
+}
+
+#[derive(Serialize)]
+struct TracesWire {
+    one_in: u64,
+    sampled: u64,
+    complete: Option<IntervalWire>,
+    spans: u64,
+    duplicates: u64,
+}
+
+#[derive(Serialize)]
+struct DelayWire {
+    p50_us: f64,
+    p90_us: f64,
+    p99_us: f64,
+    max_us: f64,
+    spans: u64,
+}
+
+#[derive(Serialize)]
+struct ProtocolWire<'a> {
+    protocol: &'a str,
+    export_requests: u64,
+    spans: u64,
+    metric_points: u64,
+    log_records: u64,
+    wire_bytes: u64,
+    body_bytes: u64,
+}
+
+#[derive(Serialize)]
+struct SourceWire<'a> {
+    service: &'a str,
+    scope: &'a str,
+    spans: u64,
+    span_events: u64,
+    metric_points: u64,
+    log_records: u64,
+}
+
+impl<'a> From<&'a Fidelity> for FidelityWire<'a> {
+    fn from(f: &'a Fidelity) -> Self {
+        FidelityWire {
+            of: f.of.as_str(),
+            expected: f.expected.and_then(finite),
+            sampling_sd: f.sampling_sd.and_then(finite),
+            delivered: f.delivered,
+            lost: f.lost.and_then(finite),
+            beyond_sampling: f.beyond_sampling,
+            bytes_per_span: f.bytes_per_span.and_then(finite),
+            wire_bytes_per_span: f.wire_bytes_per_span.and_then(finite),
+            backend: f.backend.to_string(),
+            in_windows: f.in_windows.map(Into::into),
+            by_reason: f.by_reason.iter().map(Into::into).collect(),
+            told_beyond_lost: f.told_beyond_lost.and_then(finite),
+            counts: f.counts.named().into_iter().collect(),
+            traces: f.traces.as_ref().map(Into::into),
+            export_delay: f.export_delay.map(Into::into),
+            by_protocol: f.by_protocol.iter().map(Into::into).collect(),
+            by_source: f.by_source.iter().map(Into::into).collect(),
+            sources_left_out: f.sources_left_out,
+        }
+    }
+}
+
+impl From<InWindows> for InWindowsWire {
+    fn from(of: InWindows) -> Self {
+        InWindowsWire {
+            expected: of.expected.and_then(finite),
+            delivered: of.delivered,
+            lost: of.lost.and_then(finite),
+        }
+    }
+}
+
+impl From<&Loss> for LossWire {
+    fn from(loss: &Loss) -> Self {
+        LossWire {
+            code: loss.reason.code(),
+            reason: loss.reason.to_string(),
+            lost: finite(loss.lost),
+            of: loss.of.as_str(),
+        }
+    }
+}
+
+impl From<&TraceShare> for TracesWire {
+    fn from(traces: &TraceShare) -> Self {
+        TracesWire {
+            one_in: traces.one_in,
+            sampled: traces.sampled,
+            complete: traces.complete.as_ref().map(Into::into),
+            spans: traces.spans,
+            duplicates: traces.duplicates,
+        }
+    }
+}
+
+impl From<ExportDelay> for DelayWire {
+    fn from(delay: ExportDelay) -> Self {
+        let us = |ns: u64| ns as f64 / 1e3;
+        DelayWire {
+            p50_us: us(delay.p50_ns),
+            p90_us: us(delay.p90_ns),
+            p99_us: us(delay.p99_ns),
+            max_us: us(delay.max_ns),
+            spans: delay.spans,
+        }
+    }
+}
+
+impl<'a> From<&'a DeliveredByProtocol> for ProtocolWire<'a> {
+    fn from(of: &'a DeliveredByProtocol) -> Self {
+        ProtocolWire {
+            protocol: &of.protocol,
+            export_requests: of.export_requests,
+            spans: of.spans,
+            metric_points: of.metric_points,
+            log_records: of.log_records,
+            wire_bytes: of.wire_bytes,
+            body_bytes: of.body_bytes,
+        }
+    }
+}
+
+impl<'a> From<&'a DeliveredSource> for SourceWire<'a> {
+    fn from(source: &'a DeliveredSource) -> Self {
+        SourceWire {
+            service: &source.service,
+            scope: &source.scope,
+            spans: source.spans,
+            span_events: source.span_events,
+            metric_points: source.metric_points,
+            log_records: source.log_records,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use windage_record::{Drops, TraceSample};
+
+    use crate::{analyse, fixture, wire};
+
+    #[test]
+    fn the_contracts_keys_are_there_beside_those_that_were_added() {
+        let mut run = fixture::records(1);
+        let delivered = &mut run.delivered[0];
+        delivered.spans -= 100;
+        delivered.root_spans -= 100;
+        delivered.refused_spans = 900;
+        delivered.drops = vec![Drops {
+            reason: "queue full".to_owned(),
+            lost: 60,
+        }];
+        delivered.traces = Some(TraceSample {
+            one_in: 1,
+            traces: 200,
+            complete: 199,
+            spans: 400,
+            duplicates: 3,
+        });
+        let analysis = analyse(&run.gathered(), std::iter::empty(), std::iter::empty());
+        let arms = &wire::to_json(&analysis)["arms"];
+        assert_eq!(arms[0]["fidelity"], Value::Null);
+        let fidelity = &arms[2]["fidelity"];
+        let told = json!({"code": "told", "reason": "queue full", "lost": 60.0, "of": "items"});
+        let refused = json!({
+            "code": "refused", "reason": "refused by the backend", "lost": 40.0, "of": "spans"
+        });
+        let table = [
+            ("of", json!("traces")),
+            ("expected", json!(22_000.0)),
+            ("delivered", json!(21_900)),
+            ("lost", json!(100.0)),
+            ("beyond_sampling", json!(true)),
+            ("backend", json!("ok")),
+            ("by_reason", json!([told, refused])),
+            ("told_beyond_lost", Value::Null),
+            ("refused_spans", json!(900)),
+            ("retried_requests", json!(0)),
+            ("completed_requests", json!(22_000)),
+            ("in_windows", Value::Null),
+            ("export_delay", Value::Null),
+            ("by_protocol", json!([])),
+        ];
+        for (key, expected) in table {
+            assert_eq!(fidelity[key], expected, "{key}");
+        }
+        assert_eq!(fidelity["traces"]["complete"]["estimate"], json!(0.995));
+        assert_eq!(fidelity["traces"]["duplicates"], json!(3));
+        let of_span = &arms[1]["metrics"]["cpu_per_span"];
+        assert_eq!(of_span["missing"]["code"], json!("nothing_delivered"));
+        let of_span = &arms[2]["metrics"]["cpu_per_span"];
+        assert_eq!(
+            (&of_span["baseline"], &of_span["missing"]["code"]),
+            (&Value::Null, &json!("baseline_nil"))
+        );
+    }
+}

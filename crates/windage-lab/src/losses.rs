@@ -1,0 +1,201 @@
+//! What services say themselves that they dropped: in lines of their logs, by counters among
+//! their metrics.
+
+mod log;
+
+use std::fs::File;
+use std::io::{BufReader, Error, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use regex_lite::Regex;
+use windage_model::{ArmIndex, Event};
+use windage_plan::{Plan, Service, ToldBy};
+use windage_record::{Drops, RunDir};
+use windage_sink::{Reach, ScrapeTarget, Scrapes, scrape_once};
+
+use crate::LabError;
+use crate::instance::Instance;
+
+/// A target is scraped when it is told to, so that this interval means nothing.
+const ONCE: Duration = Duration::from_secs(1);
+
+/// The services of one launch that say what they dropped. Where arms share processes nothing
+/// tells which of them lost it, so that such sets are left out.
+#[derive(Debug, Default)]
+pub(crate) struct Losses<'a> {
+    asked: Vec<Asked<'a>>,
+}
+
+/// A service of one arm.
+#[derive(Debug)]
+struct Asked<'a> {
+    arm: ArmIndex,
+    /// The arm's id, for people.
+    of: String,
+    service: &'a Service,
+    log: PathBuf,
+    metrics: Option<Metrics>,
+}
+
+#[derive(Debug)]
+struct Metrics {
+    target: ScrapeTarget,
+    scrapes: Mutex<Scrapes>,
+}
+
+impl<'a> Losses<'a> {
+    /// Whom to ask, now that everything is up.
+    pub(crate) fn of(
+        plan: &'a Plan,
+        run: &RunDir,
+        launch: u32,
+        instances: &[Instance],
+    ) -> Result<Losses<'a>, LabError> {
+        let mut asked = Vec::new();
+        for instance in instances {
+            let [arm] = instance.arms[..] else { continue };
+            for service in plan.services.iter().filter(|s| !s.drops.is_empty()) {
+                asked.push(Asked {
+                    arm,
+                    of: instance.name.clone(),
+                    service,
+                    log: run.log_path(launch, &instance.name, service.name.as_str()),
+                    metrics: metrics(service, instance)?,
+                });
+            }
+        }
+        Ok(Losses { asked })
+    }
+
+    /// Reads all counters: once when everything is up, once before it is taken down.
+    pub(crate) fn scrape(&self) -> Result<(), LabError> {
+        let mut metrics = self
+            .asked
+            .iter()
+            .filter_map(|a| a.metrics.as_ref())
+            .peekable();
+        if metrics.peek().is_none() {
+            return Ok(());
+        }
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .enable_time()
+            .build()
+            .map_err(|error| LabError::Unsupported(format!("can't scrape metrics: {error}")))?;
+        for Metrics { target, scrapes } in metrics {
+            runtime.block_on(scrape_once(target, scrapes));
+        }
+        Ok(())
+    }
+
+    /// What an arm dropped, by reason, when its services are gone. A reason of which anything
+    /// could not be read is left out, which is told.
+    pub(crate) fn of_arm(
+        &self,
+        arm: ArmIndex,
+        is_over: &dyn Fn() -> bool,
+        emit: &dyn Fn(Event),
+    ) -> Vec<Drops> {
+        let mut lost: Vec<(String, Option<u64>)> = Vec::new();
+        for asked in self.asked.iter().filter(|asked| asked.arm == arm) {
+            for (reason, read) in asked.read(is_over) {
+                let read = read.map_err(|why| asked.tell(&reason, &why, emit)).ok();
+                match lost.iter_mut().find(|(known, _)| *known == reason) {
+                    Some((_, sum)) => *sum = sum.zip(read).map(|(sum, more)| sum + more),
+                    None => lost.push((reason, read)),
+                }
+            }
+        }
+        lost.into_iter()
+            .filter_map(|(reason, lost)| lost.map(|lost| Drops { reason, lost }))
+            .collect()
+    }
+}
+
+fn metrics(service: &Service, instance: &Instance) -> Result<Option<Metrics>, LabError> {
+    let Some(template) = &service.metrics else {
+        return Ok(None);
+    };
+    let name = service.name.as_str();
+    let url = instance.names.fill(template, name, &instance.name)?;
+    let counter = |told_by: &ToldBy| match told_by {
+        ToldBy::Metric { name } => Some(name.clone()),
+        ToldBy::Log { .. } => None,
+    };
+    let select = service.drops.iter().filter_map(|d| counter(&d.told_by));
+    let target = ScrapeTarget::new(&url, ONCE, select.collect(), Reach::Loopback)
+        .map_err(|error| LabError::Unsupported(format!("`metrics` of `{name}`: {error}")))?;
+    Ok(Some(Metrics {
+        target,
+        scrapes: Mutex::default(),
+    }))
+}
+
+impl Asked<'_> {
+    /// Each reason with what was lost for it, or why that can't be told.
+    fn read(&self, is_over: &dyn Fn() -> bool) -> Vec<(String, Result<u64, String>)> {
+        let mut patterns = Vec::new();
+        let mut read = Vec::new();
+        for drops in &self.service.drops {
+            match &drops.told_by {
+                ToldBy::Log { pattern } => patterns.push((drops.reason.clone(), pattern)),
+                ToldBy::Metric { name } => read.push((drops.reason.clone(), self.counted(name))),
+            }
+        }
+        if !patterns.is_empty() {
+            let (reasons, patterns): (Vec<String>, Vec<&String>) = patterns.into_iter().unzip();
+            let lost = in_log(&self.log, &patterns, is_over);
+            read.extend(reasons.into_iter().enumerate().map(|(index, reason)| {
+                let lost = lost.as_ref().map(|lost| lost[index]);
+                (reason, lost.map_err(ToString::to_string))
+            }));
+        }
+        read
+    }
+
+    /// How much a counter grew from the first reading to the last.
+    fn counted(&self, name: &str) -> Result<u64, String> {
+        let Some(Metrics { target, scrapes }) = &self.metrics else {
+            return Err("its metrics were not read".to_owned());
+        };
+        let scrapes = scrapes.lock().unwrap_or_else(PoisonError::into_inner);
+        if scrapes.scrapes < 2 {
+            let why = scrapes.last_failure.as_deref();
+            return Err(why.unwrap_or("the launch ended early").to_owned());
+        }
+        let found = scrapes.selected.iter().find(|metric| metric.name == name);
+        match found {
+            // Counts stay far below 2^53, up to which they are exact.
+            Some(metric) => Ok(metric.increase.round() as u64),
+            None => Err(format!("{} has no `{name}`", target.url())),
+        }
+    }
+
+    fn tell(&self, reason: &str, why: &str, emit: &dyn Fn(Event)) {
+        let (service, of) = (&self.service.name, &self.of);
+        emit(Event::Note {
+            text: format!("how much `{service}` of {of} dropped ({reason}) is not known: {why}"),
+        });
+    }
+}
+
+/// What the lines of a log add up to, for each pattern.
+fn in_log(
+    path: &Path,
+    patterns: &[&String],
+    is_over: &dyn Fn() -> bool,
+) -> Result<Vec<u64>, Error> {
+    let told = |error: Error| {
+        let text = format!("{}: {error}", path.display());
+        Error::new(error.kind(), text)
+    };
+    let patterns: Result<Vec<Regex>, _> = patterns.iter().map(|p| Regex::new(p)).collect();
+    let patterns = patterns.map_err(|error| Error::new(ErrorKind::InvalidInput, error))?;
+    let file = File::open(path).map_err(told)?;
+    log::lost(BufReader::new(file), &patterns, is_over).map_err(told)
+}
+
+#[cfg(test)]
+mod tests;

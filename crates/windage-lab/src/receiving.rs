@@ -1,0 +1,221 @@
+//! The sink in a run: what its receivers are called, how they behave, to which arm it counts.
+
+use std::time::{Duration, Instant};
+
+use windage_model::{ArmIndex, Backend};
+use windage_plan::{Arm, Plan, SinkDetail};
+use windage_record::{Delivered, RunDir};
+use windage_sink::{Counts, Detail, KeepOptions, Protocol, Sink, SinkOptions};
+
+use crate::LabError;
+use crate::names::Names;
+use crate::stretch::Stretch;
+
+mod delivered;
+
+use delivered::{of_set, sum};
+
+/// Where payloads are kept, inside the run directory.
+const PAYLOADS: &str = "payloads";
+/// After the last process is gone, what it sent may still be on its way through the kernel: it
+/// is all there when nothing came for so long.
+const QUIET: Duration = Duration::from_millis(20);
+/// How long is waited for that at most.
+const QUIET_WITHIN: Duration = Duration::from_secs(1);
+
+/// Receivers for every set of processes, and what they got in the present launch.
+#[derive(Debug)]
+pub(crate) struct Receiving {
+    sink: Sink,
+    protocols: Vec<Protocol>,
+    is_full: bool,
+    sets: Vec<Set>,
+}
+
+/// One set of processes: the sink knows it by its number.
+#[derive(Debug)]
+struct Set {
+    arms: Vec<ArmIndex>,
+    /// The stretch that spans end in now.
+    stretch: Option<Stretch>,
+    /// What the sink had counted at launch.
+    before: Counts,
+    /// What was credited since, to any arm.
+    credited: Counts,
+    /// The same by arm.
+    arrived: Vec<Counts>,
+}
+
+impl Receiving {
+    /// Opens receivers for what the plan names; `None` when it names none.
+    pub(crate) fn start(
+        plan: &Plan,
+        run: &RunDir,
+        sets: &[Vec<ArmIndex>],
+    ) -> Result<Option<Receiving>, LabError> {
+        let Some(wanted) = &plan.sink else {
+            return Ok(None);
+        };
+        let named: Vec<&str> = plan.receivers().collect();
+        let is_named = |protocol: &Protocol| named.contains(&protocol.placeholder());
+        let protocols: Vec<Protocol> = Protocol::ALL.into_iter().filter(is_named).collect();
+        let options = SinkOptions {
+            cpus: plan.load.cpus.clone(),
+            detail: match wanted.detail {
+                SinkDetail::Full => Detail::Full,
+                SinkDetail::Counts => Detail::Counts,
+            },
+            client_drop_p0s: wanted.client_drop_p0s,
+            keep: wanted.keep_bytes.map(|max_bytes| KeepOptions {
+                dir: run.path().join(PAYLOADS),
+                max_bytes,
+            }),
+            ..SinkOptions::default()
+        };
+        let sink = Sink::start(sets.len(), &protocols, options)?;
+        let sets = sets.iter().map(|arms| Set {
+            arms: arms.clone(),
+            stretch: None,
+            before: Counts::default(),
+            credited: Counts::default(),
+            arrived: vec![Counts::default(); arms.len()],
+        });
+        Ok(Some(Receiving {
+            sink,
+            protocols,
+            is_full: wanted.detail == SinkDetail::Full,
+            sets: sets.collect(),
+        }))
+    }
+
+    /// CPU that the sink has used, in nanoseconds.
+    pub(crate) fn cpu_ns(&self) -> u64 {
+        self.sink.cpu_ns()
+    }
+
+    /// Tells a set the addresses of its receivers.
+    pub(crate) fn name(&self, set: usize, names: &mut Names) {
+        for &protocol in &self.protocols {
+            if let Some(address) = self.sink.address(number(set), protocol) {
+                names.add_receiver(protocol, address);
+            }
+        }
+    }
+
+    /// A launch begins, before its first process: what came until now is of none.
+    pub(crate) fn launch(&mut self, plan: &Plan) {
+        for index in 0..self.sets.len() {
+            let _ = self.sink.take(number(index));
+            let before = self.sink.counts(number(index));
+            let set = &mut self.sets[index];
+            set.before = before;
+            set.credited = Counts::default();
+            set.arrived.fill(Counts::default());
+            set.stretch = None;
+            if let Some(&first) = set.arms.first() {
+                let backend = before_load(behaviour(&plan.arms[first.get()]));
+                self.sink.set_backend(number(index), backend);
+                self.enter(index, Stretch::unmeasured(first));
+            }
+        }
+    }
+
+    /// From now on the set's receivers behave as this arm wants it.
+    pub(crate) fn switch(&self, set: usize, arm: &Arm) {
+        self.sink.set_backend(number(set), behaviour(arm));
+    }
+
+    /// From now on spans of the set end in this stretch.
+    pub(crate) fn enter(&mut self, set: usize, stretch: Stretch) {
+        if self.sets[set].stretch != Some(stretch) {
+            self.sets[set].stretch = Some(stretch);
+            self.sink.begin_stretch(number(set), stretch.label());
+        }
+    }
+
+    /// Credits what came since the last time to an arm, where several share a set.
+    pub(crate) fn credit(&mut self, set: usize, arm: ArmIndex) {
+        let counts = self.sink.counts(number(set));
+        let set = &mut self.sets[set];
+        if set.arms.len() > 1 {
+            let since_launch = counts.since(&set.before);
+            set.credit(arm, &since_launch);
+        }
+    }
+
+    /// What each arm delivered until its services were gone. `last` is the arm of each set that
+    /// last had load.
+    pub(crate) fn finish(&mut self, launch: u32, last: &[ArmIndex]) -> Vec<Delivered> {
+        self.await_quiet();
+        let mut delivered = Vec::new();
+        for (index, set) in self.sets.iter_mut().enumerate() {
+            let delivery = self.sink.take(number(index));
+            let all = sum(&delivery.by_protocol);
+            set.credit(last[index], &all);
+            delivered.extend(of_set(&set.arms, &set.arrived, &delivery, self.is_full));
+        }
+        for delivered in &mut delivered {
+            delivered.launch = launch;
+        }
+        delivered.sort_by_key(|delivered| delivered.arm);
+        delivered
+    }
+
+    /// Closes all receivers.
+    pub(crate) fn shut_down(self) {
+        let _ = self.sink.shut_down();
+    }
+
+    fn await_quiet(&self) {
+        let read = || -> Vec<Counts> {
+            (0..self.sets.len())
+                .map(|index| self.sink.counts(number(index)))
+                .collect()
+        };
+        let deadline = Instant::now() + QUIET_WITHIN;
+        let mut before = read();
+        while Instant::now() < deadline {
+            std::thread::sleep(QUIET);
+            let now = read();
+            if now == before {
+                return;
+            }
+            before = now;
+        }
+    }
+}
+
+impl Set {
+    /// Credits what is in `since_launch` and was not credited yet.
+    fn credit(&mut self, arm: ArmIndex, since_launch: &Counts) {
+        let more = since_launch.since(&self.credited);
+        self.credited = *since_launch;
+        if let Some(at) = self.arms.iter().position(|own| *own == arm) {
+            self.arrived[at] = self.arrived[at].plus(&more);
+        }
+    }
+}
+
+/// The sink knows receivers by number; each set of processes has one.
+fn number(set: usize) -> ArmIndex {
+    ArmIndex(u16::try_from(set).unwrap_or(u16::MAX))
+}
+
+fn behaviour(arm: &Arm) -> Backend {
+    arm.backend
+        .as_ref()
+        .map(|backend| backend.behaviour)
+        .unwrap_or_default()
+}
+
+/// A trouble that ends by itself begins with the load, so that all of it falls on a service at
+/// work; how long other arms take to come up makes no difference to it.
+fn before_load(backend: Backend) -> Backend {
+    match backend {
+        Backend::Stall { lasts: Some(_) } | Backend::Down { lasts: Some(_) } => Backend::Ok,
+        lasting => lasting,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,123 @@
+//! `attach`: a service that is already running.
+
+use std::path::PathBuf;
+
+use toml::Spanned;
+
+use super::Checker;
+use crate::plan::Attach;
+use crate::wire::{self, Text};
+use crate::{Endpoint, Host, Problem};
+
+/// How the service is found.
+pub(super) fn attach(
+    checker: &mut Checker<'_>,
+    attach: &Spanned<wire::Attach>,
+    listen: Option<&Text>,
+) -> Attach {
+    let keys = attach.get_ref();
+    match (&keys.pid, &keys.cgroup, &keys.unit, &keys.url) {
+        (Some(pid), None, None, None) => {
+            Attach::Pid(checker.integer("pid", Some(pid), 1, 1..=i64::from(i32::MAX)))
+        }
+        (None, Some(cgroup), None, None) => {
+            let path = PathBuf::from(cgroup.get_ref());
+            if !path.is_absolute() {
+                let message = "a control group is named by its directory";
+                checker.report(
+                    Problem::new(cgroup.span(), message, "not an absolute path")
+                        .help("such as \"/sys/fs/cgroup/system.slice/nginx.service\""),
+                );
+            }
+            Attach::Cgroup(path)
+        }
+        (None, None, Some(unit), None) => {
+            let name = unit.get_ref();
+            let allowed = |b: u8| b.is_ascii_alphanumeric() || b":-_.@\\".contains(&b);
+            if !name.contains('.') || name.starts_with(['.', '-']) || !name.bytes().all(allowed) {
+                let message = format!("`{name}` is not a systemd unit");
+                checker.report(Problem::new(
+                    unit.span(),
+                    message,
+                    "such as \"nginx.service\"",
+                ));
+            }
+            Attach::Unit(name.clone())
+        }
+        (None, None, None, Some(url)) => Attach::Url(attach_url(checker, url, listen)),
+        _ => {
+            checker.report(Problem::new(
+                attach.span(),
+                "`attach` takes exactly one of `pid`, `cgroup`, `unit` and `url`",
+                "none or several here",
+            ));
+            Attach::Pid(1)
+        }
+    }
+}
+
+fn attach_url(checker: &mut Checker<'_>, url: &Text, listen: Option<&Text>) -> Endpoint {
+    if let Some(listen) = listen {
+        checker.report(
+            Problem::new(
+                listen.span(),
+                "`listen` beside `attach.url`",
+                "the URL has the address",
+            )
+            .help("remove `listen`"),
+        );
+    }
+    let text = url.get_ref();
+    let endpoint = text
+        .strip_prefix("http://")
+        .and_then(|rest| Endpoint::parse(rest.strip_suffix('/').unwrap_or(rest)));
+    endpoint.unwrap_or_else(|| {
+        let mut problem = Problem::new(
+            url.span(),
+            format!("`{text}` is not a URL to attach to"),
+            "not http://HOST:PORT",
+        );
+        if text.starts_with("https://") {
+            problem = problem.help("https isn't supported yet: name a plain-text port");
+        }
+        checker.report(problem);
+        Endpoint {
+            host: Host::Name("localhost".to_owned()),
+            port: 80,
+        }
+    })
+}
+
+/// What is already running takes nothing that only a launch could give it.
+pub(super) fn refuse_launch_keys(
+    checker: &mut Checker<'_>,
+    service: &wire::Service,
+    attach: &Attach,
+) {
+    let mut keys = vec![
+        ("cwd", service.cwd.as_ref().map(Text::span)),
+        ("env", service.env.0.first().map(|(key, _)| key.span())),
+        (
+            "files",
+            service.files.first().map(|file| file.template.span()),
+        ),
+        ("stop", service.stop.as_ref().map(Spanned::span)),
+        (
+            "ready.log",
+            service
+                .ready
+                .as_ref()
+                .and_then(|r| r.get_ref().log.as_ref())
+                .map(Text::span),
+        ),
+    ];
+    if matches!(attach, Attach::Url(_)) {
+        keys.push(("cpus", service.cpus.as_ref().map(Spanned::span)));
+    }
+    for (key, span) in keys {
+        let Some(span) = span else { continue };
+        let message = format!("`{key}` means nothing for a service that is already running");
+        checker
+            .report(Problem::new(span, message, "beside `attach`").help(format!("remove `{key}`")));
+    }
+}

@@ -1,0 +1,194 @@
+//! `drops` and `metrics` of a service: where it says itself what telemetry it dropped.
+
+use std::ops::Range;
+
+use toml::Spanned;
+use windage_model::LoadModel;
+
+use super::Checker;
+use super::scope::Site;
+use super::service::{Resolved, pattern};
+use crate::plan::Origin;
+use crate::wire::{self, PlanFile, Text};
+use crate::{Drops, Problem, Template, ToldBy};
+
+const MAX_REASON_BYTES: usize = 120;
+
+/// Fills `drops` and `metrics` of every service in. `model` is `None` when it is wrong itself.
+pub(super) fn resolve_all(
+    checker: &mut Checker<'_>,
+    file: &PlanFile,
+    services: &mut [Resolved],
+    model: Option<LoadModel>,
+) {
+    for (index, service) in file.service.iter().enumerate() {
+        if !can_be_asked(checker, service, &services[index]) {
+            continue;
+        }
+        services[index].service.drops = service
+            .drops
+            .iter()
+            .filter_map(|drops| self::drops(checker, drops))
+            .collect();
+        if let Some(metrics) = &service.metrics {
+            services[index].service.metrics =
+                self::metrics(checker, index, metrics, services, model);
+        }
+        agree(checker, service);
+    }
+}
+
+/// What serves all arms can't tell them apart.
+fn can_be_asked(checker: &mut Checker<'_>, service: &wire::Service, resolved: &Resolved) -> bool {
+    let why = match (&resolved.service.origin, resolved.service.shared) {
+        (Origin::Attach(_), _) => "is already running, once for all arms",
+        (_, true) => "is shared: it is launched once, for all arms",
+        _ => return true,
+    };
+    let drops = service.drops.first().map(|d| ("drops", d.span()));
+    let metrics = service.metrics.as_ref().map(|m| ("metrics", m.span()));
+    for (key, span) in drops.into_iter().chain(metrics) {
+        let message = format!("`{}` {why}", resolved.name());
+        checker.report(
+            Problem::new(span, message, "dropped by which arm?").help(format!("remove `{key}`")),
+        );
+    }
+    false
+}
+
+/// `metrics` is there exactly when a counter is to be read.
+fn agree(checker: &mut Checker<'_>, service: &wire::Service) {
+    let counter = service
+        .drops
+        .iter()
+        .find_map(|d| d.get_ref().metric.as_ref());
+    match (&service.metrics, counter) {
+        (None, Some(counter)) => {
+            let message = format!(
+                "`{}` is a counter among metrics, and nothing says where they are",
+                counter.get_ref()
+            );
+            checker.report(
+                Problem::new(counter.span(), message, "read where?").help(
+                    "give the service the path of its metrics, such as metrics = \"/metrics\"",
+                ),
+            );
+        }
+        (Some(metrics), None) => checker.report(
+            Problem::new(
+                metrics.span(),
+                "nothing is read from `metrics`",
+                "does nothing",
+            )
+            .help(
+                "name a counter: drops = [{ reason = \"queue full\", metric = \"dropped_total\" }]",
+            ),
+        ),
+        _ => {}
+    }
+}
+
+fn drops(checker: &mut Checker<'_>, drops: &Spanned<wire::Drops>) -> Option<Drops> {
+    let keys = drops.get_ref();
+    let told_by = match (&keys.log, &keys.metric) {
+        (Some(log), None) => ToldBy::Log {
+            pattern: pattern(checker, log),
+        },
+        (None, Some(metric)) => ToldBy::Metric {
+            name: counter(checker, metric),
+        },
+        _ => {
+            checker.report(Problem::new(
+                drops.span(),
+                "an entry of `drops` takes exactly one of `log` and `metric`",
+                "neither or both here",
+            ));
+            return None;
+        }
+    };
+    let reason = keys.reason.get_ref();
+    if reason.trim().is_empty()
+        || reason.chars().any(char::is_control)
+        || reason.len() > MAX_REASON_BYTES
+    {
+        let message = format!("a reason is one line of 1 to {MAX_REASON_BYTES} bytes");
+        checker.report(Problem::new(keys.reason.span(), message, "not a reason"));
+    }
+    Some(Drops {
+        reason: reason.clone(),
+        told_by,
+    })
+}
+
+/// A name in the sense of Prometheus: `[a-zA-Z_:][a-zA-Z0-9_:]*`.
+fn counter(checker: &mut Checker<'_>, name: &Text) -> String {
+    let text = name.get_ref();
+    let allowed = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b':');
+    let starts = text.starts_with(|c: char| !c.is_ascii_digit());
+    if !starts || !text.bytes().all(allowed) {
+        checker.report(
+            Problem::new(
+                name.span(),
+                format!("`{text}` can't name a metric"),
+                "not a metric's name",
+            )
+            .help("give the name alone, without labels; all label sets are added up"),
+        );
+    }
+    text.clone()
+}
+
+/// Where metrics are read: a path on the service itself, or a URL on a service.
+fn metrics(
+    checker: &mut Checker<'_>,
+    index: usize,
+    metrics: &Text,
+    services: &[Resolved],
+    model: Option<LoadModel>,
+) -> Option<Template> {
+    if model == Some(LoadModel::Batch) {
+        let message = "the program of a batch load has no address to ask for metrics";
+        let problem = Problem::new(metrics.span(), message, "out of reach");
+        checker.report(problem.help("use `log` in `drops`"));
+        return None;
+    }
+    let text = metrics.get_ref();
+    let url = match text.strip_prefix('/') {
+        Some(_) => format!("http://{{{}}}{text}", services[index].name()),
+        None => text.clone(),
+    };
+    let bad_part = text.contains(|c: char| c.is_whitespace() || c.is_control() || c == '#');
+    if bad_part || !is_of_a_service(&url, services) {
+        checker.report(not_metrics(text, metrics.span()));
+        return None;
+    }
+    Some(checker.placeholders_of(&url, metrics.span(), Site::Metrics))
+}
+
+/// `http://{NAME}/…` of a service that each arm has for itself: at any other address there could
+/// be only one for all arms.
+fn is_of_a_service(url: &str, services: &[Resolved]) -> bool {
+    let Some((authority, _)) = url
+        .strip_prefix("http://")
+        .and_then(|rest| rest.split_once('/'))
+    else {
+        return false;
+    };
+    let host = Template::parse(authority);
+    let named = host.sole_placeholder();
+    services
+        .iter()
+        .any(|s| Some(s.name()) == named && s.launched() && !s.service.shared)
+}
+
+fn not_metrics(text: &str, span: Range<usize>) -> Problem {
+    Problem::new(
+        span,
+        format!("`{text}` is not where a service of this arm has its metrics"),
+        "neither a path nor http://{SERVICE}/path",
+    )
+    .help(
+        "such as \"/metrics\" on the service itself or \"http://{agent}/metrics\" on another one \
+         that is launched for each arm; at a fixed address only one arm's could be read",
+    )
+}

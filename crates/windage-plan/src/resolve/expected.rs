@@ -1,0 +1,98 @@
+//! `expect`: the telemetry that should arrive, in figures.
+
+use std::ops::Range;
+
+use toml::Spanned;
+
+use super::Checker;
+use super::sweep::Levels;
+use crate::Problem;
+use crate::expect::{self, ExpectError};
+use crate::plan::Expect;
+use crate::problem::choices;
+use crate::wire::{self, Scalar};
+
+/// A problem was found and reported.
+pub(super) struct Reported;
+
+/// What the arm should deliver with these levels.
+pub(super) fn expect_of(
+    checker: &mut Checker<'_>,
+    arm: &wire::Arm,
+    levels: &Levels,
+) -> Result<Option<Expect>, Reported> {
+    let Some(expect) = &arm.expect else {
+        return Ok(None);
+    };
+    let keys = expect.get_ref();
+    if keys.traces_per_request.is_none() && keys.spans_per_request.is_none() {
+        checker.report(Problem::new(
+            expect.span(),
+            "`expect` takes `traces_per_request` and/or `spans_per_request`",
+            "neither here",
+        ));
+        return Err(Reported);
+    }
+    let traces = expected(checker, keys.traces_per_request.as_ref(), levels);
+    let spans = expected(checker, keys.spans_per_request.as_ref(), levels);
+    Ok(Some(Expect {
+        traces_per_request: traces?,
+        spans_per_request: spans?,
+    }))
+}
+
+fn expected(
+    checker: &mut Checker<'_>,
+    given: Option<&Spanned<Scalar>>,
+    levels: &Levels,
+) -> Result<Option<f64>, Reported> {
+    let Some(value) = given else { return Ok(None) };
+    let evaluated = match value.get_ref() {
+        Scalar::Text(text) => expect::evaluate(text, levels),
+        Scalar::Float(n) => expect::bounded(*n),
+        // Counts of spans a request are far below 2^53, up to which f64 holds every integer.
+        Scalar::Integer(n) => expect::bounded(*n as f64),
+        Scalar::Bool(b) => Err(ExpectError::NotAFactorOrNumber(b.to_string())),
+    };
+    match evaluated {
+        Ok(number) => Ok(Some(number)),
+        Err(error) => {
+            checker.report(expect_problem(value.span(), &error, levels));
+            Err(Reported)
+        }
+    }
+}
+
+fn expect_problem(span: Range<usize>, error: &ExpectError, levels: &Levels) -> Problem {
+    let known: Vec<&str> = levels.iter().map(|(factor, _)| factor.as_str()).collect();
+    match error {
+        ExpectError::UnknownFactor(name) => {
+            let problem = Problem::new(
+                span,
+                format!("`{{{name}}}` is not a factor of this arm"),
+                "only the arm's own factors",
+            );
+            if known.is_empty() {
+                problem.help("the arm has no `sweep`; write a number")
+            } else {
+                problem.help(choices(name, &known))
+            }
+        }
+        ExpectError::NotAFactorOrNumber(part) => Problem::new(
+            span,
+            format!("`{part}` is neither a number nor a factor"),
+            "can't be evaluated",
+        )
+        .help("a number, \"{factor}\", or a product such as \"2 * {factor}\""),
+        ExpectError::NotNumeric { factor, level } => Problem::new(
+            span,
+            format!("the level `{level}` of `{factor}` is not a number"),
+            "can't be evaluated",
+        ),
+        ExpectError::OutOfRange => Problem::new(
+            span,
+            "what is expected a request is a finite number, nil or above",
+            "out of bounds",
+        ),
+    }
+}

@@ -1,0 +1,80 @@
+//! Tables that show of each arm only what is worth showing of any.
+
+use windage_analysis::{Analysis, ArmAnalysis};
+
+use super::{Cell, Row, Table, Tone, column};
+use crate::facts::one_line;
+use crate::number;
+
+/// One column: what it says of an arm, and whether that is worth showing.
+pub(super) struct Aspect<T: 'static> {
+    pub(super) heading: &'static str,
+    pub(super) about: &'static str,
+    pub(super) cell: fn(&T) -> Cell,
+    pub(super) is_worth_showing: fn(&T) -> bool,
+}
+
+/// The aspects that are worth showing of any arm; `None` where none is.
+pub(super) fn aspects_table<T>(
+    analysis: &Analysis,
+    title: &str,
+    aspects: &[Aspect<T>],
+    of: fn(&ArmAnalysis) -> Option<&T>,
+) -> Option<Table> {
+    let all = || analysis.arms.iter().filter_map(of);
+    let shown: Vec<&Aspect<T>> = aspects
+        .iter()
+        .filter(|aspect| all().any(aspect.is_worth_showing))
+        .collect();
+    if shown.is_empty() {
+        return None;
+    }
+    let rows = analysis.arms.iter().map(|arm| Row {
+        arm: one_line(&arm.name),
+        cells: shown
+            .iter()
+            .map(|aspect| of(arm).map_or_else(nothing, aspect.cell))
+            .collect(),
+    });
+    Some(Table {
+        title: title.to_owned(),
+        columns: shown
+            .iter()
+            .map(|aspect| column(aspect.heading, aspect.about))
+            .collect(),
+        rows: rows.collect(),
+        notes: Vec::new(),
+        facts: Vec::new(),
+        separable: true,
+        detail: false,
+    })
+}
+
+/// A share of requests; how many there were, of which kinds, stands in its tooltip.
+pub(super) fn counted(count: u64, of: u64, kinds: Option<String>) -> Cell {
+    if count == 0 {
+        return Cell {
+            text: "0".to_owned(),
+            ..Cell::default()
+        };
+    }
+    let counts = format!("{} of {}", number::count(count), number::count(of));
+    Cell {
+        text: number::percent_short(share(count, of)),
+        tone: Tone::Alarm,
+        basis: Some(kinds.map_or(counts.clone(), |kinds| format!("{counts}: {kinds}"))),
+    }
+}
+
+/// What an arm has nothing of.
+pub(super) fn nothing() -> Cell {
+    Cell {
+        text: "–".to_owned(),
+        tone: Tone::Faint,
+        basis: None,
+    }
+}
+
+pub(super) fn share(part: u64, whole: u64) -> f64 {
+    part as f64 / whole.max(1) as f64
+}

@@ -1,0 +1,542 @@
+//! What is kept of one arm, and how a request is settled.
+
+use std::collections::{HashMap, VecDeque};
+use std::mem;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use nix::time::{ClockId, clock_gettime};
+use tokio::sync::watch;
+use windage_model::Backend;
+
+use crate::behaviour::{Behaviour, Turns};
+use crate::delay::{Delay, DelayHistogram};
+use crate::exchange::Refusal;
+use crate::receipt::{Detail, Receipt, SourceItems};
+use crate::room::Budget;
+use crate::sources::{SourceId, Sources};
+use crate::stretches::{Boundaries, Stretch, StretchTally};
+use crate::traces::{TraceSample, TraceTable};
+use crate::{Counts, Protocol};
+
+/// Receipts that wait to be used again; more requests than that are seldom underway.
+const MAX_SPARE_RECEIPTS: usize = 16;
+/// A receipt that was filled beyond that by one large request is not kept.
+const MAX_SPARE_SAMPLED: usize = 4096;
+/// Requests without a success that are remembered, to know them when they come again.
+const MAX_UNANSWERED: usize = 4096;
+
+/// One arm's receivers: what they got, and how they behave.
+#[derive(Debug)]
+pub(crate) struct Account {
+    ledger: Mutex<Ledger>,
+    pub(crate) budget: Budget,
+    pub(crate) behaviour: watch::Sender<Behaviour>,
+    detail: Detail,
+    sources: Sources,
+}
+
+#[derive(Debug, Default)]
+struct Ledger {
+    counts: [Counts; Protocol::ALL.len()],
+    taken: [Counts; Protocol::ALL.len()],
+    by_source: HashMap<SourceId, SourceItems>,
+    by_stretch: StretchTally,
+    boundaries: Boundaries,
+    delays: DelayHistogram,
+    traces: TraceTable,
+    last_arrival: Option<Arrival>,
+    unanswered: Unanswered,
+    turns: Turns,
+    #[expect(
+        clippy::vec_box,
+        reason = "a receipt is large, and goes from hand to hand as it is"
+    )]
+    spare: Vec<Box<Receipt>>,
+}
+
+/// When something came in, by both clocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// By the wall clock, in nanoseconds since 1970.
+    pub unix_ns: u64,
+    /// By the clock that never jumps, in nanoseconds since the machine was booted.
+    pub monotonic_ns: u64,
+}
+
+/// What one service sent under one instrumentation scope.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// `service.name`, or what the protocol has in its place; empty when it was not said.
+    pub service: String,
+    /// The instrumentation scope's name; empty when there is none.
+    pub scope: String,
+    /// What came from it.
+    pub items: SourceItems,
+}
+
+/// Everything that an arm's receivers got in a time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Delivery {
+    /// Counts by protocol, of those that got anything.
+    pub by_protocol: Vec<(Protocol, Counts)>,
+    /// By service and scope, most items first.
+    pub sources: Vec<Source>,
+    /// Spans by the stretch in which they ended.
+    pub stretches: Vec<Stretch>,
+    /// From the end of spans to their arrival; `None` when no span said when it ended.
+    pub delay: Option<Delay>,
+    /// What a sample of traces says of all.
+    pub traces: TraceSample,
+    /// When the last accepted request came.
+    pub last_arrival: Option<Arrival>,
+}
+
+/// Why a request does not count.
+pub(crate) enum Outcome<'a> {
+    /// It was sound, and the backend's behaviour refuses it.
+    Refused,
+    /// It could not be taken.
+    NotTaken(&'a Refusal),
+}
+
+/// An accepted request whose answer has not left yet. However it is dropped before that, with its
+/// connection or its listener, the request may come again and is known then.
+#[derive(Debug)]
+pub(crate) struct Ticket {
+    account: Arc<Account>,
+    body: Option<BodyKey>,
+}
+
+impl Ticket {
+    /// The answer has left.
+    pub(crate) fn answered(mut self) {
+        self.body = None;
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        if let Some(body) = self.body {
+            self.account.lock().unanswered.remember(body, true);
+        }
+    }
+}
+
+/// A body, by its hash and length.
+type BodyKey = (u64, u64);
+
+impl Account {
+    pub(crate) fn new(detail: Detail, budget: Budget) -> Account {
+        Account {
+            ledger: Mutex::default(),
+            budget,
+            behaviour: watch::Sender::new(Behaviour::default()),
+            detail,
+            sources: Sources::default(),
+        }
+    }
+
+    /// A receipt for a request that begins to arrive.
+    pub(crate) fn open(&self) -> Box<Receipt> {
+        let behaviour = self.behaviour.borrow().backend;
+        let mut ledger = self.lock();
+        let mut receipt = ledger
+            .spare
+            .pop()
+            .unwrap_or_else(|| Box::new(Receipt::new(self.detail, self.sources.clone())));
+        if self.detail == Detail::Full {
+            receipt.sampling = ledger.traces.sampling();
+            receipt.boundaries = ledger.boundaries.clone();
+            receipt.arrived_unix_ns = unix_ns();
+        }
+        receipt.partial = match behaviour {
+            Backend::Partial { share } => share,
+            _ => 0.0,
+        };
+        receipt
+    }
+
+    /// Bytes that were read from a connection.
+    pub(crate) fn wire_bytes(&self, protocol: Protocol, bytes: usize) {
+        self.add(
+            protocol,
+            &Counts {
+                wire_bytes: bytes as u64,
+                ..Counts::default()
+            },
+        );
+    }
+
+    /// Adds to the counts, all fields at once.
+    pub(crate) fn add(&self, protocol: Protocol, more: &Counts) {
+        let mut ledger = self.lock();
+        let counts = &mut ledger.counts[protocol.index()];
+        *counts = counts.plus(more);
+    }
+
+    /// Counts a request. It is in the counts before its sender has the answer.
+    pub(crate) fn accept(
+        self: &Arc<Self>,
+        protocol: Protocol,
+        receipt: Option<Box<Receipt>>,
+    ) -> Ticket {
+        let body = receipt.as_deref().and_then(key);
+        let mut ledger = self.lock();
+        let more = receipt
+            .as_deref()
+            .map_or(Counts::default(), |receipt| ledger.accept(receipt, body));
+        ledger.settled(protocol, receipt, more);
+        Ticket {
+            account: Arc::clone(self),
+            body,
+        }
+    }
+
+    /// Settles a request that does not count.
+    pub(crate) fn settle(
+        &self,
+        protocol: Protocol,
+        receipt: Option<Box<Receipt>>,
+        outcome: &Outcome<'_>,
+    ) {
+        let mut ledger = self.lock();
+        let more = match outcome {
+            Outcome::Refused => {
+                if let Some(body) = receipt.as_deref().and_then(key) {
+                    ledger.unanswered.remember(body, false);
+                }
+                refused(receipt.as_ref().map_or(Counts::default(), |r| r.counts))
+            }
+            Outcome::NotTaken(refusal) => not_taken(refusal),
+        };
+        ledger.settled(protocol, receipt, more);
+    }
+
+    /// How the request at hand is to be treated, by the present behaviour.
+    pub(crate) fn turn(&self) -> crate::behaviour::Turn {
+        let behaviour = *self.behaviour.borrow();
+        self.lock().turns.next(behaviour.backend)
+    }
+
+    /// All protocols together, since the start.
+    pub(crate) fn counts(&self) -> Counts {
+        let ledger = self.lock();
+        ledger
+            .counts
+            .iter()
+            .fold(Counts::default(), |sum, more| sum.plus(more))
+    }
+
+    /// By protocol, since the start; those that got nothing included.
+    pub(crate) fn by_protocol(&self) -> [(Protocol, Counts); Protocol::ALL.len()] {
+        let counts = self.lock().counts;
+        Protocol::ALL.map(|protocol| (protocol, counts[protocol.index()]))
+    }
+
+    /// From now on spans end in a stretch of this name.
+    pub(crate) fn begin_stretch(&self, label: u64) {
+        self.lock().boundaries.begin(label, unix_ns());
+    }
+
+    /// What came since the last time it was taken. Boundaries begin anew with it.
+    pub(crate) fn take(&self) -> Delivery {
+        let mut ledger = self.lock();
+        let ledger = &mut *ledger;
+        let since = |protocol: Protocol| {
+            let at = protocol.index();
+            (protocol, ledger.counts[at].since(&ledger.taken[at]))
+        };
+        let by_protocol = Protocol::ALL
+            .into_iter()
+            .map(since)
+            .filter(|(_, counts)| *counts != Counts::default())
+            .collect();
+        ledger.taken = ledger.counts;
+        ledger.boundaries.clear();
+        Delivery {
+            by_protocol,
+            sources: self.named(mem::take(&mut ledger.by_source)),
+            stretches: mem::take(&mut ledger.by_stretch).into_stretches(),
+            delay: mem::take(&mut ledger.delays).summary(),
+            traces: mem::take(&mut ledger.traces).summary(),
+            last_arrival: ledger.last_arrival.take(),
+        }
+    }
+
+    fn named(&self, by_source: HashMap<SourceId, SourceItems>) -> Vec<Source> {
+        let mut sources: Vec<Source> = by_source
+            .into_iter()
+            .map(|(id, items)| {
+                let (service, scope) = self.sources.names(id);
+                Source {
+                    service,
+                    scope,
+                    items,
+                }
+            })
+            .collect();
+        sources.sort_by(|a, b| {
+            let size = |s: &Source| s.items.spans + s.items.metric_points + s.items.log_records;
+            size(b)
+                .cmp(&size(a))
+                .then_with(|| (&a.service, &a.scope).cmp(&(&b.service, &b.scope)))
+        });
+        sources
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Ledger> {
+        // Additions only: a panic elsewhere leaves nothing half done that would matter more than
+        // the panic.
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Ledger {
+    /// What an accepted request adds to the counts; everything else of it is added here.
+    fn accept(&mut self, receipt: &Receipt, body: Option<BodyKey>) -> Counts {
+        let came_before = body.and_then(|body| self.unanswered.forget(body));
+        if came_before == Some(true) {
+            return Counts {
+                retried_requests: 1,
+                repeated_spans: receipt.counts.spans,
+                ..Counts::default()
+            };
+        }
+        if receipt.detail == Detail::Full {
+            for (id, items) in &receipt.by_source {
+                self.by_source.entry(*id).or_default().add(items);
+            }
+            self.by_stretch.merge(&receipt.by_stretch);
+            self.delays.add(&receipt.delays);
+            self.traces.add(&receipt.sampled);
+            self.last_arrival = Some(Arrival {
+                unix_ns: receipt.arrived_unix_ns,
+                monotonic_ns: monotonic_ns(),
+            });
+        }
+        Counts {
+            retried_requests: u64::from(came_before.is_some()),
+            ..receipt.counts
+        }
+    }
+
+    /// One request more, with what it adds to the counts.
+    fn settled(&mut self, protocol: Protocol, receipt: Option<Box<Receipt>>, more: Counts) {
+        let counts = &mut self.counts[protocol.index()];
+        *counts = counts.plus(&Counts {
+            requests: 1,
+            ..more
+        });
+        if let Some(receipt) = receipt {
+            self.keep_for_later(receipt);
+        }
+    }
+
+    fn keep_for_later(&mut self, mut receipt: Box<Receipt>) {
+        if self.spare.len() < MAX_SPARE_RECEIPTS && receipt.sampled.capacity() <= MAX_SPARE_SAMPLED
+        {
+            receipt.clear();
+            self.spare.push(receipt);
+        }
+    }
+}
+
+fn refused(carried: Counts) -> Counts {
+    Counts {
+        refused: 1,
+        refused_spans: carried.spans + carried.refused_spans,
+        refused_others: carried.metric_points + carried.log_records + carried.refused_others,
+        ..Counts::default()
+    }
+}
+
+fn not_taken(refusal: &Refusal) -> Counts {
+    let malformed = refusal.is_malformed();
+    Counts {
+        malformed: u64::from(malformed),
+        rejected: u64::from(!malformed),
+        ..Counts::default()
+    }
+}
+
+/// Nothing is remembered of a request without a body, nor when only counts are asked for.
+fn key(receipt: &Receipt) -> Option<BodyKey> {
+    let has_hash = receipt.detail == Detail::Full && receipt.counts.body_bytes > 0;
+    has_hash.then(|| (receipt.hash.digest(), receipt.counts.body_bytes))
+}
+
+/// Bodies whose senders had no success, the oldest given up first.
+#[derive(Debug, Default)]
+struct Unanswered {
+    /// Whether what they carried was counted.
+    counted: HashMap<BodyKey, bool>,
+    in_order: VecDeque<BodyKey>,
+}
+
+impl Unanswered {
+    fn remember(&mut self, body: BodyKey, counted: bool) {
+        match self.counted.get_mut(&body) {
+            // Counted once is counted, however often it is refused afterwards.
+            Some(known) => *known |= counted,
+            None => {
+                if self.in_order.len() >= MAX_UNANSWERED
+                    && let Some(oldest) = self.in_order.pop_front()
+                {
+                    self.counted.remove(&oldest);
+                }
+                self.counted.insert(body, counted);
+                self.in_order.push_back(body);
+            }
+        }
+    }
+
+    /// Whether it was counted, if it is known.
+    fn forget(&mut self, body: BodyKey) -> Option<bool> {
+        if self.counted.is_empty() {
+            return None;
+        }
+        let counted = self.counted.remove(&body)?;
+        self.in_order.retain(|known| *known != body);
+        Some(counted)
+    }
+}
+
+fn unix_ns() -> u64 {
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
+    since_1970.map_or(0, |d| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX))
+}
+
+fn monotonic_ns() -> u64 {
+    let time =
+        clock_gettime(ClockId::CLOCK_MONOTONIC).map_or(std::time::Duration::ZERO, Into::into);
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::receipt::SpanFacts;
+
+    const HERE: Protocol = Protocol::OtlpHttp;
+
+    fn account() -> Arc<Account> {
+        Arc::new(Account::new(Detail::Full, Budget::new(1 << 20)))
+    }
+
+    fn request(account: &Account, body: &[u8], spans: u64) -> Option<Box<Receipt>> {
+        let mut receipt = account.open();
+        receipt.body(body);
+        receipt.source(b"shop", b"http");
+        for i in 1..=spans {
+            receipt.span(&SpanFacts {
+                trace_id: 1,
+                span_id: i,
+                parent_id: i - 1,
+                end_unix_ns: receipt.arrived_unix_ns - 1_000_000,
+                ..SpanFacts::default()
+            });
+        }
+        Some(receipt)
+    }
+
+    #[test]
+    fn an_answer_that_never_came_makes_a_repetition_known() {
+        let account = account();
+        let accept = |body: &[u8]| account.accept(HERE, request(&account, body, 3));
+        drop(accept(b"one"));
+        drop(accept(b"one"));
+        accept(b"one").answered();
+        let counts = account.counts();
+        assert_eq!((counts.requests, counts.spans), (3, 3));
+        assert_eq!((counts.retried_requests, counts.repeated_spans), (2, 6));
+        // Answered: the same again is delivered again.
+        accept(b"one").answered();
+        assert_eq!(account.counts().spans, 6);
+    }
+
+    #[test]
+    fn what_was_refused_counts_once_when_it_comes_again() {
+        let account = account();
+        account.settle(HERE, request(&account, b"one", 3), &Outcome::Refused);
+        let counts = account.counts();
+        assert_eq!(
+            (counts.spans, counts.refused, counts.refused_spans),
+            (0, 1, 3)
+        );
+        account
+            .accept(HERE, request(&account, b"one", 3))
+            .answered();
+        let counts = account.counts();
+        assert_eq!(
+            (counts.spans, counts.retried_requests, counts.repeated_spans),
+            (3, 1, 0)
+        );
+    }
+
+    #[test]
+    fn the_memory_of_unanswered_bodies_is_bounded() {
+        let mut unanswered = Unanswered::default();
+        for i in 0..=MAX_UNANSWERED as u64 {
+            unanswered.remember((i, 1), i % 2 == 0);
+        }
+        assert_eq!(unanswered.forget((0, 1)), None, "the oldest is gone");
+        assert_eq!(unanswered.forget((1, 1)), Some(false));
+        assert_eq!(unanswered.forget((2, 1)), Some(true));
+        assert_eq!(unanswered.counted.len(), unanswered.in_order.len());
+    }
+
+    #[test]
+    fn what_is_taken_begins_anew() {
+        let account = account();
+        account.begin_stretch(7);
+        let mut receipt = request(&account, b"one", 2);
+        let later = unix_ns() + 1_000_000;
+        receipt.as_mut().unwrap().span(&SpanFacts {
+            end_unix_ns: later,
+            ..SpanFacts::default()
+        });
+        account.accept(HERE, receipt).answered();
+        let delivery = account.take();
+        assert_eq!(delivery.by_protocol.len(), 1);
+        assert_eq!(delivery.by_protocol[0].1.spans, 3);
+        assert_eq!(delivery.sources[0].service, "shop");
+        assert_eq!(delivery.sources[0].items.spans, 3);
+        assert_eq!(
+            delivery.stretches,
+            [Stretch {
+                label: 7,
+                spans: 1,
+                root_spans: 1
+            }],
+            "two ended before it began"
+        );
+        assert_eq!(delivery.delay.unwrap().spans, 3);
+        assert_eq!((delivery.traces.traces, delivery.traces.complete), (1, 1));
+        assert!(delivery.last_arrival.is_some());
+        assert_eq!(
+            account.take(),
+            Delivery {
+                traces: TraceSample {
+                    one_in: 1,
+                    ..TraceSample::default()
+                },
+                ..Delivery::default()
+            }
+        );
+        assert_eq!(account.counts().spans, 3, "the counts go on");
+    }
+
+    #[test]
+    fn a_partial_success_takes_its_share_evenly() {
+        let account = account();
+        account
+            .behaviour
+            .send_replace(Behaviour::of(Backend::Partial { share: 0.25 }));
+        account
+            .accept(HERE, request(&account, b"one", 8))
+            .answered();
+        let counts = account.counts();
+        assert_eq!((counts.spans, counts.refused_spans), (6, 2));
+    }
+}

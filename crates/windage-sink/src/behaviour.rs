@@ -1,0 +1,193 @@
+//! How an arm's receivers behave at the moment, and what that means for a request.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+use windage_model::Backend;
+
+use crate::exchange::Refusal;
+
+/// The backend's behaviour and when it began.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Behaviour {
+    pub(crate) backend: Backend,
+    since: Instant,
+}
+
+impl Default for Behaviour {
+    fn default() -> Self {
+        Behaviour::of(Backend::Ok)
+    }
+}
+
+impl Behaviour {
+    /// From now on.
+    pub(crate) fn of(backend: Backend) -> Behaviour {
+        Behaviour {
+            backend,
+            since: Instant::now(),
+        }
+    }
+
+    /// Until when nothing listens; `None` when something does.
+    pub(crate) fn down(&self) -> Option<Until> {
+        match self.backend {
+            Backend::Down { lasts } => self.until(lasts),
+            _ => None,
+        }
+    }
+
+    /// Until when no answer leaves; `None` when answers do.
+    pub(crate) fn stalled(&self) -> Option<Until> {
+        match self.backend {
+            Backend::Stall { lasts } => self.until(lasts),
+            _ => None,
+        }
+    }
+
+    fn until(&self, lasts: Option<Duration>) -> Option<Until> {
+        let Some(lasts) = lasts else {
+            return Some(Until::Told);
+        };
+        let end = self.since + lasts;
+        (Instant::now() < end).then_some(Until::Then(end))
+    }
+}
+
+/// The end of a condition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Until {
+    /// When the behaviour is changed, and not before.
+    Told,
+    /// At this time, or when the behaviour is changed.
+    Then(Instant),
+}
+
+impl Until {
+    /// Waits for the time; for ever if there is none.
+    pub(crate) async fn reached(self) {
+        match self {
+            Until::Told => std::future::pending().await,
+            Until::Then(end) => tokio::time::sleep_until(end).await,
+        }
+    }
+}
+
+/// What becomes of a request that is whole and sound.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Turn {
+    /// It is accepted and answered, after a time.
+    Accept { after: Duration },
+    /// It is accepted, and answered when the stall is over.
+    AcceptAfterStall,
+    /// It is refused.
+    Refuse(Refusal),
+    /// It is refused, and its connection reset.
+    Reset,
+}
+
+/// Whose turn it is where only a share of the requests is meant. There is no chance in it: shares
+/// hold for any number of requests, and times are spread evenly.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Turns {
+    rejected: Evenly,
+    requests: u32,
+}
+
+/// Takes a share of things, evenly and without chance. It counts in millionths: a tenth, added up
+/// as a float, never makes a whole.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Evenly {
+    due_ppm: u32,
+}
+
+impl Evenly {
+    /// Whether the next one is taken.
+    #[inline]
+    pub(crate) fn takes(&mut self, share: f64) -> bool {
+        const WHOLE_PPM: u32 = 1_000_000;
+        self.due_ppm += (share * f64::from(WHOLE_PPM)).round() as u32;
+        let takes = self.due_ppm >= WHOLE_PPM;
+        if takes {
+            self.due_ppm -= WHOLE_PPM;
+        }
+        takes
+    }
+}
+
+impl Turns {
+    /// The next request's.
+    pub(crate) fn next(&mut self, backend: Backend) -> Turn {
+        match backend {
+            Backend::Ok | Backend::Partial { .. } | Backend::Down { .. } => Turn::Accept {
+                after: Duration::ZERO,
+            },
+            Backend::Slow { from, to } => Turn::Accept {
+                after: from + (to - from).mul_f64(self.fraction()),
+            },
+            Backend::Stall { .. } => Turn::AcceptAfterStall,
+            Backend::Reject {
+                status,
+                share,
+                retry_after,
+            } => {
+                if self.rejected.takes(share) {
+                    Turn::Refuse(Refusal::Backend {
+                        status,
+                        retry_after,
+                    })
+                } else {
+                    Turn::Accept {
+                        after: Duration::ZERO,
+                    }
+                }
+            }
+            Backend::Reset => Turn::Reset,
+        }
+    }
+
+    /// Points of the additive recurrence by the golden ratio, which fill the unit interval as
+    /// evenly as any sequence does (Weyl, 1916).
+    fn fraction(&mut self) -> f64 {
+        const GOLDEN: f64 = 0.618_033_988_749_895;
+        self.requests = self.requests.wrapping_add(1);
+        (f64::from(self.requests) * GOLDEN).fract()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_hold_exactly_and_times_lie_between_their_ends() {
+        let mut turns = Turns::default();
+        let reject: Backend = "reject 429 30% retry 2s".parse().unwrap();
+        let refused = (0..100)
+            .filter(|_| matches!(turns.next(reject), Turn::Refuse(_)))
+            .count();
+        assert_eq!(refused, 30);
+        let slow: Backend = "slow 50ms..150ms".parse().unwrap();
+        let mut sum = Duration::ZERO;
+        for _ in 0..1000 {
+            let Turn::Accept { after } = turns.next(slow) else {
+                panic!("a slow backend accepts");
+            };
+            assert!((50..=150).contains(&after.as_millis()), "{after:?}");
+            sum += after;
+        }
+        let mean_s = sum.as_secs_f64() / 1000.0;
+        assert!((0.099..0.101).contains(&mean_s), "{mean_s}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_time_that_is_over_is_no_condition() {
+        let down = Behaviour::of("down 5s".parse().unwrap());
+        assert!(matches!(down.down(), Some(Until::Then(_))));
+        assert_eq!(down.stalled(), None);
+        tokio::time::advance(Duration::from_secs(5)).await;
+        assert_eq!(down.down(), None, "it is up again");
+        let stalled = Behaviour::of(Backend::Stall { lasts: None });
+        assert_eq!(stalled.stalled(), Some(Until::Told));
+    }
+}

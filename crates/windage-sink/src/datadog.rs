@@ -1,0 +1,76 @@
+//! The trace API of a Datadog agent: versions 0.3, 0.4 and 0.5, in msgpack.
+//!
+//! What counts as what:
+//!
+//! - *Attributes* are the entries of `meta`, `metrics` and `meta_struct`, without those whose
+//!   key begins with `_dd.`: these are the tracer's own bookkeeping.
+//! - *Links* are the elements of `span_links` and of the JSON in `meta`'s `_dd.span_links`,
+//!   whichever the tracer writes.
+//! - *Events* are the elements of `span_events`. Tracers that write them as JSON into `meta`'s
+//!   `events`, as all do in version 0.5, have them counted as one attribute, since the service
+//!   may have an attribute of that name.
+//! - A trace's id has 64 bits, and 64 more if its first span has `_dd.p.tid`.
+//! - A span ends at its start and its duration; without a start it does not say when.
+//!
+//! What an agent would take is taken: bytes for strings, nil for what is missing, integers of
+//! any width. Fields that are not known are stepped over.
+
+mod msgpack;
+mod routes;
+mod span;
+mod v04;
+mod v05;
+
+use crate::Counts;
+use crate::malformed::Malformed;
+use crate::receipt::{Detail, Receipt};
+
+pub(crate) use routes::admit;
+
+/// A version of the trace API.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DatadogVersion {
+    /// `/v0.3/traces`; bodies are those of 0.4.
+    V03,
+    /// `/v0.4/traces`: spans are maps.
+    V04,
+    /// `/v0.5/traces`: spans are arrays, and strings are written once.
+    V05,
+}
+
+/// How the agent that is played differs from others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct DatadogOptions {
+    /// Whether tracers are told that they may drop traces that nobody asked to keep, once these
+    /// are in their statistics. Agents say so; here it would make spans disappear on purpose.
+    pub(crate) client_drop_p0s: bool,
+}
+
+/// Counts a body of version 0.3 or 0.4.
+pub(crate) fn decode_v04(body: &[u8], receipt: &mut Receipt) -> Result<(), Malformed> {
+    v04::walk(body, receipt).map_err(Malformed::MsgPack)
+}
+
+/// Counts a body of version 0.5.
+pub(crate) fn decode_v05(body: &[u8], receipt: &mut Receipt) -> Result<(), Malformed> {
+    v05::walk(body, receipt).map_err(Malformed::MsgPack)
+}
+
+/// Counts what the body of one request with traces holds, after decompression. Only the fields
+/// of [`Counts`] that speak of telemetry are set.
+///
+/// # Errors
+///
+/// When the body is not of that version; nothing of it counts then.
+pub fn count(version: DatadogVersion, body: &[u8]) -> Result<Counts, Malformed> {
+    let mut receipt = Receipt::default();
+    receipt.detail = Detail::Counts;
+    match version {
+        DatadogVersion::V03 | DatadogVersion::V04 => decode_v04(body, &mut receipt)?,
+        DatadogVersion::V05 => decode_v05(body, &mut receipt)?,
+    }
+    Ok(receipt.counts)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,221 @@
+//! One request and its answer, whatever the protocol: what is let in, how its body is decoded,
+//! what its sender is told.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use thiserror::Error;
+
+use crate::malformed::Malformed;
+use crate::otlp::Signal;
+use crate::receipt::Receipt;
+
+/// The head of a request over HTTP/1.1.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Head<'a> {
+    pub(crate) method: &'a str,
+    /// Without its query.
+    pub(crate) path: &'a str,
+    pub(crate) headers: &'a [httparse::Header<'a>],
+}
+
+impl<'a> Head<'a> {
+    /// A header's value, if it is there and text.
+    pub(crate) fn header(&self, name: &str) -> Option<&'a str> {
+        let header = self
+            .headers
+            .iter()
+            .find(|header| header.name.eq_ignore_ascii_case(name))?;
+        std::str::from_utf8(header.value).ok().map(str::trim)
+    }
+
+    /// The content type without its parameters.
+    pub(crate) fn media_type(&self) -> Option<&'a str> {
+        self.header("content-type")?
+            .split(';')
+            .next()
+            .map(str::trim)
+    }
+
+    /// Whether the content type is this one.
+    pub(crate) fn is_of_type(&self, media_type: &str) -> bool {
+        self.media_type()
+            .is_some_and(|is| is.eq_ignore_ascii_case(media_type))
+    }
+}
+
+/// How the body is compressed on the wire.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Encoding {
+    #[default]
+    Identity,
+    Gzip,
+}
+
+/// How a whole body is counted.
+pub(crate) type DecodeWhole = fn(&[u8], &mut Receipt) -> Result<(), Malformed>;
+
+/// What becomes of a body.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Decode {
+    /// OTLP protobuf, counted while it comes in.
+    OtlpProtobuf(Signal),
+    /// Held until it is whole.
+    Whole(DecodeWhole),
+    /// Not looked into: what it counts as is known without it.
+    Unread(fn(&mut Receipt)),
+}
+
+/// A request that is let in.
+#[derive(Clone, Debug)]
+pub(crate) struct Route {
+    pub(crate) decode: Decode,
+    pub(crate) encoding: Encoding,
+    /// Its answer when all is well.
+    pub(crate) accepted: Answer,
+    /// Which form errors have.
+    pub(crate) form: Form,
+}
+
+/// The form in which a protocol tells errors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// A `google.rpc.Status`, and partial successes, as protobuf.
+    OtlpProtobuf(Signal),
+    /// The same as JSON.
+    OtlpJson(Signal),
+    /// A line of text.
+    Text,
+}
+
+/// An answer over HTTP/1.1.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) content_type: &'static str,
+    pub(crate) body: Cow<'static, [u8]>,
+    /// A header beside those that every answer has.
+    pub(crate) header: Option<(&'static str, Cow<'static, str>)>,
+}
+
+impl Answer {
+    pub(crate) fn new(
+        status: u16,
+        content_type: &'static str,
+        body: impl Into<Cow<'static, [u8]>>,
+    ) -> Answer {
+        Answer {
+            status,
+            content_type,
+            body: body.into(),
+            header: None,
+        }
+    }
+
+    pub(crate) fn with(
+        mut self,
+        name: &'static str,
+        value: impl Into<Cow<'static, str>>,
+    ) -> Answer {
+        self.header = Some((name, value.into()));
+        self
+    }
+}
+
+/// Why a request was not accepted; the text is what its sender is told.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub(crate) enum Refusal {
+    /// The text names the paths that there are.
+    #[error("no such path; {0}")]
+    Path(&'static str),
+    /// The methods that there are.
+    #[error("only {0} is served here")]
+    Method(&'static str),
+    /// The content types that there are.
+    #[error("the content type must be {0}")]
+    ContentType(&'static str),
+    #[error("the content encoding must be gzip or identity")]
+    ContentEncoding,
+    /// Beyond the bound, before or after inflating.
+    #[error("the body is larger than the sink's bound; send smaller batches")]
+    TooLarge,
+    #[error("too many large bodies at once; try again")]
+    NoRoom,
+    #[error("the body took too long to arrive")]
+    Slow,
+    #[error("the body ended before its end")]
+    Cut,
+    #[error("the body is not valid gzip")]
+    BadGzip,
+    #[error("{0}")]
+    Malformed(#[from] Malformed),
+    /// The backend's behaviour asks for it.
+    #[error("this backend refuses, as it was told to")]
+    Backend {
+        status: u16,
+        retry_after: Option<Duration>,
+    },
+}
+
+impl Refusal {
+    pub(crate) fn status(&self) -> u16 {
+        match self {
+            Refusal::Path(_) => 404,
+            Refusal::Method(_) => 405,
+            Refusal::ContentType(_) | Refusal::ContentEncoding => 415,
+            Refusal::TooLarge => 413,
+            // One of the four after which the OTLP specification lets exporters try again.
+            Refusal::NoRoom => 503,
+            Refusal::Slow => 408,
+            Refusal::Cut | Refusal::BadGzip | Refusal::Malformed(_) => 400,
+            Refusal::Backend { status, .. } => *status,
+        }
+    }
+
+    pub(crate) fn is_malformed(&self) -> bool {
+        matches!(self, Refusal::Malformed(_) | Refusal::BadGzip)
+    }
+
+    /// What goes beside the text in the answer's head.
+    pub(crate) fn header(&self) -> Option<(&'static str, Cow<'static, str>)> {
+        match self {
+            Refusal::Method(allowed) => Some(("allow", Cow::Borrowed(allowed))),
+            Refusal::ContentEncoding => Some(("accept-encoding", "gzip, identity".into())),
+            Refusal::Backend {
+                retry_after: Some(after),
+                ..
+            } => {
+                // Whole seconds are all that the header has room for; none would mean "at once".
+                let seconds = after.as_millis().div_ceil(1000);
+                Some(("retry-after", seconds.to_string().into()))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The encoding that a head names.
+pub(crate) fn encoding(head: &Head<'_>) -> Result<Encoding, Refusal> {
+    match head.header("content-encoding") {
+        None => Ok(Encoding::Identity),
+        Some(name) if name.eq_ignore_ascii_case("identity") => Ok(Encoding::Identity),
+        Some(name) if name.eq_ignore_ascii_case("gzip") => Ok(Encoding::Gzip),
+        Some(_) => Err(Refusal::ContentEncoding),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn retry_after_is_whole_seconds_and_never_none() {
+        for (ms, seconds) in [(1, "1"), (1000, "1"), (1001, "2")] {
+            let refusal = Refusal::Backend {
+                status: 429,
+                retry_after: Some(Duration::from_millis(ms)),
+            };
+            assert_eq!(refusal.header(), Some(("retry-after", seconds.into())));
+        }
+    }
+}

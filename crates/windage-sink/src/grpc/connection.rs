@@ -1,0 +1,150 @@
+//! One connection: HTTP/2 over a socket whose bytes are counted.
+
+use std::cell::Cell;
+use std::io;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::sync::Notify;
+use tokio::time::timeout;
+
+use crate::grpc::call;
+use crate::receiver::Receiver;
+
+/// How long a client may take to say that it speaks HTTP/2.
+const HANDSHAKE_WITHIN: Duration = Duration::from_secs(10);
+/// How long a connection may be without a new call. Clients keep theirs open for as long as they
+/// live, and the longest time between two exports in use is a minute.
+const IDLE_WITHIN: Duration = Duration::from_secs(300);
+/// Calls at a time on one connection; exporters make one after another, or a few.
+const MAX_CALLS: u32 = 64;
+/// What a client may send before it hears of us, on a call and on the connection.
+const WINDOW_BYTES: u32 = 1 << 20;
+/// The largest frame that is taken: fewer of them cost less. Most clients send 16 KiB anyway.
+const MAX_FRAME_BYTES: u32 = 256 << 10;
+const MAX_HEADER_LIST_BYTES: u32 = 16 << 10;
+
+/// Serves calls until the client leaves, idles too long or breaks the protocol.
+pub(crate) async fn serve(stream: TcpStream, receiver: Arc<Receiver>) {
+    let line = Rc::new(Line::default());
+    let metered = Metered {
+        stream,
+        receiver: Arc::clone(&receiver),
+        line: Rc::clone(&line),
+    };
+    let mut builder = h2::server::Builder::new();
+    builder
+        .initial_window_size(WINDOW_BYTES)
+        .initial_connection_window_size(WINDOW_BYTES)
+        .max_frame_size(MAX_FRAME_BYTES)
+        .max_concurrent_streams(MAX_CALLS)
+        .max_header_list_size(MAX_HEADER_LIST_BYTES);
+    let handshake = timeout(HANDSHAKE_WITHIN, builder.handshake(metered)).await;
+    let Ok(Ok(mut connection)) = handshake else {
+        return;
+    };
+    loop {
+        let next = tokio::select! {
+            // First what is to be written: calls that were answered before the reset.
+            biased;
+            next = timeout(IDLE_WITHIN, connection.accept()) => next,
+            () = line.is_reset() => return,
+        };
+        // A client that breaks off is no fault of the sink's: what it sent whole is counted.
+        let Ok(Some(Ok((request, respond)))) = next else {
+            return;
+        };
+        let serving = call::serve(request, respond, Arc::clone(&receiver), Rc::clone(&line));
+        tokio::task::spawn_local(serving);
+    }
+}
+
+/// The connection as its calls see it.
+#[derive(Debug, Default)]
+pub(super) struct Line {
+    is_reset: Cell<bool>,
+    told: Notify,
+    is_over: Cell<bool>,
+    ended: Notify,
+}
+
+impl Line {
+    /// Resets the connection under all its calls.
+    pub(super) fn reset(&self) {
+        self.is_reset.set(true);
+        self.told.notify_one();
+    }
+
+    async fn is_reset(&self) {
+        self.told.notified().await;
+    }
+
+    /// Returns when the connection is gone.
+    pub(super) async fn ends(&self) {
+        if !self.is_over() {
+            self.ended.notified().await;
+        }
+    }
+
+    /// Whether the connection is gone.
+    pub(super) fn is_over(&self) -> bool {
+        self.is_over.get()
+    }
+}
+
+/// A socket that adds what is read from it to the arm's wire bytes.
+struct Metered {
+    stream: TcpStream,
+    receiver: Arc<Receiver>,
+    line: Rc<Line>,
+}
+
+impl Drop for Metered {
+    fn drop(&mut self) {
+        self.line.is_over.set(true);
+        self.line.ended.notify_waiters();
+        if self.line.is_reset.get() {
+            // A connection that is gone already is as good as reset.
+            let _ = self.stream.set_zero_linger();
+        }
+    }
+}
+
+impl AsyncRead for Metered {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let polled = Pin::new(&mut self.stream).poll_read(context, buffer);
+        let read = buffer.filled().len() - before;
+        if read > 0 {
+            self.receiver.wire_bytes(read);
+        }
+        polled
+    }
+}
+
+impl AsyncWrite for Metered {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        data: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, data)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}

@@ -1,0 +1,513 @@
+//! The reader without a socket, and the times it gives senders.
+
+use std::io::Write as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use proptest::prelude::*;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::Instant;
+
+use super::connection::{serve, shared_buffer};
+use super::reader::{Close, Reader, Ready};
+use crate::account::{Account, Ticket};
+use crate::datadog::DatadogOptions;
+use crate::receipt::Detail;
+use crate::receiver::Receiver;
+use crate::room::Budget;
+use crate::{Counts, Protocol};
+
+const MAX_BODY_BYTES: usize = 4 << 10;
+
+fn receiver() -> Arc<Receiver> {
+    Arc::new(Receiver {
+        account: Arc::new(Account::new(Detail::Full, Budget::new(1 << 20))),
+        protocol: Protocol::OtlpHttp,
+        max_body_bytes: MAX_BODY_BYTES,
+        datadog: DatadogOptions {
+            client_drop_p0s: false,
+        },
+        keep: None,
+    })
+}
+
+/// What a connection is told to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Told {
+    Continue,
+    /// This status, and the connection stays.
+    Say(u16),
+    /// This status, and the connection ends.
+    SayLast(u16),
+}
+
+use Told::{Continue, Say, SayLast};
+
+/// Everything that is said to these bytes, until the connection ends.
+fn told<'a>(receiver: &Arc<Receiver>, pieces: impl Iterator<Item = &'a [u8]>) -> Vec<Told> {
+    let mut reader = Reader::new(Arc::clone(receiver));
+    let mut told = Vec::new();
+    for mut piece in pieces {
+        while !piece.is_empty() {
+            let (used, ready) = reader.feed(piece);
+            piece = &piece[used..];
+            match ready {
+                Ready::More => assert!(piece.is_empty(), "it asks for more and leaves some"),
+                Ready::Continue => told.push(Continue),
+                Ready::Say {
+                    answer,
+                    close,
+                    ticket,
+                    ..
+                } => {
+                    ticket.into_iter().for_each(Ticket::answered);
+                    if close == Close::Yes {
+                        told.push(SayLast(answer.status));
+                        return told;
+                    }
+                    told.push(Say(answer.status));
+                }
+                Ready::Reset => panic!("nothing asks for a reset"),
+            }
+        }
+    }
+    told
+}
+
+/// An export of so many spans, at most 60, that say nothing.
+fn spans(count: u8) -> Vec<u8> {
+    let spans = [0x12, 0].repeat(count.into());
+    let mut request = vec![0x0a, 2 * count + 2, 0x12, 2 * count];
+    request.extend_from_slice(&spans);
+    request
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+const POST: &str = "POST /v1/traces HTTP/1.1\r\ncontent-type: application/x-protobuf\r\n";
+
+fn with_length(headers: &str, body: &[u8]) -> Vec<u8> {
+    let head = format!("{POST}{headers}Content-Length: {}\r\n\r\n", body.len());
+    [head.as_bytes(), body].concat()
+}
+
+fn with_chunks(headers: &str, body: &[u8], chunk: usize) -> Vec<u8> {
+    let mut wire = format!("{POST}{headers}Transfer-Encoding: chunked\r\n\r\n").into_bytes();
+    for chunk in body.chunks(chunk) {
+        write!(wire, "{:x}\r\n", chunk.len()).unwrap();
+        wire.extend_from_slice(chunk);
+        wire.extend_from_slice(b"\r\n");
+    }
+    wire.extend_from_slice(b"0\r\n\r\n");
+    wire
+}
+
+fn text(wire: &str) -> Vec<u8> {
+    wire.as_bytes().to_vec()
+}
+
+#[test]
+fn requests_are_read_however_they_are_cut() {
+    let body = spans(7);
+    let old = POST.replace("1.1", "1.0");
+    let of_old = |headers: &str| {
+        let head = format!("{old}{headers}content-length: {}\r\n\r\n", body.len());
+        [head.as_bytes(), &body].concat()
+    };
+    let expects = "Expect: 100-continue\r\n";
+    let closes = "Connection: close\r\n";
+    let packed = "content-encoding: gzip\r\n";
+    let two = [with_length("", &body), with_chunks("", &body, 5)].concat();
+    let table: [(&str, Vec<u8>, &[Told], u64); 16] = [
+        ("with a length", with_length("", &body), &[Say(200)], 7),
+        ("in chunks", with_chunks("", &body, 4), &[Say(200)], 7),
+        ("gzip", with_length(packed, &gzip(&body)), &[Say(200)], 7),
+        (
+            "gzip in chunks",
+            with_chunks(packed, &gzip(&body), 3),
+            &[Say(200)],
+            7,
+        ),
+        ("without a body", with_length("", b""), &[Say(200)], 0),
+        (
+            "no chunk but the last",
+            with_chunks("", b"", 1),
+            &[Say(200)],
+            0,
+        ),
+        ("two in a row", two, &[Say(200), Say(200)], 14),
+        (
+            "an empty line first",
+            [b"\r\n", &*with_length("", &body)].concat(),
+            &[Say(200)],
+            7,
+        ),
+        (
+            "asks first",
+            with_length(expects, &body),
+            &[Continue, Say(200)],
+            7,
+        ),
+        (
+            "ends the connection",
+            with_length(closes, &body),
+            &[SayLast(200)],
+            7,
+        ),
+        (
+            "ends the connection, among others",
+            with_length("Connection: TE, close\r\n", &body),
+            &[SayLast(200)],
+            7,
+        ),
+        (
+            "nothing is read behind the last",
+            [with_length(closes, &body), with_length("", &body)].concat(),
+            &[SayLast(200)],
+            7,
+        ),
+        ("HTTP/1.0 ends by itself", of_old(""), &[SayLast(200)], 7),
+        (
+            "HTTP/1.0 goes on if asked",
+            of_old("connection: keep-alive\r\n"),
+            &[Say(200)],
+            7,
+        ),
+        (
+            "a query is no part of the path",
+            text(
+                "POST /v1/logs?a=b HTTP/1.1\r\ncontent-type: application/json; charset=utf-8\r\ncontent-length: 2\r\n\r\n{}",
+            ),
+            &[Say(200)],
+            0,
+        ),
+        (
+            "a refused body is read over",
+            [
+                text("POST /no HTTP/1.1\r\ncontent-length: 3\r\n\r\nabc"),
+                with_length("", &body),
+            ]
+            .concat(),
+            &[Say(404), Say(200)],
+            7,
+        ),
+    ];
+    for (name, wire, expected, spans) in &table {
+        let whole = receiver();
+        assert_eq!(
+            told(&whole, [wire.as_slice()].into_iter()),
+            *expected,
+            "{name}"
+        );
+        assert_eq!(whole.account.counts().spans, *spans, "{name}");
+        let by_bytes = receiver();
+        assert_eq!(
+            told(&by_bytes, wire.chunks(1)),
+            *expected,
+            "{name}, byte by byte"
+        );
+        assert_eq!(
+            by_bytes.account.counts(),
+            whole.account.counts(),
+            "{name}, byte by byte"
+        );
+        for at in 1..wire.len() {
+            let (left, right) = wire.split_at(at);
+            let cut = receiver();
+            assert_eq!(
+                told(&cut, [left, right].into_iter()),
+                *expected,
+                "{name}, cut at {at}"
+            );
+            assert_eq!(
+                cut.account.counts(),
+                whole.account.counts(),
+                "{name}, cut at {at}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_can_not_be_taken_is_told_and_counted() {
+    let body = spans(7);
+    let with = |headers: &str| text(&format!("{POST}{headers}\r\n"));
+    let long = format!("X: {}\r\n", "y".repeat(16 << 10));
+    let many = "X: y\r\n".repeat(65);
+    let expects = format!(
+        "Expect: 100-continue\r\nContent-Length: {}\r\n",
+        MAX_BODY_BYTES + 1
+    );
+    let chunk = |wire: &str| with(&format!("Transfer-Encoding: chunked\r\n\r\n{wire}"));
+    let large = [0x12, 0].repeat(MAX_BODY_BYTES / 2 + 1);
+    let endless = [0x12, 0].repeat(2 * MAX_BODY_BYTES);
+    let table: [(&str, Vec<u8>, &[Told], &str); 22] = [
+        (
+            "GET",
+            text("GET /v1/traces HTTP/1.1\r\n\r\n"),
+            &[Say(405)],
+            "rejected",
+        ),
+        (
+            "HTTP/2",
+            text("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
+            &[SayLast(400)],
+            "rejected",
+        ),
+        ("noise", vec![0xff; 64], &[SayLast(400)], "rejected"),
+        (
+            "TLS",
+            vec![0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3],
+            &[SayLast(400)],
+            "rejected",
+        ),
+        ("a long head", with(&long), &[SayLast(431)], "rejected"),
+        ("many headers", with(&many), &[SayLast(431)], "rejected"),
+        (
+            "nothing but empty lines",
+            text(&"\r\n".repeat(9000)),
+            &[SayLast(431)],
+            "rejected",
+        ),
+        (
+            "a length and chunks",
+            with("Content-Length: 5\r\nTransfer-Encoding: chunked\r\n"),
+            &[SayLast(400)],
+            "rejected",
+        ),
+        (
+            "two lengths",
+            with("Content-Length: 5\r\nContent-Length: 5\r\n"),
+            &[SayLast(400)],
+            "rejected",
+        ),
+        (
+            "a list of lengths",
+            with("Content-Length: 5, 5\r\n"),
+            &[SayLast(400)],
+            "rejected",
+        ),
+        (
+            "a sign",
+            with("Content-Length: +5\r\n"),
+            &[SayLast(400)],
+            "rejected",
+        ),
+        (
+            "less than nothing",
+            with("Content-Length: -5\r\n"),
+            &[SayLast(400)],
+            "rejected",
+        ),
+        (
+            "beyond 64 bits",
+            with("Content-Length: 18446744073709551616\r\n"),
+            &[SayLast(400)],
+            "rejected",
+        ),
+        (
+            "another coding",
+            with("Transfer-Encoding: gzip, chunked\r\n"),
+            &[SayLast(400)],
+            "rejected",
+        ),
+        (
+            "no size of a chunk",
+            chunk("spans\r\n"),
+            &[SayLast(400)],
+            "rejected",
+        ),
+        (
+            "a chunk beyond its size",
+            chunk("2\r\nabc\r\n"),
+            &[SayLast(400)],
+            "rejected",
+        ),
+        (
+            "a large body",
+            with_length("", &large),
+            &[Say(413)],
+            "rejected",
+        ),
+        (
+            "a large body that asks first",
+            with(&expects),
+            &[SayLast(413)],
+            "rejected",
+        ),
+        (
+            "large in chunks",
+            with_chunks("", &large, 1000),
+            &[Say(413)],
+            "rejected",
+        ),
+        (
+            "endless",
+            with_chunks("", &endless, 1000),
+            &[SayLast(413)],
+            "rejected",
+        ),
+        (
+            "cut protobuf",
+            with_length("", &body[..5]),
+            &[Say(400)],
+            "malformed",
+        ),
+        (
+            "not gzip",
+            with_length("Content-Encoding: gzip\r\n", &body),
+            &[Say(400)],
+            "malformed",
+        ),
+    ];
+    for (name, wire, expected, counter) in &table {
+        for step in [wire.len(), 1, 7] {
+            let receiver = receiver();
+            assert_eq!(
+                told(&receiver, wire.chunks(step)),
+                *expected,
+                "{name}, by {step}"
+            );
+            let counts = Counts {
+                requests: 1,
+                rejected: u64::from(*counter == "rejected"),
+                malformed: u64::from(*counter == "malformed"),
+                ..Counts::default()
+            };
+            assert_eq!(receiver.account.counts(), counts, "{name}, by {step}");
+        }
+    }
+}
+
+#[test]
+fn compressed_bytes_that_become_nothing_have_a_bound_too() {
+    // A gzip header, then stored blocks without content, of which there may be any number.
+    let mut wire = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
+    wire.extend_from_slice(&[0, 0, 0, 0xff, 0xff].repeat(MAX_BODY_BYTES / 5 + 1));
+    let receiver = receiver();
+    let wire = with_chunks("Content-Encoding: gzip\r\n", &wire, 100);
+    assert_eq!(told(&receiver, wire.chunks(64)), [Say(413)]);
+    assert_eq!(receiver.account.counts().rejected, 1);
+}
+
+#[test]
+fn a_connection_that_goes_away_leaves_its_request_in_the_counts() {
+    let wire = with_length("", &spans(7));
+    for (length, requests) in [(10, 0), (wire.len() - 1, 1)] {
+        let receiver = receiver();
+        assert_eq!(told(&receiver, [&wire[..length]].into_iter()), []);
+        let counts = Counts {
+            requests,
+            rejected: requests,
+            ..Counts::default()
+        };
+        assert_eq!(receiver.account.counts(), counts, "cut at {length}");
+    }
+}
+
+/// A request that is let in, and how many spans are in it.
+fn valid_request() -> impl Strategy<Value = (Vec<u8>, u64)> {
+    (0..=60_u8, 1..60_usize, any::<(bool, bool)>()).prop_map(|(count, chunk, (packs, chunks))| {
+        let (body, headers) = match packs {
+            true => (gzip(&spans(count)), "content-encoding: gzip\r\n"),
+            false => (spans(count), ""),
+        };
+        let wire = match chunks {
+            true => with_chunks(headers, &body, chunk),
+            false => with_length(headers, &body),
+        };
+        (wire, count.into())
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    #[test]
+    fn any_cuts_of_any_requests_count_the_same(
+        requests in prop::collection::vec(valid_request(), 1..6),
+        mut cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..12),
+    ) {
+        let wire: Vec<u8> = requests.iter().flat_map(|(wire, _)| wire.clone()).collect();
+        let mut ends: Vec<usize> = cuts.drain(..).map(|cut| cut.index(wire.len())).collect();
+        ends.push(wire.len());
+        ends.sort_unstable();
+        let mut from = 0;
+        let pieces = ends.iter().map(|&end| {
+            let piece = &wire[from..end];
+            from = end;
+            piece
+        });
+        let receiver = receiver();
+        prop_assert_eq!(told(&receiver, pieces), vec![Say(200); requests.len()]);
+        let counts = receiver.account.counts();
+        prop_assert_eq!(counts.requests, requests.len() as u64);
+        prop_assert_eq!(counts.spans, requests.iter().map(|(_, spans)| spans).sum::<u64>());
+    }
+
+    #[test]
+    fn any_bytes_leave_the_reader_standing(
+        wire in prop::collection::vec(any::<u8>(), 0..300),
+        step in 1..50_usize,
+        follows_a_head in any::<bool>(),
+    ) {
+        let head = format!("{POST}Transfer-Encoding: chunked\r\n\r\n").into_bytes();
+        let wire = if follows_a_head { [head, wire].concat() } else { wire };
+        let receiver = receiver();
+        told(&receiver, wire.chunks(step));
+        prop_assert_eq!(receiver.account.counts().spans, 0);
+    }
+}
+
+/// How long a connection lasts on which this is sent and nothing more, and its last words. The
+/// clock is the runtime's own: no time passes in truth.
+async fn lasts(wire: &[u8], receiver: &Arc<Receiver>) -> (Duration, String) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut client = TcpStream::connect(listener.local_addr().unwrap())
+        .await
+        .unwrap();
+    let (served, _) = listener.accept().await.unwrap();
+    client.write_all(wire).await.unwrap();
+    let began = Instant::now();
+    let client = async {
+        let mut said = Vec::new();
+        client.read_to_end(&mut said).await.unwrap();
+        // What the sink says is over; its end of the connection waits for ours.
+        let ended = began.elapsed();
+        drop(client);
+        (ended, String::from_utf8(said).unwrap())
+    };
+    tokio::join!(client, serve(served, Arc::clone(receiver), shared_buffer())).0
+}
+
+#[tokio::test(start_paused = true)]
+async fn senders_have_so_much_time_and_no_more() {
+    let whole = with_length("", &spans(7));
+    let half = &whole[..whole.len() - 3];
+    let behind = [whole.as_slice(), half].concat();
+    let table: [(&str, &[u8], u64, &[&str], u64); 5] = [
+        ("nothing", b"", 90, &[], 0),
+        ("a head without an end", b"POST /v1/traces", 30, &["408"], 1),
+        ("a body without an end", half, 30, &["408"], 1),
+        ("idle after a request", &whole, 90, &["200"], 0),
+        ("the second is cut", &behind, 30, &["200", "408"], 1),
+    ];
+    for (name, wire, seconds, statuses, rejected) in table {
+        let receiver = receiver();
+        let (lasted, said) = lasts(wire, &receiver).await;
+        assert_eq!(lasted.as_secs(), seconds, "{name}");
+        let found: Vec<_> = said
+            .lines()
+            .filter_map(|line| line.strip_prefix("HTTP/1.1 ")?.get(..3))
+            .collect();
+        assert_eq!(found, statuses, "{name}");
+        assert_eq!(receiver.account.counts().rejected, rejected, "{name}");
+    }
+}

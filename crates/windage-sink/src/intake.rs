@@ -1,0 +1,380 @@
+//! The way of a body: decompressed, decoded, counted, piece by piece and within bounds.
+
+use std::io::{self, Write};
+
+use flate2::write::GzDecoder;
+
+use crate::exchange::{Decode, DecodeWhole, Encoding, Refusal};
+use crate::malformed::Malformed;
+use crate::otlp::Stream;
+use crate::receipt::Receipt;
+use crate::room::{Budget, Room};
+
+/// Inflated bytes for each compressed one. Real telemetry, ids included, stays below 100.
+const GZIP_RATIO_MAX: usize = 256;
+/// What a body may inflate to whatever its ratio, so that small and dull ones get through.
+const GZIP_RATIO_FREE_BYTES: usize = 1 << 20;
+/// What inflating takes: a window of 32 KiB, tables, and a buffer for what comes out.
+const INFLATING_BYTES: usize = 96 << 10;
+
+/// One body on its way.
+#[derive(Debug)]
+pub(crate) struct Intake {
+    body: Body,
+    received_bytes: usize,
+    max_bytes: usize,
+}
+
+#[derive(Debug)]
+enum Body {
+    Plain(Box<Counting>),
+    Gzip(Box<GzDecoder<Counting>>),
+}
+
+/// What is behind the decompression.
+#[derive(Debug)]
+struct Counting {
+    decoder: Decoder,
+    /// Taken out at the end.
+    receipt: Option<Box<Receipt>>,
+    room: Room,
+    /// What was lent for an item that is not whole.
+    held_bytes: usize,
+    /// How long the body may become, decompressed.
+    allowed_bytes: usize,
+    /// Why nothing more is taken; a writer can tell no reasons of its own.
+    refusal: Option<Refusal>,
+    /// A copy of the body, for whoever wants to look at it.
+    kept: Option<Vec<u8>>,
+}
+
+#[derive(Debug)]
+enum Decoder {
+    Stream(Stream),
+    Whole { decode: DecodeWhole, bytes: Vec<u8> },
+    Unread(fn(&mut Receipt)),
+}
+
+/// What an intake is made of.
+pub(crate) struct IntakeParts<'a> {
+    pub(crate) decode: Decode,
+    pub(crate) encoding: Encoding,
+    pub(crate) receipt: Box<Receipt>,
+    pub(crate) budget: &'a Budget,
+    /// The largest body, before and after decompression.
+    pub(crate) max_bytes: usize,
+    /// Whether a copy of the body is kept.
+    pub(crate) keep: bool,
+}
+
+impl Intake {
+    /// Takes a body in.
+    pub(crate) fn new(parts: IntakeParts<'_>) -> Result<Intake, (Refusal, Box<Receipt>)> {
+        let mut room = parts.budget.room();
+        if parts.encoding == Encoding::Gzip
+            && let Err(refusal) = room.grow_to(INFLATING_BYTES)
+        {
+            return Err((refusal, parts.receipt));
+        }
+        let decoder = match parts.decode {
+            Decode::OtlpProtobuf(signal) => Decoder::Stream(Stream::new(signal)),
+            Decode::Whole(decode) => Decoder::Whole {
+                decode,
+                bytes: Vec::new(),
+            },
+            Decode::Unread(count) => Decoder::Unread(count),
+        };
+        let counting = Counting {
+            decoder,
+            receipt: Some(parts.receipt),
+            room,
+            held_bytes: 0,
+            allowed_bytes: parts.max_bytes,
+            refusal: None,
+            kept: parts.keep.then(Vec::new),
+        };
+        let body = match parts.encoding {
+            Encoding::Identity => Body::Plain(Box::new(counting)),
+            Encoding::Gzip => Body::Gzip(Box::new(GzDecoder::new(counting))),
+        };
+        Ok(Intake {
+            body,
+            received_bytes: 0,
+            max_bytes: parts.max_bytes,
+        })
+    }
+
+    /// The next piece of the body, as it came over the wire.
+    pub(crate) fn push(&mut self, piece: &[u8]) -> Result<(), Refusal> {
+        self.received_bytes = self.received_bytes.saturating_add(piece.len());
+        match &mut self.body {
+            Body::Plain(counting) => counting.take(piece),
+            // Compressed bytes may become nothing at all, for as long as they come.
+            Body::Gzip(_) if self.received_bytes > self.max_bytes => Err(Refusal::TooLarge),
+            Body::Gzip(inflating) => {
+                let by_ratio = self
+                    .received_bytes
+                    .saturating_mul(GZIP_RATIO_MAX)
+                    .max(GZIP_RATIO_FREE_BYTES);
+                inflating.get_mut().allowed_bytes = by_ratio.min(self.max_bytes);
+                let written = inflating.write_all(piece);
+                written.map_err(|_| inflating.get_mut().why())
+            }
+        }
+    }
+
+    /// The body is over.
+    pub(crate) fn finish(mut self) -> (Result<(), Refusal>, Finished) {
+        let inflated = match &mut self.body {
+            Body::Plain(_) => Ok(()),
+            Body::Gzip(inflating) => inflating
+                .try_finish()
+                .map_err(|_| inflating.get_mut().why()),
+        };
+        let counting = match &mut self.body {
+            Body::Plain(counting) => counting,
+            Body::Gzip(inflating) => inflating.get_mut(),
+        };
+        let result = inflated.and_then(|()| counting.finish());
+        let finished = Finished {
+            receipt: counting.receipt.take(),
+            body: counting.kept.take(),
+        };
+        (result, finished)
+    }
+
+    /// The receipt of a body that nobody wants any more.
+    pub(crate) fn give_up(mut self) -> Option<Box<Receipt>> {
+        match &mut self.body {
+            Body::Plain(counting) => counting.receipt.take(),
+            Body::Gzip(inflating) => inflating.get_mut().receipt.take(),
+        }
+    }
+}
+
+/// What is left of an intake.
+pub(crate) struct Finished {
+    pub(crate) receipt: Option<Box<Receipt>>,
+    /// The whole body, decompressed, if it was to be kept.
+    pub(crate) body: Option<Vec<u8>>,
+}
+
+impl Counting {
+    fn take(&mut self, piece: &[u8]) -> Result<(), Refusal> {
+        let Some(receipt) = &mut self.receipt else {
+            return Ok(());
+        };
+        let after = receipt.counts.body_bytes.saturating_add(piece.len() as u64);
+        if after > self.allowed_bytes as u64 {
+            return Err(Refusal::TooLarge);
+        }
+        receipt.body(piece);
+        if let Some(kept) = &mut self.kept {
+            self.room.grow_by(piece.len())?;
+            kept.extend_from_slice(piece);
+        }
+        match &mut self.decoder {
+            Decoder::Unread(_) => Ok(()),
+            Decoder::Stream(stream) => {
+                stream.feed(piece, receipt).map_err(Malformed::from)?;
+                let more = stream.held_bytes().saturating_sub(self.held_bytes);
+                self.held_bytes += more;
+                self.room.grow_by(more)
+            }
+            Decoder::Whole { bytes, .. } => {
+                self.room.grow_by(piece.len())?;
+                bytes.extend_from_slice(piece);
+                Ok(())
+            }
+        }
+    }
+
+    fn finish(&mut self) -> Result<(), Refusal> {
+        let Some(receipt) = &mut self.receipt else {
+            return Ok(());
+        };
+        match &mut self.decoder {
+            Decoder::Unread(count) => {
+                count(receipt);
+                Ok(())
+            }
+            Decoder::Stream(stream) => Ok(stream.finish().map_err(Malformed::from)?),
+            Decoder::Whole { decode, bytes } => Ok(decode(bytes, receipt)?),
+        }
+    }
+
+    /// Why a write failed: for a reason of ours, or because it is not gzip.
+    fn why(&mut self) -> Refusal {
+        self.refusal.take().unwrap_or(Refusal::BadGzip)
+    }
+}
+
+impl Write for Counting {
+    fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
+        self.take(piece).map(|()| piece.len()).map_err(|refusal| {
+            self.refusal = Some(refusal);
+            io::ErrorKind::Other.into()
+        })
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+
+    use super::*;
+
+    const UNREAD: Decode = Decode::Unread(Receipt::side_request);
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn take_in(
+        decode: Decode,
+        encoding: Encoding,
+        wire: &[u8],
+        max_bytes: usize,
+        budget: &Budget,
+    ) -> Result<u64, Refusal> {
+        let parts = IntakeParts {
+            decode,
+            encoding,
+            receipt: Box::default(),
+            budget,
+            max_bytes,
+            keep: false,
+        };
+        let mut intake = Intake::new(parts).map_err(|(refusal, _)| refusal)?;
+        for piece in wire.chunks(100) {
+            intake.push(piece)?;
+        }
+        let (result, finished) = intake.finish();
+        result.map(|()| finished.receipt.unwrap().counts.body_bytes)
+    }
+
+    #[test]
+    fn bodies_are_bounded_before_and_after_inflating() {
+        use Encoding::{Gzip, Identity};
+        let free = GZIP_RATIO_FREE_BYTES;
+        let mut trailing = gzip(b"abc");
+        trailing.extend_from_slice(b"more");
+        let whole = gzip(&[7; 5000]);
+        type Row<'a> = (&'a str, Encoding, &'a [u8], usize, Result<u64, Refusal>);
+        let table: &[Row] = &[
+            ("empty", Identity, &[], 10, Ok(0)),
+            ("at the bound", Identity, &[1; 10], 10, Ok(10)),
+            (
+                "beyond the bound",
+                Identity,
+                &[1; 11],
+                10,
+                Err(Refusal::TooLarge),
+            ),
+            ("inflates to the bound", Gzip, &whole, 5000, Ok(5000)),
+            (
+                "inflates beyond the bound",
+                Gzip,
+                &whole,
+                4999,
+                Err(Refusal::TooLarge),
+            ),
+            (
+                "dense, but small",
+                Gzip,
+                &gzip(&vec![0; free]),
+                64 << 20,
+                Ok(free as u64),
+            ),
+            (
+                "dense and large: a bomb",
+                Gzip,
+                &gzip(&vec![0; 32 << 20]),
+                64 << 20,
+                Err(Refusal::TooLarge),
+            ),
+            (
+                "cut",
+                Gzip,
+                &whole[..whole.len() - 1],
+                5000,
+                Err(Refusal::BadGzip),
+            ),
+            (
+                "nothing is not gzip",
+                Gzip,
+                &[],
+                5000,
+                Err(Refusal::BadGzip),
+            ),
+            ("not gzip", Gzip, b"plain text", 5000, Err(Refusal::BadGzip)),
+            (
+                "something after the end",
+                Gzip,
+                &trailing,
+                5000,
+                Err(Refusal::BadGzip),
+            ),
+        ];
+        for (name, encoding, wire, max_bytes, expected) in table {
+            let budget = Budget::new(1 << 20);
+            let found = take_in(UNREAD, *encoding, wire, *max_bytes, &budget);
+            assert_eq!(found, *expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_held_is_bounded_by_the_budget() {
+        let whole: DecodeWhole = |_, _| Ok(());
+        let budget = Budget::new(1000);
+        let take = |length: usize| {
+            let wire = vec![0; length];
+            take_in(
+                Decode::Whole(whole),
+                Encoding::Identity,
+                &wire,
+                1 << 20,
+                &budget,
+            )
+        };
+        assert_eq!(take(1000), Ok(1000));
+        assert_eq!(take(1001), Err(Refusal::NoRoom));
+        assert_eq!(take(1000), Ok(1000), "what was lent is back");
+        let inflating = take_in(UNREAD, Encoding::Gzip, &gzip(b"a"), 10, &budget);
+        assert_eq!(inflating, Err(Refusal::NoRoom));
+    }
+
+    #[test]
+    fn a_streamed_item_is_held_only_while_it_is_not_whole() {
+        // One resource, one scope, one span with a name of 600 bytes: pieces of 100 cut it.
+        let mut span = vec![0x2a, 0xd8, 0x04];
+        span.extend_from_slice(&[b'n'; 600]);
+        let mut body = span;
+        for key in [0x12, 0x12, 0x0a] {
+            let length = body.len();
+            let mut outer = vec![key, (length & 0x7f) as u8 | 0x80, (length >> 7) as u8];
+            outer.extend_from_slice(&body);
+            body = outer;
+        }
+        let traces = Decode::OtlpProtobuf(crate::Signal::Traces);
+        let length = body.len() as u64;
+        let taken = |bytes| {
+            take_in(
+                traces,
+                Encoding::Identity,
+                &body,
+                1 << 20,
+                &Budget::new(bytes),
+            )
+        };
+        assert_eq!(taken(2048), Ok(length));
+        assert_eq!(taken(300), Err(Refusal::NoRoom));
+    }
+}

@@ -1,0 +1,121 @@
+//! One listener: connections accepted, refused while the backend is down, bounded in number.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
+
+use crate::behaviour::{Behaviour, Until};
+use crate::http1::connection::SharedBuffer;
+use crate::receiver::Receiver;
+use crate::{Protocol, grpc, http1};
+
+/// How long a listener rests after the kernel refused it a connection (no descriptors left) or
+/// the port: the refusal repeats at once until something is closed.
+const PAUSE: Duration = Duration::from_millis(50);
+/// Connections that the kernel holds until they are accepted.
+const BACKLOG: u32 = 4096;
+
+/// A socket bound to `address`, at which nothing listens yet.
+pub(crate) fn bind(address: SocketAddr) -> io::Result<TcpSocket> {
+    let socket = match address {
+        SocketAddr::V4(_) => TcpSocket::new_v4()?,
+        SocketAddr::V6(_) => TcpSocket::new_v6()?,
+    };
+    // A port whose last connections are still being laid to rest can be had at once.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    Ok(socket)
+}
+
+/// Begins to listen.
+pub(crate) fn listen(socket: TcpSocket) -> io::Result<TcpListener> {
+    socket.listen(BACKLOG)
+}
+
+/// Everything that connections of one listener share.
+pub(crate) struct Listening {
+    pub(crate) receiver: Arc<Receiver>,
+    pub(crate) places: Arc<Semaphore>,
+    pub(crate) buffer: SharedBuffer,
+}
+
+impl Listening {
+    /// Accepts until it is dropped.
+    pub(crate) async fn run(self, mut listener: TcpListener, address: SocketAddr) {
+        let mut changes = self.receiver.account.behaviour.subscribe();
+        let mut connections = JoinSet::new();
+        loop {
+            let down = changes.borrow_and_update().down();
+            if let Some(until) = down {
+                // In this order: who sees its connection end does not find the listener still there.
+                drop(listener);
+                connections.shutdown().await;
+                listener = down_until(until, address, &mut changes).await;
+                continue;
+            }
+            tokio::select! {
+                accepted = listener.accept() => match accepted {
+                    Ok((stream, _)) => self.serve(stream, &mut connections),
+                    Err(_) => tokio::time::sleep(PAUSE).await,
+                },
+                Some(_) = connections.join_next() => {}
+                _ = changes.changed() => {}
+            }
+        }
+    }
+
+    fn serve(&self, stream: TcpStream, connections: &mut JoinSet<()>) {
+        let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
+            self.receiver.refused_connection();
+            return;
+        };
+        // Answers are small and whole: waiting to fill a segment would only hold them up.
+        let _ = stream.set_nodelay(true);
+        let receiver = Arc::clone(&self.receiver);
+        if receiver.protocol == Protocol::OtlpGrpc {
+            connections.spawn_local(async move {
+                grpc::connection::serve(stream, receiver).await;
+                drop(place);
+            });
+        } else {
+            let buffer = self.buffer.clone();
+            connections.spawn_local(async move {
+                http1::connection::serve(stream, receiver, buffer).await;
+                drop(place);
+            });
+        }
+    }
+}
+
+/// Keeps the port without listening at it, so that connections are refused and nobody else takes
+/// it; then listens again.
+async fn down_until(
+    until: Until,
+    address: SocketAddr,
+    changes: &mut watch::Receiver<Behaviour>,
+) -> TcpListener {
+    let mut held = bind(address).ok();
+    let mut until = Some(until);
+    while let Some(end) = until {
+        tokio::select! {
+            () = end.reached() => {}
+            _ = changes.changed() => {}
+        }
+        until = changes.borrow_and_update().down();
+    }
+    loop {
+        let socket = match held.take() {
+            Some(socket) => Ok(socket),
+            None => bind(address),
+        };
+        match socket.and_then(listen) {
+            Ok(listener) => return listener,
+            Err(_) => tokio::time::sleep(PAUSE).await,
+        }
+    }
+}

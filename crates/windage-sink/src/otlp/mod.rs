@@ -1,0 +1,149 @@
+//! OTLP: which requests are let in, and what their messages hold.
+//!
+//! Field numbers are those of opentelemetry-proto 1.x; they never change. What lies below the
+//! things counted (names, values of attributes) is stepped over by its length and not checked.
+
+mod answer;
+mod items;
+pub(crate) mod json;
+mod stream;
+
+use crate::Counts;
+use crate::exchange::{Decode, Form, Head, Refusal, Route, encoding};
+use crate::malformed::Malformed;
+use crate::receipt::Receipt;
+use crate::wire::WireError;
+
+pub(crate) use answer::{accepted, partial, refused};
+pub(crate) use stream::Stream;
+
+const PROTOBUF: &str = "application/x-protobuf";
+const JSON: &str = "application/json";
+
+/// A kind of telemetry, told apart by the request's path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signal {
+    /// Spans: `ExportTraceServiceRequest`.
+    Traces,
+    /// Data points: `ExportMetricsServiceRequest`.
+    Metrics,
+    /// Log records: `ExportLogsServiceRequest`.
+    Logs,
+    /// Profiles: `ExportProfilesServiceRequest`, still in development.
+    Profiles,
+}
+
+impl Signal {
+    /// Its name in paths and files.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Signal::Traces => "traces",
+            Signal::Metrics => "metrics",
+            Signal::Logs => "logs",
+            Signal::Profiles => "profiles",
+        }
+    }
+
+    /// The signal whose requests go to this path over HTTP.
+    fn from_path(path: &str) -> Option<Signal> {
+        match path {
+            "/v1/traces" => Some(Signal::Traces),
+            "/v1/metrics" => Some(Signal::Metrics),
+            "/v1/logs" => Some(Signal::Logs),
+            "/v1development/profiles" => Some(Signal::Profiles),
+            _ => None,
+        }
+    }
+
+    /// The signal whose requests call this method over gRPC.
+    pub(crate) fn from_method(path: &str) -> Option<Signal> {
+        let service = path
+            .strip_prefix("/opentelemetry.proto.collector.")?
+            .strip_suffix("/Export")?;
+        match service {
+            "trace.v1.TraceService" => Some(Signal::Traces),
+            "metrics.v1.MetricsService" => Some(Signal::Metrics),
+            "logs.v1.LogsService" => Some(Signal::Logs),
+            "profiles.v1development.ProfilesService" => Some(Signal::Profiles),
+            _ => None,
+        }
+    }
+}
+
+/// Decides about a request over HTTP by its head alone.
+pub(crate) fn admit(head: &Head<'_>) -> Result<Route, Refusal> {
+    let signal = Signal::from_path(head.path).ok_or(Refusal::Path(
+        "send OTLP/HTTP to /v1/traces, /v1/metrics, /v1/logs or /v1development/profiles",
+    ))?;
+    if head.method != "POST" {
+        return Err(Refusal::Method("POST"));
+    }
+    let (decode, form) = if head.is_of_type(PROTOBUF) {
+        (Decode::OtlpProtobuf(signal), Form::OtlpProtobuf(signal))
+    } else if head.is_of_type(JSON) {
+        (Decode::Whole(json::decoder(signal)), Form::OtlpJson(signal))
+    } else {
+        return Err(Refusal::ContentType(
+            "application/x-protobuf or application/json",
+        ));
+    };
+    Ok(Route {
+        decode,
+        encoding: encoding(head)?,
+        accepted: accepted(form),
+        form,
+    })
+}
+
+/// In which form errors are told to whoever sent this head.
+pub(crate) fn form(head: &Head<'_>) -> Form {
+    let signal = Signal::from_path(head.path).unwrap_or(Signal::Traces);
+    if head.is_of_type(JSON) {
+        Form::OtlpJson(signal)
+    } else {
+        Form::OtlpProtobuf(signal)
+    }
+}
+
+/// Counts what the body of one request holds, after decompression. Only the fields of [`Counts`]
+/// that speak of telemetry are set.
+///
+/// # Errors
+///
+/// When the body is no protobuf message of that signal; nothing of it counts then.
+pub fn count(signal: Signal, request: &[u8]) -> Result<Counts, WireError> {
+    count_in_pieces(signal, request, usize::MAX)
+}
+
+/// The same for a body that comes in pieces of `piece_bytes` each: it makes no difference.
+///
+/// # Errors
+///
+/// As [`count`].
+pub fn count_in_pieces(
+    signal: Signal,
+    request: &[u8],
+    piece_bytes: usize,
+) -> Result<Counts, WireError> {
+    let mut receipt = Receipt::of_counts();
+    let mut stream = Stream::new(signal);
+    for piece in request.chunks(piece_bytes.max(1)) {
+        stream.feed(piece, &mut receipt)?;
+    }
+    stream.finish()?;
+    Ok(receipt.counts)
+}
+
+/// The same for a body in JSON.
+///
+/// # Errors
+///
+/// When the body is no JSON message of that signal; nothing of it counts then.
+pub fn count_json(signal: Signal, request: &[u8]) -> Result<Counts, Malformed> {
+    let mut receipt = Receipt::of_counts();
+    json::decoder(signal)(request, &mut receipt)?;
+    Ok(receipt.counts)
+}
+
+#[cfg(test)]
+mod tests;

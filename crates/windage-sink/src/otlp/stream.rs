@@ -1,0 +1,243 @@
+//! An export request, counted while its body comes in.
+//!
+//! The outer messages (request, resource, scope) are followed across pieces of the body; what
+//! lies in them (a span, a metric, a resource) is counted in place as soon as it is whole. Only
+//! an item that straddles two pieces is held, so that memory depends on the size of an item and
+//! not on that of a body.
+
+use crate::otlp::{Signal, items};
+use crate::receipt::Receipt;
+use crate::wire::{WireError, header};
+
+// Export…ServiceRequest → Resource… → Scope… → Span, Metric, LogRecord or Profile: the same for
+// all signals.
+const REQUEST: usize = 0;
+const RESOURCES: usize = 1;
+const SCOPES: usize = 2;
+/// In both Resource… and Scope… field 1 says whose they are and field 2 holds what is in them.
+const OWNER: u32 = 1;
+const CONTENT: u32 = 2;
+/// The one field of a request that is descended into.
+const RESOURCE: u32 = 1;
+
+/// The state between two pieces of a body.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    signal: Signal,
+    /// Bytes left of the message at each level; the request's own end is that of the body.
+    left: [u64; 3],
+    level: usize,
+    /// Bytes of a field that nobody needs, still to come.
+    skipping: u64,
+    /// The beginning of a field that is not whole yet, and how many bytes it needs to get on.
+    held: Vec<u8>,
+    needed: usize,
+    service: Vec<u8>,
+    scope: Vec<u8>,
+    /// Whether the receipt knows the present service and scope.
+    is_told: bool,
+}
+
+/// How far a piece led.
+enum Step {
+    /// So many bytes were used.
+    Used(usize),
+    /// The field at hand needs so many bytes from its first one on.
+    Needs(usize),
+}
+
+impl Stream {
+    pub(crate) fn new(signal: Signal) -> Stream {
+        Stream {
+            signal,
+            left: [u64::MAX, 0, 0],
+            level: REQUEST,
+            skipping: 0,
+            held: Vec::new(),
+            needed: 0,
+            service: Vec::new(),
+            scope: Vec::new(),
+            is_told: false,
+        }
+    }
+
+    /// Bytes that are held of an item that is not whole.
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.held.capacity()
+    }
+
+    /// Counts what is whole after this piece of the body.
+    pub(crate) fn feed(
+        &mut self,
+        mut piece: &[u8],
+        receipt: &mut Receipt,
+    ) -> Result<(), WireError> {
+        while !piece.is_empty() {
+            if self.held.is_empty() {
+                piece = self.walk(piece, receipt)?;
+            } else {
+                piece = self.complete(piece, receipt)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The body is over.
+    pub(crate) fn finish(&mut self) -> Result<(), WireError> {
+        self.leave_ended();
+        let is_whole = self.level == REQUEST && self.skipping == 0 && self.held.is_empty();
+        is_whole.then_some(()).ok_or(WireError::Truncated)
+    }
+
+    /// Walks in place; what is left at the end of the piece is held.
+    fn walk<'a>(
+        &mut self,
+        mut piece: &'a [u8],
+        receipt: &mut Receipt,
+    ) -> Result<&'a [u8], WireError> {
+        while !piece.is_empty() {
+            match self.step(piece, receipt)? {
+                Step::Used(used) => piece = &piece[used..],
+                Step::Needs(needed) => {
+                    self.needed = needed;
+                    self.held.extend_from_slice(piece);
+                    return Ok(&[]);
+                }
+            }
+        }
+        Ok(piece)
+    }
+
+    /// Adds to what is held, and counts it when that is enough.
+    fn complete<'a>(
+        &mut self,
+        piece: &'a [u8],
+        receipt: &mut Receipt,
+    ) -> Result<&'a [u8], WireError> {
+        let missing = self.needed.saturating_sub(self.held.len()).min(piece.len());
+        self.held.extend_from_slice(&piece[..missing]);
+        if self.held.len() < self.needed {
+            return Ok(&[]);
+        }
+        let mut held = std::mem::take(&mut self.held);
+        match self.step(&held, receipt)? {
+            // A step uses all that it said it needs.
+            Step::Used(_) => held.clear(),
+            Step::Needs(needed) => self.needed = needed,
+        }
+        self.held = held;
+        Ok(&piece[missing..])
+    }
+
+    /// One field, or the end of a message.
+    #[inline]
+    fn step(&mut self, bytes: &[u8], receipt: &mut Receipt) -> Result<Step, WireError> {
+        if self.skipping > 0 {
+            let here = self.skipping.min(bytes.len() as u64);
+            self.skipping -= here;
+            self.consume(here)?;
+            return Ok(Step::Used(to_usize(here)));
+        }
+        self.leave_ended();
+        let Some(header) = header(bytes)? else {
+            return Ok(Step::Needs(bytes.len() + 1));
+        };
+        let (number, length) = (header.number, header.length);
+        let Some(content) = header.content else {
+            // A number, whole as it stands.
+            if self.is_looked_at(number) {
+                return Err(WireError::NotLengthDelimited);
+            }
+            self.consume(length as u64)?;
+            return Ok(Step::Used(length));
+        };
+        let whole = (length as u64).saturating_add(content);
+        if whole > self.left[self.level] {
+            return Err(WireError::Truncated);
+        }
+        if self.level < SCOPES && number == self.way_down() {
+            self.consume(whole)?;
+            self.enter(content);
+            return Ok(Step::Used(length));
+        }
+        if !self.is_looked_at(number) {
+            self.skipping = content;
+            self.consume(length as u64)?;
+            return Ok(Step::Used(length));
+        }
+        let Some(item) = bytes.get(length..to_usize(whole)) else {
+            return Ok(Step::Needs(to_usize(whole)));
+        };
+        self.consume(whole)?;
+        self.look_at(number, item, receipt)?;
+        Ok(Step::Used(to_usize(whole)))
+    }
+
+    fn way_down(&self) -> u32 {
+        match self.level {
+            REQUEST => RESOURCE,
+            _ => CONTENT,
+        }
+    }
+
+    fn is_looked_at(&self, number: u32) -> bool {
+        match self.level {
+            REQUEST => number == RESOURCE,
+            _ => matches!(number, OWNER | CONTENT),
+        }
+    }
+
+    fn look_at(
+        &mut self,
+        number: u32,
+        item: &[u8],
+        receipt: &mut Receipt,
+    ) -> Result<(), WireError> {
+        if number == OWNER {
+            let (name, own) = match self.level {
+                RESOURCES => (items::service_name(item)?, &mut self.service),
+                _ => (items::scope_name(item)?, &mut self.scope),
+            };
+            own.clear();
+            own.extend_from_slice(name);
+            self.is_told = false;
+            return Ok(());
+        }
+        if !self.is_told {
+            receipt.source(&self.service, &self.scope);
+            self.is_told = true;
+        }
+        items::count(self.signal, item, receipt)
+    }
+
+    fn enter(&mut self, content: u64) {
+        self.level += 1;
+        self.left[self.level] = content;
+        self.is_told = false;
+        match self.level {
+            RESOURCES => self.service.clear(),
+            _ => self.scope.clear(),
+        }
+    }
+
+    /// Messages that are over; a field that is being skipped still belongs to one.
+    fn leave_ended(&mut self) {
+        while self.level > REQUEST && self.left[self.level] == 0 {
+            self.level -= 1;
+            self.is_told = false;
+        }
+    }
+
+    fn consume(&mut self, bytes: u64) -> Result<(), WireError> {
+        // The request itself ends where the body does.
+        if self.level > REQUEST {
+            let left = &mut self.left[self.level];
+            *left = left.checked_sub(bytes).ok_or(WireError::Truncated)?;
+        }
+        Ok(())
+    }
+}
+
+fn to_usize(bytes: u64) -> usize {
+    usize::try_from(bytes).unwrap_or(usize::MAX)
+}

@@ -1,0 +1,238 @@
+//! What one request carried, gathered while its body is decoded.
+
+use std::fmt;
+
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::Counts;
+use crate::behaviour::Evenly;
+use crate::delay::DelayHistogram;
+use crate::sources::{SourceId, Sources};
+use crate::stretches::{Boundaries, StretchTally};
+use crate::traces::{SampledSpan, Sampling};
+
+/// What decoders tell of one span.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SpanFacts {
+    /// 0 when it has none.
+    pub(crate) trace_id: u128,
+    /// 0 when it has none.
+    pub(crate) span_id: u64,
+    /// 0 for a root.
+    pub(crate) parent_id: u64,
+    /// When it ended, by the subject's clock; 0 when it does not say.
+    pub(crate) end_unix_ns: u64,
+    /// Events on it.
+    pub(crate) events: u32,
+    /// Links of it.
+    pub(crate) links: u32,
+    /// Its own attributes.
+    pub(crate) attributes: u32,
+}
+
+/// How much is made of what comes in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Detail {
+    /// Everything: counts, by source and stretch, delays, sampled traces, retries.
+    #[default]
+    Full,
+    /// [`Counts`] alone, as cheap as can be. Repeated requests are not recognised.
+    Counts,
+}
+
+/// Everything that is counted of one request. It touches the arm's account only when the
+/// request is whole: a request counts altogether or not at all.
+///
+/// Receipts are used again, so that a request costs no allocation once its connection is warm.
+#[derive(Debug, Default)]
+pub(crate) struct Receipt {
+    pub(crate) detail: Detail,
+    /// What it carried, with its `body_bytes`.
+    pub(crate) counts: Counts,
+    /// The same by service and scope.
+    pub(crate) by_source: Vec<(SourceId, SourceItems)>,
+    /// Spans by the stretch in which they ended.
+    pub(crate) by_stretch: StretchTally,
+    /// From the end of spans to their arrival.
+    pub(crate) delays: DelayHistogram,
+    /// The spans of sampled traces.
+    pub(crate) sampled: Vec<SampledSpan>,
+    pub(crate) hash: BodyHash,
+    pub(crate) sampling: Sampling,
+    pub(crate) sources: Sources,
+    pub(crate) boundaries: Boundaries,
+    pub(crate) arrived_unix_ns: u64,
+    /// The share of items that a partial success refuses; 0 when all are taken.
+    pub(crate) partial: f64,
+    refused: Evenly,
+    current: Option<usize>,
+}
+
+/// The hash of a whole body: one that comes again is known by it.
+#[derive(Clone, Default)]
+pub(crate) struct BodyHash(Xxh3);
+
+impl BodyHash {
+    pub(crate) fn digest(&self) -> u64 {
+        self.0.digest()
+    }
+}
+
+impl fmt::Debug for BodyHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "BodyHash({:x})", self.digest())
+    }
+}
+
+/// What one source sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SourceItems {
+    /// Spans.
+    pub spans: u64,
+    /// Events on spans.
+    pub span_events: u64,
+    /// Data points of metrics.
+    pub metric_points: u64,
+    /// Log records.
+    pub log_records: u64,
+}
+
+impl SourceItems {
+    pub(crate) fn add(&mut self, more: &SourceItems) {
+        self.spans += more.spans;
+        self.span_events += more.span_events;
+        self.metric_points += more.metric_points;
+        self.log_records += more.log_records;
+    }
+}
+
+impl Receipt {
+    /// A receipt that numbers its sources by these.
+    pub(crate) fn new(detail: Detail, sources: Sources) -> Receipt {
+        Receipt {
+            detail,
+            sources,
+            ..Receipt::default()
+        }
+    }
+
+    /// A receipt for a body by itself, without an arm.
+    pub(crate) fn of_counts() -> Receipt {
+        Receipt::new(Detail::Counts, Sources::default())
+    }
+
+    /// What follows comes from this service and instrumentation scope; both may be empty.
+    pub(crate) fn source(&mut self, service: &[u8], scope: &[u8]) {
+        if self.detail == Detail::Counts {
+            return;
+        }
+        let id = self.sources.id(service, scope);
+        let known = self.by_source.iter().rposition(|(known, _)| *known == id);
+        self.current = Some(known.unwrap_or_else(|| {
+            self.by_source.push((id, SourceItems::default()));
+            self.by_source.len() - 1
+        }));
+    }
+
+    /// One span.
+    #[inline]
+    pub(crate) fn span(&mut self, span: &SpanFacts) {
+        if self.refuses() {
+            self.counts.refused_spans += 1;
+            return;
+        }
+        let is_root = span.parent_id == 0;
+        self.counts.spans += 1;
+        self.counts.root_spans += u64::from(is_root);
+        self.counts.span_events += u64::from(span.events);
+        self.counts.links += u64::from(span.links);
+        self.counts.attributes += u64::from(span.attributes);
+        if self.detail == Detail::Counts {
+            return;
+        }
+        let items = self.items();
+        items.spans += 1;
+        items.span_events += u64::from(span.events);
+        if span.end_unix_ns != 0 {
+            self.delays
+                .record(self.arrived_unix_ns.saturating_sub(span.end_unix_ns));
+            self.by_stretch
+                .add(&self.boundaries, span.end_unix_ns, is_root);
+        }
+        if self.sampling.takes(span.trace_id) {
+            self.sampled.push(SampledSpan {
+                trace_id: span.trace_id,
+                span_id: span.span_id,
+                parent_id: span.parent_id,
+            });
+        }
+    }
+
+    /// Data points of one metric.
+    pub(crate) fn points(&mut self, count: u64) {
+        if self.refuses() {
+            self.counts.refused_others += count;
+            return;
+        }
+        self.counts.metric_points += count;
+        if self.detail == Detail::Full {
+            self.items().metric_points += count;
+        }
+    }
+
+    /// Log records.
+    pub(crate) fn log_records(&mut self, count: u64) {
+        if self.refuses() {
+            self.counts.refused_others += count;
+            return;
+        }
+        self.counts.log_records += count;
+        if self.detail == Detail::Full {
+            self.items().log_records += count;
+        }
+    }
+
+    /// Profiles.
+    pub(crate) fn profiles(&mut self, count: u64) {
+        self.counts.profiles += count;
+    }
+
+    /// A request that carries nothing of the service itself.
+    pub(crate) fn side_request(&mut self) {
+        self.counts.side_requests += 1;
+    }
+
+    /// A piece of the decompressed body.
+    pub(crate) fn body(&mut self, piece: &[u8]) {
+        self.counts.body_bytes += piece.len() as u64;
+        if self.detail == Detail::Full {
+            self.hash.0.update(piece);
+        }
+    }
+
+    /// Whether the backend's behaviour refuses the item at hand.
+    #[inline]
+    fn refuses(&mut self) -> bool {
+        self.partial > 0.0 && self.refused.takes(self.partial)
+    }
+
+    fn items(&mut self) -> &mut SourceItems {
+        if self.current.is_none() {
+            self.source(b"", b"");
+        }
+        let at = self.current.unwrap_or(0);
+        &mut self.by_source[at].1
+    }
+
+    /// Makes it fit for the next request.
+    pub(crate) fn clear(&mut self) {
+        self.counts = Counts::default();
+        self.by_source.clear();
+        self.by_stretch.clear();
+        self.delays.clear();
+        self.sampled.clear();
+        self.hash.0.reset();
+        self.refused = Evenly::default();
+        self.current = None;
+    }
+}

@@ -1,0 +1,241 @@
+//! What a connection serves: one protocol of one arm.
+
+use std::sync::Arc;
+
+use crate::account::{Account, Outcome, Ticket};
+use crate::behaviour::Turn;
+use crate::datadog::{self, DatadogOptions};
+use crate::exchange::{Answer, Form, Head, Refusal, Route};
+use crate::intake::{Finished, Intake, IntakeParts};
+use crate::keep::Keep;
+use crate::{Counts, Protocol, otlp, remote_write, zipkin};
+
+/// One protocol of one arm.
+#[derive(Debug)]
+pub(crate) struct Receiver {
+    pub(crate) account: Arc<Account>,
+    pub(crate) protocol: Protocol,
+    /// The largest body, before and after decompression.
+    pub(crate) max_body_bytes: usize,
+    pub(crate) datadog: DatadogOptions,
+    pub(crate) keep: Option<Keep>,
+}
+
+/// What is said to a request that was read whole.
+#[derive(Debug)]
+pub(crate) enum Verdict {
+    /// It counts. This is its answer, when the wait is over; the ticket goes back when it could
+    /// not be sent.
+    Accepted {
+        answer: Answer,
+        wait: Wait,
+        ticket: Ticket,
+    },
+    /// It does not count.
+    Refused(Refusal),
+    /// Nothing is said: the connection is reset.
+    Reset,
+}
+
+/// What lies between a request and its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wait {
+    No,
+    For(std::time::Duration),
+    /// Until the backend's stall is over.
+    Stall,
+}
+
+impl Receiver {
+    /// Decides about a request by its head.
+    pub(crate) fn admit(&self, head: &Head<'_>) -> Result<Route, Refusal> {
+        match self.protocol {
+            Protocol::OtlpHttp => otlp::admit(head),
+            Protocol::Datadog => datadog::admit(head, &self.datadog),
+            Protocol::Zipkin => zipkin::admit(head),
+            Protocol::RemoteWrite => remote_write::admit(head),
+            Protocol::OtlpGrpc => Err(Refusal::Path("this port receives gRPC, over HTTP/2")),
+        }
+    }
+
+    /// The form in which whoever sent this head is told errors.
+    pub(crate) fn form(&self, head: &Head<'_>) -> Form {
+        match self.protocol {
+            Protocol::OtlpHttp => otlp::form(head),
+            _ => Form::Text,
+        }
+    }
+
+    /// Begins to take a body in.
+    pub(crate) fn begin(self: &Arc<Self>, route: Route) -> Result<Underway, Refusal> {
+        let parts = IntakeParts {
+            decode: route.decode,
+            encoding: route.encoding,
+            receipt: self.account.open(),
+            budget: &self.account.budget,
+            max_bytes: self.max_body_bytes,
+            keep: self.keep.is_some(),
+        };
+        match Intake::new(parts) {
+            Ok(intake) => Ok(Underway {
+                receiver: Arc::clone(self),
+                route,
+                intake: Some(Box::new(intake)),
+            }),
+            Err((refusal, receipt)) => {
+                let outcome = Outcome::NotTaken(&refusal);
+                self.account.settle(self.protocol, Some(receipt), &outcome);
+                Err(refusal)
+            }
+        }
+    }
+
+    /// Counts a request that was refused by its head.
+    pub(crate) fn not_taken(&self, refusal: &Refusal) {
+        let outcome = Outcome::NotTaken(refusal);
+        self.account.settle(self.protocol, None, &outcome);
+    }
+
+    /// Bytes that were read from a connection.
+    pub(crate) fn wire_bytes(&self, bytes: usize) {
+        self.account.wire_bytes(self.protocol, bytes);
+    }
+
+    /// Returns when answers may leave again. They don't while the backend is down: with their
+    /// connections they are lost.
+    async fn stall_is_over(&self) {
+        let mut changes = self.account.behaviour.subscribe();
+        loop {
+            let behaviour = *changes.borrow_and_update();
+            let Some(until) = behaviour.stalled().or(behaviour.down()) else {
+                return;
+            };
+            tokio::select! {
+                () = until.reached() => {}
+                _ = changes.changed() => {}
+            }
+        }
+    }
+
+    /// Returns when the answer may leave.
+    pub(crate) async fn wait(&self, wait: Wait) {
+        match wait {
+            Wait::No => {}
+            Wait::For(time) => tokio::time::sleep(time).await,
+            Wait::Stall => self.stall_is_over().await,
+        }
+        // That lets in what has happened on the sender's side meanwhile.
+        tokio::task::yield_now().await;
+    }
+
+    /// A connection for which there was no place.
+    pub(crate) fn refused_connection(&self) {
+        self.account.add(
+            self.protocol,
+            &Counts {
+                refused_connections: 1,
+                ..Counts::default()
+            },
+        );
+    }
+}
+
+/// A request whose body is coming in. When its connection goes away it is counted as cut, instead
+/// of vanishing.
+#[derive(Debug)]
+pub(crate) struct Underway {
+    receiver: Arc<Receiver>,
+    pub(crate) route: Route,
+    intake: Option<Box<Intake>>,
+}
+
+impl Underway {
+    /// The next piece of the body. After a refusal the request is settled.
+    pub(crate) fn push(&mut self, piece: &[u8]) -> Result<(), Refusal> {
+        let Some(intake) = &mut self.intake else {
+            return Ok(());
+        };
+        let pushed = intake.push(piece);
+        if let Err(refusal) = &pushed {
+            self.settle(refusal);
+        }
+        pushed
+    }
+
+    /// The body could not be had.
+    pub(crate) fn settle(&mut self, refusal: &Refusal) {
+        let Some(intake) = self.intake.take() else {
+            return;
+        };
+        let outcome = Outcome::NotTaken(refusal);
+        let Receiver {
+            account, protocol, ..
+        } = &*self.receiver;
+        account.settle(*protocol, intake.give_up(), &outcome);
+    }
+
+    /// The body is whole.
+    pub(crate) fn finish(mut self) -> Verdict {
+        let Some(intake) = self.intake.take() else {
+            return Verdict::Reset;
+        };
+        let (result, finished) = intake.finish();
+        match result {
+            Ok(()) => self.decide(finished),
+            Err(refusal) => {
+                let outcome = Outcome::NotTaken(&refusal);
+                let Receiver {
+                    account, protocol, ..
+                } = &*self.receiver;
+                account.settle(*protocol, finished.receipt, &outcome);
+                Verdict::Refused(refusal)
+            }
+        }
+    }
+
+    fn decide(&mut self, finished: Finished) -> Verdict {
+        let Receiver {
+            account,
+            protocol,
+            keep,
+            ..
+        } = &*self.receiver;
+        let Finished { receipt, body } = finished;
+        if let (Some(keep), Some(body)) = (keep, body) {
+            keep.put(self.route.form, &body);
+        }
+        let wait = match account.turn() {
+            Turn::Accept { after } if after.is_zero() => Wait::No,
+            Turn::Accept { after } => Wait::For(after),
+            Turn::AcceptAfterStall => Wait::Stall,
+            Turn::Refuse(refusal) => {
+                account.settle(*protocol, receipt, &Outcome::Refused);
+                return Verdict::Refused(refusal);
+            }
+            Turn::Reset => {
+                account.settle(*protocol, receipt, &Outcome::Refused);
+                return Verdict::Reset;
+            }
+        };
+        let refused_items = receipt
+            .as_ref()
+            .map_or(0, |r| r.counts.refused_spans + r.counts.refused_others);
+        let ticket = account.accept(*protocol, receipt);
+        let answer = if refused_items > 0 {
+            otlp::partial(self.route.form, refused_items)
+        } else {
+            std::mem::take(&mut self.route.accepted)
+        };
+        Verdict::Accepted {
+            answer,
+            wait,
+            ticket,
+        }
+    }
+}
+
+impl Drop for Underway {
+    fn drop(&mut self) {
+        self.settle(&Refusal::Cut);
+    }
+}

@@ -1,0 +1,89 @@
+//! Memory lent for what has to be held, within a bound for each arm.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::exchange::Refusal;
+
+/// What one arm's requests may hold together.
+#[derive(Clone, Debug)]
+pub(crate) struct Budget {
+    free_bytes: Arc<AtomicUsize>,
+}
+
+impl Budget {
+    pub(crate) fn new(bytes: usize) -> Budget {
+        Budget {
+            free_bytes: Arc::new(AtomicUsize::new(bytes)),
+        }
+    }
+
+    /// No memory yet.
+    pub(crate) fn room(&self) -> Room {
+        Room {
+            of: self.clone(),
+            lent_bytes: 0,
+        }
+    }
+
+    fn take(&self, bytes: usize) -> Result<(), Refusal> {
+        let less = |free: usize| free.checked_sub(bytes);
+        self.free_bytes
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, less)
+            .map(drop)
+            .map_err(|_| Refusal::NoRoom)
+    }
+}
+
+/// Memory lent for one request, given back when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Room {
+    of: Budget,
+    lent_bytes: usize,
+}
+
+impl Room {
+    /// Room for so many bytes in all.
+    pub(crate) fn grow_to(&mut self, bytes: usize) -> Result<(), Refusal> {
+        let missing = bytes.saturating_sub(self.lent_bytes);
+        if missing > 0 {
+            self.of.take(missing)?;
+            self.lent_bytes = bytes;
+        }
+        Ok(())
+    }
+
+    /// More room, whatever is lent already.
+    pub(crate) fn grow_by(&mut self, bytes: usize) -> Result<(), Refusal> {
+        self.grow_to(self.lent_bytes.saturating_add(bytes))
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        self.of
+            .free_bytes
+            .fetch_add(self.lent_bytes, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_runs_out_and_comes_back() {
+        let budget = Budget::new(100);
+        let mut first = budget.room();
+        assert_eq!(first.grow_to(60), Ok(()));
+        assert_eq!(first.grow_to(10), Ok(()), "it has that already");
+        let mut second = budget.room();
+        assert_eq!(second.grow_to(41), Err(Refusal::NoRoom));
+        assert_eq!(second.grow_to(40), Ok(()));
+        assert_eq!(first.grow_by(1), Err(Refusal::NoRoom));
+        drop(second);
+        assert_eq!(first.grow_by(40), Ok(()));
+        drop(first);
+        assert_eq!(budget.room().grow_to(100), Ok(()));
+    }
+}

@@ -1,0 +1,186 @@
+//! One scrape: a connection, a request, an answer.
+
+use std::error::Error;
+use std::net::{IpAddr, SocketAddr};
+use std::time::{Duration, SystemTime};
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Empty, LengthLimitError, Limited};
+use hyper::client::conn::http1;
+use hyper::header::{ACCEPT, CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, HOST, USER_AGENT};
+use hyper::http::uri::{PathAndQuery, Scheme};
+use hyper::{HeaderMap, Request, StatusCode, Uri};
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+
+use super::{ExpositionFormat, Reach, Scrape, ScrapeError, parse_exposition};
+
+/// From connecting to the last byte; half of what Prometheus allows.
+pub(super) const TIMEOUT: Duration = Duration::from_secs(5);
+/// The largest answer. An agent with thousands of series exposes a few hundred kilobytes.
+const MAX_BYTES: usize = 16 << 20;
+/// All agents speak the text; OpenMetrics is taken from those that speak nothing else.
+const ACCEPTED: &str = "text/plain;version=0.0.4,application/openmetrics-text;version=1.0.0;q=0.5";
+
+/// Where a target is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Address {
+    url: String,
+    /// `HOST:PORT`, for the header.
+    authority: String,
+    host: String,
+    port: u16,
+    path: PathAndQuery,
+    reach: Reach,
+}
+
+impl Address {
+    pub(super) fn parse(url: &str, reach: Reach) -> Result<Address, ScrapeError> {
+        let wrong = |reason| ScrapeError::Url {
+            url: url.to_owned(),
+            reason,
+        };
+        let uri: Uri = url.parse().map_err(|_| wrong("it is no URL"))?;
+        if uri.scheme() != Some(&Scheme::HTTP) {
+            return Err(wrong("only plain HTTP is spoken"));
+        }
+        let authority = uri.authority().ok_or_else(|| wrong("it has no host"))?;
+        if authority.as_str().contains('@') {
+            return Err(wrong("names and passwords are not sent"));
+        }
+        let host = authority.host().trim_matches(['[', ']']).to_owned();
+        // Names are looked up at each scrape, and what they stand for is looked at then.
+        let is_local = host
+            .parse::<IpAddr>()
+            .map_or(host == "localhost", |ip| ip.is_loopback());
+        if reach == Reach::Loopback && !is_local {
+            return Err(ScrapeError::Beyond {
+                url: url.to_owned(),
+            });
+        }
+        Ok(Address {
+            url: url.to_owned(),
+            authority: authority.as_str().to_owned(),
+            host,
+            port: authority.port_u16().unwrap_or(80),
+            path: uri
+                .path_and_query()
+                .cloned()
+                .unwrap_or_else(|| PathAndQuery::from_static("/")),
+            reach,
+        })
+    }
+
+    pub(super) fn url(&self) -> &str {
+        &self.url
+    }
+
+    fn may_reach(&self, at: &SocketAddr) -> bool {
+        self.reach == Reach::Anywhere || at.ip().is_loopback()
+    }
+
+    /// An error with what lies behind it: the protocol's own say little without.
+    fn broken(&self, error: &(dyn Error + 'static)) -> ScrapeError {
+        let causes = std::iter::successors(Some(error), |error| (*error).source());
+        let reasons: Vec<_> = causes.map(ToString::to_string).collect();
+        ScrapeError::Exchange {
+            url: self.url.clone(),
+            reason: reasons.join(": "),
+        }
+    }
+}
+
+/// Asks for the metrics and reads them.
+pub(super) async fn scrape(
+    address: &Address,
+    select: &[String],
+    timeout: Duration,
+) -> Result<Scrape, ScrapeError> {
+    let answer = tokio::time::timeout(timeout, fetch(address)).await;
+    let (format, text) = answer.map_err(|_| ScrapeError::Slow {
+        url: address.url.clone(),
+        after: timeout,
+    })??;
+    let at = SystemTime::now();
+    let exposition =
+        parse_exposition(format, &text, select).map_err(|source| ScrapeError::Exposition {
+            url: address.url.clone(),
+            source,
+        })?;
+    Ok(Scrape {
+        at,
+        bytes: text.len() as u64,
+        exposition,
+    })
+}
+
+async fn fetch(address: &Address) -> Result<(ExpositionFormat, Bytes), ScrapeError> {
+    let stream = connect(address).await?;
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
+        .await
+        .map_err(|error| address.broken(&error))?;
+    // Whoever gives the exchange up gives the connection up as well.
+    let mut driver = JoinSet::new();
+    driver.spawn(connection);
+    let answer = sender
+        .send_request(request(address)?)
+        .await
+        .map_err(|error| address.broken(&error))?;
+    if answer.status() != StatusCode::OK {
+        return Err(ScrapeError::Status {
+            url: address.url.clone(),
+            status: answer.status().as_u16(),
+        });
+    }
+    if answer.headers().contains_key(CONTENT_ENCODING) {
+        return Err(ScrapeError::Exchange {
+            url: address.url.clone(),
+            reason: "the answer is compressed, which was not asked for".to_owned(),
+        });
+    }
+    let format = format_of(answer.headers());
+    let body = Limited::new(answer.into_body(), MAX_BYTES).collect().await;
+    let body = body.map_err(|error| {
+        if error.is::<LengthLimitError>() {
+            ScrapeError::TooLarge {
+                url: address.url.clone(),
+                max_bytes: MAX_BYTES,
+            }
+        } else {
+            address.broken(&*error)
+        }
+    })?;
+    Ok((format, body.to_bytes()))
+}
+
+async fn connect(address: &Address) -> Result<TcpStream, ScrapeError> {
+    let found = tokio::net::lookup_host((address.host.as_str(), address.port)).await;
+    let found: Vec<_> = found
+        .map_err(|error| address.broken(&error))?
+        .filter(|at| address.may_reach(at))
+        .collect();
+    TcpStream::connect(found.as_slice())
+        .await
+        .map_err(|error| address.broken(&error))
+}
+
+fn request(address: &Address) -> Result<Request<Empty<Bytes>>, ScrapeError> {
+    Request::get(Uri::from(address.path.clone()))
+        .header(HOST, &address.authority)
+        .header(ACCEPT, ACCEPTED)
+        .header(USER_AGENT, concat!("windage/", env!("CARGO_PKG_VERSION")))
+        .header(CONNECTION, "close")
+        .body(Empty::new())
+        .map_err(|error| address.broken(&error))
+}
+
+/// Whatever does not call itself OpenMetrics is read as Prometheus text: many say less.
+fn format_of(headers: &HeaderMap) -> ExpositionFormat {
+    let name = headers.get(CONTENT_TYPE).map(|name| name.as_bytes());
+    if name.is_some_and(|name| name.starts_with(b"application/openmetrics-text")) {
+        ExpositionFormat::OpenMetrics
+    } else {
+        ExpositionFormat::Text
+    }
+}

@@ -1,0 +1,197 @@
+//! Whether traces arrive whole and once, seen on a sample of them.
+//!
+//! A trace is in the sample when a hash of its id ends in `k` zeros: then all its spans are, and
+//! the same ones whenever and however often they come. When the table is full, `k` grows by one
+//! and half of it is dropped: distinct sampling (Gibbons, 2001), in bounded memory whatever
+//! comes.
+
+use std::collections::HashMap;
+
+/// Spans that are kept of one arm, about a megabyte.
+const MAX_SPANS: usize = 16_384;
+
+/// Which traces are in the sample.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sampling {
+    /// One in 2^k.
+    k: u32,
+}
+
+/// A span of a sampled trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SampledSpan {
+    pub(crate) trace_id: u128,
+    pub(crate) span_id: u64,
+    /// 0 for a root.
+    pub(crate) parent_id: u64,
+}
+
+impl Sampling {
+    /// Whether this trace is in it; one without an id never is.
+    #[inline]
+    pub(crate) fn takes(self, trace_id: u128) -> bool {
+        trace_id != 0 && hash(trace_id).trailing_zeros() >= self.k
+    }
+}
+
+/// Ids are random or should be; a product and a shift make up for those that are counted up.
+fn hash(trace_id: u128) -> u64 {
+    const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+    let folded = (trace_id as u64) ^ ((trace_id >> 64) as u64).rotate_left(32);
+    let mixed = folded.wrapping_mul(ODD);
+    (mixed ^ (mixed >> 32)).wrapping_mul(ODD) >> 20
+}
+
+/// The sampled spans of one arm.
+#[derive(Debug, Default)]
+pub(crate) struct TraceTable {
+    sampling: Sampling,
+    /// By trace and span.
+    spans: HashMap<(u128, u64), Seen>,
+}
+
+/// What is known of one span.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    parent_id: u64,
+    /// How often it came after the first time.
+    again: u32,
+}
+
+/// What the sample says of all traces of an arm.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TraceSample {
+    /// One trace in so many was looked at.
+    pub one_in: u64,
+    /// Traces in the sample.
+    pub traces: u64,
+    /// Those that have a root, and of whose spans every parent has arrived.
+    pub complete: u64,
+    /// Different spans in the sample.
+    pub spans: u64,
+    /// Spans that came again, each time counted.
+    pub duplicates: u64,
+}
+
+impl TraceTable {
+    pub(crate) fn sampling(&self) -> Sampling {
+        self.sampling
+    }
+
+    /// Takes a request's spans in. Some may have been sampled before the sample was halved.
+    pub(crate) fn add(&mut self, spans: &[SampledSpan]) {
+        for span in spans {
+            if !self.sampling.takes(span.trace_id) {
+                continue;
+            }
+            let parent_id = span.parent_id;
+            self.spans
+                .entry((span.trace_id, span.span_id))
+                .and_modify(|seen| seen.again = seen.again.saturating_add(1))
+                .or_insert(Seen {
+                    parent_id,
+                    again: 0,
+                });
+            if self.spans.len() > MAX_SPANS {
+                self.halve();
+            }
+        }
+    }
+
+    /// Goes on with every second trace. One trace larger than the table would outlive any
+    /// halving, so that the sample is given up for it.
+    fn halve(&mut self) {
+        while self.spans.len() > MAX_SPANS {
+            self.sampling.k += 1;
+            let sampling = self.sampling;
+            self.spans
+                .retain(|(trace_id, _), _| sampling.takes(*trace_id));
+        }
+    }
+
+    pub(crate) fn summary(&self) -> TraceSample {
+        let mut whole: HashMap<u128, (bool, bool)> = HashMap::new();
+        for (&(trace_id, _), &Seen { parent_id, .. }) in &self.spans {
+            let (has_root, has_parents) = whole.entry(trace_id).or_insert((false, true));
+            *has_root |= parent_id == 0;
+            *has_parents &= parent_id == 0 || self.spans.contains_key(&(trace_id, parent_id));
+        }
+        TraceSample {
+            one_in: 1 << self.sampling.k.min(63),
+            traces: whole.len() as u64,
+            complete: whole
+                .values()
+                .filter(|(has_root, has_parents)| *has_root && *has_parents)
+                .count() as u64,
+            spans: self.spans.len() as u64,
+            duplicates: self.spans.values().map(|seen| u64::from(seen.again)).sum(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn span(trace_id: u128, span_id: u64, parent_id: u64) -> SampledSpan {
+        SampledSpan {
+            trace_id,
+            span_id,
+            parent_id,
+        }
+    }
+
+    #[test]
+    fn whole_traces_are_told_from_torn_ones_and_from_repeated_spans() {
+        let mut table = TraceTable::default();
+        table.add(&[span(1, 1, 0), span(1, 2, 1), span(1, 3, 2)]);
+        // A child whose parent never came, a trace without a root.
+        table.add(&[span(2, 1, 0), span(2, 3, 9), span(3, 5, 4)]);
+        table.add(&[span(1, 2, 1)]);
+        assert_eq!(
+            table.summary(),
+            TraceSample {
+                one_in: 1,
+                traces: 3,
+                complete: 1,
+                spans: 6,
+                duplicates: 1
+            }
+        );
+    }
+
+    #[test]
+    fn memory_is_bounded_and_the_sample_stays_one_of_traces() {
+        let mut table = TraceTable::default();
+        for trace_id in 1..=100_000_u128 {
+            table.add(&[span(trace_id, 1, 0), span(trace_id, 2, 1)]);
+        }
+        let sample = table.summary();
+        assert!(sample.spans <= MAX_SPANS as u64);
+        assert_eq!((sample.complete, sample.duplicates), (sample.traces, 0));
+        assert_eq!(sample.spans, 2 * sample.traces);
+        let estimated = sample.traces * sample.one_in;
+        assert!((95_000..=105_000).contains(&estimated), "{estimated}");
+    }
+
+    #[test]
+    fn one_endless_trace_ends_the_sample_and_not_the_memory() {
+        let mut table = TraceTable::default();
+        for span_id in 1..=40_000 {
+            table.add(&[span(7, span_id, 0)]);
+        }
+        assert!(table.summary().spans <= MAX_SPANS as u64);
+    }
+
+    #[test]
+    fn ids_that_are_counted_up_are_sampled_evenly() {
+        let sampling = Sampling { k: 4 };
+        for shift in [0, 64] {
+            let taken = (1..=16_000_u128)
+                .filter(|id| sampling.takes(id << shift))
+                .count();
+            assert!((800..=1200).contains(&taken), "{taken}");
+        }
+        assert!(!Sampling::default().takes(0), "no id, no trace");
+    }
+}

@@ -1,0 +1,30 @@
+//! Whoever sends telemetry: bodies, HTTP/1.1 by hand, gRPC over bare HTTP/2.
+
+#![allow(dead_code, reason = "each target of tests uses its part of it")]
+
+pub(crate) mod bodies;
+pub(crate) mod grpc;
+pub(crate) mod http;
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use windage_model::ArmIndex;
+use windage_sink::{Protocol, Sink};
+
+pub(crate) const FIRST: ArmIndex = ArmIndex(0);
+pub(crate) const SECOND: ArmIndex = ArmIndex(1);
+/// Long enough for a loaded machine; nothing waits that long when all is well.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+pub(crate) fn address(sink: &Sink, arm: ArmIndex, protocol: Protocol) -> SocketAddr {
+    sink.address(arm, protocol).unwrap()
+}
+
+pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < PATIENCE, "never: {what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}

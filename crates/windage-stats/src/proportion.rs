@@ -1,0 +1,62 @@
+//! The share of a population that a sample of it shows.
+
+use statrs::distribution::{ContinuousCDF, Normal};
+
+use crate::confidence::Confidence;
+
+/// The ends of Wilson's score interval for the share of which `hits` of `of` is the sample;
+/// `None` without a sample, and for more hits than there are.
+///
+/// Its coverage is near what it says for shares near nil and one and for few values, too, where
+/// the textbook interval fails (Wilson 1927; Brown, Cai & DasGupta 2001).
+#[must_use]
+pub fn proportion(hits: u64, of: u64, confidence: Confidence) -> Option<(f64, f64)> {
+    if of == 0 || hits > of {
+        return None;
+    }
+    let (n, share) = (of as f64, hits as f64 / of as f64);
+    let z = Normal::standard().inverse_cdf(f64::midpoint(1.0, confidence.get()));
+    let middle = share + z * z / (2.0 * n);
+    let half = z * (share * (1.0 - share) / n + z * z / (4.0 * n * n)).sqrt();
+    let whole = 1.0 + z * z / n;
+    // Rounding must not put an end beyond the estimate or a share that there can't be.
+    let low = ((middle - half) / whole).clamp(0.0, share);
+    let high = ((middle + half) / whole).clamp(share, 1.0);
+    Some((low, high))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn intervals_are_those_that_were_published() {
+        // Newcombe 1998, table I, method 3: hits, of, low, high.
+        let table = [
+            (81, 263, 0.2553, 0.3662),
+            (15, 148, 0.0624, 0.1605),
+            (0, 20, 0.0, 0.1611),
+            (1, 29, 0.0061, 0.1718),
+        ];
+        for (hits, of, low, high) in table {
+            let found = proportion(hits, of, Confidence::P95).unwrap();
+            assert!(
+                (found.0 - low).abs() < 6e-5 && (found.1 - high).abs() < 6e-5,
+                "{hits} of {of}: {found:?}"
+            );
+        }
+        assert_eq!(proportion(0, 0, Confidence::P95), None);
+        assert_eq!(proportion(2, 1, Confidence::P95), None);
+    }
+
+    proptest! {
+        #[test]
+        fn ends_stand_around_the_share(of in 1..u64::MAX, part in 0.0..=1.0_f64) {
+            let hits = ((of as f64 * part) as u64).min(of);
+            let share = hits as f64 / of as f64;
+            let (low, high) = proportion(hits, of, Confidence::P95).unwrap();
+            prop_assert!((0.0..=share).contains(&low) && (share..=1.0).contains(&high));
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! What a person sees while telemetry comes in: a line that follows the counts.
+
+use std::io::IsTerminal as _;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget};
+use windage_sink::Counts;
+
+use crate::figures;
+
+/// Plain lines come so often.
+const PLAIN_EVERY: Duration = Duration::from_secs(1);
+/// Rates are those of about so long.
+const RATE_OVER: Duration = Duration::from_secs(1);
+
+/// The live line.
+pub(super) struct Live {
+    shown: Shown,
+    /// The counts a while ago, from which the rate is taken.
+    earlier: (Instant, Counts),
+    spans_per_s: f64,
+    last_line: Instant,
+}
+
+enum Shown {
+    Nothing,
+    Lines,
+    Bar(ProgressBar),
+}
+
+impl Live {
+    /// A line on standard error if that is a terminal; plain lines elsewhere if they are wanted.
+    pub(super) fn new(quiet: bool, plain: bool) -> Live {
+        let shown = if quiet {
+            Shown::Nothing
+        } else if std::io::stderr().is_terminal() {
+            let target = ProgressDrawTarget::stderr_with_hz(5);
+            Shown::Bar(ProgressBar::with_draw_target(None, target).with_style(style()))
+        } else if plain {
+            Shown::Lines
+        } else {
+            Shown::Nothing
+        };
+        Live {
+            shown,
+            earlier: (Instant::now(), Counts::default()),
+            spans_per_s: 0.0,
+            last_line: Instant::now(),
+        }
+    }
+
+    /// Shows the counts.
+    pub(super) fn look(&mut self, counts: &Counts) {
+        let (since, earlier) = self.earlier;
+        if since.elapsed() >= RATE_OVER {
+            let spans = counts.since(&earlier).spans;
+            self.spans_per_s = spans as f64 / since.elapsed().as_secs_f64();
+            self.earlier = (Instant::now(), *counts);
+        }
+        match &self.shown {
+            Shown::Nothing => {}
+            Shown::Bar(bar) => bar.set_message(line(counts, self.spans_per_s)),
+            Shown::Lines if self.last_line.elapsed() >= PLAIN_EVERY => {
+                self.last_line = Instant::now();
+                anstream::eprintln!("{}", line(counts, self.spans_per_s));
+            }
+            Shown::Lines => {}
+        }
+    }
+
+    /// Says something beside it.
+    pub(super) fn say(&self, text: &str) {
+        match &self.shown {
+            Shown::Nothing => {}
+            Shown::Lines => anstream::eprintln!("{text}"),
+            Shown::Bar(bar) => bar.println(text),
+        }
+    }
+
+    /// Does something that prints.
+    pub(super) fn suspend(&self, prints: impl FnOnce()) {
+        match &self.shown {
+            Shown::Bar(bar) => bar.suspend(prints),
+            _ => prints(),
+        }
+    }
+
+    /// Takes the line away.
+    pub(super) fn finish(&self) {
+        if let Shown::Bar(bar) = &self.shown {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn style() -> indicatif::ProgressStyle {
+    indicatif::ProgressStyle::with_template("{wide_msg}")
+        .unwrap_or_else(|_| indicatif::ProgressStyle::default_bar())
+}
+
+/// What must not be cut off on a narrow terminal comes first.
+fn line(counts: &Counts, spans_per_s: f64) -> String {
+    let mut parts = vec![
+        figures::counted(counts.spans, "span", "spans"),
+        figures::rate(spans_per_s),
+    ];
+    let others = [
+        (counts.metric_points, "point", "points"),
+        (counts.log_records, "record", "records"),
+        (counts.profiles, "profile", "profiles"),
+        (counts.refused, "refused", "refused"),
+        (counts.rejected, "rejected", "rejected"),
+        (counts.malformed, "malformed", "malformed"),
+    ];
+    for (n, one, several) in others {
+        if n > 0 {
+            parts.push(figures::counted(n, one, several));
+        }
+    }
+    parts.push(figures::counted(counts.requests, "request", "requests"));
+    parts.push(figures::size(counts.wire_bytes as f64));
+    parts.join(" · ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_names_what_came_and_what_did_not_count() {
+        let quiet = line(&Counts::default(), 0.0);
+        assert_eq!(quiet, "0 spans · 0/s · 0 requests · 0 B");
+        let counts = Counts {
+            spans: 12_800,
+            log_records: 1,
+            refused: 3,
+            requests: 28,
+            wire_bytes: 6_400_000,
+            ..Counts::default()
+        };
+        assert_eq!(
+            line(&counts, 1280.0),
+            "12,800 spans · 1,280/s · 1 record · 3 refused · 28 requests · 6.40 MB"
+        );
+    }
+}

@@ -1,0 +1,139 @@
+//! What `windage sink` says at its end.
+
+use std::fmt::Write as _;
+
+use comfy_table::{CellAlignment, Table, TableStyle};
+use windage_sink::{Counts, Delivery};
+
+use super::Received;
+use super::json::total;
+use crate::figures::{count, counted, seconds, size, time};
+
+/// Sources that are named one by one.
+const SOURCES_SHOWN: usize = 10;
+
+/// A table of what came by protocol, and a line for everything else that is worth one.
+pub(super) fn text(received: &Received) -> String {
+    let Delivery {
+        by_protocol,
+        sources,
+        delay,
+        traces,
+        ..
+    } = &received.delivery;
+    let all = total(&received.delivery);
+    let mut text = format!(
+        "{} in {}, {} of CPU\n",
+        counted(all.requests, "request", "requests"),
+        seconds(received.lasted.as_secs_f64()),
+        time(received.cpu_ns as f64 / 1e3),
+    );
+    if all.requests == 0 {
+        return text + "nothing came; is the service's exporter told where to send to?\n";
+    }
+    let mut table = table(&[
+        "", "requests", "spans", "points", "records", "wire", "bodies",
+    ]);
+    for (protocol, of) in by_protocol {
+        table.add_row([
+            protocol.to_string(),
+            count(of.requests),
+            count(of.spans),
+            count(of.metric_points),
+            count(of.log_records),
+            size(of.wire_bytes as f64),
+            size(of.body_bytes as f64),
+        ]);
+    }
+    // Writing to a string can't fail.
+    let _ = writeln!(text, "\n{table}");
+    if all.spans > 0 {
+        let _ = writeln!(
+            text,
+            "\na span: {} in the body, {} on the wire, {:.1} attributes, {:.2} events, {:.2} links",
+            size(all.body_bytes as f64 / all.spans as f64),
+            size(all.wire_bytes as f64 / all.spans as f64),
+            all.attributes as f64 / all.spans as f64,
+            all.span_events as f64 / all.spans as f64,
+            all.links as f64 / all.spans as f64,
+        );
+    }
+    if let Some(delay) = delay {
+        let us = |ns: u64| time(ns as f64 / 1e3);
+        let _ = writeln!(
+            text,
+            "from a span's end to its arrival: p50 {} · p90 {} · p99 {} · longest {}",
+            us(delay.p50_ns),
+            us(delay.p90_ns),
+            us(delay.p99_ns),
+            us(delay.max_ns),
+        );
+    }
+    if traces.traces > 0 {
+        let _ = writeln!(
+            text,
+            "traces: {} of {} looked at are whole (one in {} was), {}",
+            count(traces.complete),
+            count(traces.traces),
+            count(traces.one_in),
+            counted(traces.duplicates, "span came again", "spans came again"),
+        );
+    }
+    for line in troubles(&all) {
+        let _ = writeln!(text, "{line}");
+    }
+    for source in sources.iter().take(SOURCES_SHOWN) {
+        let _ = writeln!(
+            text,
+            "from {}: {}, {}, {}",
+            named(&source.service, &source.scope),
+            counted(source.items.spans, "span", "spans"),
+            counted(source.items.metric_points, "point", "points"),
+            counted(source.items.log_records, "record", "records"),
+        );
+    }
+    if sources.len() > SOURCES_SHOWN {
+        let _ = writeln!(text, "and from {} more", sources.len() - SOURCES_SHOWN);
+    }
+    text
+}
+
+fn table(columns: &[&str]) -> Table {
+    let mut table = Table::new();
+    table
+        .load_style(TableStyle::new())
+        .set_header(columns.iter());
+    for index in 1..columns.len() {
+        if let Some(column) = table.column_mut(index) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table
+}
+
+fn named(service: &str, scope: &str) -> String {
+    match (service, scope) {
+        ("", "") => "an unnamed service".to_owned(),
+        ("", scope) => format!("an unnamed service ({scope})"),
+        (service, "") => service.to_owned(),
+        (service, scope) => format!("{service} ({scope})"),
+    }
+}
+
+/// What did not count, with its reason.
+fn troubles(all: &Counts) -> impl Iterator<Item = String> {
+    let lines = [
+        (all.malformed, "could not be decoded"),
+        (
+            all.rejected,
+            "were not taken (path, type, size, or cut off)",
+        ),
+        (all.refused, "were refused, as the backend was told to"),
+        (all.retried_requests, "repeated one that had no success"),
+        (all.side_requests, "carried nothing of the service itself"),
+    ];
+    let said = |(n, what): (u64, &str)| {
+        (n > 0).then(|| format!("{} {what}", counted(n, "request", "requests")))
+    };
+    lines.into_iter().filter_map(said)
+}

@@ -1,0 +1,45 @@
+//! The walk over Zipkin's JSON never panics, and what it takes is counted as a tree of values is.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use serde_json::Value;
+use windage_sink::{Counts, count_zipkin};
+
+fuzz_target!(|body: &[u8]| {
+    let Ok(walked) = count_zipkin(body) else {
+        return;
+    };
+    // The tree refuses what the walk steps over: numbers beyond those of a float, and values
+    // within more than a hundred others.
+    let Ok(tree) = serde_json::from_slice::<Value>(body) else {
+        return;
+    };
+    let spans = tree.as_array().expect("a list of spans");
+    let expected = spans
+        .iter()
+        .map(span)
+        .fold(Counts::default(), |sum, one| sum.plus(&one));
+    // A tree has one tag of each name, however often it came.
+    assert!(walked.attributes >= expected.attributes);
+    let attributes = expected.attributes;
+    assert_eq!(
+        Counts {
+            attributes,
+            ..walked
+        },
+        expected
+    );
+});
+
+fn span(span: &Value) -> Counts {
+    let parent = span["parentId"].as_str().unwrap_or_default();
+    let is_root = span["shared"] != true && parent.bytes().all(|digit| digit == b'0');
+    Counts {
+        spans: 1,
+        root_spans: u64::from(is_root),
+        span_events: span["annotations"].as_array().map_or(0, Vec::len) as u64,
+        attributes: span["tags"].as_object().map_or(0, |tags| tags.len()) as u64,
+        ..Counts::default()
+    }
+}

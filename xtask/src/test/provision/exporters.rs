@@ -1,0 +1,171 @@
+//! The exporters of `subjects/exporters`, each made by its own language's tools, and two that
+//! are fetched whole.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use super::kept::{self, Sources};
+use crate::test::step::announce;
+use crate::{command, workspace};
+
+/// The program that the makers of the OpenTelemetry Collector test it with.
+const TELEMETRYGEN: &str =
+    "github.com/open-telemetry/opentelemetry-collector-contrib/cmd/telemetrygen";
+const TELEMETRYGEN_VERSION: &str = "v0.161.0";
+
+/// A part that tests look for, and how it is made.
+type Part = (&'static str, &'static str, fn() -> Result<PathBuf>);
+
+/// Name, variable and maker of each.
+const PARTS: &[Part] = &[
+    ("exporter in Python", "WINDAGE_TEST_EXPORTER_PYTHON", python),
+    ("exporter in Go", "WINDAGE_TEST_EXPORTER_GO", go),
+    ("exporter in JavaScript", "WINDAGE_TEST_EXPORTER_NODE", node),
+    ("exporter in Java", "WINDAGE_TEST_EXPORTER_JAVA", java),
+    ("telemetrygen", "WINDAGE_TEST_TELEMETRYGEN", telemetrygen),
+    ("Prometheus", "WINDAGE_TEST_PROMETHEUS", prometheus),
+];
+
+/// Makes what is missing and returns the variables by which tests find it; those that failed
+/// are told with their names.
+pub(super) fn provide(
+    failed: &mut impl FnMut(&str, &anyhow::Error),
+) -> Vec<(&'static str, OsString)> {
+    let mut variables = Vec::new();
+    for (name, variable, make) in PARTS {
+        announce(name);
+        match make() {
+            Ok(path) => variables.push((*variable, path.into())),
+            Err(error) => failed(name, &error),
+        }
+    }
+    variables
+}
+
+/// The interpreter that has the packages; the programs are run from where they lie.
+fn python() -> Result<PathBuf> {
+    super::python_environment("subjects/exporters/python/requirements.txt")
+}
+
+/// The program. Go's own cache says what is to be done.
+fn go() -> Result<PathBuf> {
+    let folder = sources_of("go");
+    let program = folder.join("bin/exporter");
+    super::go_build(&folder, &program)?;
+    Ok(program)
+}
+
+/// The script, beside the packages that it needs.
+fn node() -> Result<PathBuf> {
+    let folder = built("node", |folder| {
+        command::run(
+            Command::new("npm")
+                // Nothing that a package brings along runs at its installation.
+                .args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"])
+                .args(["--prefer-offline", "--loglevel=error"])
+                .current_dir(folder),
+        )
+    })?;
+    Ok(folder.join("exporter.js"))
+}
+
+/// The folder with the jars.
+fn java() -> Result<PathBuf> {
+    let folder = built("java", |folder| {
+        command::run(
+            Command::new("mvn")
+                .args(["--batch-mode", "--quiet", "package"])
+                .current_dir(folder),
+        )
+    })?;
+    Ok(folder.join("target"))
+}
+
+fn telemetrygen() -> Result<PathBuf> {
+    let name = format!("telemetrygen-{TELEMETRYGEN_VERSION}");
+    let folder = kept::folder(&name, |folder| {
+        command::run(
+            Command::new("go")
+                .arg("install")
+                .arg(format!("{TELEMETRYGEN}@{TELEMETRYGEN_VERSION}"))
+                .env("GOBIN", folder),
+        )
+    })?;
+    Ok(folder.join("telemetrygen"))
+}
+
+/// The server by itself, out of its Debian package. Installing that would start it for good.
+fn prometheus() -> Result<PathBuf> {
+    let folder = kept::folder("prometheus", |folder| {
+        let download = || {
+            command::run(
+                Command::new("apt-get")
+                    .args(["download", "--quiet=2", "prometheus"])
+                    .current_dir(folder),
+            )
+        };
+        if download().is_err() {
+            // The lists of packages are old or were never fetched.
+            command::run(Command::new("apt-get").args(["update", "--quiet=2"]))?;
+            download()?;
+        }
+        let package = only_package_in(folder)?;
+        command::run(
+            Command::new("dpkg-deb")
+                .arg("--extract")
+                .arg(&package)
+                .arg(folder),
+        )?;
+        fs::remove_file(&package).with_context(|| format!("remove {}", package.display()))
+    })?;
+    Ok(folder.join("usr/bin/prometheus"))
+}
+
+fn only_package_in(folder: &Path) -> Result<PathBuf> {
+    for entry in fs::read_dir(folder).with_context(|| format!("read {}", folder.display()))? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "deb") {
+            return Ok(path);
+        }
+    }
+    bail!("apt-get left no package in {}", folder.display())
+}
+
+/// A copy of an exporter's sources, built there.
+fn built(language: &str, build: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
+    let sources = Sources::of(&sources_of(language))?;
+    let name = format!("exporter-{language}-{:08x}", sources.hash()?);
+    kept::folder(&name, |folder| {
+        sources.copy_to(folder)?;
+        build(folder)
+    })
+}
+
+fn sources_of(language: &str) -> PathBuf {
+    workspace::root().join("subjects/exporters").join(language)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_part_has_a_variable_of_its_own_and_its_sources_lie_there() {
+        let mut variables: Vec<_> = PARTS.iter().map(|(_, variable, _)| *variable).collect();
+        variables.sort_unstable();
+        variables.dedup();
+        assert_eq!(variables.len(), PARTS.len());
+        for (language, lock) in [
+            ("python", "requirements.txt"),
+            ("go", "go.sum"),
+            ("node", "package-lock.json"),
+            ("java", "pom.xml"),
+        ] {
+            assert!(sources_of(language).join(lock).is_file(), "{language}");
+        }
+    }
+}
