@@ -106,12 +106,24 @@ pub(crate) enum Outcome<'a> {
 pub(crate) struct Ticket {
     account: Arc<Account>,
     body: Option<BodyKey>,
+    is_pending: bool,
 }
 
 impl Ticket {
+    /// The answer is not going to leave at once. The sender may have gone and come again before
+    /// that is noticed: the request is known from now on.
+    pub(crate) fn pend(&mut self) {
+        if let (false, Some(body)) = (self.is_pending, self.body) {
+            self.is_pending = true;
+            self.account.lock().unanswered.remember(body, true);
+        }
+    }
+
     /// The answer has left.
     pub(crate) fn answered(mut self) {
-        self.body = None;
+        if let (Some(body), true) = (self.body.take(), self.is_pending) {
+            self.account.lock().unanswered.forget(body);
+        }
     }
 }
 
@@ -190,6 +202,7 @@ impl Account {
         Ticket {
             account: Arc::clone(self),
             body,
+            is_pending: false,
         }
     }
 
@@ -450,9 +463,16 @@ mod tests {
         let counts = account.counts();
         assert_eq!((counts.requests, counts.spans), (3, 3));
         assert_eq!((counts.retried_requests, counts.repeated_spans), (2, 6));
+        let mut pending = accept(b"two");
+        pending.pend();
+        accept(b"two").answered();
+        pending.answered();
+        let counts = account.counts();
+        assert_eq!((counts.spans, counts.repeated_spans), (6, 9));
         // Answered: the same again is delivered again.
         accept(b"one").answered();
-        assert_eq!(account.counts().spans, 6);
+        accept(b"two").answered();
+        assert_eq!(account.counts().spans, 12);
     }
 
     #[test]

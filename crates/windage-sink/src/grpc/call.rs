@@ -50,8 +50,10 @@ pub(super) async fn serve(
         Verdict::Accepted {
             answer,
             wait,
-            ticket,
+            mut ticket,
         } => {
+            // Whether there is room for the answer in the caller's window is seen only later.
+            ticket.pend();
             let is_there = waited(&mut respond, &receiver, wait).await;
             if is_there && succeed(&mut respond, &answer.body, &line).await.is_some() {
                 ticket.answered();

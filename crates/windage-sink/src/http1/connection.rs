@@ -69,9 +69,12 @@ pub(crate) async fn serve(mut stream: TcpStream, receiver: Arc<Receiver>, buffer
             Ready::Say {
                 answer,
                 wait,
-                ticket,
+                mut ticket,
                 close,
             } => {
+                if let (true, Some(ticket)) = (wait != Wait::No, &mut ticket) {
+                    ticket.pend();
+                }
                 let is_there = waited(&stream, &receiver, wait, behind.is_empty()).await;
                 let sent = is_there && say(&mut stream, &answer, close).await.is_ok();
                 if let (true, Some(ticket)) = (sent, ticket) {

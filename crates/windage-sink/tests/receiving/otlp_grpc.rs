@@ -7,7 +7,7 @@ use windage_sink::{Counts, Protocol, Sink, SinkOptions};
 
 use crate::sender::bodies::{batch, gzip, logs, metrics};
 use crate::sender::grpc::{Caller, LOGS, METRICS, PROFILES, TRACES, framed, request};
-use crate::sender::{FIRST, address, eventually};
+use crate::sender::{FIRST, address, in_the_end};
 
 const HERE: Protocol = Protocol::OtlpGrpc;
 const GZIP: [(&str, &str); 1] = [("grpc-encoding", "gzip")];
@@ -231,19 +231,17 @@ async fn a_call_that_is_given_up_is_counted_as_rejected() {
     for number in 1..=2 {
         let mut call = caller.open(request(TRACES, &[])).await.unwrap();
         call.stream.send_data(message.slice(..1000), false).unwrap();
+        // Only a connection that is driven sends what was said.
+        tokio::task::yield_now().await;
         if number == 1 {
             call.stream.send_reset(h2::Reason::CANCEL);
-            // Only a connection that is driven sends what was said.
-            tokio::task::yield_now().await;
         } else {
-            tokio::task::yield_now().await;
             caller.connection.abort();
         }
-        drop(call);
-        tokio::task::yield_now().await;
-        eventually("the cut call is counted", || {
+        in_the_end("the cut call is counted", || {
             sink.counts(FIRST).requests == number
-        });
+        })
+        .await;
     }
     let counts = sink.counts(FIRST);
     assert_eq!((counts.rejected, counts.spans), (2, 0));

@@ -21,6 +21,15 @@ pub(crate) fn address(sink: &Sink, arm: ArmIndex, protocol: Protocol) -> SocketA
     sink.address(arm, protocol).unwrap()
 }
 
+/// The same while other tasks go on.
+pub(crate) async fn in_the_end(what: &str, mut holds: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < PATIENCE, "never: {what}");
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+}
+
 pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     let began = Instant::now();
     while !holds() {

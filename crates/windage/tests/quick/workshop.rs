@@ -1,7 +1,7 @@
 //! A temporary directory in which windage is run, and what is demanded of its every run.
 
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -57,6 +57,15 @@ impl Workshop {
 
     /// Starts windage in this directory.
     pub(crate) fn start(&self, args: &[&str], env: &[(&str, &str)]) -> Going {
+        self.start_with(args, env, Stdio::null())
+    }
+
+    /// Starts windage in this directory, to be spoken to ([`Going::tell`]).
+    pub(crate) fn start_listening(&self, args: &[&str]) -> Going {
+        self.start_with(args, &[], Stdio::piped())
+    }
+
+    fn start_with(&self, args: &[&str], env: &[(&str, &str)], stdin: Stdio) -> Going {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let output = ["stdout", "stderr"].map(|name| self.dir().join(format!("{name}-{number}")));
@@ -65,7 +74,7 @@ impl Workshop {
             .args(args)
             .envs(env.iter().copied())
             .current_dir(self.dir())
-            .stdin(Stdio::null())
+            .stdin(stdin)
             .stdout(file(&output[0]))
             .stderr(file(&output[1]))
             .spawn()
@@ -92,6 +101,17 @@ pub(crate) struct Going {
 impl Going {
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
+    }
+
+    /// Writes a line to its standard input.
+    pub(crate) fn tell(&mut self, line: &str) {
+        writeln!(self.child.stdin.as_mut().unwrap(), "{line}").unwrap();
+    }
+
+    /// What it has said on standard error so far.
+    pub(crate) fn stderr(&self) -> String {
+        let [_, stderr] = self.texts();
+        stderr
     }
 
     /// Waits until `condition` holds; fails when windage ends before.
