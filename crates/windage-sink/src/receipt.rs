@@ -36,7 +36,9 @@ pub enum Detail {
     /// Everything: counts, by source and stretch, delays, sampled traces, retries.
     #[default]
     Full,
-    /// [`Counts`] alone, as cheap as can be. Repeated requests are not recognised.
+    /// Requests, bytes, spans, roots, points and records alone, as cheap as can be. What is on a
+    /// span of OTLP in protobuf is neither counted nor checked, and repeated requests are not
+    /// recognised.
     Counts,
 }
 
@@ -118,7 +120,7 @@ impl Receipt {
 
     /// A receipt for a body by itself, without an arm.
     pub(crate) fn of_counts() -> Receipt {
-        Receipt::new(Detail::Counts, Sources::default())
+        Receipt::new(Detail::Full, Sources::default())
     }
 
     /// What follows comes from this service and instrumentation scope; both may be empty.

@@ -105,6 +105,18 @@ impl<'a> Fields<'a> {
         Fields { rest: message }
     }
 
+    /// The next field, of whichever kind.
+    fn any_field(&mut self) -> Option<Result<Field<'a>, WireError>> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let field = self.field();
+        if field.is_err() {
+            self.rest = &[];
+        }
+        Some(field)
+    }
+
     #[inline]
     fn field(&mut self) -> Result<Field<'a>, WireError> {
         let (number, wire_type) = self.key()?;
@@ -222,16 +234,21 @@ impl<'a> Fields<'a> {
 impl<'a> Iterator for Fields<'a> {
     type Item = Result<Field<'a>, WireError>;
 
-    #[inline]
+    #[inline(always)]
     fn next(&mut self) -> Option<Self::Item> {
-        if self.rest.is_empty() {
-            return None;
+        // Nearly all fields are short and length-delimited, with a key of one byte: the way
+        // through these is kept so short that it becomes part of the loop that asks.
+        if let [key @ 8..0x80, length @ ..0x80, tail @ ..] = self.rest
+            && key & 0b111 == 2
+            && let Some((content, rest)) = tail.split_at_checked(usize::from(*length))
+        {
+            self.rest = rest;
+            return Some(Ok(Field {
+                number: u32::from(key >> 3),
+                value: Value::Bytes(content),
+            }));
         }
-        let field = self.field();
-        if field.is_err() {
-            self.rest = &[];
-        }
-        Some(field)
+        self.any_field()
     }
 }
 

@@ -6,7 +6,7 @@
 //! not on that of a body.
 
 use crate::otlp::{Signal, items};
-use crate::receipt::Receipt;
+use crate::receipt::{Detail, Receipt};
 use crate::wire::{WireError, header};
 
 // Export…ServiceRequest → Resource… → Scope… → Span, Metric, LogRecord or Profile: the same for
@@ -202,6 +202,9 @@ impl Stream {
             own.extend_from_slice(name);
             self.is_told = false;
             return Ok(());
+        }
+        if receipt.detail == Detail::Counts {
+            return items::count_shallowly(self.signal, item, receipt);
         }
         if !self.is_told {
             receipt.source(&self.service, &self.scope);

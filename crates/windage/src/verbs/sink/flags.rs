@@ -40,7 +40,8 @@ pub(crate) struct SinkFlags {
     /// Connections at a time; further ones are closed at once and counted.
     #[arg(long, value_name = "N", default_value = "12000")]
     pub(super) max_connections: usize,
-    /// Only count, as cheaply as can be: no sources, delays, whole traces or retries.
+    /// Only count requests, bytes, spans, points and records, as cheaply as can be: not what is on
+    /// spans, no sources, delays, whole traces or retries.
     #[arg(long)]
     pub(super) count_only: bool,
     /// Keep bodies in this directory, decompressed, the newest of each receiver.

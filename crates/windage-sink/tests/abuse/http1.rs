@@ -1,0 +1,228 @@
+//! Abuse over HTTP/1.1.
+
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::net::TcpStream;
+
+use windage_sink::{Protocol, Sink};
+
+use crate::sender::bodies::gzip;
+use crate::sender::http::{
+    Answer, JSON, PROTOBUF, connect, exchange, head, is_closed, open_head, post_gzip, post_traces,
+    read_answer,
+};
+use crate::sender::{FIRST, address, eventually};
+use crate::witness::{MAX_CONNECTIONS, alone, unmoved};
+
+const HERE: Protocol = Protocol::OtlpHttp;
+
+/// What an arm's requests may hold together, by default: see `SinkOptions`.
+const HELD_MIB: u64 = 24;
+/// Beside that: buffers of the tests themselves, the runtime's tasks, what the allocator keeps.
+const OTHERS_MIB: u64 = 16;
+
+fn opened(sink: &Sink) -> TcpStream {
+    connect(address(sink, FIRST, HERE))
+}
+
+/// Writes until the other end has had enough or `times` is reached; how often it could.
+fn insist(stream: &mut TcpStream, piece: &[u8], times: usize) -> usize {
+    (0..times)
+        .position(|_| stream.write_all(piece).is_err())
+        .unwrap_or(times)
+}
+
+/// The answer to whoever wrote more than was read.
+fn last_answer(stream: &mut TcpStream) -> Option<Answer> {
+    let answer = read_answer(stream).ok();
+    assert!(is_closed(stream));
+    answer
+}
+
+#[test]
+fn heads_without_an_end() {
+    let alone = alone();
+    let mut head = open_head("POST", "/v1/traces", &[]);
+    head.extend_from_slice(b"x-more: ");
+    head.resize(15 << 10, b'y');
+    let counts = unmoved(&alone, HELD_MIB + OTHERS_MIB, |sink| {
+        let mut held: Vec<TcpStream> = (0..2000).map(|_| opened(sink)).collect();
+        for stream in &mut held {
+            stream.write_all(&head).unwrap();
+        }
+        // 30 MB of heads are more than may be held: the last of them are told so.
+        eventually("some are turned away", || sink.counts(FIRST).rejected > 0);
+        let last = held.last_mut().unwrap();
+        assert_eq!(last_answer(last).unwrap().status, 503);
+    });
+    assert_eq!(counts.requests, counts.rejected);
+}
+
+#[test]
+fn bodies_without_an_end() {
+    let alone = alone();
+    let request = head("POST", "/v1/traces", &[("content-type", JSON)], 1 << 20);
+    let piece = vec![b' '; 32 << 10];
+    let counts = unmoved(&alone, HELD_MIB + OTHERS_MIB, |sink| {
+        let mut held: Vec<TcpStream> = (0..1000).map(|_| opened(sink)).collect();
+        for stream in &mut held {
+            stream.write_all(&request).unwrap();
+            stream.write_all(&piece).unwrap();
+        }
+        eventually("some are turned away", || sink.counts(FIRST).rejected > 0);
+        drop(held);
+        eventually("all are settled", || sink.counts(FIRST).requests == 1000);
+    });
+    assert_eq!(counts.rejected, 1000);
+}
+
+#[test]
+fn compressed_bodies_without_an_end() {
+    let alone = alone();
+    let packed = gzip(&vec![b' '; 1 << 20]);
+    let headers = [("content-type", PROTOBUF), ("content-encoding", "gzip")];
+    let mut request = head("POST", "/v1/traces", &headers, packed.len());
+    request.extend_from_slice(&packed[..100]);
+    let counts = unmoved(&alone, HELD_MIB + OTHERS_MIB, |sink| {
+        let mut held: Vec<TcpStream> = (0..1000).map(|_| opened(sink)).collect();
+        for stream in &mut held {
+            stream.write_all(&request).unwrap();
+        }
+        eventually("some are turned away", || sink.counts(FIRST).rejected > 0);
+        drop(held);
+        eventually("all are settled", || sink.counts(FIRST).requests == 1000);
+    });
+    assert_eq!(counts.rejected + counts.malformed, 1000);
+}
+
+#[test]
+fn requests_ahead_that_nobody_has_asked_for() {
+    let alone = alone();
+    let ahead = post_traces(b"").repeat(2000);
+    let counts = unmoved(&alone, HELD_MIB + OTHERS_MIB, |sink| {
+        sink.set_backend(FIRST, "stall".parse().unwrap());
+        let mut held: Vec<TcpStream> = (0..500).map(|_| opened(sink)).collect();
+        for stream in &mut held {
+            stream.set_nonblocking(true).unwrap();
+            // As much as the kernel takes.
+            let _ = stream.write(&ahead);
+        }
+        eventually("each has one request underway", || {
+            sink.counts(FIRST).requests >= 500
+        });
+    });
+    assert_eq!(counts.spans, 0);
+}
+
+#[test]
+fn a_hundred_megabytes() {
+    let alone = alone();
+    let piece = vec![0; 1 << 20];
+    let counts = unmoved(&alone, OTHERS_MIB, |sink| {
+        let mut stream = opened(sink);
+        let head = head(
+            "POST",
+            "/v1/traces",
+            &[("content-type", PROTOBUF)],
+            100 << 20,
+        );
+        stream.write_all(&head).unwrap();
+        insist(&mut stream, &piece, 100);
+        assert_eq!(last_answer(&mut stream).unwrap().status, 413);
+    });
+    assert_eq!((counts.requests, counts.rejected), (1, 1));
+}
+
+#[test]
+fn chunks_without_an_end() {
+    let alone = alone();
+    let headers = [("content-type", PROTOBUF), ("transfer-encoding", "chunked")];
+    let mut chunk = b"100000\r\n".to_vec();
+    chunk.resize(chunk.len() + (1 << 20), 0);
+    chunk.extend_from_slice(b"\r\n");
+    // Field 2 of a request, which nobody looks at, over and over.
+    let skipped = [0x12, 0].repeat(1 << 19);
+    chunk[8..8 + (1 << 20)].copy_from_slice(&skipped);
+    let counts = unmoved(&alone, OTHERS_MIB, |sink| {
+        let mut stream = opened(sink);
+        let mut head = open_head("POST", "/v1/traces", &headers);
+        head.extend_from_slice(b"\r\n");
+        stream.write_all(&head).unwrap();
+        let written = insist(&mut stream, &chunk, 10_000);
+        assert!(written < 10_000, "it ends some time");
+    });
+    assert_eq!((counts.requests, counts.rejected), (1, 1));
+}
+
+#[test]
+fn bombs() {
+    let alone = alone();
+    let zeros = gzip(&vec![0; 64 << 20]);
+    // A resource of 2^40 bytes, in it a scope of 2^39 and in that a span of 2^38.
+    let mut nested = Vec::new();
+    for (key, size) in [(0x0a, 0x20), (0x12, 0x10), (0x12, 0x08)] {
+        nested.extend_from_slice(&[key, 0x80, 0x80, 0x80, 0x80, 0x80, size]);
+    }
+    nested.resize(15 << 20, 0);
+    let table = [
+        ("zeros", post_gzip(&zeros), 413),
+        ("sizes", post_traces(&nested), 200),
+        ("both", post_gzip(&gzip(&nested)), 413),
+    ];
+    for (name, request, _) in table {
+        let counts = unmoved(&alone, HELD_MIB + OTHERS_MIB, |sink| {
+            for _ in 0..10 {
+                let answer = exchange(&mut opened(sink), &request).unwrap();
+                assert!(
+                    matches!(answer.status, 400 | 413 | 503),
+                    "{name}: {}",
+                    answer.status
+                );
+            }
+        });
+        assert_eq!(counts.rejected + counts.malformed, 10, "{name}");
+    }
+}
+
+#[test]
+fn thousands_of_connections() {
+    let alone = alone();
+    unmoved(&alone, OTHERS_MIB, |sink| {
+        // And one of the other arm.
+        let held: Vec<TcpStream> = (0..4000).map(|_| opened(sink)).collect();
+        eventually("those beyond the bound are closed", || {
+            sink.counts(FIRST).refused_connections == 4001 - MAX_CONNECTIONS as u64
+        });
+        drop(held);
+        eventually("places are free again", || {
+            let mut stream = opened(sink);
+            stream.write_all(&post_traces(b"")).is_ok() && read_answer(&mut stream).is_ok()
+        });
+    });
+}
+
+#[test]
+fn noise() {
+    let alone = alone();
+    let mut state = 2026_u64;
+    let mut noise = vec![0; 4 << 10];
+    let counts = unmoved(&alone, OTHERS_MIB, |sink| {
+        for protocol in [Protocol::OtlpHttp, Protocol::OtlpGrpc] {
+            for _ in 0..300 {
+                for byte in &mut noise {
+                    // Knuth's generator; any would do.
+                    state = state
+                        .wrapping_mul(6_364_136_223_846_793_005)
+                        .wrapping_add(1);
+                    *byte = (state >> 56) as u8;
+                }
+                let mut stream = connect(address(sink, FIRST, protocol));
+                insist(&mut stream, &noise, 1);
+                let mut said = Vec::new();
+                let ended = stream.read_to_end(&mut said);
+                let timed_out = ended.is_err_and(|error| error.kind() == ErrorKind::WouldBlock);
+                assert!(!timed_out, "{protocol}: it is closed");
+            }
+        }
+    });
+    assert_eq!((counts.requests, counts.rejected), (300, 300));
+}

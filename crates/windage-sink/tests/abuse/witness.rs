@@ -1,0 +1,98 @@
+//! What the other arm sees of it, and what it costs in memory.
+
+use std::fs;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use windage_sink::{Counts, Protocol, Sink, SinkOptions};
+
+use crate::sender::bodies::batch;
+use crate::sender::http::{connect, exchange, post_traces};
+use crate::sender::{FIRST, PATIENCE, SECOND, address, eventually};
+
+/// The pace of the other arm.
+const EVERY: Duration = Duration::from_millis(5);
+const SPANS: u64 = 10;
+/// What the sink may have at a time, over all arms.
+pub(crate) const MAX_CONNECTIONS: usize = 2500;
+/// Requests of the other arm that are answered while the abuse goes on, at least.
+const AT_LEAST: u64 = 10;
+
+/// The memory is the whole process's: one test at a time.
+pub(crate) fn alone() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    let (_, most) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
+    // Both ends of every connection are in this process.
+    setrlimit(Resource::RLIMIT_NOFILE, most, most).unwrap();
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What the process has in memory, in bytes.
+pub(crate) fn resident_bytes() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kib = line.unwrap().trim().strip_suffix(" kB").unwrap();
+    kib.parse::<u64>().unwrap() * 1024
+}
+
+/// Abuses the first arm while the second receives at a steady pace, and checks that this is exact
+/// and that the process has grown by no more than so many MiB. What the first arm has counted.
+pub(crate) fn unmoved(
+    _alone: &MutexGuard<'_, ()>,
+    max_grown_mib: u64,
+    abuse: impl FnOnce(&Sink) + Send,
+) -> Counts {
+    let protocols = [Protocol::OtlpHttp, Protocol::OtlpGrpc];
+    let options = SinkOptions {
+        max_connections: MAX_CONNECTIONS,
+        ..SinkOptions::default()
+    };
+    let sink = Sink::start(2, &protocols, options).unwrap();
+    let answered = AtomicU64::new(0);
+    let is_over = AtomicBool::new(false);
+    let before = resident_bytes();
+    let mut most = before;
+    thread::scope(|scope| {
+        let steady = scope.spawn(|| send_steadily(&sink, &answered, &is_over));
+        eventually("the other arm is served", || {
+            answered.load(Ordering::Relaxed) > 0
+        });
+        let abuse = scope.spawn(|| abuse(&sink));
+        let began = answered.load(Ordering::Relaxed);
+        let goes_on = || answered.load(Ordering::Relaxed) < began + AT_LEAST;
+        while !abuse.is_finished() || (goes_on() && !steady.is_finished()) {
+            most = most.max(resident_bytes());
+            thread::sleep(Duration::from_millis(2));
+        }
+        is_over.store(true, Ordering::Relaxed);
+        let (steady, abuse) = (steady.join(), abuse.join());
+        assert!(steady.is_ok() && abuse.is_ok());
+    });
+    let grown_mib = (most - before) >> 20;
+    assert!(grown_mib <= max_grown_mib, "grown by {grown_mib} MiB");
+    let counts = sink.counts(SECOND);
+    let requests = answered.load(Ordering::Relaxed);
+    assert_eq!(
+        (counts.requests, counts.spans),
+        (requests, requests * SPANS)
+    );
+    assert_eq!((counts.rejected, counts.malformed), (0, 0));
+    sink.counts(FIRST)
+}
+
+fn send_steadily(sink: &Sink, answered: &AtomicU64, is_over: &AtomicBool) {
+    let mut stream = connect(address(sink, SECOND, Protocol::OtlpHttp));
+    let mut number = 0;
+    while !is_over.load(Ordering::Relaxed) {
+        number += 1;
+        let began = Instant::now();
+        let answer = exchange(&mut stream, &post_traces(&batch(number, SPANS))).unwrap();
+        assert_eq!(answer.status, 200);
+        assert!(began.elapsed() < PATIENCE);
+        answered.fetch_add(1, Ordering::Relaxed);
+        thread::sleep(EVERY);
+    }
+}
