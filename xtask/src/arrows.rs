@@ -36,9 +36,11 @@ const MAY_USE: &[(&str, &[&str])] = &[
     // Windage.
     ("windage-demo", &[]),
     ("windage-calibration", &[]),
-    // So are the truth servers and the floor loop, by which its generator is judged.
+    // So are the truth servers and the floor loop, by which its generator is judged, and the
+    // receiver by which its sink is.
     ("truth", &[]),
     ("floor", &[]),
+    ("discard", &[]),
     ("xtask", &[]),
 ];
 

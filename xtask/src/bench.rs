@@ -8,7 +8,15 @@ use clap::Subcommand;
 
 use crate::{command, workspace};
 
+mod build;
+mod child;
+mod interrupt;
 mod load;
+mod median;
+mod memory;
+mod server;
+mod sink;
+mod steal;
 
 #[derive(Subcommand)]
 pub(crate) enum Part {
@@ -18,6 +26,8 @@ pub(crate) enum Part {
     Record,
     /// The generator beside wrk, h2load, oha and a bare loop: cost, truth, memory
     Load(load::Args),
+    /// The sink beside the Collector and minimal receivers: cost, exactness, memory
+    Sink(sink::Args),
 }
 
 /// What measures a part: an example of the package that holds it.
@@ -44,6 +54,7 @@ pub(crate) fn run(part: &Part) -> Result<ExitCode> {
         Part::Probe => measure(&PROBE),
         Part::Record => measure(&RECORD),
         Part::Load(args) => load::run(args),
+        Part::Sink(args) => sink::run(args),
     }
 }
 

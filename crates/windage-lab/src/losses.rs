@@ -103,7 +103,9 @@ impl<'a> Losses<'a> {
             for (reason, read) in asked.read(is_over) {
                 let read = read.map_err(|why| asked.tell(&reason, &why, emit)).ok();
                 match lost.iter_mut().find(|(known, _)| *known == reason) {
-                    Some((_, sum)) => *sum = sum.zip(read).map(|(sum, more)| sum + more),
+                    Some((_, sum)) => {
+                        *sum = sum.zip(read).map(|(sum, more)| sum.saturating_add(more))
+                    }
                     None => lost.push((reason, read)),
                 }
             }

@@ -13,7 +13,7 @@ use crate::stretch::Stretch;
 
 mod delivered;
 
-use delivered::{of_set, sum};
+use delivered::of_set;
 
 /// Where payloads are kept, inside the run directory.
 const PAYLOADS: &str = "payloads";
@@ -150,7 +150,7 @@ impl Receiving {
         let mut delivered = Vec::new();
         for (index, set) in self.sets.iter_mut().enumerate() {
             let delivery = self.sink.take(number(index));
-            let all = sum(&delivery.by_protocol);
+            let all = delivery.total();
             set.credit(last[index], &all);
             delivered.extend(of_set(&set.arms, &set.arrived, &delivery, self.is_full));
         }

@@ -42,7 +42,7 @@ pub enum Backend {
     },
     /// The request is read, then the connection is reset.
     Reset,
-    /// Nothing listens: connections are refused, and those that are open are reset.
+    /// Nothing listens: connections are refused, and those that are open are closed.
     Down {
         /// For how long from the moment it began; `None`: for ever.
         lasts: Option<Duration>,

@@ -29,7 +29,7 @@ const MAX_UNANSWERED: usize = 4096;
 /// One arm's receivers: what they got, and how they behave.
 #[derive(Debug)]
 pub(crate) struct Account {
-    ledger: Mutex<Ledger>,
+    tallies: Mutex<Tallies>,
     pub(crate) budget: Budget,
     pub(crate) behaviour: watch::Sender<Behaviour>,
     detail: Detail,
@@ -37,7 +37,7 @@ pub(crate) struct Account {
 }
 
 #[derive(Debug, Default)]
-struct Ledger {
+struct Tallies {
     counts: [Counts; Protocol::ALL.len()],
     taken: [Counts; Protocol::ALL.len()],
     by_source: HashMap<SourceId, SourceItems>,
@@ -92,6 +92,20 @@ pub struct Delivery {
     pub last_arrival: Option<Arrival>,
 }
 
+impl Delivery {
+    /// All protocols together.
+    #[must_use]
+    pub fn total(&self) -> Counts {
+        sum(self.by_protocol.iter().map(|(_, counts)| counts))
+    }
+}
+
+fn sum<'a>(counts: impl IntoIterator<Item = &'a Counts>) -> Counts {
+    counts
+        .into_iter()
+        .fold(Counts::default(), |sum, more| sum.plus(more))
+}
+
 /// Why a request does not count.
 pub(crate) enum Outcome<'a> {
     /// It was sound, and the backend's behaviour refuses it.
@@ -141,7 +155,7 @@ type BodyKey = (u64, u64);
 impl Account {
     pub(crate) fn new(detail: Detail, budget: Budget) -> Account {
         Account {
-            ledger: Mutex::default(),
+            tallies: Mutex::default(),
             budget,
             behaviour: watch::Sender::new(Behaviour::default()),
             detail,
@@ -152,20 +166,21 @@ impl Account {
     /// A receipt for a request that begins to arrive.
     pub(crate) fn open(&self) -> Box<Receipt> {
         let behaviour = self.behaviour.borrow().backend;
-        let mut ledger = self.lock();
-        let mut receipt = ledger
+        let mut tallies = self.lock();
+        let mut receipt = tallies
             .spare
             .pop()
             .unwrap_or_else(|| Box::new(Receipt::new(self.detail, self.sources.clone())));
         if self.detail == Detail::Full {
-            receipt.sampling = ledger.traces.sampling();
-            receipt.boundaries = ledger.boundaries.clone();
+            receipt.sampling = tallies.traces.sampling();
+            receipt.boundaries = tallies.boundaries.clone();
             receipt.arrived_unix_ns = unix_ns();
         }
-        receipt.partial = match behaviour {
-            Backend::Partial { share } => share,
-            _ => 0.0,
-        };
+        receipt.partial = 0.0;
+        if let Backend::Partial { share } = behaviour {
+            receipt.partial = share;
+            receipt.refused = tallies.turns.within_request();
+        }
         receipt
     }
 
@@ -182,8 +197,8 @@ impl Account {
 
     /// Adds to the counts, all fields at once.
     pub(crate) fn add(&self, protocol: Protocol, more: &Counts) {
-        let mut ledger = self.lock();
-        let counts = &mut ledger.counts[protocol.index()];
+        let mut tallies = self.lock();
+        let counts = &mut tallies.counts[protocol.index()];
         *counts = counts.plus(more);
     }
 
@@ -194,11 +209,11 @@ impl Account {
         receipt: Option<Box<Receipt>>,
     ) -> Ticket {
         let body = receipt.as_deref().and_then(key);
-        let mut ledger = self.lock();
+        let mut tallies = self.lock();
         let more = receipt
             .as_deref()
-            .map_or(Counts::default(), |receipt| ledger.accept(receipt, body));
-        ledger.settled(protocol, receipt, more);
+            .map_or(Counts::default(), |receipt| tallies.accept(receipt, body));
+        tallies.settled(protocol, receipt, more);
         Ticket {
             account: Arc::clone(self),
             body,
@@ -213,17 +228,17 @@ impl Account {
         receipt: Option<Box<Receipt>>,
         outcome: &Outcome<'_>,
     ) {
-        let mut ledger = self.lock();
+        let mut tallies = self.lock();
         let more = match outcome {
             Outcome::Refused => {
                 if let Some(body) = receipt.as_deref().and_then(key) {
-                    ledger.unanswered.remember(body, false);
+                    tallies.unanswered.remember(body, false);
                 }
                 refused(receipt.as_ref().map_or(Counts::default(), |r| r.counts))
             }
             Outcome::NotTaken(refusal) => not_taken(refusal),
         };
-        ledger.settled(protocol, receipt, more);
+        tallies.settled(protocol, receipt, more);
     }
 
     /// How the request at hand is to be treated, by the present behaviour.
@@ -234,11 +249,7 @@ impl Account {
 
     /// All protocols together, since the start.
     pub(crate) fn counts(&self) -> Counts {
-        let ledger = self.lock();
-        ledger
-            .counts
-            .iter()
-            .fold(Counts::default(), |sum, more| sum.plus(more))
+        sum(&self.lock().counts)
     }
 
     /// By protocol, since the start; those that got nothing included.
@@ -254,26 +265,26 @@ impl Account {
 
     /// What came since the last time it was taken. Boundaries begin anew with it.
     pub(crate) fn take(&self) -> Delivery {
-        let mut ledger = self.lock();
-        let ledger = &mut *ledger;
+        let mut tallies = self.lock();
+        let tallies = &mut *tallies;
         let since = |protocol: Protocol| {
             let at = protocol.index();
-            (protocol, ledger.counts[at].since(&ledger.taken[at]))
+            (protocol, tallies.counts[at].since(&tallies.taken[at]))
         };
         let by_protocol = Protocol::ALL
             .into_iter()
             .map(since)
             .filter(|(_, counts)| *counts != Counts::default())
             .collect();
-        ledger.taken = ledger.counts;
-        ledger.boundaries.clear();
+        tallies.taken = tallies.counts;
+        tallies.boundaries.clear();
         Delivery {
             by_protocol,
-            sources: self.named(mem::take(&mut ledger.by_source)),
-            stretches: mem::take(&mut ledger.by_stretch).into_stretches(),
-            delay: mem::take(&mut ledger.delays).summary(),
-            traces: mem::take(&mut ledger.traces).summary(),
-            last_arrival: ledger.last_arrival.take(),
+            sources: self.named(mem::take(&mut tallies.by_source)),
+            stretches: mem::take(&mut tallies.by_stretch).into_stretches(),
+            delay: mem::take(&mut tallies.delays).summary(),
+            traces: mem::take(&mut tallies.traces).summary(),
+            last_arrival: tallies.last_arrival.take(),
         }
     }
 
@@ -298,14 +309,14 @@ impl Account {
         sources
     }
 
-    fn lock(&self) -> MutexGuard<'_, Ledger> {
+    fn lock(&self) -> MutexGuard<'_, Tallies> {
         // Additions only: a panic elsewhere leaves nothing half done that would matter more than
         // the panic.
-        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+        self.tallies.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Ledger {
+impl Tallies {
     /// What an accepted request adds to the counts; everything else of it is added here.
     fn accept(&mut self, receipt: &Receipt, body: Option<BodyKey>) -> Counts {
         let came_before = body.and_then(|body| self.unanswered.forget(body));
@@ -322,7 +333,7 @@ impl Ledger {
             }
             self.by_stretch.merge(&receipt.by_stretch);
             self.delays.add(&receipt.delays);
-            self.traces.add(&receipt.sampled);
+            self.traces.add(&receipt.sampled, receipt.sampling);
             self.last_arrival = Some(Arrival {
                 unix_ns: receipt.arrived_unix_ns,
                 monotonic_ns: monotonic_ns(),
@@ -373,9 +384,12 @@ fn not_taken(refusal: &Refusal) -> Counts {
     }
 }
 
-/// Nothing is remembered of a request without a body, nor when only counts are asked for.
+/// Nothing is remembered of a request without a body, of a question that is asked again and again
+/// in the same words, nor when only counts are asked for.
 fn key(receipt: &Receipt) -> Option<BodyKey> {
-    let has_hash = receipt.detail == Detail::Full && receipt.counts.body_bytes > 0;
+    let counts = &receipt.counts;
+    let has_hash =
+        receipt.detail == Detail::Full && counts.body_bytes > 0 && counts.side_requests == 0;
     has_hash.then(|| (receipt.hash.digest(), receipt.counts.body_bytes))
 }
 
@@ -409,9 +423,8 @@ impl Unanswered {
         if self.counted.is_empty() {
             return None;
         }
-        let counted = self.counted.remove(&body)?;
-        self.in_order.retain(|known| *known != body);
-        Some(counted)
+        // Its place in the order stays: to look for it would cost more than to find it gone.
+        self.counted.remove(&body)
     }
 }
 
@@ -503,7 +516,7 @@ mod tests {
         assert_eq!(unanswered.forget((0, 1)), None, "the oldest is gone");
         assert_eq!(unanswered.forget((1, 1)), Some(false));
         assert_eq!(unanswered.forget((2, 1)), Some(true));
-        assert_eq!(unanswered.counted.len(), unanswered.in_order.len());
+        assert!(unanswered.in_order.len() <= MAX_UNANSWERED);
     }
 
     #[test]
@@ -545,6 +558,19 @@ mod tests {
             }
         );
         assert_eq!(account.counts().spans, 3, "the counts go on");
+    }
+
+    #[test]
+    fn a_share_holds_for_requests_of_one_item_as_well() {
+        let account = account();
+        let half = Backend::Partial { share: 0.5 };
+        account.behaviour.send_replace(Behaviour::of(half));
+        for body in 0..1000_u32 {
+            let receipt = request(&account, &body.to_le_bytes(), 1);
+            account.accept(HERE, receipt).answered();
+        }
+        let refused = account.counts().refused_spans;
+        assert!((495..=505).contains(&refused), "{refused}");
     }
 
     #[test]

@@ -102,6 +102,13 @@ pub(crate) struct Evenly {
 }
 
 impl Evenly {
+    /// Begins somewhere between two of those taken: at 0 behind one, towards 1 before the next.
+    pub(crate) fn from(phase: f64) -> Evenly {
+        Evenly {
+            due_ppm: (phase * 999_999.0) as u32,
+        }
+    }
+
     /// Whether the next one is taken.
     #[inline]
     pub(crate) fn takes(&mut self, share: f64) -> bool {
@@ -144,6 +151,12 @@ impl Turns {
             }
             Backend::Reset => Turn::Reset,
         }
+    }
+
+    /// Where the share of items that a partial success refuses begins in a request: each
+    /// elsewhere, so that it holds over requests of any size.
+    pub(crate) fn within_request(&mut self) -> Evenly {
+        Evenly::from(self.fraction())
     }
 
     /// Points of the additive recurrence by the golden ratio, which fill the unit interval as

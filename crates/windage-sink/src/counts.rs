@@ -27,7 +27,7 @@ macro_rules! counts {
 }
 
 counts! {
-    /// Requests whose head could be read, whatever became of them.
+    /// Requests, whatever became of them.
     requests,
     /// Spans.
     spans,

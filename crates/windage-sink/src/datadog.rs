@@ -23,7 +23,7 @@ mod v05;
 
 use crate::Counts;
 use crate::malformed::Malformed;
-use crate::receipt::{Detail, Receipt};
+use crate::receipt::Receipt;
 
 pub(crate) use routes::admit;
 
@@ -63,8 +63,7 @@ pub(crate) fn decode_v05(body: &[u8], receipt: &mut Receipt) -> Result<(), Malfo
 ///
 /// When the body is not of that version; nothing of it counts then.
 pub fn count(version: DatadogVersion, body: &[u8]) -> Result<Counts, Malformed> {
-    let mut receipt = Receipt::default();
-    receipt.detail = Detail::Counts;
+    let mut receipt = Receipt::alone();
     match version {
         DatadogVersion::V03 | DatadogVersion::V04 => decode_v04(body, &mut receipt)?,
         DatadogVersion::V05 => decode_v05(body, &mut receipt)?,

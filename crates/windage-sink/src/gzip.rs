@@ -46,8 +46,10 @@ pub(crate) struct Gunzip {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Fixed,
-    /// The length of the extra field, of which so many bytes are missing.
-    ExtraLength(u8),
+    ExtraLength,
+    /// The same, of which the lower byte is there.
+    ExtraLengthHigh(u8),
+    /// So many bytes of it are missing, as of what follows.
     Extra(u16),
     Name,
     Comment,
@@ -162,11 +164,12 @@ impl Gunzip {
     /// A byte of what the header may have.
     fn optional(&self, byte: u8) -> Place {
         match self.place {
-            Place::ExtraLength(2) => Place::Extra(byte.into()),
-            Place::Extra(left) => match left {
-                0 | 1 => self.after(Place::Extra(0)),
-                _ => Place::Extra(left - 1),
+            Place::ExtraLength => Place::ExtraLengthHigh(byte),
+            Place::ExtraLengthHigh(low) => match u16::from_le_bytes([low, byte]) {
+                0 => self.after(Place::Extra(0)),
+                bytes => Place::Extra(bytes),
             },
+            Place::Extra(left @ 2..) => Place::Extra(left - 1),
             Place::Name | Place::Comment if byte != 0 => self.place,
             Place::Checksum(2) => Place::Checksum(1),
             over => self.after(over),
@@ -177,14 +180,14 @@ impl Gunzip {
     fn after(&self, place: Place) -> Place {
         let flags = self.part[3];
         let parts = [
-            (HAS_EXTRA, Place::ExtraLength(2)),
+            (HAS_EXTRA, Place::ExtraLength),
             (HAS_NAME, Place::Name),
             (HAS_COMMENT, Place::Comment),
             (HAS_CHECKSUM, Place::Checksum(2)),
         ];
         let done = match place {
             Place::Fixed => 0,
-            Place::ExtraLength(_) | Place::Extra(_) => 1,
+            Place::Extra(_) => 1,
             Place::Name => 2,
             Place::Comment => 3,
             _ => 4,
@@ -202,5 +205,102 @@ impl Gunzip {
             && u32::from_le_bytes([e, f, g, h]) == self.crc.amount();
         self.place = Place::End;
         is_sound.then_some(rest).ok_or(BadGzip)
+    }
+}
+
+impl Drop for Gunzip {
+    fn drop(&mut self) {
+        let Some(mut inflater) = self.inflater.take() else {
+            return;
+        };
+        SPARE.with_borrow_mut(|spare| {
+            if spare.len() < MAX_SPARE {
+                inflater.state.reset(false);
+                spare.push(inflater);
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use flate2::{Compression, GzBuilder};
+
+    use super::*;
+
+    /// What a stream holds, fed in pieces of `step` bytes.
+    fn inflated(wire: &[u8], step: usize) -> Result<Vec<u8>, BadGzip> {
+        let mut gunzip = Gunzip::new();
+        let mut out = Vec::new();
+        for piece in wire.chunks(step) {
+            gunzip.push(piece, |bytes| {
+                out.extend_from_slice(bytes);
+                Ok::<(), BadGzip>(())
+            })?;
+        }
+        gunzip.is_whole().then_some(out).ok_or(BadGzip)
+    }
+
+    fn deflated(header: GzBuilder, bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = header.write(Vec::new(), Compression::default());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    #[test]
+    fn streams_are_inflated_in_any_pieces_and_whatever_their_header_has() {
+        let headers = [
+            GzBuilder::new(),
+            GzBuilder::new().filename("spans"),
+            GzBuilder::new().comment("none"),
+            GzBuilder::new().extra(vec![]),
+            GzBuilder::new()
+                .extra(vec![7; 300])
+                .filename("a")
+                .comment("b"),
+        ];
+        for header in headers {
+            let wire = deflated(header, b"spans, spans, spans");
+            for step in 1..=wire.len() {
+                let found = inflated(&wire, step).unwrap();
+                assert_eq!(found, b"spans, spans, spans", "{step}");
+            }
+        }
+        // A checksum of the header, which encoders leave out.
+        let mut wire = deflated(GzBuilder::new(), b"spans");
+        wire[3] |= HAS_CHECKSUM;
+        wire.splice(FIXED_BYTES..FIXED_BYTES, [1, 2]);
+        assert_eq!(inflated(&wire, 3).unwrap(), b"spans");
+    }
+
+    #[test]
+    fn what_is_larger_than_the_buffers_comes_whole() {
+        let bytes: Vec<u8> = (0..1_000_000_u32)
+            .map(|i| (i.wrapping_mul(i) >> 7) as u8)
+            .collect();
+        let wire = deflated(GzBuilder::new(), &bytes);
+        for step in [1000, OUT_BYTES, wire.len()] {
+            assert!(inflated(&wire, step).unwrap() == bytes, "{step}");
+        }
+        let wire = deflated(GzBuilder::new(), &vec![0; 4 * OUT_BYTES]);
+        assert_eq!(inflated(&wire, 1).unwrap(), vec![0; 4 * OUT_BYTES]);
+    }
+
+    #[test]
+    fn any_byte_that_is_wrong_or_missing_is_told() {
+        let wire = deflated(GzBuilder::new(), b"spans");
+        for length in 0..wire.len() {
+            assert_eq!(inflated(&wire[..length], 4), Err(BadGzip), "{length}");
+        }
+        assert_eq!(inflated(&[&*wire, b"x"].concat(), 4), Err(BadGzip));
+        // Time, level and system of the header may be anything, and so may bits of padding.
+        let told = [0, 1, 2].into_iter().chain(wire.len() - 8..wire.len());
+        for at in told {
+            let mut wrong = wire.clone();
+            wrong[at] ^= 0x40;
+            assert_eq!(inflated(&wrong, 4), Err(BadGzip), "{at}");
+        }
     }
 }

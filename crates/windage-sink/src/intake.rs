@@ -1,10 +1,7 @@
 //! The way of a body: decompressed, decoded, counted, piece by piece and within bounds.
 
-use std::io::{self, Write};
-
-use flate2::write::GzDecoder;
-
 use crate::exchange::{Decode, DecodeWhole, Encoding, Refusal};
+use crate::gzip::{BadGzip, Gunzip, INFLATING_BYTES};
 use crate::malformed::Malformed;
 use crate::otlp::Stream;
 use crate::receipt::Receipt;
@@ -14,21 +11,17 @@ use crate::room::{Budget, Room};
 const GZIP_RATIO_MAX: usize = 256;
 /// What a body may inflate to whatever its ratio, so that small and dull ones get through.
 const GZIP_RATIO_FREE_BYTES: usize = 1 << 20;
-/// What inflating takes: a window of 32 KiB, tables, and a buffer for what comes out.
-const INFLATING_BYTES: usize = 96 << 10;
+
+/// What every body may hold without asking: an item of usual size, and a few sampled spans.
+const HELD_WITHOUT_ROOM_BYTES: usize = 2 << 10;
 
 /// One body on its way.
 #[derive(Debug)]
 pub(crate) struct Intake {
-    body: Body,
+    gunzip: Option<Gunzip>,
+    counting: Counting,
     received_bytes: usize,
     max_bytes: usize,
-}
-
-#[derive(Debug)]
-enum Body {
-    Plain(Box<Counting>),
-    Gzip(Box<GzDecoder<Counting>>),
 }
 
 /// What is behind the decompression.
@@ -42,8 +35,6 @@ struct Counting {
     held_bytes: usize,
     /// How long the body may become, decompressed.
     allowed_bytes: usize,
-    /// Why nothing more is taken; a writer can tell no reasons of its own.
-    refusal: Option<Refusal>,
     /// A copy of the body, for whoever wants to look at it.
     kept: Option<Vec<u8>>,
 }
@@ -69,12 +60,10 @@ pub(crate) struct IntakeParts<'a> {
 
 impl Intake {
     /// Takes a body in.
-    pub(crate) fn new(parts: IntakeParts<'_>) -> Result<Intake, (Refusal, Box<Receipt>)> {
+    pub(crate) fn new(parts: IntakeParts<'_>) -> Result<Intake, Refusal> {
         let mut room = parts.budget.room();
-        if parts.encoding == Encoding::Gzip
-            && let Err(refusal) = room.grow_to(INFLATING_BYTES)
-        {
-            return Err((refusal, parts.receipt));
+        if parts.encoding == Encoding::Gzip {
+            room.grow_to(INFLATING_BYTES)?;
         }
         let decoder = match parts.decode {
             Decode::OtlpProtobuf(signal) => Decoder::Stream(Stream::new(signal)),
@@ -90,15 +79,11 @@ impl Intake {
             room,
             held_bytes: 0,
             allowed_bytes: parts.max_bytes,
-            refusal: None,
             kept: parts.keep.then(Vec::new),
         };
-        let body = match parts.encoding {
-            Encoding::Identity => Body::Plain(Box::new(counting)),
-            Encoding::Gzip => Body::Gzip(Box::new(GzDecoder::new(counting))),
-        };
         Ok(Intake {
-            body,
+            gunzip: (parts.encoding == Encoding::Gzip).then(Gunzip::new),
+            counting,
             received_bytes: 0,
             max_bytes: parts.max_bytes,
         })
@@ -106,49 +91,40 @@ impl Intake {
 
     /// The next piece of the body, as it came over the wire.
     pub(crate) fn push(&mut self, piece: &[u8]) -> Result<(), Refusal> {
+        let Some(gunzip) = &mut self.gunzip else {
+            return self.counting.take(piece);
+        };
         self.received_bytes = self.received_bytes.saturating_add(piece.len());
-        match &mut self.body {
-            Body::Plain(counting) => counting.take(piece),
-            // Compressed bytes may become nothing at all, for as long as they come.
-            Body::Gzip(_) if self.received_bytes > self.max_bytes => Err(Refusal::TooLarge),
-            Body::Gzip(inflating) => {
-                let by_ratio = self
-                    .received_bytes
-                    .saturating_mul(GZIP_RATIO_MAX)
-                    .max(GZIP_RATIO_FREE_BYTES);
-                inflating.get_mut().allowed_bytes = by_ratio.min(self.max_bytes);
-                let written = inflating.write_all(piece);
-                written.map_err(|_| inflating.get_mut().why())
-            }
+        // Compressed bytes may become nothing at all, for as long as they come.
+        if self.received_bytes > self.max_bytes {
+            return Err(Refusal::TooLarge);
         }
+        let by_ratio = self
+            .received_bytes
+            .saturating_mul(GZIP_RATIO_MAX)
+            .max(GZIP_RATIO_FREE_BYTES);
+        self.counting.allowed_bytes = by_ratio.min(self.max_bytes);
+        gunzip.push(piece, |inflated| self.counting.take(inflated))
     }
 
     /// The body is over.
     pub(crate) fn finish(mut self) -> (Result<(), Refusal>, Finished) {
-        let inflated = match &mut self.body {
-            Body::Plain(_) => Ok(()),
-            Body::Gzip(inflating) => inflating
-                .try_finish()
-                .map_err(|_| inflating.get_mut().why()),
+        let is_whole = self.gunzip.as_ref().is_none_or(Gunzip::is_whole);
+        let result = if is_whole {
+            self.counting.finish()
+        } else {
+            Err(Refusal::BadGzip)
         };
-        let counting = match &mut self.body {
-            Body::Plain(counting) => counting,
-            Body::Gzip(inflating) => inflating.get_mut(),
-        };
-        let result = inflated.and_then(|()| counting.finish());
         let finished = Finished {
-            receipt: counting.receipt.take(),
-            body: counting.kept.take(),
+            receipt: self.counting.receipt.take(),
+            body: self.counting.kept.take(),
         };
         (result, finished)
     }
 
     /// The receipt of a body that nobody wants any more.
     pub(crate) fn give_up(mut self) -> Option<Box<Receipt>> {
-        match &mut self.body {
-            Body::Plain(counting) => counting.receipt.take(),
-            Body::Gzip(inflating) => inflating.get_mut().receipt.take(),
-        }
+        self.counting.receipt.take()
     }
 }
 
@@ -169,17 +145,26 @@ impl Counting {
             return Err(Refusal::TooLarge);
         }
         receipt.body(piece);
-        if let Some(kept) = &mut self.kept {
-            self.room.grow_by(piece.len())?;
+        // A copy for which there is no room is no reason to refuse what was delivered.
+        if let Some(kept) = &mut self.kept
+            && self.room.grow_by(piece.len()).is_ok()
+        {
             kept.extend_from_slice(piece);
+        } else {
+            self.kept = None;
         }
         match &mut self.decoder {
             Decoder::Unread(_) => Ok(()),
             Decoder::Stream(stream) => {
                 stream.feed(piece, receipt).map_err(Malformed::from)?;
-                let more = stream.held_bytes().saturating_sub(self.held_bytes);
-                self.held_bytes += more;
-                self.room.grow_by(more)
+                let held = stream.held_bytes();
+                if self.lend(held).is_err() {
+                    if let Some(receipt) = &mut self.receipt {
+                        receipt.thin_sample();
+                    }
+                    self.lend(held)?;
+                }
+                Ok(())
             }
             Decoder::Whole { bytes, .. } => {
                 self.room.grow_by(piece.len())?;
@@ -187,6 +172,17 @@ impl Counting {
                 Ok(())
             }
         }
+    }
+
+    /// Borrows what the item at hand and the receipt take, beyond what was borrowed for them. A
+    /// receipt that was used before brings some along, which was never borrowed.
+    fn lend(&mut self, item_bytes: usize) -> Result<(), Refusal> {
+        let receipt_bytes = self.receipt.as_ref().map_or(0, |r| r.held_bytes());
+        let held = (item_bytes + receipt_bytes).saturating_sub(HELD_WITHOUT_ROOM_BYTES);
+        let more = held.saturating_sub(self.held_bytes);
+        self.room.grow_by(more)?;
+        self.held_bytes += more;
+        Ok(())
     }
 
     fn finish(&mut self) -> Result<(), Refusal> {
@@ -202,28 +198,18 @@ impl Counting {
             Decoder::Whole { decode, bytes } => Ok(decode(bytes, receipt)?),
         }
     }
-
-    /// Why a write failed: for a reason of ours, or because it is not gzip.
-    fn why(&mut self) -> Refusal {
-        self.refusal.take().unwrap_or(Refusal::BadGzip)
-    }
 }
 
-impl Write for Counting {
-    fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
-        self.take(piece).map(|()| piece.len()).map_err(|refusal| {
-            self.refusal = Some(refusal);
-            io::ErrorKind::Other.into()
-        })
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+impl From<BadGzip> for Refusal {
+    fn from(_: BadGzip) -> Refusal {
+        Refusal::BadGzip
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+
     use flate2::Compression;
     use flate2::write::GzEncoder;
 
@@ -252,7 +238,7 @@ mod tests {
             max_bytes,
             keep: false,
         };
-        let mut intake = Intake::new(parts).map_err(|(refusal, _)| refusal)?;
+        let mut intake = Intake::new(parts)?;
         for piece in wire.chunks(100) {
             intake.push(piece)?;
         }
@@ -353,9 +339,9 @@ mod tests {
 
     #[test]
     fn a_streamed_item_is_held_only_while_it_is_not_whole() {
-        // One resource, one scope, one span with a name of 600 bytes: pieces of 100 cut it.
-        let mut span = vec![0x2a, 0xd8, 0x04];
-        span.extend_from_slice(&[b'n'; 600]);
+        // One resource, one scope, one span with a name of 6,000 bytes: pieces of 100 cut it.
+        let mut span = vec![0x2a, 0xf0, 0x2e];
+        span.extend_from_slice(&[b'n'; 6000]);
         let mut body = span;
         for key in [0x12, 0x12, 0x0a] {
             let length = body.len();
@@ -374,7 +360,7 @@ mod tests {
                 &Budget::new(bytes),
             )
         };
-        assert_eq!(taken(2048), Ok(length));
-        assert_eq!(taken(300), Err(Refusal::NoRoom));
+        assert_eq!(taken(16 << 10), Ok(length));
+        assert_eq!(taken(1000), Err(Refusal::NoRoom));
     }
 }

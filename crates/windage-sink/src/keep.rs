@@ -50,8 +50,10 @@ impl Keep {
     /// Keeps a body, decompressed. One that can't be written is not kept: that is no reason to
     /// refuse what was delivered.
     pub(crate) fn put(&self, form: Form, body: &[u8]) {
-        let bytes = body.len() as u64;
-        if bytes > self.max_bytes {
+        // What a file takes at the least.
+        const BLOCK_BYTES: u64 = 4096;
+        let bytes = (body.len() as u64).next_multiple_of(BLOCK_BYTES);
+        if body.is_empty() || bytes > self.max_bytes {
             return;
         }
         let mut ring = self.ring.lock().unwrap_or_else(PoisonError::into_inner);
@@ -94,12 +96,13 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let options = KeepOptions {
             dir: dir.path().join("kept"),
-            max_bytes: 100,
+            max_bytes: 10_000,
         };
         let keep = Keep::new(&options, 3, Protocol::OtlpHttp).unwrap();
         let form = Form::OtlpProtobuf(Signal::Traces);
-        keep.put(form, &[1; 101]);
-        for size in [60, 30, 20] {
+        keep.put(form, &[1; 10_001]);
+        keep.put(form, &[]);
+        for size in [5000, 30, 20] {
             keep.put(form, &vec![7; size]);
         }
         let mut names: Vec<_> = fs::read_dir(options.dir.join("3-otlp-http"))

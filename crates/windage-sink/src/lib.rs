@@ -26,6 +26,7 @@ mod datadog;
 mod delay;
 mod exchange;
 mod grpc;
+mod gzip;
 mod http1;
 mod intake;
 mod keep;

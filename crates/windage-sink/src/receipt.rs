@@ -37,10 +37,13 @@ pub enum Detail {
     #[default]
     Full,
     /// Requests, bytes, spans, roots, points and records alone, as cheap as can be. What is on a
-    /// span of OTLP in protobuf is neither counted nor checked, and repeated requests are not
+    /// span is not counted (of OTLP in protobuf: not even checked), and repeated requests are not
     /// recognised.
     Counts,
 }
+
+/// Sampled spans that a request may always hold.
+const SAMPLED_WITHOUT_ROOM: usize = 32;
 
 /// Everything that is counted of one request. It touches the arm's account only when the
 /// request is whole: a request counts altogether or not at all.
@@ -66,7 +69,7 @@ pub(crate) struct Receipt {
     pub(crate) arrived_unix_ns: u64,
     /// The share of items that a partial success refuses; 0 when all are taken.
     pub(crate) partial: f64,
-    refused: Evenly,
+    pub(crate) refused: Evenly,
     current: Option<usize>,
 }
 
@@ -119,7 +122,7 @@ impl Receipt {
     }
 
     /// A receipt for a body by itself, without an arm.
-    pub(crate) fn of_counts() -> Receipt {
+    pub(crate) fn alone() -> Receipt {
         Receipt::new(Detail::Full, Sources::default())
     }
 
@@ -146,12 +149,12 @@ impl Receipt {
         let is_root = span.parent_id == 0;
         self.counts.spans += 1;
         self.counts.root_spans += u64::from(is_root);
-        self.counts.span_events += u64::from(span.events);
-        self.counts.links += u64::from(span.links);
-        self.counts.attributes += u64::from(span.attributes);
         if self.detail == Detail::Counts {
             return;
         }
+        self.counts.span_events += u64::from(span.events);
+        self.counts.links += u64::from(span.links);
+        self.counts.attributes += u64::from(span.attributes);
         let items = self.items();
         items.spans += 1;
         items.span_events += u64::from(span.events);
@@ -226,6 +229,23 @@ impl Receipt {
         &mut self.by_source[at].1
     }
 
+    /// What it has allocated for this request.
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.sampled.capacity() * size_of::<SampledSpan>()
+            + self.by_source.capacity() * size_of::<(SourceId, SourceItems)>()
+            + self.by_stretch.held_bytes()
+    }
+
+    /// Makes do with fewer sampled traces, where there is no room for more.
+    pub(crate) fn thin_sample(&mut self) {
+        while self.sampled.len() > SAMPLED_WITHOUT_ROOM {
+            let sampling = self.sampling.halved();
+            self.sampling = sampling;
+            self.sampled.retain(|span| sampling.takes(span.trace_id));
+        }
+        self.sampled.shrink_to(SAMPLED_WITHOUT_ROOM);
+    }
+
     /// Makes it fit for the next request.
     pub(crate) fn clear(&mut self) {
         self.counts = Counts::default();
@@ -234,7 +254,7 @@ impl Receipt {
         self.delays.clear();
         self.sampled.clear();
         self.hash.0.reset();
-        self.refused = Evenly::default();
+        self.boundaries = Boundaries::default();
         self.current = None;
     }
 }

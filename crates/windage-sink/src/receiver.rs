@@ -66,7 +66,7 @@ impl Receiver {
         }
     }
 
-    /// Begins to take a body in.
+    /// Begins to take a body in. After a refusal the request is not settled yet.
     pub(crate) fn begin(self: &Arc<Self>, route: Route) -> Result<Underway, Refusal> {
         let parts = IntakeParts {
             decode: route.decode,
@@ -76,21 +76,15 @@ impl Receiver {
             max_bytes: self.max_body_bytes,
             keep: self.keep.is_some(),
         };
-        match Intake::new(parts) {
-            Ok(intake) => Ok(Underway {
-                receiver: Arc::clone(self),
-                route,
-                intake: Some(Box::new(intake)),
-            }),
-            Err((refusal, receipt)) => {
-                let outcome = Outcome::NotTaken(&refusal);
-                self.account.settle(self.protocol, Some(receipt), &outcome);
-                Err(refusal)
-            }
-        }
+        let intake = Intake::new(parts)?;
+        Ok(Underway {
+            receiver: Arc::clone(self),
+            route,
+            intake: Some(Box::new(intake)),
+        })
     }
 
-    /// Counts a request that was refused by its head.
+    /// Counts a request of which no body was taken in.
     pub(crate) fn not_taken(&self, refusal: &Refusal) {
         let outcome = Outcome::NotTaken(refusal);
         self.account.settle(self.protocol, None, &outcome);
@@ -221,10 +215,12 @@ impl Underway {
             .as_ref()
             .map_or(0, |r| r.counts.refused_spans + r.counts.refused_others);
         let ticket = account.accept(*protocol, receipt);
-        let answer = if refused_items > 0 {
-            otlp::partial(self.route.form, refused_items)
-        } else {
-            std::mem::take(&mut self.route.accepted)
+        let answer = match self.route.form {
+            // No other protocol has a way to say that only a part was taken.
+            form @ (Form::OtlpProtobuf(_) | Form::OtlpJson(_)) if refused_items > 0 => {
+                otlp::partial(form, refused_items)
+            }
+            _ => std::mem::take(&mut self.route.accepted),
         };
         Verdict::Accepted {
             answer,

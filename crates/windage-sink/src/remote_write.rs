@@ -9,7 +9,7 @@ use crate::Counts;
 use crate::exchange::{Answer, Decode, Encoding, Form, Head, Refusal, Route};
 use crate::malformed::Malformed;
 use crate::protocol::Protocol;
-use crate::receipt::{Detail, Receipt};
+use crate::receipt::Receipt;
 use crate::wire::{Fields, WireError};
 
 const PROTOBUF: &str = "application/x-protobuf";
@@ -76,8 +76,7 @@ fn is_supported(content_type: &str) -> bool {
 ///
 /// When the body is no snappy block, or no `WriteRequest` in one; nothing of it counts then.
 pub fn count(body: &[u8]) -> Result<Counts, Malformed> {
-    let mut receipt = Receipt::default();
-    receipt.detail = Detail::Counts;
+    let mut receipt = Receipt::alone();
     decode(body, &mut receipt)?;
     Ok(receipt.counts)
 }

@@ -66,7 +66,8 @@ impl Table {
     }
 }
 
-fn cut(name: &[u8]) -> &[u8] {
+/// As much of a name as is kept.
+pub(crate) fn cut(name: &[u8]) -> &[u8] {
     &name[..name.len().min(MAX_NAME_BYTES)]
 }
 

@@ -116,6 +116,10 @@ impl StretchTally {
         })
     }
 
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.stretches.capacity() * size_of::<Stretch>()
+    }
+
     pub(crate) fn merge(&mut self, more: &StretchTally) {
         for stretch in &more.stretches {
             let at = self.place(stretch.label);

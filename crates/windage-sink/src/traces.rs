@@ -27,6 +27,11 @@ pub(crate) struct SampledSpan {
 }
 
 impl Sampling {
+    /// Every second of these traces.
+    pub(crate) fn halved(self) -> Sampling {
+        Sampling { k: self.k + 1 }
+    }
+
     /// Whether this trace is in it; one without an id never is.
     #[inline]
     pub(crate) fn takes(self, trace_id: u128) -> bool {
@@ -78,8 +83,14 @@ impl TraceTable {
         self.sampling
     }
 
-    /// Takes a request's spans in. Some may have been sampled before the sample was halved.
-    pub(crate) fn add(&mut self, spans: &[SampledSpan]) {
+    /// Takes a request's spans in, of those traces that its sample was of. Some may have been
+    /// sampled before this sample was halved, or this one is to be halved as theirs was.
+    pub(crate) fn add(&mut self, spans: &[SampledSpan], sampling: Sampling) {
+        if sampling.k > self.sampling.k {
+            self.sampling = sampling;
+            self.spans
+                .retain(|(trace_id, _), _| sampling.takes(*trace_id));
+        }
         for span in spans {
             if !self.sampling.takes(span.trace_id) {
                 continue;
@@ -102,8 +113,8 @@ impl TraceTable {
     /// halving, so that the sample is given up for it.
     fn halve(&mut self) {
         while self.spans.len() > MAX_SPANS {
-            self.sampling.k += 1;
-            let sampling = self.sampling;
+            let sampling = self.sampling.halved();
+            self.sampling = sampling;
             self.spans
                 .retain(|(trace_id, _), _| sampling.takes(*trace_id));
         }
@@ -144,10 +155,16 @@ mod tests {
     #[test]
     fn whole_traces_are_told_from_torn_ones_and_from_repeated_spans() {
         let mut table = TraceTable::default();
-        table.add(&[span(1, 1, 0), span(1, 2, 1), span(1, 3, 2)]);
+        table.add(
+            &[span(1, 1, 0), span(1, 2, 1), span(1, 3, 2)],
+            Sampling::default(),
+        );
         // A child whose parent never came, a trace without a root.
-        table.add(&[span(2, 1, 0), span(2, 3, 9), span(3, 5, 4)]);
-        table.add(&[span(1, 2, 1)]);
+        table.add(
+            &[span(2, 1, 0), span(2, 3, 9), span(3, 5, 4)],
+            Sampling::default(),
+        );
+        table.add(&[span(1, 2, 1)], Sampling::default());
         assert_eq!(
             table.summary(),
             TraceSample {
@@ -164,7 +181,10 @@ mod tests {
     fn memory_is_bounded_and_the_sample_stays_one_of_traces() {
         let mut table = TraceTable::default();
         for trace_id in 1..=100_000_u128 {
-            table.add(&[span(trace_id, 1, 0), span(trace_id, 2, 1)]);
+            table.add(
+                &[span(trace_id, 1, 0), span(trace_id, 2, 1)],
+                Sampling::default(),
+            );
         }
         let sample = table.summary();
         assert!(sample.spans <= MAX_SPANS as u64);
@@ -178,7 +198,7 @@ mod tests {
     fn one_endless_trace_ends_the_sample_and_not_the_memory() {
         let mut table = TraceTable::default();
         for span_id in 1..=40_000 {
-            table.add(&[span(7, span_id, 0)]);
+            table.add(&[span(7, span_id, 0)], Sampling::default());
         }
         assert!(table.summary().spans <= MAX_SPANS as u64);
     }
@@ -193,5 +213,23 @@ mod tests {
             assert!((800..=1200).contains(&taken), "{taken}");
         }
         assert!(!Sampling::default().takes(0), "no id, no trace");
+    }
+
+    #[test]
+    fn a_sample_is_halved_with_that_of_a_request_that_had_no_room() {
+        let mut table = TraceTable::default();
+        for trace_id in 1..=1000_u128 {
+            table.add(&[span(trace_id, 1, 0)], Sampling::default());
+        }
+        let halved = Sampling::default().halved();
+        let rest: Vec<_> = (1001..=2000_u128)
+            .filter(|id| halved.takes(*id))
+            .map(|id| span(id, 1, 0))
+            .collect();
+        table.add(&rest, halved);
+        let sample = table.summary();
+        assert_eq!(sample.one_in, 2);
+        assert!((900..=1100).contains(&sample.traces), "{}", sample.traces);
+        assert!(table.spans.keys().all(|(id, _)| halved.takes(*id)));
     }
 }

@@ -14,7 +14,7 @@ use crate::exchange::{Answer, Decode, Form, Head, Refusal, Route, encoding};
 use crate::malformed::Malformed;
 use crate::otlp::json::{Elements, Entries, Hex, Integer, Object, Text, malformed, text};
 use crate::protocol::Protocol;
-use crate::receipt::{Detail, Receipt, SpanFacts};
+use crate::receipt::{Receipt, SpanFacts};
 
 const NS_PER_US: u64 = 1_000;
 
@@ -44,8 +44,7 @@ pub(crate) fn admit(head: &Head<'_>) -> Result<Route, Refusal> {
 ///
 /// When the body is no list of Zipkin's spans; nothing of it counts then.
 pub fn count(body: &[u8]) -> Result<Counts, Malformed> {
-    let mut receipt = Receipt::default();
-    receipt.detail = Detail::Counts;
+    let mut receipt = Receipt::alone();
     decode(body, &mut receipt)?;
     Ok(receipt.counts)
 }

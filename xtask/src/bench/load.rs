@@ -6,16 +6,14 @@ use std::thread;
 
 use anyhow::{Context, Result, bail};
 
+use super::interrupt::Interrupt;
 use crate::record::files::Files;
 use crate::record::machine::{self, Machine};
 use crate::workspace;
 
-mod child;
 mod contender;
 mod document;
 mod goals;
-mod interrupt;
-mod median;
 mod origin;
 mod page;
 mod parse;
@@ -26,7 +24,6 @@ mod trial;
 mod truth;
 
 use contender::Contender;
-use interrupt::Interrupt;
 use provide::Programs;
 use scenario::{SCENARIOS, Scenario};
 use study::Study;
@@ -130,7 +127,7 @@ impl Args {
 }
 
 /// wrk takes whole seconds only, so the others are given them as well.
-fn seconds(text: &str) -> Result<u32, String> {
+pub(super) fn seconds(text: &str) -> Result<u32, String> {
     let number = text.strip_suffix('s').unwrap_or(text);
     match number.parse() {
         Ok(seconds @ 1..=600) => Ok(seconds),

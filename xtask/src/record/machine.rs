@@ -35,11 +35,18 @@ impl Machine {
 
     /// Reads the facts of this machine.
     pub(crate) fn read() -> Result<Machine> {
+        Ok(Machine {
+            nginx: nginx_version()?,
+            ..Machine::read_without_nginx()?
+        })
+    }
+
+    /// The same for a study in which nginx, which may be missing, has no part.
+    pub(crate) fn read_without_nginx() -> Result<Machine> {
         let read = |file: &str| fs::read_to_string(file).with_context(|| format!("read {file}"));
         let mut machine = from_proc(&read("/proc/cpuinfo")?, &read("/proc/meminfo")?);
         machine.kernel = first_line(&command::output(Command::new("uname").arg("-srm"))?);
         machine.rustc = first_line(&command::output(Command::new("rustc").arg("--version"))?);
-        machine.nginx = nginx_version()?;
         machine.commit = commit()?;
         Ok(machine)
     }

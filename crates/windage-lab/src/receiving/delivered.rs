@@ -8,13 +8,6 @@ use windage_sink::{Counts, Delivery, Protocol};
 
 use crate::stretch::Stretch;
 
-/// All protocols together.
-pub(super) fn sum(by_protocol: &[(Protocol, Counts)]) -> Counts {
-    by_protocol
-        .iter()
-        .fold(Counts::default(), |sum, (_, more)| sum.plus(more))
-}
-
 /// What the arms of one set delivered. What the sink tells of the set as a whole goes to an arm
 /// only where it has the set for itself.
 pub(super) fn of_set(
@@ -333,7 +326,7 @@ mod tests {
             },
             ..Delivery::default()
         };
-        let all = sum(&delivery.by_protocol);
+        let all = delivery.total();
         assert_eq!(all, counts(60).plus(&counts(40)));
         let delivered = of_set(&[ONE], &[all], &delivery, true);
         let [one] = delivered.as_slice() else {

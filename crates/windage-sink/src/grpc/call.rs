@@ -12,6 +12,7 @@ use hyper::header::{HeaderMap, HeaderValue};
 use hyper::{Request, Response};
 use tokio::time::timeout;
 
+use crate::account::Ticket;
 use crate::exchange::{Decode, Encoding, Form, Refusal, Route};
 use crate::grpc::connection::Line;
 use crate::grpc::message::{Framed, framed};
@@ -52,10 +53,15 @@ pub(super) async fn serve(
             wait,
             mut ticket,
         } => {
-            // Whether there is room for the answer in the caller's window is seen only later.
-            ticket.pend();
+            if wait != Wait::No {
+                ticket.pend();
+            }
             let is_there = waited(&mut respond, &receiver, wait).await;
-            if is_there && succeed(&mut respond, &answer.body, &line).await.is_some() {
+            let sent = is_there
+                && succeed(&mut respond, &answer.body, &line, &mut ticket)
+                    .await
+                    .is_some();
+            if sent {
                 ticket.answered();
             }
         }
@@ -139,7 +145,12 @@ struct Incoming<'a> {
 impl Incoming<'_> {
     async fn read(&mut self, body: &mut RecvStream) -> Result<(), Refusal> {
         while let Some(data) = body.data().await {
-            let data = data.map_err(|_| Refusal::Cut)?;
+            let data = match data {
+                Ok(data) => data,
+                // A caller that leaves behind its last byte has still delivered all of it.
+                Err(_) if self.frames.is_whole() => return Ok(()),
+                Err(_) => return Err(Refusal::Cut),
+            };
             let taken = self.take(&data);
             // What was looked at no longer counts against the sender's window.
             let _ = body.flow_control().release_capacity(data.len());
@@ -194,11 +205,18 @@ async fn waited(respond: &mut SendResponse<Bytes>, receiver: &Receiver, wait: Wa
 }
 
 /// Tells of success; `None` when that may not have reached the caller.
-async fn succeed(respond: &mut SendResponse<Bytes>, message: &[u8], line: &Line) -> Option<()> {
+async fn succeed(
+    respond: &mut SendResponse<Bytes>,
+    message: &[u8],
+    line: &Line,
+    ticket: &mut Ticket,
+) -> Option<()> {
     let message = Bytes::from(framed(message));
     let mut stream = respond.send_response(head(), false).ok()?;
     stream.reserve_capacity(message.len());
     while stream.capacity() < message.len() {
+        // The caller's window has no room for the answer yet.
+        ticket.pend();
         poll_fn(|context| stream.poll_capacity(context))
             .await?
             .ok()?;

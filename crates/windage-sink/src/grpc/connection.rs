@@ -23,10 +23,14 @@ const HANDSHAKE_WITHIN: Duration = Duration::from_secs(10);
 const IDLE_WITHIN: Duration = Duration::from_secs(300);
 /// Calls at a time on one connection; exporters make one after another, or a few.
 const MAX_CALLS: u32 = 64;
-/// What a client may send before it hears of us, on a call and on the connection.
-const WINDOW_BYTES: u32 = 1 << 20;
-/// The largest frame that is taken: fewer of them cost less. Most clients send 16 KiB anyway.
-const MAX_FRAME_BYTES: u32 = 256 << 10;
+/// What a client may send before it hears of us, on a call and on the connection: as much may have
+/// to be held for each of many connections. On loopback it is heard of at once.
+const WINDOW_BYTES: u32 = 64 << 10;
+/// The largest frame that is taken. Every connection may hold one that is not whole, whatever the
+/// windows are, so that it is the smallest that the protocol has (RFC 9113, section 6.5.2).
+const MAX_FRAME_BYTES: u32 = 16 << 10;
+/// The connection and its socket hold the line; each call does as well.
+const OWN_HOLDS: usize = 2;
 const MAX_HEADER_LIST_BYTES: u32 = 16 << 10;
 
 /// Serves calls until the client leaves, idles too long or breaks the protocol.
@@ -55,9 +59,12 @@ pub(crate) async fn serve(stream: TcpStream, receiver: Arc<Receiver>) {
             next = timeout(IDLE_WITHIN, connection.accept()) => next,
             () = line.is_reset() => return,
         };
-        // A client that breaks off is no fault of the sink's: what it sent whole is counted.
-        let Ok(Some(Ok((request, respond)))) = next else {
-            return;
+        let (request, respond) = match next {
+            Ok(Some(Ok(call))) => call,
+            // Calls that wait for their answers are no idleness.
+            Err(_) if Rc::strong_count(&line) > OWN_HOLDS => continue,
+            // A client that breaks off is no fault of the sink's: a call that had come whole counts.
+            _ => return,
         };
         let serving = call::serve(request, respond, Arc::clone(&receiver), Rc::clone(&line));
         tokio::task::spawn_local(serving);

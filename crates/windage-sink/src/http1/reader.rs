@@ -185,14 +185,9 @@ impl Reader {
             Ok(_) if is_too_large => Err(Refusal::TooLarge),
             admitted => admitted,
         };
-        let begun = match admitted {
-            Ok(route) => self.receiver.begin(route),
-            Err(refusal) => {
-                self.receiver.not_taken(&refusal);
-                Err(refusal)
-            }
-        };
-        match begun {
+        // The answer's body would be read as the next answer.
+        self.close |= head.method == "HEAD";
+        match admitted.and_then(|route| self.receiver.begin(route)) {
             Ok(underway) if is_empty => self.conclude(underway),
             Ok(underway) => {
                 self.state = State::Body(Box::new(underway), frame.framing);
@@ -203,6 +198,7 @@ impl Reader {
                 }
             }
             Err(refusal) => {
+                self.receiver.not_taken(&refusal);
                 let answer = otlp::refused(self.receiver.form(head), &refusal);
                 // Who awaits leave to send a body doesn't send it when it is refused.
                 if is_empty || frame.awaits_continue {

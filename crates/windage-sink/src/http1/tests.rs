@@ -1,17 +1,14 @@
-//! The reader without a socket, and the times it gives senders.
+//! The reader without a socket.
+
+mod times;
 
 use std::io::Write as _;
 use std::sync::Arc;
-use std::time::Duration;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use proptest::prelude::*;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::time::Instant;
 
-use super::connection::{serve, shared_buffer};
 use super::reader::{Close, Reader, Ready};
 use crate::account::{Account, Ticket};
 use crate::datadog::DatadogOptions;
@@ -463,51 +460,5 @@ proptest! {
         let receiver = receiver();
         told(&receiver, wire.chunks(step));
         prop_assert_eq!(receiver.account.counts().spans, 0);
-    }
-}
-
-/// How long a connection lasts on which this is sent and nothing more, and its last words. The
-/// clock is the runtime's own: no time passes in truth.
-async fn lasts(wire: &[u8], receiver: &Arc<Receiver>) -> (Duration, String) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let mut client = TcpStream::connect(listener.local_addr().unwrap())
-        .await
-        .unwrap();
-    let (served, _) = listener.accept().await.unwrap();
-    client.write_all(wire).await.unwrap();
-    let began = Instant::now();
-    let client = async {
-        let mut said = Vec::new();
-        client.read_to_end(&mut said).await.unwrap();
-        // What the sink says is over; its end of the connection waits for ours.
-        let ended = began.elapsed();
-        drop(client);
-        (ended, String::from_utf8(said).unwrap())
-    };
-    tokio::join!(client, serve(served, Arc::clone(receiver), shared_buffer())).0
-}
-
-#[tokio::test(start_paused = true)]
-async fn senders_have_so_much_time_and_no_more() {
-    let whole = with_length("", &spans(7));
-    let half = &whole[..whole.len() - 3];
-    let behind = [whole.as_slice(), half].concat();
-    let table: [(&str, &[u8], u64, &[&str], u64); 5] = [
-        ("nothing", b"", 90, &[], 0),
-        ("a head without an end", b"POST /v1/traces", 30, &["408"], 1),
-        ("a body without an end", half, 30, &["408"], 1),
-        ("idle after a request", &whole, 90, &["200"], 0),
-        ("the second is cut", &behind, 30, &["200", "408"], 1),
-    ];
-    for (name, wire, seconds, statuses, rejected) in table {
-        let receiver = receiver();
-        let (lasted, said) = lasts(wire, &receiver).await;
-        assert_eq!(lasted.as_secs(), seconds, "{name}");
-        let found: Vec<_> = said
-            .lines()
-            .filter_map(|line| line.strip_prefix("HTTP/1.1 ")?.get(..3))
-            .collect();
-        assert_eq!(found, statuses, "{name}");
-        assert_eq!(receiver.account.counts().rejected, rejected, "{name}");
     }
 }

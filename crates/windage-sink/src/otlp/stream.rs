@@ -7,6 +7,7 @@
 
 use crate::otlp::{Signal, items};
 use crate::receipt::{Detail, Receipt};
+use crate::sources;
 use crate::wire::{WireError, header};
 
 // Export…ServiceRequest → Resource… → Scope… → Span, Metric, LogRecord or Profile: the same for
@@ -199,7 +200,7 @@ impl Stream {
                 _ => (items::scope_name(item)?, &mut self.scope),
             };
             own.clear();
-            own.extend_from_slice(name);
+            own.extend_from_slice(sources::cut(name));
             self.is_told = false;
             return Ok(());
         }

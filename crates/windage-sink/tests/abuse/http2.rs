@@ -6,70 +6,33 @@ use std::net::TcpStream;
 use windage_sink::{Counts, Protocol, Sink};
 
 use crate::sender::bodies::batch;
-use crate::sender::grpc::{TRACES, framed};
-use crate::sender::http::connect;
+use crate::sender::grpc::framed;
+use crate::sender::http2::{
+    CONTINUATION, DATA, END_HEADERS, END_STREAM, HEADERS, PING, RST_STREAM, SETTINGS, field, frame,
+    head, speak,
+};
 use crate::sender::{FIRST, address, eventually};
 use crate::witness::{alone, unmoved};
-
-const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-const DATA: u8 = 0;
-const HEADERS: u8 = 1;
-const RST_STREAM: u8 = 3;
-const SETTINGS: u8 = 4;
-const PING: u8 = 6;
-const CONTINUATION: u8 = 9;
-const END_STREAM: u8 = 1;
-const END_HEADERS: u8 = 4;
 
 /// What an arm's requests may hold together, by default: see `SinkOptions`.
 const HELD_MIB: u64 = 24;
 /// Beside that: buffers of the tests themselves, the runtime's tasks, what the allocator keeps.
 const OTHERS_MIB: u64 = 16;
+/// The largest frame that a sender may make, and what it may send at first, on each stream and on
+/// the connection, unless the other end says otherwise (RFC 9113, section 6.5.2).
+const FRAME_BYTES: usize = 16 << 10;
+const FIRST_WINDOW_BYTES: usize = (64 << 10) - 1;
+/// A frame that is not whole, in a buffer that grew by doubling, for each connection.
+fn frames_mib(connections: usize) -> u64 {
+    (2 * connections * FRAME_BYTES) as u64 >> 20
+}
+
 /// Frames of a flood, far more than any bound on them.
 const FLOOD: u32 = 100_000;
 
-fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
-    let length = u32::try_from(payload.len()).unwrap();
-    let mut frame = length.to_be_bytes()[1..].to_vec();
-    frame.extend_from_slice(&[kind, flags]);
-    frame.extend_from_slice(&stream.to_be_bytes());
-    frame.extend_from_slice(payload);
-    frame
-}
-
-/// A header field in HPACK, a literal that is not put into the table.
-fn field(name: &str, value: &str) -> Vec<u8> {
-    let mut field = vec![0];
-    for text in [name, value] {
-        let length = u8::try_from(text.len()).unwrap();
-        assert!(length < 127, "longer ones take more than a byte");
-        field.push(length);
-        field.extend_from_slice(text.as_bytes());
-    }
-    field
-}
-
-/// The head of an export call.
-fn head() -> Vec<u8> {
-    let fields = [
-        (":method", "POST"),
-        (":scheme", "http"),
-        (":path", TRACES),
-        ("content-type", "application/grpc"),
-        ("te", "trailers"),
-    ];
-    fields
-        .iter()
-        .flat_map(|(name, value)| field(name, value))
-        .collect()
-}
-
-/// A connection with these settings on which HTTP/2 is spoken.
+/// A connection with these settings to the first arm.
 fn opened(sink: &Sink, settings: &[u8]) -> TcpStream {
-    let mut stream = connect(address(sink, FIRST, Protocol::OtlpGrpc));
-    stream.write_all(PREFACE).unwrap();
-    stream.write_all(&frame(SETTINGS, 0, 0, settings)).unwrap();
-    stream
+    speak(address(sink, FIRST, Protocol::OtlpGrpc), settings)
 }
 
 /// Writes frames, reading nothing, until the sink has had enough of them.
@@ -229,54 +192,67 @@ fn windows_of_no_size() {
 
 #[test]
 fn frames_without_an_end() {
+    const CONNECTIONS: usize = 1000;
     let alone = alone();
-    let head = head();
-    let whole = frame(DATA, 0, 1, &vec![0; 256 << 10]);
-    unmoved(&alone, HELD_MIB + OTHERS_MIB, |sink| {
+    let mut sent = frame(HEADERS, END_HEADERS, 1, &head());
+    sent.extend_from_slice(&frame(DATA, 0, 1, &[0; FRAME_BYTES]));
+    sent.pop();
+    unmoved(&alone, frames_mib(CONNECTIONS) + OTHERS_MIB, |sink| {
         let mut held = Vec::new();
-        for _ in 0..500 {
+        for _ in 0..CONNECTIONS {
             let mut stream = opened(sink, &[]);
-            stream
-                .write_all(&frame(HEADERS, END_HEADERS, 1, &head))
-                .unwrap();
-            // All but the last bytes; the sink may close the connection for it.
-            let _ = stream.write_all(&whole[..250 << 10]);
+            stream.write_all(&sent).unwrap();
             held.push(stream);
         }
         eventually("all is read", || {
-            sink.counts(FIRST).wire_bytes > 500 * (250 << 10)
+            sink.counts(FIRST).wire_bytes > (CONNECTIONS * sent.len()) as u64
         });
     });
 }
 
 #[test]
+fn frames_that_are_too_large() {
+    let whole = frame(DATA, 0, 1, &vec![0; FRAME_BYTES + 1]);
+    flooded(|mut stream| {
+        stream
+            .write_all(&frame(HEADERS, END_HEADERS, 1, &head()))
+            .unwrap();
+        stream.write_all(&whole).unwrap();
+        let mut said = Vec::new();
+        let ended = stream.read_to_end(&mut said);
+        assert!(!ended.is_err_and(|error| error.kind() == ErrorKind::WouldBlock));
+    });
+}
+
+#[test]
 fn as_much_as_the_windows_allow() {
+    const CONNECTIONS: usize = 500;
     let alone = alone();
-    let head = head();
-    // A span of 900 kB that is never whole.
+    // A span of 900 kB, of which there is as much as may be sent before anything is heard.
     let mut message = vec![0, 0, 0x0f, 0, 0];
     for (key, size) in [(0x0a, 0x3c), (0x12, 0x3a), (0x12, 0x38)] {
         message.extend_from_slice(&[key, 0x80, 0x80, size]);
     }
-    message.resize(900_000, 0);
-    let pieces: Vec<u8> = message
-        .chunks(16 << 10)
-        .flat_map(|piece| frame(DATA, 0, 1, piece))
-        .collect();
-    let counts = unmoved(&alone, HELD_MIB + OTHERS_MIB, |sink| {
+    message.resize(FIRST_WINDOW_BYTES, 0);
+    let mut sent = frame(HEADERS, END_HEADERS, 1, &head());
+    for piece in message.chunks(FRAME_BYTES) {
+        sent.extend_from_slice(&frame(DATA, 0, 1, piece));
+    }
+    let most = HELD_MIB + frames_mib(CONNECTIONS) + OTHERS_MIB;
+    let counts = unmoved(&alone, most, |sink| {
         let mut held = Vec::new();
-        for _ in 0..200 {
+        for _ in 0..CONNECTIONS {
             let mut stream = opened(sink, &[]);
-            stream
-                .write_all(&frame(HEADERS, END_HEADERS, 1, &head))
-                .unwrap();
-            // What is not wanted may be reset.
-            let _ = stream.write_all(&pieces);
+            stream.write_all(&sent).unwrap();
             held.push(stream);
         }
-        eventually("some are turned away", || sink.counts(FIRST).rejected > 0);
+        eventually("all is read", || {
+            sink.counts(FIRST).wire_bytes > (CONNECTIONS * sent.len()) as u64
+        });
     });
-    assert_eq!(counts.spans, 0);
+    // 33 MB are more than may be held: the last of them are told so, the first are cut.
+    assert_eq!((counts.spans, counts.malformed), (0, 0));
+    assert!(counts.rejected > 0, "{counts:?}");
 }
 
 #[test]

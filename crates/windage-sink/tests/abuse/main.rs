@@ -8,7 +8,6 @@
 
 mod http1;
 mod http2;
-mod memory;
 #[path = "../sender/mod.rs"]
 mod sender;
 mod witness;

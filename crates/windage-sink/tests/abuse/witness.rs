@@ -1,16 +1,15 @@
 //! What the other arm sees of it, and what it costs in memory.
 
-use std::fs;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use windage_sink::{Counts, Protocol, Sink, SinkOptions};
 
 use crate::sender::bodies::batch;
 use crate::sender::http::{connect, exchange, post_traces};
+use crate::sender::process::{allow_many_connections, give_back, resident_bytes};
 use crate::sender::{FIRST, PATIENCE, SECOND, address, eventually};
 
 /// The pace of the other arm.
@@ -24,18 +23,8 @@ const AT_LEAST: u64 = 10;
 /// The memory is the whole process's: one test at a time.
 pub(crate) fn alone() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
-    let (_, most) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
-    // Both ends of every connection are in this process.
-    setrlimit(Resource::RLIMIT_NOFILE, most, most).unwrap();
+    allow_many_connections();
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// What the process has in memory, in bytes.
-pub(crate) fn resident_bytes() -> u64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    let kib = line.unwrap().trim().strip_suffix(" kB").unwrap();
-    kib.parse::<u64>().unwrap() * 1024
 }
 
 /// Abuses the first arm while the second receives at a steady pace, and checks that this is exact
@@ -53,6 +42,7 @@ pub(crate) fn unmoved(
     let sink = Sink::start(2, &protocols, options).unwrap();
     let answered = AtomicU64::new(0);
     let is_over = AtomicBool::new(false);
+    give_back();
     let before = resident_bytes();
     let mut most = before;
     thread::scope(|scope| {

@@ -78,13 +78,16 @@ fn allocations(stream: &mut TcpStream, request: &[u8]) -> Vec<u64> {
     each
 }
 
+/// Makes a request of a body.
+type Way = fn(&[u8]) -> Vec<u8>;
+
 #[test]
 fn requests_of_any_size_cost_the_same() {
     IS_SENDER.set(true);
     let sink = Sink::start(1, &[Protocol::OtlpHttp], SinkOptions::default()).unwrap();
     let mut stream = connect(address(&sink, FIRST, Protocol::OtlpHttp));
     let (small, large) = (batch(1, 512), batch(1, 4096));
-    let ways: [(&str, fn(&[u8]) -> Vec<u8>); 2] = [
+    let ways: [(&str, Way); 2] = [
         ("plain", post_traces),
         ("gzip", |body| post_gzip(&gzip(body))),
     ];

@@ -209,7 +209,7 @@ fn bodies_have_a_bound() {
         ..SinkOptions::default()
     };
     let sink = Sink::start(1, &[HERE], options).unwrap();
-    let large = vec![0x12, 0].repeat(50_001);
+    let large = [0x12, 0].repeat(50_001);
     let table = [
         ("announced", post_traces(&large)),
         ("in chunks", post_chunks(&large, 1000)),

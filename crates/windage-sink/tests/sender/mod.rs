@@ -5,6 +5,8 @@
 pub(crate) mod bodies;
 pub(crate) mod grpc;
 pub(crate) mod http;
+pub(crate) mod http2;
+pub(crate) mod process;
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};

@@ -48,6 +48,8 @@ struct Received {
     delivery: Delivery,
     cpu_ns: u64,
     lasted: Duration,
+    /// Whether what is on spans was looked at.
+    is_detailed: bool,
 }
 
 /// Receives until told to stop, and says what came.
@@ -81,7 +83,8 @@ fn received(flags: &SinkFlags, signals: &Signals) -> Result<Received, SinkVerbEr
         .keep
         .clone()
         .or_else(|| scratch.as_ref().map(|dir| dir.path().to_owned()));
-    let sink = Sink::start_at(&addresses(flags), options(flags, kept_in.clone()))?;
+    let mut first_spans = FirstSpans::new(kept_in.clone(), flags.spans_shown());
+    let sink = Sink::start_at(&addresses(flags), options(flags, kept_in))?;
     sink.set_backend(ARM, flags.backend);
     if !flags.output.quiet {
         for (protocol, address) in sink.addresses(ARM) {
@@ -89,7 +92,6 @@ fn received(flags: &SinkFlags, signals: &Signals) -> Result<Received, SinkVerbEr
         }
     }
     let began = Instant::now();
-    let mut first_spans = FirstSpans::new(kept_in, flags.spans_shown());
     watch(flags, signals, &sink, &mut first_spans);
     let (lasted, cpu_ns) = (began.elapsed(), sink.cpu_ns());
     let mut deliveries = sink.shut_down();
@@ -98,6 +100,7 @@ fn received(flags: &SinkFlags, signals: &Signals) -> Result<Received, SinkVerbEr
         delivery: deliveries.pop().unwrap_or_default(),
         cpu_ns,
         lasted,
+        is_detailed: !flags.count_only,
     })
 }
 

@@ -9,6 +9,10 @@ mod leftovers;
 mod measurements;
 mod outlived;
 #[path = "../quick/workshop.rs"]
+#[expect(
+    dead_code,
+    reason = "what only the quick tests need stands there as well"
+)]
 mod workshop;
 
 use std::path::PathBuf;

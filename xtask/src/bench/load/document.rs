@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use super::goals::{Against, Bound, GOALS, Goal};
-use super::median::Median;
 use super::parse::Percentiles;
 use super::study::Study;
 use super::trial::{Quantity, Reading, Trial};
+use crate::bench::median::Median;
 
 impl Study {
     /// `"schema": 1`; seconds, µs and bytes as the names say; null where nothing was told.
@@ -136,12 +136,5 @@ fn goal_json(goal: &Goal, trials: &[Trial]) -> Value {
 }
 
 fn median_json(figure: Option<Median>) -> Value {
-    figure.map_or(Value::Null, |figure| {
-        json!({
-            "median": figure.estimate,
-            "low": figure.interval.map(|(low, _)| low),
-            "high": figure.interval.map(|(_, high)| high),
-            "rounds": figure.count,
-        })
-    })
+    figure.map_or(Value::Null, |figure| figure.json())
 }

@@ -1,8 +1,8 @@
 //! The figures that the generator has to reach, judged by what was measured.
 
 use super::contender::Contender;
-use super::median::{Median, median};
 use super::trial::{Quantity, Reading, Trial};
+use crate::bench::median::{Median, median};
 
 /// A figure to reach, by Windage.
 #[derive(Clone, Copy, Debug)]

@@ -1,9 +1,9 @@
 //! Goals against trials that were made up for them.
 
-use super::super::child::Usage;
 use super::super::parse::{Answer, Percentiles};
 use super::super::truth::Truth;
 use super::*;
+use crate::bench::child::Usage;
 
 fn trial(scenario: &'static str, contender: Contender, round: u32, reading: Reading) -> Trial {
     Trial {

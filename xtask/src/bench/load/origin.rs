@@ -1,30 +1,17 @@
 //! What the contenders ask: nginx, or a server whose truth is known. Launched afresh for each
 //! scenario of each round, and ended with it.
 
-use std::fs::{self, File};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::fs;
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::process::Command;
 
-use anyhow::{Context, Result, bail};
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use anyhow::{Context, Result};
 use truth::{Account, Stalls};
 
-use super::child;
 use super::provide::Programs;
+use crate::bench::server::{self, Running, address_after};
 use crate::debian;
-
-/// The core of every origin; the generators have the next.
-pub(super) const CORE: usize = 0;
-
-/// How long a server may take to start.
-const START: Duration = Duration::from_secs(10);
-
-/// How long a server may take to end before it is killed.
-const END: Duration = Duration::from_secs(2);
 
 const NGINX_CONF: &str = include_str!("nginx.conf");
 
@@ -68,84 +55,25 @@ impl Origin {
     }
 }
 
-/// A server that runs. It is ended when it is dropped, and with this program whatever happens.
+/// An origin that runs. It is ended when it is dropped, and with this program whatever happens.
 pub(super) struct Server {
-    child: Child,
+    running: Running,
     pub(super) address: SocketAddr,
     /// When it stalls, as it said itself.
     pub(super) stalls: Option<Stalls>,
-    /// What it prints.
-    said: PathBuf,
 }
 
 impl Server {
-    fn start(command: &mut Command, folder: &Path) -> Result<Server> {
-        child::confine(command, CORE, Signal::SIGKILL)?;
-        let said = folder.join("origin");
-        let out = File::create(&said).with_context(|| format!("create {}", said.display()))?;
-        let child = command
-            .stdin(Stdio::null())
-            .stdout(out)
-            .spawn()
-            .with_context(|| format!("could not start {}", command.get_program().display()))?;
-        Ok(Server {
-            child,
-            address: SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
-            stalls: None,
-            said,
-        })
-    }
-
     /// Ends it, and returns how true it was where it keeps an account of that.
-    pub(super) fn finish(mut self) -> Option<Account> {
-        self.end();
-        let said = fs::read_to_string(&self.said).ok()?;
+    pub(super) fn finish(self) -> Option<Account> {
+        let said = self.running.finish();
         said.lines().find_map(|line| line.parse().ok())
-    }
-
-    fn end(&mut self) {
-        if matches!(self.child.try_wait(), Ok(None)) {
-            let pid = Pid::from_raw(self.child.id().cast_signed());
-            let _ = kill(pid, Signal::SIGTERM);
-        }
-        let deadline = Instant::now() + END;
-        while matches!(self.child.try_wait(), Ok(None)) && Instant::now() < deadline {
-            thread::sleep(Duration::from_millis(5));
-        }
-        // Both are without effect once it has been reaped.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-
-    /// Asks until there is an answer, the server has ended, or its time to start is over.
-    fn wait_until<T>(&mut self, mut ready: impl FnMut() -> Option<T>) -> Result<T> {
-        let deadline = Instant::now() + START;
-        loop {
-            if let Some(answer) = ready() {
-                return Ok(answer);
-            }
-            if let Some(status) = self.child.try_wait().context("ask after a server")? {
-                bail!("the origin ended with {status} before it served");
-            }
-            if Instant::now() >= deadline {
-                bail!("the origin did not serve within {} s", START.as_secs());
-            }
-            thread::sleep(Duration::from_millis(10));
-        }
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.end();
     }
 }
 
 /// nginx does not say which port the kernel gave it, so it is told one that is free just now.
 fn nginx(folder: &Path) -> Result<Server> {
-    let address = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
-        .and_then(|listener| listener.local_addr())
-        .context("find a free port on 127.0.0.1")?;
+    let address = server::free_address()?;
     let configuration = folder.join("nginx.conf");
     fs::write(&configuration, nginx_conf(folder, address))
         .with_context(|| format!("write {}", configuration.display()))?;
@@ -157,10 +85,13 @@ fn nginx(folder: &Path) -> Result<Server> {
         .arg("-c")
         .arg(&configuration)
         .args(["-e", "stderr"]);
-    let mut server = Server::start(&mut command, folder)?;
-    server.address = address;
-    server.wait_until(|| TcpStream::connect(address).ok())?;
-    Ok(server)
+    let mut running = Running::start(&mut command, &[server::CORE], folder)?;
+    running.wait_until(|_| TcpStream::connect(address).ok())?;
+    Ok(Server {
+        running,
+        address,
+        stalls: None,
+    })
 }
 
 fn nginx_conf(folder: &Path, address: SocketAddr) -> String {
@@ -173,29 +104,33 @@ fn nginx_conf(folder: &Path, address: SocketAddr) -> String {
 fn truth(program: &Path, arguments: &[String], folder: &Path) -> Result<Server> {
     let mut command = Command::new(program);
     command.args(arguments);
-    let mut server = Server::start(&mut command, folder)?;
+    let mut running = Running::start(&mut command, &[server::CORE], folder)?;
     let is_stalling = arguments.first().is_some_and(|kind| kind == "stall");
-    let said = server.said.clone();
-    (server.address, server.stalls) = server.wait_until(|| {
-        let (address, stalls) = introduction(&fs::read_to_string(&said).ok()?);
+    let (address, stalls) = running.wait_until(|running| {
+        let (address, stalls) = introduction(&running.stdout());
         (stalls.is_some() || !is_stalling).then_some((address?, stalls))
     })?;
-    Ok(server)
+    Ok(Server {
+        running,
+        address,
+        stalls,
+    })
 }
 
 /// The address in a whole line `listening on ADDRESS`, and the stalls in one `stalls …`.
 fn introduction(text: &str) -> (Option<SocketAddr>, Option<Stalls>) {
     let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
-    let after = |label: &str| whole.lines().find_map(|line| line.strip_prefix(label));
-    let address = after("listening on ").and_then(|address| address.trim().parse().ok());
+    let stalls = whole.lines().find_map(|line| line.strip_prefix("stalls "));
     (
-        address,
-        after("stalls ").and_then(|stalls| stalls.parse().ok()),
+        address_after("listening on ", text),
+        stalls.and_then(|stalls| stalls.parse().ok()),
     )
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
@@ -245,27 +180,5 @@ mod tests {
             "stall --every 2000ms --for 200ms --service 1ms --listen 127.0.0.1:0"
         );
         assert!(Origin::Nginx.truth_arguments().is_empty());
-    }
-
-    #[test]
-    fn a_server_is_ended() {
-        let folder = tempfile::tempdir().unwrap();
-        let script = "echo listening on 127.0.0.1:81; exec sleep 60";
-        let arguments = ["-c".to_owned(), script.to_owned()];
-        let server = truth(Path::new("/bin/sh"), &arguments, folder.path()).unwrap();
-        assert_eq!(server.address.port(), 81);
-        let pid = Pid::from_raw(server.child.id().cast_signed());
-        assert_eq!(server.finish(), None);
-        assert_eq!(kill(pid, None), Err(nix::errno::Errno::ESRCH));
-    }
-
-    #[test]
-    fn a_server_that_ends_at_once_is_an_error() {
-        let folder = tempfile::tempdir().unwrap();
-        let arguments = ["-c".to_owned(), "exit 3".to_owned()];
-        let error = truth(Path::new("/bin/sh"), &arguments, folder.path())
-            .err()
-            .unwrap();
-        assert!(error.to_string().contains("exit status: 3"), "{error:#}");
     }
 }

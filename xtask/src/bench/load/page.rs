@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 use super::contender::Contender;
 use super::goals::{Against, Bound, GOALS, Goal, Judged, ratio};
-use super::median::{Median, median};
 use super::scenario::Scenario;
 use super::study::Study;
 use super::trial::{Quantity, Trial};
+use crate::bench::median::{Median, median};
 
 /// What is shown as a ratio to another contender's.
 const COMPARED: [Quantity; 2] = [Quantity::Throughput, Quantity::CpuPerRequest];
@@ -257,13 +257,7 @@ fn header(first: &str, columns: &[Quantity], with_units: bool) -> String {
 }
 
 fn with_interval(figure: Option<Median>, show: impl Fn(f64) -> String) -> String {
-    let Some(figure) = figure else {
-        return "–".to_owned();
-    };
-    match figure.interval {
-        Some((low, high)) => format!("{} [{}, {}]", show(figure.estimate), show(low), show(high)),
-        None => show(figure.estimate),
-    }
+    figure.map_or_else(|| "–".to_owned(), |figure| figure.show(show))
 }
 
 fn failures(trials: &[Trial]) -> String {

@@ -1,12 +1,12 @@
 //! The page and the document of a study that was made up.
 
-use super::super::child::Usage;
 use super::super::parse::{Answer, Percentiles};
 use super::super::scenario::by_name;
 use super::super::study;
 use super::super::trial::Reading;
 use super::super::truth::Truth;
 use super::*;
+use crate::bench::child::Usage;
 use crate::record::machine::Machine;
 
 fn reading(us_per_request: f64, latency_p99_us: Option<f64>) -> Reading {

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
-use serde_json::Value;
+use anyhow::{Context, Result};
 
 use super::contender::Contender;
+use crate::bench::build::{build, subject};
 use crate::{command, debian, workspace};
 
 /// Contenders and the origin, by their Debian packages.
@@ -69,41 +69,6 @@ fn version_in(text: &str) -> Option<String> {
     let line = text.lines().find(|line| !line.trim().is_empty())?;
     let version = line.split(" Copyright").next().unwrap_or(line);
     Some(version.trim().to_owned())
-}
-
-fn subject(name: &str) -> PathBuf {
-    workspace::root()
-        .join("subjects")
-        .join(name)
-        .join("Cargo.toml")
-}
-
-/// Builds a program for release and tells where it is.
-fn build(manifest: &Path, name: &str) -> Result<PathBuf> {
-    anstream::eprintln!("==> building {name}");
-    let mut cargo = workspace::cargo();
-    cargo.args(["build", "--release", "--quiet", "--bin", name]);
-    if name == "windage" {
-        cargo.args(["--package", name]);
-    }
-    command::run(cargo.arg("--manifest-path").arg(manifest))?;
-    let mut metadata = workspace::cargo();
-    metadata.args([
-        "metadata",
-        "--no-deps",
-        "--format-version=1",
-        "--manifest-path",
-    ]);
-    let text = command::output(metadata.arg(manifest))?;
-    let metadata: Value = serde_json::from_str(&text).context("cargo metadata printed no JSON")?;
-    let target = metadata["target_directory"]
-        .as_str()
-        .context("no target_directory")?;
-    let program = Path::new(target).join("release").join(name);
-    if !program.is_file() {
-        bail!("{} was built, but is not there", program.display());
-    }
-    Ok(program)
 }
 
 /// Installs oha into the cache unless it is there; its folder bears the version.

@@ -9,19 +9,21 @@ use ::truth::Account;
 use anyhow::{Context, Result};
 use nix::sys::signal::Signal;
 
-use super::child::{self, Ended};
 use super::contender::{Contender, Task};
-use super::interrupt::Interrupt;
-use super::origin::{self, Server};
+use super::origin::Server;
 use super::parse::{Answer, Printed};
 use super::provide::Programs;
 use super::scenario::Scenario;
 use super::trial::{Reading, Trial};
 use super::truth;
+use crate::bench::child::{self, Ended};
+use crate::bench::interrupt::Interrupt;
+use crate::bench::server;
+use crate::bench::steal::stolen_s;
 use crate::record::machine::Machine;
 
 /// The core of every contender; the origins have the one before.
-pub(super) const CORE: usize = origin::CORE + 1;
+pub(super) const CORE: usize = server::CORE + 1;
 
 /// Between two runs: for sockets to close and the cores to cool.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -148,7 +150,7 @@ impl Bout<'_> {
         }
         let mut command = std::process::Command::new(self.programs.of(contender));
         command.args(contender.arguments(&task));
-        child::confine(&mut command, CORE, Signal::SIGKILL)?;
+        child::confine(&mut command, &[CORE], Signal::SIGKILL)?;
         if let Some(stalls) = &server.stalls {
             truth::wait_past_a_stall(stalls, self.interrupt)?;
         }
@@ -196,35 +198,14 @@ fn add_lateness(trials: &mut [Trial], account: &Account) {
     }
 }
 
-/// CPU that the hypervisor has kept from all cores since the machine started.
-fn stolen_s() -> Result<f64> {
-    let stat = fs::read_to_string("/proc/stat").context("read /proc/stat")?;
-    stolen_in(&stat).context("/proc/stat has no steal")
-}
-
-/// The eighth figure of the line of all cores, in ticks of 10 ms (proc(5)).
-fn stolen_in(stat: &str) -> Option<f64> {
-    let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
-    let ticks: f64 = line.split_whitespace().nth(7)?.parse().ok()?;
-    Some(ticks / 100.0)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::child::Usage;
     use super::super::scenario::SCENARIOS;
     use super::super::truth::Truth;
     use super::*;
+    use crate::bench::child::Usage;
     use std::os::unix::process::ExitStatusExt;
     use std::process::ExitStatus;
-
-    #[test]
-    fn steal_is_the_eighth_figure() {
-        let stat = "cpu  1 2 3 4 5 6 7 250 9 10\ncpu0 1 1 1 1 1 1 1 1\n";
-        assert_eq!(stolen_in(stat), Some(2.5));
-        assert_eq!(stolen_in("cpu  1 2 3\n"), None);
-        assert!(stolen_s().unwrap() >= 0.0);
-    }
 
     #[test]
     fn commands_are_typed_without_this_machine() {

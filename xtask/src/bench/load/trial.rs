@@ -1,9 +1,9 @@
 //! One run of one contender, and the quantities that are read from it.
 
-use super::child::Usage;
 use super::contender::Contender;
 use super::parse::Answer;
 use super::truth::Truth;
+use crate::bench::child::Usage;
 
 /// One run of one contender. A run that failed is a result.
 #[derive(Clone, Debug)]

@@ -9,9 +9,9 @@ use nix::time::{ClockId, clock_gettime};
 use truth::queue::{percentile_ns, response_times_ns};
 use truth::{Answering, Stalls};
 
-use super::interrupt::Interrupt;
 use super::origin::Origin;
 use super::scenario::Scenario;
+use crate::bench::interrupt::Interrupt;
 
 /// A contender begins its schedule within this time of its process's start; when exactly, only it
 /// knows. The truth is computed for moments all over it.

@@ -17,7 +17,8 @@ pub(super) fn document(received: &Received) -> Value {
         traces,
         ..
     } = &received.delivery;
-    let mut document = counts(&total(&received.delivery));
+    let counts = |of: &Counts| counts(of, received.is_detailed);
+    let mut document = counts(&received.delivery.total());
     document.insert("schema".into(), SCHEMA.into());
     document.insert("windage".into(), env!("CARGO_PKG_VERSION").into());
     document.insert("seconds".into(), received.lasted.as_secs_f64().into());
@@ -43,20 +44,17 @@ pub(super) fn document(received: &Received) -> Value {
     Value::Object(document)
 }
 
-/// All protocols together.
-pub(super) fn total(delivery: &Delivery) -> Counts {
-    let protocols = delivery.by_protocol.iter();
-    protocols.fold(Counts::default(), |sum, (_, of)| sum.plus(of))
-}
-
-fn counts(counts: &Counts) -> Map<String, Value> {
+/// What is on spans is null where nobody looked.
+fn counts(counts: &Counts, is_detailed: bool) -> Map<String, Value> {
+    let on_spans = [
+        ("span_events", counts.span_events),
+        ("links", counts.links),
+        ("attributes", counts.attributes),
+    ];
     let fields = [
         ("requests", counts.requests),
         ("spans", counts.spans),
         ("root_spans", counts.root_spans),
-        ("span_events", counts.span_events),
-        ("links", counts.links),
-        ("attributes", counts.attributes),
         ("metric_points", counts.metric_points),
         ("log_records", counts.log_records),
         ("profiles", counts.profiles),
@@ -72,8 +70,10 @@ fn counts(counts: &Counts) -> Map<String, Value> {
         ("repeated_spans", counts.repeated_spans),
         ("refused_connections", counts.refused_connections),
     ];
-    let named = |(name, n): (&str, u64)| (name.to_owned(), Value::from(n));
-    fields.into_iter().map(named).collect()
+    let counted = fields.map(|(name, n)| (name, Some(n)));
+    let looked_at = on_spans.map(|(name, n)| (name, is_detailed.then_some(n)));
+    let named = |(name, n): (&str, Option<u64>)| (name.to_owned(), Value::from(n));
+    counted.into_iter().chain(looked_at).map(named).collect()
 }
 
 fn source(source: &Source) -> Value {

@@ -71,9 +71,9 @@ impl Live {
     /// Says something beside it.
     pub(super) fn say(&self, text: &str) {
         match &self.shown {
-            Shown::Nothing => {}
-            Shown::Lines => anstream::eprintln!("{text}"),
             Shown::Bar(bar) => bar.println(text),
+            // Whoever gives orders wants to hear that they were heard.
+            Shown::Nothing | Shown::Lines => anstream::eprintln!("{text}"),
         }
     }
 

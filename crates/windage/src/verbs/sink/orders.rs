@@ -1,7 +1,9 @@
 //! Orders on standard input, a line each, while the sink runs.
 
-use std::io::BufRead as _;
+use std::io::{BufRead as _, IsTerminal as _};
 use std::sync::mpsc::{self, Receiver};
+
+use nix::unistd::{getpgrp, tcgetpgrp};
 
 /// Orders that wait; who types faster waits as well.
 const WAITING: usize = 16;
@@ -10,9 +12,14 @@ const WAITING: usize = 16;
 pub(super) struct Orders(Receiver<String>);
 
 impl Orders {
-    /// Listens on a thread of its own, which ends with standard input or with Windage.
+    /// Listens on a thread of its own, which ends with standard input or with Windage. In the
+    /// background of a terminal nobody can speak, and reading would stop the whole process.
     pub(super) fn listen() -> Orders {
         let (said, heard) = mpsc::sync_channel(WAITING);
+        let stdin = std::io::stdin();
+        if stdin.is_terminal() && tcgetpgrp(&stdin) != Ok(getpgrp()) {
+            return Orders(heard);
+        }
         std::thread::spawn(move || {
             for line in std::io::stdin().lock().lines() {
                 let Ok(line) = line else { return };

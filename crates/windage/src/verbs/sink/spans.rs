@@ -19,11 +19,12 @@ pub(super) struct FirstSpans {
 }
 
 impl FirstSpans {
+    /// Shows `count` spans of bodies that come into `dir` from now on.
     pub(super) fn new(dir: Option<PathBuf>, count: usize) -> FirstSpans {
         FirstSpans {
-            dir,
             left: count,
-            shown: Vec::new(),
+            shown: dir.as_deref().map(trace_files).unwrap_or_default(),
+            dir,
         }
     }
 
@@ -39,6 +40,9 @@ impl FirstSpans {
             }
             // A file that gave way in the meantime, or is being written, is none to show.
             let body = std::fs::read(&file).unwrap_or_default();
+            if body.is_empty() {
+                continue;
+            }
             if let Ok(request) = ExportTraceServiceRequest::decode(body.as_slice()) {
                 self.show_request(&request);
                 self.shown.push(file);

@@ -6,7 +6,6 @@ use comfy_table::{CellAlignment, Table, TableStyle};
 use windage_sink::{Counts, Delivery};
 
 use super::Received;
-use super::json::total;
 use crate::figures::{count, counted, seconds, size, time};
 
 /// Sources that are named one by one.
@@ -21,14 +20,14 @@ pub(super) fn text(received: &Received) -> String {
         traces,
         ..
     } = &received.delivery;
-    let all = total(&received.delivery);
+    let all = received.delivery.total();
     let mut text = format!(
         "{} in {}, {} of CPU\n",
         counted(all.requests, "request", "requests"),
         seconds(received.lasted.as_secs_f64()),
         time(received.cpu_ns as f64 / 1e3),
     );
-    if all.requests == 0 {
+    if all.requests == 0 && all.wire_bytes == 0 && all.refused_connections == 0 {
         return text + "nothing came; is the service's exporter told where to send to?\n";
     }
     let mut table = table(&[
@@ -50,9 +49,15 @@ pub(super) fn text(received: &Received) -> String {
     if all.spans > 0 {
         let _ = writeln!(
             text,
-            "\na span: {} in the body, {} on the wire, {:.1} attributes, {:.2} events, {:.2} links",
+            "\na span: {} in the body, {} on the wire",
             size(all.body_bytes as f64 / all.spans as f64),
             size(all.wire_bytes as f64 / all.spans as f64),
+        );
+    }
+    if all.spans > 0 && received.is_detailed {
+        let _ = writeln!(
+            text,
+            "on a span: {:.1} attributes, {:.2} events, {:.2} links",
             all.attributes as f64 / all.spans as f64,
             all.span_events as f64 / all.spans as f64,
             all.links as f64 / all.spans as f64,
@@ -135,5 +140,9 @@ fn troubles(all: &Counts) -> impl Iterator<Item = String> {
     let said = |(n, what): (u64, &str)| {
         (n > 0).then(|| format!("{} {what}", counted(n, "request", "requests")))
     };
-    lines.into_iter().filter_map(said)
+    let turned_away = (all.refused_connections > 0).then(|| {
+        let many = counted(all.refused_connections, "connection", "connections");
+        format!("{many} beyond --max-connections were closed at once")
+    });
+    lines.into_iter().filter_map(said).chain(turned_away)
 }

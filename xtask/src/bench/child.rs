@@ -23,6 +23,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::interrupt::Interrupt;
+use super::memory::Memory;
 
 /// How often a process is looked at while it runs: often enough for its memory's last growth,
 /// seldom enough not to be felt.
@@ -56,20 +57,21 @@ impl Usage {
     }
 }
 
-/// Makes the command's process run on one core, with as many descriptors as the machine allows,
+/// Makes the command's process run on these cores, with as many descriptors as the machine allows,
 /// and get `at_death` when this program dies, however that happens.
-pub(super) fn confine(command: &mut Command, core: usize, at_death: Signal) -> Result<()> {
-    let mut cores = CpuSet::new();
-    cores
-        .set(core)
-        .with_context(|| format!("core {core} is beyond what a set of cores holds"))?;
+pub(super) fn confine(command: &mut Command, cores: &[usize], at_death: Signal) -> Result<()> {
+    let mut set = CpuSet::new();
+    for &core in cores {
+        set.set(core)
+            .with_context(|| format!("core {core} is beyond what a set of cores holds"))?;
+    }
     let (_, most_descriptors) = getrlimit(Resource::RLIMIT_NOFILE)?;
     // SAFETY: between fork and exec there are three system calls, which are async-signal-safe,
     // and no allocation: an `Errno` becomes an `io::Error` without one.
     unsafe {
         command.pre_exec(move || {
             set_pdeathsig(at_death)?;
-            sched_setaffinity(Pid::from_raw(0), &cores)?;
+            sched_setaffinity(Pid::from_raw(0), &set)?;
             setrlimit(Resource::RLIMIT_NOFILE, most_descriptors, most_descriptors)?;
             Ok(())
         });
@@ -195,12 +197,7 @@ fn usage(rusage: &libc::rusage, wall_s: f64, rss_seen_bytes: u64) -> Usage {
 
 /// Peak resident memory of a process, or 0 when it has ended.
 fn rss_peak_bytes(process: &str) -> u64 {
-    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
-    status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:"))
-        .and_then(|value| value.trim().strip_suffix(" kB")?.parse::<u64>().ok())
-        .map_or(0, |kib| kib * 1024)
+    Memory::of(process).map_or(0, |memory| memory.rss_peak_bytes)
 }
 
 fn create(file: &Path) -> Result<File> {
@@ -223,7 +220,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut command = Command::new("sh");
         command.args(["-c", script]);
-        confine(&mut command, 0, Signal::SIGKILL).unwrap();
+        confine(&mut command, &[0], Signal::SIGKILL).unwrap();
         run(&mut command, folder.path(), patience, &Interrupt::default())
     }
 

@@ -1,5 +1,7 @@
 //! The median and its interval by order statistics, which assumes nothing of the distribution.
 
+use serde_json::{Value, json};
+
 /// How often an interval may miss, in all.
 const MISS: f64 = 0.05;
 
@@ -9,6 +11,27 @@ pub(super) struct Median {
     pub(super) estimate: f64,
     pub(super) interval: Option<(f64, f64)>,
     pub(super) count: usize,
+}
+
+impl Median {
+    /// As `median [low, high]`, each shown in the same way.
+    pub(super) fn show(&self, show: impl Fn(f64) -> String) -> String {
+        let estimate = show(self.estimate);
+        match self.interval {
+            Some((low, high)) => format!("{estimate} [{}, {}]", show(low), show(high)),
+            None => estimate,
+        }
+    }
+
+    /// `low` and `high` are null without an interval.
+    pub(super) fn json(&self) -> Value {
+        json!({
+            "median": self.estimate,
+            "low": self.interval.map(|(low, _)| low),
+            "high": self.interval.map(|(_, high)| high),
+            "rounds": self.count,
+        })
+    }
 }
 
 /// The median of values that are independent of each other; those that are not finite are left
@@ -85,6 +108,14 @@ mod tests {
         let fifteen = median((1..=15).map(f64::from)).unwrap();
         assert_eq!(fifteen.estimate, 8.0);
         assert_eq!(fifteen.interval, Some((4.0, 12.0)));
+    }
+
+    #[test]
+    fn medians_are_shown_with_their_interval() {
+        let whole = |value: f64| format!("{value:.0}");
+        assert_eq!(median([1.0, 2.0, 3.0]).unwrap().show(whole), "2");
+        let seven = median((1..=7).map(f64::from)).unwrap();
+        assert_eq!(seven.show(whole), "4 [1, 7]");
     }
 
     proptest! {

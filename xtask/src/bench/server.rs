@@ -1,0 +1,184 @@
+//! A server that is measured or asked: launched on its cores, waited for, and ended.
+
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use super::child;
+
+/// The core of every server; what puts load on it has the next.
+pub(super) const CORE: usize = 0;
+
+/// How long a server may take to start.
+const START: Duration = Duration::from_secs(10);
+
+/// How long a server may take to end before it is killed.
+const END: Duration = Duration::from_secs(5);
+
+/// A server that runs. It is ended when it is dropped, and with this program whatever happens.
+pub(super) struct Running {
+    child: Child,
+    /// What it prints.
+    stdout: PathBuf,
+    stderr: PathBuf,
+}
+
+impl Running {
+    /// Launches it on these cores; `folder` is for what it prints.
+    pub(super) fn start(command: &mut Command, cores: &[usize], folder: &Path) -> Result<Running> {
+        child::confine(command, cores, Signal::SIGKILL)?;
+        let [stdout, stderr] = ["server.stdout", "server.stderr"].map(|name| folder.join(name));
+        let create =
+            |file: &Path| File::create(file).with_context(|| format!("create {}", file.display()));
+        let child = command
+            .stdin(Stdio::piped())
+            .stdout(create(&stdout)?)
+            .stderr(create(&stderr)?)
+            .spawn()
+            .with_context(|| format!("could not start {}", command.get_program().display()))?;
+        Ok(Running {
+            child,
+            stdout,
+            stderr,
+        })
+    }
+
+    pub(super) fn pid(&self) -> Pid {
+        Pid::from_raw(self.child.id().cast_signed())
+    }
+
+    /// Writes a line to its standard input.
+    pub(super) fn tell(&self, line: &str) -> Result<()> {
+        let mut stdin = self.child.stdin.as_ref().context("no standard input")?;
+        writeln!(stdin, "{line}").with_context(|| format!("tell a server `{line}`"))
+    }
+
+    /// What it has printed so far.
+    pub(super) fn stdout(&self) -> String {
+        fs::read_to_string(&self.stdout).unwrap_or_default()
+    }
+
+    /// What it has printed as errors so far.
+    pub(super) fn stderr(&self) -> String {
+        fs::read_to_string(&self.stderr).unwrap_or_default()
+    }
+
+    /// Asks until there is an answer, the server has ended, or its time to start is over.
+    pub(super) fn wait_until<T>(
+        &mut self,
+        mut ready: impl FnMut(&Running) -> Option<T>,
+    ) -> Result<T> {
+        let deadline = Instant::now() + START;
+        loop {
+            if let Some(answer) = ready(self) {
+                return Ok(answer);
+            }
+            if let Some(status) = self.child.try_wait().context("ask after a server")? {
+                let said = self.stderr();
+                let said = said.lines().last().unwrap_or_default();
+                bail!("the server ended with {status} before it served: {said}");
+            }
+            if Instant::now() >= deadline {
+                bail!("the server did not serve within {} s", START.as_secs());
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Ends it, and returns all that it printed.
+    pub(super) fn finish(mut self) -> String {
+        self.end();
+        self.stdout()
+    }
+
+    fn end(&mut self) {
+        if matches!(self.child.try_wait(), Ok(None)) {
+            let _ = kill(self.pid(), Signal::SIGTERM);
+        }
+        let deadline = Instant::now() + END;
+        while matches!(self.child.try_wait(), Ok(None)) && Instant::now() < deadline {
+            thread::sleep(Duration::from_millis(5));
+        }
+        // Both are without effect once it has been reaped.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// An address that is free just now, for servers that do not say which one the kernel gave them.
+pub(super) fn free_address() -> Result<SocketAddr> {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+        .and_then(|listener| listener.local_addr())
+        .context("find a free port on 127.0.0.1")
+}
+
+/// The address in a whole line `LABEL ADDRESS`: half a line may hold half a port.
+pub(super) fn address_after(label: &str, text: &str) -> Option<SocketAddr> {
+    let (whole, _) = text.rsplit_once('\n')?;
+    let address = whole.lines().find_map(|line| line.strip_prefix(label))?;
+    address.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str, folder: &Path) -> Running {
+        let mut command = Command::new("sh");
+        Running::start(command.args(["-c", script]), &[CORE], folder).unwrap()
+    }
+
+    #[test]
+    fn a_server_is_waited_for_and_ended() {
+        let folder = tempfile::tempdir().unwrap();
+        let script = "trap 'echo counted $word; exit' TERM; read word; echo at 127.0.0.1:81 >&2; \
+                      while :; do sleep 0.01; done";
+        let mut server = shell(script, folder.path());
+        server.tell("spans").unwrap();
+        let address = server.wait_until(|server| address_after("at ", &server.stderr()));
+        assert_eq!(address.unwrap().port(), 81);
+        let pid = server.pid();
+        assert_eq!(server.finish(), "counted spans\n");
+        assert_eq!(kill(pid, None), Err(nix::errno::Errno::ESRCH));
+    }
+
+    #[test]
+    fn a_server_that_ends_at_once_is_an_error_with_its_reason() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut server = shell("echo no such thing >&2; exit 3", folder.path());
+        let error = server.wait_until(|_| None::<()>).unwrap_err().to_string();
+        assert!(
+            error.contains("exit status: 3") && error.contains("no such thing"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn only_whole_lines_name_an_address() {
+        let table = [
+            ("a 127.0.0.1:81\n", Some(81)),
+            ("first\na 127.0.0.1:81\nmo", Some(81)),
+            ("a 127.0.0.1:8", None),
+            ("a nowhere\n", None),
+            ("", None),
+        ];
+        for (text, port) in table {
+            let found = address_after("a ", text).map(|address| address.port());
+            assert_eq!(found, port, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! The load: `windage load` with the same body in every request.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use nix::sys::signal::Signal;
+use serde_json::Value;
+
+use super::receiving::GENERATOR_CORE;
+use super::scenario::Scenario;
+use crate::bench::child;
+use crate::bench::interrupt::Interrupt;
+
+/// A load on one receiver.
+pub(super) struct Load<'a> {
+    pub(super) windage: &'a Path,
+    pub(super) scenario: &'a Scenario,
+    /// The file that holds the scenario's body.
+    pub(super) body: &'a Path,
+    pub(super) connections: u32,
+    /// Requests started a second, on the connection that is free for longest; `None` for a closed
+    /// loop.
+    pub(super) rate_per_s: Option<u32>,
+    /// How long new requests are sent; answers are waited for.
+    pub(super) lasts: Duration,
+    /// For one answer.
+    pub(super) timeout: Duration,
+}
+
+/// What the generator says of a load of which every request was answered.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Delivered {
+    /// Answered with a status of success.
+    pub(super) requests: u64,
+    /// Answered with another.
+    pub(super) refused: u64,
+    pub(super) seconds: f64,
+}
+
+impl Load<'_> {
+    /// Puts it on the receiver at this address. A request that was not answered is an error.
+    pub(super) fn put_on(
+        &self,
+        address: SocketAddr,
+        folder: &Path,
+        interrupt: &Interrupt,
+    ) -> Result<Delivered> {
+        let mut command = Command::new(self.windage);
+        command.args(self.arguments(&address.to_string(), &self.body.display().to_string()));
+        child::confine(&mut command, &[GENERATOR_CORE], Signal::SIGKILL)?;
+        // Two timeouts: connections are opened before the load, answers come after it.
+        let patience = self.lasts + 2 * self.timeout;
+        let ended = child::run(&mut command, folder, patience, interrupt)?;
+        delivered(&ended.stdout).with_context(|| {
+            let said = ended.stderr.lines().last().unwrap_or_default();
+            format!("windage load ended with {}: {said}", ended.status)
+        })
+    }
+
+    /// The arguments of `windage`.
+    pub(super) fn arguments(&self, address: &str, body: &str) -> Vec<String> {
+        let url = format!("http://{address}{}", self.scenario.protocol.path());
+        let (connections, lasts, timeout) = (
+            self.connections.to_string(),
+            format!("{}ms", self.lasts.as_millis()),
+            format!("{}ms", self.timeout.as_millis()),
+        );
+        let mut words = vec!["load", &url, "--data-file", body];
+        words.extend(self.scenario.arguments());
+        words.extend(["--connections", &connections, "--for", &lasts]);
+        let rate = self.rate_per_s.map(|rate_per_s| format!("{rate_per_s}/s"));
+        if let Some(rate) = &rate {
+            words.extend(["--rate", rate]);
+        }
+        words.extend(["--timeout", &timeout, "--warmup", "0s", "--json"]);
+        words.into_iter().map(str::to_owned).collect()
+    }
+}
+
+/// Reads `windage load --json`.
+fn delivered(text: &str) -> Result<Delivered> {
+    let json: Value = serde_json::from_str(text.trim()).context("it printed no JSON document")?;
+    let count = |value: &Value| value.as_u64().unwrap_or_default();
+    let errors = json["errors"].as_object().context("no errors")?;
+    let errors: u64 = errors.values().map(count).sum();
+    let requests = json["requests"].as_u64().context("no requests")?;
+    if errors > 0 || requests == 0 {
+        let first = json["first_error"].as_str().unwrap_or("none was sent");
+        bail!("{errors} errors and {requests} answers; first: {first}");
+    }
+    let well = count(&json["status"]["2xx"]);
+    Ok(Delivered {
+        requests: well,
+        refused: requests - well,
+        seconds: json["seconds"].as_f64().context("no seconds")?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::scenario::by_name;
+    use super::*;
+
+    #[test]
+    fn command_lines() {
+        let line = |name| {
+            let load = Load {
+                windage: Path::new("windage"),
+                scenario: by_name(name).unwrap(),
+                body: Path::new("unused"),
+                connections: 8,
+                rate_per_s: name.starts_with("grpc").then_some(100),
+                lasts: Duration::from_secs(2),
+                timeout: Duration::from_secs(10),
+            };
+            load.arguments("ADDRESS", "BODY").join(" ")
+        };
+        let ends = "--connections 8 --for 2000ms --timeout 10000ms --warmup 0s --json";
+        assert!(line("grpc-10").contains("--for 2000ms --rate 100/s --timeout"));
+        assert_eq!(
+            line("http-10"),
+            format!(
+                "load http://ADDRESS/v1/traces --data-file BODY \
+                 --header Content-Type: application/x-protobuf {ends}"
+            )
+        );
+        assert!(line("http-512-gzip").contains("--header Content-Encoding: gzip"));
+        assert!(line("grpc-8192").contains("TraceService/Export --data-file BODY --grpc --conn"));
+        assert!(line("grpc-512-gzip").contains("--http2 --header Content-Type: application/grpc"));
+    }
+
+    #[test]
+    fn a_delivery_is_what_was_answered_and_nothing_else_may_be() {
+        let said = |requests: u64, well: u64, timeouts: u64| {
+            let json = serde_json::json!({
+                "requests": requests, "seconds": 2.0, "status": { "2xx": well },
+                "errors": { "timeout": timeouts, "closed": 0 }, "first_error": null,
+            });
+            delivered(&json.to_string())
+        };
+        let nine = Delivered {
+            requests: 9,
+            refused: 1,
+            seconds: 2.0,
+        };
+        assert_eq!(said(10, 9, 0).unwrap(), nine);
+        for (error, expected) in [
+            (said(10, 10, 1), "1 errors"),
+            (said(0, 0, 0), "none was sent"),
+            (delivered("usage"), "no JSON"),
+        ] {
+            let error = format!("{:#}", error.unwrap_err());
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! What is sent: one request's spans, as OTLP's protobuf and in the wrappings that go on the wire.
+//!
+//! The spans are made up and always the same: a service that answers over HTTP, asks another one
+//! and a database, and calls a function of its own.
+
+use std::io::Write as _;
+
+use anyhow::{Context, Result};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
+use opentelemetry_proto::tonic::common::v1::any_value::Value;
+use opentelemetry_proto::tonic::common::v1::{AnyValue, InstrumentationScope, KeyValue};
+use opentelemetry_proto::tonic::resource::v1::Resource;
+use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span};
+use prost::Message as _;
+use rand::{Rng as _, SeedableRng as _};
+use rand_chacha::ChaCha8Rng;
+
+/// Whatever is drawn, is drawn from this.
+pub(super) const SEED: u64 = 5;
+
+/// One trace: name, kind (as OTLP numbers them), and the path or statement that it is about.
+const TRACE: [(&str, i32, &str); 4] = [
+    ("GET /orders/{id}", 2, "/orders/4711"),
+    ("POST", 3, "/inventory/reserve"),
+    (
+        "SELECT shop.orders",
+        3,
+        "SELECT * FROM orders WHERE id = $1",
+    ),
+    ("render", 1, "order.html"),
+];
+
+const BEGAN_NS: u64 = 1_790_000_000_000_000_000;
+
+/// So many spans with ten attributes each, in traces of four.
+pub(super) fn realistic(spans: usize) -> Vec<u8> {
+    let mut random = ChaCha8Rng::seed_from_u64(SEED);
+    let spans = (0..spans)
+        .scan(Place::default(), |place, index| {
+            Some(realistic_span(index, place, &mut random))
+        })
+        .collect();
+    let resource = Resource {
+        attributes: vec![
+            text("service.name", "shop-orders"),
+            text("service.version", "2.14.3"),
+            text(
+                "service.instance.id",
+                "627cc493-f310-47de-96bd-71410b7dec09",
+            ),
+            text("deployment.environment.name", "production"),
+            text("host.name", "orders-7d9c5b6f4-x2x9q"),
+            text("telemetry.sdk.language", "go"),
+            text("telemetry.sdk.name", "opentelemetry"),
+            text("telemetry.sdk.version", "1.47.0"),
+        ],
+        ..Resource::default()
+    };
+    let scope = InstrumentationScope {
+        name: "go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp".into(),
+        version: "0.72.0".into(),
+        ..InstrumentationScope::default()
+    };
+    encode(Some(resource), Some(scope), spans)
+}
+
+/// So many spans of which each is as small as it can be: ids, a name, times. All are of the same
+/// trace.
+pub(super) fn minimal(spans: usize, trace_id: [u8; 16]) -> Vec<u8> {
+    let spans = (1..=spans as u64)
+        .map(|index| Span {
+            trace_id: trace_id.to_vec(),
+            span_id: index.to_be_bytes().to_vec(),
+            name: "a".into(),
+            start_time_unix_nano: BEGAN_NS,
+            end_time_unix_nano: BEGAN_NS + index,
+            ..Span::default()
+        })
+        .collect();
+    encode(None, None, spans)
+}
+
+/// As HTTP's `Content-Encoding: gzip` and gRPC's `grpc-encoding: gzip` have it.
+pub(super) fn gzip(bytes: &[u8]) -> Result<Vec<u8>> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder
+        .write_all(bytes)
+        .and_then(|()| encoder.finish())
+        .context("compress a payload")
+}
+
+/// A message of gRPC that says it is compressed, with its prefix of five bytes.
+pub(super) fn framed(compressed: &[u8]) -> Result<Vec<u8>> {
+    let length = u32::try_from(compressed.len()).context("a message of gRPC is below 4 GiB")?;
+    let mut message = vec![1];
+    message.extend_from_slice(&length.to_be_bytes());
+    message.extend_from_slice(compressed);
+    Ok(message)
+}
+
+/// Where in its trace a span stands.
+#[derive(Default)]
+struct Place {
+    trace_id: [u8; 16],
+    parent_id: [u8; 8],
+}
+
+fn realistic_span(index: usize, place: &mut Place, random: &mut ChaCha8Rng) -> Span {
+    let (name, kind, about) = TRACE[index % TRACE.len()];
+    let is_root = index.is_multiple_of(TRACE.len());
+    if is_root {
+        random.fill_bytes(&mut place.trace_id);
+    }
+    let mut span_id = [0; 8];
+    random.fill_bytes(&mut span_id);
+    let parent = if is_root { &[][..] } else { &place.parent_id };
+    let began_ns = BEGAN_NS + index as u64 * 1_000_000 + u64::from(random.next_u32() % 500_000);
+    let span = Span {
+        trace_id: place.trace_id.to_vec(),
+        span_id: span_id.to_vec(),
+        parent_span_id: parent.to_vec(),
+        // The W3C's sampled flag, and that the parent is known not to be remote.
+        flags: 0x101,
+        name: name.into(),
+        kind,
+        start_time_unix_nano: began_ns,
+        end_time_unix_nano: began_ns + 1000 + u64::from(random.next_u32() % 20_000_000),
+        attributes: attributes(about, random),
+        ..Span::default()
+    };
+    if is_root {
+        place.parent_id = span_id;
+    }
+    span
+}
+
+fn attributes(about: &str, random: &mut ChaCha8Rng) -> Vec<KeyValue> {
+    let port = i64::from(32_768 + random.next_u32() % 28_000);
+    let size = i64::from(random.next_u32() % 100_000);
+    vec![
+        text("http.request.method", "GET"),
+        text("url.scheme", "https"),
+        text("url.path", about),
+        text("server.address", "orders.shop.example"),
+        number("server.port", 8443),
+        number("http.response.status_code", 200),
+        number("http.response.body.size", size),
+        text("network.protocol.version", "1.1"),
+        number("network.peer.port", port),
+        text(
+            "user_agent.original",
+            "Mozilla/5.0 (X11; Linux x86_64; rv:140.0)",
+        ),
+    ]
+}
+
+fn text(key: &str, value: &str) -> KeyValue {
+    attribute(key, Value::StringValue(value.into()))
+}
+
+fn number(key: &str, value: i64) -> KeyValue {
+    attribute(key, Value::IntValue(value))
+}
+
+fn attribute(key: &str, value: Value) -> KeyValue {
+    KeyValue {
+        key: key.into(),
+        value: Some(AnyValue { value: Some(value) }),
+        ..KeyValue::default()
+    }
+}
+
+fn encode(
+    resource: Option<Resource>,
+    scope: Option<InstrumentationScope>,
+    spans: Vec<Span>,
+) -> Vec<u8> {
+    let request = ExportTraceServiceRequest {
+        resource_spans: vec![ResourceSpans {
+            resource,
+            scope_spans: vec![ScopeSpans {
+                scope,
+                spans,
+                ..ScopeSpans::default()
+            }],
+            ..ResourceSpans::default()
+        }],
+    };
+    request.encode_to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+    use std::io::Read as _;
+
+    use super::*;
+
+    fn spans_of(bytes: &[u8]) -> Vec<Span> {
+        let request = ExportTraceServiceRequest::decode(bytes).unwrap();
+        let resources = request.resource_spans.into_iter();
+        let scopes = resources.flat_map(|resource| resource.scope_spans);
+        scopes.flat_map(|scope| scope.spans).collect()
+    }
+
+    #[test]
+    fn realistic_spans_have_ten_attributes_and_ids_of_their_own() {
+        let bytes = realistic(512);
+        assert_eq!(bytes, realistic(512), "the same every time");
+        let spans = spans_of(&bytes);
+        assert_eq!(spans.len(), 512);
+        assert!(spans.iter().all(|span| span.attributes.len() == 10));
+        let distinct = |id: fn(&Span) -> &[u8]| spans.iter().map(id).collect::<HashSet<_>>().len();
+        assert_eq!(distinct(|span| &span.span_id), 512);
+        assert_eq!(distinct(|span| &span.trace_id), 128);
+        let roots = spans.iter().filter(|span| span.parent_span_id.is_empty());
+        assert_eq!(roots.count(), 128);
+        for span in &spans {
+            assert!(span.start_time_unix_nano < span.end_time_unix_nano);
+        }
+    }
+
+    #[test]
+    fn minimal_spans_are_as_many_as_asked_for_and_bear_the_trace_id() {
+        let spans = spans_of(&minimal(8192, [7; 16]));
+        assert_eq!(spans.len(), 8192);
+        assert!(spans.iter().all(|span| span.trace_id == [7; 16]));
+    }
+
+    #[test]
+    fn a_message_of_grpc_tells_that_it_is_compressed_and_how_long_it_is() {
+        let compressed = gzip(b"spans").unwrap();
+        let message = framed(&compressed).unwrap();
+        let (prefix, rest) = message.split_at(5);
+        assert_eq!(prefix, [1, 0, 0, 0, compressed.len() as u8]);
+        let mut inflated = String::new();
+        flate2::read::GzDecoder::new(rest)
+            .read_to_string(&mut inflated)
+            .unwrap();
+        assert_eq!(inflated, "spans");
+    }
+}

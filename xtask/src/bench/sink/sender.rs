@@ -1,0 +1,359 @@
+//! A sender that gives up no batch: the same bytes again until the receiver has accepted them.
+
+use std::io::{self, Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use nix::sys::socket::{setsockopt, sockopt};
+use rand::{Rng as _, SeedableRng as _};
+use rand_chacha::ChaCha8Rng;
+
+use super::payload;
+use crate::bench::interrupt::Interrupt;
+
+/// A receiver that accepts nothing in so many attempts at one batch never will.
+const MOST_ATTEMPTS: u32 = 20_000;
+
+/// Between attempts that the receiver did not even answer.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// For an answer; and how long a receiver may be silent.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What became of all attempts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Attempts {
+    /// Batches that the receiver said it had accepted.
+    pub(super) acknowledged: u64,
+    /// Answered with anything but success.
+    pub(super) refused: u64,
+    /// Not answered: the connection was refused, closed or reset.
+    pub(super) broken: u64,
+    /// Cut by the sender itself, in the middle of a body.
+    pub(super) cut: u64,
+}
+
+impl std::ops::AddAssign for Attempts {
+    fn add_assign(&mut self, other: Attempts) {
+        self.acknowledged += other.acknowledged;
+        self.refused += other.refused;
+        self.broken += other.broken;
+        self.cut += other.cut;
+    }
+}
+
+/// One connection's worth of sending, over HTTP/1.1.
+pub(super) struct Sender<'a> {
+    address: SocketAddr,
+    connection: Option<TcpStream>,
+    request: Request,
+    /// Of batches, the share whose first attempt is cut.
+    cut_share: f64,
+    random: ChaCha8Rng,
+    interrupt: &'a Interrupt,
+    pub(super) attempts: Attempts,
+}
+
+impl Sender<'_> {
+    /// A sender of batches of so many spans; `index` makes what it draws its own.
+    pub(super) fn new(
+        address: SocketAddr,
+        spans: usize,
+        cut_share: f64,
+        index: u64,
+        interrupt: &Interrupt,
+    ) -> Result<Sender<'_>> {
+        let mut random = ChaCha8Rng::seed_from_u64(payload::SEED);
+        random.set_stream(index);
+        Ok(Sender {
+            address,
+            connection: None,
+            request: Request::new(address, spans)?,
+            cut_share,
+            random,
+            interrupt,
+            attempts: Attempts::default(),
+        })
+    }
+
+    /// Sends a batch until it is accepted.
+    pub(super) fn deliver(&mut self, batch: u64) -> Result<()> {
+        self.request.number(batch);
+        if self.draw() < self.cut_share {
+            self.cut().context("cut a request")?;
+        }
+        for _ in 0..MOST_ATTEMPTS {
+            self.interrupt.check()?;
+            match self.attempt() {
+                Ok(200) => {
+                    self.attempts.acknowledged += 1;
+                    return Ok(());
+                }
+                Ok(_) => self.attempts.refused += 1,
+                Err(_) => {
+                    self.attempts.broken += 1;
+                    self.connection = None;
+                    thread::sleep(PAUSE);
+                }
+            }
+        }
+        bail!("{MOST_ATTEMPTS} attempts at one batch, and none was accepted");
+    }
+
+    /// One attempt, on the connection that is open or a new one. Returns the status.
+    fn attempt(&mut self) -> io::Result<u16> {
+        let mut connection = match self.connection.take() {
+            Some(connection) => connection,
+            None => connect(self.address)?,
+        };
+        connection.write_all(&self.request.bytes)?;
+        let (status, is_kept) = answer(&mut connection)?;
+        self.connection = is_kept.then_some(connection);
+        Ok(status)
+    }
+
+    /// Sends a part of the body on a connection of its own, and resets that.
+    fn cut(&mut self) -> io::Result<()> {
+        let part = (self.draw() * self.request.body_bytes() as f64) as usize;
+        let end = self.request.head_bytes + part;
+        let Ok(mut connection) = connect(self.address) else {
+            return Ok(());
+        };
+        // The receiver may refuse before all is sent, and reset for its part.
+        let _ = connection.write_all(&self.request.bytes[..end]);
+        // Time for some of it to be read; a reset discards what was not.
+        thread::sleep(PAUSE);
+        let at_once = libc::linger {
+            l_onoff: 1,
+            l_linger: 0,
+        };
+        setsockopt(&connection, sockopt::Linger, &at_once)?;
+        self.attempts.cut += 1;
+        Ok(())
+    }
+
+    /// Evenly in [0, 1).
+    fn draw(&mut self) -> f64 {
+        f64::from(self.random.next_u32()) / (f64::from(u32::MAX) + 1.0)
+    }
+}
+
+fn connect(address: SocketAddr) -> io::Result<TcpStream> {
+    let connection = TcpStream::connect(address)?;
+    connection.set_nodelay(true)?;
+    connection.set_read_timeout(Some(PATIENCE))?;
+    connection.set_write_timeout(Some(PATIENCE))?;
+    Ok(connection)
+}
+
+/// The status of an answer, and whether the connection goes on after it.
+fn answer(connection: &mut TcpStream) -> io::Result<(u16, bool)> {
+    let mut bytes = Vec::new();
+    let mut part = [0; 4096];
+    loop {
+        let received = connection.read(&mut part)?;
+        if received == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        bytes.extend_from_slice(&part[..received]);
+        if let Some(head) = parse(&bytes)?
+            && bytes.len() >= head.bytes
+        {
+            return Ok((head.status, head.is_kept));
+        }
+    }
+}
+
+/// What the head of an answer says.
+#[derive(Debug, PartialEq, Eq)]
+struct Head {
+    status: u16,
+    is_kept: bool,
+    /// Of the whole answer.
+    bytes: usize,
+}
+
+/// `None` while the head is incomplete.
+fn parse(bytes: &[u8]) -> io::Result<Option<Head>> {
+    let mut fields = [httparse::EMPTY_HEADER; 32];
+    let mut response = httparse::Response::new(&mut fields);
+    let parsed = response.parse(bytes).map_err(io::Error::other)?;
+    let (httparse::Status::Complete(head_bytes), Some(status)) = (parsed, response.code) else {
+        return Ok(None);
+    };
+    let field = |name: &str| {
+        let mut fields = response.headers.iter();
+        let found = fields.find(|field| field.name.eq_ignore_ascii_case(name))?;
+        std::str::from_utf8(found.value).ok()
+    };
+    let body_bytes = match field("content-length") {
+        Some(length) => length.trim().parse().map_err(io::Error::other)?,
+        None => 0,
+    };
+    let is_closed = field("connection").is_some_and(|value| value.eq_ignore_ascii_case("close"));
+    Ok(Some(Head {
+        status,
+        is_kept: !is_closed,
+        bytes: head_bytes + body_bytes,
+    }))
+}
+
+/// A request whose first span's trace id bears the number of the batch, so that no two batches
+/// are the same bytes.
+struct Request {
+    bytes: Vec<u8>,
+    head_bytes: usize,
+    number_at: usize,
+}
+
+/// Looked for in the body; no other field can be like it.
+const TRACE_ID: [u8; 16] = [0xa5; 16];
+
+impl Request {
+    fn new(address: SocketAddr, spans: usize) -> Result<Request> {
+        let body = payload::minimal(spans, TRACE_ID);
+        let mut bytes = format!(
+            "POST /v1/traces HTTP/1.1\r\nHost: {address}\r\n\
+             Content-Type: application/x-protobuf\r\nContent-Length: {}\r\n\r\n",
+            body.len()
+        )
+        .into_bytes();
+        let head_bytes = bytes.len();
+        bytes.extend_from_slice(&body);
+        let number_at = bytes
+            .windows(TRACE_ID.len())
+            .position(|window| window == TRACE_ID)
+            .context("a batch has no span")?;
+        Ok(Request {
+            bytes,
+            head_bytes,
+            number_at,
+        })
+    }
+
+    fn number(&mut self, batch: u64) {
+        self.bytes[self.number_at..][..8].copy_from_slice(&batch.to_be_bytes());
+    }
+
+    fn body_bytes(&self) -> usize {
+        self.bytes.len() - self.head_bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn heads_are_parsed() {
+        let head = |status, is_kept, bytes| {
+            Some(Head {
+                status,
+                is_kept,
+                bytes,
+            })
+        };
+        let table = [
+            ("HTTP/1.1 200 OK\r\nContent-", None),
+            (
+                "HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\n",
+                head(200, true, 41),
+            ),
+            (
+                "HTTP/1.1 503 No\r\nConnection: close\r\n\r\n",
+                head(503, false, 38),
+            ),
+        ];
+        for (text, expected) in table {
+            assert_eq!(parse(text.as_bytes()).unwrap(), expected, "{text:?}");
+        }
+        assert!(parse(b"SSH-2.0").is_err());
+    }
+
+    #[test]
+    fn batches_differ_in_their_number_alone() {
+        let address = SocketAddr::from(([127, 0, 0, 1], 81));
+        let mut request = Request::new(address, 3).unwrap();
+        request.number(1);
+        let first = request.bytes.clone();
+        request.number(2);
+        let differ = first.iter().zip(&request.bytes).filter(|(a, b)| a != b);
+        assert_eq!((differ.count(), first.len()), (1, request.bytes.len()));
+    }
+
+    /// What the receiver of the next test does with each request in its turn.
+    enum Turn {
+        Answer(&'static [u8]),
+        HangUp,
+    }
+
+    /// A receiver that reads whole requests and answers each in its turn. Returns their bodies'
+    /// first bytes.
+    fn receive(listener: &TcpListener, request_bytes: usize, turns: &[Turn]) -> Vec<Vec<u8>> {
+        let mut requests = Vec::new();
+        let mut connection = None;
+        for turn in turns {
+            let mut socket: TcpStream = connection
+                .take()
+                .unwrap_or_else(|| listener.accept().unwrap().0);
+            let mut request = vec![0; request_bytes];
+            socket.read_exact(&mut request).unwrap();
+            requests.push(request);
+            if let Turn::Answer(answer) = turn {
+                socket.write_all(answer).unwrap();
+                connection = answer.starts_with(b"HTTP/1.1 2").then_some(socket);
+            }
+        }
+        requests
+    }
+
+    #[test]
+    fn the_same_bytes_are_sent_until_they_are_accepted() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let interrupt = Interrupt::default();
+        let mut sender = Sender::new(address, 2, 0.0, 1, &interrupt).unwrap();
+        let request_bytes = sender.request.bytes.len();
+        let turns = [
+            Turn::Answer(b"HTTP/1.1 503 Busy\r\nConnection: close\r\n\r\n"),
+            Turn::HangUp,
+            Turn::Answer(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"),
+            Turn::Answer(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"),
+        ];
+        let requests = thread::scope(|scope| {
+            let receiver = scope.spawn(|| receive(&listener, request_bytes, &turns));
+            sender.deliver(7).unwrap();
+            sender.deliver(8).unwrap();
+            receiver.join().unwrap()
+        });
+        assert!(requests[0] == requests[1] && requests[1] == requests[2]);
+        assert_ne!(requests[2], requests[3]);
+        let expected = Attempts {
+            acknowledged: 2,
+            refused: 1,
+            broken: 1,
+            cut: 0,
+        };
+        assert_eq!(sender.attempts, expected);
+    }
+
+    #[test]
+    fn a_cut_request_never_ends() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let interrupt = Interrupt::default();
+        let mut sender = Sender::new(address, 100, 1.0, 1, &interrupt).unwrap();
+        let request_bytes = sender.request.bytes.len();
+        sender.cut().unwrap();
+        assert_eq!(sender.attempts.cut, 1);
+        let mut socket = listener.accept().unwrap().0;
+        let mut received = Vec::new();
+        let error = socket.read_to_end(&mut received).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::ConnectionReset);
+        assert!(received.len() < request_bytes);
+    }
+}
