@@ -11,6 +11,7 @@ use crate::{command, workspace};
 mod build;
 mod child;
 mod interrupt;
+mod kept;
 mod load;
 mod median;
 mod memory;

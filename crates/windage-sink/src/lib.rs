@@ -38,6 +38,7 @@ mod receipt;
 mod receiver;
 mod remote_write;
 mod room;
+mod rpc_status;
 mod scrape;
 mod sink;
 mod sources;

@@ -34,7 +34,7 @@ pub struct SinkOptions {
     /// What all requests of one arm may hold at a time, in bytes. Bodies in protobuf are counted
     /// as they come in and hold next to nothing.
     pub max_held_bytes: usize,
-    /// Connections at a time, over all arms; further ones are closed at once and counted.
+    /// Connections of one arm at a time; further ones are closed at once and counted.
     pub max_connections: usize,
     /// The cores that the sink's thread may use; `None`: those of the thread that starts it.
     pub cpus: Option<Vec<u32>>,
@@ -341,12 +341,12 @@ fn receive(
     wanted: &Wanted,
     options: &SinkOptions,
 ) -> Result<Wanted, SinkError> {
-    let places = Arc::new(Semaphore::new(
-        options.max_connections.min(Semaphore::MAX_PERMITS),
-    ));
     let buffer = shared_buffer();
     let mut opened = Vec::with_capacity(wanted.len());
     for (index, (account, of_arm)) in accounts.iter().zip(wanted).enumerate() {
+        let places = Arc::new(Semaphore::new(
+            options.max_connections.min(Semaphore::MAX_PERMITS),
+        ));
         let mut addresses = Vec::with_capacity(of_arm.len());
         for &(protocol, address) in of_arm {
             let listening = Listening {

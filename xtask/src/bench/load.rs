@@ -1,15 +1,13 @@
 //! `cargo xtask bench load`: Windage's generator beside others, in one interleaved run.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::thread;
 
 use anyhow::{Context, Result, bail};
 
 use super::interrupt::Interrupt;
-use crate::record::files::Files;
+use super::kept::Kept;
 use crate::record::machine::{self, Machine};
-use crate::workspace;
 
 mod contender;
 mod document;
@@ -39,12 +37,8 @@ pub(crate) struct Args {
     /// Only this scenario; may be given several times
     #[arg(long, value_name = "SCENARIO", value_parser = scenario)]
     only: Vec<&'static Scenario>,
-    /// Write load.md and load.json into record/<today>
-    #[arg(long)]
-    record: bool,
-    /// Write them into this folder
-    #[arg(long, value_name = "FOLDER")]
-    out: Option<PathBuf>,
+    #[command(flatten)]
+    kept: Kept,
 }
 
 /// Runs the study. The files are written after each round, so that an interrupted study is kept.
@@ -54,10 +48,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
         bail!("needs two cores, one for the origin and one for the generator; here is {cores}");
     }
     let date = machine::today()?;
-    let files = args
-        .folder(&date)
-        .map(|folder| Files::claim(&folder, "load"))
-        .transpose()?;
+    let files = args.kept.files(&date, "load")?;
     let programs = Programs::provide()?;
     let mut study = args.study(date, &programs)?;
     let interrupt = Interrupt::watch()?;
@@ -77,11 +68,6 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
 }
 
 impl Args {
-    fn folder(&self, date: &str) -> Option<PathBuf> {
-        let today = || workspace::root().join("record").join(date);
-        self.out.clone().or_else(|| self.record.then(today))
-    }
-
     fn scenarios(&self) -> Vec<&'static Scenario> {
         let is_wanted = |scenario: &&Scenario| {
             self.only.is_empty() || self.only.iter().any(|only| only.name == scenario.name)
@@ -164,7 +150,7 @@ mod tests {
         let args = args("").unwrap();
         assert_eq!((args.rounds, args.lasts_s), (15, 5));
         assert_eq!(args.scenarios().len(), SCENARIOS.len());
-        assert_eq!(args.folder("2026-01-02"), None);
+        assert_eq!(args.kept.folder("2026-01-02"), None);
     }
 
     #[test]
@@ -176,7 +162,7 @@ mod tests {
             args.command(),
             "cargo xtask bench load --rounds 3 --for 2s --only stall --only closed"
         );
-        let folder = args.folder("2026-01-02").unwrap();
+        let folder = args.kept.folder("2026-01-02").unwrap();
         assert!(folder.ends_with("record/2026-01-02"));
     }
 

@@ -1,7 +1,6 @@
 //! `cargo xtask bench sink`: Windage's sink beside other receivers, in one interleaved run, and
 //! whether it counts exactly and stays small.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
@@ -9,10 +8,9 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 
 use super::interrupt::Interrupt;
+use super::kept::Kept;
 use super::server;
-use crate::record::files::Files;
 use crate::record::machine::{self, Machine};
-use crate::workspace;
 
 mod connections;
 mod document;
@@ -60,12 +58,8 @@ pub(crate) struct Args {
     /// How many connections are open in `connections`
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..))]
     connections: u32,
-    /// Write sink.md and sink.json into record/<today>
-    #[arg(long)]
-    record: bool,
-    /// Write them into this folder
-    #[arg(long, value_name = "FOLDER")]
-    out: Option<PathBuf>,
+    #[command(flatten)]
+    kept: Kept,
 }
 
 /// Runs the study. The files are written after each part of it, so that an interrupted study is
@@ -76,10 +70,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
         bail!("needs two cores, one for the receiver and one for the generator; here is {cores}");
     }
     let date = machine::today()?;
-    let files = args
-        .folder(&date)
-        .map(|folder| Files::claim(&folder, "sink"))
-        .transpose()?;
+    let files = args.kept.files(&date, "sink")?;
     let programs = Programs::provide()?;
     let mut record = args.record(date, &programs)?;
     let interrupt = Interrupt::watch()?;
@@ -172,11 +163,6 @@ impl Args {
             }
         }
         Ok(())
-    }
-
-    fn folder(&self, date: &str) -> Option<PathBuf> {
-        let today = || workspace::root().join("record").join(date);
-        self.out.clone().or_else(|| self.record.then(today))
     }
 
     fn has(&self, part: &str) -> bool {
@@ -300,7 +286,7 @@ mod tests {
         assert_eq!((args.rounds, args.lasts_s), (7, 2));
         assert_eq!(args.scenarios().len(), SCENARIOS.len());
         assert!(args.has(EXACTNESS) && args.has(CONNECTIONS));
-        assert_eq!(args.folder("2026-01-02"), None);
+        assert_eq!(args.kept.folder("2026-01-02"), None);
     }
 
     #[test]
@@ -314,7 +300,7 @@ mod tests {
             "cargo xtask bench sink --rounds 3 --for 2s --spans 9 --connections 10000 \
              --only http-512 --only exactness"
         );
-        let folder = args.folder("2026-01-02").unwrap();
+        let folder = args.kept.folder("2026-01-02").unwrap();
         assert!(folder.ends_with("record/2026-01-02"));
     }
 

@@ -7,6 +7,7 @@ use prost::Message;
 
 use crate::exchange::Refusal;
 use crate::malformed::Malformed;
+use crate::rpc_status::{Any, Delay, RetryInfo, Status};
 
 /// The codes that are used here (<https://grpc.io/docs/guides/status-codes/>).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,42 +23,6 @@ enum Code {
     Internal = 13,
     Unavailable = 14,
     Unauthenticated = 16,
-}
-
-/// `google.rpc.Status`, for the details.
-#[derive(Clone, PartialEq, Message)]
-struct Status {
-    #[prost(int32, tag = "1")]
-    code: i32,
-    #[prost(string, tag = "2")]
-    message: String,
-    #[prost(message, repeated, tag = "3")]
-    details: Vec<Any>,
-}
-
-/// `google.protobuf.Any`.
-#[derive(Clone, PartialEq, Message)]
-struct Any {
-    #[prost(string, tag = "1")]
-    type_url: String,
-    #[prost(bytes = "vec", tag = "2")]
-    value: Vec<u8>,
-}
-
-/// `google.rpc.RetryInfo`: without it RESOURCE_EXHAUSTED is final for senders of OTLP.
-#[derive(Clone, PartialEq, Message)]
-struct RetryInfo {
-    #[prost(message, optional, tag = "1")]
-    retry_delay: Option<Delay>,
-}
-
-/// `google.protobuf.Duration`.
-#[derive(Clone, PartialEq, Message)]
-struct Delay {
-    #[prost(int64, tag = "1")]
-    seconds: i64,
-    #[prost(int32, tag = "2")]
-    nanos: i32,
 }
 
 /// The trailers of a call that succeeded.

@@ -4,6 +4,7 @@ use prost::Message;
 
 use crate::exchange::{Answer, Form, Refusal};
 use crate::otlp::{JSON, PROTOBUF, Signal};
+use crate::rpc_status::Status;
 
 /// `Export…PartialSuccess`: the same numbers for all signals.
 #[derive(Clone, PartialEq, Message)]
@@ -19,15 +20,6 @@ pub(crate) struct PartialSuccess {
 pub(crate) struct Response {
     #[prost(message, optional, tag = "1")]
     partial_success: Option<PartialSuccess>,
-}
-
-/// `google.rpc.Status`, which OTLP/HTTP uses for errors without looking at its code.
-#[derive(Clone, PartialEq, Message)]
-struct Status {
-    #[prost(int32, tag = "1")]
-    code: i32,
-    #[prost(string, tag = "2")]
-    message: String,
 }
 
 const WHY_PARTIAL: &str = "this backend takes only a part, as it was told to";
@@ -82,7 +74,14 @@ fn rejected_key(signal: Signal) -> &'static str {
 pub(crate) fn refused(form: Form, refusal: &Refusal) -> Answer {
     let message = refusal.to_string();
     let (content_type, body) = match form {
-        Form::OtlpProtobuf(_) => (PROTOBUF, Status { code: 0, message }.encode_to_vec()),
+        Form::OtlpProtobuf(_) => {
+            // Over HTTP nobody looks at its code.
+            let status = Status {
+                message,
+                ..Status::default()
+            };
+            (PROTOBUF, status.encode_to_vec())
+        }
         Form::OtlpJson(_) => {
             let body = serde_json::json!({ "message": message });
             (JSON, body.to_string().into_bytes())
