@@ -13,7 +13,7 @@ const GZIP_RATIO_MAX: usize = 256;
 const GZIP_RATIO_FREE_BYTES: usize = 1 << 20;
 
 /// What every body may hold without asking: an item of usual size, and a few sampled spans.
-const HELD_WITHOUT_ROOM_BYTES: usize = 2 << 10;
+const HELD_WITHOUT_ROOM_BYTES: usize = 1 << 10;
 
 /// One body on its way.
 #[derive(Debug)]
@@ -158,12 +158,17 @@ impl Counting {
             Decoder::Stream(stream) => {
                 stream.feed(piece, receipt).map_err(Malformed::from)?;
                 let held = stream.held_bytes();
-                if self.lend(held).is_err() {
-                    if let Some(receipt) = &mut self.receipt {
-                        receipt.thin_sample();
-                    }
-                    self.lend(held)?;
+                let more = self.wanted(held);
+                if self.room.grow_by_if_ample(more).is_ok() {
+                    self.held_bytes += more;
+                    return Ok(());
                 }
+                if let Some(receipt) = &mut self.receipt {
+                    receipt.thin_sample();
+                }
+                let more = self.wanted(held);
+                self.room.grow_by(more)?;
+                self.held_bytes += more;
                 Ok(())
             }
             Decoder::Whole { bytes, .. } => {
@@ -174,15 +179,13 @@ impl Counting {
         }
     }
 
-    /// Borrows what the item at hand and the receipt take, beyond what was borrowed for them. A
-    /// receipt that was used before brings some along, which was never borrowed.
-    fn lend(&mut self, item_bytes: usize) -> Result<(), Refusal> {
+    /// What the item at hand and the receipt take, beyond what was borrowed for them. A receipt
+    /// that was used before brings some along, which was never borrowed.
+    fn wanted(&self, item_bytes: usize) -> usize {
         let receipt_bytes = self.receipt.as_ref().map_or(0, |r| r.held_bytes());
-        let held = (item_bytes + receipt_bytes).saturating_sub(HELD_WITHOUT_ROOM_BYTES);
-        let more = held.saturating_sub(self.held_bytes);
-        self.room.grow_by(more)?;
-        self.held_bytes += more;
-        Ok(())
+        (item_bytes + receipt_bytes)
+            .saturating_sub(HELD_WITHOUT_ROOM_BYTES)
+            .saturating_sub(self.held_bytes)
     }
 
     fn finish(&mut self) -> Result<(), Refusal> {

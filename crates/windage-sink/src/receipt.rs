@@ -43,7 +43,7 @@ pub enum Detail {
 }
 
 /// Sampled spans that a request may always hold.
-const SAMPLED_WITHOUT_ROOM: usize = 32;
+const SAMPLED_WITHOUT_ROOM: usize = 8;
 
 /// Everything that is counted of one request. It touches the arm's account only when the
 /// request is whole: a request counts altogether or not at all.

@@ -9,12 +9,14 @@ use crate::exchange::Refusal;
 #[derive(Clone, Debug)]
 pub(crate) struct Budget {
     free_bytes: Arc<AtomicUsize>,
+    all_bytes: usize,
 }
 
 impl Budget {
     pub(crate) fn new(bytes: usize) -> Budget {
         Budget {
             free_bytes: Arc::new(AtomicUsize::new(bytes)),
+            all_bytes: bytes,
         }
     }
 
@@ -53,6 +55,15 @@ impl Room {
         Ok(())
     }
 
+    /// More room for what can be done without: only while half of all is free.
+    pub(crate) fn grow_by_if_ample(&mut self, bytes: usize) -> Result<(), Refusal> {
+        let free = self.of.free_bytes.load(Ordering::Relaxed);
+        if bytes > 0 && free < self.of.all_bytes / 2 {
+            return Err(Refusal::NoRoom);
+        }
+        self.grow_by(bytes)
+    }
+
     /// More room, whatever is lent already.
     pub(crate) fn grow_by(&mut self, bytes: usize) -> Result<(), Refusal> {
         self.grow_to(self.lent_bytes.saturating_add(bytes))
@@ -81,6 +92,7 @@ mod tests {
         assert_eq!(second.grow_to(41), Err(Refusal::NoRoom));
         assert_eq!(second.grow_to(40), Ok(()));
         assert_eq!(first.grow_by(1), Err(Refusal::NoRoom));
+        assert_eq!(first.grow_by_if_ample(0), Ok(()), "nothing more");
         drop(second);
         assert_eq!(first.grow_by(40), Ok(()));
         drop(first);
