@@ -100,7 +100,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Steps over one value with all that is in it.
-    pub(super) fn skip(&mut self) -> Read<()> {
+    pub(super) fn step_over(&mut self) -> Read<()> {
         let mut pending = 1;
         while pending > 0 {
             pending += self.step()?;
@@ -242,22 +242,29 @@ mod tests {
         ];
         for (name, bytes, left) in table {
             let mut reader = Reader::of(bytes);
-            assert_eq!((reader.skip(), reader.left()), (Ok(()), *left), "{name}");
+            assert_eq!(
+                (reader.step_over(), reader.left()),
+                (Ok(()), *left),
+                "{name}"
+            );
             let value = &bytes[..bytes.len() - left];
             for cut in 0..value.len() {
-                let skipped = Reader::of(&value[..cut]).skip();
-                assert!(skipped.is_err(), "{name}, cut after {cut} bytes");
+                let read = Reader::of(&value[..cut]).step_over();
+                assert!(read.is_err(), "{name}, cut after {cut} bytes");
             }
         }
         let ext16 = [&[0xd8, 9][..], &[0; 16]].concat();
-        assert_eq!(Reader::of(&ext16).skip(), Ok(()), "fixext16");
-        assert!(Reader::of(&[0xc1]).skip().is_err(), "never given a meaning");
+        assert_eq!(Reader::of(&ext16).step_over(), Ok(()), "fixext16");
+        assert!(
+            Reader::of(&[0xc1]).step_over().is_err(),
+            "never given a meaning"
+        );
     }
 
     #[test]
     fn bombs_end_at_once() {
         let nested = [vec![0x91; 1_000_000], vec![0xc0]].concat();
-        assert_eq!(Reader::of(&nested).skip(), Ok(()), "deep, and no lie");
+        assert_eq!(Reader::of(&nested).step_over(), Ok(()), "deep, and no lie");
         let table: &[(&str, &[u8])] = &[
             ("array of 2^32 - 1", &[0xdd, 255, 255, 255, 255, 0xc0]),
             ("map of 2^32 - 1", &[0xdf, 255, 255, 255, 255, 0xc0]),
@@ -265,10 +272,10 @@ mod tests {
             ("the outer one has no end", &[0x93, 0x92, 0, 0, 0]),
         ];
         for (name, bytes) in table {
-            assert_eq!(Reader::of(bytes).skip(), Err(TOO_LONG), "{name}");
+            assert_eq!(Reader::of(bytes).step_over(), Err(TOO_LONG), "{name}");
         }
         let widest = [0xdd, 255, 255, 255, 255].repeat(1000);
-        assert_eq!(Reader::of(&widest).skip(), Err(TOO_LONG));
+        assert_eq!(Reader::of(&widest).step_over(), Err(TOO_LONG));
         assert_eq!(Reader::of(&[0xdc, 0, 3, 1]).array(), Err(TOO_LONG));
         assert_eq!(Reader::of(&[0x82, 1, 1, 1]).map(), Err(TOO_LONG));
     }

@@ -50,12 +50,12 @@ fn field<'a>(reader: &mut Reader<'a>, span: &mut Span<'a>) -> Read<()> {
         b"meta_struct" => {
             for _ in 0..reader.map()? {
                 span.attribute(reader.text()?);
-                reader.skip()?;
+                reader.step_over()?;
             }
         }
         b"span_links" => span.links = span.links.saturating_add(maps(reader)?),
         b"span_events" => span.events = span.events.saturating_add(maps(reader)?),
-        _ => reader.skip()?,
+        _ => reader.step_over()?,
     }
     Ok(())
 }
@@ -66,7 +66,7 @@ fn maps(reader: &mut Reader<'_>) -> Read<u32> {
     for _ in 0..maps {
         for _ in 0..reader.map()? {
             reader.text()?;
-            reader.skip()?;
+            reader.step_over()?;
         }
     }
     Ok(maps)
