@@ -117,6 +117,7 @@ impl<'a> Run<'a> {
             validity.reasons.extend(doubt);
         }
         Analysis {
+            regime: None,
             run: manifest.run.clone(),
             plan: manifest.plan.clone(),
             about: manifest.about.clone(),
@@ -131,6 +132,8 @@ impl<'a> Run<'a> {
             arms,
             own_cost: own_cost(&self.records.windows),
             outliers: self.records.windows.slowest.exchanges().to_vec(),
+            curves: Vec::new(),
+            further: Vec::new(),
         }
     }
 

@@ -8,11 +8,14 @@ use windage_model::{
 };
 use windage_record::PilotScope;
 
-use crate::{Fidelity, Inference};
+use crate::{Curve, Fidelity, Inference};
 
-/// Everything concluded from one run.
+/// Everything concluded from one run; of a run under several loads, from its windows under one of
+/// them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Analysis {
+    /// The name of the load; `None` where the plan has only one.
+    pub regime: Option<String>,
     /// The run's id, which is also its directory's name.
     pub run: String,
     /// The plan's name.
@@ -41,9 +44,18 @@ pub struct Analysis {
     pub own_cost: OwnCost,
     /// The slowest exchanges of the run, the slowest first; one of each window at most.
     pub outliers: Vec<SlowExchange>,
+    /// Overheads over swept factors.
+    pub curves: Vec<Curve>,
+    /// The same arms under the plan's further loads, in its order. These have none themselves.
+    pub further: Vec<Analysis>,
 }
 
 impl Analysis {
+    /// Under each load of the plan, this one first.
+    pub fn regimes(&self) -> impl Iterator<Item = &Analysis> {
+        std::iter::once(self).chain(&self.further)
+    }
+
     /// The arm without telemetry.
     #[must_use]
     pub fn baseline(&self) -> Option<&ArmAnalysis> {
@@ -145,6 +157,8 @@ pub struct ArmLoad {
     /// Requests completed a second, those included that were completed after the schedule's
     /// end; `None` for no time.
     pub achieved_per_s: Option<f64>,
+    /// Response time of all completed requests on average, in microseconds; `None` for none.
+    pub mean_response_time_us: Option<f64>,
 }
 
 /// One of the slowest exchanges and what else happened then.

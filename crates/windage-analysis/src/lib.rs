@@ -12,6 +12,7 @@ mod compare;
 mod conclude;
 mod course;
 mod covariate;
+mod curve;
 mod each_arm;
 mod family;
 mod fidelity;
@@ -38,6 +39,10 @@ pub use analysis::{
     OwnCost, SlowExchange, StopOutcome,
 };
 pub use calibration::{Cuttable, Experiment};
+pub use curve::{
+    Against, Cap, Curve, CurveFit, CurvePoint, CurveScale, CurveTerm, HeldOut, LackOfFit, RibbonPoint,
+    TermKind,
+};
 pub use fidelity::{
     DeliveredCounts, Fidelity, FidelityUnit, InWindows, Loss, LossReason, TraceShare,
 };

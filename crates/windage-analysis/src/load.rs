@@ -33,6 +33,7 @@ impl LoadTally {
                 .filter(|_| model == LoadModel::Open),
             offered_per_s: exchanges.offered_per_s(duration_ns),
             achieved_per_s: exchanges.achieved_per_s(duration_ns),
+            mean_response_time_us: None,
         })
     }
 }
