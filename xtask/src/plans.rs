@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use windage_plan::Plan;
+use windage_plan::{Depth, Plan};
 
 #[test]
 fn the_experiments_plans_are_valid() {
@@ -12,9 +12,10 @@ fn the_experiments_plans_are_valid() {
         "/../experiments"
     )));
     assert!(plans.len() >= 4, "only {plans:?}");
-    let wrong: Vec<String> = plans
+    let wrong: Vec<String> = [Depth::Usual, Depth::Thorough]
         .iter()
-        .filter_map(|plan| Plan::load(plan).err().map(|error| error.render(false)))
+        .flat_map(|depth| plans.iter().map(|plan| Plan::load(plan, *depth)))
+        .filter_map(|read| read.err().map(|error| error.render(false)))
         .collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -56,7 +56,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 #[expect(clippy::print_stdout, reason = "figures for the terminal")]
 fn analysed(run: &RunDir) -> Result<(), Box<dyn Error>> {
     let began = Instant::now();
-    let records = Records::read(run)?;
+    let records = Records::read(run)?.swap_remove(0);
     let read_s = began.elapsed().as_secs_f64();
     let scalars = analyse(&records, std::iter::empty(), std::iter::empty());
     let scalars_s = began.elapsed().as_secs_f64();
@@ -332,12 +332,14 @@ fn manifest() -> Manifest {
         seed: 1,
         arms: (0..ARMS).map(arm).collect(),
         load: LoadScope {
+            regime: None,
             model: LoadModel::Open,
             rate_per_s: None,
             connections: 8,
             request: None,
             iterations: None,
         },
+        further_loads: Vec::new(),
         design: DesignScope {
             window_ns: WINDOW_NS,
             settle_ns: SETTLE_NS,

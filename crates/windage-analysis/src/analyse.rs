@@ -23,24 +23,35 @@ use crate::{
 /// A subject that keeps this share of its cores busy is saturated.
 const SATURATED_SHARE: f64 = 0.9;
 
-/// Concludes from a run directory.
+/// Concludes from a run directory. Of a run under several loads the analysis of the first carries
+/// those of the others.
 ///
 /// # Errors
 /// When it can't be read. A damaged end, of the journal or of a histogram log, is no error: what
 /// is before it counts, and the analysis says so.
 pub fn of_run_directory(run: &RunDir) -> Result<Analysis, RecordError> {
-    let records = Records::read(run)?;
+    let under_loads = Records::read(run)?;
+    let mut analyses = Vec::with_capacity(under_loads.len());
+    for records in &under_loads {
+        analyses.push(under_one_load(run, records)?);
+    }
+    let mut first = analyses.remove(0);
+    first.further = analyses;
+    Ok(first)
+}
+
+fn under_one_load(run: &RunDir, records: &Records) -> Result<Analysis, RecordError> {
     let arms = records
         .manifest
         .arms
         .iter()
         .map(|a| (a.id.to_string(), a.index))
         .collect();
-    let (bytes, void) = (records.histogram_bytes, &records.windows.void);
-    let open = |timing| Streamed::open(run, timing, bytes, &arms, void);
+    let (bytes, windows) = (records.histogram_bytes, &records.windows);
+    let open = |timing| Streamed::open(run, timing, bytes, &arms, windows);
     let response_times = open(Timing::ResponseTime)?;
     let service_times = open(Timing::ServiceTime)?;
-    Ok(analyse(&records, response_times, service_times))
+    Ok(analyse(records, response_times, service_times))
 }
 
 /// Concludes from a run. Histograms are streamed in the order in which they were recorded, both
@@ -117,7 +128,7 @@ impl<'a> Run<'a> {
             validity.reasons.extend(doubt);
         }
         Analysis {
-            regime: None,
+            regime: manifest.load.regime.clone(),
             run: manifest.run.clone(),
             plan: manifest.plan.clone(),
             about: manifest.about.clone(),

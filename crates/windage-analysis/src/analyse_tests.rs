@@ -1,6 +1,6 @@
 use super::*;
 use crate::fixture::{self, Recorded};
-use windage_model::{Backend, DoubtCode, Order, Soundness, Verdict};
+use windage_model::{Backend, DoubtCode, LoadModel, Order, Soundness, Verdict};
 use windage_record::DeliveredInWindow;
 
 fn analysed(recorded: &Recorded) -> Analysis {
@@ -375,4 +375,34 @@ fn a_covariate_that_had_other_work_is_refused() {
         (half_width(found) - half_width(in_window(&analysed(&with_noise_in_both(None))))).abs()
             < 1e-12
     );
+}
+
+#[test]
+fn each_load_is_concluded_from_its_own_launches() {
+    let whole = fixture::records(4);
+    let mut under_two_loads = whole.clone();
+    let half = windage_record::LoadScope {
+        regime: Some("half".to_owned()),
+        model: LoadModel::Open,
+        rate_per_s: Some(2000.0),
+        ..whole.manifest.load.clone()
+    };
+    under_two_loads.manifest.further_loads.push(half);
+    let by_load = under_two_loads.gathered_by_load();
+    assert_eq!(by_load.len(), 2);
+    for (load, records) in by_load.iter().enumerate() {
+        // As if only every second launch had been recorded, and under this load alone.
+        let is_own = |launch: u32| launch as usize % 2 == load;
+        let mut alone = whole.clone();
+        alone.manifest = under_two_loads.manifest.under_load(load);
+        alone.launches.retain(|launch| is_own(launch.launch));
+        alone.windows.retain(|window| is_own(window.place.launch));
+        alone.ends.retain(|end| is_own(end.launch));
+        alone.delivered.retain(|delivered| is_own(delivered.launch));
+        assert_eq!(records, &alone.gathered(), "load {load}");
+        assert_eq!(records.manifest.design.rounds, 2);
+        let analysis = analyse(records, std::iter::empty(), std::iter::empty());
+        let name = [None, Some("half".to_owned())][load].clone();
+        assert_eq!((analysis.regime, analysis.design.rounds), (name, 2));
+    }
 }

@@ -40,16 +40,17 @@ pub struct Experiment {
 type Block = (u32, u32);
 
 impl Cuttable {
-    /// Reads a run, its histograms included: for runs of some minutes, not of hours.
+    /// Reads a run under its first load, histograms included: for runs of some minutes, not of
+    /// hours.
     ///
     /// # Errors
     /// When it can't be read.
     pub fn read(run: &RunDir) -> Result<Cuttable, RecordError> {
-        let records = Records::read(run)?;
+        let records = Records::read(run)?.swap_remove(0);
         let arms = records.manifest.arms.iter();
         let arms = arms.map(|arm| (arm.id.to_string(), arm.index)).collect();
-        let (bytes, void) = (records.histogram_bytes, &records.windows.void);
-        let times = |timing| Ok(Streamed::open(run, timing, bytes, &arms, void)?.collect());
+        let (bytes, windows) = (records.histogram_bytes, &records.windows);
+        let times = |timing| Ok(Streamed::open(run, timing, bytes, &arms, windows)?.collect());
         let response_times = times(Timing::ResponseTime)?;
         let service_times = times(Timing::ServiceTime)?;
         Ok(Cuttable {

@@ -26,6 +26,11 @@ pub(crate) struct Recorded {
 impl Recorded {
     /// What an analysis begins with.
     pub(crate) fn gathered(&self) -> Records {
+        self.gathered_by_load().swap_remove(0)
+    }
+
+    /// The same for each load of the run.
+    pub(crate) fn gathered_by_load(&self) -> Vec<Records> {
         let launches = self.launches.iter().cloned().map(Entry::LaunchStarted);
         let windows = self.windows.iter().cloned().map(Entry::Window);
         let ends = self.ends.iter().cloned().map(Entry::LaunchEnded);
@@ -37,9 +42,11 @@ impl Recorded {
         let entries = launches.chain(windows).chain(ends).chain(delivered);
         let entries = entries.chain([version]).map(Ok::<_, Infallible>);
         let host = serde_json::json!({"kernel": "6.18.0"});
-        let mut records = Records::gather(self.manifest.clone(), host, entries).unwrap();
-        records.ending = Some(Ending::Complete);
-        records
+        let mut all = Records::gather(&self.manifest, &host, entries).unwrap();
+        for records in &mut all {
+            records.ending = Some(Ending::Complete);
+        }
+        all
     }
 }
 
@@ -175,12 +182,14 @@ pub(crate) fn records(rounds: u32) -> Recorded {
                 arm(2, "otel", Role::Treatment, Some(every_trace)),
             ],
             load: LoadScope {
+                regime: None,
                 model: LoadModel::Closed,
                 rate_per_s: None,
                 connections: 8,
                 request: Some("GET http://{app}/".into()),
                 iterations: None,
             },
+            further_loads: Vec::new(),
             design: DesignScope {
                 window_ns: 100_000_000,
                 settle_ns: 10_000_000,

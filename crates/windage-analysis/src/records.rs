@@ -1,6 +1,6 @@
 //! The raw material of an analysis, as plain values.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use windage_model::{ArmIndex, Doubt};
 use windage_record::{
@@ -44,32 +44,43 @@ pub struct Records {
 }
 
 impl Records {
-    /// Reads everything but the histograms.
+    /// Reads everything but the histograms, apart for each load of the run, of which there is at
+    /// least one.
     ///
     /// # Errors
     /// When the journal or the host facts can't be read or are of a newer format.
-    pub fn read(run: &RunDir) -> Result<Records, RecordError> {
+    pub fn read(run: &RunDir) -> Result<Vec<Records>, RecordError> {
         let mut journal = Journal::open(run)?;
-        let mut records = Records::gather(run.manifest().clone(), run.host()?, &mut journal)?;
-        records.ending = journal.ending().cloned();
-        records.cut_bytes = journal.cut().map_or(0, |cut| cut.bytes);
-        records.histogram_bytes = journal.histogram_bytes();
-        Ok(records)
+        let mut all = Records::gather(run.manifest(), &run.host()?, &mut journal)?;
+        for records in &mut all {
+            records.ending = journal.ending().cloned();
+            records.cut_bytes = journal.cut().map_or(0, |cut| cut.bytes);
+            records.histogram_bytes = journal.histogram_bytes();
+        }
+        Ok(all)
     }
 
-    /// Gathers a run's entries, in the order in which they were recorded. Neither an ending nor
-    /// a cut is known of it yet.
+    /// Gathers a run's entries, in the order in which they were recorded, apart for each of its
+    /// loads. Neither an ending nor a cut is known of them yet.
     pub(crate) fn gather<E>(
-        manifest: Manifest,
-        host: serde_json::Value,
+        manifest: &Manifest,
+        host: &serde_json::Value,
         entries: impl Iterator<Item = Result<Entry, E>>,
-    ) -> Result<Records, E> {
-        let mut records = Records::empty(manifest, host);
+    ) -> Result<Vec<Records>, E> {
+        let of_load = |index| Records::empty(manifest.under_load(index), host.clone());
+        let mut all: Vec<Records> = (0..manifest.loads()).map(of_load).collect();
+        let mut loads = Loads::default();
         for entry in entries {
-            records.take(entry?);
+            let entry = entry?;
+            match loads.of(&entry, all.len()) {
+                Some(load) => all[load].take(entry),
+                None => all
+                    .iter_mut()
+                    .for_each(|records| records.take(entry.clone())),
+            }
         }
-        records.close();
-        Ok(records)
+        all.iter_mut().for_each(Records::close);
+        Ok(all)
     }
 
     pub(crate) fn empty(manifest: Manifest, host: serde_json::Value) -> Records {
@@ -124,11 +135,38 @@ impl Records {
     }
 }
 
+/// Under which of a run's loads its launches were.
+#[derive(Default)]
+struct Loads {
+    of_launch: BTreeMap<u32, usize>,
+    present: Option<usize>,
+}
+
+impl Loads {
+    /// Whose an entry is among so many loads; `None` when it is the whole run's.
+    fn of(&mut self, entry: &Entry, loads: usize) -> Option<usize> {
+        let launch = match entry {
+            Entry::LaunchStarted(launch) => {
+                let load = launch.round as usize % loads;
+                self.of_launch.insert(launch.launch, load);
+                self.present = Some(load);
+                launch.launch
+            }
+            Entry::Window(window) => window.place.launch,
+            Entry::LaunchEnded(end) => end.launch,
+            Entry::Delivered(delivered) => delivered.launch,
+            Entry::Doubt(_) => return self.present,
+            Entry::Version { .. } | Entry::BlockDone { .. } | Entry::RunEnded(_) => return None,
+        };
+        self.of_launch.get(&launch).copied().or(self.present)
+    }
+}
+
 /// A histogram log, read as it is needed.
 pub(crate) struct Streamed<'a> {
     log: Histograms,
     arms: &'a BTreeMap<String, ArmIndex>,
-    void: &'a BTreeSet<(u32, u32, u32)>,
+    windows: &'a Windows,
 }
 
 impl<'a> Streamed<'a> {
@@ -137,12 +175,12 @@ impl<'a> Streamed<'a> {
         timing: Timing,
         histogram_bytes: [u64; 2],
         arms: &'a BTreeMap<String, ArmIndex>,
-        void: &'a BTreeSet<(u32, u32, u32)>,
+        windows: &'a Windows,
     ) -> Result<Streamed<'a>, RecordError> {
         Ok(Streamed {
             log: read_committed_histograms(run, timing, histogram_bytes)?,
             arms,
-            void,
+            windows,
         })
     }
 }
@@ -150,14 +188,18 @@ impl<'a> Streamed<'a> {
 impl Iterator for Streamed<'_> {
     type Item = Timed;
 
-    /// Lines that can't be read, that speak of an arm that the manifest doesn't know or of a
-    /// void window are left out.
+    /// Lines that can't be read, that speak of an arm that the manifest doesn't know, of another
+    /// load's launch or of a void window are left out.
     fn next(&mut self) -> Option<Timed> {
         loop {
             let Ok((tag, times)) = self.log.next()? else {
                 continue;
             };
-            if self.void.contains(&(tag.launch, tag.block, tag.position)) {
+            let is_void = self
+                .windows
+                .void
+                .contains(&(tag.launch, tag.block, tag.position));
+            if is_void || !self.windows.launches.contains(&tag.launch) {
                 continue;
             }
             if let Some(&arm) = self.arms.get(&tag.arm) {

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use windage_model::{Doubt, Evidence, Interval, LevelValue, Metric, Validity};
 
-use crate::{Analysis, ArmAnalysis, MetricAnalysis, MissingCode};
+use crate::{Analysis, ArmAnalysis, DesignFacts, MetricAnalysis, MissingCode, OwnCost};
 use fidelity::FidelityWire;
 use inference::{CovariateWire, FamilyWire, PilotWire, ScatterWire, StopWire};
 use load::{LoadWire, SlowExchangeWire};
@@ -49,6 +49,20 @@ struct AnalysisWire<'a> {
     started: &'a str,
     host: &'a serde_json::Value,
     baseline: &'a str,
+    regime: Option<&'a str>,
+    primary: &'static str,
+    design: DesignWire<'a>,
+    validity: ValidityWire<'a>,
+    own_cost: OwnCostWire,
+    arms: Vec<ArmWire<'a>>,
+    outliers: Vec<SlowExchangeWire<'a>>,
+    further: Vec<FurtherWire<'a>>,
+}
+
+/// The same arms under another load: what holds for that alone.
+#[derive(Serialize)]
+struct FurtherWire<'a> {
+    regime: Option<&'a str>,
     primary: &'static str,
     design: DesignWire<'a>,
     validity: ValidityWire<'a>,
@@ -179,37 +193,73 @@ impl<'a> From<&'a Analysis> for AnalysisWire<'a> {
             started: &a.started,
             host: &a.host,
             baseline: a.baseline().map_or("", |b| b.id.as_str()),
+            regime: a.regime.as_deref(),
             primary: a.primary.as_str(),
-            design: DesignWire {
-                order: a.design.order.as_str(),
-                load: a.design.load.as_str(),
-                rate: a.design.rate_per_s.and_then(finite),
-                connections: a.design.connections,
-                window_s: finite(a.design.window_s),
-                rounds_planned: a.design.rounds_planned,
-                rounds: a.design.rounds,
-                blocks: a.design.blocks,
-                measured_s: finite(a.design.measured_s),
-                seed: a.design.seed,
-                interest: finite(a.design.interest),
-                cpu_source: a.design.cpu_source.as_str(),
-                stop: a.design.stop.map(Into::into),
-                pilot: a.design.pilot.as_ref().map(Into::into),
-            },
+            design: (&a.design).into(),
             validity: (&a.validity).into(),
-            own_cost: OwnCostWire {
-                generator_cores: finite(a.own_cost.generator_cores),
-                sink_cores: finite(a.own_cost.sink_cores),
-                rest_cores: finite(a.own_cost.rest_cores),
-            },
-            arms: a.arms.iter().map(|arm| arm_wire(arm, a)).collect(),
-            outliers: a
-                .outliers
-                .iter()
-                .map(|slow| SlowExchangeWire::new(slow, a))
-                .collect(),
+            own_cost: (&a.own_cost).into(),
+            arms: arms_wire(a),
+            outliers: outliers_wire(a),
+            further: a.further.iter().map(FurtherWire::from).collect(),
         }
     }
+}
+
+impl<'a> From<&'a Analysis> for FurtherWire<'a> {
+    fn from(a: &'a Analysis) -> Self {
+        FurtherWire {
+            regime: a.regime.as_deref(),
+            primary: a.primary.as_str(),
+            design: (&a.design).into(),
+            validity: (&a.validity).into(),
+            own_cost: (&a.own_cost).into(),
+            arms: arms_wire(a),
+            outliers: outliers_wire(a),
+        }
+    }
+}
+
+impl<'a> From<&'a DesignFacts> for DesignWire<'a> {
+    fn from(design: &'a DesignFacts) -> Self {
+        DesignWire {
+            order: design.order.as_str(),
+            load: design.load.as_str(),
+            rate: design.rate_per_s.and_then(finite),
+            connections: design.connections,
+            window_s: finite(design.window_s),
+            rounds_planned: design.rounds_planned,
+            rounds: design.rounds,
+            blocks: design.blocks,
+            measured_s: finite(design.measured_s),
+            seed: design.seed,
+            interest: finite(design.interest),
+            cpu_source: design.cpu_source.as_str(),
+            stop: design.stop.map(Into::into),
+            pilot: design.pilot.as_ref().map(Into::into),
+        }
+    }
+}
+
+impl From<&OwnCost> for OwnCostWire {
+    fn from(own: &OwnCost) -> Self {
+        OwnCostWire {
+            generator_cores: finite(own.generator_cores),
+            sink_cores: finite(own.sink_cores),
+            rest_cores: finite(own.rest_cores),
+        }
+    }
+}
+
+fn arms_wire(analysis: &Analysis) -> Vec<ArmWire<'_>> {
+    let arms = analysis.arms.iter();
+    arms.map(|arm| arm_wire(arm, analysis)).collect()
+}
+
+fn outliers_wire(analysis: &Analysis) -> Vec<SlowExchangeWire<'_>> {
+    let outliers = analysis.outliers.iter();
+    outliers
+        .map(|slow| SlowExchangeWire::new(slow, analysis))
+        .collect()
 }
 
 fn arm_wire<'a>(arm: &'a ArmAnalysis, analysis: &'a Analysis) -> ArmWire<'a> {

@@ -1,4 +1,4 @@
-//! Shell commands of the plan: the build step and the switches of arms.
+//! Commands of the plan: the build step, checks, and the switches of arms.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +9,7 @@ use windage_keeper::{Child, Exit, ExitStatusKind, Keeper, Spawn};
 use crate::LabError;
 
 /// How long a signal may stay unheard.
-const HEAR: Duration = Duration::from_millis(200);
+pub(crate) const HEAR: Duration = Duration::from_millis(200);
 
 /// Runs a command and says how it failed, in words; `None` when it succeeded.
 pub(crate) fn run_shell(
@@ -30,11 +30,22 @@ pub(crate) fn run_shell(
         cpus: None,
         inherit: None,
     })?;
-    if let Some(exit) = wait(keeper, &child, within, interrupted)? {
+    see_through(keeper, &child, within, interrupted)
+}
+
+/// Waits for a program to end, and ends it when its time is over or a signal came; how it failed,
+/// in words, or `None`.
+pub(crate) fn see_through(
+    keeper: &mut Keeper,
+    child: &Child,
+    within: Duration,
+    interrupted: &AtomicBool,
+) -> Result<Option<String>, LabError> {
+    if let Some(exit) = wait(keeper, child, within, interrupted)? {
         return Ok(describe_failure(exit.status));
     }
-    keeper.signal_group(&child, libc::SIGKILL)?;
-    keeper.wait(&child, Duration::from_secs(5))?;
+    keeper.signal_group(child, libc::SIGKILL)?;
+    keeper.wait(child, Duration::from_secs(5))?;
     if interrupted.load(Ordering::Relaxed) {
         return Err(LabError::Interrupted);
     }

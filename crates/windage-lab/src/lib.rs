@@ -26,6 +26,7 @@ mod receiving;
 mod resident;
 mod rig;
 mod run;
+mod speaking;
 mod starts;
 mod stopping;
 mod stretch;

@@ -11,7 +11,11 @@ const BYTES: u64 = 8192;
 
 /// The last lines of a file, indented; a word in their place when there are none.
 pub(crate) fn log_tail(path: &Path) -> String {
-    let text = read_end(path).unwrap_or_default();
+    last_lines(&read_end(path).unwrap_or_default())
+}
+
+/// The last lines of a text, indented; a word in their place when there are none.
+pub(crate) fn last_lines(text: &str) -> String {
     let lines: Vec<&str> = text.lines().rev().take(LINES).collect();
     if lines.is_empty() {
         return "  (it printed nothing)".to_owned();
@@ -24,7 +28,8 @@ pub(crate) fn log_tail(path: &Path) -> String {
         .join("\n")
 }
 
-fn read_end(path: &Path) -> std::io::Result<String> {
+/// The end of a file, as far as anything is said of it.
+pub(crate) fn read_end(path: &Path) -> std::io::Result<String> {
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(BYTES)))?;

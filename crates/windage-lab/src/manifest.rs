@@ -3,7 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use windage_model::ArmIndex;
-use windage_plan::{Arm, Plan};
+use windage_plan::{Arm, Load, Plan};
 use windage_record::{DesignScope, Expected, LoadScope, Manifest, ManifestArm, StopScope};
 
 use crate::clock::whole_ns;
@@ -16,9 +16,7 @@ pub fn of(plan: &Plan, order: &RunOrder, options: &RunOptions) -> Manifest {
         || plan.name.clone(),
         |name| name.to_string_lossy().into_owned(),
     );
-    let load = &plan.load;
     let design = &plan.design;
-    let batch = load.model == windage_model::LoadModel::Batch;
     Manifest {
         windage: env!("CARGO_PKG_VERSION").to_owned(),
         run,
@@ -34,17 +32,12 @@ pub fn of(plan: &Plan, order: &RunOrder, options: &RunOptions) -> Manifest {
             .zip(&plan.arms)
             .map(|(index, arm)| manifest_arm(ArmIndex(index), arm))
             .collect(),
-        load: LoadScope {
-            model: load.model,
-            rate_per_s: load.rate_per_s,
-            connections: if batch { 0 } else { load.connections },
-            request: load.summary(),
-            iterations: batch.then_some(load.iterations),
-        },
+        load: load_scope(&plan.load),
+        further_loads: plan.further_loads.iter().map(load_scope).collect(),
         design: DesignScope {
             window_ns: whole_ns(design.window),
             settle_ns: whole_ns(design.settle),
-            rounds: design.rounds,
+            rounds: order.rounds(),
             blocks_per_round: order.blocks_per_round(),
             warmup_ns: whole_ns(design.warmup),
             drain_ns: whole_ns(design.drain),
@@ -60,6 +53,18 @@ pub fn of(plan: &Plan, order: &RunOrder, options: &RunOptions) -> Manifest {
             }),
             pilot: None,
         },
+    }
+}
+
+fn load_scope(load: &Load) -> LoadScope {
+    let batch = load.model == windage_model::LoadModel::Batch;
+    LoadScope {
+        regime: load.regime.clone(),
+        model: load.model,
+        rate_per_s: load.rate_per_s,
+        connections: if batch { 0 } else { load.connections },
+        request: load.summary(),
+        iterations: batch.then_some(load.iterations),
     }
 }
 

@@ -36,14 +36,16 @@ pub struct RunOrder {
 }
 
 impl RunOrder {
-    /// The order of a design for so many arms, the baseline and its control among them.
+    /// The order of a design for so many arms, the baseline and its control among them, under so
+    /// many loads. Loads take turns by round.
     #[must_use]
-    pub fn new(design: &Design, arms: u16) -> RunOrder {
+    pub fn new(design: &Design, arms: u16, loads: u32) -> RunOrder {
+        let rounds = design.rounds.saturating_mul(loads.max(1));
         let mut order = RunOrder {
             order: design.order,
             seed: design.seed,
             arms,
-            rounds: design.rounds,
+            rounds,
             blocks_per_round: 1,
             windows_in_sequence: 1,
             repeated: 1,
@@ -53,14 +55,14 @@ impl RunOrder {
             (Order::Mirrored, Length::Blocks(blocks)) => order.blocks_per_round = blocks,
             (Order::Mirrored, Length::MeasuringTime(time)) => {
                 let block = window * u32::from(order.mean_block_length());
-                order.blocks_per_round = times(time / design.rounds, block);
+                order.blocks_per_round = times(time / rounds, block);
             }
             (Order::Sequential, length) => {
                 let windows = match length {
                     // A mirrored block measures each arm twice.
                     Length::Blocks(blocks) => blocks.saturating_mul(2),
                     Length::MeasuringTime(time) => {
-                        times(time / design.rounds / u32::from(arms.max(1)), window)
+                        times(time / rounds / u32::from(arms.max(1)), window)
                     }
                 };
                 order.windows_in_sequence = windows;
@@ -76,7 +78,7 @@ impl RunOrder {
     /// arms do meanwhile.
     #[must_use]
     pub(crate) fn of_pilot(design: &Design, arms: u16, lasts: Duration) -> RunOrder {
-        let mut order = RunOrder::new(design, arms);
+        let mut order = RunOrder::new(design, arms, 1);
         order.order = Order::Mirrored;
         order.rounds = 1;
         let window = design.window + OVERHEAD;
@@ -276,26 +278,38 @@ mod tests {
     }
 
     fn mirrored(arms: u16, seed: u64) -> RunOrder {
-        RunOrder::new(&design(Order::Mirrored, Length::Blocks(12), seed), arms)
+        RunOrder::new(&design(Order::Mirrored, Length::Blocks(12), seed), arms, 1)
     }
 
     #[test]
     fn time_becomes_blocks() {
         let minute = Length::MeasuringTime(Duration::from_secs(60));
         // Baseline and control: windows of 112 ms, four in a block, three rounds.
-        let order = RunOrder::new(&design(Order::Mirrored, minute, 1), 2);
+        let order = RunOrder::new(&design(Order::Mirrored, minute, 1), 2, 1);
         assert_eq!((order.block(0).len(), order.blocks_per_round()), (4, 44));
         // A time shorter than a block still measures one.
         let instant = Length::MeasuringTime(Duration::from_millis(1));
         assert_eq!(
-            RunOrder::new(&design(Order::Mirrored, instant, 1), 9).blocks_per_round(),
+            RunOrder::new(&design(Order::Mirrored, instant, 1), 9, 1).blocks_per_round(),
             1
         );
     }
 
     #[test]
+    fn loads_take_turns_by_round_and_share_the_time() {
+        let minute = design(
+            Order::Mirrored,
+            Length::MeasuringTime(Duration::from_secs(60)),
+            1,
+        );
+        let (one, two) = (RunOrder::new(&minute, 2, 1), RunOrder::new(&minute, 2, 2));
+        assert_eq!((one.rounds(), one.blocks_per_round()), (3, 44));
+        assert_eq!((two.rounds(), two.blocks_per_round()), (6, 22));
+    }
+
+    #[test]
     fn sequential_measures_one_arm_after_another() {
-        let order = RunOrder::new(&design(Order::Sequential, Length::Blocks(6), 1), 3);
+        let order = RunOrder::new(&design(Order::Sequential, Length::Blocks(6), 1), 3, 1);
         let round = |round: u32| -> Vec<u16> {
             let first = round * order.blocks_per_round();
             (first..first + order.blocks_per_round())

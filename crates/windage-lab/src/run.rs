@@ -159,6 +159,7 @@ pub fn run_order(plan: &Plan) -> RunOrder {
     RunOrder::new(
         &plan.design,
         u16::try_from(plan.arms.len()).unwrap_or(u16::MAX),
+        u32::try_from(plan.loads().count()).unwrap_or(u32::MAX),
     )
 }
 

@@ -29,6 +29,8 @@ pub(crate) const DRAIN: Duration = Duration::from_secs(1);
 pub(crate) const IDLE: Duration = Duration::from_millis(500);
 pub(crate) const SEED: u64 = 1;
 pub(crate) const INTEREST: f64 = 0.005;
+/// How much longer a thorough run is than a plan that says nothing of it.
+pub(crate) const THOROUGH_TIMES: u32 = 4;
 
 /// Rounds of a run that may be stopped: few enough that launches don't take most of the time, and
 /// so many that the first looks, after whole rounds, come early.

@@ -17,6 +17,7 @@ mod problem;
 mod resolve;
 mod sink;
 mod stop;
+mod switch;
 mod template;
 mod units;
 mod wire;
@@ -28,12 +29,13 @@ pub use load::{
     RowOrder, Starts, Step, Table, Tls, environment_variable,
 };
 pub use plan::{
-    Arm, Attach, Build, Design, Expect, Length, OnDeath, Origin, PilotWish, Plan, Ready,
+    Arm, Attach, Build, Depth, Design, Expect, Length, OnDeath, Origin, PilotWish, Plan, Ready,
     ReadyCheck, Service, ServiceName, StopPolicy, StopSignal, TemplateFile,
 };
 pub use problem::{PlanError, Problem, Problems};
 pub use sink::{ArmBackend, Drops, RECEIVER_PLACEHOLDERS, SinkDetail, SinkPlan, ToldBy};
 pub use stop::Stop;
+pub use switch::Switch;
 pub use template::{Segment, Template, TemplateError};
 
 /// Names that mean something in every plan, so that no service and no factor may take them.

@@ -12,6 +12,8 @@ use crate::{Host, Template};
 /// What is asked of the subject.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Load {
+    /// What tells it from the plan's other loads; `None` when there is no other.
+    pub regime: Option<String>,
     /// Open, closed or batch.
     pub model: LoadModel,
     /// Intended starts a second, over a window on average; there exactly for an open load.

@@ -12,7 +12,7 @@ use windage_model::{ArmId, LevelValue, Order, Role};
 use crate::words::words;
 use crate::{
     ArmBackend, Drops, Endpoint, Load, PlanError, Problems, RECEIVER_PLACEHOLDERS, SinkPlan, Stop,
-    Template, print, resolve, wire,
+    Switch, Template, print, resolve, wire,
 };
 
 /// A checked plan.
@@ -32,6 +32,9 @@ pub struct Plan {
     pub services: Vec<Service>,
     /// What is asked of the subject.
     pub load: Load,
+    /// Further loads under which the same arms are measured, in rounds of their own. They differ
+    /// from the first in how much they ask for.
+    pub further_loads: Vec<Load>,
     /// What is done with telemetry; `None` when no arm names a receiver.
     pub sink: Option<SinkPlan>,
     /// The baseline, its control, then the treatments in file order with sweeps expanded.
@@ -46,7 +49,7 @@ impl Plan {
     /// # Errors
     ///
     /// When the file can't be read, or holds anything that `docs/FORMAT.md` doesn't allow.
-    pub fn load(path: &Path) -> Result<Plan, PlanError> {
+    pub fn load(path: &Path, depth: Depth) -> Result<Plan, PlanError> {
         let unreadable = |source| PlanError::Unreadable {
             path: path.to_owned(),
             source,
@@ -54,7 +57,7 @@ impl Plan {
         let absolute = std::path::absolute(path).map_err(unreadable)?;
         let text = std::fs::read_to_string(&absolute).map_err(unreadable)?;
         let folder = absolute.parent().unwrap_or(Path::new("/"));
-        Plan::parse(&text, &path.display().to_string(), folder)
+        Plan::parse_for(depth, &text, &path.display().to_string(), folder)
     }
 
     /// Checks a plan's text. The templates, bodies, CSV files and recordings that it names are
@@ -65,13 +68,27 @@ impl Plan {
     /// When the text holds anything that `docs/FORMAT.md` doesn't allow; `file_name` is how the
     /// errors call it.
     pub fn parse(text: &str, file_name: &str, folder: &Path) -> Result<Plan, PlanError> {
+        Plan::parse_for(Depth::Usual, text, file_name, folder)
+    }
+
+    /// The same for a run of some depth.
+    ///
+    /// # Errors
+    ///
+    /// As for [`parse`](Plan::parse).
+    pub fn parse_for(
+        depth: Depth,
+        text: &str,
+        file_name: &str,
+        folder: &Path,
+    ) -> Result<Plan, PlanError> {
         let folder = std::path::absolute(folder).map_err(|source| PlanError::Unreadable {
             path: folder.to_owned(),
             source,
         })?;
         wire::read(text)
             .map_err(|problem| vec![problem])
-            .and_then(|file| resolve::resolve(&file, text, &folder))
+            .and_then(|file| resolve::resolve(&file, text, &folder, depth))
             .map_err(|list| PlanError::Invalid(Problems::new(file_name, text, list)))
     }
 
@@ -81,6 +98,18 @@ impl Plan {
     #[must_use]
     pub fn to_resolved_toml(&self) -> String {
         print::resolved_toml(self)
+    }
+
+    /// All its loads, the first of them the plan's own.
+    pub fn loads(&self) -> impl Iterator<Item = &Load> {
+        std::iter::once(&self.load).chain(&self.further_loads)
+    }
+
+    /// The load of a round: the loads take turns.
+    #[must_use]
+    pub fn load_of_round(&self, round: u32) -> &Load {
+        let turn = round as usize % (1 + self.further_loads.len());
+        self.loads().nth(turn).unwrap_or(&self.load)
     }
 
     /// Those of [`RECEIVER_PLACEHOLDERS`] that the plan names, whole or by their port.
@@ -100,6 +129,16 @@ impl Plan {
             .chain(self.load.templates())
             .any(|t| t.placeholders().any(|p| p == name))
     }
+}
+
+/// How much of a plan is measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Depth {
+    /// What `[design]` says.
+    #[default]
+    Usual,
+    /// What `[design.thorough]` says, and under loads that are only for this.
+    Thorough,
 }
 
 /// What is done before anything is launched.
@@ -161,12 +200,18 @@ pub struct Service {
     pub origin: Origin,
     /// A fixed address; `None` means a free port on 127.0.0.1 (or that of [`Attach::Url`]).
     pub listen: Option<SocketAddr>,
+    /// Names of TCP ports on 127.0.0.1 besides its own, `[a-z][a-z0-9_]*` each; which they are is
+    /// found at each launch.
+    pub ports: Vec<String>,
     /// The working directory; `None` means the plan's folder.
     pub cwd: Option<Template>,
     /// Added to the environment.
     pub env: BTreeMap<String, Template>,
     /// Rendered before launch.
     pub files: Vec<TemplateFile>,
+    /// Program and arguments that look its configuration over before each launch; empty when
+    /// nothing does.
+    pub check: Vec<Template>,
     /// The cores that it is pinned to; `None` means all.
     pub cpus: Option<Vec<u32>>,
     /// One instance for all arms, not part of the subject's bill.
@@ -196,6 +241,7 @@ impl Service {
         let files = self.files.iter().map(|file| &file.text);
         command
             .iter()
+            .chain(&self.check)
             .chain(&self.cwd)
             .chain(self.env.values())
             .chain(files)
@@ -321,8 +367,8 @@ pub struct Arm {
     pub command: BTreeMap<ServiceName, Vec<Template>>,
     /// The set of processes that it runs on; arms with the same one are told apart by `switch`.
     pub instance: String,
-    /// Run by `sh -c` before the arm gets load.
-    pub switch: Vec<Template>,
+    /// What brings it about on processes that are up, one after another, before it gets load.
+    pub switch: Vec<Switch>,
     /// How its receivers behave; `None` when it names none.
     pub backend: Option<ArmBackend>,
     /// The telemetry that should arrive.
@@ -341,7 +387,8 @@ impl Arm {
 
     fn templates(&self) -> impl Iterator<Item = &Template> {
         let words = self.args.values().chain(self.command.values()).flatten();
-        self.env.values().chain(words).chain(&self.switch)
+        let switch = self.switch.iter().flat_map(Switch::templates);
+        self.env.values().chain(words).chain(switch)
     }
 }
 
@@ -364,7 +411,7 @@ pub struct Design {
     /// What a short run before this one is to choose of these two; until it has, they are the
     /// defaults.
     pub pilot: Option<PilotWish>,
-    /// How often all processes are launched afresh.
+    /// How often all processes are launched afresh, under each load.
     pub rounds: u32,
     /// How much is measured; with a stop, at most.
     pub length: Length,

@@ -2,6 +2,7 @@
 
 mod load;
 mod sink;
+mod switch;
 
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write as _};
@@ -35,6 +36,9 @@ pub(crate) fn resolved_toml(plan: &Plan) -> String {
         print_service(&mut out, service);
     }
     load::print(&mut out, &plan.load);
+    for load in &plan.further_loads {
+        load::print_regime(&mut out, load);
+    }
     let control_shares = match plan.arms.as_slice() {
         [baseline, control, ..] => baseline.instance == control.instance,
         _ => false,
@@ -87,6 +91,9 @@ fn print_service(out: &mut Toml, service: &Service) {
     if matches!(service.origin, Origin::Command(_)) {
         out.entry("env", env(&service.env));
         out.entry("files", list(files));
+        out.entry("ports", list(service.ports.iter().map(|port| quote(port))));
+        let check = &service.check;
+        out.optional("check", (!check.is_empty()).then(|| templates(check)));
         let (signal, within) = (service.stop.signal.as_str(), duration(service.stop.within));
         out.entry(
             "stop",
@@ -134,7 +141,7 @@ fn print_arm(out: &mut Toml, arm: &Arm, control_shares: bool) {
     };
     out.entry("args", inline(arm.args.iter().map(words)));
     out.entry("command", inline(arm.command.iter().map(words)));
-    out.entry("switch", templates(&arm.switch));
+    out.entry("switch", list(arm.switch.iter().map(switch::print)));
     out.optional("backend", arm.backend.as_ref().map(|b| template(&b.words)));
     if let Some(expect) = &arm.expect {
         let keys = [

@@ -3,6 +3,8 @@
 //! Only shape is checked here; meaning is the business of `resolve`. `Spanned` stands wherever
 //! a rule of meaning may want to point.
 
+mod switch;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
@@ -12,6 +14,8 @@ use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use toml::Spanned;
 
 use crate::Problem;
+
+pub(crate) use switch::{Switch, SwitchTable};
 
 /// Text that an error may point at.
 pub(crate) type Text = Spanned<String>;
@@ -26,6 +30,8 @@ pub(crate) struct PlanFile {
     #[serde(default)]
     pub(crate) service: Vec<Service>,
     pub(crate) load: Load,
+    #[serde(default)]
+    pub(crate) regime: Vec<Spanned<Regime>>,
     #[serde(default)]
     pub(crate) arm: Vec<Arm>,
     #[serde(default)]
@@ -58,11 +64,14 @@ pub(crate) struct Service {
     pub(crate) command: Option<Spanned<Vec<Text>>>,
     pub(crate) attach: Option<Spanned<Attach>>,
     pub(crate) listen: Option<Text>,
+    #[serde(default)]
+    pub(crate) ports: Vec<Text>,
     pub(crate) cwd: Option<Text>,
     #[serde(default)]
     pub(crate) env: Entries<Text>,
     #[serde(default)]
     pub(crate) files: Vec<TemplateFile>,
+    pub(crate) check: Option<Spanned<Vec<Text>>>,
     pub(crate) cpus: Option<Spanned<Vec<i64>>>,
     #[serde(default)]
     pub(crate) shared: bool,
@@ -117,6 +126,7 @@ pub(crate) struct Stop {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Load {
+    pub(crate) regime: Option<Text>,
     pub(crate) model: Text,
     pub(crate) rate: Option<Text>,
     pub(crate) profile: Option<Spanned<Vec<Piece>>>,
@@ -147,6 +157,21 @@ pub(crate) struct Load {
 }
 
 #[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Regime {
+    pub(crate) name: Text,
+    #[serde(default)]
+    pub(crate) thorough: bool,
+    pub(crate) model: Option<Text>,
+    pub(crate) rate: Option<Text>,
+    pub(crate) profile: Option<Spanned<Vec<Piece>>>,
+    pub(crate) replay: Option<Text>,
+    pub(crate) arrivals: Option<Text>,
+    pub(crate) connections: Option<Spanned<i64>>,
+    pub(crate) connections_max: Option<Spanned<i64>>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Piece {
     pub(crate) rate: Text,
@@ -209,7 +234,7 @@ pub(crate) struct Arm {
     pub(crate) command: Entries<Spanned<Vec<Text>>>,
     pub(crate) instance: Option<Text>,
     #[serde(default)]
-    pub(crate) switch: Vec<Text>,
+    pub(crate) switch: Vec<Spanned<Switch>>,
     #[serde(default)]
     pub(crate) sweep: Entries<Spanned<Vec<Spanned<Scalar>>>>,
     pub(crate) backend: Option<Spanned<OneOrMore>>,
@@ -223,9 +248,11 @@ pub(crate) struct Expect {
     pub(crate) spans_per_request: Option<Spanned<Scalar>>,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Design {
+    /// What takes the place of the other keys in a thorough run.
+    pub(crate) thorough: Option<Spanned<Box<Design>>>,
     pub(crate) window: Option<Text>,
     pub(crate) settle: Option<Text>,
     pub(crate) rounds: Option<Spanned<i64>>,
@@ -243,7 +270,7 @@ pub(crate) struct Design {
     pub(crate) on_death: Option<Text>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StopWhen {
     pub(crate) metric: Text,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use windage_plan::{Plan, PlanError};
+use windage_plan::{Depth, Plan, PlanError};
 
 const GOOD: &str = r#"name = "go-http"
 
@@ -88,6 +88,20 @@ mistakes! {
     bad_pattern: "http = \"/\"" => "log = \"ready (\"";
     ready_twice: "http = \"/\"" => "http = \"/\", tcp = true";
     secret_beside_text: "rate =" => "headers = { Authorization = \"Bearer $TOKEN\" }\nrate =";
+}
+
+// Several loads, and runs that are thorough.
+mistakes! {
+    a_regime_that_changes_nothing: "[[arm]]" => "[[regime]]\nname = \"again\"\n\n[[arm]]";
+    regimes_of_one_name: "[[arm]]" => "[[regime]]\nname = \"open loop\"\nrate = \"10/s\"\n\n[[arm]]";
+    a_regime_without_a_rate: "model = \"open\"\nrate = \"2000/s\"" => "model = \"closed\"",
+        "[[arm]]" => "[[regime]]\nname = \"half\"\nmodel = \"open\"\n\n[[arm]]";
+    a_batch_regime: "[[arm]]" => "[[regime]]\nname = \"rows\"\nmodel = \"batch\"\n\n[[arm]]";
+    a_name_for_the_only_load: "model = \"open\"" => "regime = \"half\"\nmodel = \"open\"";
+    a_regime_beside_a_stop: "for = \"60s\"" => "stop = { metric = \"cpu_per_request\", half_width = \"1%\", within = \"5m\" }",
+        "[[arm]]" => "[[regime]]\nname = \"half\"\nrate = \"1000/s\"\n\n[[arm]]";
+    a_wrong_key_of_a_thorough_run: "for = \"60s\"" => "for = \"60s\"\nthorough = { rounds = 0 }";
+    thorough_within_thorough: "for = \"60s\"" => "for = \"60s\"\nthorough = { thorough = { rounds = 3 } }";
 }
 
 // Where load may go.
@@ -345,7 +359,7 @@ fn all_problems_at_once() {
 
 #[test]
 fn a_missing_file_is_named() {
-    let error = Plan::load(Path::new("no/such/plan.toml")).unwrap_err();
+    let error = Plan::load(Path::new("no/such/plan.toml"), Depth::Usual).unwrap_err();
     insta::assert_snapshot!("a_missing_file_is_named", error.render(false));
 }
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use windage_model::{Backend, LevelValue, LoadModel, Metric, Order, Role};
 use windage_plan::{
-    Arrivals, Attach, BatchKind, Drops, HeaderValue, Length, OnDeath, Origin, PilotWish, Plan,
-    Protocol, ReadyCheck, SinkDetail, SinkPlan, Stop, StopSignal, Template, ToldBy,
+    Arrivals, Attach, BatchKind, Depth, Drops, HeaderValue, Length, OnDeath, Origin, PilotWish,
+    Plan, Protocol, ReadyCheck, SinkDetail, SinkPlan, Stop, StopSignal, Template, ToldBy,
 };
 
 const EVERYTHING: &str = include_str!("plans/everything.toml");
@@ -19,7 +19,8 @@ const FLOWS: &str = include_str!("plans/flows.toml");
 const SOCKET: &str = include_str!("plans/socket.toml");
 const STOPPED: &str = include_str!("plans/stopped.toml");
 const RECEIVERS: &str = include_str!("plans/receivers.toml");
-const ALL: [(&str, &str); 9] = [
+const REGIMES: &str = include_str!("plans/regimes.toml");
+const ALL: [(&str, &str); 10] = [
     ("everything", EVERYTHING),
     ("minimal", MINIMAL),
     ("switched", SWITCHED),
@@ -29,6 +30,7 @@ const ALL: [(&str, &str); 9] = [
     ("socket", SOCKET),
     ("stopped", STOPPED),
     ("receivers", RECEIVERS),
+    ("regimes", REGIMES),
 ];
 
 fn folder() -> PathBuf {
@@ -570,6 +572,57 @@ fn services_say_what_they_dropped() {
     );
 }
 
+/// Name, model, rate and connections of each load.
+fn loads(plan: &Plan) -> Vec<(Option<&str>, LoadModel, Option<f64>, u32)> {
+    plan.loads()
+        .map(|load| {
+            let name = load.regime.as_deref();
+            (name, load.model, load.rate_per_s, load.connections)
+        })
+        .collect()
+}
+
+#[test]
+fn regimes_are_further_loads_that_rounds_have_in_turn() {
+    let usual = parse(REGIMES);
+    let saturation = (Some("saturation"), LoadModel::Closed, None, 16);
+    let half = (Some("half"), LoadModel::Open, Some(2000.0), 16);
+    assert_eq!(loads(&usual), [saturation, half]);
+    assert_eq!(usual.further_loads[0].request, usual.load.request);
+    let in_turn = |plan: &Plan, rounds| -> Vec<Option<String>> {
+        let of_round = |round| plan.load_of_round(round).regime.clone();
+        (0..rounds).map(of_round).collect()
+    };
+    let names = ["saturation", "half", "saturation"].map(|name| Some(name.to_owned()));
+    assert_eq!(in_turn(&usual, 3), names);
+    assert_eq!(in_turn(&parse(MINIMAL), 2), [None, None]);
+}
+
+#[test]
+fn a_thorough_run_has_a_design_and_loads_of_its_own() {
+    let thorough = |text| Plan::parse_for(Depth::Thorough, text, "plan.toml", &folder()).unwrap();
+    let plan = thorough(REGIMES);
+    let crowd = (Some("crowd"), LoadModel::Closed, None, 200);
+    assert_eq!(loads(&plan)[2], crowd);
+    assert_eq!(plan.design.length, Length::Blocks(30), "instead of `for`");
+    assert_eq!((plan.design.rounds, plan.design.interest), (10, 0.02));
+    // What is printed of it needs no flag to read back.
+    let resolved = plan.to_resolved_toml();
+    let again = Plan {
+        source: plan.source.clone(),
+        ..parse(&resolved)
+    };
+    assert_eq!(again, plan, "{resolved}");
+
+    let (usual, longer) = (parse(MINIMAL), thorough(MINIMAL));
+    let minutes = |minutes| Length::MeasuringTime(Duration::from_mins(minutes));
+    assert_eq!(
+        (usual.design.length, longer.design.length),
+        (minutes(1), minutes(4)),
+        "a plan that says nothing of it"
+    );
+}
+
 #[test]
 fn resolved_plans_read_back_the_same() {
     for (name, text) in ALL {
@@ -597,7 +650,7 @@ fn the_resolved_plan_spells_everything_out() {
 #[test]
 fn a_plan_is_read_from_its_folder() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/plans/minimal.toml");
-    let plan = Plan::load(&path).unwrap();
+    let plan = Plan::load(&path, Depth::Usual).unwrap();
     assert_eq!(Some(plan.folder.as_path()), path.parent());
     assert_eq!(plan.source, MINIMAL);
 }

@@ -11,6 +11,7 @@ const SWITCHED: &str = include_str!("plans/switched.toml");
 const ATTACHED: &str = include_str!("plans/attached.toml");
 const FLOWS: &str = include_str!("plans/flows.toml");
 const SOCKET: &str = include_str!("plans/socket.toml");
+const REGIMES: &str = include_str!("plans/regimes.toml");
 const STOPPED: &str = include_str!("plans/stopped.toml");
 
 const RECEIVERS: &str = include_str!("plans/receivers.toml");
@@ -57,7 +58,7 @@ fn judge(text: &str) -> Result<(), TestCaseError> {
 /// A plan in which some stretch was replaced by something else, often by a piece of TOML.
 fn damaged() -> impl Strategy<Value = String> {
     let base = prop::sample::select(vec![
-        EVERYTHING, SWITCHED, ATTACHED, FLOWS, SOCKET, STOPPED, RECEIVERS,
+        EVERYTHING, SWITCHED, ATTACHED, FLOWS, SOCKET, STOPPED, RECEIVERS, REGIMES,
     ]);
     let piece = prop_oneof![
         Just(String::new()),

@@ -248,12 +248,14 @@ fn new_run(path: &Path) -> Result<RunDir, Box<dyn Error>> {
             arm(2, "otel", Role::Treatment)?,
         ],
         load: LoadScope {
+            regime: None,
             model: LoadModel::Open,
             rate_per_s: Some(2_000.0),
             connections: 8,
             request: None,
             iterations: None,
         },
+        further_loads: Vec::new(),
         design: DesignScope {
             window_ns: 100_000_000,
             settle_ns: 10_000_000,

@@ -35,8 +35,10 @@ pub struct Manifest {
     pub seed: u64,
     /// Every arm of the resolved plan, by index.
     pub arms: Vec<ManifestArm>,
-    /// The load, which is the scope of every result.
+    /// The load, which is the scope of every result; of several, the first.
     pub load: LoadScope,
+    /// Further loads: rounds have them in turn, the first load first.
+    pub further_loads: Vec<LoadScope>,
     /// How it is measured.
     pub design: DesignScope,
 }
@@ -74,6 +76,8 @@ pub struct Expected {
 /// The load that a result holds for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoadScope {
+    /// What tells it from the run's other loads; `None` when there is no other.
+    pub regime: Option<String>,
     /// How load is put on.
     pub model: LoadModel,
     /// Intended starts a second (open loop).
@@ -93,7 +97,7 @@ pub struct DesignScope {
     pub window_ns: u64,
     /// Load before each window that is not measured, in nanoseconds.
     pub settle_ns: u64,
-    /// Launches that are planned.
+    /// Launches that are planned, under all loads together.
     pub rounds: u32,
     /// Blocks that are planned in each round.
     pub blocks_per_round: u32,
@@ -143,6 +147,25 @@ pub struct PilotScope {
 }
 
 impl Manifest {
+    /// How many loads the rounds have in turn.
+    #[must_use]
+    pub fn loads(&self) -> usize {
+        1 + self.further_loads.len()
+    }
+
+    /// What the run is under one of its loads: as if there were no other. The first is 0.
+    #[must_use]
+    pub fn under_load(&self, index: usize) -> Manifest {
+        let mut own = self.clone();
+        let rounds = self.design.rounds / u32::try_from(self.loads()).unwrap_or(u32::MAX);
+        own.design.rounds = rounds;
+        own.further_loads.clear();
+        if let Some(load) = index.checked_sub(1).and_then(|i| self.further_loads.get(i)) {
+            own.load = load.clone();
+        }
+        own
+    }
+
     /// The text of `manifest.json`.
     pub(crate) fn to_json(&self) -> Result<Vec<u8>, RecordError> {
         self.check_finite()?;
@@ -192,11 +215,9 @@ impl Manifest {
         figures.extend(stop.map(|half_width| ("the stop's half-width".to_owned(), half_width)));
         let moved = self.design.generator_moved_at_most;
         figures.extend(moved.map(|share| ("generator_moved_at_most".to_owned(), share)));
-        figures.extend(
-            self.load
-                .rate_per_s
-                .map(|rate| ("the rate".to_owned(), rate)),
-        );
+        let loads = std::iter::once(&self.load).chain(&self.further_loads);
+        let rates = loads.filter_map(|load| load.rate_per_s);
+        figures.extend(rates.map(|rate| ("the rate".to_owned(), rate)));
         for arm in &self.arms {
             for (factor, level) in &arm.levels {
                 if let LevelValue::Number(n) = level {

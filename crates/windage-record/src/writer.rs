@@ -334,12 +334,14 @@ mod tests {
             seed: 1,
             arms: vec![],
             load: crate::LoadScope {
+                regime: None,
                 model: windage_model::LoadModel::Closed,
                 rate_per_s: None,
                 connections: 8,
                 request: None,
                 iterations: None,
             },
+            further_loads: Vec::new(),
             design: crate::DesignScope {
                 window_ns: 1,
                 settle_ns: 1,

@@ -113,12 +113,14 @@ fn manifest() -> Manifest {
             arm(2, "otel, sampling 1.0", Role::Treatment),
         ],
         load: LoadScope {
+            regime: None,
             model: LoadModel::Closed,
             rate_per_s: None,
             connections: 8,
             request: Some("GET http://{app}/".to_owned()),
             iterations: None,
         },
+        further_loads: Vec::new(),
         design: DesignScope {
             window_ns: 100_000_000,
             settle_ns: 10_000_000,

@@ -38,20 +38,42 @@ pub(crate) fn one_line(text: &str) -> String {
     visible.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// When, how and under which load it was measured.
+/// When, how and under which load it was measured; of a run under several loads only when, as
+/// the rest stands with each of them.
 pub(crate) fn header(analysis: &Analysis) -> Vec<Fact> {
-    let mut facts = vec![
-        Fact::new(
-            "when",
-            format!(
-                "{}, windage {}",
-                one_line(&analysis.started),
-                one_line(&analysis.windage)
-            ),
+    let when = Fact::new(
+        "when",
+        format!(
+            "{}, windage {}",
+            one_line(&analysis.started),
+            one_line(&analysis.windage)
         ),
-        Fact::new("design", design(analysis)),
-        Fact::new("load", load(analysis)),
-    ];
+    );
+    let mut facts = vec![when];
+    if analysis.further.is_empty() {
+        facts.push(Fact::new("design", design(analysis)));
+        facts.push(Fact::new("load", load(analysis)));
+        facts.extend(course(analysis));
+    }
+    facts
+}
+
+/// The heading of what was measured under one of several loads: its name, and what it is.
+pub(crate) fn regime(analysis: &Analysis) -> String {
+    let name = analysis.regime.as_deref().unwrap_or("load");
+    format!("{}: {}", one_line(name), load(analysis))
+}
+
+/// How it was measured under one of several loads.
+pub(crate) fn of_regime(analysis: &Analysis) -> Vec<Fact> {
+    let mut facts = vec![Fact::new("design", design(analysis))];
+    facts.extend(course(analysis));
+    facts
+}
+
+/// What came before the measurement, and what ended it.
+fn course(analysis: &Analysis) -> Vec<Fact> {
+    let mut facts = Vec::new();
     let pilot = &analysis.design.pilot;
     facts.extend(pilot.iter().map(|p| Fact::new("pilot", one_line(&p.text))));
     if let Some(stop) = analysis.design.stop {

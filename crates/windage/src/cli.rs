@@ -112,8 +112,12 @@ pub(crate) struct RunFlags {
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Go on with a run that was interrupted or killed.
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["plans", "out", "length", "rounds", "seed"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["plans", "out", "thorough", "length", "rounds", "seed"])]
     pub(crate) resume: Option<PathBuf>,
+    /// Measure as the plan's `[design.thorough]` says (without one: four times as long), and also
+    /// under loads that are only for this.
+    #[arg(long)]
+    pub(crate) thorough: bool,
     /// Measuring time instead of the plan's `design.for`, `design.blocks` or `design.stop`.
     #[arg(long = "for", value_name = "DURATION", value_parser = duration)]
     pub(crate) length: Option<Duration>,

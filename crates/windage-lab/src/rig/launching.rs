@@ -73,7 +73,7 @@ impl<'a> RealRig<'a> {
     }
 
     fn starts_processes_by_window(&self) -> bool {
-        self.plan.load.model == LoadModel::Batch
+        self.load.model == LoadModel::Batch
     }
 
     /// An instance whose only program is started by the driver.
@@ -107,7 +107,7 @@ impl<'a> RealRig<'a> {
         number: u32,
         instances: &mut [Instance],
     ) -> Result<Driver, LabError> {
-        match (self.plan.load.model, self.plan.load.batch) {
+        match (self.load.model, self.load.batch) {
             (LoadModel::Open | LoadModel::Closed, _) => {
                 self.connect(number, instances).map(Driver::Http)
             }
@@ -120,7 +120,7 @@ impl<'a> RealRig<'a> {
     }
 
     fn connect(&mut self, number: u32, instances: &[Instance]) -> Result<HttpDriver, LabError> {
-        let load = &self.plan.load;
+        let load = self.load;
         let mut driver = HttpDriver::new(load, self.plan.arms.len(), &self.interrupted)?;
         for instance in instances {
             let dir = self.socket_dir(number, instance)?;
@@ -149,8 +149,9 @@ impl<'a> RealRig<'a> {
         Ok(driver)
     }
 
-    /// What `{dir}` stands for in `load.unix`: the directory of the one service that is launched.
-    fn socket_dir(&self, number: u32, instance: &Instance) -> Result<Option<PathBuf>, LabError> {
+    /// What `{dir}` stands for in the path of a socket: the directory of the one service that is
+    /// launched.
+    pub(super) fn socket_dir(&self, number: u32, instance: &Instance) -> Result<Option<PathBuf>, LabError> {
         let is_launched = |s: &&Service| !s.shared && matches!(s.origin, Origin::Command(_));
         let Some(service) = self.plan.services.iter().find(is_launched) else {
             return Ok(None);
@@ -234,7 +235,7 @@ impl<'a> RealRig<'a> {
         launched: &mut [LaunchedArm],
     ) -> Result<(), LabError> {
         let lasts = self.plan.design.warmup;
-        if !lasts.is_zero() && self.plan.load.model != LoadModel::Batch {
+        if !lasts.is_zero() && self.load.model != LoadModel::Batch {
             let arms = u32::try_from(self.plan.arms.len()).unwrap_or(u32::MAX);
             (self.emit)(Event::WarmingUp {
                 lasts: lasts * arms,

@@ -8,17 +8,12 @@ use windage_model::{ArmIndex, CpuSource, Doubt, DoubtCode, Place, Window};
 
 use super::{Live, QUIET, RealRig};
 use crate::LabError;
-use crate::command_line::run_shell;
 use crate::conduct::Measured;
 use crate::doubts;
 use crate::drive::{Driven, Driver, drive_process, drive_resident};
 use crate::instance::{Instance, trouble};
-use crate::log_tail::log_tail;
 use crate::readings::bill;
 use crate::stretch::Stretch;
-
-/// A bound for each `switch` command.
-const SWITCH_WITHIN: Duration = Duration::from_secs(30);
 
 impl RealRig<'_> {
     pub(super) fn drive(
@@ -29,7 +24,7 @@ impl RealRig<'_> {
         seed: u64,
         unmeasured: bool,
     ) -> Result<Driven, LabError> {
-        let load = &self.plan.load;
+        let load = self.load;
         let index = self.instance_of(arm);
         let recording = if unmeasured {
             &mut live.scratch
@@ -72,51 +67,6 @@ impl RealRig<'_> {
                 Ok(driven)
             }
         }
-    }
-
-    /// Runs the arm's switch commands unless its instance is switched to it already; a doubt
-    /// when one fails.
-    pub(super) fn switch(
-        &mut self,
-        live: &mut Live,
-        arm: ArmIndex,
-    ) -> Result<Option<Doubt>, LabError> {
-        let instance = self.instance_of(arm);
-        let planned = &self.plan.arms[arm.get()];
-        if live.switched[instance] == Some(arm) {
-            return Ok(None);
-        }
-        // Until all commands have succeeded, it is switched to nothing that can be relied upon.
-        live.switched[instance] = None;
-        if let Some(receiving) = &self.receiving {
-            receiving.switch(instance, planned);
-        }
-        let names = live.instances[instance].names.clone().with_arm(planned);
-        for template in &planned.switch {
-            let command = names.fill(template, "switch", planned.id.as_str())?;
-            let log = self
-                .run
-                .log_path(live.number, &live.instances[instance].name, "switch");
-            // Only this attempt's words belong into its message.
-            let _ = std::fs::remove_file(&log);
-            let failed = run_shell(
-                &mut self.keeper,
-                &command,
-                &self.plan.folder,
-                log.clone(),
-                SWITCH_WITHIN,
-                &self.interrupted,
-            )?;
-            if let Some(how) = failed {
-                let tail = log_tail(&log);
-                return Ok(Some(Doubt::new(
-                    DoubtCode::SwitchFailed,
-                    format!("The switch command `{command}` {how}; its last lines:\n{tail}"),
-                )));
-            }
-        }
-        live.switched[instance] = Some(arm);
-        Ok(None)
     }
 
     /// From now on spans of a set of processes end in this stretch.
@@ -241,7 +191,7 @@ impl RealRig<'_> {
         window: &Window,
         is_machine_known: bool,
     ) -> LoadFacts {
-        let load = &self.plan.load;
+        let load = self.load;
         LoadFacts {
             steal_ns: is_machine_known.then_some(window.machine.steal_ns),
             subject: window.cpu.in_window_ns.map(|used_ns| SubjectCpu {

@@ -3,6 +3,7 @@
 mod launching;
 mod measuring;
 mod sets;
+mod switching;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +12,7 @@ use std::time::{Duration, Instant};
 use windage_keeper::Keeper;
 use windage_load::Recording;
 use windage_model::{ArmIndex, CpuSource, Event, Place};
-use windage_plan::Plan;
+use windage_plan::{Load, Plan};
 use windage_probe::cgroup::ArmCgroup;
 use windage_probe::{Linux, MachineProbe, SelfProbe};
 use windage_record::{Delivered, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm, RunDir};
@@ -34,6 +35,8 @@ const NAP: Duration = Duration::from_millis(50);
 /// The real rig.
 pub(crate) struct RealRig<'a> {
     plan: &'a Plan,
+    /// The load of the present round.
+    load: &'a Load,
     run: &'a RunDir,
     keeper: Keeper,
     receiving: Option<Receiving>,
@@ -97,6 +100,7 @@ impl<'a> RealRig<'a> {
         let groups = sets::groups(&sets, plan, &mut keeper, emit)?;
         Ok(RealRig {
             plan,
+            load: &plan.load,
             run,
             keeper,
             receiving,
@@ -127,6 +131,7 @@ impl<'a> RealRig<'a> {
 
     fn bring_up(&mut self, number: u32, round: u32) -> Result<Launch, LabError> {
         let started_ns = self.clock.now_ns();
+        self.load = self.plan.load_of_round(round);
         if let Some(receiving) = &mut self.receiving {
             receiving.launch(self.plan);
         }

@@ -12,6 +12,7 @@ use crate::units;
 
 pub(super) fn print(out: &mut Toml, load: &Load) {
     out.table("[load]");
+    out.optional("regime", load.regime.as_deref().map(quote));
     out.entry("model", quote(load.model.as_str()));
     match load.model {
         LoadModel::Batch => {
@@ -30,6 +31,18 @@ pub(super) fn print(out: &mut Toml, load: &Load) {
     for flow in &load.flows {
         print_flow(out, flow);
     }
+}
+
+/// A further load: what tells it from the first.
+pub(super) fn print_regime(out: &mut Toml, load: &Load) {
+    out.table("[[regime]]");
+    out.optional("name", load.regime.as_deref().map(quote));
+    out.entry("model", quote(load.model.as_str()));
+    if load.model == LoadModel::Open {
+        print_starts(out, load);
+        out.entry("connections_max", load.connections_max);
+    }
+    out.entry("connections", load.connections);
 }
 
 fn print_loop(out: &mut Toml, load: &Load) {

@@ -10,7 +10,7 @@ use super::expected::expect_of;
 use super::scope::Site;
 use super::service::{self, Resolved};
 use super::sweep::{self, Levels};
-use super::{Checker, backend};
+use super::{Checker, backend, switch};
 use crate::plan::{Arm, ServiceName};
 use crate::problem::choices;
 use crate::wire::{self, Entries, PlanFile, Text};
@@ -168,7 +168,7 @@ fn resolve(
     for (_, words) in &arm.command.0 {
         checker.words(words.get_ref(), words.span());
     }
-    let switch = checker.templates(&arm.switch, &Site::ArmSwitch { arm: index });
+    let switch = switch::resolve(checker, index, &arm.switch, services);
     let factors = sweep::factors(checker, arm, services);
     let combinations = sweep::combinations(checker, arm, &factors, baseline, room);
     let mut given_backend = backend::given(checker, index, arm);

@@ -95,6 +95,8 @@ pub(super) fn refuse_launch_keys(
     attach: &Attach,
 ) {
     let mut keys = vec![
+        ("ports", service.ports.first().map(Text::span)),
+        ("check", service.check.as_ref().map(Spanned::span)),
         ("cwd", service.cwd.as_ref().map(Text::span)),
         ("env", service.env.0.first().map(|(key, _)| key.span())),
         (

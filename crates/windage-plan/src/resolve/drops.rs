@@ -6,8 +6,10 @@ use toml::Spanned;
 use windage_model::LoadModel;
 
 use super::Checker;
+use super::ports::service_of_port;
 use super::scope::Site;
 use super::service::{Resolved, pattern};
+use crate::load::HTTP;
 use crate::plan::Origin;
 use crate::wire::{self, PlanFile, Text};
 use crate::{Drops, Problem, Template, ToldBy};
@@ -153,10 +155,7 @@ fn metrics(
         return None;
     }
     let text = metrics.get_ref();
-    let url = match text.strip_prefix('/') {
-        Some(_) => format!("http://{{{}}}{text}", services[index].name()),
-        None => text.clone(),
-    };
+    let url = with_own_port(text, services[index].name());
     let bad_part = text.contains(|c: char| c.is_whitespace() || c.is_control() || c == '#');
     if bad_part || !is_of_a_service(&url, services) {
         checker.report(not_metrics(text, metrics.span()));
@@ -165,20 +164,42 @@ fn metrics(
     Some(checker.placeholders_of(&url, metrics.span(), Site::Metrics))
 }
 
-/// `http://{NAME}/…` of a service that each arm has for itself: at any other address there could
-/// be only one for all arms.
-fn is_of_a_service(url: &str, services: &[Resolved]) -> bool {
-    let Some((authority, _)) = url
-        .strip_prefix("http://")
+/// The URL of a service's metrics. It is rendered apart from the service, whose own port goes by
+/// the service's name there.
+fn with_own_port(text: &str, name: &str) -> String {
+    if text.starts_with('/') {
+        return format!("http://{{{name}}}{text}");
+    }
+    match text
+        .strip_prefix(HTTP)
         .and_then(|rest| rest.split_once('/'))
-    else {
+    {
+        Some((authority, path)) => {
+            let authority = authority.replace("{port", &format!("{{{name}.port"));
+            format!("{HTTP}{authority}/{path}")
+        }
+        None => text.to_owned(),
+    }
+}
+
+/// `http://{NAME}/…` of a service that each arm has for itself, or a port of it on 127.0.0.1: at
+/// any other address there could be only one for all arms.
+fn is_of_a_service(url: &str, services: &[Resolved]) -> bool {
+    let Some((authority, _)) = url.strip_prefix(HTTP).and_then(|rest| rest.split_once('/')) else {
         return false;
     };
-    let host = Template::parse(authority);
-    let named = host.sole_placeholder();
-    services
-        .iter()
-        .any(|s| Some(s.name()) == named && s.launched() && !s.service.shared)
+    let is_own = |name: &str| {
+        let service = services.iter().find(|s| s.name() == name);
+        service.is_some_and(|s| s.launched() && !s.service.shared)
+    };
+    let sole = |text: &str, of: fn(&str) -> Option<&str>| {
+        let template = Template::parse(text);
+        template.sole_placeholder().and_then(of).is_some_and(is_own)
+    };
+    match authority.strip_prefix("127.0.0.1:") {
+        Some(port) => sole(port, service_of_port),
+        None => sole(authority, |name| Some(name)),
+    }
 }
 
 fn not_metrics(text: &str, span: Range<usize>) -> Problem {
@@ -188,7 +209,8 @@ fn not_metrics(text: &str, span: Range<usize>) -> Problem {
         "neither a path nor http://{SERVICE}/path",
     )
     .help(
-        "such as \"/metrics\" on the service itself or \"http://{agent}/metrics\" on another one \
-         that is launched for each arm; at a fixed address only one arm's could be read",
+        "such as \"/metrics\" on the service itself, \"http://127.0.0.1:{port.admin}/metrics\" on a \
+         port of its `ports`, or \"http://{agent}/metrics\" on another one that is launched for each \
+         arm; at a fixed address only one arm's could be read",
     )
 }

@@ -73,7 +73,8 @@ fn stands_in_a_url(field: &str, load: &wire::Load) -> bool {
 /// A service with nothing but a socket counts as up at once, before the socket is there.
 pub(super) fn socket_is_awaited(checker: &mut Checker<'_>, uses: &[Use], services: &[Resolved]) {
     for used in uses {
-        let in_dir = used.site == Site::Socket && used.names("dir");
+        let is_socket = matches!(used.site, Site::Socket | Site::ArmSocket { .. });
+        let in_dir = is_socket && used.names("dir");
         let Some(bearer) = dirs(services).next().filter(|_| in_dir) else {
             continue;
         };

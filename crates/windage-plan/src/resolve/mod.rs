@@ -15,17 +15,20 @@ mod follow;
 mod instance;
 mod load;
 mod pilot;
+mod ports;
 mod scope;
 mod service;
 mod sink;
 mod stop;
 mod sweep;
+mod switch;
+mod thorough;
 
 use std::ops::{Range, RangeInclusive};
 use std::path::Path;
 use std::time::Duration;
 
-use crate::plan::{Build, Plan};
+use crate::plan::{Build, Depth, Plan};
 use crate::problem::choices;
 use crate::wire::{PlanFile, Text};
 use crate::{Problem, RESERVED_PLACEHOLDERS, Template, defaults, units};
@@ -44,7 +47,12 @@ const HOUR: Duration = Duration::from_secs(60 * 60);
 const PAUSE: RangeInclusive<Duration> = Duration::ZERO..=HOUR;
 
 /// Checks the file's meaning.
-pub(crate) fn resolve(file: &PlanFile, text: &str, folder: &Path) -> Result<Plan, Vec<Problem>> {
+pub(crate) fn resolve(
+    file: &PlanFile,
+    text: &str,
+    folder: &Path,
+    depth: Depth,
+) -> Result<Plan, Vec<Problem>> {
     let mut checker = Checker {
         text,
         folder,
@@ -60,12 +68,14 @@ pub(crate) fn resolve(file: &PlanFile, text: &str, folder: &Path) -> Result<Plan
         services: &services,
         load: &file.load,
     };
-    let design = design::resolve(&mut checker, &file.design, &ground);
+    let design = thorough::resolve(&mut checker, &file.design, &ground, depth);
     // What doesn't fit a window that is wrong itself is not told.
     let is_known = checker.problems.len() == before && design.pilot.is_none_or(|p| !p.window);
     let window = is_known.then_some(design.window);
-    let load = load::resolve(&mut checker, file, &services, window);
+    let mut load = load::resolve(&mut checker, file, &services, window);
+    let further_loads = load::regimes(&mut checker, file, &mut load, &design, depth);
     drops::resolve_all(&mut checker, file, &mut services, load::model(file));
+    ports::refuse_of_a_batch(&mut checker, file, load::model(file));
     let mut arms = arm::resolve_all(&mut checker, file, &services);
     // Where a placeholder is misspelt it is not known what it should have named.
     let receives = scope::check(&mut checker, file, &arms, &mut services)
@@ -83,6 +93,7 @@ pub(crate) fn resolve(file: &PlanFile, text: &str, folder: &Path) -> Result<Plan
         build,
         services: services.into_iter().map(|s| s.service).collect(),
         load,
+        further_loads,
         sink,
         arms: arm::with_control(arms),
         design,

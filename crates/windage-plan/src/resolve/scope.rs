@@ -6,6 +6,7 @@ use std::ops::Range;
 use super::Checker;
 use super::arm::FileArm;
 use super::follow::{self, dirs};
+use super::ports::{self, FurtherPort, further_port};
 use super::service::Resolved;
 use crate::plan::ReadyCheck;
 use crate::problem::choices;
@@ -31,8 +32,10 @@ pub(super) enum Site {
     ArmEnv { arm: usize },
     /// An arm's arguments or command for one service.
     ArmService { arm: usize, service: usize },
-    /// Commands that switch to an arm.
+    /// What switches to an arm.
     ArmSwitch { arm: usize },
+    /// The path of the Unix socket that a switch speaks to.
+    ArmSocket { arm: usize },
     /// How an arm's receivers behave.
     ArmBackend { arm: usize },
     /// Where a service's metrics are read.
@@ -76,6 +79,7 @@ impl Use {
             Site::ArmEnv { arm }
             | Site::ArmService { arm, .. }
             | Site::ArmSwitch { arm }
+            | Site::ArmSocket { arm }
             | Site::ArmBackend { arm } => *arm == index,
         }
     }
@@ -103,6 +107,7 @@ impl Use {
             Site::ArmService { service: index, .. } => index == service,
             Site::ArmEnv { .. } => !services[service].service.shared,
             Site::ArmSwitch { .. }
+            | Site::ArmSocket { .. }
             | Site::ArmBackend { .. }
             | Site::Metrics
             | Site::Load
@@ -150,6 +155,7 @@ pub(super) fn check(
         services[index].service.addressed = true;
     }
     follow::socket_is_awaited(checker, &uses, services);
+    ports::are_told(checker, &uses, file, services);
     for index in 0..services.len() {
         follow::has_address(checker, &uses, index, services);
         let Resolved {
@@ -207,6 +213,9 @@ impl Scope<'_> {
         if let Site::ArmBackend { arm } = used.site {
             return self.of_the_arm(arm, name);
         }
+        if let Some(port) = further_port(name) {
+            return self.further_port(used, name, port, shared);
+        }
         match name {
             "listen" | "port" | "dir" => self.own(used, name),
             "plan" | "windage" => Ok(Vec::new()),
@@ -252,27 +261,74 @@ impl Scope<'_> {
 
     /// `{listen}`, `{port}`, `{dir}`: of the service that the template is rendered for.
     fn own(&self, used: &Use, name: &str) -> Result<Vec<usize>, Misuse> {
+        match used.site {
+            Site::Socket if name == "dir" => {
+                self.sole_dir("name the socket without it, such as unix = \"/tmp/app-{arm}.sock\"")
+            }
+            Site::ArmSocket { .. } if name == "dir" => self.sole_dir(
+                "let the service listen on a port of `ports`, and name that: \
+                 \"127.0.0.1:{proxy.port.admin}\"",
+            ),
+            _ if name == "dir" => self.owners(used, name).map(|_| Vec::new()),
+            _ => self.owners(used, name),
+        }
+    }
+
+    /// A port besides a service's own: it doesn't make the service one that is addressed.
+    fn further_port(
+        &self,
+        used: &Use,
+        name: &str,
+        FurtherPort { service, port }: FurtherPort<'_>,
+        shared: bool,
+    ) -> Result<Vec<usize>, Misuse> {
+        let owners = match service.map(|service| self.service(service)) {
+            None => self.owners(used, name)?,
+            Some(None) => return Err(self.unknown(used, name)),
+            Some(Some(index)) if shared && !self.services[index].service.shared => {
+                return Err(self.not_in_shared(name));
+            }
+            Some(Some(index)) => vec![index],
+        };
+        let lacking = owners.into_iter().map(|index| &self.services[index]);
+        let lacks = |s: &&Resolved| !s.service.ports.iter().any(|known| known == port);
+        match { lacking }.find(lacks) {
+            None => Ok(Vec::new()),
+            Some(service) => Err(no_such_port(service, port)),
+        }
+    }
+
+    /// The services that are launched and for which the template is rendered.
+    fn owners(&self, used: &Use, name: &str) -> Result<Vec<usize>, Misuse> {
         let bearer = match used.site {
-            Site::ArmSwitch { .. } => "a switch command",
+            Site::ArmSwitch { .. } => "a switch",
+            Site::ArmSocket { .. } => "a switch's socket",
             Site::Metrics => "the address of metrics",
             Site::Load => "the request",
-            Site::Socket if name == "dir" => return self.sole_dir(),
             Site::Socket => "the socket",
             _ => {
-                let speaks_of_address = name != "dir";
                 let owners = (0..self.services.len())
-                    .filter(|&i| speaks_of_address && used.belongs_to(i, self.services))
+                    .filter(|&i| used.belongs_to(i, self.services))
                     .filter(|&i| self.services[i].launched());
                 return Ok(owners.collect());
             }
         };
+        let has_it = |s: &&Resolved| {
+            let port = further_port(name).map(|further| further.port);
+            port.is_none_or(|port| s.service.ports.iter().any(|known| known == port))
+        };
         let names: Vec<String> = self
             .services
             .iter()
-            .map(|s| format!("`{{{}}}`", s.name()))
+            .filter(has_it)
+            .map(|s| match further_port(name) {
+                Some(_) => format!("`{{{}.{name}}}`", s.name()),
+                None => format!("`{{{}}}`", s.name()),
+            })
             .collect();
         let help = match name {
             "dir" => "`{plan}` is the plan's folder".to_owned(),
+            _ if names.is_empty() => "no service has such a port".to_owned(),
             _ => format!("name the service: {}", names.join(", ")),
         };
         let message = format!("`{{{name}}}` is a service's own, and {bearer} belongs to none");
@@ -280,7 +336,7 @@ impl Scope<'_> {
     }
 
     /// `{dir}` in the socket's path: of the one service that has a directory to put it in.
-    fn sole_dir(&self) -> Result<Vec<usize>, Misuse> {
+    fn sole_dir(&self, help: &str) -> Result<Vec<usize>, Misuse> {
         let how_many = match dirs(self.services).count() {
             0 => "there is none".to_owned(),
             1 => return Ok(Vec::new()),
@@ -289,7 +345,7 @@ impl Scope<'_> {
         Err(Misuse::new(
             format!("`{{dir}}` is the directory of the service that is launched, and {how_many}"),
             "whose?",
-            "name the socket without it, such as unix = \"/tmp/app-{arm}.sock\"",
+            help,
         ))
     }
 
@@ -360,6 +416,8 @@ impl Scope<'_> {
             .map(|(f, _)| f.as_str())
             .collect();
         known.extend(factors);
+        let ports = self.further_ports();
+        known.extend(ports.iter().map(String::as_str));
         if used.site == Site::Load {
             known.extend(self.fields());
         }
@@ -378,6 +436,17 @@ impl Scope<'_> {
         self.services.iter().position(|s| s.name() == service)
     }
 
+    /// Every port besides the services' own, as it is named from anywhere.
+    fn further_ports(&self) -> Vec<String> {
+        let of = |s: &Resolved| {
+            let (name, ports) = (s.name().to_owned(), s.service.ports.clone());
+            ports
+                .into_iter()
+                .map(move |port| format!("{name}.port.{port}"))
+        };
+        self.services.iter().flat_map(of).collect()
+    }
+
     fn fields(&self) -> impl Iterator<Item = &str> {
         let fields = self.file.load.fields.0.iter();
         fields.map(|(name, _)| name.get_ref().as_str())
@@ -392,6 +461,20 @@ impl Scope<'_> {
             .iter()
             .any(|arm| arm.factors.iter().any(|(factor, _)| factor == name))
     }
+}
+
+fn no_such_port(service: &Resolved, port: &str) -> Misuse {
+    let known: Vec<&str> = service.service.ports.iter().map(String::as_str).collect();
+    let help = match service.launched() {
+        false => "it is already running: write its port itself".to_owned(),
+        true if known.is_empty() => format!("give it one: ports = [\"{port}\"]"),
+        true => choices(port, &known),
+    };
+    Misuse::new(
+        format!("`{}` has no port named `{port}`", service.name()),
+        "unknown port",
+        help,
+    )
 }
 
 fn field_elsewhere(name: &str) -> Misuse {

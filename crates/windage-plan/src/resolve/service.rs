@@ -9,7 +9,7 @@ use toml::Spanned;
 
 use super::file::MAX_TEMPLATE_BYTES;
 use super::scope::{Part, Site, Use};
-use super::{Checker, INSTANT, PATIENCE, attach, reserved};
+use super::{Checker, INSTANT, PATIENCE, attach, ports, reserved};
 use crate::plan::{
     Origin, Ready, ReadyCheck, Service, ServiceName, StopPolicy, StopSignal, TemplateFile,
 };
@@ -119,12 +119,14 @@ fn resolve(
     Service {
         name,
         listen,
+        ports: ports::resolve(checker, &service.ports),
         cwd: service
             .cwd
             .as_ref()
             .map(|cwd| checker.template(cwd, site(Part::Whole))),
         env: env(checker, &service.env, |key| site(Part::Env(key.to_owned()))),
         files: files(checker, index, &service.files),
+        check: check(checker, index, service.check.as_ref()),
         cpus: checker.cpus(service.cpus.as_ref()),
         shared: service.shared,
         addressed: listen.is_some()
@@ -196,6 +198,20 @@ fn origin(checker: &mut Checker<'_>, index: usize, service: &wire::Service) -> O
             Origin::Command(Vec::new())
         }
     }
+}
+
+/// What looks the configuration over; nothing is said of one that isn't there.
+fn check(
+    checker: &mut Checker<'_>,
+    index: usize,
+    check: Option<&Spanned<Vec<Text>>>,
+) -> Vec<Template> {
+    let Some(words) = check else {
+        return Vec::new();
+    };
+    checker.words(words.get_ref(), words.span());
+    let part = Part::Whole;
+    checker.templates(words.get_ref(), &Site::Service { index, part })
 }
 
 fn listen_address(checker: &mut Checker<'_>, listen: &Text) -> Option<SocketAddr> {

@@ -35,6 +35,8 @@ pub(super) struct StoredManifest {
     seed: u64,
     arms: Vec<StoredArm>,
     load: StoredLoad,
+    #[serde(default)]
+    further_loads: Vec<StoredLoad>,
     design: StoredDesign,
 }
 
@@ -75,6 +77,8 @@ struct StoredExpected {
 
 #[derive(Serialize, Deserialize)]
 struct StoredLoad {
+    #[serde(default)]
+    regime: Option<String>,
     model: StoredModel,
     rate_per_s: Option<f64>,
     connections: u32,
@@ -146,6 +150,7 @@ impl From<&Manifest> for StoredManifest {
             seed: manifest.seed,
             arms: manifest.arms.iter().map(Into::into).collect(),
             load: (&manifest.load).into(),
+            further_loads: manifest.further_loads.iter().map(Into::into).collect(),
             design: (&manifest.design).into(),
         }
     }
@@ -175,6 +180,7 @@ impl TryFrom<StoredManifest> for Manifest {
                 .map(TryInto::try_into)
                 .collect::<Result<_, _>>()?,
             load: stored.load.into(),
+            further_loads: stored.further_loads.into_iter().map(Into::into).collect(),
             design: stored.design.try_into()?,
         })
     }
@@ -252,6 +258,7 @@ impl TryFrom<StoredArm> for ManifestArm {
 impl From<&LoadScope> for StoredLoad {
     fn from(load: &LoadScope) -> Self {
         StoredLoad {
+            regime: load.regime.clone(),
             model: match load.model {
                 LoadModel::Open => StoredModel::Open,
                 LoadModel::Closed => StoredModel::Closed,
@@ -268,6 +275,7 @@ impl From<&LoadScope> for StoredLoad {
 impl From<StoredLoad> for LoadScope {
     fn from(stored: StoredLoad) -> Self {
         LoadScope {
+            regime: stored.regime,
             model: match stored.model {
                 StoredModel::Open => LoadModel::Open,
                 StoredModel::Closed => LoadModel::Closed,

@@ -55,12 +55,14 @@ pub(crate) fn manifest() -> Manifest {
             otel,
         ],
         load: LoadScope {
+            regime: None,
             model: LoadModel::Open,
             rate_per_s: Some(2000.0),
             connections: 8,
             request: Some("GET http://{app}/".to_owned()),
             iterations: None,
         },
+        further_loads: Vec::new(),
         design: DesignScope {
             window_ns: 100_000_000,
             settle_ns: 10_000_000,

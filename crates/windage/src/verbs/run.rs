@@ -9,7 +9,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use windage_analysis::{Analysis, of_run_directory, wire};
 use windage_lab::{Finished, LabError, RunOptions, Stopping, manifest_of};
 use windage_model::Soundness;
-use windage_plan::{Length, Plan, PlanError, Stop};
+use windage_plan::{Depth, Length, Plan, PlanError, Stop};
 use windage_record::{Ending, RecordError, RunDir};
 
 use crate::cli::{OutputFlags, ReportFormat, RunFlags};
@@ -179,9 +179,8 @@ pub(crate) fn measure(
             None
         }
     };
-    let void = analysis
-        .as_ref()
-        .is_some_and(|a| a.validity.soundness() == Soundness::Void);
+    let is_void = |a: &Analysis| a.validity.soundness() == Soundness::Void;
+    let void = analysis.as_ref().is_some_and(|a| a.regimes().any(is_void));
     let exit = match (exit, &analysis) {
         (Exit::Success | Exit::Inconclusive, None) => Exit::CouldNotMeasure,
         (Exit::Success | Exit::Inconclusive, Some(_)) if void => Exit::Void,
@@ -288,8 +287,13 @@ pub(crate) fn show(measured: &[Measured], several: bool, output: &OutputFlags) -
 fn load_all(flags: &RunFlags) -> Result<Vec<Plan>, Exit> {
     let mut plans = Vec::new();
     let mut failed = false;
+    let depth = if flags.thorough {
+        Depth::Thorough
+    } else {
+        Depth::Usual
+    };
     for path in files(&flags.plans)? {
-        match Plan::load(&path) {
+        match Plan::load(&path, depth) {
             Ok(mut plan) => match change(&mut plan, flags) {
                 Ok(()) => plans.push(plan),
                 Err(why) => {

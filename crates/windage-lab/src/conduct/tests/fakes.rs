@@ -242,7 +242,7 @@ pub(super) fn conducted(given: Given<'_>) -> Outcome {
         generator_moved_at_most: None,
         on_death,
     };
-    let order = RunOrder::new(&design, ARMS);
+    let order = RunOrder::new(&design, ARMS, 1);
     let interrupted = AtomicBool::new(false);
     let now = Cell::new(Duration::ZERO);
     let arms: Vec<ArmId> = ["off", "control", "otel"]

@@ -8,6 +8,7 @@ use crate::load::{HTTP, HTTPS};
 use crate::plan::{Attach, Origin};
 use crate::problem::choices;
 use crate::resolve::Checker;
+use crate::resolve::ports::service_of_port;
 use crate::resolve::service::Resolved;
 use crate::wire::Text;
 use crate::{Host, Problem, Template};
@@ -67,34 +68,13 @@ pub(super) fn check_url<'u>(
     url: &'u str,
     ground: &Ground<'_>,
 ) -> Option<&'u str> {
-    let problem = |message: &str, label: &str| Problem::new(text.span(), message, label);
-    let Some(scheme) = [HTTP, HTTPS].into_iter().find(|s| url.starts_with(s)) else {
-        checker.report(problem(
-            "the URL of a request starts with http:// or https://",
-            "another scheme, or none",
-        ));
-        return None;
+    let (scheme, authority, path) = match url_parts(text, url) {
+        Ok(parts) => parts,
+        Err(problem) => {
+            checker.report(problem);
+            return None;
+        }
     };
-    if url.contains(|c: char| c.is_whitespace() || c.is_control() || c == '#') {
-        checker.report(
-            problem(
-                "a URL has no spaces, control characters or `#`",
-                "in this URL",
-            )
-            .help("write a space as %20 and `#` as %23"),
-        );
-        return None;
-    }
-    let rest = &url[scheme.len()..];
-    let end = rest.find(['/', '?']).unwrap_or(rest.len());
-    let (authority, path) = rest.split_at(end);
-    if !path.starts_with('/') {
-        checker.report(
-            problem("the URL has no path", "no `/` after the host")
-                .help(format!("write {scheme}{authority}/")),
-        );
-        return None;
-    }
     match authority_problem(text, scheme, authority, ground.services) {
         Err(problem) => {
             checker.report(problem);
@@ -110,8 +90,37 @@ pub(super) fn check_url<'u>(
     }
 }
 
+/// Scheme, authority, and path with query of the URL that stands in `text`.
+pub(in crate::resolve) fn url_parts<'u>(
+    text: &Text,
+    url: &'u str,
+) -> Result<(&'static str, &'u str, &'u str), Problem> {
+    let problem = |message: &str, label: &str| Problem::new(text.span(), message, label);
+    let Some(scheme) = [HTTP, HTTPS].into_iter().find(|s| url.starts_with(s)) else {
+        return Err(problem(
+            "the URL of a request starts with http:// or https://",
+            "another scheme, or none",
+        ));
+    };
+    if url.contains(|c: char| c.is_whitespace() || c.is_control() || c == '#') {
+        return Err(problem(
+            "a URL has no spaces, control characters or `#`",
+            "in this URL",
+        )
+        .help("write a space as %20 and `#` as %23"));
+    }
+    let rest = &url[scheme.len()..];
+    let end = rest.find(['/', '?']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(end);
+    if !path.starts_with('/') {
+        return Err(problem("the URL has no path", "no `/` after the host")
+            .help(format!("write {scheme}{authority}/")));
+    }
+    Ok((scheme, authority, path))
+}
+
 /// The host must be known when the plan is read: a literal, or a service (`None`).
-fn authority_problem(
+pub(in crate::resolve) fn authority_problem(
     text: &Text,
     scheme: &str,
     authority: &str,
@@ -138,7 +147,7 @@ fn authority_problem(
     let port_is_good = match port_text {
         None => true,
         Some(port) => match Template::parse(port).sole_placeholder() {
-            Some(name) => name.strip_suffix(".port").is_some_and(is_service),
+            Some(name) => service_of_port(name).is_some_and(is_service),
             None => parse_port(port).is_some(),
         },
     };

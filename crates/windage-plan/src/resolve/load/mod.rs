@@ -4,6 +4,7 @@ mod connect;
 mod fields;
 mod host;
 mod models;
+mod regimes;
 mod requests;
 mod starts;
 mod tables;
@@ -17,6 +18,11 @@ use super::{Checker, PATIENCE};
 use crate::load::{BatchKind, Load, Protocol};
 use crate::wire::PlanFile;
 use crate::{Host, defaults};
+
+pub(super) use regimes::regimes;
+
+pub(super) use host::{authority_problem, url_parts};
+pub(super) use requests::method_and_url;
 
 const MODELS: &[(&str, LoadModel)] = &[
     ("open", LoadModel::Open),
@@ -71,6 +77,7 @@ pub(super) fn resolve(
     let (starts, rate_per_s) = starts::resolve(checker, load, window);
     let lanes = connect::lanes(checker, load, model);
     Load {
+        regime: None,
         model,
         rate_per_s,
         starts,

@@ -177,24 +177,36 @@ fn overridden(shared: &Headers, mut own: Headers) -> Headers {
     all
 }
 
-/// Method and URL, as they stand in `request`; headers and body are still to come.
-fn line(checker: &mut Checker<'_>, text: &Text, ground: &Ground<'_>) -> Request {
+/// Method and URL of what is written as METHOD URL.
+pub(in crate::resolve) fn method_and_url(text: &Text) -> Result<(&str, &str), Problem> {
     let (method, url) = split(text.get_ref());
     let is_method =
         !method.is_empty() && method.bytes().all(|b| b.is_ascii_uppercase() || b == b'-');
     if is_method {
-        let judged = check_url(checker, text, url, ground).unwrap_or(url);
-        checker.placeholders_of(judged, text.span(), Site::Load);
-    } else {
-        checker.report(
-            Problem::new(
-                text.span(),
-                "a request is a method and a URL",
-                "not METHOD URL",
-            )
-            .help("such as \"GET http://{app}/\""),
-        );
+        return Ok((method, url));
     }
+    Err(Problem::new(
+        text.span(),
+        "a request is a method and a URL",
+        "not METHOD URL",
+    )
+    .help("such as \"GET http://{app}/\""))
+}
+
+/// Method and URL, as they stand in `request`; headers and body are still to come.
+fn line(checker: &mut Checker<'_>, text: &Text, ground: &Ground<'_>) -> Request {
+    let (method, url) = split(text.get_ref());
+    let is_method = match method_and_url(text) {
+        Ok(_) => {
+            let judged = check_url(checker, text, url, ground).unwrap_or(url);
+            checker.placeholders_of(judged, text.span(), Site::Load);
+            true
+        }
+        Err(problem) => {
+            checker.report(problem);
+            false
+        }
+    };
     if is_method && ground.protocol == Protocol::Grpc && method != "POST" {
         let message = format!("a gRPC call is a POST, not a {method}");
         checker.report(

@@ -1,0 +1,264 @@
+//! A word with a service between windows: a line to a socket, or a request over HTTP. No process
+//! is started for it, so that it takes no longer than the service does.
+
+use std::io::{Error, ErrorKind, Result as IoResult};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use http_body_util::{BodyExt, Empty};
+use hyper::body::{Bytes, Incoming};
+use hyper::client::conn::http1;
+use hyper::header::{CONNECTION, HOST};
+use hyper::{Method, Request, StatusCode, Uri};
+use hyper_util::rt::TokioIo;
+use regex_lite::Regex;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::{TcpStream, UnixStream};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout, timeout_at};
+use windage_plan::{Endpoint, Host};
+
+use crate::LabError;
+use crate::command_line::HEAR;
+use crate::log_tail::last_lines;
+use crate::target::resolve;
+
+/// How long connecting, sending and the whole answer may take together.
+const WITHIN: Duration = Duration::from_secs(5);
+/// A peer that leaves the connection open has said everything when it is silent for so long.
+const SILENCE: Duration = Duration::from_millis(100);
+/// An answer is read no further.
+const ANSWER_BYTES_MAX: usize = 64 * 1024;
+
+/// What is said, and to whom.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Message {
+    /// A line, to which its end is added.
+    Line { to: Peer, line: String },
+    /// A request: any status below 400 is success.
+    Request {
+        method: String,
+        url: String,
+        at: SocketAddr,
+    },
+}
+
+/// A socket of this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Peer {
+    Tcp(SocketAddr),
+    Unix(PathBuf),
+}
+
+impl Message {
+    /// A line for `HOST:PORT`, or for the path of a Unix socket, which has a `/` in it.
+    pub(crate) fn line(to: &str, line: String, folder: &Path) -> Result<Message, String> {
+        let to = if to.contains('/') {
+            Peer::Unix(folder.join(to))
+        } else {
+            Peer::Tcp(here(to)?)
+        };
+        Ok(Message::Line { to, line })
+    }
+
+    /// A request by its method and an `http://` URL.
+    pub(crate) fn request(method: &str, url: String) -> Result<Message, String> {
+        let uri: Uri = url
+            .parse()
+            .map_err(|error| format!("`{url}` is no URL: {error}"))?;
+        let authority = uri
+            .authority()
+            .ok_or_else(|| format!("`{url}` has no host"))?;
+        Ok(Message::Request {
+            method: method.to_owned(),
+            at: here(authority.as_str())?,
+            url,
+        })
+    }
+
+    /// Says it and judges the answer; how it failed, in words, or `None`.
+    pub(crate) fn say(
+        &self,
+        expected: Option<&Regex>,
+        interrupted: &AtomicBool,
+    ) -> Result<Option<String>, LabError> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .enable_time()
+            .build()
+            .map_err(|error| LabError::Unsupported(format!("can't speak to sockets: {error}")))?;
+        runtime.block_on(async {
+            let mut exchange = pin!(self.exchange(expected));
+            loop {
+                match timeout(HEAR, exchange.as_mut()).await {
+                    Ok(done) => return Ok(done.err()),
+                    Err(_) if interrupted.load(Ordering::Relaxed) => {
+                        return Err(LabError::Interrupted);
+                    }
+                    Err(_) => {}
+                }
+            }
+        })
+    }
+
+    async fn exchange(&self, expected: Option<&Regex>) -> Result<(), String> {
+        let deadline = Instant::now() + WITHIN;
+        let late = |_| format!("got no answer within {WITHIN:?}");
+        let text = match self {
+            Message::Line { to, line } => {
+                let read = send_line(to, line, expected, deadline);
+                timeout_at(deadline, read).await.map_err(late)??
+            }
+            Message::Request { method, url, at } => {
+                let asked = ask(method, url, *at);
+                let (status, text) = timeout_at(deadline, asked).await.map_err(late)??;
+                if status.as_u16() >= 400 {
+                    return Err(format!("was answered {status}:\n{}", last_lines(&text)));
+                }
+                text
+            }
+        };
+        match expected {
+            Some(pattern) if !pattern.is_match(&text) => Err(format!(
+                "was answered what does not match `{pattern}`:\n{}",
+                last_lines(&text)
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl std::fmt::Display for Message {
+    /// As it reads in an error: what is said, and to whom.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Message::Line { to, line } => match to {
+                Peer::Tcp(at) => write!(f, "`{line}` to {at}"),
+                Peer::Unix(path) => write!(f, "`{line}` to {}", path.display()),
+            },
+            Message::Request { method, url, .. } => write!(f, "`{method} {url}`"),
+        }
+    }
+}
+
+/// The address behind `HOST[:PORT]`, which must be this machine's.
+fn here(authority: &str) -> Result<SocketAddr, String> {
+    let endpoint =
+        Endpoint::parse(authority).ok_or_else(|| format!("`{authority}` is not HOST:PORT"))?;
+    let address = resolve(&endpoint)?;
+    if Host::Ip(address.ip()).is_this_machine() {
+        Ok(address)
+    } else {
+        Err(format!("{address} is not loopback"))
+    }
+}
+
+async fn send_line(
+    to: &Peer,
+    line: &str,
+    expected: Option<&Regex>,
+    deadline: Instant,
+) -> Result<String, String> {
+    let no_connection = |error: Error| format!("could not connect: {error}");
+    let answer = match to {
+        Peer::Tcp(at) => {
+            let stream = TcpStream::connect(at).await.map_err(no_connection)?;
+            line_and_answer(stream, line, expected, deadline).await
+        }
+        Peer::Unix(path) => {
+            let stream = UnixStream::connect(path).await.map_err(no_connection)?;
+            line_and_answer(stream, line, expected, deadline).await
+        }
+    };
+    let answer = answer.map_err(|error| format!("got no answer: {error}"))?;
+    Ok(String::from_utf8_lossy(&answer).into_owned())
+}
+
+/// Everything that comes until the peer closes, or has said what is expected and is silent.
+async fn line_and_answer(
+    mut stream: impl AsyncRead + AsyncWrite + Unpin,
+    line: &str,
+    expected: Option<&Regex>,
+    deadline: Instant,
+) -> IoResult<Vec<u8>> {
+    stream.write_all(format!("{line}\n").as_bytes()).await?;
+    let is_all = |answer: &[u8]| {
+        let matches = |pattern: &Regex| pattern.is_match(&String::from_utf8_lossy(answer));
+        !answer.is_empty() && expected.is_none_or(matches)
+    };
+    let mut answer = Vec::new();
+    let mut chunk = [0; 4096];
+    while answer.len() < ANSWER_BYTES_MAX {
+        // A little before the deadline of the whole, so that what did come can be shown.
+        let until = match is_all(&answer) {
+            true => deadline.min(Instant::now() + SILENCE),
+            false => deadline - SILENCE,
+        };
+        match timeout_at(until, stream.read(&mut chunk)).await {
+            Ok(Ok(count)) if count > 0 => answer.extend_from_slice(&chunk[..count]),
+            Ok(Err(error)) if answer.is_empty() => return Err(error),
+            Err(_) if answer.is_empty() => {
+                return Err(Error::new(ErrorKind::TimedOut, format!("silent for {WITHIN:?}")));
+            }
+            Ok(_) | Err(_) => break,
+        }
+    }
+    answer.truncate(ANSWER_BYTES_MAX);
+    if answer.is_empty() {
+        return Err(Error::new(
+            ErrorKind::UnexpectedEof,
+            "the connection was closed without a word",
+        ));
+    }
+    Ok(answer)
+}
+
+/// Sends a request without a body; the status and the body, as far as it is read.
+async fn ask(method: &str, url: &str, at: SocketAddr) -> Result<(StatusCode, String), String> {
+    let stream = TcpStream::connect(at)
+        .await
+        .map_err(|error| format!("could not connect: {error}"))?;
+    let broken = |error: hyper::Error| format!("got no answer: {error}");
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
+        .await
+        .map_err(broken)?;
+    // Dropped with this exchange, at which the connection closes.
+    let mut driver = JoinSet::new();
+    driver.spawn(connection);
+    let request = request(method, url).map_err(|error| format!("can't be asked: {error}"))?;
+    let answer = sender.send_request(request).await.map_err(broken)?;
+    let status = answer.status();
+    let body = body(answer.into_body()).await.map_err(broken)?;
+    Ok((status, body))
+}
+
+fn request(method: &str, url: &str) -> Result<Request<Empty<Bytes>>, hyper::http::Error> {
+    let uri: Uri = url.parse()?;
+    let host = uri.authority().map_or("", |authority| authority.as_str());
+    let path = uri.path_and_query().map_or("/", |path| path.as_str());
+    Request::builder()
+        .method(Method::from_bytes(method.as_bytes())?)
+        .uri(path)
+        .header(HOST, host)
+        .header(CONNECTION, "close")
+        .body(Empty::new())
+}
+
+async fn body(mut incoming: Incoming) -> hyper::Result<String> {
+    let mut bytes = Vec::new();
+    while bytes.len() < ANSWER_BYTES_MAX
+        && let Some(frame) = incoming.frame().await
+    {
+        if let Some(data) = frame?.data_ref() {
+            bytes.extend_from_slice(data);
+        }
+    }
+    bytes.truncate(ANSWER_BYTES_MAX);
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,204 @@
+//! `[[regime]]`: the same arms under further loads.
+
+use toml::Spanned;
+use windage_model::LoadModel;
+
+use super::{MODELS, connect, models, starts};
+use crate::Problem;
+use crate::load::Load;
+use crate::plan::{Depth, Design};
+use crate::resolve::Checker;
+use crate::wire::{self, PlanFile, Regime, Text};
+
+const MAX_NAME_BYTES: usize = 60;
+
+/// The further loads of a run of this depth; the first load gets its name if there are any.
+pub(in crate::resolve) fn regimes(
+    checker: &mut Checker<'_>,
+    file: &PlanFile,
+    first: &mut Load,
+    design: &Design,
+    depth: Depth,
+) -> Vec<Load> {
+    // What is wrong with the first load would be told again of each that is made from it.
+    if !checker.problems.is_empty() {
+        return Vec::new();
+    }
+    let own_name = first_name(checker, file, first);
+    refuse_stops(checker, file, design);
+    let mut names = vec![own_name.clone()];
+    let mut further = Vec::new();
+    for given in &file.regime {
+        let load = regime(checker, file, first, given, design);
+        name(checker, &given.get_ref().name, &mut names);
+        if depth == Depth::Thorough || !given.get_ref().thorough {
+            further.push(load);
+        }
+    }
+    first.regime = (!further.is_empty()).then_some(own_name);
+    further
+}
+
+fn first_name(checker: &mut Checker<'_>, file: &PlanFile, first: &Load) -> String {
+    let Some(given) = &file.load.regime else {
+        return match first.model {
+            LoadModel::Closed => "closed loop".to_owned(),
+            LoadModel::Open => "open loop".to_owned(),
+            LoadModel::Batch => "batch".to_owned(),
+        };
+    };
+    if file.regime.is_empty() {
+        let message = "`regime` names one load among several, and there is only one";
+        checker.report(
+            Problem::new(given.span(), message, "no other load")
+                .help("remove `regime`, or add a [[regime]]"),
+        );
+    }
+    name(checker, given, &mut Vec::new());
+    given.get_ref().clone()
+}
+
+fn name(checker: &mut Checker<'_>, given: &Text, taken: &mut Vec<String>) {
+    let text = given.get_ref();
+    let trouble = if taken.contains(text) {
+        Some(format!("two loads are named `{text}`"))
+    } else if text.trim().is_empty()
+        || text.len() > MAX_NAME_BYTES
+        || text.contains(char::is_control)
+    {
+        Some(format!(
+            "a load's name is one line of 1 to {MAX_NAME_BYTES} bytes"
+        ))
+    } else {
+        None
+    };
+    if let Some(message) = trouble {
+        checker.report(Problem::new(given.span(), message, "not a name for it"));
+    }
+    taken.push(text.clone());
+}
+
+fn refuse_stops(checker: &mut Checker<'_>, file: &PlanFile, design: &Design) {
+    if let (Some(regime), Some(_)) = (file.regime.first(), &design.stop) {
+        let message = "a run under several loads can't wait for a metric: it has one for each load";
+        checker.report(
+            Problem::new(regime.span(), message, "beside `design.stop`")
+                .help("give `for` instead of `stop`, or measure each load by a plan of its own"),
+        );
+    }
+}
+
+fn regime(
+    checker: &mut Checker<'_>,
+    file: &PlanFile,
+    first: &Load,
+    given: &Spanned<Regime>,
+    design: &Design,
+) -> Load {
+    let regime = given.get_ref();
+    if changes_nothing(regime) {
+        let message = "a regime that asks for as much as `[load]` does";
+        checker.report(
+            Problem::new(given.span(), message, "the same load again")
+                .help("say what is different: `model`, `rate`, `connections`, …"),
+        );
+    }
+    let asked = asked(&file.load, regime);
+    let known = MODELS
+        .iter()
+        .find(|(word, _)| word == asked.model.get_ref());
+    let Some(&(_, model)) = known else {
+        checker.word("model", Some(&asked.model), LoadModel::Closed, MODELS);
+        return first.clone();
+    };
+    if model == LoadModel::Batch || first.model == LoadModel::Batch {
+        let message = "a batch load has no other regime";
+        checker.report(
+            Problem::new(given.span(), message, "iterations are asked for")
+                .help("regimes are of `open` and `closed` loads"),
+        );
+        return first.clone();
+    }
+    let moving = asked.profile.is_some() || asked.replay.is_some();
+    if moving && design.pilot.is_some_and(|wish| wish.window) {
+        let message = "a regime's `profile` or `replay` needs windows of a length that is given";
+        checker.report(
+            Problem::new(given.span(), message, "beside window = \"auto\"")
+                .help("give `window` in [design] the time that it lasts"),
+        );
+        return first.clone();
+    }
+    models::check(checker, &asked, model);
+    let (starts, rate_per_s) = starts::resolve(checker, &asked, Some(design.window));
+    let lanes = connect::lanes(checker, &asked, model);
+    Load {
+        regime: Some(regime.name.get_ref().clone()),
+        model,
+        rate_per_s,
+        starts,
+        arrivals: starts::arrivals(checker, &asked),
+        connections: lanes.connections,
+        connections_max: lanes.connections_max,
+        ..first.clone()
+    }
+}
+
+fn changes_nothing(regime: &Regime) -> bool {
+    regime.model.is_none()
+        && !says_when(regime)
+        && regime.connections.is_none()
+        && regime.connections_max.is_none()
+        && regime.arrivals.is_none()
+}
+
+/// Whether it says when requests start.
+fn says_when(regime: &Regime) -> bool {
+    regime.rate.is_some() || regime.profile.is_some() || regime.replay.is_some()
+}
+
+/// The regime as a load of its own would say it: its keys, and those of `[load]` that it leaves.
+fn asked(load: &wire::Load, regime: &Regime) -> wire::Load {
+    let model = regime.model.as_ref().unwrap_or(&load.model).clone();
+    let is_same = model.get_ref() == load.model.get_ref();
+    let when = is_same && !says_when(regime);
+    let inherited = |text: &Option<Text>| text.clone().filter(|_| when);
+    wire::Load {
+        regime: None,
+        rate: regime.rate.clone().or_else(|| inherited(&load.rate)),
+        profile: regime
+            .profile
+            .clone()
+            .or_else(|| load.profile.clone().filter(|_| when)),
+        replay: regime.replay.clone().or_else(|| inherited(&load.replay)),
+        arrivals: regime
+            .arrivals
+            .clone()
+            .or_else(|| load.arrivals.clone().filter(|_| is_same)),
+        connections: regime
+            .connections
+            .clone()
+            .or_else(|| load.connections.clone()),
+        connections_max: regime
+            .connections_max
+            .clone()
+            .or_else(|| load.connections_max.clone().filter(|_| is_same)),
+        protocol: load.protocol.clone(),
+        streams: load.streams.clone(),
+        threads: load.threads.clone(),
+        cpus: load.cpus.clone(),
+        // Any request will do: they are those of `[load]`, which were checked there.
+        request: Some(model.clone()),
+        model,
+        tls: None,
+        unix: None,
+        headers: wire::Entries::default(),
+        body: None,
+        body_file: None,
+        fields: wire::Entries::default(),
+        flow: Vec::new(),
+        timeout: None,
+        allow: Vec::new(),
+        batch: None,
+        iterations: None,
+    }
+}

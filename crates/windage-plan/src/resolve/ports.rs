@@ -1,0 +1,139 @@
+//! `ports` of a service: TCP ports besides its own, and the placeholders that name them.
+
+use std::collections::BTreeSet;
+
+use windage_model::LoadModel;
+
+use super::Checker;
+use super::scope::Use;
+use super::service::Resolved;
+use crate::Problem;
+use crate::plan::ServiceName;
+use crate::wire::{PlanFile, Text};
+
+/// A further port as a placeholder names it: `port.NAME` within its service, `SERVICE.port.NAME`
+/// elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct FurtherPort<'a> {
+    pub(super) service: Option<&'a str>,
+    pub(super) port: &'a str,
+}
+
+/// The further port that a placeholder names, if it names one.
+pub(super) fn further_port(placeholder: &str) -> Option<FurtherPort<'_>> {
+    if let Some(port) = placeholder.strip_prefix("port.") {
+        return Some(FurtherPort {
+            service: None,
+            port,
+        });
+    }
+    let (service, port) = placeholder.split_once(".port.")?;
+    Some(FurtherPort {
+        service: Some(service),
+        port,
+    })
+}
+
+/// The service that a placeholder names a port of, its own or a further one: `SERVICE.port`,
+/// `SERVICE.port.NAME`.
+pub(super) fn service_of_port(placeholder: &str) -> Option<&str> {
+    placeholder
+        .strip_suffix(".port")
+        .or_else(|| further_port(placeholder)?.service)
+}
+
+/// The names of a service's further ports.
+pub(super) fn resolve(checker: &mut Checker<'_>, given: &[Text]) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    for name in given {
+        let text = name.get_ref();
+        if ServiceName::new(text).is_none() {
+            checker.report(
+                Problem::new(
+                    name.span(),
+                    format!("`{text}` can't name a port"),
+                    "not a port's name",
+                )
+                .help("use lower-case letters, digits and `_`, a letter first; its number is found at each launch"),
+            );
+        } else if !seen.insert(text) {
+            let message = format!("two ports are named `{text}`");
+            checker.report(Problem::new(name.span(), message, "named again here"));
+        }
+    }
+    given.iter().map(|name| name.get_ref().clone()).collect()
+}
+
+/// The program of a batch load is spoken to by nobody.
+pub(super) fn refuse_of_a_batch(
+    checker: &mut Checker<'_>,
+    file: &PlanFile,
+    model: Option<LoadModel>,
+) {
+    if model != Some(LoadModel::Batch) {
+        return;
+    }
+    for service in file.service.iter().filter(|s| !s.shared) {
+        if let Some(port) = service.ports.first() {
+            let message = "the program of a batch load has no ports";
+            checker.report(Problem::new(port.span(), message, "of a batch").help("remove `ports`"));
+        }
+    }
+}
+
+/// A port that its service is not told is one at which nothing ever listens.
+pub(super) fn are_told(
+    checker: &mut Checker<'_>,
+    uses: &[Use],
+    file: &PlanFile,
+    services: &[Resolved],
+) {
+    for (index, given) in file.service.iter().enumerate() {
+        let name = services[index].name();
+        for port in given.ports.iter().filter(|_| services[index].launched()) {
+            let (span, port) = (port.span(), port.get_ref());
+            let own = format!("port.{port}");
+            let full = format!("{name}.port.{port}");
+            let tells =
+                |u: &Use| u.belongs_to(index, services) && (u.names(&own) || u.names(&full));
+            if uses.iter().any(tells) {
+                continue;
+            }
+            let message = if uses.iter().any(|u| u.names(&full)) {
+                format!("`{name}` is never told its port `{port}`")
+            } else {
+                format!("the port `{port}` of `{name}` is never used")
+            };
+            checker.report(Problem::new(span, message, "listens where?").help(format!(
+                "put `{{{own}}}` into the service's command, environment or templates"
+            )));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ports_are_told_from_other_placeholders() {
+        let table = [
+            ("port", None, None, "the service's own port"),
+            ("port.admin", Some((None, "admin")), None, "a further one"),
+            ("app", None, None, "an address"),
+            ("app.port", None, Some("app"), "the port of an address"),
+            (
+                "app.port.admin",
+                Some((Some("app"), "admin")),
+                Some("app"),
+                "a further one of another service",
+            ),
+            ("otlp_http.port", None, Some("otlp_http"), "a receiver's"),
+        ];
+        for (placeholder, further, service, why) in table {
+            let found = further_port(placeholder).map(|p| (p.service, p.port));
+            assert_eq!(found, further, "{why}");
+            assert_eq!(service_of_port(placeholder), service, "{why}");
+        }
+    }
+}

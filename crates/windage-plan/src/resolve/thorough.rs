@@ -1,0 +1,91 @@
+//! `[design.thorough]`: what a thorough run puts in place of `[design]`.
+
+use toml::Spanned;
+
+use super::Checker;
+use super::design;
+use super::stop::Ground;
+use crate::plan::{Depth, Design, Length};
+use crate::wire;
+use crate::{Problem, defaults};
+
+/// The design of a run of this depth. What a plan says of the other depth is checked as well.
+pub(super) fn resolve(
+    checker: &mut Checker<'_>,
+    given: &wire::Design,
+    ground: &Ground<'_>,
+    depth: Depth,
+) -> Design {
+    let before = checker.problems.len();
+    let usual = design::resolve(checker, given, ground);
+    // What is wrong already would be told twice.
+    if checker.problems.len() > before {
+        return usual;
+    }
+    let thorough = match &given.thorough {
+        Some(instead) => {
+            refuse_nested(checker, instead);
+            design::resolve(checker, &overlaid(given, instead.get_ref()), ground)
+        }
+        None => longer(usual.clone()),
+    };
+    match depth {
+        Depth::Usual => usual,
+        Depth::Thorough => thorough,
+    }
+}
+
+fn refuse_nested(checker: &mut Checker<'_>, thorough: &Spanned<Box<wire::Design>>) {
+    if let Some(nested) = &thorough.get_ref().thorough {
+        let message = "`thorough` within `thorough`";
+        checker.report(
+            Problem::new(nested.span(), message, "there is only one")
+                .help("put its keys into [design.thorough] itself"),
+        );
+    }
+}
+
+/// A plan that says nothing of it is measured for longer.
+fn longer(mut design: Design) -> Design {
+    design.length = match design.length {
+        Length::Blocks(blocks) => Length::Blocks(blocks.saturating_mul(defaults::THOROUGH_TIMES)),
+        Length::MeasuringTime(time) => {
+            Length::MeasuringTime(time.saturating_mul(defaults::THOROUGH_TIMES))
+        }
+    };
+    if let Some(stop) = &mut design.stop {
+        stop.within = stop.within.saturating_mul(defaults::THOROUGH_TIMES);
+    }
+    design
+}
+
+/// Keys of `over` take the place of those of `base`. How much is measured is one question with
+/// three keys: an answer to it replaces the other answer whole.
+fn overlaid(base: &wire::Design, over: &wire::Design) -> wire::Design {
+    let over = over.clone();
+    let mut base = base.clone();
+    if over.measuring_time.is_some() || over.blocks.is_some() || over.stop.is_some() {
+        base.measuring_time = None;
+        base.blocks = None;
+        base.stop = None;
+    }
+    wire::Design {
+        thorough: None,
+        window: over.window.or(base.window),
+        settle: over.settle.or(base.settle),
+        rounds: over.rounds.or(base.rounds),
+        measuring_time: over.measuring_time.or(base.measuring_time),
+        blocks: over.blocks.or(base.blocks),
+        stop: over.stop.or(base.stop),
+        warmup: over.warmup.or(base.warmup),
+        drain: over.drain.or(base.drain),
+        idle: over.idle.or(base.idle),
+        order: over.order.or(base.order),
+        seed: over.seed.or(base.seed),
+        interest: over.interest.or(base.interest),
+        generator_moved_at_most: over
+            .generator_moved_at_most
+            .or(base.generator_moved_at_most),
+        on_death: over.on_death.or(base.on_death),
+    }
+}

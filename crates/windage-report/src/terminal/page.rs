@@ -1,0 +1,314 @@
+//! A page of aligned text: lines, facts, tables and doubts, within a width.
+
+use std::ops::Range;
+
+use anstyle::{AnsiColor, Style};
+use comfy_table::{CellAlignment, ContentArrangement, TableStyle};
+use unicode_width::UnicodeWidthStr;
+use windage_analysis::Analysis;
+use windage_model::{Soundness, Verdict};
+
+use super::TerminalOptions;
+use super::text::{truncated, wrap};
+use crate::doubts::{self, DoubtRow};
+use crate::facts::Fact;
+use crate::rows::{self, Align, Table, Tone};
+
+pub(crate) const FAINT: Style = Style::new().dimmed();
+pub(crate) const HEADING: Style = Style::new().bold();
+/// Between columns.
+const GAP: u16 = 2;
+/// An arm's name is not cut shorter for the sake of other columns.
+const NAME_MIN: usize = 12;
+
+pub(crate) struct Page {
+    width: usize,
+    color: bool,
+    text: String,
+}
+
+impl Page {
+    pub(crate) fn new(options: TerminalOptions) -> Page {
+        Page {
+            width: options.width.max(72),
+            color: options.color,
+            text: String::new(),
+        }
+    }
+
+    pub(crate) fn into_text(self) -> String {
+        self.text
+    }
+
+    /// A line in bold, cut to the width.
+    pub(crate) fn heading(&mut self, text: &str) {
+        let title = truncated(text, self.width);
+        let title = self.paint(HEADING, &title);
+        self.line(&title);
+    }
+
+    pub(crate) fn line(&mut self, line: &str) {
+        self.text.push_str(line.trim_end());
+        self.text.push('\n');
+    }
+
+    pub(crate) fn blank(&mut self) {
+        self.text.push('\n');
+    }
+
+    fn paint(&self, style: Style, text: &str) -> String {
+        if self.color && style != Style::new() && !text.is_empty() {
+            format!("{style}{text}{style:#}")
+        } else {
+            text.to_owned()
+        }
+    }
+
+    /// Text broken at spaces; lines after the first are set in by the width of `lead`.
+    pub(crate) fn wrapped(&mut self, lead: &str, text: &str, style: Style) {
+        let indent = lead.width();
+        for (i, part) in wrap(text, self.width - indent).iter().enumerate() {
+            let before = if i == 0 {
+                self.paint(FAINT, lead)
+            } else {
+                " ".repeat(indent)
+            };
+            let line = format!("{before}{}", self.paint(style, part));
+            self.line(&line);
+        }
+    }
+
+    pub(crate) fn facts(&mut self, facts: &[Fact]) {
+        let widest = facts
+            .iter()
+            .map(|fact| fact.label.width())
+            .max()
+            .unwrap_or(0);
+        for fact in facts {
+            let lead = format!("{:widest$}  ", fact.label);
+            self.wrapped(&lead, &fact.text, Style::new());
+        }
+    }
+
+    pub(crate) fn table(&mut self, table: &Table) {
+        if self.natural_width(table, NAME_MIN) > self.width
+            && table.separable
+            && table.columns.len() > 1
+        {
+            for column in 0..table.columns.len() {
+                self.table(&cut(table, column..column + 1));
+            }
+            return;
+        }
+        self.whole_table(table);
+    }
+
+    /// The table, or where it is too wide for its names in full two of them, with the columns
+    /// before `at` and the rest; its facts stand below the last.
+    pub(crate) fn table_in_two(&mut self, table: &Table, at: usize) {
+        let names = table.rows.iter().map(|row| row.arm.width());
+        let names = names.chain([table.title.width()]).max().unwrap_or(0);
+        if self.natural_width(table, names) <= self.width {
+            return self.whole_table(table);
+        }
+        let mut first = cut(table, 0..at);
+        first.facts.clear();
+        self.whole_table(&first);
+        self.whole_table(&cut(table, at..table.columns.len()));
+    }
+
+    fn whole_table(&mut self, table: &Table) {
+        self.table_lines(table);
+        for note in &table.notes {
+            self.wrapped(&format!("{} ", note.mark), &note.text, FAINT);
+        }
+        self.facts(&table.facts);
+        self.blank();
+    }
+
+    /// The width of a table whose names take `names` columns.
+    fn natural_width(&self, table: &Table, names: usize) -> usize {
+        let columns = table.columns.iter().enumerate().map(|(i, column)| {
+            let cells = table.rows.iter().filter_map(|row| row.cells.get(i));
+            let widest = cells.map(|cell| cell.text.width()).max().unwrap_or(0);
+            widest.max(column.heading.width()) + usize::from(GAP)
+        });
+        names + columns.sum::<usize>()
+    }
+
+    fn table_lines(&mut self, table: &Table) {
+        let names = self
+            .width
+            .saturating_sub(self.natural_width(table, 0))
+            .max(NAME_MIN);
+        let mut drawn = comfy_table::Table::new();
+        drawn.load_style(TableStyle::new());
+        drawn.set_content_arrangement(ContentArrangement::Disabled);
+        let headings = table.columns.iter().map(|column| column.heading.clone());
+        let title = truncated(&table.title, names);
+        drawn.set_header(
+            std::iter::once(title.clone())
+                .chain(headings)
+                .collect::<Vec<_>>(),
+        );
+        for row in &table.rows {
+            let cells = row.cells.iter().map(|cell| cell.text.clone());
+            let name = truncated(&row.arm, names);
+            drawn.add_row(std::iter::once(name).chain(cells).collect::<Vec<_>>());
+        }
+        for (i, column) in drawn.column_iter_mut().enumerate() {
+            column.set_padding(if i == 0 { (0, 0) } else { (GAP, 0) });
+            let align = i
+                .checked_sub(1)
+                .and_then(|i| table.columns.get(i))
+                .map(|c| c.align);
+            column.set_cell_alignment(match align {
+                Some(Align::Right) => CellAlignment::Right,
+                Some(Align::Left) | None => CellAlignment::Left,
+            });
+        }
+        let lines: Vec<String> = drawn.lines().collect();
+        for (i, line) in lines.iter().enumerate() {
+            let line = truncated(line.trim_end(), self.width);
+            let painted = match i.checked_sub(1).and_then(|row| table.rows.get(row)) {
+                Some(row) => self.paint_cells(&line, row),
+                None => {
+                    let headings = line.strip_prefix(&title).unwrap_or_default();
+                    self.paint(HEADING, &title) + &self.paint(FAINT, headings)
+                }
+            };
+            self.line(&painted);
+        }
+    }
+
+    /// Cells are painted after layout: the layout would count escape sequences as width. Only
+    /// spaces lie between the cells of a line, so each is found by searching on from the last.
+    fn paint_cells(&self, line: &str, row: &rows::Row) -> String {
+        let mut painted = String::with_capacity(line.len());
+        let name_end = line.find("  ").unwrap_or(0).min(line.len());
+        let (name, mut rest) = line.split_at(name_end);
+        painted.push_str(name);
+        for cell in row.cells.iter().filter(|cell| !cell.text.is_empty()) {
+            if let Some((before, after)) = rest.split_once(cell.text.as_str()) {
+                painted.push_str(before);
+                painted.push_str(&self.paint(tone_style(cell.tone), &cell.text));
+                rest = after;
+            }
+        }
+        painted.push_str(rest);
+        painted
+    }
+
+    pub(crate) fn doubts(&mut self, analysis: &Analysis) {
+        let soundness = analysis.validity.soundness();
+        let doubts = doubts::doubts(analysis);
+        let heading = match (soundness, doubts.is_empty()) {
+            (Soundness::Valid, false) => "valid as a whole, but of single figures:",
+            _ => doubts::heading(soundness),
+        };
+        self.wrapped("", heading, soundness_style(soundness));
+        for doubt in &doubts {
+            self.doubt(doubt);
+        }
+    }
+
+    fn doubt(&mut self, doubt: &DoubtRow) {
+        let code = self.paint(soundness_style(doubt.soundness()), doubt.code.as_str());
+        self.line(&format!("  {code} ({})", doubt.soundness().as_str()));
+        self.wrapped("    ", &doubt.text, Style::new());
+        let evidence = doubt.evidence_text();
+        if !evidence.is_empty() {
+            self.wrapped("    evidence: ", &evidence, FAINT);
+        }
+        if let Some(about) = &doubt.about {
+            self.wrapped("    about: ", about, FAINT);
+        }
+    }
+}
+
+/// Some columns of a table as a table of its own.
+fn cut(table: &Table, columns: Range<usize>) -> Table {
+    let mut cut = table.clone();
+    cut.columns = part(&table.columns, &columns);
+    for row in &mut cut.rows {
+        row.cells = part(&row.cells, &columns);
+    }
+    // A footnote goes with the cells that refer to it.
+    let cells = || cut.rows.iter().flat_map(|row| &row.cells);
+    cut.notes = table
+        .notes
+        .iter()
+        .filter(|note| cells().any(|cell| cell.text.ends_with(&note.mark)))
+        .cloned()
+        .collect();
+    cut
+}
+
+fn part<T: Clone>(of: &[T], range: &Range<usize>) -> Vec<T> {
+    of.get(range.clone()).unwrap_or_default().to_vec()
+}
+
+fn tone_style(tone: Tone) -> Style {
+    match tone {
+        Tone::Plain => Style::new(),
+        Tone::Faint => FAINT,
+        Tone::Judged(Verdict::Costs) => AnsiColor::Red.on_default(),
+        Tone::Judged(Verdict::Saves) => AnsiColor::Green.on_default(),
+        Tone::Judged(Verdict::Negligible) => AnsiColor::Green.on_default().dimmed(),
+        Tone::Judged(Verdict::Inconclusive) => AnsiColor::Yellow.on_default(),
+        Tone::Alarm => AnsiColor::Red.on_default().bold(),
+    }
+}
+
+fn soundness_style(soundness: Soundness) -> Style {
+    match soundness {
+        Soundness::Valid => AnsiColor::Green.on_default(),
+        Soundness::Suspect => AnsiColor::Yellow.on_default(),
+        Soundness::Void => AnsiColor::Red.on_default().bold(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_that_does_not_fit_is_cut_into_its_columns() {
+        let cell = |text: &str| rows::Cell {
+            text: text.to_owned(),
+            ..rows::Cell::default()
+        };
+        let column = |heading: &str| rows::Column {
+            heading: heading.to_owned(),
+            about: "",
+            align: Align::Right,
+        };
+        let note = |mark: &str, text: &str| rows::Note {
+            mark: mark.into(),
+            text: text.into(),
+        };
+        let (left, right) = ("l".repeat(40), format!("{}²", "r".repeat(40)));
+        let table = Table {
+            title: "Both".to_owned(),
+            columns: vec![column("left"), column("right")],
+            rows: vec![rows::Row {
+                arm: "otel".into(),
+                cells: vec![cell(&left), cell(&right)],
+            }],
+            notes: vec![note("¹", "of another"), note("²", "of the right")],
+            facts: Vec::new(),
+            separable: true,
+            detail: false,
+        };
+        let mut page = Page::new(TerminalOptions {
+            width: 72,
+            color: false,
+        });
+        page.table(&table);
+        let pad = " ".repeat(36);
+        let expected = format!(
+            "Both  {pad}left\notel  {left}\n\nBoth  {pad}right\notel  {right}\n² of the right\n\n"
+        );
+        assert_eq!(page.text, expected);
+    }
+}
