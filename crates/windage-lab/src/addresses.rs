@@ -92,7 +92,12 @@ mod tests {
         assert_eq!(names(helper), ["admin"]);
         assert_eq!(helper.address, None, "a further port is no address");
         let further = allotted.iter().flat_map(|a| &a.ports).map(|(_, p)| *p);
-        let all: BTreeSet<u16> = app.address.iter().map(SocketAddr::port).chain(further).collect();
+        let all: BTreeSet<u16> = app
+            .address
+            .iter()
+            .map(SocketAddr::port)
+            .chain(further)
+            .collect();
         assert_eq!(all.len(), 4, "no port twice: {allotted:?}");
     }
 }

@@ -319,9 +319,13 @@ impl Course<'_> {
             };
             dead.insert(arm);
             let doubt = Doubt::new(DoubtCode::ArmDied, death.clone()).with("arm", id.as_str());
-            (self.emit)(Event::Note {
-                text: format!("{id} is no longer measured in this round: {death}"),
-            });
+            // A shared service takes all arms with it: its last words are told once.
+            let text = if last_words.as_ref() == Some(&death) {
+                format!("nor is {id}, for the same reason")
+            } else {
+                format!("{id} is no longer measured in this round: {death}")
+            };
+            (self.emit)(Event::Note { text });
             self.journal.push(Entry::Doubt(doubt))?;
             last_words = Some(death);
         }

@@ -9,18 +9,39 @@ use windage_load::Endpoint;
 
 /// A service that did not do what it should, with the end of its log.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("service `{service}` of arm `{arm}` {trouble}; its last lines ({}):\n{log_tail}", .log.display())]
+#[error("service `{service}` {whose} {trouble}; its last lines ({}):\n{log_tail}", .log.display())]
 pub struct ServiceTrouble {
     /// Its name in the plan.
     pub service: String,
-    /// The arm it belongs to.
-    pub arm: String,
+    /// Whose it is, in words: "of arm `off`", or "that all arms share".
+    pub whose: String,
     /// What it did, or did not do.
     pub trouble: String,
     /// Its log.
     pub log: PathBuf,
-    /// The end of its log.
+    /// The end of its log, and what it names of the files that were rendered for the service.
     pub log_tail: String,
+}
+
+/// A check that a service's configuration did not pass.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error(
+    "the check of service `{service}` {whose} failed, so that it was not launched: `{command}` \
+     {how}; its last lines ({}):\n{said}", .log.display()
+)]
+pub struct CheckTrouble {
+    /// The service's name in the plan.
+    pub service: String,
+    /// Whose it is, in words.
+    pub whose: String,
+    /// What was run, placeholders filled.
+    pub command: String,
+    /// How it ended.
+    pub how: String,
+    /// What it printed.
+    pub log: PathBuf,
+    /// The end of that, and what it names of the files that were rendered for the service.
+    pub said: String,
 }
 
 /// Why a run could not be made, or not to its end.
@@ -36,13 +57,16 @@ pub enum LabError {
         /// The end of what it printed.
         log_tail: String,
     },
+    /// What the plan has look a service's configuration over did not find it in order.
+    #[error("{0}")]
+    Check(Box<CheckTrouble>),
     /// A service could not be launched.
-    #[error("service `{service}` of arm `{arm}` could not be launched: {source}")]
+    #[error("service `{service}` {whose} could not be launched: {source}")]
     Launch {
         /// Its name in the plan.
         service: String,
-        /// The arm it belongs to.
-        arm: String,
+        /// Whose it is, in words.
+        whose: String,
         /// Why, and what to do.
         source: windage_keeper::KeeperError,
     },

@@ -1,26 +1,26 @@
 //! One set of processes: launched in order, found ready, watched, ended.
 
-use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use regex_lite::Regex;
-use windage_keeper::{Child, Exit, Keeper, KeeperError, Spawn};
+use windage_keeper::{Child, Exit, Keeper, KeeperError};
 use windage_model::{ArmIndex, Event};
 use windage_plan::{Arm, Attach, Origin, Plan, ReadyCheck, Service, StopPolicy, StopSignal};
 use windage_probe::{ArmProbe, cgroup::ArmCgroup};
 use windage_record::RunDir;
 
 use crate::LabError;
+use crate::addresses::allot;
 use crate::command_line::describe;
 use crate::error::ServiceTrouble;
-use crate::log_tail::log_tail;
+use crate::log_tail::{log_tail, read_end};
 use crate::names::Names;
+use crate::preparing::{Prepared, prepare};
 use crate::ready::{Check, Found};
-use crate::target::resolve;
+use crate::rendered::Rendered;
 
 /// How often a service is looked at until it is ready; also the grain of the start-up time.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
@@ -40,6 +40,7 @@ pub(crate) struct Ground<'a> {
 pub(crate) struct Running {
     pub(crate) name: String,
     pub(crate) log: PathBuf,
+    rendered: Rendered,
     child: Option<Child>,
     stop_signal: i32,
     stop_within: Duration,
@@ -89,10 +90,14 @@ pub(crate) fn launch(
         .iter()
         .filter(|s| s.shared == (part == Part::Shared))
         .collect();
-    let addresses = allot(&services)?;
-    for (service, address) in services.iter().zip(&addresses) {
-        if let Some(address) = address {
-            names.add_service(service.name.as_str(), *address);
+    let allotted = allot(&services)?;
+    for (service, allotted) in services.iter().zip(&allotted) {
+        let name = service.name.as_str();
+        if let Some(address) = allotted.address {
+            names.add_service(name, address);
+        }
+        for (port, number) in &allotted.ports {
+            names.add_port(name, port, *number);
         }
     }
     let cpu_before_ns = group
@@ -109,12 +114,17 @@ pub(crate) fn launch(
         answered: 0,
         death: None,
     };
+    let mut to_start = Vec::with_capacity(services.len());
+    for (service, allotted) in services.iter().zip(allotted) {
+        let prepared = prepared(ground, &instance, service, arm, group)?;
+        to_start.push((service, allotted.address, prepared));
+    }
     let began = Instant::now();
     let mut launched_any = false;
-    for (service, address) in services.iter().zip(addresses) {
-        launched_any |= matches!(service.origin, Origin::Command(_));
+    for (service, address, prepared) in to_start {
+        launched_any |= prepared.is_some();
         let started = Instant::now();
-        let running = start(ground, &instance, service, arm, address, group)?;
+        let running = start(ground, &instance, service, prepared)?;
         instance.services.push(running);
         await_ready(ground, &mut instance, service, address)?;
         if let Some(arm) = arm {
@@ -136,166 +146,56 @@ pub(crate) fn launch(
     Ok(instance)
 }
 
-/// An address for every service that is addressed: the fixed one, or a free port. All free
-/// ports are held until each is known, so that no two are the same.
-fn allot(services: &[&Service]) -> Result<Vec<Option<SocketAddr>>, LabError> {
-    let mut held = Vec::new();
-    let mut addresses = Vec::with_capacity(services.len());
-    for service in services {
-        addresses.push(match (&service.origin, service.listen) {
-            (Origin::Attach(Attach::Url(endpoint)), None) => {
-                Some(resolve(endpoint).map_err(|why| LabError::Attach {
-                    service: service.name.to_string(),
-                    why,
-                })?)
-            }
-            (Origin::Attach(_), listen) => listen,
-            (Origin::Command(_), Some(address)) => {
-                let listener = TcpListener::bind(address).map_err(|source| LabError::Address {
-                    service: service.name.to_string(),
-                    address,
-                    source,
-                })?;
-                held.push(listener);
-                Some(address)
-            }
-            (Origin::Command(_), None) if service.addressed => {
-                let listener =
-                    TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(LabError::NoPort)?;
-                let address = listener.local_addr().map_err(LabError::NoPort)?;
-                held.push(listener);
-                Some(address)
-            }
-            (Origin::Command(_), None) => None,
-        });
+/// What a service is launched from, its configuration checked; `None` for one that runs already.
+fn prepared(
+    ground: &mut Ground<'_>,
+    instance: &Instance,
+    service: &Service,
+    arm: Option<&Arm>,
+    group: Option<&ArmCgroup>,
+) -> Result<Option<Prepared>, LabError> {
+    if matches!(service.origin, Origin::Attach(_)) {
+        return Ok(None);
     }
-    Ok(addresses)
+    let log = log_of(ground, instance, service);
+    let mut prepared = prepare(ground, instance, service, arm, group, &log)?;
+    prepared.check(ground, instance, service)?;
+    Ok(Some(prepared))
+}
+
+fn log_of(ground: &Ground<'_>, instance: &Instance, service: &Service) -> PathBuf {
+    let name = service.name.as_str();
+    ground.run.log_path(ground.launch, &instance.name, name)
 }
 
 fn start(
     ground: &mut Ground<'_>,
     instance: &Instance,
     service: &Service,
-    arm: Option<&Arm>,
-    address: Option<SocketAddr>,
-    group: Option<&ArmCgroup>,
+    prepared: Option<Prepared>,
 ) -> Result<Running, LabError> {
-    let name = service.name.as_str();
-    let log = ground.run.log_path(ground.launch, &instance.name, name);
-    let child = match &service.origin {
-        Origin::Attach(_) => None,
-        Origin::Command(_) => {
-            let spawn = prepare(ground, instance, service, arm, address, group, &log)?;
-            // A launch that failed may have left the log of the same number: an old line must
-            // not make this one ready.
-            let _ = std::fs::remove_file(&log);
-            let child = ground.keeper.spawn(spawn);
-            Some(child.map_err(|source| LabError::Launch {
-                service: name.to_owned(),
-                arm: instance.name.clone(),
-                source,
-            })?)
-        }
-    };
-    Ok(Running {
-        name: name.to_owned(),
+    let log = log_of(ground, instance, service);
+    let mut running = Running {
+        name: service.name.to_string(),
         log,
-        child,
+        rendered: Rendered::default(),
+        child: None,
         stop_signal: number(service.stop.signal),
         stop_within: service.stop.within,
-    })
-}
-
-/// What the keeper is asked to start for a service: files rendered, placeholders filled.
-pub(crate) fn prepare(
-    ground: &Ground<'_>,
-    instance: &Instance,
-    service: &Service,
-    arm: Option<&Arm>,
-    address: Option<SocketAddr>,
-    group: Option<&ArmCgroup>,
-    log: &Path,
-) -> Result<Spawn, LabError> {
-    let (name, of) = (service.name.as_str(), instance.name.as_str());
-    let dir = ground.run.work_dir(ground.launch, of, name);
-    make_dir(&dir)?;
-    // A service may have another working directory than windage.
-    let dir = std::path::absolute(&dir).map_err(|source| LabError::Write { path: dir, source })?;
-    if let Some(parent) = log.parent() {
-        make_dir(parent)?;
-    }
-    let names = instance.names.clone().for_service(address, &dir);
-    for file in &service.files {
-        let path = dir.join(&file.to);
-        if let Some(parent) = path.parent() {
-            make_dir(parent)?;
-        }
-        let text = names.fill(&file.text, name, of)?;
-        std::fs::write(&path, text).map_err(|source| LabError::Write { path, source })?;
-    }
-    let words = words(service, arm, &names, of)?;
-    let (program, args) = words
-        .split_first()
-        .ok_or_else(|| LabError::Unsupported(format!("service `{name}` has an empty command")))?;
-    let cwd = match &service.cwd {
-        Some(template) => ground.plan.folder.join(names.fill(template, name, of)?),
-        None => ground.plan.folder.clone(),
     };
-    Ok(Spawn {
-        program: locate(program, &ground.plan.folder),
-        args: args.iter().map(OsString::from).collect(),
-        env: environment(service, arm, &names, of)?,
-        cwd,
-        log: log.to_owned(),
-        cgroups: group.map(|g| g.dirs.clone()).unwrap_or_default(),
-        cpus: service.cpus.clone(),
-        inherit: None,
-    })
-}
-
-/// A program with a `/` is looked up from the plan's folder, any other in `PATH`.
-fn locate(program: &str, folder: &Path) -> PathBuf {
-    if program.contains('/') {
-        folder.join(program)
-    } else {
-        PathBuf::from(program)
+    if let Some(prepared) = prepared {
+        // A launch that failed may have left the log of the same number: an old line must not make
+        // this one ready.
+        let _ = std::fs::remove_file(&running.log);
+        let child = ground.keeper.spawn(prepared.spawn);
+        running.rendered = prepared.rendered;
+        running.child = Some(child.map_err(|source| LabError::Launch {
+            service: running.name.clone(),
+            whose: instance.whose(),
+            source,
+        })?);
     }
-}
-
-fn words(
-    service: &Service,
-    arm: Option<&Arm>,
-    names: &Names,
-    of: &str,
-) -> Result<Vec<String>, LabError> {
-    let replaced = arm.and_then(|arm| arm.command.get(&service.name));
-    let own = match &service.origin {
-        Origin::Command(words) => words.as_slice(),
-        Origin::Attach(_) => &[],
-    };
-    let added = arm
-        .and_then(|arm| arm.args.get(&service.name))
-        .map_or(&[][..], Vec::as_slice);
-    let templates = replaced.map_or(own, Vec::as_slice).iter().chain(added);
-    templates
-        .map(|word| names.fill(word, service.name.as_str(), of))
-        .collect()
-}
-
-/// Windage's own environment, then the service's, then the arm's; the later wins.
-fn environment(
-    service: &Service,
-    arm: Option<&Arm>,
-    names: &Names,
-    of: &str,
-) -> Result<Vec<(OsString, OsString)>, LabError> {
-    let mut environment: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
-    let of_arm = arm.into_iter().flat_map(|arm| &arm.env);
-    for (variable, template) in service.env.iter().chain(of_arm) {
-        let value = names.fill(template, service.name.as_str(), of)?;
-        environment.insert(variable.into(), value.into());
-    }
-    Ok(environment.into_iter().collect())
+    Ok(running)
 }
 
 fn await_ready(
@@ -317,7 +217,7 @@ fn await_ready(
             if running.is(&exit) {
                 let trouble = format!("{} before it was ready", describe(exit.status));
                 return Err(LabError::ServiceDied(
-                    running.trouble(&instance.name, trouble),
+                    running.trouble(instance.whose(), trouble),
                 ));
             }
         }
@@ -335,7 +235,9 @@ fn await_ready(
                 service.ready.within,
                 check.waits_for()
             );
-            return Err(LabError::NotReady(running.trouble(&instance.name, trouble)));
+            return Err(LabError::NotReady(
+                running.trouble(instance.whose(), trouble),
+            ));
         }
         std::thread::sleep(LOOK_EVERY);
     }
@@ -444,10 +346,19 @@ fn unit_groups(unit: &str) -> [PathBuf; 3] {
 }
 
 impl Instance {
+    /// Whose its services are, in words.
+    pub(crate) fn whose(&self) -> String {
+        if self.arms.is_empty() {
+            "that all arms share".to_owned()
+        } else {
+            format!("of arm `{}`", self.name)
+        }
+    }
+
     /// Takes note of an exit if it is one of this instance's services.
     pub(crate) fn note_exit(&mut self, exit: &Exit) {
         if let Some(running) = self.services.iter().find(|r| r.is(exit)) {
-            self.death = Some(running.trouble(&self.name, describe(exit.status)));
+            self.death = Some(running.trouble(self.whose(), describe(exit.status)));
         }
     }
 
@@ -456,6 +367,7 @@ impl Instance {
         self.services.push(Running {
             name,
             log,
+            rendered: Rendered::default(),
             child: Some(child),
             stop_signal: number(stop.signal),
             stop_within: stop.within,
@@ -493,27 +405,27 @@ impl Running {
             .is_some_and(|child| child.id == exit.child)
     }
 
-    /// The service with what is wrong with it and the end of its log.
-    pub(crate) fn trouble(&self, arm: &str, why: String) -> Box<ServiceTrouble> {
-        trouble(&self.name, arm, why, &self.log)
+    /// The service with what is wrong with it, and its last words.
+    pub(crate) fn trouble(&self, whose: String, why: String) -> Box<ServiceTrouble> {
+        trouble(&self.name, whose, why, &self.log, &self.rendered)
     }
 }
 
-/// A service with what is wrong with it and the end of its log.
-pub(crate) fn trouble(service: &str, arm: &str, why: String, log: &Path) -> Box<ServiceTrouble> {
+/// A service with what is wrong with it and the end of its log, which may name rendered lines.
+pub(crate) fn trouble(
+    service: &str,
+    whose: String,
+    why: String,
+    log: &Path,
+    rendered: &Rendered,
+) -> Box<ServiceTrouble> {
+    let named = rendered.lines_named_in(&read_end(log).unwrap_or_default());
     Box::new(ServiceTrouble {
         service: service.to_owned(),
-        arm: arm.to_owned(),
+        whose,
         trouble: why,
         log: log.to_owned(),
-        log_tail: log_tail(log),
-    })
-}
-
-fn make_dir(dir: &Path) -> Result<(), LabError> {
-    std::fs::create_dir_all(dir).map_err(|source| LabError::Write {
-        path: dir.to_owned(),
-        source,
+        log_tail: log_tail(log) + &named,
     })
 }
 

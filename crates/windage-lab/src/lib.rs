@@ -4,6 +4,7 @@
 //! (`conduct`) is apart from the world it needs (`rig`), so that it is tested with fakes.
 //! Processes are started by the keeper alone; nothing is computed from what is recorded here.
 
+mod addresses;
 mod clock;
 mod command_line;
 mod conduct;
@@ -20,9 +21,11 @@ mod names;
 mod order;
 mod pilot;
 mod pin;
+mod preparing;
 mod readings;
 mod ready;
 mod receiving;
+mod rendered;
 mod resident;
 mod rig;
 mod run;
@@ -32,7 +35,7 @@ mod stopping;
 mod stretch;
 mod target;
 
-pub use error::{LabError, ServiceTrouble};
+pub use error::{CheckTrouble, LabError, ServiceTrouble};
 pub use host::host_json;
 pub use manifest::of as manifest_of;
 pub use order::RunOrder;

@@ -41,6 +41,11 @@ impl Names {
         self.set(&format!("{service}.port"), address.port().to_string());
     }
 
+    /// Adds a port of a service besides its own.
+    pub(crate) fn add_port(&mut self, service: &str, name: &str, port: u16) {
+        self.set(&format!("{service}.port.{name}"), port.to_string());
+    }
+
     /// Adds a receiver: what an exporter is given as its endpoint, and the port alone.
     pub(crate) fn add_receiver(&mut self, protocol: Protocol, address: SocketAddr) {
         let name = protocol.placeholder();
@@ -48,13 +53,22 @@ impl Names {
         self.set(&format!("{name}.port"), address.port().to_string());
     }
 
-    /// Adds what only the service itself may name.
+    /// Adds what only the service itself may name: where it listens, in short, and its directory.
     #[must_use]
-    pub(crate) fn for_service(mut self, address: Option<SocketAddr>, dir: &Path) -> Names {
-        if let Some(address) = address {
-            self.set("listen", address.to_string());
-            self.set("port", address.port().to_string());
-        }
+    pub(crate) fn for_service(mut self, service: &str, dir: &Path) -> Names {
+        let short = |name: &str| match name.strip_prefix(service)? {
+            "" => Some("listen".to_owned()),
+            rest => rest
+                .strip_prefix('.')
+                .filter(|rest| *rest == "port" || rest.starts_with("port."))
+                .map(str::to_owned),
+        };
+        let own: Vec<(String, String)> = self
+            .values
+            .iter()
+            .filter_map(|(name, value)| Some((short(name)?, value.clone())))
+            .collect();
+        self.values.extend(own);
         self.set("dir", dir.display().to_string());
         self
     }
@@ -126,10 +140,16 @@ mod tests {
     fn names_are_filled_and_unknown_ones_refused() {
         let mut names = Names::of_run(Path::new("/plans/a"), Path::new("/bin/windage"));
         names.add_service("app", "127.0.0.1:8080".parse().unwrap());
-        let names = names.for_service(Some("127.0.0.1:9".parse().unwrap()), Path::new("/run/w"));
+        names.add_port("app", "admin", 8081);
+        names.add_service("app2", "127.0.0.1:9".parse().unwrap());
+        names.add_port("app2", "admin", 10);
+        names.add_port("app2", "port", 11);
+        let names = names.for_service("app2", Path::new("/run/w"));
         let table = [
             ("{listen} {port}", "127.0.0.1:9 9"),
+            ("{port.admin} {port.port}", "10 11"),
             ("http://{app}/ {app.port}", "http://127.0.0.1:8080/ 8080"),
+            ("{app.port.admin} {app2.port.admin}", "8081 10"),
             ("{plan}/x {dir} {windage}", "/plans/a/x /run/w /bin/windage"),
             ("events { a; } {{app}}", "events { a; } {app}"),
         ];

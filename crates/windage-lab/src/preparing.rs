@@ -77,7 +77,9 @@ pub(crate) fn prepare(
     let check = match service.check.as_slice() {
         [] => None,
         words => {
-            let log = ground.run.log_path(ground.launch, of, &format!("{name}.check"));
+            let log = ground
+                .run
+                .log_path(ground.launch, of, &format!("{name}.check"));
             // The check's CPU is nobody's: it is over before the launch.
             let words = filled(words, &names, name, of)?;
             Some(spawn(words, log, Vec::new())?)

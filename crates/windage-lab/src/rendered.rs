@@ -85,7 +85,9 @@ mod tests {
         let proxy = |number| vec![("haproxy.cfg", number)];
         let table = [
             (
-                format!("[ALERT]    (12345) : config : parsing [{whole}:5] : unknown keyword 'foo'"),
+                format!(
+                    "[ALERT]    (12345) : config : parsing [{whole}:5] : unknown keyword 'foo'"
+                ),
                 proxy(5),
                 "HAProxy",
             ),
@@ -94,7 +96,11 @@ mod tests {
                 proxy(12),
                 "nginx",
             ),
-            ("haproxy.cfg:3:17: expected".into(), proxy(3), "a line and a column"),
+            (
+                "haproxy.cfg:3:17: expected".into(),
+                proxy(3),
+                "a line and a column",
+            ),
             ("./haproxy.cfg line 7 is odd".into(), proxy(7), "in words"),
             (
                 "  File \"haproxy.cfg\", line 7".into(),
@@ -107,7 +113,11 @@ mod tests {
                 vec![("etc/ot.cfg", 1), ("etc/ot.cfg", 2)],
                 "each line once, by its name alone or with its folder",
             ),
-            ("/etc/haproxy/haproxy.cfg:3".into(), vec![], "another file of that name"),
+            (
+                "/etc/haproxy/haproxy.cfg:3".into(),
+                vec![],
+                "another file of that name",
+            ),
             ("other/ot.cfg:3".into(), vec![], "another folder"),
             ("myhaproxy.cfg:3".into(), vec![], "another name"),
             ("haproxy.cfg is broken; 3 errors".into(), vec![], "no line"),

@@ -23,7 +23,6 @@ use windage_plan::{Endpoint, Host};
 
 use crate::LabError;
 use crate::command_line::HEAR;
-use crate::log_tail::last_lines;
 use crate::target::resolve;
 
 /// How long connecting, sending and the whole answer may take together.
@@ -32,6 +31,8 @@ const WITHIN: Duration = Duration::from_secs(5);
 const SILENCE: Duration = Duration::from_millis(100);
 /// An answer is read no further.
 const ANSWER_BYTES_MAX: usize = 64 * 1024;
+/// As many lines of an answer stand in an error.
+const LINES_SHOWN: usize = 12;
 
 /// What is said, and to whom.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,13 +111,14 @@ impl Message {
         let text = match self {
             Message::Line { to, line } => {
                 let read = send_line(to, line, expected, deadline);
-                timeout_at(deadline, read).await.map_err(late)??
+                // A little later than the reading, so that what did come can be shown.
+                timeout_at(deadline + SILENCE, read).await.map_err(late)??
             }
             Message::Request { method, url, at } => {
                 let asked = ask(method, url, *at);
                 let (status, text) = timeout_at(deadline, asked).await.map_err(late)??;
                 if status.as_u16() >= 400 {
-                    return Err(format!("was answered {status}:\n{}", last_lines(&text)));
+                    return Err(format!("was answered {status}:\n{}", shown(&text)));
                 }
                 text
             }
@@ -124,7 +126,7 @@ impl Message {
         match expected {
             Some(pattern) if !pattern.is_match(&text) => Err(format!(
                 "was answered what does not match `{pattern}`:\n{}",
-                last_lines(&text)
+                shown(&text)
             )),
             _ => Ok(()),
         }
@@ -142,6 +144,18 @@ impl std::fmt::Display for Message {
             Message::Request { method, url, .. } => write!(f, "`{method} {url}`"),
         }
     }
+}
+
+/// An answer as it stands in an error: its first lines, since a list of all commands may follow.
+fn shown(text: &str) -> String {
+    if text.trim().is_empty() {
+        return "  (nothing)".to_owned();
+    }
+    let lines = text.lines().take(LINES_SHOWN);
+    lines
+        .map(|line| format!("  {line}"))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// The address behind `HOST[:PORT]`, which must be this machine's.
@@ -192,16 +206,18 @@ async fn line_and_answer(
     let mut answer = Vec::new();
     let mut chunk = [0; 4096];
     while answer.len() < ANSWER_BYTES_MAX {
-        // A little before the deadline of the whole, so that what did come can be shown.
         let until = match is_all(&answer) {
             true => deadline.min(Instant::now() + SILENCE),
-            false => deadline - SILENCE,
+            false => deadline,
         };
         match timeout_at(until, stream.read(&mut chunk)).await {
             Ok(Ok(count)) if count > 0 => answer.extend_from_slice(&chunk[..count]),
             Ok(Err(error)) if answer.is_empty() => return Err(error),
             Err(_) if answer.is_empty() => {
-                return Err(Error::new(ErrorKind::TimedOut, format!("silent for {WITHIN:?}")));
+                return Err(Error::new(
+                    ErrorKind::TimedOut,
+                    format!("silent for {WITHIN:?}"),
+                ));
             }
             Ok(_) | Err(_) => break,
         }

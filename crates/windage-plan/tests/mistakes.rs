@@ -267,6 +267,25 @@ mistakes! {
     unknown_placeholder_in_a_template: "ready =" => "files = [{ template = \"broken.conf\", to = \"app.conf\" }]\nready =";
     file_outside: "ready =" => "files = [{ template = \"nginx.conf\", to = \"../app.conf\" }]\nready =",
         "[load]" => "[[service]]\nname = \"origin\"\ncommand = [\"origin\", \"{port}\"]\n\n[load]";
+    check_of_nothing: "ready =" => "check = []\nready =";
+    check_of_what_is_running: "command = [\"bin/app\", \"-listen\", \"{listen}\"]" => "attach = { url = \"http://127.0.0.1:80\" }\ncheck = [\"bin/app\", \"-t\"]\nports = [\"admin\"]";
+    port_by_number: "ready =" => "ports = [\"9901\", \"admin\", \"admin\"]\nready =",
+        "\"{listen}\"" => "\"{listen}\", \"{port.admin}\", \"{port.9901}\"";
+    port_never_used: "ready =" => "ports = [\"admin\"]\nready =";
+    port_never_told: "ready =" => "ports = [\"admin\"]\nready =",
+        "sweep =" => "switch = [\"curl 127.0.0.1:{app.port.admin}\"]\nsweep =";
+    port_misspelt: "ready =" => "ports = [\"admin\"]\nready =",
+        "\"{listen}\"" => "\"{listen}\", \"{port.admn}\"";
+    port_of_no_service: "\"{listen}\"" => "\"{listen}\", \"{ap.port.admin}\"";
+    port_of_none: "sweep =" => "switch = [\"curl 127.0.0.1:{app.port.admin}\"]\nsweep =";
+    port_in_an_arms_environment: "[load]" => "[[service]]\nname = \"proxy\"\ncommand = [\"proxy\", \"{port.admin}\"]\nports = [\"admin\"]\n\n[load]",
+        "TELEMETRY = \"otel\"" => "TELEMETRY = \"{port.admin}\"";
+    port_of_a_shared_service: "[load]" => "[[service]]\nname = \"db\"\nshared = true\ncommand = [\"db\", \"{app.port.admin}\"]\n\n[load]",
+        "\"{listen}\"" => "\"{listen}\", \"{port.admin}\"",
+        "ready =" => "ports = [\"admin\"]\nready =";
+    port_of_a_batch: "ready = { http = \"/\", within = \"10s\" }" => "ports = [\"admin\"]",
+        "\"{listen}\"" => "\"{port.admin}\"",
+        "model = \"open\"\nrate = \"2000/s\"\nrequest = \"GET http://{app}/\"" => "model = \"batch\"";
     shared_uses_an_arm: "[load]" => "[[service]]\nname = \"db\"\nshared = true\ncommand = [\"db\", \"{arm}\"]\n\n[load]";
 }
 
@@ -290,6 +309,20 @@ mistakes! {
     bad_expectation: "traces_per_request = \"{sampling}\"" => "traces_per_request = \"{sampling} + 1\"";
     unknown_factor_in_expect: "traces_per_request = \"{sampling}\"" => "traces_per_request = \"{smapling}\"";
     shared_instance_without_switch: "sweep =" => "instance = \"off\"\nsweep =";
+    own_port_in_switch: "ready =" => "ports = [\"admin\"]\nready =",
+        "\"{listen}\"" => "\"{listen}\", \"{port.admin}\"",
+        "sweep =" => "switch = [{ to = \"127.0.0.1:{port.admin}\", send = \"on\" }]\nsweep =";
+    switch_by_nothing: "sweep =" => "switch = [{ to = \"{app}\" }, {}, { http = \"GET http://{app}/\", send = \"on\" }]\nsweep =";
+    switch_by_a_number: "sweep =" => "switch = [9901]\nsweep =";
+    switch_by_an_unknown_key: "sweep =" => "switch = [{ to = \"{app}\", sned = \"on\" }]\nsweep =";
+    switch_to_nowhere: "sweep =" => "switch = [{ to = \"app\", send = \"on\" }, { to = \"{ap}\", send = \"on\" }, { to = \"/tmp/\", send = \"on\" }, { to = \"unix:///tmp/a\", send = \"on\" }]\nsweep =";
+    switch_on_another_machine: "sweep =" => "switch = [{ to = \"10.1.2.3:9\", send = \"on\" }, { http = \"GET http://example.com/on\" }]\nsweep =";
+    switch_of_several_lines: "sweep =" => "switch = [{ to = \"{app}\", send = \"on\\noff\" }, { to = \"{app}\", send = \"\" }]\nsweep =";
+    switch_by_a_bad_request: "sweep =" => "switch = [{ http = \"http://{app}/on\" }, { http = \"GET https://{app}/on\" }, { http = \"GET http://{app}\" }, { http = \"GET http://{ap}/on\" }]\nsweep =";
+    switch_for_a_bad_answer: "sweep =" => "switch = [{ to = \"{app}\", send = \"on\", answer = \"is {sampling}\" }]\nsweep =";
+    switch_in_nobody_knows_whose_folder: "sweep =" => "switch = [{ to = \"{dir}/admin.sock\", send = \"on\" }]\nsweep =",
+        "[load]" => "[[service]]\nname = \"origin\"\ncommand = [\"origin\", \"{port}\"]\n\n[load]";
+    misspelt_factor_in_a_line: "sweep =" => "switch = [{ to = \"{app}\", send = \"rate {samplign}\" }]\nsweep =";
     own_placeholder_in_switch: "sweep =" => "switch = [\"curl {listen}/on\"]\nsweep =";
 }
 
@@ -338,6 +371,8 @@ mistakes! {
     metrics_that_nothing_reads: "ready =" => "metrics = \"/metrics\"\nready =",
         "\"otel\", SAMPLER" => "\"{otlp_http}\", SAMPLER";
     metrics_at_a_fixed_address: "ready =" => "metrics = \"http://127.0.0.1:9464/metrics\"\ndrops = [{ reason = \"full\", metric = \"lost\" }]\nready =",
+        "\"otel\", SAMPLER" => "\"{otlp_http}\", SAMPLER";
+    metrics_at_a_port_that_is_not_there: "ready =" => "metrics = \"http://127.0.0.1:{port.admin}/metrics\"\ndrops = [{ reason = \"full\", metric = \"lost\" }]\nready =",
         "\"otel\", SAMPLER" => "\"{otlp_http}\", SAMPLER";
     metrics_of_a_batch: "ready = { http = \"/\", within = \"10s\" }" => "metrics = \"/metrics\"\ndrops = [{ reason = \"full\", metric = \"lost\" }]",
         "model = \"open\"\nrate = \"2000/s\"\nrequest = \"GET http://{app}/\"" => "model = \"batch\"",

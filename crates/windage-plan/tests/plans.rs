@@ -19,8 +19,9 @@ const FLOWS: &str = include_str!("plans/flows.toml");
 const SOCKET: &str = include_str!("plans/socket.toml");
 const STOPPED: &str = include_str!("plans/stopped.toml");
 const RECEIVERS: &str = include_str!("plans/receivers.toml");
+const PROXIED: &str = include_str!("plans/proxied.toml");
 const REGIMES: &str = include_str!("plans/regimes.toml");
-const ALL: [(&str, &str); 10] = [
+const ALL: [(&str, &str); 11] = [
     ("everything", EVERYTHING),
     ("minimal", MINIMAL),
     ("switched", SWITCHED),
@@ -30,6 +31,7 @@ const ALL: [(&str, &str); 10] = [
     ("socket", SOCKET),
     ("stopped", STOPPED),
     ("receivers", RECEIVERS),
+    ("proxied", PROXIED),
     ("regimes", REGIMES),
 ];
 

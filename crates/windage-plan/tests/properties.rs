@@ -15,6 +15,7 @@ const REGIMES: &str = include_str!("plans/regimes.toml");
 const STOPPED: &str = include_str!("plans/stopped.toml");
 
 const RECEIVERS: &str = include_str!("plans/receivers.toml");
+const PROXIED: &str = include_str!("plans/proxied.toml");
 
 fn parse(text: &str) -> Result<Plan, PlanError> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/templates");
@@ -58,7 +59,7 @@ fn judge(text: &str) -> Result<(), TestCaseError> {
 /// A plan in which some stretch was replaced by something else, often by a piece of TOML.
 fn damaged() -> impl Strategy<Value = String> {
     let base = prop::sample::select(vec![
-        EVERYTHING, SWITCHED, ATTACHED, FLOWS, SOCKET, STOPPED, RECEIVERS, REGIMES,
+        EVERYTHING, SWITCHED, ATTACHED, FLOWS, SOCKET, STOPPED, RECEIVERS, PROXIED, REGIMES,
     ]);
     let piece = prop_oneof![
         Just(String::new()),
@@ -96,6 +97,13 @@ fn damaged() -> impl Strategy<Value = String> {
             "{backend}",
             "stall",
             "[sink]\n",
+            "{port.admin}",
+            "{proxy.port.admin}",
+            "ports = ['admin']\n",
+            "check = ['a']\n",
+            "switch = [{ to = '{app}', send = 'a' }]\n",
+            "http = 'GET http://{app}/'",
+            "127.0.0.1:1",
             "16MiB",
         ])
         .prop_map(str::to_owned),
@@ -199,6 +207,48 @@ fn allowed_loads() -> impl Strategy<Value = String> {
         })
 }
 
+/// Ways to switch drawn at random, all of them allowed.
+fn allowed_switches() -> impl Strategy<Value = String> {
+    let word = "[ -&(-z]{1,12}";
+    let port = prop::sample::select(vec![
+        "{proxy}",
+        "127.0.0.1:{proxy.port.a}",
+        "[::1]:9",
+        "/tmp/{n}.sock",
+    ]);
+    let answer = prop::option::of("[a-z0-9 .+^$]{0,8}").prop_filter("a pattern", |answer| {
+        answer
+            .as_ref()
+            .is_none_or(|a| regex_lite::Regex::new(a).is_ok())
+    });
+    let answer = answer.prop_map(|answer| {
+        answer
+            .map(|answer| format!(", answer = '{answer}'"))
+            .unwrap_or_default()
+    });
+    let step = (word, port, answer, 0..3).prop_map(|(word, to, answer, kind)| match kind {
+        0 => format!("'{word}'"),
+        1 => format!("{{ to = '{to}', send = '{word}'{answer} }}"),
+        _ => format!("{{ http = 'PUT http://127.0.0.1:{{proxy.port.a}}/{{n}}'{answer} }}"),
+    });
+    let check = prop::collection::vec(word, 0..3);
+    (prop::collection::vec(step, 1..4), check).prop_map(|(steps, check)| {
+        let words: Vec<String> = check.iter().map(|word| format!("'{word}'")).collect();
+        let check = match words.is_empty() {
+            true => String::new(),
+            false => format!("check = [{}]\n", words.join(", ")),
+        };
+        format!(
+            "name = 'p'\n[[service]]\nname = 'proxy'\ncommand = ['x', '{{listen}}', '{{port.a}}']\n\
+             ports = ['a']\n{check}[load]\nmodel = 'closed'\nrequest = 'GET http://{{proxy}}/'\n\
+             [[arm]]\nname = 'off'\nbaseline = true\n\
+             [[arm]]\nname = 'on'\nsweep = {{ n = [1.5, 2.5] }}\n\
+             switch = ['{{n}}', {}]\n",
+            steps.join(", ")
+        )
+    })
+}
+
 proptest! {
     #[test]
     fn any_text_is_judged(text in any::<String>()) {
@@ -219,6 +269,13 @@ proptest! {
 
     #[test]
     fn allowed_plans_lead_back(text in allowed()) {
+        let parsed = parse(&text).map(|_| ()).map_err(|e| e.render(false));
+        prop_assert_eq!(parsed, Ok(()));
+        judge(&text)?;
+    }
+
+    #[test]
+    fn allowed_switches_lead_back(text in allowed_switches()) {
         let parsed = parse(&text).map(|_| ()).map_err(|e| e.render(false));
         prop_assert_eq!(parsed, Ok(()));
         judge(&text)?;

@@ -16,8 +16,9 @@ use super::{Live, QUIET, RealRig};
 use crate::LabError;
 use crate::clock::whole_ns;
 use crate::drive::{Driver, HttpDriver};
-use crate::instance::{Instance, Part, launch, prepare};
+use crate::instance::{Instance, Part, launch};
 use crate::names::Names;
+use crate::preparing::{Prepared, prepare};
 use crate::readings::used;
 use crate::resident::Resident;
 use crate::stretch::Stretch;
@@ -63,7 +64,11 @@ impl<'a> RealRig<'a> {
                 )
             };
             self.groups[index] = group;
-            instances.push((index, instance?));
+            let instance = instance?;
+            if self.starts_processes_by_window() {
+                self.check_program(number, index, &instance)?;
+            }
+            instances.push((index, instance));
         }
         instances.sort_by_key(|(index, _)| *index);
         Ok(instances
@@ -100,6 +105,21 @@ impl<'a> RealRig<'a> {
             answered: 0,
             death: None,
         })
+    }
+
+    /// Has the program of a batch plan look its configuration over, if the plan says how.
+    fn check_program(
+        &mut self,
+        number: u32,
+        index: usize,
+        instance: &Instance,
+    ) -> Result<(), LabError> {
+        let is_checked = |s: &Service| !s.shared && !s.check.is_empty();
+        if !self.plan.services.iter().any(is_checked) {
+            return Ok(());
+        }
+        let (mut prepared, service) = self.prepare_program(number, index, instance)?;
+        prepared.check(&mut self.ground(number), instance, service)
     }
 
     pub(super) fn driver(
@@ -151,7 +171,11 @@ impl<'a> RealRig<'a> {
 
     /// What `{dir}` stands for in the path of a socket: the directory of the one service that is
     /// launched.
-    pub(super) fn socket_dir(&self, number: u32, instance: &Instance) -> Result<Option<PathBuf>, LabError> {
+    pub(super) fn socket_dir(
+        &self,
+        number: u32,
+        instance: &Instance,
+    ) -> Result<Option<PathBuf>, LabError> {
         let is_launched = |s: &&Service| !s.shared && matches!(s.origin, Origin::Command(_));
         let Some(service) = self.plan.services.iter().find(is_launched) else {
             return Ok(None);
@@ -176,7 +200,8 @@ impl<'a> RealRig<'a> {
             let began = Instant::now();
             let (mut resident, inherit) = Resident::pair()
                 .map_err(|error| LabError::Unsupported(format!("no socket pair: {error}")))?;
-            let (mut spawn, service) = self.prepare_program(number, index, instance)?;
+            let (prepared, service) = self.prepare_program(number, index, instance)?;
+            let mut spawn = prepared.spawn;
             spawn.inherit = Some(inherit);
             let (name, log) = (service.name.to_string(), spawn.log.clone());
             let child = self.keeper.spawn(spawn)?;
@@ -204,7 +229,7 @@ impl<'a> RealRig<'a> {
         number: u32,
         index: usize,
         instance: &Instance,
-    ) -> Result<(windage_keeper::Spawn, &'a Service), LabError> {
+    ) -> Result<(Prepared, &'a Service), LabError> {
         let plan = self.plan;
         let own: Vec<&Service> = plan.services.iter().filter(|s| !s.shared).collect();
         let [service] = own[..] else {
@@ -223,9 +248,9 @@ impl<'a> RealRig<'a> {
             .log_path(number, &instance.name, service.name.as_str());
         let group = self.groups[index].take();
         let ground = self.ground(number);
-        let spawn = prepare(&ground, instance, service, arm, None, group.as_ref(), &log);
+        let prepared = prepare(&ground, instance, service, arm, group.as_ref(), &log);
         self.groups[index] = group;
-        Ok((spawn?, service))
+        Ok((prepared?, service))
     }
 
     /// Load on each arm that is not measured, and what the others used meanwhile.

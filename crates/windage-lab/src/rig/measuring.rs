@@ -42,14 +42,15 @@ impl RealRig<'_> {
                 let is_interrupted = self.interrupted.load(Ordering::Relaxed);
                 let trouble = driven.trouble.as_ref().filter(|_| !is_interrupted);
                 if let (Some(why), Some(running)) = (trouble, instance.services.last()) {
-                    instance.death = Some(running.trouble(&instance.name, why.clone()));
+                    instance.death = Some(running.trouble(instance.whose(), why.clone()));
                 }
                 Ok(driven)
             }
             Driver::Process if unmeasured => Ok(Driven::default()),
             Driver::Process => {
-                let (spawn, service) =
+                let (prepared, service) =
                     self.prepare_program(live.number, index, &live.instances[index])?;
+                let (spawn, rendered) = (prepared.spawn, prepared.rendered);
                 let log = spawn.log.clone();
                 let driven = drive_process(
                     &mut self.keeper,
@@ -62,7 +63,7 @@ impl RealRig<'_> {
                 if let Some(why) = driven.trouble.clone().filter(|_| !self.is_interrupted()) {
                     let instance = &mut live.instances[index];
                     let name = service.name.as_str();
-                    instance.death = Some(trouble(name, &instance.name, why, &log));
+                    instance.death = Some(trouble(name, instance.whose(), why, &log, &rendered));
                 }
                 Ok(driven)
             }

@@ -42,6 +42,12 @@ pub(super) fn service_of_port(placeholder: &str) -> Option<&str> {
         .or_else(|| further_port(placeholder)?.service)
 }
 
+/// A service's further ports as they are named from anywhere.
+pub(super) fn further_ports(service: &Resolved) -> impl Iterator<Item = String> {
+    let ports = service.service.ports.iter();
+    ports.map(|port| format!("{}.port.{port}", service.name()))
+}
+
 /// The names of a service's further ports.
 pub(super) fn resolve(checker: &mut Checker<'_>, given: &[Text]) -> Vec<String> {
     let mut seen = BTreeSet::new();

@@ -1,12 +1,14 @@
 //! Placeholders: what each may name where it stands, and what follows from that.
 
+mod own;
+
 use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::Checker;
 use super::arm::FileArm;
-use super::follow::{self, dirs};
-use super::ports::{self, FurtherPort, further_port};
+use super::follow;
+use super::ports::{self, further_port, further_ports};
 use super::service::Resolved;
 use crate::plan::ReadyCheck;
 use crate::problem::choices;
@@ -259,107 +261,15 @@ impl Scope<'_> {
         ))
     }
 
-    /// `{listen}`, `{port}`, `{dir}`: of the service that the template is rendered for.
-    fn own(&self, used: &Use, name: &str) -> Result<Vec<usize>, Misuse> {
-        match used.site {
-            Site::Socket if name == "dir" => {
-                self.sole_dir("name the socket without it, such as unix = \"/tmp/app-{arm}.sock\"")
-            }
-            Site::ArmSocket { .. } if name == "dir" => self.sole_dir(
-                "let the service listen on a port of `ports`, and name that: \
-                 \"127.0.0.1:{proxy.port.admin}\"",
-            ),
-            _ if name == "dir" => self.owners(used, name).map(|_| Vec::new()),
-            _ => self.owners(used, name),
-        }
-    }
-
-    /// A port besides a service's own: it doesn't make the service one that is addressed.
-    fn further_port(
-        &self,
-        used: &Use,
-        name: &str,
-        FurtherPort { service, port }: FurtherPort<'_>,
-        shared: bool,
-    ) -> Result<Vec<usize>, Misuse> {
-        let owners = match service.map(|service| self.service(service)) {
-            None => self.owners(used, name)?,
-            Some(None) => return Err(self.unknown(used, name)),
-            Some(Some(index)) if shared && !self.services[index].service.shared => {
-                return Err(self.not_in_shared(name));
-            }
-            Some(Some(index)) => vec![index],
-        };
-        let lacking = owners.into_iter().map(|index| &self.services[index]);
-        let lacks = |s: &&Resolved| !s.service.ports.iter().any(|known| known == port);
-        match { lacking }.find(lacks) {
-            None => Ok(Vec::new()),
-            Some(service) => Err(no_such_port(service, port)),
-        }
-    }
-
-    /// The services that are launched and for which the template is rendered.
-    fn owners(&self, used: &Use, name: &str) -> Result<Vec<usize>, Misuse> {
-        let bearer = match used.site {
-            Site::ArmSwitch { .. } => "a switch",
-            Site::ArmSocket { .. } => "a switch's socket",
-            Site::Metrics => "the address of metrics",
-            Site::Load => "the request",
-            Site::Socket => "the socket",
-            _ => {
-                let owners = (0..self.services.len())
-                    .filter(|&i| used.belongs_to(i, self.services))
-                    .filter(|&i| self.services[i].launched());
-                return Ok(owners.collect());
-            }
-        };
-        let has_it = |s: &&Resolved| {
-            let port = further_port(name).map(|further| further.port);
-            port.is_none_or(|port| s.service.ports.iter().any(|known| known == port))
-        };
-        let names: Vec<String> = self
-            .services
-            .iter()
-            .filter(has_it)
-            .map(|s| match further_port(name) {
-                Some(_) => format!("`{{{}.{name}}}`", s.name()),
-                None => format!("`{{{}}}`", s.name()),
-            })
-            .collect();
-        let help = match name {
-            "dir" => "`{plan}` is the plan's folder".to_owned(),
-            _ if names.is_empty() => "no service has such a port".to_owned(),
-            _ => format!("name the service: {}", names.join(", ")),
-        };
-        let message = format!("`{{{name}}}` is a service's own, and {bearer} belongs to none");
-        Err(Misuse::new(message, "means nothing here", help))
-    }
-
-    /// `{dir}` in the socket's path: of the one service that has a directory to put it in.
-    fn sole_dir(&self, help: &str) -> Result<Vec<usize>, Misuse> {
-        let how_many = match dirs(self.services).count() {
-            0 => "there is none".to_owned(),
-            1 => return Ok(Vec::new()),
-            count => format!("there are {count}"),
-        };
-        Err(Misuse::new(
-            format!("`{{dir}}` is the directory of the service that is launched, and {how_many}"),
-            "whose?",
-            help,
-        ))
-    }
-
     fn not_in_shared(&self, name: &str) -> Misuse {
         let message =
             format!("a shared service can't use `{{{name}}}`: it is launched once, for all arms");
-        let others = self
-            .services
-            .iter()
-            .filter(|s| s.service.shared)
-            .map(Resolved::name);
+        let shared = || self.services.iter().filter(|s| s.service.shared);
+        let ports: Vec<String> = shared().flat_map(further_ports).collect();
         let allowed: Vec<String> = ["listen", "port", "dir", "plan", "windage"]
             .into_iter()
-            .chain(others)
+            .chain(shared().map(Resolved::name))
+            .chain(ports.iter().map(String::as_str))
             .map(|name| format!("`{{{name}}}`"))
             .collect();
         Misuse::new(
@@ -416,7 +326,7 @@ impl Scope<'_> {
             .map(|(f, _)| f.as_str())
             .collect();
         known.extend(factors);
-        let ports = self.further_ports();
+        let ports: Vec<String> = self.services.iter().flat_map(further_ports).collect();
         known.extend(ports.iter().map(String::as_str));
         if used.site == Site::Load {
             known.extend(self.fields());
@@ -436,17 +346,6 @@ impl Scope<'_> {
         self.services.iter().position(|s| s.name() == service)
     }
 
-    /// Every port besides the services' own, as it is named from anywhere.
-    fn further_ports(&self) -> Vec<String> {
-        let of = |s: &Resolved| {
-            let (name, ports) = (s.name().to_owned(), s.service.ports.clone());
-            ports
-                .into_iter()
-                .map(move |port| format!("{name}.port.{port}"))
-        };
-        self.services.iter().flat_map(of).collect()
-    }
-
     fn fields(&self) -> impl Iterator<Item = &str> {
         let fields = self.file.load.fields.0.iter();
         fields.map(|(name, _)| name.get_ref().as_str())
@@ -461,20 +360,6 @@ impl Scope<'_> {
             .iter()
             .any(|arm| arm.factors.iter().any(|(factor, _)| factor == name))
     }
-}
-
-fn no_such_port(service: &Resolved, port: &str) -> Misuse {
-    let known: Vec<&str> = service.service.ports.iter().map(String::as_str).collect();
-    let help = match service.launched() {
-        false => "it is already running: write its port itself".to_owned(),
-        true if known.is_empty() => format!("give it one: ports = [\"{port}\"]"),
-        true => choices(port, &known),
-    };
-    Misuse::new(
-        format!("`{}` has no port named `{port}`", service.name()),
-        "unknown port",
-        help,
-    )
 }
 
 fn field_elsewhere(name: &str) -> Misuse {

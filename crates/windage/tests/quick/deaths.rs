@@ -87,6 +87,41 @@ fn the_others_go_on_if_the_plan_says_so() {
 }
 
 #[test]
+fn a_shared_service_that_dies_ends_the_run() {
+    for on_death in ["end", "go-on"] {
+        let shop = Workshop::new();
+        let service = format!(
+            "name = 'origin'\nshared = true\n\
+             command = ['/bin/sh', '-c', 'sleep 2; echo the well is dry; exit 3']\n\n\
+             [[service]]\n{}",
+            Plan::default().service
+        );
+        let plan = Plan {
+            service: &service,
+            window: "100ms",
+            rounds: 1,
+            length: "8s",
+            design: &format!("{BRIEF}\non_death = '{on_death}'"),
+            ..Plan::default()
+        };
+        let ended = shop.start_plan(&plan.text()).end().code(5);
+        let words = "service `origin` that all arms share exited with code 3";
+        let ended = ended.says(&[words, "the well is dry"]);
+        let ended = ended.says(&["nor is control, for the same reason"]);
+        assert!(ended.stdout.contains("CPU a request"), "{}", ended.stdout);
+        let report = shop
+            .windage(&["report", &shop.run, "--json"])
+            .code(0)
+            .json();
+        contract::check(&report);
+        assert!(
+            contract::reasons(&report).contains(&"run_incomplete"),
+            "{on_death}"
+        );
+    }
+}
+
+#[test]
 fn a_death_in_warm_up_ends_the_run() {
     let shop = Workshop::new();
     let plan = Plan {

@@ -1,0 +1,258 @@
+//! What proxies need: ports besides their own, switches that need no process, and a look at the
+//! configuration before it is launched.
+
+use std::fs;
+use std::process::Command;
+
+use crate::contract;
+use crate::files::names_in;
+use crate::plans::{BRIEF, Plan};
+use crate::skip::skip;
+use crate::workshop::Workshop;
+
+/// A service that is switched by a line over TCP or over a Unix socket, or by a request. It says
+/// what it was switched to; the third time that it is told `rate 3` it refuses.
+const PROXY: &str = include_str!("proxy.py");
+
+const SERVICE: &str = "name = 'proxy'\n\
+    command = ['python3', 'proxy.py', '{port}', '{port.admin}', '{port.stats}', '{dir}']\n\
+    ports = ['admin', 'stats']\n\
+    stop = { signal = 'KILL' }";
+
+/// A workshop with the service, where there is a Python.
+fn with_proxy(test: &str) -> Option<Workshop> {
+    let python = Command::new("python3").arg("--version").output();
+    if !python.is_ok_and(|output| output.status.success()) {
+        skip(test, "no python3");
+        return None;
+    }
+    let shop = Workshop::new();
+    shop.write("proxy.py", PROXY);
+    Some(shop)
+}
+
+/// A plan whose arms share one proxy.
+fn switched(baseline: &str, arms: &str) -> String {
+    let plan = Plan {
+        service: SERVICE,
+        request: "GET http://{proxy}/",
+        arms,
+        rounds: 1,
+        length: "1s",
+        ..Plan::default()
+    };
+    let keys = format!("baseline = true\ninstance = 'one'\nswitch = [{baseline}]");
+    plan.text().replacen("baseline = true", &keys, 1)
+}
+
+#[test]
+fn arms_are_switched_by_a_word() {
+    let Some(shop) = with_proxy("arms_are_switched_by_a_word") else {
+        return;
+    };
+    let plan = switched(
+        "{ to = '127.0.0.1:{proxy.port.admin}', send = 'rate 0', answer = 'is 0' }",
+        "[[arm]]\nname = 'unix'\ninstance = 'one'\n\
+         switch = [{ to = '{dir}/admin.sock', send = 'rate {rate}', answer = '^rate is [12]' }]\n\
+         sweep = { rate = ['1', '2'] }\n\
+         [[arm]]\nname = 'http'\ninstance = 'one'\n\
+         switch = [{ http = 'POST http://127.0.0.1:{proxy.port.stats}/rate?is=4', answer = '4' }]\n",
+    );
+    shop.write("plan.toml", &plan);
+    let run = ["run", "plan.toml", "--out", &shop.run, "--json"];
+    let analysis = shop.windage(&run).code(0).json();
+    contract::check(&analysis);
+    let reasons = contract::reasons(&analysis);
+    assert!(!reasons.contains(&"windows_void"), "{reasons:?}");
+    let log = fs::read_to_string(shop.of_run("logs/0+off+proxy.log")).unwrap();
+    for words in ["0 by tcp", "1 by unix", "2 by unix", "4 by http"] {
+        let switched = log.matches(&format!("switched to {words}")).count();
+        assert!(switched > 4, "{words}, in windows as well:\n{log}");
+    }
+}
+
+#[test]
+fn a_switch_that_is_refused_at_warm_up_ends_the_run() {
+    let Some(shop) = with_proxy("a_switch_that_is_refused_at_warm_up_ends_the_run") else {
+        return;
+    };
+    let table: [(&str, &[&str]); 4] = [
+        (
+            "{ to = '127.0.0.1:{proxy.port.admin}', send = 'flt-ot rate 5', answer = 'rate is' }",
+            &[
+                "`flt-ot rate 5` to 127.0.0.1:",
+                "does not match `rate is`",
+                "  Unknown command. Please",
+            ],
+        ),
+        (
+            "{ to = '{dir}/gone.sock', send = 'rate 5' }",
+            &[
+                "`rate 5` to /",
+                "/gone.sock could not connect",
+                "No such file",
+            ],
+        ),
+        (
+            "{ http = 'POST http://127.0.0.1:{proxy.port.stats}/rate' }",
+            &[
+                "`POST http://127.0.0.1:",
+                "/rate` was answered 400 Bad Request:",
+                "  Unknown command",
+            ],
+        ),
+        (
+            "{ to = '{proxy}', send = 'rate 5', answer = 'rate is' }",
+            &[
+                "`rate 5` to 127.0.0.1:",
+                "does not match `rate is`",
+                "Error code: 400",
+            ],
+        ),
+    ];
+    for (number, (switch, words)) in table.into_iter().enumerate() {
+        let arm = format!("[[arm]]\nname = 'on'\ninstance = 'one'\nswitch = [{switch}]\n");
+        let fine = "{ to = '127.0.0.1:{proxy.port.admin}', send = 'rate 0' }";
+        shop.write("plan.toml", &switched(fine, &arm));
+        let out = format!("{}-{number}", shop.run);
+        let ended = shop.windage(&["run", "plan.toml", "--out", &out]).code(5);
+        ended.says(&["error: "]).says(words);
+    }
+}
+
+#[test]
+fn a_switch_that_is_refused_later_voids_a_window() {
+    let Some(shop) = with_proxy("a_switch_that_is_refused_later_voids_a_window") else {
+        return;
+    };
+    let admin = "to = '127.0.0.1:{proxy.port.admin}'";
+    let arm = format!(
+        "[[arm]]\nname = 'on'\ninstance = 'one'\n\
+         switch = [{{ {admin}, send = 'rate 3', answer = 'is 3' }}]\n"
+    );
+    shop.write(
+        "plan.toml",
+        &switched(&format!("{{ {admin}, send = 'rate 0' }}"), &arm),
+    );
+    let ended = shop.windage(&["run", "plan.toml", "--out", &shop.run, "--json"]);
+    let ended = ended.code(0).says(&["`rate 3` to 127.0.0.1:", "not now"]);
+    let analysis = ended.json();
+    contract::check(&analysis);
+    let reasons = analysis["validity"]["reasons"].as_array().unwrap();
+    let void = reasons.iter().find(|r| r["code"] == "windows_void");
+    let void = void.unwrap_or_else(|| panic!("{reasons:?}"));
+    assert_eq!(void["evidence"]["windows"], 1.0, "{void}");
+}
+
+#[test]
+fn metrics_are_read_at_a_further_port() {
+    let Some(shop) = with_proxy("metrics_are_read_at_a_further_port") else {
+        return;
+    };
+    let service = format!(
+        "{SERVICE}\nmetrics = 'http://127.0.0.1:{{port.stats}}/metrics'\n\
+         drops = [{{ reason = 'queue full', metric = 'lost_total' }}]"
+    );
+    let plan = Plan {
+        service: &service,
+        request: "GET http://{proxy}/",
+        arms: "[[arm]]\nname = 'on'\nenv = { OTLP = '{otlp_http}' }\n\
+               expect = { spans_per_request = 1 }",
+        rounds: 1,
+        ..Plan::default()
+    };
+    shop.write("plan.toml", &plan.text());
+    let run = ["run", "plan.toml", "--out", &shop.run, "--json"];
+    let analysis = shop.windage(&run).code(0).json();
+    contract::check(&analysis);
+    let told = &contract::arm(&analysis, "on")["fidelity"]["by_reason"][0];
+    assert_eq!(
+        (&told["code"], &told["lost"]),
+        (&"told".into(), &5.0.into()),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_configuration_that_is_refused_is_shown() {
+    let table: [(&str, &[&str]); 3] = [
+        (
+            "command = ['{windage}', '__demo-service', '--listen', '{listen}']\n\
+             check = ['/bin/sh', '-c', 'echo \"$WHERE: parsing [$1/app.conf:2]: unknown word\"; exit 3', 'x', '{dir}']\n\
+             env = { WHERE = 'the parser' }",
+            &[
+                "the check of service `app` of arm `",
+                "exited with code 3",
+                "the parser: parsing [",
+                "as rendered in ",
+                "app.conf:2: rate 4 of {literal}",
+            ],
+        ),
+        (
+            "command = ['{windage}', '__demo-service', '--listen', '{listen}']\n\
+             check = ['no-such-program-anywhere', '-c']",
+            &[
+                "the check of service `app`",
+                "no-such-program-anywhere",
+                "not found",
+            ],
+        ),
+        (
+            "command = ['/bin/sh', '-c', 'echo app.conf line 2: bad word; exit 9', '{listen}']\n\
+             check = ['/bin/sh', '-c', 'test \"$1\" -gt 0 && grep -q rate app.conf', 'x', '{port}']\n\
+             cwd = '{dir}'",
+            &[
+                "service `app` of arm `",
+                "exited with code 9 before it was ready",
+                "app.conf:2: rate 4 of {literal}",
+            ],
+        ),
+    ];
+    for (service, words) in table {
+        let shop = Workshop::new();
+        shop.write("app.template", "# a comment\nrate 4 of {{literal}}\n");
+        let files = "files = [{ template = 'app.template', to = 'app.conf' }]";
+        let service = format!("name = 'app'\n{files}\n{service}");
+        let plan = Plan {
+            service: &service,
+            ..Plan::default()
+        };
+        let ended = shop.start_plan(&plan.text()).end().code(5);
+        ended.says(&["error: "]).says(words);
+        let logs = names_in(shop.of_run("logs"));
+        let is_of_check = |name: &&String| name.ends_with("+app.check.log");
+        let is_of_app = |name: &&String| name.ends_with("+app.log");
+        let was_launched = words[1].contains("before it was ready");
+        assert_eq!(
+            logs.iter().filter(is_of_app).count(),
+            usize::from(was_launched),
+            "{logs:?}"
+        );
+        assert!(logs.iter().filter(is_of_check).count() <= 1, "{logs:?}");
+    }
+}
+
+#[test]
+fn a_batch_program_is_checked_once_a_launch() {
+    let plan = |check: &str| {
+        format!(
+            "name = 'b'\n[[service]]\nname = 'work'\ncommand = ['/bin/sh', '-c', 'exit 0']\n\
+             check = ['/bin/sh', '-c', '{check}']\n\
+             [load]\nmodel = 'batch'\n[[arm]]\nname = 'off'\nbaseline = true\n\
+             [design]\nrounds = 2\nblocks = 2\n{BRIEF}\n"
+        )
+    };
+    let shop = Workshop::new();
+    shop.start_plan(&plan("echo sound >> checked"))
+        .end()
+        .code(0);
+    let checked = fs::read_to_string(shop.dir().join("checked")).unwrap();
+    assert_eq!(checked.lines().count(), 4, "two launches of two arms");
+    let shop = Workshop::new();
+    let ended = shop.start_plan(&plan("echo unsound; exit 1")).end().code(5);
+    ended.says(&[
+        "the check of service `work`",
+        "exited with code 1",
+        "unsound",
+    ]);
+}
