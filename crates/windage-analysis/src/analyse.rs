@@ -9,6 +9,7 @@ use windage_stats::Confidence;
 use crate::blocks::Blocks;
 use crate::compare::{Rules, Scale};
 use crate::conclude::{conclude, interval};
+use crate::curve::{self, Sources};
 use crate::each_arm::{joined, of_each_arm};
 use crate::family::{Comparisons, Families};
 use crate::quantiles::{self, Finished, RESPONSE_TIME, SERVICE_TIME, Timed};
@@ -16,8 +17,8 @@ use crate::records::{Records, Streamed};
 use crate::scatter::Pace;
 use crate::windows::Windows;
 use crate::{
-    Analysis, ArmAnalysis, DesignFacts, MetricAnalysis, OwnCost, StopOutcome, course, family,
-    fidelity, validity,
+    Analysis, ArmAnalysis, ArmLoad, DesignFacts, MetricAnalysis, OwnCost, StopOutcome, course,
+    family, fidelity, validity,
 };
 
 /// A subject that keeps this share of its cores busy is saturated.
@@ -115,6 +116,8 @@ impl<'a> Run<'a> {
         let roles = manifest.arms.iter().map(|arm| arm.role);
         let families = Families::of(manifest.load.model, roles.zip(&compared));
         let control_at_99 = self.control_at_99(&compared, families.primary);
+        let model = manifest.load.model;
+        let sources = Sources::new(&compared, families.primary, model, self.rules.sequence);
         let arms: Vec<ArmAnalysis> = (0u16..)
             .zip(compared)
             .map(|(i, comparisons)| self.arm(ArmIndex(i), comparisons, families))
@@ -140,10 +143,10 @@ impl<'a> Run<'a> {
             design: self.design(),
             validity,
             primary: families.primary,
+            curves: curve::curves(&sources, &arms),
             arms,
             own_cost: own_cost(&self.records.windows),
             outliers: self.records.windows.slowest.exchanges().to_vec(),
-            curves: Vec::new(),
             further: Vec::new(),
         }
     }
@@ -229,10 +232,17 @@ impl<'a> Run<'a> {
                 .collect(),
             metrics,
             fidelity: fidelity::of_arm(self.records, arm),
-            load: self.records.windows.arms[arm.get()]
-                .load
-                .load(self.records.manifest.load.model),
+            load: self.load(arm),
         }
+    }
+
+    fn load(&self, arm: ArmIndex) -> Option<ArmLoad> {
+        let model = self.records.manifest.load.model;
+        let load = self.records.windows.arms[arm.get()].load.load(model)?;
+        Some(ArmLoad {
+            mean_response_time_us: self.response_times.mean_us(arm),
+            ..load
+        })
     }
 
     /// What speaks against times: the generator's lateness is in all of them, and connections

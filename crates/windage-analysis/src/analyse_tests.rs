@@ -267,6 +267,39 @@ fn the_load_and_the_slowest_exchanges_are_told() {
 }
 
 #[test]
+fn the_mean_response_time_is_that_of_all_answers_of_the_arm() {
+    let timed = |block, arm, ns, count| {
+        let mut times = hdrhistogram::Histogram::<u64>::new_with_bounds(1, 1_000_000_000, 3);
+        let times = times.as_mut().unwrap();
+        times.record_n(ns, count).unwrap();
+        Timed {
+            launch: 0,
+            block,
+            arm: ArmIndex(arm),
+            times: (&*times).into(),
+        }
+    };
+    // One answer of 1 ms and three of 2 ms.
+    let times = [timed(0, 2, 1_000_000, 1), timed(1, 2, 2_000_000, 3)];
+    let records = fixture::records(1).gathered();
+    let analysis = analyse(&records, times.into_iter(), std::iter::empty());
+    let mean_us = |arm: usize| {
+        analysis.arms[arm]
+            .load
+            .as_ref()
+            .unwrap()
+            .mean_response_time_us
+    };
+    assert!((mean_us(2).unwrap() - 1750.0).abs() < 1.0);
+    assert_eq!(mean_us(0), None);
+    let json = crate::wire::to_json(&analysis);
+    assert!(json["arms"][2]["load"]["mean_response_time_us"].is_number());
+    let none = &json["arms"][0]["load"]["mean_response_time_us"];
+    assert_eq!(*none, serde_json::Value::Null);
+    assert_eq!(json["curves"], serde_json::json!([]));
+}
+
+#[test]
 fn json_has_no_figure_that_is_not_one() {
     let json = crate::wire::to_json(&analysed(&fixture::records(3)));
     assert_eq!(json["schema"], 1);

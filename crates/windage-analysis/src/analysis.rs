@@ -157,7 +157,8 @@ pub struct ArmLoad {
     /// Requests completed a second, those included that were completed after the schedule's
     /// end; `None` for no time.
     pub achieved_per_s: Option<f64>,
-    /// Response time of all completed requests on average, in microseconds; `None` for none.
+    /// Response time on average, in microseconds, in windows that are not void; `None` where none
+    /// was recorded.
     pub mean_response_time_us: Option<f64>,
 }
 

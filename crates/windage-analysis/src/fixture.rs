@@ -218,7 +218,7 @@ pub(crate) fn records(rounds: u32) -> Recorded {
 }
 
 /// Noise between -1 and 1 from a counter (the finaliser of SplitMix64).
-fn noise(counter: u64) -> f64 {
+pub(crate) fn noise(counter: u64) -> f64 {
     let mut bits = counter.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);

@@ -99,6 +99,21 @@ impl Gathered {
         0
     }
 
+    /// The mean of all times, in nanoseconds, those that are not told apart taken as the middle of
+    /// them; `None` when there is none.
+    pub(crate) fn mean_ns(&self) -> Option<f64> {
+        let pages = self.pages.iter().enumerate();
+        let counted = pages.filter_map(|(number, page)| Some((number, page.as_ref()?)));
+        let sum_ns: f64 = counted
+            .flat_map(|(number, page)| {
+                let first = number * PAGE;
+                (first..).zip(page.counts).filter(|(_, count)| *count > 0)
+            })
+            .map(|(counter, count)| middle_ns(counter) * count as f64)
+            .sum();
+        (self.total > 0).then(|| sum_ns / self.total as f64)
+    }
+
     /// Forgets all times and keeps the memory.
     pub(crate) fn clear(&mut self) {
         if self.total > 0 {
@@ -129,6 +144,14 @@ fn highest_ns(counter: usize) -> u64 {
     let digits = (counter - halvings * half) as u64;
     // The highest is one less than the next; wrapping, since beyond the last there is none.
     ((digits + 1) << halvings).wrapping_sub(1)
+}
+
+/// The middle of the times that a counter does not tell apart.
+fn middle_ns(counter: usize) -> f64 {
+    let lowest_ns = counter
+        .checked_sub(1)
+        .map_or(0, |below| highest_ns(below) + 1);
+    f64::midpoint(lowest_ns as f64, highest_ns(counter) as f64)
 }
 
 #[cfg(test)]
@@ -166,6 +189,8 @@ mod tests {
                 all.add(&histogram).unwrap();
             }
             prop_assert_eq!((gathered.len(), merged.len()), (all.len(), all.len()));
+            let mean_ns = gathered.mean_ns().unwrap();
+            prop_assert!((mean_ns / all.mean() - 1.0).abs() < 1e-3, "{} {}", mean_ns, all.mean());
             for quantile in [0.1, 0.5, 0.9, 0.99, 0.999] {
                 let expected = all.value_at_quantile(quantile);
                 prop_assert_eq!(gathered.at_quantile(quantile), expected);
@@ -192,5 +217,6 @@ mod tests {
             assert!(highest - ns <= ns / 1024, "{ns}: {highest}");
         }
         assert_eq!(Gathered::default().at_quantile(0.5), 0);
+        assert_eq!(Gathered::default().mean_ns(), None);
     }
 }

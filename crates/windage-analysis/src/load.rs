@@ -23,7 +23,8 @@ impl LoadTally {
         self.windows += 1;
     }
 
-    /// As it is reported; `None` for a batch load and for an arm without windows.
+    /// As it is reported, but for times, which are in histograms; `None` for a batch load and for an
+    /// arm without windows.
     pub(crate) fn load(&self, model: LoadModel) -> Option<ArmLoad> {
         let (exchanges, duration_ns) = (self.exchanges, self.duration_ns);
         (self.windows > 0 && model != LoadModel::Batch).then(|| ArmLoad {

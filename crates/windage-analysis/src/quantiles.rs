@@ -181,6 +181,11 @@ impl Finished {
         })
     }
 
+    /// The mean of all times of an arm; `None` when it has none.
+    pub(crate) fn mean_us(&self, arm: ArmIndex) -> Option<f64> {
+        Some(self.whole.get(arm.get())?.mean_ns()? / 1e3)
+    }
+
     fn figure_us(&self, arm: ArmIndex, quantile: f64) -> Option<f64> {
         let whole = self.whole.get(arm.get())?;
         enough(whole, quantile).then(|| whole.at_quantile(quantile) as f64 / 1e3)
@@ -294,6 +299,8 @@ mod tests {
         assert_eq!((found[1].0, blocks(1)), (Metric::ServiceTimeP50, 40));
         assert_eq!((found[4].0, blocks(4)), (Metric::ServiceTimeP999, 4));
         assert!((found[1].1.baseline.unwrap() - 1495.0).abs() < 10.0);
+        assert!((finished.mean_us(ArmIndex::BASELINE).unwrap() - 1495.0).abs() < 1.0);
+        assert_eq!(finished.mean_us(ArmIndex(2)), None);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //!
 //! Absent figures are `null` with a `missing` object beside them; there is no NaN and no infinity.
 
+mod curve;
 mod fidelity;
 mod inference;
 mod load;
@@ -12,6 +13,7 @@ use serde::Serialize;
 use windage_model::{Doubt, Evidence, Interval, LevelValue, Metric, Validity};
 
 use crate::{Analysis, ArmAnalysis, DesignFacts, MetricAnalysis, MissingCode, OwnCost};
+use curve::CurveWire;
 use fidelity::FidelityWire;
 use inference::{CovariateWire, FamilyWire, PilotWire, ScatterWire, StopWire};
 use load::{LoadWire, SlowExchangeWire};
@@ -56,6 +58,7 @@ struct AnalysisWire<'a> {
     own_cost: OwnCostWire,
     arms: Vec<ArmWire<'a>>,
     outliers: Vec<SlowExchangeWire<'a>>,
+    curves: Vec<CurveWire<'a>>,
     further: Vec<FurtherWire<'a>>,
 }
 
@@ -69,6 +72,7 @@ struct FurtherWire<'a> {
     own_cost: OwnCostWire,
     arms: Vec<ArmWire<'a>>,
     outliers: Vec<SlowExchangeWire<'a>>,
+    curves: Vec<CurveWire<'a>>,
 }
 
 #[derive(Serialize)]
@@ -200,6 +204,7 @@ impl<'a> From<&'a Analysis> for AnalysisWire<'a> {
             own_cost: (&a.own_cost).into(),
             arms: arms_wire(a),
             outliers: outliers_wire(a),
+            curves: a.curves.iter().map(CurveWire::from).collect(),
             further: a.further.iter().map(FurtherWire::from).collect(),
         }
     }
@@ -215,6 +220,7 @@ impl<'a> From<&'a Analysis> for FurtherWire<'a> {
             own_cost: (&a.own_cost).into(),
             arms: arms_wire(a),
             outliers: outliers_wire(a),
+            curves: a.curves.iter().map(CurveWire::from).collect(),
         }
     }
 }

@@ -281,6 +281,87 @@ def covariates():
     return found
 
 
+SATURATING, ROOT, LINE = "saturating", "concave", "line"
+
+
+def height(shape, x, *coefficients):
+    if shape == SATURATING:
+        fixed, most, half_at = coefficients
+        return fixed + most * x / (x + half_at)
+    terms = [np.ones_like(x), x] + ([np.sqrt(x)] if shape == ROOT else [])
+    return np.column_stack(terms) @ np.array(coefficients)
+
+
+def curves():
+    """Points with known errors: least squares weighted by them, the variance of every height, and
+    an F test of what is left. The errors have 12 degrees of freedom."""
+    random = np.random.default_rng(12)
+    x = np.array([0.0, 2.5, 10.0, 25.0, 50.0, 75.0, 100.0])
+    errors = np.array([0.4, 0.3, 0.5, 0.4, 0.6, 0.5, 0.7])
+    degrees, between = 12.0, np.array([0.0, 5.0, 40.0, 100.0])
+    found = []
+    for shape, truth in [
+        (LINE, (2.0, 0.3)), (ROOT, (1.0, 0.05, 3.0)), (SATURATING, (1.0, 30.0, 8.0)),
+    ]:
+        y = np.round(height(shape, x, *truth) + errors * random.normal(size=len(x)), 6)
+        if shape == SATURATING:
+            coefficients, covariance = optimize.curve_fit(
+                lambda *given: height(shape, *given), x, y, p0=truth, sigma=errors,
+                absolute_sigma=True, ftol=1e-15, xtol=1e-15, gtol=1e-15,
+                jac=lambda x, a, b, h: np.column_stack(
+                    [np.ones_like(x), x / (x + h), -b * x / (x + h) ** 2]
+                ),
+            )
+            _, b, h = coefficients
+            rows = np.column_stack(
+                [np.ones(4), between / (between + h), -b * between / (between + h) ** 2]
+            )
+        else:
+            terms = lambda x: np.column_stack(
+                [np.ones_like(x), x] + ([np.sqrt(x)] if shape == ROOT else [])
+            )
+            fit = sm.WLS(y, terms(x), weights=1 / errors**2).fit(
+                cov_type="fixed scale", cov_kwds={"scale": 1.0}
+            )
+            coefficients, covariance, rows = fit.params, fit.cov_params(), terms(between)
+        left = np.sum(((y - height(shape, x, *coefficients)) / errors) ** 2)
+        freedom = len(x) - len(coefficients)
+        f = left / freedom
+        found.append({
+            "shape": shape, "x": x, "y": y, "errors": errors, "error_freedom": degrees,
+            "coefficients": coefficients, "coefficient_errors": np.sqrt(np.diag(covariance)),
+            "between": between, "heights": height(shape, between, *coefficients),
+            "height_errors": np.sqrt(np.einsum("ij,jk,ik->i", rows, covariance, rows)),
+            "f": f, "points_freedom": freedom, "p": stats.f.sf(f, freedom, degrees),
+            "quantile": stats.t.ppf(0.975, freedom if f > 1 else degrees),
+        })
+    return found
+
+
+def side_by_side():
+    """Arms in launches against one baseline: an analysis of variance by arm and launch."""
+    random = np.random.default_rng(13)
+    found = []
+    for arms, launches, baseline in [(7, 3, 0.02), (4, 8, 0.01), (5, 5, 0.0)]:
+        values = np.round(
+            0.1 * np.arange(arms)[:, None] + baseline * random.normal(size=(1, launches))
+            + 0.01 * random.normal(size=(arms, launches)), 6,
+        )
+        frame = pandas.DataFrame({
+            "value": values.ravel(), "arm": np.repeat(np.arange(arms).astype(str), launches),
+            "launch": np.tile(np.arange(launches).astype(str), arms),
+        })
+        table = anova_lm(ols("value ~ C(arm) + C(launch)", frame).fit())
+        of_launches, rest = (table["mean_sq"][row] for row in ["C(launch)", "Residual"])
+        found.append({
+            "values": values,
+            "own_variance": rest / launches,
+            "own_freedom": table["df"]["Residual"],
+            "common_variance": max(of_launches - rest, 0) / arms / launches,
+        })
+    return found
+
+
 def plain(value):
     """For JSON: what is not finite is null."""
     if isinstance(value, dict):
@@ -311,6 +392,8 @@ def main():
         "simultaneous": simultaneous(),
         "sequence_radii": sequence_radii(),
         "covariates": covariates(),
+        "curves": curves(),
+        "side_by_side": side_by_side(),
     }
     path = pathlib.Path(__file__).with_name("values.json")
     text = json.dumps(plain(values), indent=1)

@@ -3,11 +3,13 @@
 //! The flow of a comparison: logarithms of ratios within blocks ([`launches`]) are brought to a
 //! robust location for each launch ([`mod@location`]), its error read from their long-run variance
 //! ([`long_run`]), and the launches to one interval that holds both levels of variation
-//! ([`mod@two_level`]). Sources are in `docs/METHODOLOGY.md`.
+//! ([`mod@two_level`]). Comparisons over a swept factor make a curve ([`mod@fit`]). Sources are in
+//! `docs/METHODOLOGY.md`.
 
 pub mod components;
 pub mod confidence;
 pub mod covariate;
+pub mod fit;
 pub mod launches;
 pub mod location;
 pub mod long_run;
@@ -24,6 +26,7 @@ pub mod two_level;
 pub use components::{Advice, Components, Costs, advice, components};
 pub use confidence::Confidence;
 pub use covariate::{Adjusted, Independence, Paired, Refused, admit, moved_at_most};
+pub use fit::{Fit, fit, side_by_side};
 pub use launches::Launches;
 pub use location::{Estimator, Location, locate, location, robust_sd};
 pub use long_run::{MeanError, mean_error};

@@ -276,7 +276,7 @@ fn student(degrees_of_freedom: f64) -> StudentsT {
         .expect("scale 1 and at least one degree of freedom are in the distribution's domain")
 }
 
-fn student_quantile(degrees_of_freedom: f64, confidence: Confidence) -> f64 {
+pub(crate) fn student_quantile(degrees_of_freedom: f64, confidence: Confidence) -> f64 {
     student(degrees_of_freedom).inverse_cdf(0.5 + confidence.get() / 2.0)
 }
 

@@ -1,7 +1,16 @@
 //! What a metric does over a swept factor: points with intervals, a fitted curve, and how well it
 //! predicts points that it has not seen.
 
+mod fits;
+mod groups;
+mod telemetry;
+
 use windage_model::{ArmId, Interval, Metric};
+
+use crate::ArmAnalysis;
+use fits::Measured;
+pub(crate) use fits::Sources;
+use groups::{FEWEST_LEVELS, Group};
 
 /// A metric over one factor whose levels are numbers, all else of the arms being equal.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,7 +26,7 @@ pub struct Curve {
     /// One for each arm, by rising level.
     pub points: Vec<CurvePoint>,
     /// What was fitted, against what was attempted and, where it was counted, against what was
-    /// delivered; empty where points are too few.
+    /// delivered; empty where points are too few, and in a run that may stop early.
     pub fits: Vec<CurveFit>,
     /// The tracer's own cap, where levels lie on both sides of it.
     pub cap: Option<Cap>,
@@ -28,7 +37,7 @@ pub struct Curve {
 pub enum CurveScale {
     /// In the metric's unit: arm − baseline.
     Unit,
-    /// As a share of the baseline.
+    /// As a share of the baseline, with the metric's own sign: throughput that is lost is negative.
     Share,
 }
 
@@ -45,8 +54,8 @@ pub struct CurvePoint {
     pub delivered: Option<f64>,
     /// The overhead, in the curve's scale.
     pub overhead: Interval,
-    /// Whether more of its telemetry was lost than sampling explains, so that it lies beyond a cap
-    /// of the tracer. Such a point is shown and not fitted.
+    /// Whether more of its telemetry was lost than sampling explains, and more than 1 %, so that it
+    /// lies beyond a cap of the tracer. Such a point is shown and not fitted.
     pub is_beyond_cap: bool,
 }
 
@@ -69,9 +78,11 @@ pub struct CurveFit {
     /// Whether what is left between points and curve is more than their intervals explain; `None`
     /// where there are no more points than terms.
     pub lack_of_fit: Option<LackOfFit>,
-    /// The curve itself with the 95 % interval of its height, at rising x.
+    /// The curve itself with the 95 % interval of its height, at rising x, from the first point
+    /// that was fitted to the last.
     pub ribbon: Vec<RibbonPoint>,
-    /// Points left out in turn, each held against what the curve through the others predicts.
+    /// Points left out in turn, each held against what the curve through the others predicts: all
+    /// but those at the ends.
     pub held_out: Vec<HeldOut>,
 }
 
@@ -151,10 +162,74 @@ impl HeldOut {
 /// A tracer's own cap, as it shows in a sweep.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cap {
-    /// The highest level of which nothing was lost.
+    /// The highest level below the other one, of which nothing was lost.
     pub above: f64,
     /// The lowest level of which more was lost than sampling explains.
     pub below: f64,
     /// What arrived beyond the cap, in the unit of fidelity a second of load, at most.
     pub delivered_per_s: Option<f64>,
 }
+
+/// The curves of a run, by factor and metric.
+pub(crate) fn curves(sources: &Sources, arms: &[ArmAnalysis]) -> Vec<Curve> {
+    let groups = groups::groups(arms);
+    let of_group = |group: &Group<'_>| -> Vec<Curve> {
+        let metrics = sources.metrics.iter();
+        metrics
+            .filter_map(|&(metric, scale)| curve(sources, group, metric, scale, arms))
+            .collect()
+    };
+    groups.iter().flat_map(of_group).collect()
+}
+
+/// `None` where too few arms have an interval in the metric.
+fn curve(
+    sources: &Sources,
+    group: &Group<'_>,
+    metric: Metric,
+    scale: CurveScale,
+    arms: &[ArmAnalysis],
+) -> Option<Curve> {
+    let mut points = Vec::new();
+    let mut of_points = Vec::new();
+    for &(index, level) in &group.arms {
+        let arm = &arms[index];
+        let Some(overhead) = overhead(arm, metric, scale) else {
+            continue;
+        };
+        let telemetry = telemetry::of_arm(arm);
+        points.push(CurvePoint {
+            arm: arm.id.clone(),
+            level,
+            attempted: telemetry.attempted,
+            delivered: telemetry.delivered,
+            overhead,
+            is_beyond_cap: telemetry.is_beyond_cap,
+        });
+        of_points.push((index, arm));
+    }
+    if points.len() < FEWEST_LEVELS {
+        return None;
+    }
+    let measured = Measured::new(sources, metric, scale, &points, &of_points);
+    Some(Curve {
+        factor: group.factor.to_owned(),
+        of: group.of.clone(),
+        metric,
+        scale,
+        fits: measured.map_or(Vec::new(), |measured| measured.fits()),
+        cap: telemetry::cap(&points, &of_points),
+        points,
+    })
+}
+
+fn overhead(arm: &ArmAnalysis, metric: Metric, scale: CurveScale) -> Option<Interval> {
+    let difference = arm.metrics.get(&metric)?.difference.as_ref().ok()?;
+    match scale {
+        CurveScale::Unit => Some(difference.absolute.clone()),
+        CurveScale::Share => difference.relative.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -15,7 +15,7 @@ use windage_record::{DeliveredByProtocol, DeliveredSource, ExportDelay};
 pub use counts::DeliveredCounts;
 pub(crate) use doubt::doubt;
 pub(crate) use in_windows::SpansInWindows;
-pub(crate) use of_arm::of_arm;
+pub(crate) use of_arm::{by_chance, of_arm};
 
 /// What telemetry is counted in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

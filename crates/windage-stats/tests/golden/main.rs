@@ -6,6 +6,8 @@
     reason = "what the tests share is test code as well"
 )]
 
+mod curves;
+
 use serde_json::Value;
 use windage_stats::location::sample_variance;
 use windage_stats::{
@@ -18,7 +20,7 @@ use windage_stats::{
 const TOLERANCE: f64 = 1e-9;
 
 fn values() -> Value {
-    serde_json::from_str(include_str!("../golden/values.json")).unwrap()
+    serde_json::from_str(include_str!("../../golden/values.json")).unwrap()
 }
 
 fn number(value: &Value) -> f64 {

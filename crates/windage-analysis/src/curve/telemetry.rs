@@ -1,0 +1,129 @@
+//! How much telemetry an arm was asked for and delivered, and where it reached a cap.
+
+use super::{Cap, CurvePoint};
+use crate::fidelity::by_chance;
+use crate::{ArmAnalysis, Fidelity};
+
+/// A smaller share can be missing at the edges of windows alone, and bends no curve.
+const LOSS_THAT_BENDS: f64 = 0.01;
+
+/// Telemetry of an arm, in the unit of its fidelity.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Telemetry {
+    /// A request.
+    pub(super) attempted: Option<f64>,
+    /// A request.
+    pub(super) delivered: Option<f64>,
+    pub(super) is_beyond_cap: bool,
+}
+
+/// Of measured windows, where they were counted; else of the whole run.
+pub(super) fn of_arm(arm: &ArmAnalysis) -> Telemetry {
+    let Some(fidelity) = &arm.fidelity else {
+        return Telemetry::default();
+    };
+    let requests = fidelity.counts.completed_requests as f64;
+    let attempted = fidelity.expected.and_then(|all| share(all, requests));
+    let delivered = match fidelity.in_windows {
+        Some(in_windows) => {
+            let by_expectation = in_windows.expected.zip(attempted);
+            let completed = by_expectation
+                .and_then(|(expected, attempted)| share(expected, attempted))
+                .or_else(|| Some(arm.load.as_ref()?.exchanges.completed as f64));
+            completed.and_then(|completed| share(in_windows.delivered as f64, completed))
+        }
+        None => share(fidelity.delivered as f64, requests),
+    };
+    Telemetry {
+        attempted,
+        delivered,
+        is_beyond_cap: is_lossy(fidelity),
+    }
+}
+
+fn share(of: f64, whole: f64) -> Option<f64> {
+    let share = of / whole;
+    (whole > 0.0 && share.is_finite()).then_some(share)
+}
+
+fn is_lossy(fidelity: &Fidelity) -> bool {
+    let whole = fidelity.expected.zip(fidelity.lost);
+    let in_windows = fidelity.in_windows.and_then(|w| w.expected.zip(w.lost));
+    let (Some((all, _)), Some((expected, lost)), Some(sampling_sd)) =
+        (whole, in_windows.or(whole), fidelity.sampling_sd)
+    else {
+        return false;
+    };
+    // The chance of sampling grows with the root of how many there are.
+    let sampling_sd = share(expected, all).map_or(0.0, |part| sampling_sd * part.sqrt());
+    lost > by_chance(sampling_sd) && lost > LOSS_THAT_BENDS * expected
+}
+
+/// Where levels lie on both sides of a cap. Points come by rising level, each with its arm.
+pub(super) fn cap(points: &[CurvePoint], arms: &[(usize, &ArmAnalysis)]) -> Option<Cap> {
+    let below = points.iter().find(|p| p.is_beyond_cap)?.level;
+    let lossless = points.iter().rev().filter(|p| !p.is_beyond_cap);
+    let above = lossless.map(|p| p.level).find(|level| *level < below)?;
+    let beyond = points.iter().zip(arms).filter(|(p, _)| p.is_beyond_cap);
+    let per_s = beyond.filter_map(|(point, (_, arm))| {
+        let requests_per_s = arm.load.as_ref()?.achieved_per_s?;
+        Some(point.delivered? * requests_per_s)
+    });
+    Some(Cap {
+        above,
+        below,
+        delivered_per_s: per_s.max_by(f64::total_cmp),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{DeliveredCounts, InWindows};
+
+    /// Of ten thousand requests, a tenth of which is sampled; nine thousand of them in windows.
+    fn fidelity(delivered: u64, in_windows: Option<u64>) -> Fidelity {
+        Fidelity {
+            expected: Some(1000.0),
+            sampling_sd: Some(30.0),
+            delivered,
+            lost: Some(1000.0 - delivered as f64),
+            counts: DeliveredCounts {
+                completed_requests: 10_000,
+                ..DeliveredCounts::default()
+            },
+            in_windows: in_windows.map(|delivered| InWindows {
+                expected: Some(900.0),
+                delivered,
+                lost: Some(900.0 - delivered as f64),
+            }),
+            ..Fidelity::default()
+        }
+    }
+
+    #[test]
+    fn losses_beyond_sampling_are_beyond_a_cap() {
+        let sure = |delivered, in_windows| Fidelity {
+            sampling_sd: Some(0.0),
+            ..fidelity(delivered, in_windows)
+        };
+        // what, whether it is beyond a cap
+        let table = [
+            (fidelity(1000, None), false, "nothing lost"),
+            (fidelity(920, None), false, "by the chance of sampling"),
+            (fidelity(900, None), true, "beyond it"),
+            (
+                fidelity(1000, Some(800)),
+                true,
+                "in windows, and came later",
+            ),
+            (fidelity(600, Some(890)), false, "outside windows"),
+            (sure(995, None), false, "too little to bend a curve"),
+            (sure(985, None), true, "enough for it"),
+            (Fidelity::default(), false, "without expectation"),
+        ];
+        for (fidelity, expected, why) in table {
+            assert_eq!(is_lossy(&fidelity), expected, "{why}");
+        }
+    }
+}

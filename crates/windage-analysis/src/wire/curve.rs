@@ -1,0 +1,290 @@
+//! `curves` of `analysis.json`.
+
+use serde::Serialize;
+
+use super::{IntervalWire, finite};
+use crate::{
+    Against, Cap, Curve, CurveFit, CurvePoint, CurveScale, CurveTerm, HeldOut, LackOfFit,
+    RibbonPoint, TermKind,
+};
+
+#[derive(Serialize)]
+pub(super) struct CurveWire<'a> {
+    factor: &'a str,
+    of: &'a str,
+    metric: &'static str,
+    scale: &'static str,
+    unit: &'static str,
+    points: Vec<PointWire<'a>>,
+    fits: Vec<FitWire<'a>>,
+    cap: Option<CapWire>,
+}
+
+#[derive(Serialize)]
+struct PointWire<'a> {
+    arm: &'a str,
+    level: Option<f64>,
+    attempted: Option<f64>,
+    delivered: Option<f64>,
+    overhead: IntervalWire,
+    beyond_cap: bool,
+}
+
+#[derive(Serialize)]
+struct FitWire<'a> {
+    against: &'static str,
+    terms: Vec<TermWire>,
+    lack_of_fit: Option<LackOfFitWire>,
+    ribbon: Vec<RibbonWire>,
+    held_out: Vec<HeldOutWire<'a>>,
+}
+
+#[derive(Serialize)]
+struct TermWire {
+    kind: &'static str,
+    half_at: Option<f64>,
+    coefficient: IntervalWire,
+}
+
+#[derive(Serialize)]
+struct LackOfFitWire {
+    f: Option<f64>,
+    points_df: Option<f64>,
+    error_df: Option<f64>,
+    p: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct RibbonWire {
+    x: Option<f64>,
+    y: Option<f64>,
+    low: Option<f64>,
+    high: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct HeldOutWire<'a> {
+    arm: &'a str,
+    x: Option<f64>,
+    measured: Option<f64>,
+    predicted: IntervalWire,
+    inside: bool,
+}
+
+#[derive(Serialize)]
+struct CapWire {
+    above: Option<f64>,
+    below: Option<f64>,
+    delivered_per_s: Option<f64>,
+}
+
+impl<'a> From<&'a Curve> for CurveWire<'a> {
+    fn from(curve: &'a Curve) -> Self {
+        let (scale, unit) = match curve.scale {
+            CurveScale::Unit => ("unit", curve.metric.unit().as_str()),
+            CurveScale::Share => ("share", "1"),
+        };
+        CurveWire {
+            factor: &curve.factor,
+            of: &curve.of,
+            metric: curve.metric.as_str(),
+            scale,
+            unit,
+            points: curve.points.iter().map(PointWire::from).collect(),
+            fits: curve.fits.iter().map(FitWire::from).collect(),
+            cap: curve.cap.map(CapWire::from),
+        }
+    }
+}
+
+impl<'a> From<&'a CurvePoint> for PointWire<'a> {
+    fn from(point: &'a CurvePoint) -> Self {
+        PointWire {
+            arm: point.arm.as_str(),
+            level: finite(point.level),
+            attempted: point.attempted.and_then(finite),
+            delivered: point.delivered.and_then(finite),
+            overhead: (&point.overhead).into(),
+            beyond_cap: point.is_beyond_cap,
+        }
+    }
+}
+
+impl<'a> From<&'a CurveFit> for FitWire<'a> {
+    fn from(fit: &'a CurveFit) -> Self {
+        FitWire {
+            against: match fit.against {
+                Against::Attempted => "attempted",
+                Against::Delivered => "delivered",
+            },
+            terms: fit.terms.iter().map(TermWire::from).collect(),
+            lack_of_fit: fit.lack_of_fit.map(LackOfFitWire::from),
+            ribbon: fit.ribbon.iter().map(RibbonWire::from).collect(),
+            held_out: fit.held_out.iter().map(HeldOutWire::from).collect(),
+        }
+    }
+}
+
+impl From<&CurveTerm> for TermWire {
+    fn from(term: &CurveTerm) -> Self {
+        let (kind, half_at) = match term.kind {
+            TermKind::Fixed => ("fixed", None),
+            TermKind::Proportional => ("proportional", None),
+            TermKind::Concave => ("concave", None),
+            TermKind::Saturating { half_at } => ("saturating", finite(half_at)),
+        };
+        TermWire {
+            kind,
+            half_at,
+            coefficient: (&term.coefficient).into(),
+        }
+    }
+}
+
+impl From<LackOfFit> for LackOfFitWire {
+    fn from(lack: LackOfFit) -> Self {
+        LackOfFitWire {
+            f: finite(lack.f),
+            points_df: finite(lack.points_df),
+            error_df: finite(lack.error_df),
+            p: finite(lack.p),
+        }
+    }
+}
+
+impl From<&RibbonPoint> for RibbonWire {
+    fn from(at: &RibbonPoint) -> Self {
+        RibbonWire {
+            x: finite(at.x),
+            y: finite(at.y),
+            low: finite(at.low),
+            high: finite(at.high),
+        }
+    }
+}
+
+impl<'a> From<&'a HeldOut> for HeldOutWire<'a> {
+    fn from(held_out: &'a HeldOut) -> Self {
+        HeldOutWire {
+            arm: held_out.arm.as_str(),
+            x: finite(held_out.x),
+            measured: finite(held_out.measured),
+            predicted: (&held_out.predicted).into(),
+            inside: held_out.is_inside(),
+        }
+    }
+}
+
+impl From<Cap> for CapWire {
+    fn from(cap: Cap) -> Self {
+        CapWire {
+            above: finite(cap.above),
+            below: finite(cap.below),
+            delivered_per_s: cap.delivered_per_s.and_then(finite),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+    use windage_model::{ArmId, Interval, Metric};
+
+    fn interval(estimate: f64, low: f64, high: f64) -> Interval {
+        Interval {
+            estimate,
+            low,
+            high,
+            confidence: 0.95,
+            method: "as it is".to_owned(),
+        }
+    }
+
+    fn curve() -> Curve {
+        let arm = ArmId::from_text("otel-rate-100.0").unwrap();
+        Curve {
+            factor: "rate".to_owned(),
+            of: "otel".to_owned(),
+            metric: Metric::CpuPerRequest,
+            scale: CurveScale::Unit,
+            points: vec![CurvePoint {
+                arm: arm.clone(),
+                level: 100.0,
+                attempted: Some(1.0),
+                delivered: None,
+                overhead: interval(15.0, 14.0, f64::INFINITY),
+                is_beyond_cap: true,
+            }],
+            fits: vec![CurveFit {
+                against: Against::Attempted,
+                terms: vec![CurveTerm {
+                    kind: TermKind::Saturating { half_at: 8.0 },
+                    coefficient: interval(2.0, 1.0, 3.0),
+                }],
+                lack_of_fit: Some(LackOfFit {
+                    f: f64::NAN,
+                    points_df: 4.0,
+                    error_df: 12.0,
+                    p: 0.5,
+                }),
+                ribbon: vec![RibbonPoint {
+                    x: 0.0,
+                    y: 1.0,
+                    low: 0.5,
+                    high: 1.5,
+                }],
+                held_out: vec![HeldOut {
+                    arm,
+                    x: 100.0,
+                    measured: 15.0,
+                    predicted: interval(14.0, 13.0, 14.5),
+                }],
+            }],
+            cap: Some(Cap {
+                above: 25.0,
+                below: 50.0,
+                delivered_per_s: None,
+            }),
+        }
+    }
+
+    #[test]
+    fn keys_are_those_of_the_contract_and_figures_are_finite_or_null() {
+        let found = serde_json::to_value(CurveWire::from(&curve())).unwrap();
+        let as_it_is = |estimate: f64, low: f64, high: Value| {
+            json!({"estimate": estimate, "low": low, "high": high, "confidence": 0.95,
+                "method": "as it is"})
+        };
+        let expected = json!({
+            "factor": "rate", "of": "otel", "metric": "cpu_per_request", "scale": "unit", "unit": "us",
+            "points": [{
+                "arm": "otel-rate-100.0", "level": 100.0, "attempted": 1.0, "delivered": null,
+                "overhead": as_it_is(15.0, 14.0, Value::Null), "beyond_cap": true,
+            }],
+            "fits": [{
+                "against": "attempted",
+                "terms": [{"kind": "saturating", "half_at": 8.0,
+                    "coefficient": as_it_is(2.0, 1.0, json!(3.0))}],
+                "lack_of_fit": {"f": null, "points_df": 4.0, "error_df": 12.0, "p": 0.5},
+                "ribbon": [{"x": 0.0, "y": 1.0, "low": 0.5, "high": 1.5}],
+                "held_out": [{"arm": "otel-rate-100.0", "x": 100.0, "measured": 15.0,
+                    "predicted": as_it_is(14.0, 13.0, json!(14.5)), "inside": false}],
+            }],
+            "cap": {"above": 25.0, "below": 50.0, "delivered_per_s": null},
+        });
+        assert_eq!(found, expected);
+        let share = Curve {
+            scale: CurveScale::Share,
+            fits: Vec::new(),
+            cap: None,
+            ..curve()
+        };
+        let found = serde_json::to_value(CurveWire::from(&share)).unwrap();
+        assert_eq!(
+            (&found["scale"], &found["unit"]),
+            (&json!("share"), &json!("1"))
+        );
+        assert_eq!((&found["fits"], &found["cap"]), (&json!([]), &Value::Null));
+    }
+}
