@@ -1,10 +1,14 @@
-//! One row for each arm and metric, for spreadsheets and data frames.
+//! One row for each arm and metric, for spreadsheets and data frames; or one for each point of a
+//! curve.
+
+mod curves;
 
 use windage_analysis::{Analysis, ArmAnalysis, Inference, MetricAnalysis};
 use windage_model::{Interval, Metric, Soundness, Verdict};
 
 use crate::ReportError;
 use crate::facts::one_line;
+pub use curves::curves_csv;
 
 const COLUMNS: &[&str] = &[
     "run",
@@ -72,25 +76,38 @@ const COLUMNS: &[&str] = &[
 /// of the ratio, or of the difference where there is no ratio. `validity` is the worse of the
 /// run's and the metric's own. What was delivered is the same in all rows of an arm;
 /// `lost_by_reason` is `reason=n;reason=n`. Text that a spreadsheet would take for a formula is preceded by an
-/// apostrophe.
+/// apostrophe. Where a run has several loads, a last column `regime` names them.
 ///
 /// # Errors
 ///
 /// [`ReportError`] when the CSV writer refuses a row; writing to memory, it has no reason to.
 pub fn csv(analyses: &[Analysis]) -> Result<String, ReportError> {
     let mut writer = ::csv::Writer::from_writer(Vec::new());
-    writer.write_record(COLUMNS)?;
-    for analysis in analyses {
+    let several = analyses.iter().any(|analysis| !analysis.further.is_empty());
+    let regime = several.then_some("regime");
+    writer.write_record(COLUMNS.iter().copied().chain(regime))?;
+    for analysis in analyses.iter().flat_map(Analysis::regimes) {
+        let regime = several.then(|| self::regime(analysis));
         for arm in &analysis.arms {
             for (&metric, result) in &arm.metrics {
-                writer.write_record(record(analysis, arm, metric, result))?;
+                let record = record(analysis, arm, metric, result);
+                writer.write_record(record.into_iter().chain(regime.clone()))?;
             }
         }
     }
+    finished(writer)
+}
+
+fn finished(writer: ::csv::Writer<Vec<u8>>) -> Result<String, ReportError> {
     let bytes = writer
         .into_inner()
         .map_err(|e| ::csv::Error::from(e.into_error()))?;
     Ok(String::from_utf8(bytes)?)
+}
+
+/// The name of the load; empty where there is only one.
+fn regime(analysis: &Analysis) -> String {
+    analysis.regime.as_deref().map_or(String::new(), guarded)
 }
 
 fn record(

@@ -10,6 +10,7 @@ mod doubts;
 mod duration;
 mod facts;
 mod firmness;
+mod guide;
 mod html;
 mod markdown;
 mod number;
@@ -17,7 +18,10 @@ mod rows;
 mod summary;
 mod terminal;
 
-pub use crate::csv::csv;
+pub use crate::csv::{csv, curves_csv};
+pub use crate::guide::{
+    GuideError, GuideOptions, guide, summary_of_runs, summary_of_runs_markdown,
+};
 pub use crate::html::html;
 pub use crate::markdown::markdown;
 pub use crate::summary::summary;
@@ -36,6 +40,12 @@ pub enum Format {
     Html,
     /// The contract with other programs.
     Json,
+    /// A sweep's table and what it shows, as published speed guides have it.
+    Guide,
+    /// Several runs side by side.
+    Summary,
+    /// One row for each point of a curve, as CSV.
+    Curves,
 }
 
 impl Format {
@@ -46,6 +56,9 @@ impl Format {
         Format::Csv,
         Format::Html,
         Format::Json,
+        Format::Guide,
+        Format::Summary,
+        Format::Curves,
     ];
 
     /// The word used in flags.
@@ -57,6 +70,9 @@ impl Format {
             Format::Csv => "csv",
             Format::Html => "html",
             Format::Json => "json",
+            Format::Guide => "guide",
+            Format::Summary => "summary",
+            Format::Curves => "curves",
         }
     }
 

@@ -18,31 +18,53 @@ pub fn markdown(analysis: &Analysis) -> String {
     if let Some(about) = &analysis.about {
         paragraph(&mut text, &escaped(&one_line(about)));
     }
-    let answer: Vec<_> = summary::sentences(analysis)
-        .iter()
-        .map(|s| sentence(s))
-        .collect();
-    paragraph(&mut text, &format!("**{}**", answer.join(" ")));
-    facts_list(&mut text, &facts::header(analysis));
-    let tables = rows::tables(analysis);
-    let (details, main): (Vec<_>, Vec<_>) = tables.iter().partition(|table| table.detail);
-    for table in &main {
-        push_table(&mut text, table);
+    if analysis.further.is_empty() {
+        push_answer(&mut text, analysis);
+        facts_list(&mut text, &facts::header(analysis));
+        push_findings(&mut text, analysis);
+    } else {
+        facts_list(&mut text, &facts::header(analysis));
+        for regime in analysis.regimes() {
+            paragraph(
+                &mut text,
+                &format!("## {}", escaped(&facts::regime(regime))),
+            );
+            push_answer(&mut text, regime);
+            facts_list(&mut text, &facts::of_regime(regime));
+            push_findings(&mut text, regime);
+        }
     }
-    if tables.is_empty() {
-        paragraph(&mut text, "Nothing was measured.");
-    }
-    if let Some(legend) = rows::legend(analysis, &tables.iter().collect::<Vec<_>>()) {
-        paragraph(&mut text, &escaped(&legend));
-    }
-    push_details(&mut text, &details);
-    push_doubts(&mut text, analysis);
     let mut used = vec![facts::own_cost(analysis)];
     used.extend(calibration::quoted(analysis));
     facts_list(&mut text, &[used, facts::closing(analysis)].concat());
     text.truncate(text.trim_end().len());
     text.push('\n');
     text
+}
+
+fn push_answer(text: &mut String, analysis: &Analysis) {
+    let answer: Vec<_> = summary::sentences(analysis)
+        .iter()
+        .map(|s| sentence(s))
+        .collect();
+    paragraph(text, &format!("**{}**", answer.join(" ")));
+}
+
+/// What was found under one load: tables and doubts.
+fn push_findings(text: &mut String, analysis: &Analysis) {
+    let tables = rows::tables(analysis);
+    let (details, main): (Vec<_>, Vec<_>) = tables.iter().partition(|table| table.detail);
+    for table in &main {
+        push_table(text, table);
+    }
+    if tables.is_empty() {
+        paragraph(text, "Nothing was measured.");
+    }
+    if let Some(legend) = rows::legend(analysis, &tables.iter().collect::<Vec<_>>()) {
+        paragraph(text, &escaped(&legend));
+    }
+    push_details(text, &details);
+    push_doubts(text, analysis);
 }
 
 fn paragraph(text: &mut String, paragraph: &str) {
@@ -69,7 +91,7 @@ fn facts_list(text: &mut String, facts: &[Fact]) {
     text.push('\n');
 }
 
-fn push_table(text: &mut String, table: &Table) {
+pub(crate) fn push_table(text: &mut String, table: &Table) {
     let headings: Vec<_> = table.columns.iter().map(|c| escaped(&c.heading)).collect();
     let rules: Vec<_> = table
         .columns

@@ -1,7 +1,11 @@
 //! How figures are written for people: three significant digits, a unit that keeps them short,
 //! and always the sign of a difference.
 
+mod scale;
+
 use windage_model::{Interval, Unit};
+
+pub(crate) use scale::Scale;
 
 /// What stands where there is no figure.
 pub(crate) const NOT_AVAILABLE: &str = "n/a";
@@ -10,94 +14,6 @@ pub(crate) const NOT_AVAILABLE: &str = "n/a";
 pub(crate) const UNIT_WORDS: &[&str] = &[
     "%", "µs", "ms", "s", "min", "h", "B", "kB", "MB", "GB", "k/s", "M/s", "cores",
 ];
-
-/// A unit for display, shared by the figures of a column.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Scale {
-    divisor: f64,
-    unit: &'static str,
-}
-
-impl Scale {
-    /// The unit in which the largest of these figures is short.
-    pub(crate) fn fitting(unit: Unit, figures: impl IntoIterator<Item = f64>) -> Scale {
-        let largest = figures
-            .into_iter()
-            .filter(|f| f.is_finite())
-            .map(f64::abs)
-            .fold(0.0, f64::max);
-        // Each step: from which figure on, divided by what, called what.
-        let steps: &[(f64, f64, &'static str)] = match unit {
-            Unit::Microseconds => &[(1e6, 1e6, "s"), (1e3, 1e3, "ms"), (0.0, 1.0, "µs")],
-            Unit::Seconds => &[(1.0, 1.0, "s"), (0.0, 1e-3, "ms")],
-            // Four digits of requests a second are read as they are: "2000/s", not "2.00 k/s".
-            Unit::PerSecond => &[(1e7, 1e6, "M/s"), (1e4, 1e3, "k/s"), (0.0, 1.0, "/s")],
-            Unit::Bytes => &[
-                (1e9, 1e9, "GB"),
-                (1e6, 1e6, "MB"),
-                (1e3, 1e3, "kB"),
-                (0.0, 1.0, "B"),
-            ],
-            Unit::Cores => &[(0.0, 1.0, "cores")],
-            Unit::One => &[(0.0, 1.0, "")],
-        };
-        let (_, divisor, unit) = steps
-            .iter()
-            .copied()
-            .find(|(from, ..)| largest >= *from)
-            .unwrap_or((0.0, 1.0, ""));
-        Scale { divisor, unit }
-    }
-
-    /// The unit's abbreviation, for a column's heading; empty for a plain number.
-    pub(crate) fn unit(self) -> &'static str {
-        self.unit
-    }
-
-    /// A figure without sign for nil and above, without unit.
-    pub(crate) fn bare(self, figure: f64) -> String {
-        if !figure.is_finite() {
-            return NOT_AVAILABLE.to_owned();
-        }
-        let scaled = figure / self.divisor;
-        let text = format!("{:.*}", decimals(scaled.abs()), scaled.abs());
-        if scaled < 0.0 {
-            format!("−{text}")
-        } else {
-            text
-        }
-    }
-
-    /// A figure with its unit.
-    pub(crate) fn with_unit(self, figure: f64) -> String {
-        if !figure.is_finite() {
-            return NOT_AVAILABLE.to_owned();
-        }
-        self.attach(&self.bare(figure))
-    }
-
-    /// A written figure with the unit behind it.
-    pub(crate) fn attach(self, written: &str) -> String {
-        match self.unit {
-            "" => written.to_owned(),
-            "/s" => format!("{written}/s"),
-            unit => format!("{written} {unit}"),
-        }
-    }
-
-    /// A difference with its ends, signed; `None` when one of them is not finite.
-    pub(crate) fn signed(self, interval: &Interval) -> Option<Shown> {
-        let scaled = finite(interval)?.map(|v| v / self.divisor);
-        // More than two decimals only where nothing would be left without them.
-        let largest = largest(&scaled);
-        let places = if largest < 0.1 {
-            decimals(largest)
-        } else {
-            decimals(largest).min(2)
-        };
-        Some(Shown::new(&scaled, |v| signed(v, places)))
-    }
-}
 
 /// An interval as written: figures without their unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -131,7 +47,8 @@ pub(crate) fn percent(share: &Interval) -> Option<Shown> {
 
 /// A share as percent without signs, for sentences whose verb says the direction.
 pub(crate) fn percent_unsigned(share: &Interval) -> Option<Shown> {
-    let percent = finite(share)?.map(|v| v * 100.0);
+    // The sum takes the sign from nil.
+    let percent = finite(share)?.map(|v| v * 100.0 + 0.0);
     let places = percent_places(&percent);
     Some(Shown::new(&percent, |v| {
         if v < 0.0 {
@@ -176,6 +93,19 @@ pub(crate) fn percent_two(share: f64) -> String {
     let text = format!("{:.places$}", percent.abs());
     let text = text.trim_end_matches('0').trim_end_matches('.');
     format!("{}{text} %", if percent < 0.0 { "−" } else { "" })
+}
+
+/// Telemetry a request, with as many decimals as are right for `asked`, what was asked for: both
+/// figures of a pair are written alike.
+pub(crate) fn a_request(figure: f64, asked: f64) -> String {
+    if !figure.is_finite() {
+        return NOT_AVAILABLE.to_owned();
+    }
+    let places = match decimals(asked.abs()) {
+        few @ 0..=3 => few,
+        many => (many - 1).max(3),
+    };
+    format!("{figure:.places$}")
 }
 
 /// A share as whole percent.
@@ -362,6 +292,11 @@ mod tests {
                 (estimate, range)
             );
         }
+        let nil = percent_unsigned(&interval(-0.0, -0.02, -0.0)).unwrap();
+        assert_eq!(
+            (nil.estimate.as_str(), &*nil.range()),
+            ("0.0", "−2.0 to 0.0")
+        );
         assert_eq!(percent(&interval(0.1, f64::NEG_INFINITY, 0.2)), None);
         assert_eq!(percent(&interval(f64::NAN, 0.0, 0.2)), None);
     }
@@ -417,6 +352,18 @@ mod tests {
         assert_eq!(percent_two(f64::NAN), "n/a");
         assert_eq!(percent_whole(0.384), "38 %");
         assert_eq!(percent_whole(-0.02), "−2 %");
+        let pairs = [
+            (1.0, 1.0, "1.00"),
+            (0.621, 1.0, "0.62"),
+            (0.0251, 0.025, "0.025"),
+            (0.0031, 0.003, "0.0031"),
+            (8.981, 9.0, "8.98"),
+            (0.0, 0.0, "0"),
+            (f64::NAN, 1.0, "n/a"),
+        ];
+        for (figure, asked, expected) in pairs {
+            assert_eq!(a_request(figure, asked), expected, "{figure} of {asked}");
+        }
         assert_eq!(hundredths(-0.794), "−0.79");
         assert_eq!(count(1_234_567), "1,234,567");
         assert_eq!(count(100), "100");

@@ -142,6 +142,18 @@ fn costs(analysis: &Analysis, metric: Metric) -> Vec<Piece> {
     joined(clauses, "; ")
 }
 
+/// What one arm costs, as a clause: "`otel` costs 22.7 % of CPU a request (22.2 to 23.2 %), 13.9 µs".
+pub(crate) fn told(analysis: &Analysis, arm: &ArmAnalysis) -> String {
+    let metric = analysis.primary;
+    let estimate = difference(arm, metric).map(|difference| difference.absolute.estimate);
+    let scale = Scale::fitting(metric.unit(), estimate);
+    let first = First {
+        names: true,
+        explains: true,
+    };
+    plain(&clause(arm, metric, scale, analysis.design.interest, first))
+}
+
 fn difference(arm: &ArmAnalysis, metric: Metric) -> Option<&Difference> {
     arm.metrics.get(&metric)?.difference.as_ref().ok()
 }
@@ -336,7 +348,8 @@ fn trust(analysis: &Analysis, metric: Metric) -> Vec<Piece> {
 
 const WARNING: &str = "Warning";
 
-fn control(analysis: &Analysis, metric: Metric) -> String {
+/// Whether the control vouches for a metric.
+pub(crate) fn control(analysis: &Analysis, metric: Metric) -> String {
     let result = analysis
         .control()
         .and_then(|control| control.metrics.get(&metric));
@@ -426,7 +439,7 @@ fn losses(analysis: &Analysis) -> Option<Vec<Piece>> {
 }
 
 /// A difference as a cost: positive where the arm is worse.
-fn as_cost(difference: &Interval, metric: Metric) -> Interval {
+pub(crate) fn as_cost(difference: &Interval, metric: Metric) -> Interval {
     match metric.direction() {
         Direction::Lower => difference.clone(),
         Direction::Higher => reversed(difference),

@@ -9,9 +9,10 @@ use windage_analysis::Analysis;
 use crate::calibration;
 use crate::facts::{self, one_line};
 use crate::rows;
-pub(crate) use page::Page;
-use page::{FAINT, HEADING};
+use page::FAINT;
+pub(crate) use page::{HEADING, Page};
 
+/// How the terminal is written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TerminalOptions {
     /// Columns that no line exceeds; less than 72 counts as 72.

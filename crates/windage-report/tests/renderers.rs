@@ -1,6 +1,8 @@
 //! What a person sees, kept as snapshots, and what must hold of it whatever the analysis.
 
+mod curves;
 mod fixtures;
+mod guide;
 
 use unicode_width::UnicodeWidthStr;
 use windage_analysis::Analysis;
@@ -51,7 +53,7 @@ fn snapshots() {
 
 #[test]
 fn no_line_is_wider_than_the_terminal() {
-    for (name, analysis) in fixtures::all() {
+    for (name, analysis) in fixtures::every() {
         for width in [0, 72, 80, 100, 200] {
             for line in plain(&analysis, width).lines() {
                 assert!(
@@ -66,7 +68,7 @@ fn no_line_is_wider_than_the_terminal() {
 
 #[test]
 fn colours_change_nothing_but_colours() {
-    for (name, analysis) in fixtures::all() {
+    for (name, analysis) in fixtures::every() {
         let colored = colored(&analysis);
         assert!(colored.contains("\u{1b}["), "{name} is not coloured");
         assert_eq!(without_escapes(&colored), plain(&analysis, 80), "{name}");
@@ -75,7 +77,7 @@ fn colours_change_nothing_but_colours() {
 
 #[test]
 fn no_figure_is_not_a_number() {
-    for (name, analysis) in fixtures::all() {
+    for (name, analysis) in fixtures::every() {
         for (renderer, text) in renderings(&analysis) {
             for word in text.split(|c: char| !c.is_alphanumeric()) {
                 let word = word.to_ascii_lowercase();
@@ -90,7 +92,7 @@ fn no_figure_is_not_a_number() {
 
 #[test]
 fn control_characters_do_not_pass() {
-    for (name, analysis) in fixtures::all() {
+    for (name, analysis) in fixtures::every() {
         for (renderer, text) in renderings(&analysis) {
             let passed = text.chars().find(|c| c.is_control() && *c != '\n');
             assert_eq!(passed, None, "{name} {renderer}");
@@ -100,7 +102,7 @@ fn control_characters_do_not_pass() {
 
 #[test]
 fn the_page_runs_and_loads_nothing() {
-    for (name, analysis) in fixtures::all() {
+    for (name, analysis) in fixtures::every() {
         let page = html(&analysis);
         let lower = page.to_ascii_lowercase();
         for forbidden in [

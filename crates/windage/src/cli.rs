@@ -33,7 +33,7 @@ pub(crate) enum Verb {
     Demo(DemoFlags),
     /// Measure plans.
     Run(RunFlags),
-    /// Recompute a run's report from its directory.
+    /// Recompute reports of runs from their directories.
     Report(ReportFlags),
     /// Write a commented plan for your own service.
     Init(InitFlags),
@@ -144,13 +144,25 @@ pub(crate) enum ReportFormat {
     Html,
     /// The contract with other programs.
     Json,
+    /// The table of a sweep's levels, and what it shows, as published speed guides have it.
+    Guide,
+    /// Several runs side by side: overhead by level, and what a request and a span cost.
+    Summary,
+    /// One line for each point of a curve, as CSV.
+    Curves,
 }
 
 #[derive(Args, Debug)]
+#[command(
+    after_help = "Examples:\n  windage report windage-runs/20260101-120000-app --format markdown\n  \
+    windage report windage-runs/20260101-* --format guide --budget 2%\n  windage report \
+    20260101-120000-haproxy 20260101-121500-envoy --format summary"
+)]
 pub(crate) struct ReportFlags {
-    /// The run's directory.
-    #[arg(value_name = "RUN")]
-    pub(crate) run: PathBuf,
+    /// The runs' directories, or their names alone; several are told one after the other, with a
+    /// summary at the end.
+    #[arg(value_name = "RUN", required = true)]
+    pub(crate) runs: Vec<PathBuf>,
     /// The form of the report.
     #[arg(long, value_name = "FORM", default_value = "terminal")]
     pub(crate) format: ReportFormat,
@@ -160,6 +172,10 @@ pub(crate) struct ReportFlags {
     /// Write to a file instead of standard output.
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    /// With `--format guide`: the overhead that you would bear, of the primary metric
+    /// [default: 5%].
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    pub(crate) budget: Option<f64>,
 }
 
 #[derive(Args, Debug)]
@@ -259,6 +275,15 @@ fn method(text: &str) -> Result<String, String> {
     }
 }
 
+/// A share greater than nil that is written in percent.
+fn percent(text: &str) -> Result<f64, String> {
+    let percent = text.trim().trim_end_matches('%').trim_end();
+    match percent.parse::<f64>() {
+        Ok(percent) if percent > 0.0 && percent.is_finite() => Ok(percent / 100.0),
+        _ => Err("a budget is written in percent and greater than nil, such as 2%".into()),
+    }
+}
+
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let duration = humantime::parse_duration(text)
         .map_err(|error| format!("{error}; durations look like `30s`, `5m` or `1h 30m`"))?;
@@ -277,6 +302,16 @@ mod tests {
     #[test]
     fn the_command_line_is_sound() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn budgets_are_percent() {
+        for (text, share) in [("2%", 0.02), ("5", 0.05), ("0.5 %", 0.005)] {
+            assert_eq!(percent(text), Ok(share), "{text}");
+        }
+        for wrong in ["", "%", "0%", "-1%", "inf%", "NaN", "much"] {
+            assert!(percent(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -3,12 +3,13 @@
 use maud::{Markup, html};
 use windage_model::{Interval, Verdict};
 
+use super::axis::{self, Axis};
 use crate::number;
 
 /// What is drawn.
 pub(crate) struct Forest {
     /// Unique on the page; the picture's title and description are found by it.
-    pub(crate) id: &'static str,
+    pub(crate) id: String,
     pub(crate) title: String,
     /// What the left and the right of nil mean.
     pub(crate) sides: (&'static str, &'static str),
@@ -45,13 +46,16 @@ pub(crate) fn svg(forest: &Forest) -> Option<Markup> {
         .iter()
         .filter(|row| is_finite(&row.relative))
         .collect();
-    let axis = Axis::over(rows.iter().map(|row| &row.relative), forest.interest)?;
+    let axis = axis_over(rows.iter().map(|row| &row.relative), forest.interest)?;
     let plot = rows.len() * ROW;
     let (title_id, desc_id) = (
         format!("{}-title", forest.id),
         format!("{}-desc", forest.id),
     );
-    let interest = [axis.x(-forest.interest), axis.x(forest.interest)];
+    let interest = [
+        across(&axis, -forest.interest),
+        across(&axis, forest.interest),
+    ];
     Some(html! {
         svg class="forest" role="img" aria-labelledby=(format!("{title_id} {desc_id}"))
             height=(plot + AXIS) xmlns="http://www.w3.org/2000/svg" {
@@ -60,11 +64,11 @@ pub(crate) fn svg(forest: &Forest) -> Option<Markup> {
             rect.interest x=(percent(interest[0])) y="0"
                 width=(percent(interest[1] - interest[0])) height=(plot) {}
             @for tick in axis.ticks() {
-                @let x = percent(axis.x(tick));
+                @let x = percent(across(&axis, tick));
                 line.grid x1=(x) x2=(x) y1="0" y2=(plot) {}
                 text.soft x=(x) y=(plot + 16) text-anchor="middle" { (tick_label(tick, axis.step)) }
             }
-            line.zero x1=(percent(axis.x(0.0))) x2=(percent(axis.x(0.0))) y1="0" y2=(plot) {}
+            line.zero x1=(percent(across(&axis, 0.0))) x2=(percent(across(&axis, 0.0))) y1="0" y2=(plot) {}
             text.soft x="0%" y=(plot + 36) { "← " (forest.sides.0) }
             text.soft x="100%" y=(plot + 36) text-anchor="end" { (forest.sides.1) " →" }
             @for (i, row) in rows.iter().enumerate() { (drawn(row, i * ROW, &axis)) }
@@ -73,8 +77,8 @@ pub(crate) fn svg(forest: &Forest) -> Option<Markup> {
 }
 
 fn drawn(row: &ForestRow, top: usize, axis: &Axis) -> Markup {
-    let [low, point, high] =
-        [row.relative.low, row.relative.estimate, row.relative.high].map(|v| percent(axis.x(v)));
+    let [low, point, high] = [row.relative.low, row.relative.estimate, row.relative.high]
+        .map(|v| percent(across(axis, v)));
     let y = top + 32;
     let class = match row.mark {
         Mark::Control => "control",
@@ -123,73 +127,36 @@ fn description(forest: &Forest, rows: &[&ForestRow]) -> String {
     text
 }
 
-fn is_finite(interval: &Interval) -> bool {
+pub(super) fn is_finite(interval: &Interval) -> bool {
     [interval.estimate, interval.low, interval.high]
         .iter()
         .all(|v| v.is_finite())
 }
 
-/// The scale from relative differences to the width of the picture.
-struct Axis {
-    low: f64,
-    high: f64,
-    step: f64,
+/// Holds all intervals, nil and the interest; `None` without an interval.
+fn axis_over<'a>(intervals: impl Iterator<Item = &'a Interval>, interest: f64) -> Option<Axis> {
+    let mut found = false;
+    let margin = if interest.is_finite() {
+        interest.abs()
+    } else {
+        0.0
+    };
+    let (mut low, mut high) = (-margin, margin);
+    for interval in intervals {
+        found = true;
+        low = low.min(interval.low);
+        high = high.max(interval.high);
+    }
+    found.then(|| Axis::holding(low, high, 0.06))
 }
 
-impl Axis {
-    /// Holds all intervals, nil and the interest; `None` without an interval.
-    fn over<'a>(intervals: impl Iterator<Item = &'a Interval>, interest: f64) -> Option<Axis> {
-        let mut found = false;
-        let margin = if interest.is_finite() {
-            interest.abs()
-        } else {
-            0.0
-        };
-        let (mut low, mut high) = (-margin, margin);
-        for interval in intervals {
-            found = true;
-            low = low.min(interval.low);
-            high = high.max(interval.high);
-        }
-        // An axis without extent has no scale.
-        let extent = (high - low).max(1e-6);
-        let step = round_step(extent / 4.0);
-        found.then_some(Axis {
-            low: low - extent * 0.06,
-            high: high + extent * 0.06,
-            step,
-        })
-    }
-
-    /// In percent of the width; a margin is left for the ends of labels.
-    fn x(&self, v: f64) -> f64 {
-        2.0 + 96.0 * (v - self.low) / (self.high - self.low)
-    }
-
-    fn ticks(&self) -> Vec<f64> {
-        let first = (self.low / self.step).ceil();
-        let last = (self.high / self.step).floor();
-        // At most about five by the choice of the step; the cast of so small a count is exact.
-        let count = (last - first).clamp(0.0, 20.0) as u32;
-        (0..=count)
-            .map(|i| (first + f64::from(i)) * self.step)
-            .collect()
-    }
-}
-
-/// The next step of 1, 2 or 5 times a power of ten.
-fn round_step(raw: f64) -> f64 {
-    let power = 10f64.powf(raw.log10().floor());
-    let factor = [1.0, 2.0, 5.0]
-        .into_iter()
-        .find(|f| f * power >= raw * 0.999)
-        .unwrap_or(10.0);
-    factor * power
+/// In percent of the width; a margin is left for the ends of labels.
+fn across(axis: &Axis, v: f64) -> f64 {
+    2.0 + 96.0 * axis.place(v)
 }
 
 fn tick_label(tick: f64, step: f64) -> String {
-    // As many decimals as the step in percent has; between 0 and 6, so that the cast is exact.
-    let places = (-(step * 100.0 * 1.0001).log10().floor()).clamp(0.0, 6.0) as usize;
+    let places = axis::places(step * 100.0);
     if tick.abs() < step / 2.0 {
         return "0".to_owned();
     }
@@ -197,7 +164,7 @@ fn tick_label(tick: f64, step: f64) -> String {
     format!("{sign}{:.places$} %", (tick * 100.0).abs())
 }
 
-fn percent(x: f64) -> String {
+pub(super) fn percent(x: f64) -> String {
     format!("{x:.2}%")
 }
 
@@ -225,29 +192,11 @@ mod tests {
     }
 
     #[test]
-    fn steps_are_round() {
-        for (raw, step) in [
-            (0.9, 1.0),
-            (1.0, 1.0),
-            (1.1, 2.0),
-            (3.0, 5.0),
-            (7.0, 10.0),
-            (0.012, 0.02),
-        ] {
-            assert!(
-                (round_step(raw) - step).abs() < 1e-9 * step,
-                "{raw}: {}",
-                round_step(raw)
-            );
-        }
-    }
-
-    #[test]
     fn the_axis_holds_everything() {
         let intervals = [interval(-0.004, 0.001, 0.006), interval(0.22, 0.227, 0.23)];
-        let axis = Axis::over(intervals.iter(), 0.005).unwrap();
+        let axis = axis_over(intervals.iter(), 0.005).unwrap();
         for v in [-0.005, -0.004, 0.0, 0.005, 0.23] {
-            assert!((2.0..=98.0).contains(&axis.x(v)), "{v}");
+            assert!((2.0..=98.0).contains(&across(&axis, v)), "{v}");
         }
         let labels: Vec<_> = axis
             .ticks()
@@ -255,13 +204,13 @@ mod tests {
             .map(|t| tick_label(*t, axis.step))
             .collect();
         assert_eq!(labels, ["0", "+10 %", "+20 %"]);
-        assert!(Axis::over([].iter(), 0.005).is_none());
+        assert!(axis_over([].iter(), 0.005).is_none());
     }
 
     #[test]
     fn an_axis_without_extent_still_has_a_scale() {
-        let axis = Axis::over([interval(0.0, 0.0, 0.0)].iter(), 0.0).unwrap();
-        assert!(axis.x(0.0).is_finite());
+        let axis = axis_over([interval(0.0, 0.0, 0.0)].iter(), 0.0).unwrap();
+        assert!(across(&axis, 0.0).is_finite());
         assert!(axis.ticks().len() <= 6);
     }
 
@@ -286,7 +235,7 @@ mod tests {
             mark: Mark::Treatment(Some(Verdict::Costs)),
         };
         let forest = |rows| Forest {
-            id: "f",
+            id: "f".into(),
             title: "t".into(),
             sides: ("saves", "costs"),
             interest: 0.005,

@@ -1,11 +1,13 @@
 //! The report as one page that loads nothing: it can be mailed, archived and opened in years.
 
+mod axis;
+mod curve;
 mod forest;
 mod style;
 
 use forest::{Forest, ForestRow, Mark};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use windage_analysis::{Analysis, ArmAnalysis};
+use windage_analysis::{Analysis, ArmAnalysis, Curve};
 use windage_model::{Direction, LoadModel, Metric, Role, Soundness, Verdict};
 
 use crate::doubts::{self, DoubtRow};
@@ -19,26 +21,23 @@ use crate::summary::{self, Piece};
 /// the reader's light or dark setting, fits 360 pixels and prints on A4.
 #[must_use]
 pub fn html(analysis: &Analysis) -> String {
-    let tables = rows::tables(analysis);
-    let (details, main): (Vec<_>, Vec<_>) = tables.iter().partition(|table| table.detail);
+    let several = !analysis.further.is_empty();
     page(
         analysis,
         html! {
             (head(analysis))
-            @for metric in plotted(analysis) { (figure(analysis, metric)) }
-            section {
-                h2 { "Figures" }
-                @for table in &main { (table_markup(table)) }
-                @if tables.is_empty() { p { "Nothing was measured." } }
-                @if let Some(legend) = rows::legend(analysis, &tables.iter().collect::<Vec<_>>()) { p.note { (legend) } }
-                @if !details.is_empty() {
-                    details {
-                        summary { "More figures" }
-                        @for table in &details { (table_markup(table)) }
+            @if several {
+                @for (i, regime) in analysis.regimes().enumerate() {
+                    section.regime {
+                        h2 { (facts::regime(regime)) }
+                        (answer(regime))
+                        (fact_list(&facts::of_regime(regime)))
+                        (findings(regime, &format!("load{i}-"), Level::Regime))
                     }
                 }
+            } @else {
+                (findings(analysis, "", Level::Page))
             }
-            section { (validity(analysis)) }
             section {
                 h2 { "What windage itself used" }
                 (fact_list(&[facts::own_cost(analysis)]))
@@ -52,6 +51,50 @@ pub fn html(analysis: &Analysis) -> String {
     .into_string()
 }
 
+/// How deep headings stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Level {
+    /// Below the page's own.
+    Page,
+    /// Below that of one of several loads.
+    Regime,
+}
+
+fn heading(level: Level, text: &str) -> Markup {
+    html! {
+        @match level {
+            Level::Page => h2 { (text) },
+            Level::Regime => h3 { (text) },
+        }
+    }
+}
+
+/// What was found under one load: pictures, tables and doubts. Ids on the page begin with
+/// `prefix`.
+fn findings(analysis: &Analysis, prefix: &str, level: Level) -> Markup {
+    let tables = rows::tables(analysis);
+    let (details, main): (Vec<_>, Vec<_>) = tables.iter().partition(|table| table.detail);
+    html! {
+        @for metric in plotted(analysis) { (figure(analysis, metric, prefix)) }
+        @for (i, of) in analysis.curves.iter().enumerate() {
+            (curve_figure(analysis, of, format!("{prefix}curve{i}")))
+        }
+        section {
+            (heading(level, "Figures"))
+            @for table in &main { (table_markup(table)) }
+            @if tables.is_empty() { p { "Nothing was measured." } }
+            @if let Some(legend) = rows::legend(analysis, &tables.iter().collect::<Vec<_>>()) { p.note { (legend) } }
+            @if !details.is_empty() {
+                details {
+                    summary { "More figures" }
+                    @for table in &details { (table_markup(table)) }
+                }
+            }
+        }
+        section { (validity(analysis, level)) }
+    }
+}
+
 fn page(analysis: &Analysis, body: Markup) -> Markup {
     html! {
         (DOCTYPE)
@@ -63,7 +106,13 @@ fn page(analysis: &Analysis, body: Markup) -> Markup {
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="referrer" content="no-referrer";
                 title { (one_line(&analysis.plan)) " · windage" }
-                style { (PreEscaped(style::CSS)) }
+                style {
+                    (PreEscaped(style::CSS))
+                    @if analysis.regimes().any(|regime| !regime.curves.is_empty()) {
+                        (PreEscaped(style::CURVES))
+                    }
+                    @if !analysis.further.is_empty() { (PreEscaped(style::REGIMES)) }
+                }
             }
             body { main { (body) } }
         }
@@ -71,15 +120,21 @@ fn page(analysis: &Analysis, body: Markup) -> Markup {
 }
 
 fn head(analysis: &Analysis) -> Markup {
-    let soundness = analysis.validity.soundness().as_str();
     html! {
         header {
             h1 { (one_line(&analysis.plan)) }
             @if let Some(about) = &analysis.about { p.about { (one_line(about)) } }
-            div class=(format!("answer {soundness}")) {
-                @for sentence in summary::sentences(analysis) { p { (pieces(&sentence)) } }
-            }
+            @if analysis.further.is_empty() { (answer(analysis)) }
             (fact_list(&facts::header(analysis)))
+        }
+    }
+}
+
+fn answer(analysis: &Analysis) -> Markup {
+    let soundness = analysis.validity.soundness().as_str();
+    html! {
+        div class=(format!("answer {soundness}")) {
+            @for sentence in summary::sentences(analysis) { p { (pieces(&sentence)) } }
         }
     }
 }
@@ -151,16 +206,16 @@ fn cell_markup(cell: &Cell, align: Align) -> Markup {
     }
 }
 
-fn validity(analysis: &Analysis) -> Markup {
+fn validity(analysis: &Analysis, level: Level) -> Markup {
     let soundness = analysis.validity.soundness();
     let rows = doubts::doubts(analysis);
-    let heading = match (soundness, rows.is_empty()) {
+    let verdict = match (soundness, rows.is_empty()) {
         (Soundness::Valid, false) => "valid as a whole, but of single figures:",
         _ => doubts::heading(soundness),
     };
     html! {
-        h2 { "Validity" }
-        p { (heading) }
+        (heading(level, "Validity"))
+        p { (verdict) }
         @for row in &rows { (doubt(row)) }
     }
 }
@@ -201,10 +256,10 @@ fn plotted(analysis: &Analysis) -> Vec<Metric> {
     std::iter::once(primary).chain(second).collect()
 }
 
-fn figure(analysis: &Analysis, metric: Metric) -> Markup {
+fn figure(analysis: &Analysis, metric: Metric, prefix: &str) -> Markup {
     let title = format!("{}: difference from the baseline", plot_title(metric));
     let forest = Forest {
-        id: metric.as_str(),
+        id: format!("{prefix}{}", metric.as_str()),
         title: title.clone(),
         sides: match metric.direction() {
             Direction::Lower => ("saves", "costs"),
@@ -216,6 +271,26 @@ fn figure(analysis: &Analysis, metric: Metric) -> Markup {
     html! {
         @if let Some(plot) = forest::svg(&forest) {
             figure { figcaption title=(metric.about()) { (title) } (plot) }
+        }
+    }
+}
+
+fn curve_figure(analysis: &Analysis, of: &Curve, id: String) -> Markup {
+    let which = rows::curve::of_which(analysis, of).map(|of| format!(", {of}"));
+    let title = rows::curve::title(of) + &which.unwrap_or_default();
+    let plot = curve::Plot {
+        id,
+        title: title.clone(),
+        curve: of,
+        unit: rows::curve::counted_in(analysis, of),
+    };
+    html! {
+        @if let Some(drawn) = curve::svg(&plot) {
+            figure {
+                figcaption title=(of.metric.about()) { (title) }
+                (drawn)
+                p.note { (curve::caption(of)) }
+            }
         }
     }
 }

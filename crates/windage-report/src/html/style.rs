@@ -103,3 +103,17 @@ svg.forest { display: block; width: 100%; overflow: visible; font: 13px system-u
   table { font-size: 9pt; }
 }
 ";
+
+/// What pictures of curves need besides; only on pages that have one.
+pub(crate) const CURVES: &str = r"
+.curve .ribbon { fill: var(--interest); }
+.curve .fitted { fill: none; stroke: var(--negligible); stroke-width: 2; vector-effect: non-scaling-stroke; }
+.curve .measured { stroke: var(--ink); fill: var(--ink); }
+.curve .beyond { stroke: var(--control); fill: var(--paper); }
+";
+
+/// What pages on several loads need besides.
+pub(crate) const REGIMES: &str = r"
+.regime { margin-top: 3rem; border-top: 1px solid var(--line); }
+.regime h3 { margin: 2.2rem 0 .6rem; font-size: 1.05rem; }
+";

@@ -67,7 +67,7 @@ pub(super) fn counted(count: u64, of: u64, kinds: Option<String>) -> Cell {
 }
 
 /// What an arm has nothing of.
-pub(super) fn nothing() -> Cell {
+pub(crate) fn nothing() -> Cell {
     Cell {
         text: "–".to_owned(),
         tone: Tone::Faint,

@@ -3,7 +3,7 @@
 use windage_analysis::{Analysis, ArmAnalysis, Fidelity, FidelityUnit, Loss};
 
 use super::aspect::nothing;
-use super::{BEYOND_SAMPLING, Cell, Row, Table, Tone, capitalised, column};
+use super::{BEYOND_SAMPLING, Cell, Row, Table, Tone, capitalised, column, plain};
 use crate::facts::{Fact, one_line};
 use crate::number;
 
@@ -94,10 +94,6 @@ fn loss(loss: &Loss) -> String {
 
 fn fidelity_cells(fidelity: &Fidelity, unit: FidelityUnit) -> Vec<Cell> {
     let absent = || "–".to_owned();
-    let plain = |text: String| Cell {
-        text,
-        ..Cell::default()
-    };
     let mut delivered = number::count(fidelity.delivered);
     if fidelity.of != unit {
         delivered = format!("{delivered} {}", fidelity.of.as_str());

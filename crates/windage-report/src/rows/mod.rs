@@ -3,6 +3,7 @@
 
 mod aspect;
 mod compact;
+pub(crate) mod curve;
 mod export;
 mod family;
 mod fidelity;
@@ -10,7 +11,9 @@ mod firm;
 mod load;
 mod primary;
 
+pub(crate) use aspect::nothing;
 use compact::{GROUPS, compact_table};
+use curve::curve_tables;
 use export::{export_details, export_tables};
 pub(crate) use family::overstated;
 use fidelity::fidelity_table;
@@ -171,11 +174,12 @@ pub(crate) fn spoken(metric: Metric) -> &'static str {
     }
 }
 
-/// All tables of metrics that were measured, the primary one first, then what went wrong with the
-/// load, fidelity and details.
+/// All tables of metrics that were measured, the primary one and curves first, then the others,
+/// what went wrong with the load, fidelity and details.
 pub(crate) fn tables(analysis: &Analysis) -> Vec<Table> {
     let primary = analysis.primary;
     let mut tables: Vec<Table> = primary_table(analysis, primary).into_iter().collect();
+    tables.extend(curve_tables(analysis));
     let compact = GROUPS
         .iter()
         .filter_map(|group| compact_table(analysis, group, primary));
@@ -212,7 +216,7 @@ fn has_figures(analysis: &Analysis, metric: Metric) -> bool {
 }
 
 /// The arm's own figure; the baseline's stands in either place.
-fn value(arm: &ArmAnalysis, result: &MetricAnalysis) -> Option<f64> {
+pub(crate) fn value(arm: &ArmAnalysis, result: &MetricAnalysis) -> Option<f64> {
     match arm.role {
         Role::Baseline => result.arm.or(result.baseline),
         Role::Control | Role::Treatment => result.arm,
@@ -247,11 +251,19 @@ fn basis(metric: Metric, result: &MetricAnalysis, difference: &Difference) -> St
     text
 }
 
-fn column(heading: impl Into<String>, about: &'static str) -> Column {
+pub(crate) fn column(heading: impl Into<String>, about: &'static str) -> Column {
     Column {
         heading: heading.into(),
         about,
         align: Align::Right,
+    }
+}
+
+/// A cell of which nothing need be said.
+pub(crate) fn plain(text: impl Into<String>) -> Cell {
+    Cell {
+        text: text.into(),
+        ..Cell::default()
     }
 }
 

@@ -12,13 +12,13 @@ use windage_model::Soundness;
 use windage_plan::{Depth, Length, Plan, PlanError, Stop};
 use windage_record::{Ending, RecordError, RunDir};
 
-use crate::cli::{OutputFlags, ReportFormat, RunFlags};
+use crate::cli::{OutputFlags, RunFlags};
 use crate::exit::Exit;
 use crate::message;
 use crate::progress::Progress;
 use crate::run_name::{RUNS, find, unused};
 use crate::verbs::calibrate;
-use crate::verbs::report::{print, render};
+use crate::verbs::report::{on_terminal, print};
 use crate::watch::{Watch, choose};
 
 /// Measures every plan, or goes on with one run.
@@ -258,20 +258,7 @@ pub(crate) fn show(measured: &[Measured], several: bool, output: &OutputFlags) -
             // Nothing was measured: the error has said why, and there is no report to read.
             return exit;
         }
-        (all, false, _) => {
-            let colors = message::colors_on_stdout();
-            let reports: Result<Vec<String>, _> = all
-                .iter()
-                .map(|a| render(a, ReportFormat::Terminal, colors))
-                .collect();
-            match reports {
-                Ok(reports) => reports.join("\n"),
-                Err(error) => {
-                    message::error(error);
-                    return exit.max(Exit::CouldNotMeasure);
-                }
-            }
-        }
+        (all, false, _) => on_terminal(all, message::colors_on_stdout()),
     };
     let printed = print(&text);
     if !output.json && !output.quiet {

@@ -18,6 +18,7 @@ mod plans;
 mod proxies;
 mod refusals;
 mod regimes;
+mod reports;
 mod secrets;
 mod sink_verb;
 mod skip;

@@ -8,6 +8,7 @@
 mod leftovers;
 mod measurements;
 mod outlived;
+mod proxies;
 #[path = "../quick/workshop.rs"]
 #[expect(
     dead_code,

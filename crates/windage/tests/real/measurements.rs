@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::workshop::Workshop;
 use crate::{alone, experiment};
 
-fn measured(name: &str, length: &str) -> Value {
+pub(crate) fn measured(name: &str, length: &str) -> Value {
     let _alone = alone();
     let shop = Workshop::new();
     let plan = experiment(name).display().to_string();
@@ -13,16 +13,19 @@ fn measured(name: &str, length: &str) -> Value {
         "run", &plan, "--for", length, "--rounds", "2", "--out", &shop.run, "--json",
     ];
     let document = shop.windage(&args).code(0).json();
-    // The plan was given by its folder, which stands for all the plans in it.
-    document["runs"][0].clone()
+    // A folder stands for all the plans in it.
+    match document.get("runs") {
+        Some(runs) => runs[0].clone(),
+        None => document,
+    }
 }
 
-fn arm<'a>(analysis: &'a Value, id: &str) -> &'a Value {
+pub(crate) fn arm<'a>(analysis: &'a Value, id: &str) -> &'a Value {
     let mut arms = analysis["arms"].as_array().unwrap().iter();
     arms.find(|arm| arm["id"] == id).unwrap()
 }
 
-fn relative_cpu(arm: &Value) -> f64 {
+pub(crate) fn relative_cpu(arm: &Value) -> f64 {
     let relative = &arm["metrics"]["cpu_per_request"]["relative"];
     relative["estimate"].as_f64().unwrap()
 }

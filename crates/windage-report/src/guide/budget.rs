@@ -1,0 +1,139 @@
+//! Which levels somebody can afford.
+
+use windage_analysis::{Against, Curve, CurveScale, RibbonPoint};
+use windage_model::{Direction, Interval};
+
+use super::Family;
+use super::observations::OPEN;
+use super::table::{own_value, share_of};
+use crate::facts::one_line;
+use crate::number;
+use crate::rows::curve::{self, level};
+use crate::rows::spoken;
+
+/// The highest level whose cost is sure to lie within the budget, as are those of all lower ones,
+/// and where the curve meets it.
+pub(super) fn within(family: &Family, budget: f64) -> String {
+    let metric = family.analysis.primary;
+    let costs: Vec<(f64, Interval)> = family
+        .levels
+        .iter()
+        .rev()
+        .filter_map(|(level, arm)| Some((*level, share_of(arm.metrics.get(&metric)?, metric)?)))
+        .collect();
+    let of = format!("{} of {}", number::percent_short(budget), spoken(metric));
+    let Some((lowest, of_lowest)) = costs.first() else {
+        return format!("{OPEN} what lies within {of}: no level has an interval in percent");
+    };
+    let affordable = costs.iter().take_while(|(_, cost)| cost.high < budget);
+    let measured = match affordable.last() {
+        Some((highest, cost)) => format!(
+            "up to {} {} the cost lies within {of}: {}",
+            one_line(family.factor),
+            level(*highest),
+            share(cost)
+        ),
+        None if of_lowest.low > budget => format!(
+            "no level lies within {of}: already {} costs {}",
+            level(*lowest),
+            share(of_lowest)
+        ),
+        None => format!(
+            "{OPEN} whether any level lies within {of}: {} costs {}",
+            level(*lowest),
+            share(of_lowest)
+        ),
+    };
+    let curve = family.curve().filter(|curve| curve.metric == metric);
+    let predicted = curve.and_then(|of| meets(family, of, budget));
+    [Some(measured), predicted]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join("; ")
+}
+
+fn share(cost: &Interval) -> String {
+    number::percent_unsigned(cost).map_or(number::NOT_AVAILABLE.to_owned(), |shown| {
+        format!("{} % ({})", shown.estimate, shown.range())
+    })
+}
+
+/// Where the curve meets the budget; `None` without a curve.
+fn meets(family: &Family, of: &Curve, budget: f64) -> Option<String> {
+    let fit = curve::fit(of, Against::Attempted)?;
+    let limit = match of.scale {
+        CurveScale::Share => budget,
+        CurveScale::Unit => budget * own_value(family.analysis.baseline()?, of.metric)?,
+    };
+    let sign = match of.metric.direction() {
+        Direction::Lower => 1.0,
+        Direction::Higher => -1.0,
+    };
+    let (first, last) = (fit.ribbon.first()?.x, fit.ribbon.last()?.x);
+    let at = |cost: &dyn Fn(&RibbonPoint) -> f64| crossing(&fit.ribbon, cost, limit);
+    // The ends of the ribbon by what they cost, whichever way the metric is better.
+    let dear = at(&|p| (sign * p.low).max(sign * p.high)).unwrap_or(last);
+    let cheap = at(&|p| (sign * p.low).min(sign * p.high));
+    let until = cheap.map_or(format!("beyond {}", number::plain(last)), number::plain);
+    Some(match at(&|p| sign * p.y) {
+        Some(at) if at == first => format!(
+            "the curve lies above it from {} on, its interval from {until} on",
+            number::plain(first)
+        ),
+        Some(at) => format!(
+            "the curve reaches it at {} ({} to {until})",
+            number::plain(at),
+            number::plain(dear)
+        ),
+        None => format!(
+            "the curve stays below it up to {}, as far as it was fitted",
+            number::plain(last)
+        ),
+    })
+}
+
+/// The least x at which a cost along the ribbon is beyond the limit.
+fn crossing(ribbon: &[RibbonPoint], cost: &dyn Fn(&RibbonPoint) -> f64, limit: f64) -> Option<f64> {
+    let first = ribbon.first()?;
+    if cost(first) > limit {
+        return Some(first.x);
+    }
+    let pairs = ribbon.windows(2);
+    let crossed = pairs.filter_map(|pair| match pair {
+        [before, after] => Some((before, after)),
+        _ => None,
+    });
+    let mut beyond = crossed.filter(|(_, after)| cost(after) > limit);
+    let (before, after) = beyond.next()?;
+    let (low, high) = (cost(before), cost(after));
+    Some(before.x + (after.x - before.x) * (limit - low) / (high - low))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_is_met_where_the_curve_crosses_it() {
+        let ribbon: Vec<RibbonPoint> = [(0.0, 1.0), (10.0, 2.0), (20.0, 4.0)]
+            .map(|(x, y)| RibbonPoint {
+                x,
+                y,
+                low: y - 0.5,
+                high: y + 0.5,
+            })
+            .to_vec();
+        let table = [
+            (0.5, Some(0.0), "beyond it from the start"),
+            (1.5, Some(5.0), "on the first stretch"),
+            (3.0, Some(15.0), "on the second"),
+            (4.0, None, "reached, and not exceeded"),
+            (9.0, None, "never"),
+        ];
+        for (limit, expected, why) in table {
+            assert_eq!(crossing(&ribbon, &|p| p.y, limit), expected, "{why}");
+        }
+        assert_eq!(crossing(&[], &|p| p.y, 1.0), None);
+    }
+}

@@ -1,0 +1,188 @@
+//! A sweep as published speed guides print it: a table of its levels, and what the data say, in
+//! words made by rules.
+
+mod budget;
+mod ceiling;
+mod observations;
+mod runs;
+mod table;
+
+use anstyle::Style;
+use windage_analysis::{Analysis, ArmAnalysis, Curve};
+use windage_model::{LevelValue, Role};
+
+use crate::facts::{self, one_line};
+use crate::terminal::{HEADING, Page, TerminalOptions, head};
+pub use runs::{summary_of_runs, summary_of_runs_markdown};
+
+/// What a guide is made with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GuideOptions {
+    /// How it is written. It needs 100 columns to stay in one table.
+    pub terminal: TerminalOptions,
+    /// The overhead that somebody would bear, as a share of the primary metric: 0.05 is 5 %.
+    pub budget: f64,
+}
+
+/// Why a run has no guide.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum GuideError {
+    /// There are no levels to make a table of.
+    #[error(
+        "run {run} has no arm over a factor whose levels are numbers, such as `sweep = {{ rate = \
+         [100.0, 10.0, 0.0] }}` in the plan's [[arm]], so there is no table of levels; ask for \
+         --format terminal instead"
+    )]
+    NoSweep {
+        /// The run's id.
+        run: String,
+    },
+    /// There are levels, and no interval of any of them.
+    #[error(
+        "run {run} swept `{factor}`, but has intervals of fewer than three of its levels, so there \
+         is no curve over them; `windage report {run}` says what was measured"
+    )]
+    NoCurve {
+        /// The run's id.
+        run: String,
+        /// The factor.
+        factor: String,
+    },
+}
+
+/// The guides of all runs, and where there are several a summary over them; text that ends with a
+/// line break.
+///
+/// # Errors
+///
+/// [`GuideError`] when a run has no curve over a factor.
+pub fn guide(analyses: &[Analysis], options: GuideOptions) -> Result<String, GuideError> {
+    let mut text = String::new();
+    for analysis in analyses {
+        text.push_str(&of_run(analysis, options)?);
+        text.push('\n');
+    }
+    if analyses.len() > 1 {
+        text.push_str(&summary_of_runs(analyses, options.terminal));
+    }
+    text.truncate(text.trim_end().len());
+    text.push('\n');
+    Ok(text)
+}
+
+fn of_run(analysis: &Analysis, options: GuideOptions) -> Result<String, GuideError> {
+    if analysis.regimes().all(|regime| regime.curves.is_empty()) {
+        return Err(without_curves(analysis));
+    }
+    let mut page = Page::new(options.terminal);
+    head(&mut page, analysis);
+    for regime in analysis.regimes() {
+        if !analysis.further.is_empty() {
+            page.wrapped("", &facts::regime(regime), HEADING);
+            page.facts(&facts::of_regime(regime));
+            page.blank();
+        }
+        for family in families(regime) {
+            page.table_in_two(&table::table(&family), table::FIRST_PART);
+            page.heading("Key observations");
+            page.facts(&observations::observations(&family, options.budget));
+            page.blank();
+        }
+        if regime.curves.is_empty() {
+            page.wrapped("", "There is no curve under this load.", Style::new());
+            page.blank();
+        }
+        page.doubts(regime);
+        page.blank();
+    }
+    page.facts(&facts::closing(analysis));
+    Ok(page.into_text())
+}
+
+fn without_curves(analysis: &Analysis) -> GuideError {
+    let run = one_line(&analysis.run);
+    let treatments = analysis
+        .arms
+        .iter()
+        .filter(|arm| arm.role == Role::Treatment);
+    let mut levels = treatments.flat_map(|arm| &arm.levels);
+    match levels.find(|(_, level)| matches!(level, LevelValue::Number(_))) {
+        Some((factor, _)) => GuideError::NoCurve {
+            run,
+            factor: one_line(factor),
+        },
+        None => GuideError::NoSweep { run },
+    }
+}
+
+/// Arms that differ in one factor alone.
+pub(crate) struct Family<'a> {
+    pub(crate) analysis: &'a Analysis,
+    pub(crate) factor: &'a str,
+    /// What the arms have in common.
+    pub(crate) of: &'a str,
+    pub(crate) curves: Vec<&'a Curve>,
+    /// The highest level first.
+    pub(crate) levels: Vec<(f64, &'a ArmAnalysis)>,
+}
+
+impl<'a> Family<'a> {
+    /// The arm of a level.
+    fn at(&self, level: f64) -> Option<&'a ArmAnalysis> {
+        let mut levels = self.levels.iter();
+        levels.find(|(of, _)| *of == level).map(|(_, arm)| *arm)
+    }
+
+    /// The curve of the metric by which the question is answered, or the first that there is.
+    fn curve(&self) -> Option<&'a Curve> {
+        let primary = self.analysis.primary;
+        let mut curves = self.curves.iter();
+        curves
+            .find(|curve| curve.metric == primary)
+            .or(self.curves.first())
+            .copied()
+    }
+}
+
+/// The families of a run, in the order of its curves.
+pub(crate) fn families(analysis: &Analysis) -> Vec<Family<'_>> {
+    let mut families: Vec<Family> = Vec::new();
+    for curve in &analysis.curves {
+        let is_of = |f: &&mut Family| (f.factor, f.of) == (curve.factor.as_str(), &*curve.of);
+        match families.iter_mut().find(is_of) {
+            Some(family) => family.curves.push(curve),
+            None => families.push(Family {
+                analysis,
+                factor: &curve.factor,
+                of: &curve.of,
+                curves: vec![curve],
+                levels: Vec::new(),
+            }),
+        }
+    }
+    for family in &mut families {
+        family.levels = levels(analysis, &family.curves);
+    }
+    families
+}
+
+/// Each arm that is on one of the curves; one of which a metric is missing is on the others.
+fn levels<'a>(analysis: &'a Analysis, curves: &[&Curve]) -> Vec<(f64, &'a ArmAnalysis)> {
+    let points = || curves.iter().flat_map(|curve| &curve.points);
+    let level = |arm: &ArmAnalysis| points().find(|p| p.arm == arm.id).map(|p| p.level);
+    let arms = analysis.arms.iter();
+    let mut levels: Vec<_> = arms
+        .filter_map(|arm| level(arm).map(|l| (l, arm)))
+        .collect();
+    levels.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    levels
+}
+
+/// Treatments that are on no curve, such as a filter that is loaded and switched off.
+pub(crate) fn beside(analysis: &Analysis) -> impl Iterator<Item = &ArmAnalysis> {
+    let points = || analysis.curves.iter().flat_map(|curve| &curve.points);
+    let arms = analysis.arms.iter();
+    let treatments = arms.filter(|arm| arm.role == Role::Treatment);
+    treatments.filter(move |arm| !points().any(|point| point.arm == arm.id))
+}

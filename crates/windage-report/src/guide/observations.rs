@@ -1,0 +1,169 @@
+//! What a sweep shows, worded by rules from its figures alone.
+
+use windage_analysis::{
+    Against, ArmAnalysis, Curve, CurveFit, CurveTerm, Fidelity, LackOfFit, TermKind,
+};
+use windage_model::Metric;
+
+use super::{Family, beside, budget, ceiling};
+use crate::facts::{Fact, one_line};
+use crate::number;
+use crate::rows::curve::{self, is_rejected, level, statistic};
+use crate::rows::spoken;
+use crate::summary;
+
+/// What begins every observation that the figures don't decide.
+pub(super) const OPEN: &str = "can't tell yet";
+
+/// The observations, each with what it is about.
+pub(super) fn observations(family: &Family, budget: f64) -> Vec<Fact> {
+    let analysis = family.analysis;
+    let mut facts = vec![
+        Fact::new("shape", shape(family)),
+        Fact::new("attached", attached(family)),
+    ];
+    facts.extend(beside(analysis).map(|arm| Fact::new("besides", summary::told(analysis, arm))));
+    facts.extend([
+        Fact::new("budget", budget::within(family, budget)),
+        Fact::new("ceiling", ceiling::ceiling(family)),
+        Fact::new("loss", loss(family)),
+        Fact::new("control", summary::control(analysis, analysis.primary)),
+    ]);
+    facts
+}
+
+/// Whether the cost is linear in the factor.
+fn shape(family: &Family) -> String {
+    let Some(of) = family.curve() else {
+        return format!("{OPEN}: there is no curve");
+    };
+    let metric = spoken(of.metric);
+    let factor = one_line(&of.factor);
+    let Some(fit) = curve::fit(of, Against::Attempted) else {
+        let why = curve::why_not_fitted(family.analysis, of);
+        return format!("{OPEN} whether {metric} is linear in {factor}: {why}");
+    };
+    let Some(lack) = fit.lack_of_fit else {
+        return format!(
+            "{OPEN} whether {metric} is linear in {factor}: no level is left to test the curve with"
+        );
+    };
+    let is_straight = !fit.terms.iter().any(is_bend);
+    let statistic = statistic(&lack);
+    match (is_straight, is_rejected(&lack)) {
+        (true, false) => straight(of, fit, &statistic),
+        (true, true) => format!(
+            "{metric} is not linear in {factor}: a straight line leaves more than the points' own \
+             error ({statistic}), and levels are too few for a bend"
+        ),
+        (false, false) => format!("{metric} is not linear in {factor}: {}", bent(fit, &lack)),
+        (false, true) => format!(
+            "{metric} is not linear in {factor}, and a bend does not explain it either \
+             ({statistic}): read the levels, not the curve"
+        ),
+    }
+}
+
+fn is_bend(term: &CurveTerm) -> bool {
+    matches!(term.kind, TermKind::Concave | TermKind::Saturating { .. })
+}
+
+fn straight(of: &Curve, fit: &CurveFit, statistic: &str) -> String {
+    let metric = spoken(of.metric);
+    let factor = one_line(&of.factor);
+    let mut terms = fit.terms.iter();
+    let slope = terms.find(|term| term.kind == TermKind::Proportional);
+    match slope.map(|term| &term.coefficient) {
+        Some(slope) if slope.excludes_nil() => {
+            let way = if slope.estimate > 0.0 {
+                "rises"
+            } else {
+                "falls"
+            };
+            format!(
+                "{metric} {way} linearly with {factor}: no more is left than the points' own \
+                 error ({statistic})"
+            )
+        }
+        Some(_) | None => format!(
+            "{OPEN} whether {metric} changes with {factor}: the slope's interval holds nil, and \
+             no more is left than the points' own error ({statistic})"
+        ),
+    }
+}
+
+fn bent(fit: &CurveFit, lack: &LackOfFit) -> String {
+    let mut terms = fit.terms.iter().map(|term| term.kind);
+    let bend = terms.find_map(|kind| match kind {
+        TermKind::Saturating { half_at } => Some(format!(
+            "a part of it comes to an end, half of it at {}",
+            number::plain(half_at)
+        )),
+        TermKind::Concave => Some("a part of it goes with the root".to_owned()),
+        TermKind::Fixed | TermKind::Proportional => None,
+    });
+    format!(
+        "{}; with that, no more is left than the points' own error ({})",
+        bend.unwrap_or_default(),
+        statistic(lack)
+    )
+}
+
+/// What it costs to be attached and record nothing.
+fn attached(family: &Family) -> String {
+    let none = family.at(0.0);
+    match none {
+        Some(arm) => summary::told(family.analysis, arm),
+        None => format!(
+            "{OPEN} what it costs before anything is recorded: {} 0.0 was not measured",
+            one_line(family.factor)
+        ),
+    }
+}
+
+/// From which level on telemetry was lost, and how much.
+fn loss(family: &Family) -> String {
+    let judged: Vec<(f64, &Fidelity)> = family
+        .levels
+        .iter()
+        .rev()
+        .filter_map(|(level, arm)| Some((*level, arm.fidelity.as_ref()?)))
+        .filter(|(_, of)| of.beyond_sampling.is_some())
+        .collect();
+    if judged.is_empty() {
+        return format!(
+            "{OPEN} whether telemetry was lost: the plan's arms have no `expect`, or nothing was \
+             received"
+        );
+    }
+    let lost: Vec<String> = judged
+        .iter()
+        .filter(|(_, of)| of.beyond_sampling == Some(true))
+        .filter_map(|(at, of)| {
+            let share = of.lost? / of.expected.filter(|expected| *expected > 0.0)?;
+            Some(format!(
+                "{} at {}",
+                number::percent_short(share),
+                level(*at)
+            ))
+        })
+        .collect();
+    if lost.is_empty() {
+        return format!(
+            "none of {} levels lost more than sampling explains",
+            judged.len()
+        );
+    }
+    let of = family.curve();
+    let cap = of.and_then(|of| {
+        let unit = curve::counted_in(family.analysis, of);
+        Some(curve::cap_in_words(&of.cap?, &of.factor, unit))
+    });
+    let cap = cap.map_or(String::new(), |cap| format!("; {cap}"));
+    format!("{} of what was expected{cap}", lost.join(", "))
+}
+
+/// Whether the subject used up its cores while this metric was measured.
+pub(super) fn is_saturated(arm: &ArmAnalysis, metric: Metric) -> Option<bool> {
+    arm.metrics.get(&metric).map(|result| result.saturated)
+}

@@ -1,0 +1,316 @@
+//! Several runs side by side: overhead by level, and what a request and a span cost in each.
+
+use anstyle::Style;
+use windage_analysis::{Analysis, ArmAnalysis, Fidelity};
+use windage_model::{LoadModel, Metric};
+
+use super::table::{cpu_metric, own_value, relative};
+use super::{Family, beside, families};
+use crate::facts::{Fact, one_line};
+use crate::markdown;
+use crate::number::{self, NOT_AVAILABLE, Scale};
+use crate::rows::curve::{level, overhead};
+use crate::rows::{Cell, Row, Table, Tone, column, nothing, plain};
+use crate::terminal::{Page, TerminalOptions};
+
+/// Runs side by side, as text that ends with a line break: overhead by level where factors were
+/// swept, and a row for each run and treatment (of a sweep its highest level) with what a request
+/// and a span cost.
+#[must_use]
+pub fn summary_of_runs(analyses: &[Analysis], options: TerminalOptions) -> String {
+    let mut page = Page::new(options);
+    page.heading("Summary");
+    page.blank();
+    let tables = tables(analyses);
+    for table in &tables.by_level {
+        page.table(table);
+    }
+    match &tables.costs {
+        Some(costs) => page.table_in_two(costs, COSTS_FIRST),
+        None => page.wrapped("", NOTHING, Style::new()),
+    }
+    let mut text = page.into_text();
+    text.truncate(text.trim_end().len());
+    text + "\n"
+}
+
+/// The same as Markdown.
+#[must_use]
+pub fn summary_of_runs_markdown(analyses: &[Analysis]) -> String {
+    let tables = tables(analyses);
+    let mut text = "## Summary\n\n".to_owned();
+    for table in tables.by_level.iter().chain(&tables.costs) {
+        markdown::push_table(&mut text, table);
+    }
+    if tables.costs.is_none() {
+        text.push_str(NOTHING);
+    }
+    text.truncate(text.trim_end().len());
+    text + "\n"
+}
+
+const NOTHING: &str = "No run has a treatment, so there is nothing to compare.";
+/// The columns that stand first where a page is too narrow for all.
+const COSTS_FIRST: usize = 3;
+
+struct Summary {
+    by_level: Vec<Table>,
+    costs: Option<Table>,
+}
+
+fn tables(analyses: &[Analysis]) -> Summary {
+    let named = named(analyses);
+    Summary {
+        by_level: [Asked::Felt, Asked::Cpu]
+            .into_iter()
+            .filter_map(|asked| by_level(&named, asked))
+            .collect(),
+        costs: costs(&named),
+    }
+}
+
+/// What was measured under one load, with a name that no other has.
+struct Named<'a> {
+    name: String,
+    analysis: &'a Analysis,
+}
+
+fn named(analyses: &[Analysis]) -> Vec<Named<'_>> {
+    let plans = |plan: &str| analyses.iter().filter(|a| a.plan == plan).count();
+    let of_run = |analysis: &Analysis| match plans(&analysis.plan) {
+        1 => one_line(&analysis.plan),
+        _ => format!("{} ({})", one_line(&analysis.plan), one_line(&analysis.run)),
+    };
+    let regimes = |run| {
+        let name = of_run(run);
+        run.regimes().map(move |analysis| {
+            let several = !run.further.is_empty();
+            let regime = analysis.regime.as_deref().filter(|_| several).map(one_line);
+            let regime = regime.map_or(String::new(), |regime| format!(", {regime}"));
+            Named {
+                name: format!("{name}{regime}"),
+                analysis,
+            }
+        })
+    };
+    analyses.iter().flat_map(regimes).collect()
+}
+
+/// Which overhead a table is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Asked {
+    /// Throughput lost, as published guides have it; an open loop has none to lose.
+    Felt,
+    Cpu,
+}
+
+impl Asked {
+    fn metric(self, analysis: &Analysis) -> Option<Metric> {
+        match (self, analysis.design.load) {
+            (Asked::Felt, LoadModel::Closed) => Some(Metric::Throughput),
+            (Asked::Felt, LoadModel::Open) => None,
+            (Asked::Felt, LoadModel::Batch) => Some(Metric::WallPerIteration),
+            (Asked::Cpu, _) => Some(cpu_metric(analysis)),
+        }
+    }
+
+    fn title(self) -> &'static str {
+        match self {
+            Asked::Felt => "Overhead %",
+            Asked::Cpu => "Δ CPU %",
+        }
+    }
+
+    fn meaning(self) -> &'static str {
+        match self {
+            Asked::Felt => "throughput lost against the baseline, with its 95 % interval",
+            Asked::Cpu => "CPU a request against the baseline, with its 95 % interval",
+        }
+    }
+}
+
+/// A column for each sweep, a row for each level of any, the highest first; `None` without a sweep.
+fn by_level(named: &[Named], asked: Asked) -> Option<Table> {
+    let sweeps: Vec<(String, Metric, Family)> = named
+        .iter()
+        .filter_map(|of| Some((of, asked.metric(of.analysis)?)))
+        .flat_map(|(of, metric)| {
+            let families = families(of.analysis);
+            let is_told = families.len() > 1;
+            families.into_iter().map(move |family| {
+                let which = format!(": {} over {}", one_line(family.of), one_line(family.factor));
+                let which = if is_told { which } else { String::new() };
+                (format!("{}{which}", of.name), metric, family)
+            })
+        })
+        .collect();
+    let mut rows: Vec<Row> = levels(&sweeps)
+        .into_iter()
+        .map(|at| row(level(at), &sweeps, &|family| family.at(at)))
+        .collect();
+    for name in names_beside(&sweeps) {
+        rows.push(row(one_line(name), &sweeps, &|family| {
+            beside(family.analysis).find(|arm| arm.name == name)
+        }));
+    }
+    let columns = sweeps
+        .iter()
+        .map(|(name, ..)| column(name.clone(), asked.meaning()));
+    (!sweeps.is_empty()).then(|| Table {
+        title: asked.title().to_owned(),
+        columns: columns.collect(),
+        rows,
+        notes: Vec::new(),
+        facts: Vec::new(),
+        separable: true,
+        detail: false,
+    })
+}
+
+fn row<'a>(
+    label: String,
+    sweeps: &[(String, Metric, Family<'a>)],
+    arm: &dyn Fn(&Family<'a>) -> Option<&'a ArmAnalysis>,
+) -> Row {
+    let cell = |(_, metric, family): &(String, Metric, Family<'a>)| {
+        arm(family).map_or_else(nothing, |arm| relative(arm, *metric))
+    };
+    Row {
+        arm: label,
+        cells: sweeps.iter().map(cell).collect(),
+    }
+}
+
+fn levels(sweeps: &[(String, Metric, Family)]) -> Vec<f64> {
+    let of_family = |(.., family): &(String, Metric, Family)| {
+        let levels = family.levels.iter().map(|(level, _)| *level);
+        levels.collect::<Vec<_>>()
+    };
+    let mut levels: Vec<f64> = sweeps.iter().flat_map(of_family).collect();
+    levels.sort_by(|a, b| b.total_cmp(a));
+    levels.dedup();
+    levels
+}
+
+fn names_beside<'a>(sweeps: &[(String, Metric, Family<'a>)]) -> Vec<&'a str> {
+    let mut names: Vec<&str> = Vec::new();
+    for (.., family) in sweeps {
+        for arm in beside(family.analysis) {
+            if !names.contains(&arm.name.as_str()) {
+                names.push(&arm.name);
+            }
+        }
+    }
+    names
+}
+
+/// A row for each run and treatment, of a sweep its highest level; `None` without any.
+fn costs(named: &[Named]) -> Option<Table> {
+    let rows: Vec<Row> = named.iter().flat_map(of_run).collect();
+    let versions = named.iter().filter_map(versions);
+    let facts = versions.fold(Vec::new(), |mut facts, fact| {
+        // Of a run under several loads they are the same.
+        if !facts.contains(&fact) {
+            facts.push(fact);
+        }
+        facts
+    });
+    (!rows.is_empty()).then(|| Table {
+        title: "Cost".to_owned(),
+        columns: vec![
+            column("Δ µs a request", "CPU a request beyond the baseline's"),
+            column("µs a span", Metric::CpuPerSpan.about()),
+            column("baseline", "CPU a request of the baseline, in µs"),
+            column("spans", "Spans delivered for each request"),
+            column("lost", "Of the telemetry that was expected"),
+            column("B a span", "As it was on the wire"),
+        ],
+        rows,
+        notes: Vec::new(),
+        facts,
+        separable: false,
+        detail: false,
+    })
+}
+
+fn of_run(named: &Named) -> Vec<Row> {
+    let row = |what: String, arm: &ArmAnalysis| Row {
+        arm: format!("{}: {what}", named.name),
+        cells: cost_cells(named.analysis, arm),
+    };
+    let families = families(named.analysis);
+    let highest = families
+        .iter()
+        .filter_map(|family| Some((family, family.levels.first()?)));
+    let rows: Vec<Row> = match families.len() {
+        1 => highest
+            .map(|(family, (at, arm))| {
+                let factor = one_line(family.factor);
+                row(format!("{factor} {}", level(*at)), arm)
+            })
+            .collect(),
+        _ => highest
+            .map(|(_, (_, arm))| row(one_line(&arm.name), arm))
+            .collect(),
+    };
+    if rows.is_empty() {
+        let arms = beside(named.analysis);
+        return arms.map(|arm| row(one_line(&arm.name), arm)).collect();
+    }
+    rows
+}
+
+fn versions(named: &Named) -> Option<Fact> {
+    let versions = &named.analysis.versions;
+    let of = |(name, version): (&String, &String)| {
+        let (name, version) = (one_line(name), one_line(version));
+        format!("{name} {version}")
+    };
+    let text: Vec<_> = versions.iter().map(of).collect();
+    let plan = one_line(&named.analysis.plan);
+    (!text.is_empty()).then(|| Fact::new(plan, text.join(", ")))
+}
+
+fn cost_cells(analysis: &Analysis, arm: &ArmAnalysis) -> Vec<Cell> {
+    let cpu = cpu_metric(analysis);
+    let difference = |metric: Metric| {
+        let difference = arm.metrics.get(&metric)?.difference.as_ref().ok()?;
+        Some(&difference.absolute)
+    };
+    let absolute = |metric: Metric| {
+        difference(metric).map_or_else(nothing, |interval| plain(overhead(interval, Scale::ONE)))
+    };
+    let baseline = analysis.baseline().and_then(|arm| own_value(arm, cpu));
+    let fidelity = arm.fidelity.as_ref();
+    let bytes = fidelity.and_then(|of| of.wire_bytes_per_span);
+    vec![
+        absolute(cpu),
+        absolute(Metric::CpuPerSpan),
+        plain(baseline.map_or(NOT_AVAILABLE.to_owned(), |us| Scale::ONE.bare(us))),
+        fidelity.and_then(spans).map_or_else(nothing, plain),
+        fidelity.map_or_else(nothing, lost),
+        bytes.map_or_else(nothing, |bytes| plain(number::plain(bytes))),
+    ]
+}
+
+fn spans(of: &Fidelity) -> Option<String> {
+    let requests = of.counts.completed_requests;
+    let spans = of.counts.spans as f64 / requests as f64;
+    (requests > 0).then(|| number::a_request(spans, spans))
+}
+
+fn lost(of: &Fidelity) -> Cell {
+    let share = of
+        .lost
+        .zip(of.expected.filter(|expected| *expected > 0.0))
+        .map(|(lost, expected)| lost / expected);
+    match (share, of.beyond_sampling) {
+        (None, _) => nothing(),
+        (Some(share), Some(true)) => Cell {
+            tone: Tone::Alarm,
+            ..plain(format!("!{}", number::percent_short(share)))
+        },
+        // What sampling explains is no loss.
+        (Some(_), _) => plain("0"),
+    }
+}

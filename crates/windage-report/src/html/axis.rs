@@ -1,0 +1,83 @@
+//! A scale with round steps.
+
+/// From a figure to its place on a line.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Axis {
+    low: f64,
+    high: f64,
+    pub(super) step: f64,
+}
+
+impl Axis {
+    /// Holds both ends, with a margin of this share of the extent on either side.
+    pub(super) fn holding(low: f64, high: f64, margin: f64) -> Axis {
+        // An axis without extent has no scale.
+        let extent = (high - low).max(1e-6);
+        Axis {
+            low: low - extent * margin,
+            high: high + extent * margin,
+            step: round_step(extent / 4.0),
+        }
+    }
+
+    /// 0 at the low end, 1 at the high end.
+    pub(super) fn place(&self, v: f64) -> f64 {
+        (v - self.low) / (self.high - self.low)
+    }
+
+    pub(super) fn ticks(&self) -> Vec<f64> {
+        let first = (self.low / self.step).ceil();
+        let last = (self.high / self.step).floor();
+        // At most about five by the choice of the step; the cast of so small a count is exact.
+        let count = (last - first).clamp(0.0, 20.0) as u32;
+        (0..=count)
+            .map(|i| (first + f64::from(i)) * self.step)
+            .collect()
+    }
+}
+
+/// The next step of 1, 2 or 5 times a power of ten.
+fn round_step(raw: f64) -> f64 {
+    let power = 10f64.powf(raw.log10().floor());
+    let factor = [1.0, 2.0, 5.0]
+        .into_iter()
+        .find(|f| f * power >= raw * 0.999)
+        .unwrap_or(10.0);
+    factor * power
+}
+
+/// As many decimals as a step has, between 0 and 6.
+pub(super) fn places(step: f64) -> usize {
+    // Within the bounds the cast is exact.
+    (-(step * 1.0001).log10().floor()).clamp(0.0, 6.0) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_round() {
+        for (raw, step) in [
+            (0.9, 1.0),
+            (1.0, 1.0),
+            (1.1, 2.0),
+            (3.0, 5.0),
+            (7.0, 10.0),
+            (0.012, 0.02),
+        ] {
+            assert!(
+                (round_step(raw) - step).abs() < 1e-9 * step,
+                "{raw}: {}",
+                round_step(raw)
+            );
+        }
+    }
+
+    #[test]
+    fn steps_have_their_decimals() {
+        for (step, expected) in [(50.0, 0), (1.0, 0), (0.5, 1), (0.02, 2), (1e-9, 6)] {
+            assert_eq!(places(step), expected, "{step}");
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Units for display.
+
+use windage_model::{Interval, Unit};
+
+use super::{NOT_AVAILABLE, Shown, decimals, finite, largest, signed};
+
+/// A unit for display, shared by the figures of a column.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Scale {
+    divisor: f64,
+    unit: &'static str,
+}
+
+impl Scale {
+    /// Shares as percent, also those so small that [`percent`] would leave nothing of them.
+    pub(crate) const PERCENT: Scale = Scale {
+        divisor: 0.01,
+        unit: "%",
+    };
+
+    /// The unit in which the largest of these figures is short.
+    pub(crate) fn fitting(unit: Unit, figures: impl IntoIterator<Item = f64>) -> Scale {
+        let largest = figures
+            .into_iter()
+            .filter(|f| f.is_finite())
+            .map(f64::abs)
+            .fold(0.0, f64::max);
+        // Each step: from which figure on, divided by what, called what.
+        let steps: &[(f64, f64, &'static str)] = match unit {
+            Unit::Microseconds => &[(1e6, 1e6, "s"), (1e3, 1e3, "ms"), (0.0, 1.0, "µs")],
+            Unit::Seconds => &[(1.0, 1.0, "s"), (0.0, 1e-3, "ms")],
+            // Four digits of requests a second are read as they are: "2000/s", not "2.00 k/s".
+            Unit::PerSecond => &[(1e7, 1e6, "M/s"), (1e4, 1e3, "k/s"), (0.0, 1.0, "/s")],
+            Unit::Bytes => &[
+                (1e9, 1e9, "GB"),
+                (1e6, 1e6, "MB"),
+                (1e3, 1e3, "kB"),
+                (0.0, 1.0, "B"),
+            ],
+            Unit::Cores => &[(0.0, 1.0, "cores")],
+            Unit::One => &[(0.0, 1.0, "")],
+        };
+        let (_, divisor, unit) = steps
+            .iter()
+            .copied()
+            .find(|(from, ..)| largest >= *from)
+            .unwrap_or((0.0, 1.0, ""));
+        Scale { divisor, unit }
+    }
+
+    /// The unit's abbreviation, for a column's heading; empty for a plain number.
+    pub(crate) fn unit(self) -> &'static str {
+        self.unit
+    }
+
+    /// Figures as they are, without a unit.
+    pub(crate) const ONE: Scale = Scale {
+        divisor: 1.0,
+        unit: "",
+    };
+
+    /// A figure in this unit.
+    pub(crate) fn scaled(self, figure: f64) -> f64 {
+        figure / self.divisor
+    }
+
+    /// A figure without sign for nil and above, without unit.
+    pub(crate) fn bare(self, figure: f64) -> String {
+        if !figure.is_finite() {
+            return NOT_AVAILABLE.to_owned();
+        }
+        let scaled = figure / self.divisor;
+        let text = format!("{:.*}", decimals(scaled.abs()), scaled.abs());
+        if scaled < 0.0 {
+            format!("−{text}")
+        } else {
+            text
+        }
+    }
+
+    /// A figure with its unit.
+    pub(crate) fn with_unit(self, figure: f64) -> String {
+        if !figure.is_finite() {
+            return NOT_AVAILABLE.to_owned();
+        }
+        self.attach(&self.bare(figure))
+    }
+
+    /// A written figure with the unit behind it.
+    pub(crate) fn attach(self, written: &str) -> String {
+        match self.unit {
+            "" => written.to_owned(),
+            "/s" => format!("{written}/s"),
+            unit => format!("{written} {unit}"),
+        }
+    }
+
+    /// A difference with its ends, signed; `None` when one of them is not finite.
+    pub(crate) fn signed(self, interval: &Interval) -> Option<Shown> {
+        let scaled = finite(interval)?.map(|v| v / self.divisor);
+        // More than two decimals only where nothing would be left without them.
+        let largest = largest(&scaled);
+        let places = if largest < 0.1 {
+            decimals(largest)
+        } else {
+            decimals(largest).min(2)
+        };
+        Some(Shown::new(&scaled, |v| signed(v, places)))
+    }
+}

@@ -1,0 +1,228 @@
+//! Curves over swept factors, and runs under several loads, in every renderer.
+
+use windage_analysis::Analysis;
+use windage_report::{csv, curves_csv, html, markdown};
+
+use crate::fixtures::{self, sweep};
+use crate::{plain, tags, unwrapped};
+
+#[test]
+fn text_forms() {
+    let fixtures = [
+        ("sweep", fixtures::sweep()),
+        ("regimes", fixtures::regimes()),
+    ];
+    for (name, analysis) in fixtures {
+        insta::assert_snapshot!(format!("{name}_terminal"), plain(&analysis, 80));
+        insta::assert_snapshot!(format!("{name}_markdown"), markdown(&analysis));
+        let table = curves_csv(&[analysis]).unwrap();
+        insta::assert_snapshot!(format!("{name}_curves_csv"), table);
+    }
+}
+
+/// The sweep with its first curve changed.
+fn changed(change: impl Fn(&mut windage_analysis::Curve)) -> Analysis {
+    let mut analysis = fixtures::sweep();
+    change(&mut analysis.curves[0]);
+    analysis
+}
+
+#[test]
+fn what_a_fit_comes_to_is_said_in_words() {
+    let table = [
+        (
+            changed(|_| {}),
+            "fits: no more is left than the points' own error (F = 0.82, p = 0.54)",
+            "a line",
+        ),
+        (
+            changed(|c| c.fits[0].lack_of_fit = Some(sweep::lack(0.003))),
+            "does not fit: more is left than the points' own error explains (F = 6.40, p = 0.003)",
+            "no line",
+        ),
+        (
+            changed(|c| c.fits[0].lack_of_fit = None),
+            "whether it fits can't be told, as points are no more than terms",
+            "nothing to test with",
+        ),
+        (
+            changed(|c| sweep::bend(&mut c.fits[0], 0.3)),
+            "+0.35 µs (+0.26 to +0.44) times the root of rate",
+            "a bend",
+        ),
+        (
+            changed(|c| c.fits.clear()),
+            "curve no curve was fitted: 5 points are too few",
+            "no fit",
+        ),
+        (
+            changed(|_| {}),
+            "2 of 3 held-out points lie where the others predict them, not 25.0",
+            "one is missed",
+        ),
+        (
+            changed(|c| {
+                for fit in &mut c.fits {
+                    fit.held_out.retain(windage_analysis::HeldOut::is_inside);
+                }
+            }),
+            "2 of 2 held-out points lie where the others predict them cap",
+            "none is missed",
+        ),
+        (
+            changed(|_| {}),
+            "from between 50.0 and 75.0 of rate on telemetry is lost: at most 6,980 traces/s arrive",
+            "a cap",
+        ),
+        (
+            changed(|c| c.cap.iter_mut().for_each(|cap| cap.delivered_per_s = None)),
+            "of rate on telemetry is lost Throughput",
+            "a cap of unknown height",
+        ),
+    ];
+    for (analysis, expected, why) in table {
+        let report = unwrapped(&plain(&analysis, 80));
+        assert!(
+            report.contains(expected),
+            "{why}: {expected:?} not in {report}"
+        );
+    }
+}
+
+#[test]
+fn curves_of_several_kinds_are_told_apart() {
+    let report = unwrapped(&plain(&fixtures::hostile_sweep(), 80));
+    assert!(report.contains("of filter attempted fixed"), "{report}");
+    assert!(
+        report.contains(
+            "of <b>live</b> | `switch` [31m curve no curve was fitted: 3 points are too few"
+        ),
+        "{report}"
+    );
+    let alone = unwrapped(&plain(&fixtures::sweep(), 80));
+    assert!(!alone.contains("of filter attempted"), "{alone}");
+}
+
+#[test]
+fn each_load_has_a_part_and_the_machine_stands_once() {
+    let analysis = fixtures::regimes();
+    let forms = [
+        ("terminal", plain(&analysis, 80)),
+        ("markdown", markdown(&analysis)),
+        ("html", html(&analysis)),
+    ];
+    let once = ["0.213 cores", "windage report 20261001"];
+    let twice = ["nothing speaks against this run", "mirrored order"];
+    let headings = [
+        "saturation: closed loop, 100 connections; the subject is saturated",
+        "a third of it: open loop, 12000/s, 100 connections; below saturation",
+    ];
+    for (form, text) in forms {
+        let text = unwrapped(&text);
+        for part in once {
+            assert_eq!(text.matches(part).count(), 1, "{part:?} in {form}");
+        }
+        for part in twice {
+            assert_eq!(text.matches(part).count(), 2, "{part:?} in {form}");
+        }
+        let places = headings.map(|heading| text.find(heading));
+        assert!(
+            places[0].is_some() && places[0] < places[1],
+            "{form}: {text}"
+        );
+    }
+}
+
+#[test]
+fn tables_name_the_load_of_each_row() {
+    let (one, two) = (fixtures::sweep(), fixtures::regimes());
+    let column = |table: &str, name: &str| {
+        let mut reader = ::csv::Reader::from_reader(table.as_bytes());
+        let at = reader.headers().unwrap().iter().position(|h| h == name)?;
+        let cells = reader.records().map(|r| r.unwrap()[at].to_owned());
+        Some(cells.collect::<Vec<_>>())
+    };
+    assert_eq!(column(&csv(&[one]).unwrap(), "regime"), None);
+    let metrics = |a: &Analysis| a.arms.iter().map(|arm| arm.metrics.len()).sum();
+    let mut expected = vec!["saturation"; metrics(&two)];
+    expected.extend(vec!["a third of it"; metrics(&two.further[0])]);
+    assert_eq!(
+        column(&csv(std::slice::from_ref(&two)).unwrap(), "regime").unwrap(),
+        expected
+    );
+    let points = column(&curves_csv(&[two]).unwrap(), "regime").unwrap();
+    assert_eq!(points[..14], ["saturation"; 14]);
+    assert_eq!(points[14..], ["a third of it"; 7]);
+}
+
+#[test]
+fn the_picture_shows_points_curve_and_cap() {
+    let page = html(&fixtures::sweep());
+    let pictures: Vec<&str> = page
+        .split("<svg class=\"forest curve\"")
+        .filter(|part| part.contains("</figure>"))
+        .collect();
+    // What comes before the first curve's picture is the first part.
+    let [_, cpu, throughput] = pictures[..] else {
+        panic!("{} parts", pictures.len())
+    };
+    let table = [
+        (
+            cpu,
+            "class=\"point measured\"",
+            10,
+            "five levels, two panels",
+        ),
+        (
+            cpu,
+            "class=\"point beyond\"",
+            4,
+            "two levels beyond the cap",
+        ),
+        (cpu, "class=\"fitted\"", 2, "against both axes"),
+        (cpu, "rate, as asked for →", 1, "the axis above"),
+        (cpu, "traces that arrived, a request →", 1, "the axis below"),
+        (
+            cpu,
+            "<title id=\"curve0-title\">CPU a request by rate</title>",
+            1,
+            "its name",
+        ),
+        (
+            cpu,
+            " 75.0: +6.30 µs (+6.09 to +6.51), beyond the cap and not fitted.",
+            1,
+            "in words",
+        ),
+        (cpu, "The curve: fixed +0.43 µs", 1, "in words"),
+        (throughput, "id=\"curve1-title\"", 1, "an id of its own"),
+        (throughput, "+0 %", 0, "nil has no sign"),
+    ];
+    for (picture, part, expected, why) in table {
+        assert_eq!(picture.matches(part).count(), expected, "{part}: {why}");
+    }
+    for id in ["curve0-title", "curve0-desc", "curve1-title", "curve1-desc"] {
+        assert_eq!(page.matches(&format!("id=\"{id}\"")).count(), 1, "{id}");
+    }
+    let is_empty = |tag: &str| tag.contains("d=\"\"");
+    assert!(page.contains("d=\"M") && !page.contains("NaN") && !tags(&page).any(is_empty));
+}
+
+#[test]
+fn ids_are_unique_under_several_loads() {
+    let page = html(&fixtures::regimes());
+    let mut ids: Vec<&str> = tags(&page)
+        .filter_map(|tag| tag.split("id=\"").nth(1)?.split('"').next())
+        .collect();
+    assert!(ids.contains(&"load0-curve0-title") && ids.contains(&"load1-curve0-title"));
+    let all = ids.len();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), all);
+}
+
+#[test]
+fn pages_without_curves_or_loads_have_no_rules_for_them() {
+    let page = html(&fixtures::demo());
+    assert!(!page.contains(".curve") && !page.contains(".regime"));
+}
