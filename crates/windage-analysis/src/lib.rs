@@ -44,7 +44,7 @@ pub use curve::{
     TermKind,
 };
 pub use fidelity::{
-    DeliveredCounts, Fidelity, FidelityUnit, InWindows, Loss, LossReason, TraceShare,
+    DeliveredCounts, Fidelity, FidelityUnit, InWindows, Loss, LossReason, MeasuredLoss, TraceShare,
 };
 pub use inference::{CovariateUse, Family, Gain, InFamily, Inference, Scatter};
 pub use monitor::Monitor;

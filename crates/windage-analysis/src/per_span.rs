@@ -7,7 +7,7 @@ use windage_stats::{Confidence, Launches, TwoLevelError, ratio, two_level};
 
 use crate::analyse::Run;
 use crate::conclude::interval;
-use crate::{Inference, MetricAnalysis, Missing, MissingCode};
+use crate::{Inference, MetricAnalysis, Missing, MissingCode, fidelity};
 
 impl Run<'_> {
     /// The arm's difference in CPU a request (or iteration), divided by the spans that one
@@ -80,13 +80,20 @@ impl Run<'_> {
         })
     }
 
-    /// What a launch delivered is counted; it differs from launch to launch.
+    /// What a launch delivered is counted; it differs from launch to launch. Where telemetry was
+    /// lost, it is that of measured windows: a warm-up's loss is none of their cost.
     fn spans_per_request(&self, arm: ArmIndex) -> SpansPerRequest {
         let mut launches = Launches::default();
         let delivered = self.records.delivered.iter();
+        let is_lossy = fidelity::of_arm(self.records, arm)
+            .is_some_and(|fidelity| fidelity.beyond_sampling == Some(true));
         let mut spans = 0.0;
         for launch in delivered.filter(|d| d.arm == arm && d.completed_requests > 0) {
-            spans = launch.spans as f64 / launch.completed_requests as f64;
+            let in_windows = &self.records.in_windows;
+            spans = in_windows
+                .spans_per_request(arm, launch.launch)
+                .filter(|_| is_lossy)
+                .unwrap_or(launch.spans as f64 / launch.completed_requests as f64);
             launches.push(vec![spans], 0.0);
         }
         let found = match two_level(&launches) {

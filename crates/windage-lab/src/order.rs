@@ -28,6 +28,8 @@ pub struct RunOrder {
     order: Order,
     seed: u64,
     arms: u16,
+    /// Loads that the rounds have in turn.
+    loads: u32,
     rounds: u32,
     blocks_per_round: u32,
     windows_in_sequence: u32,
@@ -40,11 +42,13 @@ impl RunOrder {
     /// many loads. Loads take turns by round.
     #[must_use]
     pub fn new(design: &Design, arms: u16, loads: u32) -> RunOrder {
-        let rounds = design.rounds.saturating_mul(loads.max(1));
+        let loads = loads.max(1);
+        let rounds = design.rounds.saturating_mul(loads);
         let mut order = RunOrder {
             order: design.order,
             seed: design.seed,
             arms,
+            loads,
             rounds,
             blocks_per_round: 1,
             windows_in_sequence: 1,
@@ -111,12 +115,19 @@ impl RunOrder {
     pub fn block(&self, block: u32) -> Vec<ArmIndex> {
         match self.order {
             Order::Mirrored => self
-                .mirrored(block)
+                .mirrored(self.under_its_load(block))
                 .into_iter()
                 .flat_map(|arm| std::iter::repeat_n(arm, self.repeated as usize))
                 .collect(),
             Order::Sequential => self.sequential(block),
         }
+    }
+
+    /// Which block of its own load it is: squares are filled under each load, as if there were no
+    /// other.
+    fn under_its_load(&self, block: u32) -> u32 {
+        let (round, in_round) = (block / self.blocks_per_round, block % self.blocks_per_round);
+        (round / self.loads) * self.blocks_per_round + in_round
     }
 
     /// A stretch of one arm's sequence: short enough that little is lost when a run is killed.
@@ -305,6 +316,27 @@ mod tests {
         let (one, two) = (RunOrder::new(&minute, 2, 1), RunOrder::new(&minute, 2, 2));
         assert_eq!((one.rounds(), one.blocks_per_round()), (3, 44));
         assert_eq!((two.rounds(), two.blocks_per_round()), (6, 22));
+    }
+
+    #[test]
+    fn under_each_load_the_order_is_that_of_a_run_with_this_load_alone() {
+        for (arms, blocks) in [(4, 1), (9, 1), (9, 5), (20, 2)] {
+            let design = design(Order::Mirrored, Length::Blocks(blocks), 7);
+            let alone = RunOrder::new(&design, arms, 1);
+            let whole = RunOrder::new(&design, arms, 3);
+            for round in 0..alone.rounds() {
+                for load in 0..3 {
+                    for block in 0..blocks {
+                        let in_whole = (round * 3 + load) * blocks + block;
+                        assert_eq!(
+                            whole.block(in_whole),
+                            alone.block(round * blocks + block),
+                            "{arms} arms, {blocks} blocks, round {round}, load {load}"
+                        );
+                    }
+                }
+            }
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use windage_model::{Event, Order};
-use windage_plan::{Design, PilotWish, Plan};
+use windage_plan::{Design, Load, PilotWish, Plan};
 use windage_record::{Ending, JournalWriter, PilotScope, RunDir};
 
 use crate::clock::whole_ns;
@@ -128,7 +128,7 @@ fn remove_former(directory: &Path) -> Result<(), LabError> {
     })
 }
 
-/// The same subject and load, measured in short windows and without waiting for what is deferred.
+/// The same subject under the first load, measured in short windows and without waiting for what is deferred.
 fn short(plan: &Plan) -> Plan {
     let design = Design {
         window: WINDOW,
@@ -143,6 +143,11 @@ fn short(plan: &Plan) -> Plan {
     };
     Plan {
         design,
+        load: Load {
+            regime: None,
+            ..plan.load.clone()
+        },
+        further_loads: Vec::new(),
         ..plan.clone()
     }
 }
@@ -276,6 +281,15 @@ mod tests {
         assert_eq!((design.rounds, design.stop, design.pilot), (1, None, None));
         assert_eq!(design.warmup, plan.design.warmup);
         assert_eq!((short.load, short.arms), (plan.load, plan.arms));
+    }
+
+    #[test]
+    fn a_pilot_has_the_first_load_alone() {
+        let mut plan = plan("");
+        plan.load.regime = Some("first".to_owned());
+        plan.further_loads = vec![plan.load.clone()];
+        let short = short(&plan);
+        assert_eq!((short.load.regime, short.further_loads), (None, vec![]));
     }
 
     #[test]

@@ -93,6 +93,7 @@ mistakes! {
 // Several loads, and runs that are thorough.
 mistakes! {
     a_regime_that_changes_nothing: "[[arm]]" => "[[regime]]\nname = \"again\"\n\n[[arm]]";
+    a_regime_of_the_same_words: "[[arm]]" => "[[regime]]\nname = \"again\"\nmodel = \"open\"\nconnections = 8\n\n[[arm]]";
     regimes_of_one_name: "[[arm]]" => "[[regime]]\nname = \"open loop\"\nrate = \"10/s\"\n\n[[arm]]";
     a_regime_without_a_rate: "model = \"open\"\nrate = \"2000/s\"" => "model = \"closed\"",
         "[[arm]]" => "[[regime]]\nname = \"half\"\nmodel = \"open\"\n\n[[arm]]";
@@ -100,6 +101,8 @@ mistakes! {
     a_name_for_the_only_load: "model = \"open\"" => "regime = \"half\"\nmodel = \"open\"";
     a_regime_beside_a_stop: "for = \"60s\"" => "stop = { metric = \"cpu_per_request\", half_width = \"1%\", within = \"5m\" }",
         "[[arm]]" => "[[regime]]\nname = \"half\"\nrate = \"1000/s\"\n\n[[arm]]";
+    a_regime_beside_a_thorough_stop: "for = \"60s\"" => "for = \"60s\"\nthorough = { stop = { metric = \"cpu_per_request\", half_width = \"1%\", within = \"5m\" } }",
+        "[[arm]]" => "[[regime]]\nname = \"half\"\nrate = \"1000/s\"\nthorough = true\n\n[[arm]]";
     a_wrong_key_of_a_thorough_run: "for = \"60s\"" => "for = \"60s\"\nthorough = { rounds = 0 }";
     thorough_within_thorough: "for = \"60s\"" => "for = \"60s\"\nthorough = { thorough = { rounds = 3 } }";
 }

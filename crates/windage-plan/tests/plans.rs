@@ -626,6 +626,63 @@ fn a_thorough_run_has_a_design_and_loads_of_its_own() {
 }
 
 #[test]
+fn what_is_for_thorough_runs_alone_is_judged_by_their_design() {
+    let plan = |regime: &str, design: &str| {
+        format!(
+            "name = 'p'\n[[service]]\nname = 'app'\ncommand = ['x', '{{listen}}']\n\
+             [load]\nmodel = 'open'\nrate = '10/s'\narrivals = 'poisson'\n\
+             request = 'GET http://{{app}}/'\n\
+             [[regime]]\nname = 'more'\nthorough = true\n{regime}\n\
+             [[arm]]\nname = 'off'\nbaseline = true\n[design]\n{design}\n"
+        )
+    };
+    let stop = "stop = { metric = 'cpu_per_request', half_width = '1%', within = '5m' }";
+    // What is said of the regime and of the design, and why the plan is sound.
+    let table = [
+        (
+            "replay = 'arrivals.csv'",
+            "window = '10ms'".to_owned(),
+            "a recording has every start, whatever [load] says of its own",
+        ),
+        (
+            "rate = '20/s'",
+            format!("{stop}\nthorough = {{ for = '5m' }}"),
+            "a usual run has one load, and may wait for a metric",
+        ),
+        (
+            "profile = [{ rate = '20/s', for = '1s' }]",
+            "thorough = { window = '1s' }".to_owned(),
+            "as long as a window of the only run that has it",
+        ),
+    ];
+    for (regime, design, why) in table {
+        let text = plan(regime, &design);
+        for depth in [Depth::Usual, Depth::Thorough] {
+            let read = |depth, text: &str| {
+                Plan::parse_for(depth, text, "plan.toml", &folder())
+                    .unwrap_or_else(|error| panic!("{why}: {}", error.render(false)))
+            };
+            let plan = read(depth, &text);
+            let again = read(Depth::Usual, &plan.to_resolved_toml());
+            assert_eq!(again.further_loads, plan.further_loads, "{why}");
+        }
+    }
+}
+
+#[test]
+fn a_run_that_is_four_times_as_long_can_be_resumed() {
+    for given in ["for = '60h'", "blocks = 900000"] {
+        let text = format!("{MINIMAL}\n[design]\n{given}\n");
+        let plan = Plan::parse_for(Depth::Thorough, &text, "plan.toml", &folder()).unwrap();
+        assert_eq!(
+            parse(&plan.to_resolved_toml()).design,
+            plan.design,
+            "{given}"
+        );
+    }
+}
+
+#[test]
 fn resolved_plans_read_back_the_same() {
     for (name, text) in ALL {
         let plan = parse(text);

@@ -11,8 +11,11 @@ use windage_model::{ArmId, ArmIndex, Backend, LevelValue, LoadModel, Metric, Ord
 use crate::RecordError;
 use stored::{Front, StoredManifest};
 
-/// The newest format of `manifest.json` that is read, and the one that is written.
-const FORMAT: u32 = 1;
+/// The newest format of `manifest.json` that is read.
+const FORMAT: u32 = 2;
+/// The format that knows of one load: written as long as there is no other, so that older readers
+/// can read it.
+const FORMAT_OF_ONE_LOAD: u32 = 1;
 
 /// What a run is.
 #[derive(Clone, Debug, PartialEq)]

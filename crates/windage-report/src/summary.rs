@@ -16,7 +16,7 @@ pub(crate) enum Piece {
     Arm(String),
 }
 
-/// The answer in plain words, at most three sentences: what each treatment costs and how sure
+/// The answer in plain words, at most four sentences: what each treatment costs and how sure
 /// that is, how the control and the validity stand, what telemetry was lost.
 ///
 /// Names of arms stand between backticks.
@@ -39,7 +39,7 @@ pub(crate) fn sentences(analysis: &Analysis) -> Vec<Vec<Piece>> {
     let metric = analysis.primary;
     let mut sentences = vec![ended(costs(analysis, metric))];
     sentences.push(ended(trust(analysis, metric)));
-    sentences.extend(losses(analysis).map(ended));
+    sentences.extend(losses(analysis).into_iter().map(ended));
     sentences.retain(|sentence| !sentence.is_empty());
     sentences
 }
@@ -415,26 +415,41 @@ fn reasons(analysis: &Analysis, gravity: Soundness, told: &[DoubtCode]) -> Strin
     words
 }
 
-fn losses(analysis: &Analysis) -> Option<Vec<Piece>> {
-    let clauses: Vec<_> = analysis
-        .arms
-        .iter()
-        .filter_map(|one| {
-            let fidelity = one.fidelity.as_ref()?;
-            let (lost, expected) = (fidelity.lost?, fidelity.expected?);
-            (fidelity.beyond_sampling == Some(true) && lost > 0.0 && expected > 0.0).then(|| {
-                let share = number::percent_short(lost / expected);
-                let what = fidelity.of.as_str();
-                vec![arm(one), text(format!(" lost {share} of its {what}"))]
-            })
+fn losses(analysis: &Analysis) -> Vec<Vec<Piece>> {
+    let lossy = |one: &&ArmAnalysis, is_measured: bool| {
+        let of = one.fidelity.as_ref();
+        of.is_some_and(|of| {
+            of.beyond_sampling == Some(true) && of.measured_loss().is_some() == is_measured
         })
-        .collect();
-    (!clauses.is_empty()).then(|| {
-        let mut sentence = joined(clauses, ", ");
-        sentence.push(text(
-            ", more than sampling explains; the cost is that of what was delivered",
-        ));
-        sentence
+    };
+    let sentence = |is_measured, end: &str| {
+        let arms = analysis.arms.iter().filter(|one| lossy(one, is_measured));
+        let clauses: Vec<_> = arms.filter_map(loss).collect();
+        (!clauses.is_empty()).then(|| {
+            let mut sentence = joined(clauses, ", ");
+            sentence.push(text(end));
+            sentence
+        })
+    };
+    let measured = sentence(
+        true,
+        ", more than sampling explains; the cost is that of what was delivered",
+    );
+    let elsewhere = sentence(
+        false,
+        ", more than sampling explains, but nothing in measured windows: the cost is that of \
+         telemetry that arrived",
+    );
+    measured.into_iter().chain(elsewhere).collect()
+}
+
+fn loss(one: &ArmAnalysis) -> Option<Vec<Piece>> {
+    let fidelity = one.fidelity.as_ref()?;
+    let (lost, expected) = (fidelity.lost?, fidelity.expected?);
+    (lost > 0.0 && expected > 0.0).then(|| {
+        let share = number::percent_short(lost / expected);
+        let what = fidelity.of.as_str();
+        vec![arm(one), text(format!(" lost {share} of its {what}"))]
     })
 }
 

@@ -1,7 +1,6 @@
 //! How much telemetry an arm was asked for and delivered, and where it reached a cap.
 
 use super::{Cap, CurvePoint};
-use crate::fidelity::by_chance;
 use crate::{ArmAnalysis, Fidelity};
 
 /// A smaller share can be missing at the edges of windows alone, and bends no curve.
@@ -37,7 +36,7 @@ pub(super) fn of_arm(arm: &ArmAnalysis) -> Telemetry {
     Telemetry {
         attempted,
         delivered,
-        is_beyond_cap: is_lossy(fidelity),
+        is_beyond_cap: is_beyond_cap(fidelity),
     }
 }
 
@@ -46,17 +45,9 @@ fn share(of: f64, whole: f64) -> Option<f64> {
     (whole > 0.0 && share.is_finite()).then_some(share)
 }
 
-fn is_lossy(fidelity: &Fidelity) -> bool {
-    let whole = fidelity.expected.zip(fidelity.lost);
-    let in_windows = fidelity.in_windows.and_then(|w| w.expected.zip(w.lost));
-    let (Some((all, _)), Some((expected, lost)), Some(sampling_sd)) =
-        (whole, in_windows.or(whole), fidelity.sampling_sd)
-    else {
-        return false;
-    };
-    // The chance of sampling grows with the root of how many there are.
-    let sampling_sd = share(expected, all).map_or(0.0, |part| sampling_sd * part.sqrt());
-    lost > by_chance(sampling_sd) && lost > LOSS_THAT_BENDS * expected
+fn is_beyond_cap(fidelity: &Fidelity) -> bool {
+    let loss = fidelity.measured_loss();
+    loss.is_some_and(|loss| loss.is_above(LOSS_THAT_BENDS))
 }
 
 /// Where levels lie on both sides of a cap. Points come by rising level, each with its arm.
@@ -79,23 +70,25 @@ pub(super) fn cap(points: &[CurvePoint], arms: &[(usize, &ArmAnalysis)]) -> Opti
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{DeliveredCounts, InWindows};
+    use crate::InWindows;
+
+    const BY_CHANCE: f64 = 30.0;
+    const SURE: f64 = 0.0;
 
     /// Of ten thousand requests, a tenth of which is sampled; nine thousand of them in windows.
-    fn fidelity(delivered: u64, in_windows: Option<u64>) -> Fidelity {
+    fn fidelity(sampling_sd: f64, delivered: u64, in_windows: Option<u64>) -> Fidelity {
+        let lost = 1000.0 - delivered as f64;
         Fidelity {
             expected: Some(1000.0),
-            sampling_sd: Some(30.0),
+            sampling_sd: Some(sampling_sd),
             delivered,
-            lost: Some(1000.0 - delivered as f64),
-            counts: DeliveredCounts {
-                completed_requests: 10_000,
-                ..DeliveredCounts::default()
-            },
+            lost: Some(lost),
+            beyond_sampling: Some(lost > 3.0 * sampling_sd + 0.5),
             in_windows: in_windows.map(|delivered| InWindows {
                 expected: Some(900.0),
                 delivered,
                 lost: Some(900.0 - delivered as f64),
+                ..InWindows::default()
             }),
             ..Fidelity::default()
         }
@@ -103,27 +96,28 @@ mod tests {
 
     #[test]
     fn losses_beyond_sampling_are_beyond_a_cap() {
-        let sure = |delivered, in_windows| Fidelity {
-            sampling_sd: Some(0.0),
-            ..fidelity(delivered, in_windows)
-        };
         // what, whether it is beyond a cap
         let table = [
-            (fidelity(1000, None), false, "nothing lost"),
-            (fidelity(920, None), false, "by the chance of sampling"),
-            (fidelity(900, None), true, "beyond it"),
+            (fidelity(BY_CHANCE, 1000, None), false, "nothing lost"),
+            (fidelity(BY_CHANCE, 920, None), false, "as sampling does"),
+            (fidelity(BY_CHANCE, 900, None), true, "beyond it"),
             (
-                fidelity(1000, Some(800)),
+                fidelity(BY_CHANCE, 780, Some(700)),
                 true,
-                "in windows, and came later",
+                "in windows as well",
             ),
-            (fidelity(600, Some(890)), false, "outside windows"),
-            (sure(995, None), false, "too little to bend a curve"),
-            (sure(985, None), true, "enough for it"),
+            (fidelity(BY_CHANCE, 600, Some(890)), false, "outside them"),
+            (
+                fidelity(BY_CHANCE, 1000, Some(800)),
+                false,
+                "at the edges of windows: nothing was lost",
+            ),
+            (fidelity(SURE, 995, None), false, "too little for a bend"),
+            (fidelity(SURE, 985, None), true, "enough for it"),
             (Fidelity::default(), false, "without expectation"),
         ];
         for (fidelity, expected, why) in table {
-            assert_eq!(is_lossy(&fidelity), expected, "{why}");
+            assert_eq!(is_beyond_cap(&fidelity), expected, "{why}");
         }
     }
 }

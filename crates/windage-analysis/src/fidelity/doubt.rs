@@ -7,17 +7,14 @@ use super::{Fidelity, LossReason};
 /// A loss of a smaller share changes no cost that is measured: it is shown, and no doubt.
 const LOSS_THAT_MATTERS: f64 = 0.001;
 
-/// The doubt about an arm that lost telemetry, unless its backend was ill on purpose: then that
-/// is what was asked.
+/// The doubt about an arm that lost telemetry whose cost was measured, unless its backend was ill
+/// on purpose: then that is what was asked.
 pub(crate) fn doubt(arm: &str, fidelity: &Fidelity) -> Option<Doubt> {
-    let (Some(true), Some(lost), Some(expected)) =
-        (fidelity.beyond_sampling, fidelity.lost, fidelity.expected)
-    else {
-        return None;
-    };
-    if lost < LOSS_THAT_MATTERS * expected || fidelity.is_backend_ill() {
+    let measured = fidelity.measured_loss()?;
+    if !measured.is_above(LOSS_THAT_MATTERS) || fidelity.is_backend_ill() {
         return None;
     }
+    let (lost, expected) = fidelity.lost.zip(fidelity.expected)?;
     let text = format!(
         "{arm} delivered {} of {expected:.0} expected {}: {:.2} % were lost, so that its cost is \
          that of less telemetry than it seems.{}{} {}",
@@ -91,7 +88,7 @@ fn remedy(fidelity: &Fidelity) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fidelity::{DeliveredCounts, FidelityUnit, Loss};
+    use crate::fidelity::{DeliveredCounts, FidelityUnit, InWindows, Loss};
     use windage_model::Backend;
 
     /// A tenth of ten thousand traces was lost.
@@ -187,10 +184,19 @@ mod tests {
             ..lossy()
         };
         let by_chance = Fidelity {
-            beyond_sampling: Some(false),
+            sampling_sd: Some(400.0),
             ..lossy()
         };
-        for fidelity in [ill, little, by_chance, Fidelity::default()] {
+        let in_the_warmup = Fidelity {
+            in_windows: Some(InWindows {
+                expected: Some(4_000.0),
+                delivered: 4_000,
+                lost: Some(0.0),
+                ..InWindows::default()
+            }),
+            ..lossy()
+        };
+        for fidelity in [ill, little, by_chance, in_the_warmup, Fidelity::default()] {
             assert_eq!(doubt("otel", &fidelity), None, "{fidelity:?}");
         }
     }

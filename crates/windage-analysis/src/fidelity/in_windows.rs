@@ -21,6 +21,16 @@ struct Sums {
     root_spans: u64,
 }
 
+impl Sums {
+    fn plus(self, other: Sums) -> Sums {
+        Sums {
+            completed: self.completed.saturating_add(other.completed),
+            spans: self.spans.saturating_add(other.spans),
+            root_spans: self.root_spans.saturating_add(other.root_spans),
+        }
+    }
+}
+
 impl SpansInWindows {
     /// Sums up one launch of an arm, all windows of which were taken.
     pub(crate) fn take(&mut self, delivered: &Delivered, windows: &Windows) {
@@ -42,6 +52,13 @@ impl SpansInWindows {
         }
     }
 
+    /// Spans that a request of measured windows delivered, in one launch; `None` when the launch
+    /// does not know it.
+    pub(crate) fn spans_per_request(&self, arm: ArmIndex, launch: u32) -> Option<f64> {
+        let sums = self.0.get(&(arm, launch))?;
+        (sums.completed > 0).then(|| sums.spans as f64 / sums.completed as f64)
+    }
+
     /// Expected and delivered of an arm; `None` when no launch knows it.
     pub(super) fn of_arm(
         &self,
@@ -50,25 +67,18 @@ impl SpansInWindows {
         per_request: Option<f64>,
     ) -> Option<InWindows> {
         let launches = self.0.range((arm, 0)..=(arm, u32::MAX));
-        let (completed, delivered) =
-            launches
-                .map(|(_, sums)| sums)
-                .fold(None, |whole: Option<(u64, u64)>, sums| {
-                    let (completed, delivered) = whole.unwrap_or_default();
-                    let arrived = match of {
-                        FidelityUnit::Traces => sums.root_spans,
-                        FidelityUnit::Spans | FidelityUnit::Items => sums.spans,
-                    };
-                    Some((
-                        completed.saturating_add(sums.completed),
-                        delivered.saturating_add(arrived),
-                    ))
-                })?;
-        let expected = per_request.map(|rate| rate * completed as f64);
+        let sums = launches.map(|(_, sums)| *sums).reduce(Sums::plus)?;
+        let delivered = match of {
+            FidelityUnit::Traces => sums.root_spans,
+            FidelityUnit::Spans | FidelityUnit::Items => sums.spans,
+        };
+        let expected = per_request.map(|rate| rate * sums.completed as f64);
         Some(InWindows {
             expected,
             delivered,
             lost: expected.map(|expected| expected - delivered as f64),
+            completed_requests: sums.completed,
+            spans: sums.spans,
         })
     }
 }

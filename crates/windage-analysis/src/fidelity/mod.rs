@@ -15,7 +15,8 @@ use windage_record::{DeliveredByProtocol, DeliveredSource, ExportDelay};
 pub use counts::DeliveredCounts;
 pub(crate) use doubt::doubt;
 pub(crate) use in_windows::SpansInWindows;
-pub(crate) use of_arm::{by_chance, of_arm};
+use of_arm::by_chance;
+pub(crate) use of_arm::of_arm;
 
 /// What telemetry is counted in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -90,6 +91,41 @@ impl Fidelity {
     pub fn is_backend_ill(&self) -> bool {
         self.backend != Backend::Ok
     }
+
+    /// What was lost of telemetry whose cost was measured, if more than sampling explains: of the
+    /// measured windows, or of the whole run where windows were not told apart. A loss elsewhere,
+    /// such as in a warm-up under full load, makes no cost look smaller. Windows alone say nothing:
+    /// a span may end on the other side of an edge.
+    #[must_use]
+    pub fn measured_loss(&self) -> Option<MeasuredLoss> {
+        let (whole, lost_in_all) = self.expected.zip(self.lost)?;
+        if self.beyond_sampling != Some(true) {
+            return None;
+        }
+        let in_windows = self.in_windows.and_then(|w| w.expected.zip(w.lost));
+        let (expected, lost) = in_windows.unwrap_or((whole, lost_in_all));
+        // The chance of sampling grows with the root of how many there are.
+        let part = if whole > 0.0 { expected / whole } else { 0.0 };
+        let sampling_sd = self.sampling_sd? * part.sqrt();
+        (lost > by_chance(sampling_sd)).then_some(MeasuredLoss { expected, lost })
+    }
+}
+
+/// A loss beyond sampling, in the unit of the whole.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MeasuredLoss {
+    /// What was expected.
+    pub expected: f64,
+    /// What of it was lost.
+    pub lost: f64,
+}
+
+impl MeasuredLoss {
+    /// Whether it is more than such a share of what was expected.
+    #[must_use]
+    pub fn is_above(self, share: f64) -> bool {
+        self.lost > share * self.expected
+    }
 }
 
 /// Expected and delivered, in the unit of the whole, of the measured windows.
@@ -102,6 +138,10 @@ pub struct InWindows {
     pub delivered: u64,
     /// expected − delivered.
     pub lost: Option<f64>,
+    /// Requests that were completed there.
+    pub completed_requests: u64,
+    /// Spans that ended there and arrived.
+    pub spans: u64,
 }
 
 /// A part of what was lost.

@@ -82,7 +82,7 @@ pub(super) fn sum<'a>(
 }
 
 /// What may be missing by the chance of sampling, with such a standard deviation.
-pub(crate) fn by_chance(sampling_sd: f64) -> f64 {
+pub(super) fn by_chance(sampling_sd: f64) -> f64 {
     DEVIATIONS * sampling_sd + 0.5
 }
 

@@ -38,6 +38,8 @@ struct InWindowsWire {
     expected: Option<f64>,
     delivered: u64,
     lost: Option<f64>,
+    completed_requests: u64,
+    spans: u64,
 }
 
 #[derive(Serialize)]
@@ -118,6 +120,8 @@ impl From<InWindows> for InWindowsWire {
             expected: of.expected.and_then(finite),
             delivered: of.delivered,
             lost: of.lost.and_then(finite),
+            completed_requests: of.completed_requests,
+            spans: of.spans,
         }
     }
 }

@@ -20,7 +20,7 @@ const ORDERS: &[(&str, Order)] = &[
 pub(super) const MEASURED: RangeInclusive<Duration> = INSTANT..=WEEK;
 const WEEK: Duration = Duration::from_secs(7 * DAY.as_secs());
 pub(super) const MAX_ROUNDS: i64 = 1000;
-const MAX_BLOCKS: i64 = 1_000_000;
+pub(super) const MAX_BLOCKS: u32 = 1_000_000;
 
 pub(super) fn resolve(
     checker: &mut Checker<'_>,
@@ -95,7 +95,7 @@ fn length(checker: &mut Checker<'_>, design: &wire::Design) -> Length {
             .help("keep one of them: `for` is time in all, `blocks` a count in each round"),
         );
     }
-    Length::Blocks(checker.integer("blocks", Some(blocks), 1, 1..=MAX_BLOCKS))
+    Length::Blocks(checker.integer("blocks", Some(blocks), 1, 1..=i64::from(MAX_BLOCKS)))
 }
 
 fn interest(checker: &mut Checker<'_>, given: Option<&Spanned<Scalar>>) -> f64 {

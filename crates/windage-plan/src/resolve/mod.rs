@@ -68,12 +68,13 @@ pub(crate) fn resolve(
         services: &services,
         load: &file.load,
     };
-    let design = thorough::resolve(&mut checker, &file.design, &ground, depth);
+    let designs = thorough::resolve(&mut checker, &file.design, &ground);
+    let design = designs.of(depth).clone();
     // What doesn't fit a window that is wrong itself is not told.
     let is_known = checker.problems.len() == before && design.pilot.is_none_or(|p| !p.window);
     let window = is_known.then_some(design.window);
     let mut load = load::resolve(&mut checker, file, &services, window);
-    let further_loads = load::regimes(&mut checker, file, &mut load, &design, depth);
+    let further_loads = load::regimes(&mut checker, file, &mut load, &designs, depth);
     drops::resolve_all(&mut checker, file, &mut services, load::model(file));
     ports::refuse_of_a_batch(&mut checker, file, load::model(file));
     let mut arms = arm::resolve_all(&mut checker, file, &services);

@@ -1,5 +1,7 @@
 //! `[design.thorough]`: what a thorough run puts in place of `[design]`.
 
+use std::time::Duration;
+
 use toml::Spanned;
 
 use super::Checker;
@@ -9,18 +11,33 @@ use crate::plan::{Depth, Design, Length};
 use crate::wire;
 use crate::{Problem, defaults};
 
-/// The design of a run of this depth. What a plan says of the other depth is checked as well.
+/// How a plan is measured at each depth.
+pub(super) struct Designs {
+    usual: Design,
+    thorough: Design,
+}
+
+impl Designs {
+    pub(super) fn of(&self, depth: Depth) -> &Design {
+        match depth {
+            Depth::Usual => &self.usual,
+            Depth::Thorough => &self.thorough,
+        }
+    }
+}
+
+/// What a plan says of either depth is checked, whichever it is read for.
 pub(super) fn resolve(
     checker: &mut Checker<'_>,
     given: &wire::Design,
     ground: &Ground<'_>,
-    depth: Depth,
-) -> Design {
+) -> Designs {
     let before = checker.problems.len();
     let usual = design::resolve(checker, given, ground);
     // What is wrong already would be told twice.
     if checker.problems.len() > before {
-        return usual;
+        let thorough = usual.clone();
+        return Designs { usual, thorough };
     }
     let thorough = match &given.thorough {
         Some(instead) => {
@@ -29,10 +46,7 @@ pub(super) fn resolve(
         }
         None => longer(usual.clone()),
     };
-    match depth {
-        Depth::Usual => usual,
-        Depth::Thorough => thorough,
-    }
+    Designs { usual, thorough }
 }
 
 fn refuse_nested(checker: &mut Checker<'_>, thorough: &Spanned<Box<wire::Design>>) {
@@ -48,15 +62,22 @@ fn refuse_nested(checker: &mut Checker<'_>, thorough: &Spanned<Box<wire::Design>
 /// A plan that says nothing of it is measured for longer.
 fn longer(mut design: Design) -> Design {
     design.length = match design.length {
-        Length::Blocks(blocks) => Length::Blocks(blocks.saturating_mul(defaults::THOROUGH_TIMES)),
-        Length::MeasuringTime(time) => {
-            Length::MeasuringTime(time.saturating_mul(defaults::THOROUGH_TIMES))
+        Length::Blocks(blocks) => {
+            let blocks = blocks.saturating_mul(defaults::THOROUGH_TIMES);
+            Length::Blocks(blocks.min(design::MAX_BLOCKS))
         }
+        Length::MeasuringTime(time) => Length::MeasuringTime(times_longer(time)),
     };
     if let Some(stop) = &mut design.stop {
-        stop.within = stop.within.saturating_mul(defaults::THOROUGH_TIMES);
+        stop.within = times_longer(stop.within);
     }
     design
+}
+
+/// Within what a plan may ask for: the run has to be resumable.
+fn times_longer(time: Duration) -> Duration {
+    let longer = time.saturating_mul(defaults::THOROUGH_TIMES);
+    longer.min(*design::MEASURED.end())
 }
 
 /// Keys of `over` take the place of those of `base`. How much is measured is one question with

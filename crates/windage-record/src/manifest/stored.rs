@@ -10,7 +10,8 @@ use windage_model::{
 };
 
 use super::{
-    DesignScope, Expected, FORMAT, LoadScope, Manifest, ManifestArm, PilotScope, StopScope,
+    DesignScope, Expected, FORMAT, FORMAT_OF_ONE_LOAD, LoadScope, Manifest, ManifestArm,
+    PilotScope, StopScope,
 };
 
 /// What every format has.
@@ -139,7 +140,11 @@ enum StoredOrder {
 impl From<&Manifest> for StoredManifest {
     fn from(manifest: &Manifest) -> Self {
         StoredManifest {
-            format: FORMAT,
+            format: if manifest.further_loads.is_empty() {
+                FORMAT_OF_ONE_LOAD
+            } else {
+                FORMAT
+            },
             windage: manifest.windage.clone(),
             run: manifest.run.clone(),
             plan: manifest.plan.clone(),

@@ -74,7 +74,7 @@ fn a_file_of_another_version_is_read_or_named() {
         (
             "newer format",
             "\"format\": 1",
-            "\"format\": 2",
+            "\"format\": 3",
             Some("use windage 0.1.0 or later"),
         ),
         ("not JSON", "{", "<", Some("is damaged")),
@@ -114,6 +114,27 @@ fn a_file_of_another_version_is_read_or_named() {
             _ => panic!("{what}: {outcome:?}"),
         }
     }
+}
+
+#[test]
+fn several_loads_come_back_and_are_not_for_older_readers() {
+    let mut made = samples::manifest();
+    made.load.regime = Some("first".to_owned());
+    let mut half = made.load.clone();
+    (half.regime, half.rate_per_s) = (Some("half".to_owned()), Some(1000.0));
+    made.further_loads = vec![half.clone()];
+    made.design.rounds = 6;
+    let dir = tempfile::tempdir().unwrap();
+    let host = serde_json::json!({});
+    RunDir::create(dir.path(), &made, "", "", &host).unwrap();
+    let text = fs::read_to_string(dir.path().join("manifest.json")).unwrap();
+    assert!(text.contains("\"format\": 2"), "{text}");
+    let read = RunDir::open(dir.path()).unwrap();
+    assert_eq!(read.manifest(), &made);
+
+    let under_half = read.manifest().under_load(1);
+    assert_eq!((under_half.load, under_half.design.rounds), (half, 3));
+    assert_eq!(read.manifest().under_load(0).load, made.load);
 }
 
 #[test]

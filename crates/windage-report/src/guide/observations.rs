@@ -160,7 +160,13 @@ fn loss(family: &Family) -> String {
         Some(curve::cap_in_words(&of.cap?, &of.factor, unit))
     });
     let cap = cap.map_or(String::new(), |cap| format!("; {cap}"));
-    format!("{} of what was expected{cap}", lost.join(", "))
+    let measured = judged.iter().any(|(_, of)| of.measured_loss().is_some());
+    let elsewhere = if measured {
+        ""
+    } else {
+        ", nothing of it in measured windows"
+    };
+    format!("{} of what was expected{elsewhere}{cap}", lost.join(", "))
 }
 
 /// Whether the subject used up its cores while this metric was measured.

@@ -293,9 +293,15 @@ fn cost_cells(analysis: &Analysis, arm: &ArmAnalysis) -> Vec<Cell> {
     ]
 }
 
+/// Where telemetry was lost, that of measured windows: a warm-up's loss is none of their cost.
 fn spans(of: &Fidelity) -> Option<String> {
-    let requests = of.counts.completed_requests;
-    let spans = of.counts.spans as f64 / requests as f64;
+    let whole = (of.counts.spans, of.counts.completed_requests);
+    let in_windows = of
+        .in_windows
+        .filter(|_| of.beyond_sampling == Some(true))
+        .map(|w| (w.spans, w.completed_requests));
+    let (spans, requests) = in_windows.unwrap_or(whole);
+    let spans = spans as f64 / requests as f64;
     (requests > 0).then(|| number::a_request(spans, spans))
 }
 

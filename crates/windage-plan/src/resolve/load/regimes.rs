@@ -8,6 +8,7 @@ use crate::Problem;
 use crate::load::Load;
 use crate::plan::{Depth, Design};
 use crate::resolve::Checker;
+use crate::resolve::thorough::Designs;
 use crate::wire::{self, PlanFile, Regime, Text};
 
 const MAX_NAME_BYTES: usize = 60;
@@ -17,7 +18,7 @@ pub(in crate::resolve) fn regimes(
     checker: &mut Checker<'_>,
     file: &PlanFile,
     first: &mut Load,
-    design: &Design,
+    designs: &Designs,
     depth: Depth,
 ) -> Vec<Load> {
     // What is wrong with the first load would be told again of each that is made from it.
@@ -25,12 +26,19 @@ pub(in crate::resolve) fn regimes(
         return Vec::new();
     }
     let own_name = first_name(checker, file, first);
-    refuse_stops(checker, file, design);
+    refuse_stops(checker, file, designs);
+    let mut measured = vec![first.clone()];
     let mut names = vec![own_name.clone()];
     let mut further = Vec::new();
     for given in &file.regime {
-        let load = regime(checker, file, first, given, design);
+        // What is for thorough runs alone has to go with their design alone.
+        let measured_at = match given.get_ref().thorough {
+            true => Depth::Thorough,
+            false => depth,
+        };
+        let load = regime(checker, file, first, given, designs.of(measured_at));
         name(checker, &given.get_ref().name, &mut names);
+        refuse_another_of(checker, &load, given, &mut measured);
         if depth == Depth::Thorough || !given.get_ref().thorough {
             further.push(load);
         }
@@ -78,8 +86,13 @@ fn name(checker: &mut Checker<'_>, given: &Text, taken: &mut Vec<String>) {
     taken.push(text.clone());
 }
 
-fn refuse_stops(checker: &mut Checker<'_>, file: &PlanFile, design: &Design) {
-    if let (Some(regime), Some(_)) = (file.regime.first(), &design.stop) {
+fn refuse_stops(checker: &mut Checker<'_>, file: &PlanFile, designs: &Designs) {
+    let at = |depth| {
+        let mut regimes = file.regime.iter();
+        let regime = regimes.find(|r| depth == Depth::Thorough || !r.get_ref().thorough);
+        regime.filter(|_| designs.of(depth).stop.is_some())
+    };
+    if let Some(regime) = at(Depth::Usual).or_else(|| at(Depth::Thorough)) {
         let message = "a run under several loads can't wait for a metric: it has one for each load";
         checker.report(
             Problem::new(regime.span(), message, "beside `design.stop`")
@@ -96,13 +109,6 @@ fn regime(
     design: &Design,
 ) -> Load {
     let regime = given.get_ref();
-    if changes_nothing(regime) {
-        let message = "a regime that asks for as much as `[load]` does";
-        checker.report(
-            Problem::new(given.span(), message, "the same load again")
-                .help("say what is different: `model`, `rate`, `connections`, …"),
-        );
-    }
     let asked = asked(&file.load, regime);
     let known = MODELS
         .iter()
@@ -143,12 +149,25 @@ fn regime(
     }
 }
 
-fn changes_nothing(regime: &Regime) -> bool {
-    regime.model.is_none()
-        && !says_when(regime)
-        && regime.connections.is_none()
-        && regime.connections_max.is_none()
-        && regime.arrivals.is_none()
+/// Two loads that ask for the same, whatever they are called.
+fn refuse_another_of(
+    checker: &mut Checker<'_>,
+    load: &Load,
+    given: &Spanned<Regime>,
+    measured: &mut Vec<Load>,
+) {
+    let unnamed = Load {
+        regime: None,
+        ..load.clone()
+    };
+    if measured.contains(&unnamed) && checker.problems.is_empty() {
+        let message = "a regime that asks for as much as another load does";
+        checker.report(
+            Problem::new(given.span(), message, "the same load again")
+                .help("say what is different: `model`, `rate`, `connections`, …"),
+        );
+    }
+    measured.push(unnamed);
 }
 
 /// Whether it says when requests start.
@@ -161,6 +180,8 @@ fn asked(load: &wire::Load, regime: &Regime) -> wire::Load {
     let model = regime.model.as_ref().unwrap_or(&load.model).clone();
     let is_same = model.get_ref() == load.model.get_ref();
     let when = is_same && !says_when(regime);
+    // A recording has every start: what `[load]` says of its own means nothing there.
+    let is_recorded = regime.replay.is_some();
     let inherited = |text: &Option<Text>| text.clone().filter(|_| when);
     wire::Load {
         regime: None,
@@ -173,7 +194,7 @@ fn asked(load: &wire::Load, regime: &Regime) -> wire::Load {
         arrivals: regime
             .arrivals
             .clone()
-            .or_else(|| load.arrivals.clone().filter(|_| is_same)),
+            .or_else(|| load.arrivals.clone().filter(|_| is_same && !is_recorded)),
         connections: regime
             .connections
             .clone()
