@@ -51,20 +51,14 @@ struct AnalysisWire<'a> {
     started: &'a str,
     host: &'a serde_json::Value,
     baseline: &'a str,
-    regime: Option<&'a str>,
-    primary: &'static str,
-    design: DesignWire<'a>,
-    validity: ValidityWire<'a>,
-    own_cost: OwnCostWire,
-    arms: Vec<ArmWire<'a>>,
-    outliers: Vec<SlowExchangeWire<'a>>,
-    curves: Vec<CurveWire<'a>>,
-    further: Vec<FurtherWire<'a>>,
+    #[serde(flatten)]
+    under_first_load: UnderLoadWire<'a>,
+    further: Vec<UnderLoadWire<'a>>,
 }
 
-/// The same arms under another load: what holds for that alone.
+/// What holds under one load.
 #[derive(Serialize)]
-struct FurtherWire<'a> {
+struct UnderLoadWire<'a> {
     regime: Option<&'a str>,
     primary: &'static str,
     design: DesignWire<'a>,
@@ -197,29 +191,26 @@ impl<'a> From<&'a Analysis> for AnalysisWire<'a> {
             started: &a.started,
             host: &a.host,
             baseline: a.baseline().map_or("", |b| b.id.as_str()),
-            regime: a.regime.as_deref(),
-            primary: a.primary.as_str(),
-            design: (&a.design).into(),
-            validity: (&a.validity).into(),
-            own_cost: (&a.own_cost).into(),
-            arms: arms_wire(a),
-            outliers: outliers_wire(a),
-            curves: a.curves.iter().map(CurveWire::from).collect(),
-            further: a.further.iter().map(FurtherWire::from).collect(),
+            under_first_load: a.into(),
+            further: a.further.iter().map(Into::into).collect(),
         }
     }
 }
 
-impl<'a> From<&'a Analysis> for FurtherWire<'a> {
+impl<'a> From<&'a Analysis> for UnderLoadWire<'a> {
     fn from(a: &'a Analysis) -> Self {
-        FurtherWire {
+        UnderLoadWire {
             regime: a.regime.as_deref(),
             primary: a.primary.as_str(),
             design: (&a.design).into(),
             validity: (&a.validity).into(),
             own_cost: (&a.own_cost).into(),
-            arms: arms_wire(a),
-            outliers: outliers_wire(a),
+            arms: a.arms.iter().map(|arm| arm_wire(arm, a)).collect(),
+            outliers: a
+                .outliers
+                .iter()
+                .map(|slow| SlowExchangeWire::new(slow, a))
+                .collect(),
             curves: a.curves.iter().map(CurveWire::from).collect(),
         }
     }
@@ -254,18 +245,6 @@ impl From<&OwnCost> for OwnCostWire {
             rest_cores: finite(own.rest_cores),
         }
     }
-}
-
-fn arms_wire(analysis: &Analysis) -> Vec<ArmWire<'_>> {
-    let arms = analysis.arms.iter();
-    arms.map(|arm| arm_wire(arm, analysis)).collect()
-}
-
-fn outliers_wire(analysis: &Analysis) -> Vec<SlowExchangeWire<'_>> {
-    let outliers = analysis.outliers.iter();
-    outliers
-        .map(|slow| SlowExchangeWire::new(slow, analysis))
-        .collect()
 }
 
 fn arm_wire<'a>(arm: &'a ArmAnalysis, analysis: &'a Analysis) -> ArmWire<'a> {

@@ -15,6 +15,9 @@ use crate::summary;
 /// What begins every observation that the figures don't decide.
 pub(super) const OPEN: &str = "can't tell yet";
 
+/// Points that a curve with a bend takes at least.
+const FEWEST_FOR_A_BEND: f64 = 4.0;
+
 /// The observations, each with what it is about.
 pub(super) fn observations(family: &Family, budget: f64) -> Vec<Fact> {
     let analysis = family.analysis;
@@ -30,6 +33,16 @@ pub(super) fn observations(family: &Family, budget: f64) -> Vec<Fact> {
         Fact::new("control", summary::control(analysis, analysis.primary)),
     ]);
     facts
+}
+
+/// Why a line that does not fit has no bend.
+fn no_bend(fit: &CurveFit, lack: &LackOfFit) -> &'static str {
+    let levels = fit.terms.len() as f64 + lack.points_df;
+    if levels < FEWEST_FOR_A_BEND {
+        "levels are too few for a bend"
+    } else {
+        "no bend explains it better: levels scatter by more than their own error"
+    }
 }
 
 /// Whether the cost is linear in the factor.
@@ -54,7 +67,8 @@ fn shape(family: &Family) -> String {
         (true, false) => straight(of, fit, &statistic),
         (true, true) => format!(
             "{metric} is not linear in {factor}: a straight line leaves more than the points' own \
-             error ({statistic}), and levels are too few for a bend"
+             error ({statistic}), and {}",
+            no_bend(fit, &lack)
         ),
         (false, false) => format!("{metric} is not linear in {factor}: {}", bent(fit, &lack)),
         (false, true) => format!(

@@ -115,7 +115,8 @@ fn observations_follow_the_figures() {
         (
             changed(|a| fit(a, Some(0.004))),
             "shape CPU a request is not linear in rate: a straight line leaves more than the \
-             points' own error (F = 6.40, p = 0.004), and levels are too few for a bend",
+             points' own error (F = 6.40, p = 0.004), and no bend explains it better: levels scatter \
+             by more than their own error",
         ),
         (
             changed(|a| sweep::bend(&mut a.curves[0].fits[0], 0.3)),
