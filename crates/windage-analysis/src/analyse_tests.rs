@@ -210,6 +210,30 @@ fn a_late_generator_speaks_against_times_and_nothing_else() {
 }
 
 #[test]
+fn the_last_words_of_what_ended_a_run_are_told_once() {
+    let table = [
+        (
+            "`origin` exited; its last lines (log):\n  farewell",
+            "`origin` exited",
+            "the arm's doubt has the words",
+        ),
+        ("the disk is full", "the disk is full", "no death at all"),
+    ];
+    for (account, told, why) in table {
+        let mut records = fixture::records(3).gathered();
+        let died = windage_model::Doubt::new(DoubtCode::ArmDied, "`origin` exited");
+        records.doubts.push(died.with("last_words", "farewell"));
+        records.ending = Some(windage_record::Ending::Died {
+            text: account.to_owned(),
+        });
+        let reasons = crate::validity::of_run(&records, None).reasons;
+        let text = |code| &reasons.iter().find(|r| r.code == code).unwrap().text;
+        let expected = format!("The run ended before its plan did: {told}");
+        assert_eq!(text(DoubtCode::RunIncomplete), &expected, "{why}");
+    }
+}
+
+#[test]
 fn connections_that_were_all_in_use_speak_against_service_times_and_nothing_else() {
     let mut records = fixture::records(3);
     for window in &mut records.windows {

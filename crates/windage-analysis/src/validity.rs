@@ -76,10 +76,24 @@ fn incomplete(records: &Records) -> Option<Doubt> {
     let text = match &records.ending {
         Some(Ending::Complete | Ending::StoppedEarly { .. }) => return None,
         Some(Ending::Interrupted) => "The run was interrupted. `windage run --resume RUN` goes on with it.".into(),
-        Some(Ending::Died { text }) => format!("The run ended before its plan did: {text}"),
+        Some(Ending::Died { text }) => {
+            let text = told(records, text).unwrap_or(text);
+            format!("The run ended before its plan did: {text}")
+        }
         None => "The run's end was not recorded: windage was killed. `windage run --resume RUN` goes on with it.".into(),
     };
     Some(Doubt::new(DoubtCode::RunIncomplete, text))
+}
+
+/// The doubt about an arm's death with which an account of the end begins: the last words that
+/// follow in the account stand there.
+fn told<'a>(records: &'a Records, account: &str) -> Option<&'a str> {
+    let deaths = records
+        .doubts
+        .iter()
+        .filter(|d| d.code == DoubtCode::ArmDied);
+    let mut told = deaths.map(|death| death.text.as_str());
+    told.find(|told| account.starts_with(told))
 }
 
 /// The interval is as wide as it is, and honest; but it is not what was asked for.

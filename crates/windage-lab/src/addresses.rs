@@ -56,6 +56,34 @@ pub(crate) fn allot(services: &[&Service]) -> Result<Vec<Allotted>, LabError> {
     Ok(allotted)
 }
 
+impl Allotted {
+    /// Looks whether a service's ports can still be had: from when all are known until each is
+    /// listened on none is held, and checks and other services run in between.
+    ///
+    /// # Errors
+    /// When one is taken, or can't be had for another reason.
+    pub(crate) fn look_again(&self, service: &Service, whose: &str) -> Result<(), LabError> {
+        if matches!(service.origin, Origin::Attach(_)) {
+            return Ok(());
+        }
+        let own = self.address.map(|address| ("listen".to_owned(), address));
+        let further = self.ports.iter().map(|(name, port)| {
+            let address = SocketAddr::from((Ipv4Addr::LOCALHOST, *port));
+            (format!("port.{name}"), address)
+        });
+        for (placeholder, address) in own.into_iter().chain(further) {
+            TcpListener::bind(address).map_err(|source| LabError::PortTaken {
+                service: service.name.to_string(),
+                whose: whose.to_owned(),
+                placeholder,
+                address,
+                source,
+            })?;
+        }
+        Ok(())
+    }
+}
+
 /// A port that is free as long as it is held.
 fn free_port(held: &mut Vec<TcpListener>) -> Result<SocketAddr, LabError> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(LabError::NoPort)?;
@@ -73,15 +101,19 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn every_service_has_ports_of_its_own() {
+    fn plan() -> Plan {
         let text = "name = 'p'\n\
             [[service]]\nname = 'app'\ncommand = ['app', '{listen}', '{port.admin}', '{port.peer}']\n\
             ports = ['admin', 'peer']\n\
             [[service]]\nname = 'helper'\ncommand = ['helper', '{port.admin}']\nports = ['admin']\n\
             [load]\nmodel = 'closed'\nrequest = 'GET http://{app}/'\n\
             [[arm]]\nname = 'off'\nbaseline = true\n";
-        let plan = Plan::parse(text, "plan.toml", Path::new("/")).unwrap();
+        Plan::parse(text, "plan.toml", Path::new("/")).unwrap()
+    }
+
+    #[test]
+    fn every_service_has_ports_of_its_own() {
+        let plan = plan();
         let services: Vec<&Service> = plan.services.iter().collect();
         let allotted = allot(&services).unwrap();
         let [app, helper] = allotted.as_slice() else {
@@ -99,5 +131,29 @@ mod tests {
             .chain(further)
             .collect();
         assert_eq!(all.len(), 4, "no port twice: {allotted:?}");
+    }
+
+    #[test]
+    fn a_port_that_was_taken_meanwhile_is_named() {
+        let plan = plan();
+        let services: Vec<&Service> = plan.services.iter().collect();
+        let allotted = allot(&services).unwrap();
+        let (app, of_app) = (services[0], &allotted[0]);
+        of_app.look_again(app, "of arm `off`").unwrap();
+        let peer = SocketAddr::from((Ipv4Addr::LOCALHOST, of_app.ports[1].1));
+        let table = [
+            (of_app.address.unwrap(), "`{listen}`"),
+            (peer, "`{port.peer}`"),
+        ];
+        for (address, placeholder) in table {
+            let held = TcpListener::bind(address).unwrap();
+            let error = of_app.look_again(app, "of arm `off`").unwrap_err();
+            let text = error.to_string();
+            for words in ["`app` of arm `off`", placeholder, &address.to_string()] {
+                assert!(text.contains(words), "{words}: {text}");
+            }
+            drop(held);
+            of_app.look_again(app, "of arm `off`").unwrap();
+        }
     }
 }

@@ -10,6 +10,7 @@ use windage_model::{ArmId, ArmIndex, Doubt, DoubtCode, Event, Place, Soundness, 
 use windage_plan::OnDeath;
 use windage_record::{Delivered, Ending, Entry, Launch, LaunchEnd, RecordError};
 
+use crate::error::ServiceTrouble;
 use crate::eta::Eta;
 use crate::order::RunOrder;
 use crate::{LabError, Stopping};
@@ -27,9 +28,8 @@ pub(crate) trait Rig {
     fn launch(&mut self, launch: u32, round: u32) -> Result<Launch, LabError>;
     /// Measures one window. A failure of the subject is a doubt of the window, not an error.
     fn measure(&mut self, place: Place) -> Result<Measured, LabError>;
-    /// How an arm's service ended although it should be up, with its last words; `None` while it
-    /// lives.
-    fn death(&self, arm: ArmIndex) -> Option<String>;
+    /// How an arm's service ended although it should be up; `None` while it lives.
+    fn death(&self, arm: ArmIndex) -> Option<Box<ServiceTrouble>>;
     /// Waits for what is deferred, then reads what belongs to the launch as a whole.
     fn finish(&mut self, launch: u32) -> Result<LaunchEnd, LabError>;
     /// Ends every service of the launch and says what was delivered until the last flush.
@@ -312,30 +312,38 @@ impl Course<'_> {
     /// about the run, and the run's end if the plan says so or nothing is left to compare.
     fn note_deaths(&mut self, dead: &mut BTreeSet<ArmIndex>) -> Result<Option<Ending>, LabError> {
         let arms = self.terms.arms;
-        let mut last_words = None;
+        // A shared service takes all arms with it: that is one death, told once.
+        let mut deaths: Vec<(Box<ServiceTrouble>, Vec<&str>)> = Vec::new();
         for (arm, id) in (0u16..).map(ArmIndex).zip(arms) {
             let Some(death) = self.rig.death(arm).filter(|_| !dead.contains(&arm)) else {
                 continue;
             };
             dead.insert(arm);
-            let doubt = Doubt::new(DoubtCode::ArmDied, death.clone()).with("arm", id.as_str());
-            // A shared service takes all arms with it: its last words are told once.
-            let text = if last_words.as_ref() == Some(&death) {
-                format!("nor is {id}, for the same reason")
-            } else {
-                format!("{id} is no longer measured in this round: {death}")
+            let known = deaths.iter_mut().find(|(known, _)| *known == death);
+            let text = match known {
+                Some((_, of)) => {
+                    of.push(id.as_str());
+                    format!("nor is {id}, for the same reason")
+                }
+                None => {
+                    let text = format!("{id} is no longer measured in this round: {death}");
+                    deaths.push((death, vec![id.as_str()]));
+                    text
+                }
             };
             (self.emit)(Event::Note { text });
-            self.journal.push(Entry::Doubt(doubt))?;
-            last_words = Some(death);
+        }
+        for (death, of) in &deaths {
+            self.journal.push(Entry::Doubt(arm_died(death, of)))?;
         }
         let others = u16::try_from(arms.len()).unwrap_or(u16::MAX);
         let nothing_to_compare = dead.contains(&ArmIndex::BASELINE)
             || (1..others).all(|arm| dead.contains(&ArmIndex(arm)));
         let ends = self.terms.on_death == OnDeath::End || nothing_to_compare;
-        Ok(last_words
-            .filter(|_| ends)
-            .map(|text| Ending::Died { text }))
+        let last = deaths.pop().filter(|_| ends);
+        Ok(last.map(|(death, _)| Ending::Died {
+            text: death.to_string(),
+        }))
     }
 
     /// Whether it may stop after any block: of several launches, each has to be whole.
@@ -383,6 +391,12 @@ impl Course<'_> {
             at_most: expected == Some(None),
         });
     }
+}
+
+fn arm_died(death: &ServiceTrouble, arms: &[&str]) -> Doubt {
+    Doubt::new(DoubtCode::ArmDied, death.what_happened())
+        .with("arm", arms.join(", "))
+        .with("last_words", death.log_tail.trim())
 }
 
 #[cfg(test)]

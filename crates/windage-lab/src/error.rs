@@ -9,7 +9,7 @@ use windage_load::Endpoint;
 
 /// A service that did not do what it should, with the end of its log.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("service `{service}` {whose} {trouble}; its last lines ({}):\n{log_tail}", .log.display())]
+#[error("{}; its last lines ({}):\n{log_tail}", self.what_happened(), .log.display())]
 pub struct ServiceTrouble {
     /// Its name in the plan.
     pub service: String,
@@ -21,6 +21,20 @@ pub struct ServiceTrouble {
     pub log: PathBuf,
     /// The end of its log, and what it names of the files that were rendered for the service.
     pub log_tail: String,
+}
+
+impl ServiceTrouble {
+    /// The same without its last words, for places that tell of it again.
+    #[must_use]
+    pub fn what_happened(&self) -> String {
+        let ServiceTrouble {
+            service,
+            whose,
+            trouble,
+            ..
+        } = self;
+        format!("service `{service}` {whose} {trouble}")
+    }
 }
 
 /// A check that a service's configuration did not pass.
@@ -84,6 +98,24 @@ pub enum LabError {
     Address {
         /// Its name in the plan.
         service: String,
+        /// The address.
+        address: SocketAddr,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// A port that was free when it was allotted is taken when its service is to be launched.
+    #[error(
+        "service `{service}` {whose} can't be launched: {address}, its `{{{placeholder}}}`, was \
+         free when the launch began and can't be had any more: {source}; a check, or a service \
+         before it, may have left something that listens there; if not, run it again"
+    )]
+    PortTaken {
+        /// Its name in the plan.
+        service: String,
+        /// Whose it is, in words.
+        whose: String,
+        /// What the address is called in the plan, without braces.
+        placeholder: String,
         /// The address.
         address: SocketAddr,
         /// What the kernel said.

@@ -1,34 +1,31 @@
 //! One set of processes: launched in order, found ready, watched, ended.
 
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use regex_lite::Regex;
 use windage_keeper::{Child, Exit, Keeper, KeeperError};
 use windage_model::{ArmIndex, Event};
-use windage_plan::{Arm, Attach, Origin, Plan, ReadyCheck, Service, StopPolicy, StopSignal};
+use windage_plan::{Arm, Attach, Origin, Plan, Service, StopPolicy, StopSignal};
 use windage_probe::{ArmProbe, cgroup::ArmCgroup};
 use windage_record::RunDir;
 
 use crate::LabError;
 use crate::addresses::allot;
+use crate::awaiting::await_ready;
 use crate::command_line::describe;
 use crate::error::ServiceTrouble;
 use crate::log_tail::{log_tail, read_end};
 use crate::names::Names;
 use crate::preparing::{Prepared, prepare};
-use crate::ready::{Check, Found};
 use crate::rendered::Rendered;
-
-/// How often a service is looked at until it is ready; also the grain of the start-up time.
-const LOOK_EVERY: Duration = Duration::from_millis(2);
 
 /// What launching needs besides the plan.
 pub(crate) struct Ground<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) keeper: &'a mut Keeper,
+    /// The sets of processes that are up already.
+    pub(crate) up: &'a [&'a Instance],
     pub(crate) run: &'a RunDir,
     pub(crate) launch: u32,
     pub(crate) interrupted: &'a AtomicBool,
@@ -117,16 +114,17 @@ pub(crate) fn launch(
     let mut to_start = Vec::with_capacity(services.len());
     for (service, allotted) in services.iter().zip(allotted) {
         let prepared = prepared(ground, &instance, service, arm, group)?;
-        to_start.push((service, allotted.address, prepared));
+        to_start.push((service, allotted, prepared));
     }
     let began = Instant::now();
     let mut launched_any = false;
-    for (service, address, prepared) in to_start {
+    for (service, allotted, prepared) in to_start {
         launched_any |= prepared.is_some();
+        allotted.look_again(service, &instance.whose())?;
         let started = Instant::now();
         let running = start(ground, &instance, service, prepared)?;
         instance.services.push(running);
-        await_ready(ground, &mut instance, service, address)?;
+        await_ready(ground, &mut instance, service, allotted.address)?;
         if let Some(arm) = arm {
             (ground.emit)(Event::ServiceReady {
                 arm: arm.id.clone(),
@@ -196,87 +194,6 @@ fn start(
         })?);
     }
     Ok(running)
-}
-
-fn await_ready(
-    ground: &mut Ground<'_>,
-    instance: &mut Instance,
-    service: &Service,
-    address: Option<SocketAddr>,
-) -> Result<(), LabError> {
-    let Some(running) = instance.services.last() else {
-        return Ok(());
-    };
-    let check = check(service, running, address, &instance.names, &instance.name)?;
-    let deadline = Instant::now() + service.ready.within;
-    loop {
-        if ground.interrupted.load(Ordering::Relaxed) {
-            return Err(LabError::Interrupted);
-        }
-        for exit in ground.keeper.poll()? {
-            if running.is(&exit) {
-                let trouble = format!("{} before it was ready", describe(exit.status));
-                return Err(LabError::ServiceDied(
-                    running.trouble(instance.whose(), trouble),
-                ));
-            }
-        }
-        match check.look() {
-            Found::NotYet => {}
-            Found::Ready => return Ok(()),
-            Found::Answered => {
-                instance.answered += 1;
-                return Ok(());
-            }
-        }
-        if Instant::now() >= deadline {
-            let trouble = format!(
-                "was not ready within {:?}: waited for {}",
-                service.ready.within,
-                check.waits_for()
-            );
-            return Err(LabError::NotReady(
-                running.trouble(instance.whose(), trouble),
-            ));
-        }
-        std::thread::sleep(LOOK_EVERY);
-    }
-}
-
-fn check(
-    service: &Service,
-    running: &Running,
-    address: Option<SocketAddr>,
-    names: &Names,
-    of: &str,
-) -> Result<Check, LabError> {
-    let address_of = || {
-        address.ok_or_else(|| {
-            LabError::Unsupported(format!(
-                "service `{}` has a readiness check and no address; give it `listen`",
-                service.name
-            ))
-        })
-    };
-    Ok(match &service.ready.check {
-        ReadyCheck::Http { path } => Check::Http {
-            address: address_of()?,
-            path: names.fill(path, service.name.as_str(), of)?,
-        },
-        ReadyCheck::Tcp => Check::Tcp {
-            address: address_of()?,
-        },
-        ReadyCheck::Log { pattern } => Check::Log {
-            path: running.log.clone(),
-            pattern: Regex::new(pattern).map_err(|error| {
-                LabError::Unsupported(format!("`ready.log` of `{}`: {error}", service.name))
-            })?,
-        },
-        ReadyCheck::Delay(delay) => Check::Delay {
-            until: Instant::now() + *delay,
-        },
-        ReadyCheck::None => Check::None,
-    })
 }
 
 fn probe(
@@ -357,9 +274,14 @@ impl Instance {
 
     /// Takes note of an exit if it is one of this instance's services.
     pub(crate) fn note_exit(&mut self, exit: &Exit) {
-        if let Some(running) = self.services.iter().find(|r| r.is(exit)) {
+        if let Some(running) = self.ended(exit).filter(|_| self.death.is_none()) {
             self.death = Some(running.trouble(self.whose(), describe(exit.status)));
         }
+    }
+
+    /// The service whose exit it is.
+    pub(crate) fn ended(&self, exit: &Exit) -> Option<&Running> {
+        self.services.iter().find(|running| running.is(exit))
     }
 
     /// Takes a process in that was started outside the launch in order.

@@ -5,6 +5,7 @@
 //! Processes are started by the keeper alone; nothing is computed from what is recorded here.
 
 mod addresses;
+mod awaiting;
 mod clock;
 mod command_line;
 mod conduct;

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use regex_lite::Regex;
 use windage_model::{ArmIndex, Event};
-use windage_plan::{Plan, Service, ToldBy};
+use windage_plan::{Arm, Plan, Service, ToldBy};
 use windage_record::{Drops, RunDir};
 use windage_sink::{Reach, ScrapeTarget, Scrapes, scrape_once};
 
@@ -37,6 +37,9 @@ struct Asked<'a> {
     service: &'a Service,
     log: PathBuf,
     metrics: Option<Metrics>,
+    /// The plan expects telemetry of other arms, and none of this one: what sends none may not
+    /// even have a counter of what it dropped.
+    sends_nothing: bool,
 }
 
 #[derive(Debug)]
@@ -53,6 +56,8 @@ impl<'a> Losses<'a> {
         launch: u32,
         instances: &[Instance],
     ) -> Result<Losses<'a>, LabError> {
+        let expects = |arm: &Arm| arm.expect.is_some();
+        let some_expect = plan.arms.iter().any(expects);
         let mut asked = Vec::new();
         for instance in instances {
             let [arm] = instance.arms[..] else { continue };
@@ -63,6 +68,7 @@ impl<'a> Losses<'a> {
                     service,
                     log: run.log_path(launch, &instance.name, service.name.as_str()),
                     metrics: metrics(service, instance)?,
+                    sends_nothing: some_expect && !expects(&plan.arms[arm.get()]),
                 });
             }
         }
@@ -171,6 +177,7 @@ impl Asked<'_> {
         match found {
             // Counts stay far below 2^53, up to which they are exact.
             Some(metric) => Ok(metric.increase.round() as u64),
+            None if self.sends_nothing => Ok(0),
             None => Err(format!("{} has no `{name}`", target.url())),
         }
     }

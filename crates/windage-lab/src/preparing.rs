@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use windage_keeper::Spawn;
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+use windage_keeper::{Child, Spawn};
 use windage_plan::{Arm, Origin, Service, Template};
 use windage_probe::cgroup::ArmCgroup;
 
@@ -19,6 +21,10 @@ use crate::rendered::Rendered;
 
 /// How long a check may take.
 const CHECK_WITHIN: Duration = Duration::from_secs(30);
+/// How long it may take to kill what a check left.
+const GROUP_GONE_WITHIN: Duration = Duration::from_secs(1);
+/// How often it is looked whether that is gone.
+const LOOK_EVERY: Duration = Duration::from_millis(2);
 
 /// What is needed to launch a service.
 pub(crate) struct Prepared {
@@ -114,7 +120,11 @@ impl Prepared {
         // A launch that failed may have left one of the same number.
         let _ = std::fs::remove_file(&log);
         let failed = match ground.keeper.spawn(spawn) {
-            Ok(child) => see_through(ground.keeper, &child, CHECK_WITHIN, ground.interrupted)?,
+            Ok(child) => {
+                let failed = see_through(ground.keeper, &child, CHECK_WITHIN, ground.interrupted)?;
+                end_its_group(&child);
+                failed
+            }
             Err(error) => Some(format!("could not be run: {error}")),
         };
         let Some(how) = failed else { return Ok(()) };
@@ -127,6 +137,23 @@ impl Prepared {
             said: last_lines(&output) + &self.rendered.lines_named_in(&output),
             log,
         })))
+    }
+}
+
+/// Ends what a check left in its process group, which would run beside what is measured or hold a
+/// port. What left the group on purpose lives until everything is taken down.
+fn end_its_group(check: &Child) {
+    let group = check.pid.cast_signed();
+    // To a group of 0 or 1 a signal is one to our own group, or to everybody.
+    if group <= 1 {
+        return;
+    }
+    let deadline = Instant::now() + GROUP_GONE_WITHIN;
+    // The check itself is reaped, but no process gets its number while anything is left of its
+    // group, and after that not before all other numbers had their turn. The group is gone when
+    // the keeper has reaped what was killed.
+    while killpg(Pid::from_raw(group), Signal::SIGKILL).is_ok() && Instant::now() < deadline {
+        std::thread::sleep(LOOK_EVERY);
     }
 }
 

@@ -10,6 +10,14 @@ const LINES_MAX: usize = 8;
 /// As much is shown of a line.
 const CHARS_MAX: usize = 200;
 
+/// The beginning of a line, as far as it is shown.
+pub(crate) fn beginning(line: &str) -> String {
+    match line.char_indices().nth(CHARS_MAX) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    }
+}
+
 /// `FILE:LINE`, also in brackets, and `FILE line LINE` with what may stand in between.
 static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r#"([^\s\[\]()'"`:,;=]+)(?::|["'`]?,?\s+(?:(?:at|on)\s+)?line\s+)([0-9]+)"#).ok()
@@ -32,7 +40,7 @@ impl Rendered {
             .into_iter()
             .filter_map(|(file, number)| {
                 let text = std::fs::read_to_string(self.dir.join(file)).ok()?;
-                let line: String = line(&text, number)?.chars().take(CHARS_MAX).collect();
+                let line = beginning(line(&text, number)?);
                 Some(format!("\n  {}:{number}: {line}", file.display()))
             })
             .take(LINES_MAX)
@@ -148,7 +156,7 @@ mod tests {
         };
         let output = "a.conf:2: what?\na.conf:0, a.conf:9, gone.conf:1 and a.conf:3";
         let expected = format!(
-            "\nas rendered in {}:\n  a.conf:2:   two\n  a.conf:3: {}",
+            "\nas rendered in {}:\n  a.conf:2:   two\n  a.conf:3: {}…",
             dir.path().display(),
             &long[..CHARS_MAX]
         );

@@ -23,6 +23,7 @@ use windage_plan::{Endpoint, Host};
 
 use crate::LabError;
 use crate::command_line::HEAR;
+use crate::rendered::beginning;
 use crate::target::resolve;
 
 /// How long connecting, sending and the whole answer may take together.
@@ -146,14 +147,15 @@ impl std::fmt::Display for Message {
     }
 }
 
-/// An answer as it stands in an error: its first lines, since a list of all commands may follow.
+/// An answer as it stands in an error: its first lines, since a list of all commands may follow,
+/// and of each the beginning, since a binary protocol knows no lines.
 fn shown(text: &str) -> String {
     if text.trim().is_empty() {
         return "  (nothing)".to_owned();
     }
     let lines = text.lines().take(LINES_SHOWN);
     lines
-        .map(|line| format!("  {line}"))
+        .map(|line| format!("  {}", beginning(line)))
         .collect::<Vec<_>>()
         .join("\n")
 }

@@ -320,6 +320,18 @@ mistakes! {
     switch_by_an_unknown_key: "sweep =" => "switch = [{ to = \"{app}\", sned = \"on\" }]\nsweep =";
     switch_to_nowhere: "sweep =" => "switch = [{ to = \"app\", send = \"on\" }, { to = \"{ap}\", send = \"on\" }, { to = \"/tmp/\", send = \"on\" }, { to = \"unix:///tmp/a\", send = \"on\" }]\nsweep =";
     switch_on_another_machine: "sweep =" => "switch = [{ to = \"10.1.2.3:9\", send = \"on\" }, { http = \"GET http://example.com/on\" }]\nsweep =";
+    switch_to_what_is_no_port: "ready =" => "ports = [\"admin\"]\nready =",
+        "\"{listen}\"" => "\"{listen}\", \"{port.admin}\"",
+        "sweep =" => "switch = [{ to = \"127.0.0.1:{app}\", send = \"on\" }, { to = \"127.0.0.1:{plan}\", send = \"on\" }, { to = \"127.0.0.1:{sampling}\", send = \"on\" }, { to = \"127.0.0.1:{otlp_http.port}\", send = \"on\" }]\nsweep =";
+    switch_at_a_port_that_is_misspelt: "ready =" => "ports = [\"admin\"]\nready =",
+        "\"{listen}\"" => "\"{listen}\", \"{port.admin}\"",
+        "sweep =" => "switch = [{ to = \"127.0.0.1:{app.port.admn}\", send = \"on\" }, { to = \"127.0.0.1:{ap.port}\", send = \"on\" }]\nsweep =";
+    switch_of_a_service_elsewhere: "command = [\"bin/app\", \"-listen\", \"{listen}\"]" => "attach = { url = \"http://10.1.2.3:9\" }",
+        "model = \"open\"" => "model = \"open\"\nallow = [\"10.1.2.3\"]",
+        "env = { TELEMETRY = \"otel\", SAMPLER_ARG = \"{sampling}\" }" => "switch = [{ to = \"{app}\", send = \"rate {sampling}\" }, { http = \"POST http://{app}/{sampling}\" }]",
+        "baseline = true" => "baseline = true\nswitch = [\"echo\"]";
+    switch_of_a_service_at_another_address: "ready =" => "listen = \"10.1.2.3:9\"\nready =",
+        "sweep =" => "switch = [{ to = \"{app}\", send = \"on\" }]\nsweep =";
     switch_of_several_lines: "sweep =" => "switch = [{ to = \"{app}\", send = \"on\\noff\" }, { to = \"{app}\", send = \"\" }]\nsweep =";
     switch_by_a_bad_request: "sweep =" => "switch = [{ http = \"http://{app}/on\" }, { http = \"GET https://{app}/on\" }, { http = \"GET http://{app}\" }, { http = \"GET http://{ap}/on\" }]\nsweep =";
     switch_for_a_bad_answer: "sweep =" => "switch = [{ to = \"{app}\", send = \"on\", answer = \"is {sampling}\" }]\nsweep =";

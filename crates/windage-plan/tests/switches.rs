@@ -58,6 +58,22 @@ fn a_further_port_is_no_address() {
 }
 
 #[test]
+fn a_further_port_may_be_called_port() {
+    let metrics = "metrics = \"http://127.0.0.1:{port.admin}/metrics\"";
+    let text = PROXIED
+        .replace(
+            metrics,
+            "metrics = \"http://127.0.0.1:{proxy.port.port}/metrics\"",
+        )
+        .replace("{port.admin}", "{port.port}")
+        .replace("{proxy.port.admin}", "{proxy.port.port}")
+        .replace("\"admin\"", "\"port\"");
+    let plan = parse(&text);
+    assert_eq!(plan.services[1].ports, ["port", "peers_2"]);
+    assert!(plan.uses_placeholder("proxy.port.port"));
+}
+
+#[test]
 fn each_kind_of_switch_arrives() {
     let plan = parse(PROXIED);
     let answer = |text: &str| Some(text.to_owned());

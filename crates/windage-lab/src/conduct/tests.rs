@@ -69,7 +69,10 @@ fn a_death_ends_the_run_in_order_when_the_plan_says_so() {
     let Ok(Ending::Died { text }) = &outcome.result else {
         panic!("{:?}", outcome.result)
     };
-    assert_eq!(text, "the service of arm 2 is gone");
+    assert_eq!(
+        text,
+        "service `app` of arm 2 is gone; its last lines (app.log):\n  farewell"
+    );
     assert_eq!(
         outcome.journal.ending.as_ref(),
         outcome.result.as_ref().ok()
@@ -133,6 +136,34 @@ fn a_death_in_anothers_window_is_noticed() {
     assert_eq!(outcome.result.unwrap(), Ending::Complete);
     let codes: Vec<DoubtCode> = outcome.journal.doubts.iter().map(|d| d.code).collect();
     assert_eq!(codes, [DoubtCode::ArmDied]);
+}
+
+#[test]
+fn a_death_that_all_arms_share_is_one_doubt() {
+    let outcome = conducted(Given {
+        script: |window, _| match window {
+            1 => Fate::SharedDies,
+            _ => Fate::Fine,
+        },
+        on_death: OnDeath::GoOn,
+        ..Given::default()
+    });
+    let Ok(Ending::Died { text }) = &outcome.result else {
+        panic!("{:?}", outcome.result)
+    };
+    assert!(text.ends_with("farewell"), "the words are told: {text}");
+    let [doubt] = outcome.journal.doubts.as_slice() else {
+        panic!("{:?}", outcome.journal.doubts)
+    };
+    assert_eq!(doubt.text, "service `app` that all arms share is gone");
+    let told = |name: &str| doubt.evidence.get(name).cloned();
+    assert_eq!(told("arm"), Some("off, control, otel".into()));
+    assert_eq!(told("last_words"), Some("farewell".into()));
+    let notes = |words: &str| {
+        let is_one = |event: &&Event| matches!(event, Event::Note { text } if text.contains(words));
+        outcome.events.iter().filter(is_one).count()
+    };
+    assert_eq!((notes("farewell"), notes("for the same reason")), (1, 2));
 }
 
 #[test]

@@ -61,8 +61,12 @@ struct Site {
 }
 
 fn site() -> Site {
+    site_of(PLAN)
+}
+
+fn site_of(text: &str) -> Site {
     let dir = tempfile::tempdir().unwrap();
-    let plan = Plan::parse(PLAN, "plan.toml", dir.path()).unwrap();
+    let plan = Plan::parse(text, "plan.toml", dir.path()).unwrap();
     let options = RunOptions {
         executable: "windage".into(),
         directory: dir.path().join("run"),
@@ -73,7 +77,7 @@ fn site() -> Site {
     };
     let manifest = manifest_of(&plan, &run_order(&plan), &options);
     let host = serde_json::Value::Null;
-    let run = RunDir::create(&options.directory, &manifest, PLAN, PLAN, &host).unwrap();
+    let run = RunDir::create(&options.directory, &manifest, text, text, &host).unwrap();
     Site {
         plan,
         run,
@@ -127,6 +131,42 @@ fn counters_and_lines_of_one_reason_add_up() {
     assert_eq!(notes.len(), 1, "{notes:?}");
     assert!(notes[0].contains("`no_such_total`"), "{notes:?}");
     assert_eq!(of_arm(&losses, 0), (vec![], vec![]), "another arm's");
+}
+
+#[test]
+fn a_counter_that_is_not_there_is_nil_where_nothing_is_sent() {
+    let expecting = format!("{PLAN}expect = {{ traces_per_request = 1 }}\n");
+    let table = [
+        (
+            &*expecting,
+            0,
+            true,
+            "the baseline, where `on` expects traces",
+        ),
+        (&*expecting, 2, false, "an arm that expects traces"),
+        (PLAN, 0, false, "nothing tells which arm sends any"),
+    ];
+    for (text, arm, is_nil, why) in table {
+        let site = site_of(text);
+        let address = metrics_server(&["other_total 1\n", "other_total 2\n"]);
+        let instances = [instance("it", &[arm], address)];
+        let losses = Losses::of(&site.plan, &site.run, 0, &instances).unwrap();
+        losses.scrape().unwrap();
+        losses.scrape().unwrap();
+        std::fs::write(site.run.log_path(0, "it", "app"), "dropped 3\n").unwrap();
+        let (drops, notes) = of_arm(&losses, arm);
+        let nil = [
+            ("queue full".to_owned(), 3),
+            ("never heard of".to_owned(), 0),
+            ("too late".to_owned(), 0),
+        ];
+        let expected = if is_nil { &nil[..] } else { &nil[2..] };
+        assert_eq!(
+            (drops.as_slice(), notes.is_empty()),
+            (expected, is_nil),
+            "{why}"
+        );
+    }
 }
 
 #[test]

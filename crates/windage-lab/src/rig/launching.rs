@@ -27,7 +27,13 @@ use crate::target::target;
 impl<'a> RealRig<'a> {
     pub(super) fn launch_shared(&mut self, number: u32) -> Result<Instance, LabError> {
         let names = self.names.clone();
-        launch(&mut self.ground(number), Part::Shared, &[], None, names)
+        launch(
+            &mut self.ground(number, &[]),
+            Part::Shared,
+            &[],
+            None,
+            names,
+        )
     }
 
     /// Launches every instance, in an order drawn anew for each launch.
@@ -55,8 +61,10 @@ impl<'a> RealRig<'a> {
             let instance = if self.starts_processes_by_window() {
                 self.unlaunched(&arms, names, group.as_ref())
             } else {
+                let earlier = instances.iter().map(|(_, instance)| instance);
+                let up: Vec<&Instance> = std::iter::once(shared).chain(earlier).collect();
                 launch(
-                    &mut self.ground(number),
+                    &mut self.ground(number, &up),
                     Part::Own,
                     &arms,
                     group.as_ref(),
@@ -119,7 +127,7 @@ impl<'a> RealRig<'a> {
             return Ok(());
         }
         let (mut prepared, service) = self.prepare_program(number, index, instance)?;
-        prepared.check(&mut self.ground(number), instance, service)
+        prepared.check(&mut self.ground(number, &[]), instance, service)
     }
 
     pub(super) fn driver(
@@ -247,7 +255,7 @@ impl<'a> RealRig<'a> {
             .run
             .log_path(number, &instance.name, service.name.as_str());
         let group = self.groups[index].take();
-        let ground = self.ground(number);
+        let ground = self.ground(number, &[]);
         let prepared = prepare(&ground, instance, service, arm, group.as_ref(), &log);
         self.groups[index] = group;
         Ok((prepared?, service))
@@ -272,6 +280,7 @@ impl<'a> RealRig<'a> {
             }
             let own = self.instance_of(arm);
             if let Some(doubt) = self.switch(live, arm)? {
+                self.must_live(live, own)?;
                 return Err(LabError::Switch(doubt.text));
             }
             self.enter(own, Stretch::unmeasured(arm));
@@ -292,11 +301,16 @@ impl<'a> RealRig<'a> {
                 entry.warmup_outside_time_ns += now.at_ns.saturating_sub(live.last.at_ns);
             }
             live.last = now;
-            self.notice_deaths(live)?;
-            if let Some(death) = live.instances[own].death.clone() {
-                return Err(LabError::ServiceDied(death));
-            }
+            self.must_live(live, own)?;
         }
         Ok(())
+    }
+
+    fn must_live(&mut self, live: &mut Live, set: usize) -> Result<(), LabError> {
+        self.notice_deaths(live)?;
+        match live.death(set) {
+            Some(death) => Err(LabError::ServiceDied(Box::new(death.clone()))),
+            None => Ok(()),
+        }
     }
 }

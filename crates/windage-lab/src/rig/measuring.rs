@@ -11,7 +11,8 @@ use crate::LabError;
 use crate::conduct::Measured;
 use crate::doubts;
 use crate::drive::{Driven, Driver, drive_process, drive_resident};
-use crate::instance::{Instance, trouble};
+use crate::error::ServiceTrouble;
+use crate::instance::trouble;
 use crate::readings::bill;
 use crate::stretch::Stretch;
 
@@ -156,9 +157,7 @@ impl RealRig<'_> {
         let facts = self.load_facts(live, &driven, &window, machine.is_some());
         window.doubts = doubts::of_window(&window, &facts, counted);
         window.doubts.extend(switch_doubt);
-        window
-            .doubts
-            .extend(death_doubt(&live.instances[own]).or_else(|| death_doubt(&live.shared)));
+        window.doubts.extend(live.death(own).map(died));
         Ok(Measured {
             window,
             response_time: live.recording.response_time.clone(),
@@ -210,11 +209,9 @@ impl RealRig<'_> {
     }
 }
 
-fn death_doubt(instance: &Instance) -> Option<Doubt> {
-    let death = instance.death.as_ref()?;
-    Some(
-        Doubt::new(DoubtCode::ServiceDied, format!("{death}"))
-            .with("service", death.service.as_str())
-            .with("how", death.trouble.as_str()),
-    )
+/// Its last words stand in the doubt about the arm, once for all windows.
+fn died(death: &ServiceTrouble) -> Doubt {
+    Doubt::new(DoubtCode::ServiceDied, death.what_happened())
+        .with("service", death.service.as_str())
+        .with("how", death.trouble.as_str())
 }

@@ -21,6 +21,7 @@ use crate::LabError;
 use crate::clock::RunClock;
 use crate::conduct::{Measured, Rig};
 use crate::drive::Driver;
+use crate::error::ServiceTrouble;
 use crate::instance::{Ground, Instance};
 use crate::losses::Losses;
 use crate::names::Names;
@@ -69,6 +70,14 @@ struct Live<'a> {
     losses: Losses<'a>,
     recording: Recording,
     scratch: Recording,
+}
+
+impl Live<'_> {
+    /// How a set of processes died: a service of its own, or one that all share.
+    fn death(&self, set: usize) -> Option<&ServiceTrouble> {
+        let own = self.instances[set].death.as_deref();
+        own.or(self.shared.death.as_deref())
+    }
 }
 
 /// What a rig is built from.
@@ -190,10 +199,11 @@ impl<'a> RealRig<'a> {
         })
     }
 
-    fn ground(&mut self, number: u32) -> Ground<'_> {
+    fn ground<'g>(&'g mut self, number: u32, up: &'g [&'g Instance]) -> Ground<'g> {
         Ground {
             plan: self.plan,
             keeper: &mut self.keeper,
+            up,
             run: self.run,
             launch: number,
             interrupted: &self.interrupted,
@@ -257,10 +267,9 @@ impl Rig for RealRig<'_> {
         measured.map_err(|error| self.cause_of(error))
     }
 
-    fn death(&self, arm: ArmIndex) -> Option<String> {
-        let live = self.live.as_ref()?;
-        let own = live.instances[self.instance_of(arm)].death.as_ref();
-        own.or(live.shared.death.as_ref()).map(ToString::to_string)
+    fn death(&self, arm: ArmIndex) -> Option<Box<ServiceTrouble>> {
+        let death = self.live.as_ref()?.death(self.instance_of(arm))?;
+        Some(Box::new(death.clone()))
     }
 
     fn finish(&mut self, number: u32) -> Result<LaunchEnd, LabError> {

@@ -261,3 +261,21 @@ fn other_machines_are_not_spoken_to() {
     let message = Message::request("GET", "http://10.0.0.7/".to_owned());
     assert_eq!(message.unwrap_err(), "10.0.0.7:80 is not loopback");
 }
+
+#[test]
+fn an_answer_is_shown_as_far_as_it_can_be_read() {
+    let (start, long) = ("é".repeat(200), "é".repeat(30_000));
+    let many: String = (0..40).map(|n| format!("line {n}\n")).collect();
+    let table = [
+        ("  \n", "  (nothing)".to_owned(), "blanks"),
+        ("a\n b\n", "  a\n   b".to_owned(), "lines as they are"),
+        (&*start, format!("  {start}"), "a line that just fits"),
+        (&*long, format!("  {start}…"), "one of 60 KB"),
+    ];
+    for (text, expected, why) in table {
+        assert_eq!(shown(text), expected, "{why}");
+    }
+    let shown = shown(&many);
+    assert_eq!(shown.lines().count(), LINES_SHOWN);
+    assert!(shown.ends_with("  line 11"), "{shown}");
+}

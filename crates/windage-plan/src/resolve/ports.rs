@@ -9,6 +9,7 @@ use super::scope::Use;
 use super::service::Resolved;
 use crate::Problem;
 use crate::plan::ServiceName;
+use crate::sink::is_receiver;
 use crate::wire::{PlanFile, Text};
 
 /// A further port as a placeholder names it: `port.NAME` within its service, `SERVICE.port.NAME`
@@ -35,11 +36,20 @@ pub(super) fn further_port(placeholder: &str) -> Option<FurtherPort<'_>> {
 }
 
 /// The service that a placeholder names a port of, its own or a further one: `SERVICE.port`,
-/// `SERVICE.port.NAME`.
+/// `SERVICE.port.NAME`. A further one may be called `port`, too.
 pub(super) fn service_of_port(placeholder: &str) -> Option<&str> {
-    placeholder
-        .strip_suffix(".port")
-        .or_else(|| further_port(placeholder)?.service)
+    match further_port(placeholder) {
+        Some(further) => further.service,
+        None => placeholder.strip_suffix(".port"),
+    }
+}
+
+/// Whether a placeholder is written as the port of a service, be there such a one or not.
+pub(super) fn is_port_of_a_service(placeholder: &str) -> bool {
+    let is_port = placeholder == "port"
+        || further_port(placeholder).is_some()
+        || service_of_port(placeholder).is_some();
+    is_port && !is_receiver(placeholder)
 }
 
 /// A service's further ports as they are named from anywhere.
@@ -124,22 +134,56 @@ mod tests {
     #[test]
     fn ports_are_told_from_other_placeholders() {
         let table = [
-            ("port", None, None, "the service's own port"),
-            ("port.admin", Some((None, "admin")), None, "a further one"),
-            ("app", None, None, "an address"),
-            ("app.port", None, Some("app"), "the port of an address"),
+            ("port", None, None, true, "the service's own port"),
+            (
+                "port.admin",
+                Some((None, "admin")),
+                None,
+                true,
+                "a further one",
+            ),
+            (
+                "port.port",
+                Some((None, "port")),
+                None,
+                true,
+                "a further one of that name",
+            ),
+            ("app", None, None, false, "an address"),
+            (
+                "app.port",
+                None,
+                Some("app"),
+                true,
+                "the port of an address",
+            ),
             (
                 "app.port.admin",
                 Some((Some("app"), "admin")),
                 Some("app"),
+                true,
                 "a further one of another service",
             ),
-            ("otlp_http.port", None, Some("otlp_http"), "a receiver's"),
+            (
+                "app.port.port",
+                Some((Some("app"), "port")),
+                Some("app"),
+                true,
+                "a further one of another service, of that name",
+            ),
+            (
+                "otlp_http.port",
+                None,
+                Some("otlp_http"),
+                false,
+                "a receiver's",
+            ),
         ];
-        for (placeholder, further, service, why) in table {
+        for (placeholder, further, service, of_a_service, why) in table {
             let found = further_port(placeholder).map(|p| (p.service, p.port));
             assert_eq!(found, further, "{why}");
             assert_eq!(service_of_port(placeholder), service, "{why}");
+            assert_eq!(is_port_of_a_service(placeholder), of_a_service, "{why}");
         }
     }
 }

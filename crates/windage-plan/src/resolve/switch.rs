@@ -6,10 +6,12 @@ use toml::Spanned;
 
 use super::Checker;
 use super::load::{authority_problem, method_and_url, url_parts};
+use super::ports::is_port_of_a_service;
 use super::scope::Site;
 use super::service::{Resolved, pattern};
 use crate::address::{parse_port, split_port};
 use crate::load::HTTPS;
+use crate::plan::{Attach, Origin};
 use crate::wire::{self, SwitchTable, Text};
 use crate::{Host, Problem, Switch, Template};
 
@@ -51,7 +53,8 @@ fn table(
             answer,
         }),
         (None, None, Some(request)) => {
-            let (method, url) = judged(checker, http(request, services))?;
+            let (method, url, host) = judged(checker, http(request, services))?;
+            refuse_elsewhere(checker, host, request.span());
             Some(Switch::Http {
                 method: method.to_owned(),
                 url: checker.placeholders_of(url, request.span(), Site::ArmSwitch { arm }),
@@ -83,7 +86,8 @@ fn judged<T>(checker: &mut Checker<'_>, result: Result<T, Problem>) -> Option<T>
 fn to(checker: &mut Checker<'_>, arm: usize, to: &Text, services: &[Resolved]) -> Option<Template> {
     let text = to.get_ref();
     if !text.contains('/') {
-        judged(checker, address(to, services))?;
+        let host = judged(checker, address(to, services))?;
+        refuse_elsewhere(checker, host, to.span());
         return Some(checker.template(to, Site::ArmSwitch { arm }));
     }
     if text.ends_with('/') || text.contains("://") {
@@ -94,18 +98,21 @@ fn to(checker: &mut Checker<'_>, arm: usize, to: &Text, services: &[Resolved]) -
     Some(checker.template(to, Site::ArmSocket { arm }))
 }
 
-/// A service, or a host of this machine with a port, which may be a placeholder.
-fn address(to: &Text, services: &[Resolved]) -> Result<(), Problem> {
+/// The host of a service, or one that is written out with a port, which may be a service's.
+/// `None` where Windage allots the address.
+fn address(to: &Text, services: &[Resolved]) -> Result<Option<Host>, Problem> {
     let text = to.get_ref();
-    let sole = |text: &str| Template::parse(text).sole_placeholder().map(str::to_owned);
-    if sole(text).is_some_and(|name| services.iter().any(|s| s.name() == name)) {
-        return Ok(());
+    if let Some(service) = service_at(text, services) {
+        return Ok(host_of(service));
     }
     let (host_text, port) = split_port(text);
-    let is_port = |port: &str| parse_port(port).is_some() || sole(port).is_some();
+    let is_port = |port: &str| {
+        let named = Template::parse(port);
+        parse_port(port).is_some() || named.sole_placeholder().is_some_and(is_port_of_a_service)
+    };
     let is_bare_v6 = host_text.contains(':') && !host_text.starts_with('[');
     match Host::parse(host_text) {
-        Some(host) if port.is_some_and(is_port) && !is_bare_v6 => on_this_machine(&host, to.span()),
+        Some(host) if port.is_some_and(is_port) && !is_bare_v6 => Ok(Some(host)),
         _ => {
             let message = format!("`{text}` is neither ADDRESS:PORT nor a path");
             Err(Problem::new(to.span(), message, "goes where?").help(TO_EXAMPLE))
@@ -113,13 +120,30 @@ fn address(to: &Text, services: &[Resolved]) -> Result<(), Problem> {
     }
 }
 
-fn on_this_machine(host: &Host, span: Range<usize>) -> Result<(), Problem> {
-    if host.is_this_machine() {
-        return Ok(());
+/// The service whose address a text is, if it is just that.
+fn service_at<'s>(text: &str, services: &'s [Resolved]) -> Option<&'s Resolved> {
+    let template = Template::parse(text);
+    let name = template.sole_placeholder()?;
+    services.iter().find(|service| service.name() == name)
+}
+
+fn host_of(service: &Resolved) -> Option<Host> {
+    match (&service.service.origin, service.service.listen) {
+        (Origin::Attach(Attach::Url(endpoint)), _) => Some(endpoint.host.clone()),
+        (_, listen) => listen.map(|listen| Host::Ip(listen.ip())),
     }
+}
+
+/// Load may go elsewhere if the plan allows it; a switch may not.
+fn refuse_elsewhere(checker: &mut Checker<'_>, host: Option<Host>, span: Range<usize>) {
+    let Some(host) = host.filter(|host| !host.is_this_machine()) else {
+        return;
+    };
     let message = format!("`{host}` is not this machine, and a switch may not go there");
-    Err(Problem::new(span, message, "not loopback")
-        .help("to switch something elsewhere, write the command that does it as text"))
+    checker.report(
+        Problem::new(span, message, "not loopback")
+            .help("to switch something elsewhere, write the command that does it as text"),
+    );
 }
 
 /// One line, to which its end is added when it is sent.
@@ -138,8 +162,11 @@ fn send(checker: &mut Checker<'_>, arm: usize, send: &Text) -> Template {
     checker.placeholders_of(text, send.span(), Site::ArmSwitch { arm })
 }
 
-/// Method and URL of a request to this machine.
-fn http<'t>(request: &'t Text, services: &[Resolved]) -> Result<(&'t str, &'t str), Problem> {
+/// Method, URL and host of a request; the host as of [`address`].
+fn http<'t>(
+    request: &'t Text,
+    services: &[Resolved],
+) -> Result<(&'t str, &'t str, Option<Host>), Problem> {
     let (method, url) = method_and_url(request)?;
     let (scheme, authority, _) = url_parts(request, url)?;
     if scheme == HTTPS {
@@ -147,8 +174,7 @@ fn http<'t>(request: &'t Text, services: &[Resolved]) -> Result<(&'t str, &'t st
         return Err(Problem::new(request.span(), message, "https://")
             .help("use curl where TLS is needed: \"curl -sfk https://…\""));
     }
-    if let Some(host) = authority_problem(request, scheme, authority, services)? {
-        on_this_machine(&host, request.span())?;
-    }
-    Ok((method, url))
+    let written = authority_problem(request, scheme, authority, services)?;
+    let host = written.or_else(|| host_of(service_at(authority, services)?));
+    Ok((method, url, host))
 }

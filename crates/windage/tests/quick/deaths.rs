@@ -109,6 +109,8 @@ fn a_shared_service_that_dies_ends_the_run() {
         let ended = ended.says(&[words, "the well is dry"]);
         let ended = ended.says(&["nor is control, for the same reason"]);
         assert!(ended.stdout.contains("CPU a request"), "{}", ended.stdout);
+        let told = ended.stdout.matches("the well is dry").count();
+        assert_eq!(told, 1, "last words are told once: {}", ended.stdout);
         let report = shop
             .windage(&["report", &shop.run, "--json"])
             .code(0)
@@ -132,6 +134,69 @@ fn a_death_in_warm_up_ends_the_run() {
     };
     let ended = shop.start_plan(&plan.text()).end().code(5);
     ended.says(&["`doomed`", "killed by signal 9", "these are the last words"]);
+}
+
+/// A service that ends after so many seconds, and the built-in one after it.
+fn beside(first: &str, seconds: &str, ready: &str) -> String {
+    format!(
+        "{first}\ncommand = ['/bin/sh', '-c', 'sleep {seconds}; echo the well is dry; exit 3']\n\n\
+         [[service]]\nname = 'app'\n\
+         command = ['{{windage}}', '__demo-service', '--listen', '{{listen}}']\n\
+         ready = {{ {ready} }}"
+    )
+}
+
+#[test]
+fn a_death_of_what_all_share_ends_the_warm_up() {
+    let shop = Workshop::new();
+    let service = beside("name = 'origin'\nshared = true", "1", "http = '/healthz'");
+    let plan = Plan {
+        service: &service,
+        design: "warmup = '2s'",
+        ..Plan::default()
+    };
+    let ended = shop.start_plan(&plan.text()).end().code(5);
+    let words = "service `origin` that all arms share exited with code 3";
+    let ended = ended.says(&[words, "the well is dry"]);
+    let is_void = ended.stderr.contains("is void");
+    assert!(!is_void, "no window is measured: {}", ended.stderr);
+}
+
+#[test]
+fn a_death_while_others_are_launched_ends_the_run() {
+    // A set of processes takes a second to come up.
+    let table = [
+        (
+            "name = 'origin'\nshared = true",
+            "0.5",
+            "that all arms share",
+        ),
+        ("name = 'origin'", "0.5", "of the same arm"),
+        ("name = 'origin'", "1.5", "of an earlier arm"),
+    ];
+    for (first, seconds, whose) in table {
+        let shop = Workshop::new();
+        let service = beside(first, seconds, "delay = '1s'");
+        let plan = Plan {
+            service: &service,
+            ..Plan::default()
+        };
+        let ended = shop.start_plan(&plan.text()).end().code(5);
+        let ended = ended.says(&["service `origin` ", "the well is dry"]);
+        let arm_after = |words: &str| {
+            let (_, rest) = ended.stderr.split_once(words)?;
+            rest.split('`').next()
+        };
+        let died = arm_after("`origin` of arm `");
+        let launched = arm_after(" exited with code 3 while `app` of arm `");
+        assert!(launched.is_some(), "{whose}: {}", ended.stderr);
+        let found = match died {
+            None => "that all arms share",
+            Some(_) if died == launched => "of the same arm",
+            Some(_) => "of an earlier arm",
+        };
+        assert_eq!(found, whose, "{}", ended.stderr);
+    }
 }
 
 #[test]

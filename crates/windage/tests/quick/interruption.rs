@@ -32,7 +32,7 @@ fn in_the_middle(shop: &Workshop, args: &[&str]) -> Going {
     going
 }
 
-fn send(going: &Going, signal: Signal) {
+pub(crate) fn send(going: &Going, signal: Signal) {
     let pid = Pid::from_raw(going.pid().try_into().unwrap());
     kill(pid, signal).unwrap();
 }

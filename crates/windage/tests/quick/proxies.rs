@@ -4,8 +4,11 @@
 use std::fs;
 use std::process::Command;
 
+use nix::sys::signal::Signal;
+
 use crate::contract;
 use crate::files::names_in;
+use crate::interruption::send;
 use crate::plans::{BRIEF, Plan};
 use crate::skip::skip;
 use crate::workshop::Workshop;
@@ -175,7 +178,7 @@ fn metrics_are_read_at_a_further_port() {
 
 #[test]
 fn a_configuration_that_is_refused_is_shown() {
-    let table: [(&str, &[&str]); 3] = [
+    let table: [(&str, &[&str], usize); 3] = [
         (
             "command = ['{windage}', '__demo-service', '--listen', '{listen}']\n\
              check = ['/bin/sh', '-c', 'echo \"$WHERE: parsing [$1/app.conf:2]: unknown word\"; exit 3', 'x', '{dir}']\n\
@@ -187,6 +190,7 @@ fn a_configuration_that_is_refused_is_shown() {
                 "as rendered in ",
                 "app.conf:2: rate 4 of {literal}",
             ],
+            1,
         ),
         (
             "command = ['{windage}', '__demo-service', '--listen', '{listen}']\n\
@@ -196,6 +200,7 @@ fn a_configuration_that_is_refused_is_shown() {
                 "no-such-program-anywhere",
                 "not found",
             ],
+            0,
         ),
         (
             "command = ['/bin/sh', '-c', 'echo app.conf line 2: bad word; exit 9', '{listen}']\n\
@@ -206,9 +211,10 @@ fn a_configuration_that_is_refused_is_shown() {
                 "exited with code 9 before it was ready",
                 "app.conf:2: rate 4 of {literal}",
             ],
+            1,
         ),
     ];
-    for (service, words) in table {
+    for (service, words, checks_run) in table {
         let shop = Workshop::new();
         shop.write("app.template", "# a comment\nrate 4 of {{literal}}\n");
         let files = "files = [{ template = 'app.template', to = 'app.conf' }]";
@@ -228,8 +234,63 @@ fn a_configuration_that_is_refused_is_shown() {
             usize::from(was_launched),
             "{logs:?}"
         );
-        assert!(logs.iter().filter(is_of_check).count() <= 1, "{logs:?}");
+        let logs_of_checks = logs.iter().filter(is_of_check).count();
+        assert_eq!(logs_of_checks, checks_run, "{logs:?}");
     }
+}
+
+/// The built-in service, checked by a script.
+const CHECKED: &str = "name = 'app'\n\
+    command = ['{windage}', '__demo-service', '--listen', '{listen}']\n\
+    check = ['/bin/sh', '{plan}/check.sh', '{windage}', '{listen}']";
+
+#[test]
+fn what_a_check_leaves_behind_is_ended_or_told() {
+    let table: [(&str, i32, &[&str]); 2] = [
+        ("", 0, &[]),
+        (
+            "setsid",
+            5,
+            &[
+                "service `app` of arm `",
+                "its `{listen}`, was free",
+                "in use",
+            ],
+        ),
+    ];
+    for (leaves, code, words) in table {
+        let shop = Workshop::new();
+        let script = format!(
+            "rm -f up\n{leaves} \"$1\" __demo-service --listen \"$2\" > up &\n\
+             until grep -q listening up; do sleep 0.01; done\n"
+        );
+        shop.write("check.sh", &script);
+        let plan = Plan {
+            service: CHECKED,
+            ..Plan::default()
+        };
+        shop.start_plan(&plan.text()).end().code(code).says(words);
+    }
+}
+
+#[test]
+fn a_check_can_be_interrupted() {
+    let shop = Workshop::new();
+    let script = "setsid sleep 61 &\nsleep 62 &\necho now > checking\nexec sleep 63\n";
+    shop.write("check.sh", script);
+    let plan = Plan {
+        service: CHECKED,
+        ..Plan::default()
+    };
+    let mut going = shop.start_plan(&plan.text());
+    let checking = shop.dir().join("checking");
+    going.until("checking", || checking.exists());
+    send(&going, Signal::SIGINT);
+    // That nothing of it is left is looked at here.
+    going.end().code(130).says(&["interrupted"]);
+    let logs = names_in(shop.of_run("logs"));
+    let is_of_app = |name: &String| name.ends_with("+app.log");
+    assert!(!logs.iter().any(is_of_app), "{logs:?}");
 }
 
 #[test]

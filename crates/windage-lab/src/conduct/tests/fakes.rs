@@ -25,6 +25,8 @@ pub(super) enum Fate {
     Dies,
     /// Another arm's service dies in the window.
     OtherDies(ArmIndex),
+    /// A service that all arms share dies in the window.
+    SharedDies,
     /// A signal comes in the window.
     Interrupt,
     /// The lab itself fails.
@@ -35,6 +37,7 @@ struct FakeRig<'a> {
     script: Script,
     windows: usize,
     dead: BTreeSet<ArmIndex>,
+    shared_is_dead: bool,
     interrupted: &'a AtomicBool,
     interrupted_in_drain: bool,
     now: &'a Cell<Duration>,
@@ -55,6 +58,7 @@ impl Rig for FakeRig<'_> {
     fn launch(&mut self, launch: u32, round: u32) -> Result<Launch, LabError> {
         self.note(format!("launch {launch} round {round}"));
         self.dead.clear();
+        self.shared_is_dead = false;
         self.passes(WARM_UP);
         Ok(Launch {
             launch,
@@ -79,6 +83,7 @@ impl Rig for FakeRig<'_> {
             Fate::OtherDies(other) => {
                 self.dead.insert(other);
             }
+            Fate::SharedDies => self.shared_is_dead = true,
             Fate::Interrupt => self.interrupted.store(true, Ordering::Relaxed),
             Fate::Fails => return Err(LabError::Unsupported("the lab fails".into())),
         }
@@ -94,10 +99,19 @@ impl Rig for FakeRig<'_> {
         })
     }
 
-    fn death(&self, arm: ArmIndex) -> Option<String> {
-        self.dead
-            .contains(&arm)
-            .then(|| format!("the service of arm {} is gone", arm.0))
+    fn death(&self, arm: ArmIndex) -> Option<Box<ServiceTrouble>> {
+        let of_arm = || format!("of arm {}", arm.0);
+        let whose = match self.shared_is_dead {
+            true => Some("that all arms share".to_owned()),
+            false => self.dead.contains(&arm).then(of_arm),
+        }?;
+        Some(Box::new(ServiceTrouble {
+            service: "app".to_owned(),
+            whose,
+            trouble: "is gone".to_owned(),
+            log: "app.log".into(),
+            log_tail: "  farewell".to_owned(),
+        }))
     }
 
     fn finish(&mut self, launch: u32) -> Result<LaunchEnd, LabError> {
@@ -266,6 +280,7 @@ pub(super) fn conducted(given: Given<'_>) -> Outcome {
         script,
         windows: 0,
         dead: BTreeSet::new(),
+        shared_is_dead: false,
         interrupted: &interrupted,
         interrupted_in_drain: journal.interrupted_in_drain,
         now: &now,
