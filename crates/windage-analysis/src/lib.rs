@@ -40,8 +40,8 @@ pub use analysis::{
 };
 pub use calibration::{Cuttable, Experiment};
 pub use curve::{
-    Against, Cap, Curve, CurveFit, CurvePoint, CurveScale, CurveTerm, HeldOut, LackOfFit, RibbonPoint,
-    TermKind,
+    Against, Cap, Curve, CurveFit, CurvePoint, CurveScale, CurveTerm, HeldOut, LackOfFit,
+    RibbonPoint, TermKind,
 };
 pub use fidelity::{
     DeliveredCounts, Fidelity, FidelityUnit, InWindows, Loss, LossReason, MeasuredLoss, TraceShare,

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use windage_keeper::{Child, Exit, ExitStatusKind, Keeper, Spawn};
+use windage_keeper::{Child, Exit, ExitStatusKind, Keeper, KeeperError, Spawn};
 
 use crate::LabError;
 
@@ -44,7 +44,11 @@ pub(crate) fn see_through(
     if let Some(exit) = wait(keeper, child, within, interrupted)? {
         return Ok(describe_failure(exit.status));
     }
-    keeper.signal_group(child, libc::SIGKILL)?;
+    match keeper.signal_group(child, libc::SIGKILL) {
+        // It may have ended by itself just now.
+        Ok(()) | Err(KeeperError::Ended { .. }) => {}
+        Err(error) => return Err(error.into()),
+    }
     keeper.wait(child, Duration::from_secs(5))?;
     if interrupted.load(Ordering::Relaxed) {
         return Err(LabError::Interrupted);
