@@ -37,10 +37,11 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("windage-demo", &[]),
     ("windage-calibration", &[]),
     // So are the truth servers and the floor loop, by which its generator is judged, and the
-    // receiver by which its sink is.
+    // receiver by which its sink is, and what stands behind the proxies.
     ("truth", &[]),
     ("floor", &[]),
     ("discard", &[]),
+    ("origin", &[]),
     ("xtask", &[]),
 ];
 
