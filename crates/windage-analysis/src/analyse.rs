@@ -215,7 +215,8 @@ impl<'a> Run<'a> {
             })
             .collect();
         self.doubt_cpu(arm, &mut metrics);
-        self.cpu_per_span(arm, &mut metrics);
+        let fidelity = fidelity::of_arm(self.records, arm);
+        self.cpu_per_span(arm, fidelity.as_ref(), &mut metrics);
         self.doubt_times(arm, &mut metrics);
         let saturated = self.saturated(arm);
         for metric in metrics.values_mut() {
@@ -231,7 +232,7 @@ impl<'a> Run<'a> {
                 .map(|(name, level)| (name.clone(), level.clone()))
                 .collect(),
             metrics,
-            fidelity: fidelity::of_arm(self.records, arm),
+            fidelity,
             load: self.load(arm),
         }
     }

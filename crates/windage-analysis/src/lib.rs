@@ -51,4 +51,5 @@ pub use monitor::Monitor;
 pub use quantiles::Timed;
 pub use records::Records;
 pub use windage_record::{DeliveredByProtocol, DeliveredSource, ExportDelay, PilotScope};
+pub use windage_stats::fit::BEYOND_A_LINE;
 pub use windage_stats::{Advice, Refused};

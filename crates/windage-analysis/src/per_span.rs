@@ -7,7 +7,7 @@ use windage_stats::{Confidence, Launches, TwoLevelError, ratio, two_level};
 
 use crate::analyse::Run;
 use crate::conclude::interval;
-use crate::{Inference, MetricAnalysis, Missing, MissingCode, fidelity};
+use crate::{Fidelity, Inference, MetricAnalysis, Missing, MissingCode};
 
 impl Run<'_> {
     /// The arm's difference in CPU a request (or iteration), divided by the spans that one
@@ -15,6 +15,7 @@ impl Run<'_> {
     pub(crate) fn cpu_per_span(
         &self,
         arm: ArmIndex,
+        fidelity: Option<&Fidelity>,
         metrics: &mut BTreeMap<Metric, MetricAnalysis>,
     ) {
         if self.records.delivered.is_empty() {
@@ -24,8 +25,9 @@ impl Run<'_> {
         let Some(of_request) = whole.iter().find_map(|metric| metrics.get(metric)) else {
             return;
         };
+        let is_lossy = fidelity.is_some_and(|fidelity| fidelity.beyond_sampling == Some(true));
         let difference = match &of_request.difference {
-            Ok(difference) => self.per_span(arm, &difference.absolute),
+            Ok(difference) => self.per_span(arm, is_lossy, &difference.absolute),
             Err(missing) => Err(missing.clone()),
         };
         let of_span = MetricAnalysis {
@@ -39,7 +41,12 @@ impl Run<'_> {
         metrics.insert(Metric::CpuPerSpan, of_span);
     }
 
-    fn per_span(&self, arm: ArmIndex, difference: &Interval) -> Result<Difference, Missing> {
+    fn per_span(
+        &self,
+        arm: ArmIndex,
+        is_lossy: bool,
+        difference: &Interval,
+    ) -> Result<Difference, Missing> {
         let missing = |code, text: &str| {
             let text = text.to_owned();
             Missing { code, text }
@@ -51,7 +58,7 @@ impl Run<'_> {
                  has no bound. More rounds make one.",
             )
         };
-        let (spans, half_width) = match self.spans_per_request(arm) {
+        let (spans, half_width) = match self.spans_per_request(arm, is_lossy) {
             SpansPerRequest::Known(spans, half_width) => (spans, half_width),
             SpansPerRequest::Unbounded => return Err(unbounded()),
             SpansPerRequest::None => {
@@ -82,11 +89,9 @@ impl Run<'_> {
 
     /// What a launch delivered is counted; it differs from launch to launch. Where telemetry was
     /// lost, it is that of measured windows: a warm-up's loss is none of their cost.
-    fn spans_per_request(&self, arm: ArmIndex) -> SpansPerRequest {
+    fn spans_per_request(&self, arm: ArmIndex, is_lossy: bool) -> SpansPerRequest {
         let mut launches = Launches::default();
         let delivered = self.records.delivered.iter();
-        let is_lossy = fidelity::of_arm(self.records, arm)
-            .is_some_and(|fidelity| fidelity.beyond_sampling == Some(true));
         let mut spans = 0.0;
         for launch in delivered.filter(|d| d.arm == arm && d.completed_requests > 0) {
             let in_windows = &self.records.in_windows;

@@ -235,7 +235,7 @@ fn saturation(analysis: &Analysis) -> String {
     let saturated: Vec<_> = measured
         .iter()
         .filter(|(_, result)| result.saturated)
-        .map(|(arm, _)| one_line(&arm.name))
+        .map(|(arm, _)| format!("`{}`", one_line(&arm.name)))
         .collect();
     match (measured.len(), saturated.len()) {
         (0, _) => String::new(),

@@ -151,6 +151,23 @@ pub struct HeldOut {
     pub predicted: Interval,
 }
 
+impl CurveFit {
+    /// The curve's height; NaN where one of its coefficients is.
+    #[must_use]
+    pub fn height(&self, x: f64) -> f64 {
+        let term = |term: &CurveTerm| {
+            term.coefficient.estimate
+                * match term.kind {
+                    TermKind::Fixed => 1.0,
+                    TermKind::Proportional => x,
+                    TermKind::Concave => x.max(0.0).sqrt(),
+                    TermKind::Saturating { half_at } => x / (x + half_at),
+                }
+        };
+        self.terms.iter().map(term).sum()
+    }
+}
+
 impl HeldOut {
     /// Whether the measurement lies in the prediction interval.
     #[must_use]

@@ -5,7 +5,7 @@ use windage_model::Unit;
 
 use super::{ends, figure, finished, guarded, regime};
 use crate::ReportError;
-use crate::rows::curve::{fit, height};
+use crate::rows::curve::fit;
 
 const COLUMNS: &[&str] = &[
     "run",
@@ -103,7 +103,7 @@ fn of_fit(fit: Option<&CurveFit>, point: &CurvePoint, x: Option<f64>) -> [String
     let held_out = fit.held_out.iter().find(|held| held.arm == point.arm);
     let [estimate, low, high] = ends(held_out.map(|held| &held.predicted));
     [
-        figure(x.map(|x| height(fit, x))),
+        figure(x.map(|x| fit.height(x))),
         estimate,
         low,
         high,

@@ -3,7 +3,7 @@
 use windage_analysis::{Against, Curve, CurveScale, RibbonPoint};
 use windage_model::{Direction, Interval};
 
-use super::Family;
+use super::Sweep;
 use super::observations::OPEN;
 use super::table::{own_value, share_of};
 use crate::facts::one_line;
@@ -13,9 +13,9 @@ use crate::rows::spoken;
 
 /// The highest level whose cost is sure to lie within the budget, as are those of all lower ones,
 /// and where the curve meets it.
-pub(super) fn within(family: &Family, budget: f64) -> String {
-    let metric = family.analysis.primary;
-    let costs: Vec<(f64, Interval)> = family
+pub(super) fn within(sweep: &Sweep, budget: f64) -> String {
+    let metric = sweep.analysis.primary;
+    let costs: Vec<(f64, Interval)> = sweep
         .levels
         .iter()
         .rev()
@@ -29,7 +29,7 @@ pub(super) fn within(family: &Family, budget: f64) -> String {
     let measured = match affordable.last() {
         Some((highest, cost)) => format!(
             "up to {} {} the cost lies within {of}: {}",
-            one_line(family.factor),
+            one_line(sweep.factor),
             level(*highest),
             share(cost)
         ),
@@ -44,8 +44,8 @@ pub(super) fn within(family: &Family, budget: f64) -> String {
             share(of_lowest)
         ),
     };
-    let curve = family.curve().filter(|curve| curve.metric == metric);
-    let predicted = curve.and_then(|of| meets(family, of, budget));
+    let curve = sweep.curve().filter(|curve| curve.metric == metric);
+    let predicted = curve.and_then(|of| meets(sweep, of, budget));
     [Some(measured), predicted]
         .into_iter()
         .flatten()
@@ -60,11 +60,11 @@ fn share(cost: &Interval) -> String {
 }
 
 /// Where the curve meets the budget; `None` without a curve.
-fn meets(family: &Family, of: &Curve, budget: f64) -> Option<String> {
+fn meets(sweep: &Sweep, of: &Curve, budget: f64) -> Option<String> {
     let fit = curve::fit(of, Against::Attempted)?;
     let limit = match of.scale {
         CurveScale::Share => budget,
-        CurveScale::Unit => budget * own_value(family.analysis.baseline()?, of.metric)?,
+        CurveScale::Unit => budget * own_value(sweep.analysis.baseline()?, of.metric)?,
     };
     let sign = match of.metric.direction() {
         Direction::Lower => 1.0,

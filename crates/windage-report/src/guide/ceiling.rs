@@ -3,16 +3,16 @@
 use windage_analysis::ArmAnalysis;
 use windage_model::{DoubtCode, LoadModel, Unit};
 
-use super::Family;
+use super::Sweep;
 use super::observations::{OPEN, is_saturated};
 use crate::facts::one_line;
 use crate::number::{self, Scale};
 
 /// Where the ceiling was: only where it is the subject does throughput lost tell all that was lost.
-pub(super) fn ceiling(family: &Family) -> String {
-    let analysis = family.analysis;
+pub(super) fn ceiling(sweep: &Sweep) -> String {
+    let analysis = sweep.analysis;
     let metric = analysis.primary;
-    let levels = family.levels.iter().map(|(_, arm)| *arm);
+    let levels = sweep.levels.iter().map(|(_, arm)| *arm);
     let arms: Vec<&ArmAnalysis> = levels.chain(analysis.baseline()).collect();
     let judged: Vec<(&ArmAnalysis, bool)> = arms
         .into_iter()
@@ -21,28 +21,28 @@ pub(super) fn ceiling(family: &Family) -> String {
     let free: Vec<String> = judged
         .iter()
         .filter(|(_, saturated)| !saturated)
-        .map(|(arm, _)| one_line(&arm.name))
+        .map(|(arm, _)| format!("`{}`", one_line(&arm.name)))
         .collect();
     match (analysis.design.load, judged.len(), free.len()) {
         (LoadModel::Batch, ..) => "none is sought: a program runs as fast as it can".to_owned(),
         (_, 0, _) => format!("{OPEN}: nothing was measured"),
-        (LoadModel::Open, all, free) => below(family, all - free),
+        (LoadModel::Open, all, free) => below(sweep, all - free),
         (LoadModel::Closed, _, 0) => {
             "the subject: it kept its cores busy at every level".to_owned()
         }
         (LoadModel::Closed, all, free) if all == free => {
-            format!("not the subject, at any level: {}", elsewhere(family))
+            format!("not the subject, at any level: {}", elsewhere(sweep))
         }
         (LoadModel::Closed, ..) => format!(
             "the subject, but not of {}: {}",
             free.join(", "),
-            elsewhere(family)
+            elsewhere(sweep)
         ),
     }
 }
 
-fn below(family: &Family, saturated: usize) -> String {
-    let rate = family.analysis.design.rate_per_s;
+fn below(sweep: &Sweep, saturated: usize) -> String {
+    let rate = sweep.analysis.design.rate_per_s;
     let rate = rate.map_or("the rate of the plan".to_owned(), |rate| {
         format!("{}/s", number::plain(rate))
     });
@@ -55,8 +55,8 @@ fn below(family: &Family, saturated: usize) -> String {
 }
 
 /// What else may have been it; then throughput lost understates the cost, and CPU does not.
-fn elsewhere(family: &Family) -> String {
-    let analysis = family.analysis;
+fn elsewhere(sweep: &Sweep) -> String {
+    let analysis = sweep.analysis;
     let cores = analysis.own_cost.generator_cores;
     let cores = Scale::fitting(Unit::Cores, [cores]).with_unit(cores);
     let mut reasons = analysis.validity.reasons.iter();

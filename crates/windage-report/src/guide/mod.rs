@@ -83,10 +83,10 @@ fn of_run(analysis: &Analysis, options: GuideOptions) -> Result<String, GuideErr
             page.facts(&facts::of_regime(regime));
             page.blank();
         }
-        for family in families(regime) {
-            page.table_in_two(&table::table(&family), table::FIRST_PART);
+        for sweep in sweeps(regime) {
+            page.table_in_two(&table::table(&sweep), table::FIRST_PART);
             page.heading("Key observations");
-            page.facts(&observations::observations(&family, options.budget));
+            page.facts(&observations::observations(&sweep, options.budget));
             page.blank();
         }
         if regime.curves.is_empty() {
@@ -117,7 +117,7 @@ fn without_curves(analysis: &Analysis) -> GuideError {
 }
 
 /// Arms that differ in one factor alone.
-pub(crate) struct Family<'a> {
+pub(crate) struct Sweep<'a> {
     pub(crate) analysis: &'a Analysis,
     pub(crate) factor: &'a str,
     /// What the arms have in common.
@@ -127,7 +127,7 @@ pub(crate) struct Family<'a> {
     pub(crate) levels: Vec<(f64, &'a ArmAnalysis)>,
 }
 
-impl<'a> Family<'a> {
+impl<'a> Sweep<'a> {
     /// The arm of a level.
     fn at(&self, level: f64) -> Option<&'a ArmAnalysis> {
         let mut levels = self.levels.iter();
@@ -145,14 +145,14 @@ impl<'a> Family<'a> {
     }
 }
 
-/// The families of a run, in the order of its curves.
-pub(crate) fn families(analysis: &Analysis) -> Vec<Family<'_>> {
-    let mut families: Vec<Family> = Vec::new();
+/// The sweeps of a run, in the order of its curves.
+pub(crate) fn sweeps(analysis: &Analysis) -> Vec<Sweep<'_>> {
+    let mut sweeps: Vec<Sweep> = Vec::new();
     for curve in &analysis.curves {
-        let is_of = |f: &&mut Family| (f.factor, f.of) == (curve.factor.as_str(), &*curve.of);
-        match families.iter_mut().find(is_of) {
-            Some(family) => family.curves.push(curve),
-            None => families.push(Family {
+        let is_of = |f: &&mut Sweep| (f.factor, f.of) == (curve.factor.as_str(), &*curve.of);
+        match sweeps.iter_mut().find(is_of) {
+            Some(sweep) => sweep.curves.push(curve),
+            None => sweeps.push(Sweep {
                 analysis,
                 factor: &curve.factor,
                 of: &curve.of,
@@ -161,10 +161,10 @@ pub(crate) fn families(analysis: &Analysis) -> Vec<Family<'_>> {
             }),
         }
     }
-    for family in &mut families {
-        family.levels = levels(analysis, &family.curves);
+    for sweep in &mut sweeps {
+        sweep.levels = levels(analysis, &sweep.curves);
     }
-    families
+    sweeps
 }
 
 /// Each arm that is on one of the curves; one of which a metric is missing is on the others.

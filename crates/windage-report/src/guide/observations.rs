@@ -1,11 +1,11 @@
 //! What a sweep shows, worded by rules from its figures alone.
 
 use windage_analysis::{
-    Against, ArmAnalysis, Curve, CurveFit, CurveTerm, Fidelity, LackOfFit, TermKind,
+    Against, ArmAnalysis, BEYOND_A_LINE, Curve, CurveFit, CurveTerm, Fidelity, LackOfFit, TermKind,
 };
 use windage_model::Metric;
 
-use super::{Family, beside, budget, ceiling};
+use super::{Sweep, beside, budget, ceiling};
 use crate::facts::{Fact, one_line};
 use crate::number;
 use crate::rows::curve::{self, is_rejected, level, statistic};
@@ -15,30 +15,26 @@ use crate::summary;
 /// What begins every observation that the figures don't decide.
 pub(super) const OPEN: &str = "can't tell yet";
 
-/// Points that a curve with a bend takes at least.
-const FEWEST_FOR_A_BEND: f64 = 4.0;
-
 /// The observations, each with what it is about.
-pub(super) fn observations(family: &Family, budget: f64) -> Vec<Fact> {
-    let analysis = family.analysis;
+pub(super) fn observations(sweep: &Sweep, budget: f64) -> Vec<Fact> {
+    let analysis = sweep.analysis;
     let mut facts = vec![
-        Fact::new("shape", shape(family)),
-        Fact::new("attached", attached(family)),
+        Fact::new("shape", shape(sweep)),
+        Fact::new("attached", attached(sweep)),
     ];
     facts.extend(beside(analysis).map(|arm| Fact::new("besides", summary::told(analysis, arm))));
     facts.extend([
-        Fact::new("budget", budget::within(family, budget)),
-        Fact::new("ceiling", ceiling::ceiling(family)),
-        Fact::new("loss", loss(family)),
+        Fact::new("budget", budget::within(sweep, budget)),
+        Fact::new("ceiling", ceiling::ceiling(sweep)),
+        Fact::new("loss", loss(sweep)),
         Fact::new("control", summary::control(analysis, analysis.primary)),
     ]);
     facts
 }
 
 /// Why a line that does not fit has no bend.
-fn no_bend(fit: &CurveFit, lack: &LackOfFit) -> &'static str {
-    let levels = fit.terms.len() as f64 + lack.points_df;
-    if levels < FEWEST_FOR_A_BEND {
+fn no_bend(lack: &LackOfFit) -> &'static str {
+    if lack.points_df < BEYOND_A_LINE as f64 {
         "levels are too few for a bend"
     } else {
         "no bend explains it better: levels scatter by more than their own error"
@@ -46,14 +42,14 @@ fn no_bend(fit: &CurveFit, lack: &LackOfFit) -> &'static str {
 }
 
 /// Whether the cost is linear in the factor.
-fn shape(family: &Family) -> String {
-    let Some(of) = family.curve() else {
+fn shape(sweep: &Sweep) -> String {
+    let Some(of) = sweep.curve() else {
         return format!("{OPEN}: there is no curve");
     };
     let metric = spoken(of.metric);
     let factor = one_line(&of.factor);
     let Some(fit) = curve::fit(of, Against::Attempted) else {
-        let why = curve::why_not_fitted(family.analysis, of);
+        let why = curve::why_not_fitted(sweep.analysis, of);
         return format!("{OPEN} whether {metric} is linear in {factor}: {why}");
     };
     let Some(lack) = fit.lack_of_fit else {
@@ -68,7 +64,7 @@ fn shape(family: &Family) -> String {
         (true, true) => format!(
             "{metric} is not linear in {factor}: a straight line leaves more than the points' own \
              error ({statistic}), and {}",
-            no_bend(fit, &lack)
+            no_bend(&lack)
         ),
         (false, false) => format!("{metric} is not linear in {factor}: {}", bent(fit, &lack)),
         (false, true) => format!(
@@ -124,20 +120,20 @@ fn bent(fit: &CurveFit, lack: &LackOfFit) -> String {
 }
 
 /// What it costs to be attached and record nothing.
-fn attached(family: &Family) -> String {
-    let none = family.at(0.0);
+fn attached(sweep: &Sweep) -> String {
+    let none = sweep.at(0.0);
     match none {
-        Some(arm) => summary::told(family.analysis, arm),
+        Some(arm) => summary::told(sweep.analysis, arm),
         None => format!(
             "{OPEN} what it costs before anything is recorded: {} 0.0 was not measured",
-            one_line(family.factor)
+            one_line(sweep.factor)
         ),
     }
 }
 
 /// From which level on telemetry was lost, and how much.
-fn loss(family: &Family) -> String {
-    let judged: Vec<(f64, &Fidelity)> = family
+fn loss(sweep: &Sweep) -> String {
+    let judged: Vec<(f64, &Fidelity)> = sweep
         .levels
         .iter()
         .rev()
@@ -168,9 +164,9 @@ fn loss(family: &Family) -> String {
             judged.len()
         );
     }
-    let of = family.curve();
+    let of = sweep.curve();
     let cap = of.and_then(|of| {
-        let unit = curve::counted_in(family.analysis, of);
+        let unit = curve::counted_in(sweep.analysis, of);
         Some(curve::cap_in_words(&of.cap?, &of.factor, unit))
     });
     let cap = cap.map_or(String::new(), |cap| format!("; {cap}"));

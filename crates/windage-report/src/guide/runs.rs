@@ -5,7 +5,7 @@ use windage_analysis::{Analysis, ArmAnalysis, Fidelity};
 use windage_model::{LoadModel, Metric};
 
 use super::table::{cpu_metric, own_value, relative};
-use super::{Family, beside, families};
+use super::{Sweep, beside, sweeps};
 use crate::facts::{Fact, one_line};
 use crate::markdown;
 use crate::number::{self, NOT_AVAILABLE, Scale};
@@ -131,26 +131,26 @@ impl Asked {
 
 /// A column for each sweep, a row for each level of any, the highest first; `None` without a sweep.
 fn by_level(named: &[Named], asked: Asked) -> Option<Table> {
-    let sweeps: Vec<(String, Metric, Family)> = named
+    let sweeps: Vec<(String, Metric, Sweep)> = named
         .iter()
         .filter_map(|of| Some((of, asked.metric(of.analysis)?)))
         .flat_map(|(of, metric)| {
-            let families = families(of.analysis);
-            let is_told = families.len() > 1;
-            families.into_iter().map(move |family| {
-                let which = format!(": {} over {}", one_line(family.of), one_line(family.factor));
+            let sweeps = sweeps(of.analysis);
+            let is_told = sweeps.len() > 1;
+            sweeps.into_iter().map(move |sweep| {
+                let which = format!(": {} over {}", one_line(sweep.of), one_line(sweep.factor));
                 let which = if is_told { which } else { String::new() };
-                (format!("{}{which}", of.name), metric, family)
+                (format!("{}{which}", of.name), metric, sweep)
             })
         })
         .collect();
     let mut rows: Vec<Row> = levels(&sweeps)
         .into_iter()
-        .map(|at| row(level(at), &sweeps, &|family| family.at(at)))
+        .map(|at| row(level(at), &sweeps, &|sweep| sweep.at(at)))
         .collect();
     for name in names_beside(&sweeps) {
-        rows.push(row(one_line(name), &sweeps, &|family| {
-            beside(family.analysis).find(|arm| arm.name == name)
+        rows.push(row(one_line(name), &sweeps, &|sweep| {
+            beside(sweep.analysis).find(|arm| arm.name == name)
         }));
     }
     let columns = sweeps
@@ -169,11 +169,11 @@ fn by_level(named: &[Named], asked: Asked) -> Option<Table> {
 
 fn row<'a>(
     label: String,
-    sweeps: &[(String, Metric, Family<'a>)],
-    arm: &dyn Fn(&Family<'a>) -> Option<&'a ArmAnalysis>,
+    sweeps: &[(String, Metric, Sweep<'a>)],
+    arm: &dyn Fn(&Sweep<'a>) -> Option<&'a ArmAnalysis>,
 ) -> Row {
-    let cell = |(_, metric, family): &(String, Metric, Family<'a>)| {
-        arm(family).map_or_else(nothing, |arm| relative(arm, *metric))
+    let cell = |(_, metric, sweep): &(String, Metric, Sweep<'a>)| {
+        arm(sweep).map_or_else(nothing, |arm| relative(arm, *metric))
     };
     Row {
         arm: label,
@@ -181,9 +181,9 @@ fn row<'a>(
     }
 }
 
-fn levels(sweeps: &[(String, Metric, Family)]) -> Vec<f64> {
-    let of_family = |(.., family): &(String, Metric, Family)| {
-        let levels = family.levels.iter().map(|(level, _)| *level);
+fn levels(sweeps: &[(String, Metric, Sweep)]) -> Vec<f64> {
+    let of_family = |(.., sweep): &(String, Metric, Sweep)| {
+        let levels = sweep.levels.iter().map(|(level, _)| *level);
         levels.collect::<Vec<_>>()
     };
     let mut levels: Vec<f64> = sweeps.iter().flat_map(of_family).collect();
@@ -192,10 +192,10 @@ fn levels(sweeps: &[(String, Metric, Family)]) -> Vec<f64> {
     levels
 }
 
-fn names_beside<'a>(sweeps: &[(String, Metric, Family<'a>)]) -> Vec<&'a str> {
+fn names_beside<'a>(sweeps: &[(String, Metric, Sweep<'a>)]) -> Vec<&'a str> {
     let mut names: Vec<&str> = Vec::new();
-    for (.., family) in sweeps {
-        for arm in beside(family.analysis) {
+    for (.., sweep) in sweeps {
+        for arm in beside(sweep.analysis) {
             if !names.contains(&arm.name.as_str()) {
                 names.push(&arm.name);
             }
@@ -238,14 +238,14 @@ fn of_run(named: &Named) -> Vec<Row> {
         arm: format!("{}: {what}", named.name),
         cells: cost_cells(named.analysis, arm),
     };
-    let families = families(named.analysis);
-    let highest = families
+    let sweeps = sweeps(named.analysis);
+    let highest = sweeps
         .iter()
-        .filter_map(|family| Some((family, family.levels.first()?)));
-    let rows: Vec<Row> = match families.len() {
+        .filter_map(|sweep| Some((sweep, sweep.levels.first()?)));
+    let rows: Vec<Row> = match sweeps.len() {
         1 => highest
-            .map(|(family, (at, arm))| {
-                let factor = one_line(family.factor);
+            .map(|(sweep, (at, arm))| {
+                let factor = one_line(sweep.factor);
                 row(format!("{factor} {}", level(*at)), arm)
             })
             .collect(),

@@ -3,7 +3,7 @@
 use windage_analysis::{Analysis, ArmAnalysis, Fidelity, FidelityUnit, MetricAnalysis};
 use windage_model::{Interval, LoadModel, Metric, Role, Unit};
 
-use super::{Family, beside, families};
+use super::{Sweep, beside, sweeps};
 use crate::facts::{Fact, one_line};
 use crate::number::{self, NOT_AVAILABLE, Scale};
 use crate::rows::{self, Cell, Column, Row, Table, Tone, column, nothing, plain};
@@ -25,17 +25,19 @@ pub(super) fn cpu_metric(analysis: &Analysis) -> Metric {
 fn felt_metric(analysis: &Analysis) -> Metric {
     match analysis.design.load {
         LoadModel::Batch => Metric::WallPerIteration,
-        LoadModel::Open | LoadModel::Closed => Metric::Throughput,
+        LoadModel::Closed => Metric::Throughput,
+        // Its throughput is its rate.
+        LoadModel::Open => Metric::ResponseTimeP50,
     }
 }
 
 /// One row for each level, the highest first, then for the other treatments and the baseline.
-pub(super) fn table(family: &Family) -> Table {
-    let analysis = family.analysis;
-    let unit = family.curve().map_or(FidelityUnit::default(), |curve| {
+pub(super) fn table(sweep: &Sweep) -> Table {
+    let analysis = sweep.analysis;
+    let unit = sweep.curve().map_or(FidelityUnit::default(), |curve| {
         rows::curve::counted_in(analysis, curve)
     });
-    let levels = family
+    let levels = sweep
         .levels
         .iter()
         .map(|(level, arm)| (rows::curve::level(*level), *arm));
@@ -50,7 +52,7 @@ pub(super) fn table(family: &Family) -> Table {
         cells: cells(analysis, arm, cpu_scale),
     };
     Table {
-        title: title(family),
+        title: title(sweep),
         columns: columns(analysis, cpu_scale, unit),
         rows: arms.into_iter().map(row).collect(),
         notes: Vec::new(),
@@ -60,10 +62,10 @@ pub(super) fn table(family: &Family) -> Table {
     }
 }
 
-fn title(family: &Family) -> String {
-    let factor = one_line(family.factor);
-    if families(family.analysis).len() > 1 {
-        format!("{factor}, {}", one_line(family.of))
+fn title(sweep: &Sweep) -> String {
+    let factor = one_line(sweep.factor);
+    if sweeps(sweep.analysis).len() > 1 {
+        format!("{factor}, {}", one_line(sweep.of))
     } else {
         factor
     }
@@ -85,9 +87,12 @@ fn columns(analysis: &Analysis, cpu_scale: Scale, unit: FidelityUnit) -> Vec<Col
 fn meaning(analysis: &Analysis, unit: FidelityUnit) -> String {
     let (latency, overhead, per) = match analysis.design.load {
         LoadModel::Batch => ("time of an iteration", "time", "an iteration"),
-        LoadModel::Open | LoadModel::Closed => {
-            ("response time on average", "throughput lost", "a request")
-        }
+        LoadModel::Closed => ("response time on average", "throughput lost", "a request"),
+        LoadModel::Open => (
+            "response time on average",
+            "added to the median response time",
+            "a request",
+        ),
     };
     format!(
         "latency: {latency}; overhead: {overhead} against the baseline, with its 95 % interval; \

@@ -125,7 +125,7 @@ fn height_cell(point: &CurvePoint, fit: &CurveFit, scale: Scale) -> Cell {
     }
     // As wide as the point's own interval, so that both are written with the same decimals.
     let half_width = point.overhead.half_width();
-    let height = height(fit, point.level);
+    let height = fit.height(point.level);
     let interval = Interval {
         estimate: height,
         low: height - half_width,
@@ -134,20 +134,6 @@ fn height_cell(point: &CurvePoint, fit: &CurveFit, scale: Scale) -> Cell {
     };
     let written = scale.signed(&interval);
     plain(written.map_or(NOT_AVAILABLE.to_owned(), |s| scale.attach(&s.estimate)))
-}
-
-/// The curve's height; NaN where one of its coefficients is.
-pub(crate) fn height(fit: &CurveFit, x: f64) -> f64 {
-    let term = |term: &CurveTerm| {
-        term.coefficient.estimate
-            * match term.kind {
-                TermKind::Fixed => 1.0,
-                TermKind::Proportional => x,
-                TermKind::Concave => x.max(0.0).sqrt(),
-                TermKind::Saturating { half_at } => x / (x + half_at),
-            }
-    };
-    fit.terms.iter().map(term).sum()
 }
 
 fn facts(analysis: &Analysis, curve: &Curve, unit: FidelityUnit) -> Vec<Fact> {
@@ -331,7 +317,7 @@ mod tests {
                 ribbon: Vec::new(),
                 held_out: Vec::new(),
             };
-            let found = height(&fit, 100.0);
+            let found = fit.height(100.0);
             assert!((found - expected).abs() < 1e-12, "{fit:?}: {found}");
         }
     }

@@ -179,7 +179,7 @@ fn observations_follow_the_figures() {
                 a.validity
                     .push(Doubt::new(code, "It used most of its core."));
             }),
-            "ceiling the subject, but not of off: the generator used most of its core (0.213 \
+            "ceiling the subject, but not of `off`: the generator used most of its core (0.213 \
              cores). Throughput lost understates the cost there; CPU does not",
         ),
         (

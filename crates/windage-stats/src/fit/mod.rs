@@ -26,7 +26,7 @@ const LEFT_BY_CHANCE: f64 = 0.05;
 const TAKEN_BY_CHANCE: f64 = 0.01;
 /// Points beyond the terms of a line that there must be for a bend, so that one is left to show
 /// whether the bend fits.
-const BEYOND_A_LINE: usize = 2;
+pub const BEYOND_A_LINE: usize = 2;
 /// The fewest points of a curve: through two a line always goes.
 const FEWEST: usize = 3;
 
