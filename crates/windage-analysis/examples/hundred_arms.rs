@@ -319,6 +319,8 @@ fn manifest() -> Manifest {
             levels: Default::default(),
             expected: None,
             backend: Backend::Ok,
+            adds_to: None,
+            same_as: None,
         }
     };
     Manifest {

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use windage_model::{ArmIndex, Doubt};
+use windage_model::{ArmIndex, Doubt, PhaseSpent, ProcessTimes};
 use windage_record::{
     Delivered, Ending, Entry, Histograms, Journal, Launch, LaunchEnd, Manifest, RecordError,
-    RunDir, Timing, read_committed_histograms,
+    RunDir, Said, Timing, read_committed_histograms,
 };
 
 use crate::Timed;
@@ -32,6 +32,12 @@ pub struct Records {
     pub doubts: Vec<Doubt>,
     /// What programs said of their versions.
     pub versions: BTreeMap<String, String>,
+    /// What phases of batch programs took.
+    pub phases: Vec<PhaseSpent>,
+    /// What whole processes used, those of void windows included.
+    pub processes: Vec<ProcessTimes>,
+    /// What programs said about themselves.
+    pub said: Vec<Said>,
     /// How the run ended; `None` when its end was not recorded.
     pub ending: Option<Ending>,
     /// Bytes at the journal's end that were damaged and left out.
@@ -93,6 +99,9 @@ impl Records {
             delivered: Vec::new(),
             doubts: Vec::new(),
             versions: BTreeMap::new(),
+            phases: Vec::new(),
+            processes: Vec::new(),
+            said: Vec::new(),
             ending: None,
             cut_bytes: 0,
             histogram_bytes: [0; 2],
@@ -130,6 +139,9 @@ impl Records {
             Entry::Version { of, text } => {
                 self.versions.insert(of, text);
             }
+            Entry::Phase(spent) => self.phases.push(spent),
+            Entry::Process(times) => self.processes.push(times),
+            Entry::Said(said) => self.said.push(said),
             Entry::BlockDone { .. } | Entry::RunEnded(_) => {}
         }
     }
@@ -155,6 +167,9 @@ impl Loads {
             Entry::Window(window) => window.place.launch,
             Entry::LaunchEnded(end) => end.launch,
             Entry::Delivered(delivered) => delivered.launch,
+            Entry::Phase(spent) => spent.launch,
+            Entry::Process(times) => times.place.launch,
+            Entry::Said(said) => said.launch,
             Entry::Doubt(_) => return self.present,
             Entry::Version { .. } | Entry::BlockDone { .. } | Entry::RunEnded(_) => return None,
         };

@@ -32,6 +32,8 @@ pub(crate) trait Rig {
     fn death(&self, arm: ArmIndex) -> Option<Box<ServiceTrouble>>;
     /// Waits for what is deferred, then reads what belongs to the launch as a whole.
     fn finish(&mut self, launch: u32) -> Result<LaunchEnd, LabError>;
+    /// What else was found out since it was last asked and belongs into the journal.
+    fn findings(&mut self) -> Vec<Entry>;
     /// Ends every service of the launch and says what was delivered until the last flush.
     fn take_down(&mut self, launch: u32) -> Result<Vec<Delivered>, LabError>;
 }
@@ -214,6 +216,7 @@ impl Course<'_> {
             stopping.launched(&launch);
         }
         self.journal.push(Entry::LaunchStarted(launch))?;
+        self.record_findings()?;
         self.eta.warm();
         let mut end = self.blocks(round)?;
         // An interrupted run is reported, too: its deferred cost is not waited for.
@@ -230,7 +233,9 @@ impl Course<'_> {
             }
         }
         (self.emit)(Event::TakingDown);
-        for delivered in self.rig.take_down(round.launch)? {
+        let delivered = self.rig.take_down(round.launch)?;
+        self.record_findings()?;
+        for delivered in delivered {
             self.journal.push(Entry::Delivered(delivered))?;
         }
         self.journal.commit()?;
@@ -289,6 +294,7 @@ impl Course<'_> {
             let measured = self.rig.measure(place)?;
             self.tell_doubts(&measured.window);
             self.journal.window(&measured)?;
+            self.record_findings()?;
             windows.push(measured.window);
             if let Some(ending) = self.note_deaths(dead)? {
                 return Ok((windows, Some(ending)));
@@ -296,6 +302,11 @@ impl Course<'_> {
         }
         let interrupted = self.terms.is_interrupted();
         Ok((windows, interrupted.then_some(Ending::Interrupted)))
+    }
+
+    fn record_findings(&mut self) -> Result<(), RecordError> {
+        let mut findings = self.rig.findings().into_iter();
+        findings.try_for_each(|entry| self.journal.push(entry))
     }
 
     fn tell_doubts(&self, window: &Window) {

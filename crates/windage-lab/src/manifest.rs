@@ -2,8 +2,8 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use windage_model::ArmIndex;
-use windage_plan::{Arm, Load, Plan};
+use windage_model::{ArmId, ArmIndex};
+use windage_plan::{Arm, Iterations, Load, Plan};
 use windage_record::{DesignScope, Expected, LoadScope, Manifest, ManifestArm, StopScope};
 
 use crate::clock::whole_ns;
@@ -30,7 +30,7 @@ pub fn of(plan: &Plan, order: &RunOrder, options: &RunOptions) -> Manifest {
         seed: design.seed,
         arms: (0u16..)
             .zip(&plan.arms)
-            .map(|(index, arm)| manifest_arm(ArmIndex(index), arm))
+            .map(|(index, arm)| manifest_arm(ArmIndex(index), arm, &plan.arms))
             .collect(),
         load: load_scope(&plan.load),
         further_loads: plan.further_loads.iter().map(load_scope).collect(),
@@ -64,11 +64,18 @@ fn load_scope(load: &Load) -> LoadScope {
         rate_per_s: load.rate_per_s,
         connections: if batch { 0 } else { load.connections },
         request: load.summary(),
-        iterations: batch.then_some(load.iterations),
+        iterations: match load.iterations {
+            Iterations::Fixed(number) if batch => Some(number),
+            _ => None,
+        },
     }
 }
 
-fn manifest_arm(index: ArmIndex, arm: &Arm) -> ManifestArm {
+fn manifest_arm(index: ArmIndex, arm: &Arm, all: &[Arm]) -> ManifestArm {
+    let index_of = |id: &ArmId| {
+        let found = all.iter().position(|other| other.id == *id)?;
+        u16::try_from(found).ok().map(ArmIndex)
+    };
     ManifestArm {
         index,
         id: arm.id.clone(),
@@ -79,12 +86,15 @@ fn manifest_arm(index: ArmIndex, arm: &Arm) -> ManifestArm {
         expected: arm.expect.map(|expect| Expected {
             traces_per_request: expect.traces_per_request,
             spans_per_request: expect.spans_per_request,
+            events_per_request: expect.events_per_request,
         }),
         backend: arm
             .backend
             .as_ref()
             .map(|backend| backend.behaviour)
             .unwrap_or_default(),
+        adds_to: arm.adds_to.as_ref().and_then(index_of),
+        same_as: arm.same_as.as_ref().and_then(index_of),
     }
 }
 

@@ -42,7 +42,13 @@ pub(crate) fn replay(run: &RunDir, stopping: &mut dyn Stopping) -> Result<(), Re
                 windows.clear();
             }
             Entry::LaunchEnded(end) => stopping.launch_ended(&end),
-            Entry::Delivered(_) | Entry::Doubt(_) | Entry::Version { .. } | Entry::RunEnded(_) => {}
+            Entry::Delivered(_)
+            | Entry::Doubt(_)
+            | Entry::Version { .. }
+            | Entry::Phase(_)
+            | Entry::Process(_)
+            | Entry::Said(_)
+            | Entry::RunEnded(_) => {}
         }
     }
     Ok(())

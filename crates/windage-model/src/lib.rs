@@ -10,6 +10,7 @@ mod event;
 mod exchanges;
 mod metric;
 mod order;
+mod phase;
 mod validity;
 mod window;
 
@@ -20,5 +21,6 @@ pub use event::Event;
 pub use exchanges::{ErrorCounts, Exchanges, Outlier, StatusClasses};
 pub use metric::{Direction, Metric, Unit};
 pub use order::{LoadModel, Order};
+pub use phase::{Phase, PhaseSpent, ProcessTimes};
 pub use validity::{Doubt, DoubtCode, Evidence, Soundness, Validity};
 pub use window::{ArmCpu, CpuSource, MachineDelta, Place, Window, WindowCpu};

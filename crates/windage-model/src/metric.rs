@@ -144,12 +144,21 @@ metrics! {
     WireBytesPerRequest = "wire_bytes_per_request", Bytes, Lower;
     /// From the launch of the service until it was ready.
     StartupTime = "startup_time", Seconds, Lower;
+    /// CPU of the subject from its launch until it was ready.
+    StartupCpu = "startup_cpu", Seconds, Lower;
+    /// Batch load: from the order to flush until everything that was held is out.
+    FlushTime = "flush_time", Seconds, Lower;
+    /// Batch load: CPU of the subject in that time.
+    FlushCpu = "flush_cpu", Seconds, Lower;
     /// Batch load: CPU that the subject uses for an iteration, in the window or deferred.
     CpuPerIteration = "cpu_per_iteration", Microseconds, Lower;
     /// Batch load: elapsed time of an iteration.
     WallPerIteration = "wall_per_iteration", Microseconds, Lower;
     /// CPU that an arm costs over the baseline for each span that was delivered.
     CpuPerSpan = "cpu_per_span", Microseconds, Lower;
+    /// CPU that an arm costs over the baseline for each event on a span that was delivered; what
+    /// the spans themselves cost is in it.
+    CpuPerEvent = "cpu_per_event", Microseconds, Lower;
 }
 
 #[cfg(test)]

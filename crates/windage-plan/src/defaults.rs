@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::SinkDetail;
+use crate::{Iterations, SinkDetail};
 
 pub(crate) const BUILD_WITHIN: Duration = Duration::from_mins(10);
 pub(crate) const READY_WITHIN: Duration = Duration::from_secs(30);
@@ -15,7 +15,12 @@ pub(crate) const WEIGHT: u32 = 1;
 pub(crate) const THINK: Duration = Duration::ZERO;
 pub(crate) const COUNTER_STEP: u64 = 1;
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(5);
-pub(crate) const ITERATIONS: u64 = 1;
+pub(crate) const ITERATIONS: Iterations = Iterations::Fixed(1);
+
+/// Enough samples for functions that take a hundredth of the time, and not so many that profiles of
+/// all arms take longer than measuring them.
+pub(crate) const PROFILED_FOR: Duration = Duration::from_secs(5);
+pub(crate) const PROFILE_RATE_HZ: u32 = 250;
 
 pub(crate) const CLIENT_DROP_P0S: bool = false;
 pub(crate) const SINK_DETAIL: SinkDetail = SinkDetail::Full;

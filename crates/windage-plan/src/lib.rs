@@ -25,12 +25,12 @@ mod words;
 
 pub use address::{Endpoint, Host};
 pub use load::{
-    Arrivals, BatchKind, Body, Field, Flow, HeaderValue, Load, Piece, Protocol, Replay, Request,
-    RowOrder, Starts, Step, Table, Tls, environment_variable,
+    Arrivals, BatchKind, Body, Field, Flow, HeaderValue, Iterations, Load, Piece, Protocol, Replay,
+    Request, RowOrder, Starts, Step, Table, Tls, environment_variable,
 };
 pub use plan::{
-    Arm, Attach, Build, Depth, Design, Expect, Length, OnDeath, Origin, PilotWish, Plan, Ready,
-    ReadyCheck, Service, ServiceName, StopPolicy, StopSignal, TemplateFile,
+    Arm, Attach, Build, Depth, Design, Expect, Length, OnDeath, Origin, PilotWish, Plan, Profile,
+    Profiler, Ready, ReadyCheck, Service, ServiceName, StopPolicy, StopSignal, TemplateFile,
 };
 pub use problem::{PlanError, Problem, Problems};
 pub use sink::{ArmBackend, Drops, RECEIVER_PLACEHOLDERS, SinkDetail, SinkPlan, ToldBy};
@@ -39,7 +39,7 @@ pub use switch::Switch;
 pub use template::{Segment, Template, TemplateError};
 
 /// Names that mean something in every plan, so that no service and no factor may take them.
-pub const RESERVED_PLACEHOLDERS: [&str; 11] = [
+pub const RESERVED_PLACEHOLDERS: [&str; 12] = [
     "listen",
     "port",
     "dir",
@@ -51,4 +51,5 @@ pub const RESERVED_PLACEHOLDERS: [&str; 11] = [
     "zipkin",
     "remote_write",
     "windage",
+    "launch",
 ];

@@ -56,7 +56,16 @@ pub struct Load {
     /// What a window of a batch load is; means nothing for others.
     pub batch: BatchKind,
     /// What one window of a batch load holds.
-    pub iterations: u64,
+    pub iterations: Iterations,
+}
+
+/// What one window of a batch load holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Iterations {
+    /// So many, of every arm.
+    Fixed(u64),
+    /// As many of each arm as make a window as long as the design's.
+    Auto,
 }
 
 impl Load {

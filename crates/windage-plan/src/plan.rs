@@ -41,6 +41,9 @@ pub struct Plan {
     pub arms: Vec<Arm>,
     /// How it is measured.
     pub design: Design,
+    /// How it is found out where the time goes, after everything was measured; `None` when it is
+    /// not asked.
+    pub profile: Option<Profile>,
 }
 
 impl Plan {
@@ -336,6 +339,13 @@ words! {
         /// SIGKILL: it isn't asked.
         Kill = "KILL",
     }
+    /// What takes profiles.
+    Profiler {
+        /// py-spy: Python.
+        PySpy = "py-spy",
+        /// Linux perf, by the software clock: whatever has frame pointers or a map of its own.
+        Perf = "perf",
+    }
     /// What is done when a service dies in a window.
     OnDeath {
         /// The run ends.
@@ -373,6 +383,11 @@ pub struct Arm {
     pub backend: Option<ArmBackend>,
     /// The telemetry that should arrive.
     pub expect: Option<Expect>,
+    /// The arm to which it adds a stage: what that stage costs is told.
+    pub adds_to: Option<ArmId>,
+    /// The arm that it is once more, with processes and windows of its own: the sum of the stages
+    /// that lead there is held against it.
+    pub same_as: Option<ArmId>,
 }
 
 impl Arm {
@@ -399,6 +414,21 @@ pub struct Expect {
     pub traces_per_request: Option<f64>,
     /// Spans a request.
     pub spans_per_request: Option<f64>,
+    /// Events on spans a request.
+    pub events_per_request: Option<f64>,
+}
+
+/// How it is found out where the time goes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Profile {
+    /// What takes the profiles.
+    pub with: Profiler,
+    /// Its program; with a `/` looked up from the plan's folder, else in `PATH`.
+    pub program: String,
+    /// How long each arm is profiled.
+    pub lasts: Duration,
+    /// Samples a second.
+    pub rate_hz: u32,
 }
 
 /// How it is measured.

@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use std::fmt::{Display, Write as _};
 use std::time::Duration;
 
-use windage_model::{ArmIndex, LevelValue, Role};
+use windage_model::{ArmId, ArmIndex, LevelValue, Role};
 
-use crate::plan::{Arm, Attach, Design, Length, Origin, Plan, Ready, ReadyCheck, Service};
+use crate::plan::{Arm, Attach, Design, Length, Origin, Plan, Profile, Ready, ReadyCheck, Service};
 use crate::resolve::AUTO;
 use crate::{Stop, Template, units};
 
@@ -49,6 +49,9 @@ pub(crate) fn resolved_toml(plan: &Plan) -> String {
         }
     }
     sink::print(&mut out, plan.sink.as_ref());
+    if let Some(profile) = &plan.profile {
+        print_profile(&mut out, profile);
+    }
     print_design(&mut out, &plan.design);
     out.text
 }
@@ -147,6 +150,7 @@ fn print_arm(out: &mut Toml, arm: &Arm, control_shares: bool) {
         let keys = [
             ("traces_per_request", expect.traces_per_request),
             ("spans_per_request", expect.spans_per_request),
+            ("events_per_request", expect.events_per_request),
         ];
         // `{:?}` keeps the point, which makes it a TOML float.
         let given = keys
@@ -154,6 +158,20 @@ fn print_arm(out: &mut Toml, arm: &Arm, control_shares: bool) {
             .filter_map(|(key, n)| n.map(|n| (key, format!("{n:?}"))));
         out.entry("expect", inline(given));
     }
+    let other = |arm: &Option<ArmId>| arm.as_ref().map(|id| quote(id.as_str()));
+    out.optional("adds_to", other(&arm.adds_to));
+    out.optional("same_as", other(&arm.same_as));
+}
+
+fn print_profile(out: &mut Toml, profile: &Profile) {
+    out.table("[profile]");
+    out.entry("with", quote(profile.with.as_str()));
+    out.entry("program", quote(&profile.program));
+    out.entry("for", duration(profile.lasts));
+    out.entry(
+        "rate",
+        quote(&units::print_rate(f64::from(profile.rate_hz))),
+    );
 }
 
 fn print_design(out: &mut Toml, design: &Design) {

@@ -37,6 +37,17 @@ pub(crate) struct PlanFile {
     #[serde(default)]
     pub(crate) design: Design,
     pub(crate) sink: Option<Spanned<Sink>>,
+    pub(crate) profile: Option<Spanned<Profile>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Profile {
+    pub(crate) with: Text,
+    pub(crate) program: Option<Text>,
+    #[serde(rename = "for")]
+    pub(crate) lasts: Option<Text>,
+    pub(crate) rate: Option<Text>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -153,7 +164,7 @@ pub(crate) struct Load {
     #[serde(default)]
     pub(crate) allow: Vec<Text>,
     pub(crate) batch: Option<Text>,
-    pub(crate) iterations: Option<Spanned<i64>>,
+    pub(crate) iterations: Option<Spanned<Scalar>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -239,6 +250,8 @@ pub(crate) struct Arm {
     pub(crate) sweep: Entries<Spanned<Vec<Spanned<Scalar>>>>,
     pub(crate) backend: Option<Spanned<OneOrMore>>,
     pub(crate) expect: Option<Spanned<Expect>>,
+    pub(crate) adds_to: Option<Text>,
+    pub(crate) same_as: Option<Text>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -246,6 +259,7 @@ pub(crate) struct Arm {
 pub(crate) struct Expect {
     pub(crate) traces_per_request: Option<Spanned<Scalar>>,
     pub(crate) spans_per_request: Option<Spanned<Scalar>>,
+    pub(crate) events_per_request: Option<Spanned<Scalar>>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -362,7 +362,11 @@ fn a_batch_has_no_request() {
     let plan = parse(BATCH);
     assert_eq!(
         (plan.load.model, plan.load.batch, plan.load.iterations),
-        (LoadModel::Batch, BatchKind::Resident, 50)
+        (
+            LoadModel::Batch,
+            BatchKind::Resident,
+            windage_plan::Iterations::Fixed(50)
+        )
     );
     assert_eq!(plan.load.request, None);
     assert_eq!(plan.services[0].ready.check, ReadyCheck::None);

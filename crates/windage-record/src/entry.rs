@@ -1,6 +1,6 @@
 //! What the journal holds, as plain values.
 
-use windage_model::{ArmIndex, CpuSource, Doubt, Window};
+use windage_model::{ArmIndex, CpuSource, Doubt, PhaseSpent, ProcessTimes, Window};
 
 use crate::Delivered;
 
@@ -29,6 +29,12 @@ pub enum Entry {
         /// Its first line.
         text: String,
     },
+    /// What a phase of a batch program took.
+    Phase(PhaseSpent),
+    /// What a whole process, started for one window, used.
+    Process(ProcessTimes),
+    /// What a program said about itself.
+    Said(Said),
     /// The run ended; a resumed run goes on after it.
     RunEnded(Ending),
 }
@@ -96,6 +102,19 @@ pub struct LaunchArmEnd {
     pub rss_peak_bytes: Option<u64>,
     /// The proportional share of memory, in bytes; `None` when unreadable.
     pub pss_bytes: Option<u64>,
+}
+
+/// What an arm's program said about itself in one launch, such as the state of its garbage collector.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Said {
+    /// The launch.
+    pub launch: u32,
+    /// Whose program it is.
+    pub arm: ArmIndex,
+    /// What it speaks of.
+    pub name: String,
+    /// What it says.
+    pub text: String,
 }
 
 /// How a run ended.

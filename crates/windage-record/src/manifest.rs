@@ -65,6 +65,10 @@ pub struct ManifestArm {
     pub expected: Option<Expected>,
     /// How the receiver of its telemetry behaves; well, too, in runs older than this was.
     pub backend: Backend,
+    /// The arm to which it adds a stage, if any.
+    pub adds_to: Option<ArmIndex>,
+    /// The arm that it is once more, with processes and windows of its own, if any.
+    pub same_as: Option<ArmIndex>,
 }
 
 /// Telemetry that should arrive for each request.
@@ -74,6 +78,8 @@ pub struct Expected {
     pub traces_per_request: Option<f64>,
     /// Spans a request.
     pub spans_per_request: Option<f64>,
+    /// Events on spans a request.
+    pub events_per_request: Option<f64>,
 }
 
 /// The load that a result holds for.
@@ -89,7 +95,8 @@ pub struct LoadScope {
     pub connections: u32,
     /// The request, such as `GET http://{app}/`; `None` for a batch load.
     pub request: Option<String>,
-    /// Iterations in a window (batch load).
+    /// Iterations in a window (batch load); `None` when they are chosen for each arm so that a
+    /// window has its length.
     pub iterations: Option<u64>,
 }
 
@@ -228,8 +235,12 @@ impl Manifest {
                 }
             }
             let expected = arm.expected.unwrap_or_default();
-            let both = [expected.traces_per_request, expected.spans_per_request];
-            for figure in both.into_iter().flatten() {
+            let all = [
+                expected.traces_per_request,
+                expected.spans_per_request,
+                expected.events_per_request,
+            ];
+            for figure in all.into_iter().flatten() {
                 figures.push((format!("what arm {} expects", arm.id), figure));
             }
         }

@@ -107,7 +107,9 @@ impl JournalWriter {
             });
         }
         match entry {
-            Entry::Window(_) => wire::append(&mut self.journal.open, entry, [0; 2]),
+            Entry::Window(_) | Entry::Process(_) => {
+                wire::append(&mut self.journal.open, entry, [0; 2])
+            }
             Entry::BlockDone { block } => {
                 self.tails().for_each(Tail::seal);
                 let histogram_bytes = self.logs.each_ref().map(Tail::sealed_end);

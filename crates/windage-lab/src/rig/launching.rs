@@ -26,7 +26,8 @@ use crate::target::target;
 
 impl<'a> RealRig<'a> {
     pub(super) fn launch_shared(&mut self, number: u32) -> Result<Instance, LabError> {
-        let names = self.names.clone();
+        let mut names = self.names.clone();
+        names.set("launch", number.to_string());
         launch(
             &mut self.ground(number, &[]),
             Part::Shared,

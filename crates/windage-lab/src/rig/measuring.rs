@@ -6,6 +6,8 @@ use std::time::Duration;
 use windage_load::{LoadFacts, SubjectCpu, monotonic_ns};
 use windage_model::{ArmIndex, CpuSource, Doubt, DoubtCode, Place, Window};
 
+use windage_plan::{Iterations, Load};
+
 use super::{Live, QUIET, RealRig};
 use crate::LabError;
 use crate::conduct::Measured;
@@ -38,7 +40,7 @@ impl RealRig<'_> {
             _ if unmeasured && lasts.is_zero() => Ok(Driven::default()),
             Driver::Resident(programs) => {
                 let program = programs[arm.get()].as_mut();
-                let driven = drive_resident(program, load.iterations, load.timeout);
+                let driven = drive_resident(program, iterations(load), load.timeout);
                 let instance = &mut live.instances[index];
                 let is_interrupted = self.interrupted.load(Ordering::Relaxed);
                 let trouble = driven.trouble.as_ref().filter(|_| !is_interrupted);
@@ -56,7 +58,7 @@ impl RealRig<'_> {
                 let driven = drive_process(
                     &mut self.keeper,
                     spawn,
-                    load.iterations,
+                    iterations(load),
                     load.timeout,
                     &self.interrupted,
                 )?;
@@ -206,6 +208,14 @@ impl RealRig<'_> {
                 load.connections_max.saturating_mul(load.streams),
             )
         }
+    }
+}
+
+/// What a window of a batch load holds.
+fn iterations(load: &Load) -> u64 {
+    match load.iterations {
+        Iterations::Fixed(number) => number,
+        Iterations::Auto => 1,
     }
 }
 

@@ -15,7 +15,7 @@ use windage_model::{ArmIndex, CpuSource, Event, Place};
 use windage_plan::{Load, Plan};
 use windage_probe::cgroup::ArmCgroup;
 use windage_probe::{Linux, MachineProbe, SelfProbe};
-use windage_record::{Delivered, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm, RunDir};
+use windage_record::{Delivered, Entry, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm, RunDir};
 
 use crate::LabError;
 use crate::clock::RunClock;
@@ -51,6 +51,8 @@ pub(crate) struct RealRig<'a> {
     interrupted: Arc<AtomicBool>,
     emit: &'a dyn Fn(Event),
     live: Option<Live<'a>>,
+    /// What programs said and used, until the course asks for it.
+    findings: Vec<Entry>,
 }
 
 /// The processes of the present launch.
@@ -125,6 +127,7 @@ impl<'a> RealRig<'a> {
             interrupted,
             emit,
             live: None,
+            findings: Vec::new(),
         })
     }
 
@@ -265,6 +268,10 @@ impl Rig for RealRig<'_> {
         let measured = self.measure_window(&mut live, place);
         self.live = Some(live);
         measured.map_err(|error| self.cause_of(error))
+    }
+
+    fn findings(&mut self) -> Vec<Entry> {
+        std::mem::take(&mut self.findings)
     }
 
     fn death(&self, arm: ArmIndex) -> Option<Box<ServiceTrouble>> {

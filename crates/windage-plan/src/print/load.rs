@@ -6,8 +6,10 @@ use windage_model::LoadModel;
 
 use super::{Toml, duration, inline, list, quote, template};
 use crate::load::{
-    Body, Field, Flow, HeaderValue, Load, Piece, Protocol, Request, Starts, Step, Table, Tls,
+    Body, Field, Flow, HeaderValue, Iterations, Load, Piece, Protocol, Request, Starts, Step,
+    Table, Tls,
 };
+use crate::resolve::AUTO;
 use crate::units;
 
 pub(super) fn print(out: &mut Toml, load: &Load) {
@@ -17,7 +19,10 @@ pub(super) fn print(out: &mut Toml, load: &Load) {
     match load.model {
         LoadModel::Batch => {
             out.entry("batch", quote(load.batch.as_str()));
-            out.entry("iterations", load.iterations);
+            match load.iterations {
+                Iterations::Fixed(number) => out.entry("iterations", number),
+                Iterations::Auto => out.entry("iterations", quote(AUTO)),
+            }
         }
         LoadModel::Open | LoadModel::Closed => print_loop(out, load),
     }

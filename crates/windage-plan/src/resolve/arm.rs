@@ -206,6 +206,9 @@ fn resolve(
             switch: switch.clone(),
             backend,
             expect: expect.unwrap_or(None),
+            // Settled when all arms are known.
+            adds_to: None,
+            same_as: None,
         });
     }
     FileArm {

@@ -25,19 +25,26 @@ pub(super) fn expect_of(
         return Ok(None);
     };
     let keys = expect.get_ref();
-    if keys.traces_per_request.is_none() && keys.spans_per_request.is_none() {
+    let all = [
+        &keys.traces_per_request,
+        &keys.spans_per_request,
+        &keys.events_per_request,
+    ];
+    if all.into_iter().all(Option::is_none) {
         checker.report(Problem::new(
             expect.span(),
-            "`expect` takes `traces_per_request` and/or `spans_per_request`",
-            "neither here",
+            "`expect` takes `traces_per_request`, `spans_per_request` and `events_per_request`",
+            "none here",
         ));
         return Err(Reported);
     }
     let traces = expected(checker, keys.traces_per_request.as_ref(), levels);
     let spans = expected(checker, keys.spans_per_request.as_ref(), levels);
+    let events = expected(checker, keys.events_per_request.as_ref(), levels);
     Ok(Some(Expect {
         traces_per_request: traces?,
         spans_per_request: spans?,
+        events_per_request: events?,
     }))
 }
 

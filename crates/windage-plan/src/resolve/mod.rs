@@ -16,9 +16,11 @@ mod instance;
 mod load;
 mod pilot;
 mod ports;
+mod profile;
 mod scope;
 mod service;
 mod sink;
+mod stages;
 mod stop;
 mod sweep;
 mod switch;
@@ -78,6 +80,8 @@ pub(crate) fn resolve(
     drops::resolve_all(&mut checker, file, &mut services, load::model(file));
     ports::refuse_of_a_batch(&mut checker, file, load::model(file));
     let mut arms = arm::resolve_all(&mut checker, file, &services);
+    stages::settle(&mut checker, file, &mut arms);
+    let profile = profile::resolve(&mut checker, file);
     // Where a placeholder is misspelt it is not known what it should have named.
     let receives = scope::check(&mut checker, file, &arms, &mut services)
         .then(|| backend::settle(&mut checker, file, &mut arms, &services));
@@ -98,6 +102,7 @@ pub(crate) fn resolve(
         sink,
         arms: arm::with_control(arms),
         design,
+        profile,
     })
 }
 

@@ -220,7 +220,7 @@ impl Scope<'_> {
         }
         match name {
             "listen" | "port" | "dir" => self.own(used, name),
-            "plan" | "windage" => Ok(Vec::new()),
+            "plan" | "windage" | "launch" => Ok(Vec::new()),
             _ if name != "arm" && !is_receiver(name) => self.named(used, name, shared),
             _ if shared => Err(self.not_in_shared(name)),
             _ => Ok(Vec::new()),
@@ -266,7 +266,7 @@ impl Scope<'_> {
             format!("a shared service can't use `{{{name}}}`: it is launched once, for all arms");
         let shared = || self.services.iter().filter(|s| s.service.shared);
         let ports: Vec<String> = shared().flat_map(further_ports).collect();
-        let allowed: Vec<String> = ["listen", "port", "dir", "plan", "windage"]
+        let allowed: Vec<String> = ["listen", "port", "dir", "plan", "windage", "launch"]
             .into_iter()
             .chain(shared().map(Resolved::name))
             .chain(ports.iter().map(String::as_str))

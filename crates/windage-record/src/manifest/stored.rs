@@ -53,6 +53,10 @@ struct StoredArm {
     /// In words; `None` in runs older than backends were.
     #[serde(default)]
     backend: Option<String>,
+    #[serde(default)]
+    adds_to: Option<u16>,
+    #[serde(default)]
+    same_as: Option<u16>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -74,6 +78,8 @@ enum StoredLevel {
 struct StoredExpected {
     traces_per_request: Option<f64>,
     spans_per_request: Option<f64>,
+    #[serde(default)]
+    events_per_request: Option<f64>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -215,14 +221,18 @@ impl From<&ManifestArm> for StoredArm {
                 |Expected {
                      traces_per_request,
                      spans_per_request,
+                     events_per_request,
                  }| {
                     StoredExpected {
                         traces_per_request,
                         spans_per_request,
+                        events_per_request,
                     }
                 },
             ),
             backend: Some(arm.backend.to_string()),
+            adds_to: arm.adds_to.map(|arm| arm.0),
+            same_as: arm.same_as.map(|arm| arm.0),
         }
     }
 }
@@ -252,10 +262,13 @@ impl TryFrom<StoredArm> for ManifestArm {
             expected: stored.expected.map(|e| Expected {
                 traces_per_request: e.traces_per_request,
                 spans_per_request: e.spans_per_request,
+                events_per_request: e.events_per_request,
             }),
             backend: stored.backend.as_deref().map_or(Ok(Backend::Ok), |words| {
                 words.parse().map_err(|e: BackendError| e.to_string())
             })?,
+            adds_to: stored.adds_to.map(ArmIndex),
+            same_as: stored.same_as.map(ArmIndex),
         })
     }
 }

@@ -8,6 +8,7 @@
 mod addition;
 mod delivered;
 mod launch;
+mod program;
 mod window;
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -24,6 +25,9 @@ const DELIVERED: u8 = 5;
 const DOUBT: u8 = 6;
 const RUN_ENDED: u8 = 7;
 const VERSION_OF: u8 = 8;
+const PHASE: u8 = 9;
+const PROCESS: u8 = 10;
+const SAID: u8 = 11;
 
 /// The version of every other kind.
 const VERSION: u8 = 1;
@@ -96,6 +100,9 @@ pub(crate) fn append(
         Entry::Doubt(d) => append_as(out, DOUBT, &window::StoredDoubt::from(d)),
         Entry::RunEnded(e) => append_as(out, RUN_ENDED, &launch::StoredEnding::from(e)),
         Entry::Version { of, text } => append_as(out, VERSION_OF, &(of, text)),
+        Entry::Phase(p) => append_as(out, PHASE, &program::StoredPhase::from(p)),
+        Entry::Process(p) => append_as(out, PROCESS, &program::StoredProcess::from(p)),
+        Entry::Said(s) => append_as(out, SAID, &program::StoredSaid::from(s)),
     }
 }
 
@@ -117,6 +124,9 @@ pub(crate) fn decode(kind: u8, version: u8, payload: &[u8]) -> Result<Decoded, S
             let (of, text) = read::<(String, String)>(version, payload)?;
             Entry::Version { of, text }
         }
+        PHASE => Entry::Phase(read::<program::StoredPhase>(version, payload)?.try_into()?),
+        PROCESS => Entry::Process(read::<program::StoredProcess>(version, payload)?.into()),
+        SAID => Entry::Said(read::<program::StoredSaid>(version, payload)?.into()),
         _ => return Ok(Decoded::UnknownKind),
     };
     Ok(Decoded::Entry(entry))

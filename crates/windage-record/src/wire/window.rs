@@ -85,7 +85,7 @@ impl TryFrom<StoredWindow> for Window {
 }
 
 #[derive(Serialize, Deserialize)]
-struct StoredPlace {
+pub(super) struct StoredPlace {
     launch: u32,
     round: u32,
     block: u32,

@@ -147,9 +147,13 @@ pub(crate) fn name(metric: Metric) -> &'static str {
         Metric::ErrorsPerRequest => "errors a request",
         Metric::WireBytesPerRequest => "wire bytes a request",
         Metric::StartupTime => "start-up",
+        Metric::StartupCpu => "start-up CPU",
+        Metric::FlushTime => "flush",
+        Metric::FlushCpu => "flush CPU",
         Metric::CpuPerIteration => "CPU an iteration",
         Metric::WallPerIteration => "time an iteration",
         Metric::CpuPerSpan => "CPU a span delivered",
+        Metric::CpuPerEvent => "CPU an event delivered",
     }
 }
 

@@ -55,6 +55,10 @@ impl FakeRig<'_> {
 }
 
 impl Rig for FakeRig<'_> {
+    fn findings(&mut self) -> Vec<Entry> {
+        Vec::new()
+    }
+
     fn launch(&mut self, launch: u32, round: u32) -> Result<Launch, LabError> {
         self.note(format!("launch {launch} round {round}"));
         self.dead.clear();

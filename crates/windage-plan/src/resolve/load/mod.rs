@@ -14,10 +14,10 @@ use std::time::Duration;
 use windage_model::LoadModel;
 
 use super::service::Resolved;
-use super::{Checker, PATIENCE};
-use crate::load::{BatchKind, Load, Protocol};
-use crate::wire::PlanFile;
-use crate::{Host, defaults};
+use super::{AUTO, Checker, PATIENCE};
+use crate::load::{BatchKind, Iterations, Load, Protocol};
+use crate::wire::{self, PlanFile, Scalar};
+use crate::{Host, Problem, defaults};
 
 pub(super) use regimes::regimes;
 
@@ -106,12 +106,42 @@ pub(super) fn resolve(
             BatchKind::Process,
             BatchKind::WORDS,
         ),
-        iterations: checker.integer(
-            "iterations",
-            load.iterations.as_ref(),
-            defaults::ITERATIONS,
-            1..=i64::MAX,
-        ),
+        iterations: iterations(checker, load),
         allow,
     }
+}
+
+/// What a window of a batch load holds: a number, or as much as makes a window.
+fn iterations(checker: &mut Checker<'_>, load: &wire::Load) -> Iterations {
+    let Some(given) = &load.iterations else {
+        return defaults::ITERATIONS;
+    };
+    let is_resident = load
+        .batch
+        .as_ref()
+        .is_some_and(|batch| batch.get_ref() == BatchKind::Resident.as_str());
+    let problem = match given.get_ref() {
+        Scalar::Integer(number) => match u64::try_from(*number) {
+            Ok(number) if number > 0 => return Iterations::Fixed(number),
+            _ => Problem::new(
+                given.span(),
+                "`iterations` must be 1 or more",
+                "out of bounds",
+            ),
+        },
+        Scalar::Text(word) if word == AUTO && is_resident => return Iterations::Auto,
+        Scalar::Text(word) if word == AUTO => Problem::new(
+            given.span(),
+            "a whole process decides itself how much it does",
+            "only of a resident program",
+        )
+        .help("add `batch = \"resident\"`, or say how many iterations the process makes"),
+        _ => Problem::new(
+            given.span(),
+            "`iterations` is a whole number or \"auto\"",
+            "neither",
+        ),
+    };
+    checker.report(problem);
+    defaults::ITERATIONS
 }

@@ -79,6 +79,10 @@ fn keys(load: &wire::Load) -> [OwnKey; 19] {
         ("fields", first_field, LOOPS),
         ("flow", first_flow, LOOPS),
         ("batch", text(&load.batch), BATCH),
-        ("iterations", number(&load.iterations), BATCH),
+        (
+            "iterations",
+            load.iterations.as_ref().map(Spanned::span),
+            BATCH,
+        ),
     ]
 }

@@ -125,6 +125,8 @@ mod tests {
             levels: levels.into_iter().collect::<BTreeMap<_, _>>(),
             expected: None,
             backend: windage_model::Backend::Ok,
+            adds_to: None,
+            same_as: None,
         }
     }
 
