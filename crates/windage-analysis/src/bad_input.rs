@@ -263,6 +263,7 @@ const CASES: &[Case] = &[
             run.manifest.arms[2].expected = Some(Expected {
                 traces_per_request: Some(0.0),
                 spans_per_request: Some(0.0),
+                events_per_request: None,
             });
             for delivered in &mut run.delivered {
                 delivered.completed_requests = 0;

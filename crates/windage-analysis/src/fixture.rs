@@ -156,6 +156,8 @@ fn arm(index: u16, name: &str, role: Role, expected: Option<Expected>) -> Manife
         levels: Default::default(),
         expected,
         backend: Backend::Ok,
+        adds_to: None,
+        same_as: None,
     }
 }
 
@@ -165,6 +167,7 @@ pub(crate) fn records(rounds: u32) -> Recorded {
     let every_trace = Expected {
         traces_per_request: Some(1.0),
         spans_per_request: None,
+        events_per_request: None,
     };
     let mut records = Recorded {
         manifest: Manifest {

@@ -231,6 +231,8 @@ fn new_run(path: &Path) -> Result<RunDir, Box<dyn Error>> {
             levels: BTreeMap::new(),
             expected: None,
             backend: Backend::Ok,
+            adds_to: None,
+            same_as: None,
         })
     };
     let manifest = Manifest {

@@ -35,6 +35,7 @@ fn sweep(rounds: u32, truth: Truth) -> Recorded {
         arm.expected = Some(Expected {
             traces_per_request: Some(level / 100.0),
             spans_per_request: None,
+            events_per_request: None,
         });
         run.manifest.arms.push(arm);
     }

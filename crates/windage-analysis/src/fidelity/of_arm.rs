@@ -119,6 +119,7 @@ mod tests {
             let expected = Expected {
                 traces_per_request: Some(share),
                 spans_per_request: None,
+                events_per_request: None,
             };
             let delivered = [fixture::delivered(0, 2, 10_000, roots)];
             let found = fidelity(expected, &delivered).unwrap();
@@ -165,6 +166,7 @@ mod tests {
             let expected = Expected {
                 traces_per_request: Some(per_request),
                 spans_per_request: None,
+                events_per_request: None,
             };
             let found = fidelity(expected, &[all.clone(), all.clone()]).unwrap();
             assert_eq!(found.expected.is_some(), is_finite, "{per_request}");

@@ -107,6 +107,7 @@ mod tests {
     const EVERY_TRACE: Expected = Expected {
         traces_per_request: Some(1.0),
         spans_per_request: None,
+        events_per_request: None,
     };
 
     /// A launch of a thousand requests with two spans a trace.

@@ -28,6 +28,8 @@ pub(crate) fn manifest() -> Manifest {
         levels: BTreeMap::new(),
         expected: None,
         backend: Backend::Ok,
+        adds_to: None,
+        same_as: None,
     };
     let mut otel = arm(2, "otel, sampling 0.1", Role::Treatment);
     otel.about = Some("One trace in ten.".to_owned());
@@ -39,6 +41,7 @@ pub(crate) fn manifest() -> Manifest {
     otel.expected = Some(Expected {
         traces_per_request: Some(0.1),
         spans_per_request: None,
+        events_per_request: None,
     });
     Manifest {
         windage: "0.1.0".to_owned(),
