@@ -12,12 +12,18 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("windage-load", &["windage-model"]),
     ("windage-plan", &["windage-model"]),
     ("windage-probe", &["windage-model"]),
+    ("windage-profile", &[]),
     ("windage-record", &["windage-model"]),
     ("windage-sink", &["windage-model"]),
     ("windage-stats", &["windage-model"]),
     (
         "windage-analysis",
-        &["windage-model", "windage-record", "windage-stats"],
+        &[
+            "windage-model",
+            "windage-profile",
+            "windage-record",
+            "windage-stats",
+        ],
     ),
     (
         "windage-lab",
@@ -27,6 +33,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "windage-load",
             "windage-plan",
             "windage-probe",
+            "windage-profile",
             "windage-record",
             "windage-sink",
         ],

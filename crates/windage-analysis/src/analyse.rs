@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use windage_model::{ArmIndex, CpuSource, Interval, Metric, Role};
+use windage_model::{ArmIndex, CpuSource, Interval, LoadModel, Metric, Role};
 use windage_record::{Ending, RecordError, RunDir, Timing};
 use windage_stats::Confidence;
 
@@ -17,8 +17,8 @@ use crate::records::{Records, Streamed};
 use crate::scatter::Pace;
 use crate::windows::Windows;
 use crate::{
-    Analysis, ArmAnalysis, ArmLoad, DesignFacts, MetricAnalysis, OwnCost, StopOutcome, course,
-    family, fidelity, validity,
+    Analysis, ArmAnalysis, ArmLoad, BatchFacts, DesignFacts, MetricAnalysis, OwnCost, StopOutcome,
+    course, family, fidelity, planning, profiles, said, script, validity,
 };
 
 /// A subject that keeps this share of its cores busy is saturated.
@@ -35,6 +35,10 @@ pub fn of_run_directory(run: &RunDir) -> Result<Analysis, RecordError> {
     let mut analyses = Vec::with_capacity(under_loads.len());
     for records in &under_loads {
         analyses.push(under_one_load(run, records)?);
+    }
+    let recorded = run.profiles()?;
+    for analysis in &mut analyses {
+        analysis.profiles = profiles::of_load(analysis, &recorded);
     }
     let mut first = analyses.remove(0);
     first.further = analyses;
@@ -144,9 +148,11 @@ impl<'a> Run<'a> {
             validity,
             primary: families.primary,
             curves: curve::curves(&sources, &arms),
+            stages: self.stages(&arms),
             arms,
             own_cost: own_cost(&self.records.windows),
             outliers: self.records.windows.slowest.exchanges().to_vec(),
+            profiles: Vec::new(),
             further: Vec::new(),
         }
     }
@@ -180,7 +186,21 @@ impl<'a> Run<'a> {
                 is_reached: matches!(self.records.ending, Some(Ending::StoppedEarly { .. })),
             }),
             pilot: design.pilot.clone(),
+            batch: self.batch(),
         }
+    }
+
+    fn batch(&self) -> Option<BatchFacts> {
+        let load = &self.records.manifest.load;
+        let windows = self.records.windows.measured.iter();
+        let iterations = || windows.clone().map(|window| window.completed);
+        let (fewest, most) = iterations().min().zip(iterations().max())?;
+        (load.model == LoadModel::Batch).then(|| BatchFacts {
+            whole_processes: script::is_by_process(self.records),
+            iterations_chosen: load.iterations.is_none(),
+            iterations_fewest: fewest,
+            iterations_most: most,
+        })
     }
 
     /// Every metric that the arm's load can have.
@@ -216,8 +236,9 @@ impl<'a> Run<'a> {
             .collect();
         self.doubt_cpu(arm, &mut metrics);
         let fidelity = fidelity::of_arm(self.records, arm);
-        self.cpu_per_span(arm, fidelity.as_ref(), &mut metrics);
+        self.cpu_per_item(arm, fidelity.as_ref(), &mut metrics);
         self.doubt_times(arm, &mut metrics);
+        let planning = planning::usual(&metrics);
         let saturated = self.saturated(arm);
         for metric in metrics.values_mut() {
             metric.saturated = saturated;
@@ -234,6 +255,9 @@ impl<'a> Run<'a> {
             metrics,
             fidelity,
             load: self.load(arm),
+            planning,
+            script: script::of_arm(self.records, arm),
+            said: said::of_arm(self.records, arm),
         }
     }
 

@@ -8,7 +8,7 @@ use windage_model::{
 };
 use windage_record::PilotScope;
 
-use crate::{Curve, Fidelity, Inference};
+use crate::{ArmProfile, Curve, Fidelity, Inference, Planning, Script, Stages};
 
 /// Everything concluded from one run; of a run under several loads, from its windows under one of
 /// them.
@@ -46,6 +46,10 @@ pub struct Analysis {
     pub outliers: Vec<SlowExchange>,
     /// Overheads over swept factors.
     pub curves: Vec<Curve>,
+    /// What arms add to each other, for each chain of them that the plan has.
+    pub stages: Vec<Stages>,
+    /// Where the time of its arms went; empty when nobody looked.
+    pub profiles: Vec<ArmProfile>,
     /// The same arms under the plan's further loads, in its order. These have none themselves.
     pub further: Vec<Analysis>,
 }
@@ -100,6 +104,21 @@ pub struct DesignFacts {
     pub stop: Option<StopOutcome>,
     /// What a pilot chose of the design; `None` without one.
     pub pilot: Option<PilotScope>,
+    /// What windows held (batch load); `None` when nothing was measured.
+    pub batch: Option<BatchFacts>,
+}
+
+/// What the windows of a batch load held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BatchFacts {
+    /// Whether each window is known to be a whole process, from its start to its exit.
+    pub whole_processes: bool,
+    /// Whether iterations were chosen for each arm, so that a window had its length.
+    pub iterations_chosen: bool,
+    /// The fewest iterations of a window.
+    pub iterations_fewest: u64,
+    /// The most iterations of a window.
+    pub iterations_most: u64,
 }
 
 /// What a run waited for, and whether it came.
@@ -143,6 +162,13 @@ pub struct ArmAnalysis {
     pub fidelity: Option<Fidelity>,
     /// What the load was; `None` for a batch load and when nothing was measured.
     pub load: Option<ArmLoad>,
+    /// How much of its telemetry fits into a time; `None` when nothing came, or at no cost.
+    pub planning: Option<Planning>,
+    /// What whole processes took; `None` where windows were none.
+    pub script: Option<Script>,
+    /// What its program said about itself, by name; texts that differ from launch to launch stand
+    /// one after the other.
+    pub said: BTreeMap<String, String>,
 }
 
 /// The load on one arm in all its windows, void ones included.

@@ -105,15 +105,34 @@ pub(crate) struct Blocks<'a> {
     count: u32,
 }
 
-/// An arm and the baseline in the same block.
+/// An arm and what it is held against, most often the baseline, in the same block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pair<'a> {
     pub(crate) launch: u32,
     pub(crate) arm: &'a [Logs],
-    pub(crate) baseline: &'a [Logs],
+    pub(crate) against: &'a [Logs],
     /// Whether neither lost a window, so that the first half of each lies in the first half of
     /// the mirrored block.
     pub(crate) is_whole: bool,
+}
+
+impl<'a> Pair<'a> {
+    /// The halves of a mirrored block; one that lost a window is a single piece.
+    fn halves(self) -> impl Iterator<Item = Pair<'a>> {
+        let (there, back) = if self.is_whole {
+            let (arm, arm_back) = self.arm.split_at(self.arm.len() / 2);
+            let (against, against_back) = self.against.split_at(self.against.len() / 2);
+            let half = |arm, against| Pair {
+                arm,
+                against,
+                ..self
+            };
+            (half(arm, against), Some(half(arm_back, against_back)))
+        } else {
+            (self, None)
+        };
+        std::iter::once(there).chain(back)
+    }
 }
 
 impl<'a> Blocks<'a> {
@@ -193,46 +212,62 @@ impl<'a> Blocks<'a> {
     /// The halves of mirrored blocks that have usable windows of an arm and of the baseline, in
     /// order; a block that lost a window is a single piece.
     pub(crate) fn halves(&self, arm: ArmIndex) -> impl Iterator<Item = Pair<'_>> + '_ {
-        self.pairs(arm).flat_map(|pair| {
-            if !pair.is_whole {
-                return [Some(pair), None].into_iter().flatten();
-            }
-            let (arm, arm_back) = pair.arm.split_at(pair.arm.len() / 2);
-            let (baseline, baseline_back) = pair.baseline.split_at(pair.baseline.len() / 2);
-            let there = Pair {
-                arm,
-                baseline,
-                ..pair
-            };
-            let back = Pair {
-                arm: arm_back,
-                baseline: baseline_back,
-                ..pair
-            };
-            [Some(there), Some(back)].into_iter().flatten()
-        })
+        self.pairs(arm).flat_map(Pair::halves)
+    }
+
+    /// The same of any two arms.
+    pub(crate) fn halves_of(
+        &self,
+        arm: ArmIndex,
+        against: ArmIndex,
+    ) -> impl Iterator<Item = Pair<'_>> + '_ {
+        let mut others = self.stretches(against).peekable();
+        let both = self.stretches(arm).filter_map(move |of_arm| {
+            let block = self.block_of(of_arm);
+            while others
+                .next_if(|other| self.block_of(*other) < block)
+                .is_some()
+            {}
+            let other = others.next_if(|other| self.block_of(*other) == block)?;
+            Some((of_arm, other))
+        });
+        both.filter_map(|(of_arm, other)| self.pair(of_arm, other))
+            .flat_map(Pair::halves)
     }
 
     /// The blocks that have usable windows of an arm and of the baseline, in order.
     pub(crate) fn pairs(&self, arm: ArmIndex) -> impl Iterator<Item = Pair<'_>> + '_ {
         let cells = self.cells.get(arm.get()).into_iter().flatten();
-        cells.filter_map(|cell| {
-            let (of_arm, of_baseline) = (cell.arm, cell.baseline);
-            let (arm, baseline) = (of_arm.windows(), of_baseline.windows());
-            let launch = self.windows[baseline.clone()].first()?.launch;
-            let of = self.windows[arm.clone()].first()?.arm;
-            Some(Pair {
-                launch,
-                is_whole: self.is_whole(of, of_arm)
-                    && self.is_whole(ArmIndex::BASELINE, of_baseline),
-                arm: &self.logs[arm],
-                baseline: &self.logs[baseline],
-            })
+        cells.filter_map(|cell| self.pair(cell.arm, cell.baseline))
+    }
+
+    /// `None` when a side has no window.
+    fn pair(&self, arm: Stretch, against: Stretch) -> Option<Pair<'_>> {
+        let launch = self.windows[against.windows()].first()?.launch;
+        Some(Pair {
+            launch,
+            is_whole: self.is_whole(arm) && self.is_whole(against),
+            arm: &self.logs[arm.windows()],
+            against: &self.logs[against.windows()],
         })
     }
 
-    fn is_whole(&self, arm: ArmIndex, stretch: Stretch) -> bool {
+    /// Where an arm has usable windows, one stretch a block, in order.
+    fn stretches(&self, arm: ArmIndex) -> impl Iterator<Item = Stretch> + '_ {
+        let cells = self.cells.get(arm.get()).into_iter().flatten();
+        cells.map(|cell| cell.arm)
+    }
+
+    /// The launch and the block of a stretch, by which they come in order.
+    fn block_of(&self, stretch: Stretch) -> Option<(u32, u32)> {
+        let first = self.windows[stretch.windows()].first()?;
+        Some((first.launch, first.block))
+    }
+
+    fn is_whole(&self, stretch: Stretch) -> bool {
         let count = stretch.to - stretch.from;
-        count.is_multiple_of(2) && count == self.windows_of_a_block[arm.get()]
+        let arm = self.windows[stretch.windows()].first().map(|w| w.arm);
+        count.is_multiple_of(2)
+            && arm.is_some_and(|arm| count == self.windows_of_a_block[arm.get()])
     }
 }

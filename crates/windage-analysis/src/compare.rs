@@ -83,7 +83,7 @@ pub(crate) fn by_window(
     };
     match rules.order {
         Order::Mirrored => {
-            let ratios = block_ratios(blocks, arm, reading);
+            let ratios = ratios(blocks.halves(arm), reading);
             let launches = launches(&ratios, offset);
             Comparison {
                 location: two_level(&launches),
@@ -104,16 +104,17 @@ pub(crate) fn by_window(
     }
 }
 
-/// Log ratios of an arm to the baseline in time order, by launch: two of each mirrored block.
+/// Log ratios of an arm to what it is held against in time order, by launch: two of each mirrored
+/// block.
 pub(crate) type Ratios = BTreeMap<u32, Vec<f64>>;
 
 /// A mirrored block holds every arm once in each half. The two halves are compared by themselves:
 /// a regime that changes within the block then spoils one ratio and not the block, and a robust
 /// location leaves it out. A drift reads as an excess in one half and as a lack in the other, which
 /// the long-run variance sees. A block that lost a window is compared as a whole.
-fn block_ratios(blocks: &Blocks<'_>, arm: ArmIndex, reading: Reading) -> Ratios {
+pub(crate) fn ratios<'a>(halves: impl Iterator<Item = Pair<'a>>, reading: Reading) -> Ratios {
     let mut ratios = Ratios::new();
-    for half in blocks.halves(arm) {
+    for half in halves {
         if let Some(ratio) = log_ratio(&half, reading) {
             ratios.entry(half.launch).or_default().push(ratio);
         }
@@ -121,9 +122,9 @@ fn block_ratios(blocks: &Blocks<'_>, arm: ArmIndex, reading: Reading) -> Ratios 
     ratios
 }
 
-/// ln(arm / baseline) of the means of logarithms; `None` when a side has no value.
+/// ln(arm / what it is held against) of the means of logarithms; `None` when a side has no value.
 pub(crate) fn log_ratio(half: &Pair<'_>, reading: Reading) -> Option<f64> {
-    Some(mean_log(half.arm, reading)? - mean_log(half.baseline, reading)?)
+    Some(mean_log(half.arm, reading)? - mean_log(half.against, reading)?)
 }
 
 pub(crate) fn launches(ratios: &Ratios, offset: impl Fn(u32) -> f64) -> Launches {

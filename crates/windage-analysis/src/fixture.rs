@@ -21,6 +21,8 @@ pub(crate) struct Recorded {
     pub(crate) windows: Vec<Window>,
     pub(crate) ends: Vec<LaunchEnd>,
     pub(crate) delivered: Vec<Delivered>,
+    /// What programs told of themselves, and what their processes used.
+    pub(crate) told: Vec<Entry>,
 }
 
 impl Recorded {
@@ -40,6 +42,7 @@ impl Recorded {
             text: "app 1.2.3".to_owned(),
         };
         let entries = launches.chain(windows).chain(ends).chain(delivered);
+        let entries = entries.chain(self.told.iter().cloned());
         let entries = entries.chain([version]).map(Ok::<_, Infallible>);
         let host = serde_json::json!({"kernel": "6.18.0"});
         let mut all = Records::gather(&self.manifest, &host, entries).unwrap();
@@ -213,6 +216,7 @@ pub(crate) fn records(rounds: u32) -> Recorded {
         windows: Vec::new(),
         ends: Vec::new(),
         delivered: Vec::new(),
+        told: Vec::new(),
     };
     for round in 0..rounds {
         add_round(&mut records, round);

@@ -25,18 +25,24 @@ mod load;
 mod metrics;
 mod monitor;
 mod per_span;
+mod phases;
 pub mod pilot;
+pub mod profiles;
+mod planning;
 mod quantiles;
 mod records;
+mod said;
 mod scatter;
+mod script;
+mod stages;
 mod validity;
 mod windows;
 pub mod wire;
 
 pub use analyse::{analyse, of_run_directory};
 pub use analysis::{
-    Analysis, ArmAnalysis, ArmLoad, Coincidence, DesignFacts, MetricAnalysis, Missing, MissingCode,
-    OwnCost, SlowExchange, StopOutcome,
+    Analysis, ArmAnalysis, ArmLoad, BatchFacts, Coincidence, DesignFacts, MetricAnalysis, Missing,
+    MissingCode, OwnCost, SlowExchange, StopOutcome,
 };
 pub use calibration::{Cuttable, Experiment};
 pub use curve::{
@@ -44,12 +50,21 @@ pub use curve::{
     RibbonPoint, TermKind,
 };
 pub use fidelity::{
-    DeliveredCounts, Fidelity, FidelityUnit, InWindows, Loss, LossReason, MeasuredLoss, TraceShare,
+    DeliveredCounts, EventCounts, Fidelity, FidelityUnit, InWindows, Loss, LossReason,
+    MeasuredLoss, TraceShare,
 };
 pub use inference::{CovariateUse, Family, Gain, InFamily, Inference, Scatter};
 pub use monitor::Monitor;
+pub use planning::{Planning, PlanningFigures, Room};
+pub use profiles::{ArmProfile, Sampled};
 pub use quantiles::Timed;
 pub use records::Records;
-pub use windage_record::{DeliveredByProtocol, DeliveredSource, ExportDelay, PilotScope};
+pub use script::{Averaged, Script, ScriptPhase};
+pub use stages::{Stage, StageCost, Stages, Whole};
+pub use windage_profile::{Added, FunctionCost, Interaction, differential_flame_graph};
+pub use windage_record::{
+    DeliveredByProtocol, DeliveredSource, ExportDelay, PilotScope, ProfileFailure, Profiled,
+    RecordedProfile,
+};
 pub use windage_stats::fit::BEYOND_A_LINE;
 pub use windage_stats::{Advice, Refused};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use windage_model::{ArmIndex, LoadModel, Metric};
-use windage_record::{LaunchArmEnd, LaunchedArm};
+use windage_record::LaunchArmEnd;
 
 use crate::analyse::Run;
 use crate::blocks::Reading;
@@ -70,19 +70,19 @@ impl Run<'_> {
         let offset = |launch| of_both(launch).unwrap_or(unknown);
         let plain = by_window(&self.blocks, arm, self.rules, Reading::CpuUs, offset);
         let in_window = self.with_covariate(plain, arm, Reading::CpuUs, offset);
-        let with_deferred = |of: ArmIndex, figure: Option<f64>| {
-            let deferred = self
-                .records
-                .ledgers
-                .by_launch(of, |l| Some(l.deferred_per_request_ns()? / 1e3));
-            let mean = deferred.values().sum::<f64>() / deferred.len().max(1) as f64;
-            figure.map(|in_window| in_window + mean)
-        };
         Comparison {
-            baseline: with_deferred(ArmIndex::BASELINE, in_window.baseline),
-            arm: with_deferred(arm, in_window.arm),
+            baseline: self.with_deferred(ArmIndex::BASELINE, in_window.baseline),
+            arm: self.with_deferred(arm, in_window.arm),
             ..in_window
         }
+    }
+
+    /// What an arm's windows cost a request and what it deferred for one, in microseconds.
+    pub(crate) fn with_deferred(&self, of: ArmIndex, in_window: Option<f64>) -> Option<f64> {
+        let ledgers = &self.records.ledgers;
+        let deferred = ledgers.by_launch(of, |l| Some(l.deferred_per_request_ns()? / 1e3));
+        let mean = deferred.values().sum::<f64>() / deferred.len().max(1) as f64;
+        in_window.map(|in_window| in_window + mean)
     }
 
     fn pace(&self, arm: ArmIndex) -> Vec<(Metric, Comparison)> {
@@ -161,7 +161,7 @@ impl Run<'_> {
             // The same processes have the same memory and were started once.
             return vec![wire_bytes];
         }
-        vec![
+        let mut metrics = vec![
             wire_bytes,
             (
                 Metric::RssSteady,
@@ -175,20 +175,9 @@ impl Run<'_> {
                 Metric::Pss,
                 compare(&ended(|a| a.pss_bytes), Scale::LogRatio),
             ),
-            (
-                Metric::StartupTime,
-                compare(&|of| self.startup_s(of), Scale::LogRatio),
-            ),
-        ]
-    }
-
-    fn startup_s(&self, of: ArmIndex) -> BTreeMap<u32, f64> {
-        let startup = |arm: &LaunchedArm| Some(arm.startup_ns? as f64 / 1e9);
-        self.records
-            .launches
-            .iter()
-            .filter_map(|l| Some((l.launch, startup(l.arms.iter().find(|a| a.arm == of)?)?)))
-            .collect()
+        ];
+        metrics.extend(self.starts_and_ends(arm));
+        metrics
     }
 
     fn wire_bytes_per_request(&self, of: ArmIndex) -> BTreeMap<u32, f64> {

@@ -1,124 +1,145 @@
-//! What an arm costs for each span that came.
+//! What an arm costs for each span that came, and for each event on a span.
 
 use std::collections::BTreeMap;
 
 use windage_model::{ArmIndex, Difference, Interval, Metric};
+use windage_record::Delivered;
 use windage_stats::{Confidence, Launches, TwoLevelError, ratio, two_level};
 
 use crate::analyse::Run;
 use crate::conclude::interval;
 use crate::{Fidelity, Inference, MetricAnalysis, Missing, MissingCode};
 
+/// What a cost is divided by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Item {
+    Span,
+    Event,
+}
+
+impl Item {
+    pub(crate) const ALL: [Item; 2] = [Item::Span, Item::Event];
+
+    pub(crate) fn metric(self) -> Metric {
+        match self {
+            Item::Span => Metric::CpuPerSpan,
+            Item::Event => Metric::CpuPerEvent,
+        }
+    }
+
+    fn of(self, launch: &Delivered) -> u64 {
+        match self {
+            Item::Span => launch.spans,
+            Item::Event => launch.span_events,
+        }
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Item::Span => "span",
+            Item::Event => "event",
+        }
+    }
+}
+
 impl Run<'_> {
     /// The arm's difference in CPU a request (or iteration), divided by the spans that one
-    /// delivered: for every arm of a run with a sink, and of no other.
-    pub(crate) fn cpu_per_span(
+    /// delivered: for every arm of a run with a sink, and of no other. The same by events, in a
+    /// run in which any came.
+    pub(crate) fn cpu_per_item(
         &self,
         arm: ArmIndex,
         fidelity: Option<&Fidelity>,
         metrics: &mut BTreeMap<Metric, MetricAnalysis>,
     ) {
-        if self.records.delivered.is_empty() {
-            return;
+        for item in Item::ALL.into_iter().filter(|item| self.is_counted(*item)) {
+            let whole = [Metric::CpuPerRequest, Metric::CpuPerIteration];
+            let Some(of_request) = whole.iter().find_map(|metric| metrics.get(metric)) else {
+                return;
+            };
+            let difference = match &of_request.difference {
+                Ok(difference) => {
+                    let items = self.items_per_request(arm, item, fidelity);
+                    divided(&difference.absolute, item, items).map(|absolute| Difference {
+                        absolute,
+                        relative: None,
+                        relative_90: None,
+                        within_launch_half_width: None,
+                        smallest_visible: None,
+                    })
+                }
+                Err(missing) => Err(missing.clone()),
+            };
+            let of_item = MetricAnalysis {
+                baseline: None,
+                arm: difference.as_ref().ok().map(|d| d.absolute.estimate),
+                difference,
+                verdict: None,
+                inference: Inference::default(),
+                ..of_request.clone()
+            };
+            metrics.insert(item.metric(), of_item);
         }
-        let whole = [Metric::CpuPerRequest, Metric::CpuPerIteration];
-        let Some(of_request) = whole.iter().find_map(|metric| metrics.get(metric)) else {
-            return;
-        };
-        let is_lossy = fidelity.is_some_and(|fidelity| fidelity.beyond_sampling == Some(true));
-        let difference = match &of_request.difference {
-            Ok(difference) => self.per_span(arm, is_lossy, &difference.absolute),
-            Err(missing) => Err(missing.clone()),
-        };
-        let of_span = MetricAnalysis {
-            baseline: None,
-            arm: difference.as_ref().ok().map(|d| d.absolute.estimate),
-            difference,
-            verdict: None,
-            inference: Inference::default(),
-            ..of_request.clone()
-        };
-        metrics.insert(Metric::CpuPerSpan, of_span);
     }
 
-    fn per_span(
-        &self,
-        arm: ArmIndex,
-        is_lossy: bool,
-        difference: &Interval,
-    ) -> Result<Difference, Missing> {
-        let missing = |code, text: &str| {
-            let text = text.to_owned();
-            Missing { code, text }
-        };
-        let unbounded = || {
-            missing(
-                MissingCode::TooFew,
-                "Launches differ so much in the spans that they delivered that the cost of one \
-                 has no bound. More rounds make one.",
-            )
-        };
-        let (spans, half_width) = match self.spans_per_request(arm, is_lossy) {
-            SpansPerRequest::Known(spans, half_width) => (spans, half_width),
-            SpansPerRequest::Unbounded => return Err(unbounded()),
-            SpansPerRequest::None => {
-                return Err(missing(
-                    MissingCode::NothingDelivered,
-                    "No span was delivered by which the cost could be divided.",
-                ));
-            }
-        };
-        let numerator = (difference.estimate, difference.low, difference.high);
-        let (low, high) = ratio(numerator, (spans, half_width)).ok_or_else(unbounded)?;
-        let absolute = Interval {
-            estimate: difference.estimate / spans,
-            low,
-            high,
-            confidence: difference.confidence,
-            method: "difference in CPU a request / spans delivered a request, Fieller's interval"
-                .to_owned(),
-        };
-        Ok(Difference {
-            absolute,
-            relative: None,
-            relative_90: None,
-            within_launch_half_width: None,
-            smallest_visible: None,
-        })
+    /// A run without a sink counts nothing; most runs have no events.
+    fn is_counted(&self, item: Item) -> bool {
+        let mut delivered = self.records.delivered.iter();
+        match item {
+            Item::Span => delivered.next().is_some(),
+            Item::Event => delivered.any(|launch| launch.span_events > 0),
+        }
     }
 
     /// What a launch delivered is counted; it differs from launch to launch. Where telemetry was
     /// lost, it is that of measured windows: a warm-up's loss is none of their cost.
-    fn spans_per_request(&self, arm: ArmIndex, is_lossy: bool) -> SpansPerRequest {
+    pub(crate) fn items_per_request(
+        &self,
+        arm: ArmIndex,
+        item: Item,
+        fidelity: Option<&Fidelity>,
+    ) -> PerRequest {
+        let is_lossy = fidelity.is_some_and(|fidelity| fidelity.beyond_sampling == Some(true));
         let mut launches = Launches::default();
         let delivered = self.records.delivered.iter();
-        let mut spans = 0.0;
+        let mut items = 0.0;
         for launch in delivered.filter(|d| d.arm == arm && d.completed_requests > 0) {
-            let in_windows = &self.records.in_windows;
-            spans = in_windows
-                .spans_per_request(arm, launch.launch)
+            items = self
+                .in_windows(launch, item)
                 .filter(|_| is_lossy)
-                .unwrap_or(launch.spans as f64 / launch.completed_requests as f64);
-            launches.push(vec![spans], 0.0);
+                .unwrap_or(item.of(launch) as f64 / launch.completed_requests as f64);
+            launches.push(vec![items], 0.0);
         }
         let found = match two_level(&launches) {
             Ok(location) => match interval(&location, Confidence::P95, self.rules) {
-                Some(found) => SpansPerRequest::Known(found.estimate, found.half_width()),
-                None => SpansPerRequest::Unbounded,
+                Some(found) => PerRequest::Known(found.estimate, found.half_width()),
+                None => PerRequest::Unbounded,
             },
-            // Of the only launch the difference holds alone, and its spans are counted.
-            Err(TwoLevelError::OneValue) => SpansPerRequest::Known(spans, 0.0),
-            Err(TwoLevelError::NoValues) => SpansPerRequest::None,
+            // Of the only launch the difference holds alone, and what it sent is counted.
+            Err(TwoLevelError::OneValue) => PerRequest::Known(items, 0.0),
+            Err(TwoLevelError::NoValues) => PerRequest::None,
         };
         match found {
-            SpansPerRequest::Known(spans, _) if spans <= 0.0 => SpansPerRequest::None,
+            PerRequest::Known(items, _) if items <= 0.0 => PerRequest::None,
             found => found,
         }
     }
+
+    /// What a request of measured windows delivered in a launch; `None` when that is not known.
+    fn in_windows(&self, launch: &Delivered, item: Item) -> Option<f64> {
+        let in_windows = &self.records.in_windows;
+        let spans = in_windows.spans_per_request(launch.arm, launch.launch)?;
+        Some(match item {
+            Item::Span => spans,
+            // Windows count spans alone. A span carries as many events wherever it ended.
+            Item::Event => spans * launch.span_events as f64 / launch.spans.max(1) as f64,
+        })
+    }
 }
 
-/// Spans that a request delivered.
-enum SpansPerRequest {
+/// What a request delivered of spans or events.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum PerRequest {
     /// Over launches, with the half-width of its interval.
     Known(f64, f64),
     /// Its interval has no end.
@@ -127,11 +148,49 @@ enum SpansPerRequest {
     None,
 }
 
+/// A difference in CPU a request, for each of the items that one delivered.
+pub(crate) fn divided(
+    difference: &Interval,
+    item: Item,
+    items: PerRequest,
+) -> Result<Interval, Missing> {
+    let word = item.word();
+    let unbounded = || Missing {
+        code: MissingCode::TooFew,
+        text: format!(
+            "Launches differ so much in the {word}s that they delivered that the cost of one has \
+             no bound. More rounds make one."
+        ),
+    };
+    let (items, half_width) = match items {
+        PerRequest::Known(items, half_width) => (items, half_width),
+        PerRequest::Unbounded => return Err(unbounded()),
+        PerRequest::None => {
+            return Err(Missing {
+                code: MissingCode::NothingDelivered,
+                text: format!("No {word} was delivered by which the cost could be divided."),
+            });
+        }
+    };
+    let numerator = (difference.estimate, difference.low, difference.high);
+    let (low, high) = ratio(numerator, (items, half_width)).ok_or_else(unbounded)?;
+    Ok(Interval {
+        estimate: difference.estimate / items,
+        low,
+        high,
+        confidence: difference.confidence,
+        method: format!(
+            "difference in CPU a request / {word}s delivered a request, Fieller's interval"
+        ),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{Analysis, analyse, fixture};
     use windage_model::LoadModel;
+    use windage_record::DeliveredInWindow;
 
     fn analysed(run: &fixture::Recorded) -> Analysis {
         analyse(&run.gathered(), std::iter::empty(), std::iter::empty())
@@ -163,6 +222,64 @@ mod tests {
             assert!((half_width(span) - half_width(request) / 2.0).abs() < 1e-9);
             assert_eq!((span.baseline, span.verdict), (None, None));
         }
+    }
+
+    #[test]
+    fn events_on_spans_share_the_cost_as_spans_do() {
+        let mut run = fixture::records(3);
+        let without = analysed(&run);
+        let arms = &without.arms;
+        assert!(
+            arms.iter()
+                .all(|arm| !arm.metrics.contains_key(&Metric::CpuPerEvent)),
+            "a run without events has no cost of one"
+        );
+        for delivered in &mut run.delivered {
+            delivered.span_events = 22 * delivered.spans;
+        }
+        let analysis = analysed(&run);
+        let of = |arm: usize, metric| &analysis.arms[arm].metrics[&metric];
+        let (event, span) = (of(2, Metric::CpuPerEvent), of(2, Metric::CpuPerSpan));
+        assert!((event.arm.unwrap() - span.arm.unwrap() / 22.0).abs() < 1e-9);
+        assert!((half_width(event) - half_width(span) / 22.0).abs() < 1e-9);
+        let of_control = of(1, Metric::CpuPerEvent).difference.as_ref().unwrap_err();
+        assert_eq!(of_control.code, MissingCode::NothingDelivered);
+        assert!(of_control.text.starts_with("No event was delivered"));
+    }
+
+    /// A thousand requests of each window send one span of four events; the warm-up's are lost.
+    #[test]
+    fn events_that_a_warm_up_lost_are_no_part_of_the_windows_cost() {
+        let mut run = fixture::records(2);
+        for delivered in &mut run.delivered {
+            delivered.completed_requests = 80_000;
+            delivered.spans = 20_000;
+            delivered.root_spans = 20_000;
+            delivered.span_events = 80_000;
+            let first = delivered.launch * 10;
+            delivered.in_windows = (first..first + 10)
+                .flat_map(|block| [(block, 2), (block, 3)])
+                .map(|(block, position)| DeliveredInWindow {
+                    block,
+                    position,
+                    spans: 1000,
+                    root_spans: 1000,
+                })
+                .collect();
+        }
+        let analysis = analysed(&run);
+        let metrics = &analysis.arms[2].metrics;
+        let cost = |metric| {
+            metrics[&metric]
+                .difference
+                .as_ref()
+                .unwrap()
+                .absolute
+                .estimate
+        };
+        let request = cost(Metric::CpuPerRequest);
+        assert!((cost(Metric::CpuPerSpan) - request).abs() < 1e-9);
+        assert!((cost(Metric::CpuPerEvent) - request / 4.0).abs() < 1e-9);
     }
 
     #[test]

@@ -94,9 +94,9 @@ fn window_variance(blocks: &Blocks<'_>, arm: ArmIndex, reading: Reading) -> Opti
     let (mut shares, mut pairs) = (0.0, 0u32);
     for pair in blocks.pairs(arm) {
         deviations.extend(deviations_of(pair.arm, reading));
-        deviations.extend(deviations_of(pair.baseline, reading));
+        deviations.extend(deviations_of(pair.against, reading));
         let ratios = if pair.is_whole { 2.0 } else { 1.0 };
-        shares += ratios / pair.arm.len() as f64 + ratios / pair.baseline.len() as f64;
+        shares += ratios / pair.arm.len() as f64 + ratios / pair.against.len() as f64;
         pairs += 1;
     }
     let of_a_window = robust_sd(&deviations)?.powi(2);

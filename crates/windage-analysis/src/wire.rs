@@ -6,17 +6,25 @@ mod curve;
 mod fidelity;
 mod inference;
 mod load;
+mod planning;
+mod profiles;
+mod script;
+mod stages;
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 use windage_model::{Doubt, Evidence, Interval, LevelValue, Metric, Validity};
 
-use crate::{Analysis, ArmAnalysis, DesignFacts, MetricAnalysis, MissingCode, OwnCost};
+use crate::{Analysis, ArmAnalysis, DesignFacts, MetricAnalysis, Missing, MissingCode, OwnCost};
 use curve::CurveWire;
 use fidelity::FidelityWire;
 use inference::{CovariateWire, FamilyWire, PilotWire, ScatterWire, StopWire};
 use load::{LoadWire, SlowExchangeWire};
+use planning::PlanningWire;
+use profiles::ProfileWire;
+use script::{BatchWire, ScriptWire};
+use stages::StagesWire;
 
 /// The schema's number; it changes only when a reader of the old one would be misled.
 pub const SCHEMA: u32 = 1;
@@ -67,6 +75,8 @@ struct UnderLoadWire<'a> {
     arms: Vec<ArmWire<'a>>,
     outliers: Vec<SlowExchangeWire<'a>>,
     curves: Vec<CurveWire<'a>>,
+    stages: Vec<StagesWire<'a>>,
+    profiles: Vec<ProfileWire<'a>>,
 }
 
 #[derive(Serialize)]
@@ -85,6 +95,7 @@ struct DesignWire<'a> {
     cpu_source: &'static str,
     stop: Option<StopWire>,
     pilot: Option<PilotWire<'a>>,
+    batch: Option<BatchWire>,
 }
 
 #[derive(Serialize)]
@@ -124,6 +135,9 @@ struct ArmWire<'a> {
     metrics: BTreeMap<&'static str, MetricWire<'a>>,
     fidelity: Option<FidelityWire<'a>>,
     load: Option<LoadWire>,
+    planning: Option<PlanningWire>,
+    script: Option<ScriptWire>,
+    said: &'a BTreeMap<String, String>,
 }
 
 #[derive(Serialize)]
@@ -212,6 +226,8 @@ impl<'a> From<&'a Analysis> for UnderLoadWire<'a> {
                 .map(|slow| SlowExchangeWire::new(slow, a))
                 .collect(),
             curves: a.curves.iter().map(CurveWire::from).collect(),
+            stages: a.stages.iter().map(StagesWire::from).collect(),
+            profiles: a.profiles.iter().map(ProfileWire::from).collect(),
         }
     }
 }
@@ -233,6 +249,7 @@ impl<'a> From<&'a DesignFacts> for DesignWire<'a> {
             cpu_source: design.cpu_source.as_str(),
             stop: design.stop.map(Into::into),
             pilot: design.pilot.as_ref().map(Into::into),
+            batch: design.batch.as_ref().map(Into::into),
         }
     }
 }
@@ -265,6 +282,9 @@ fn arm_wire<'a>(arm: &'a ArmAnalysis, analysis: &'a Analysis) -> ArmWire<'a> {
             .collect(),
         fidelity: arm.fidelity.as_ref().map(FidelityWire::from),
         load: arm.load.as_ref().map(LoadWire::from),
+        planning: arm.planning.as_ref().map(PlanningWire::from),
+        script: arm.script.as_ref().map(ScriptWire::from),
+        said: &arm.said,
     }
 }
 
@@ -314,20 +334,29 @@ fn metric_wire<'a>(
 
 fn missing(metric: Metric, result: &MetricAnalysis) -> Option<MissingWire<'_>> {
     match &result.difference {
-        Err(missing) => Some(MissingWire {
-            code: missing.code.as_str(),
-            text: &missing.text,
-        }),
+        Err(missing) => Some(missing.into()),
         Ok(difference) if difference.relative.is_none() => Some(MissingWire {
             code: MissingCode::BaselineNil.as_str(),
             text: match metric {
                 Metric::CpuPerSpan => {
                     "The cost of a span is that of an arm beyond the baseline, which has none."
                 }
+                Metric::CpuPerEvent => {
+                    "The cost of an event is that of an arm beyond the baseline, which has none."
+                }
                 _ => "The baseline is or may be nil, so that there is a difference and no ratio.",
             },
         }),
         Ok(_) => None,
+    }
+}
+
+impl<'a> From<&'a Missing> for MissingWire<'a> {
+    fn from(missing: &'a Missing) -> Self {
+        MissingWire {
+            code: missing.code.as_str(),
+            text: &missing.text,
+        }
     }
 }
 

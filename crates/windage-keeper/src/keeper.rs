@@ -321,7 +321,8 @@ fn bury(children: &mut BTreeMap<u64, Pid>, reaped: Reaped) -> Option<Notice> {
     let Reaped::One {
         pid,
         status,
-        cpu_ns,
+        user_ns,
+        system_ns,
         max_rss_bytes,
     } = reaped
     else {
@@ -336,7 +337,8 @@ fn bury(children: &mut BTreeMap<u64, Pid>, reaped: Reaped) -> Option<Notice> {
         Exit {
             child,
             status,
-            cpu_ns,
+            user_ns,
+            system_ns,
             max_rss_bytes,
         }
         .into(),

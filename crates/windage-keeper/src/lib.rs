@@ -159,9 +159,20 @@ pub struct Exit {
     pub child: u64,
     /// How it ended.
     pub status: ExitStatusKind,
-    /// User and system time of the process and of those of its descendants that it waited for.
-    pub cpu_ns: u64,
+    /// CPU in user space of the process and of those of its descendants that it waited for. The
+    /// kernel scales what its tick sampled to the exact sum of this and the next.
+    pub user_ns: u64,
+    /// CPU in the kernel, likewise.
+    pub system_ns: u64,
     /// The largest resident set of the process or of any descendant it waited for. Never less
     /// than the keeper's own few MiB: Linux carries the figure across `execve`.
     pub max_rss_bytes: u64,
+}
+
+impl Exit {
+    /// CPU in all.
+    #[must_use]
+    pub fn cpu_ns(&self) -> u64 {
+        self.user_ns.saturating_add(self.system_ns)
+    }
 }

@@ -11,7 +11,8 @@ pub(crate) enum Reaped {
     One {
         pid: i32,
         status: ExitStatusKind,
-        cpu_ns: u64,
+        user_ns: u64,
+        system_ns: u64,
         max_rss_bytes: u64,
     },
     /// Children live, and none has ended.
@@ -43,13 +44,13 @@ pub(crate) fn reap_one() -> Reaped {
                 } else {
                     ExitStatusKind::Code(libc::WEXITSTATUS(status))
                 };
-                let cpu_ns = nanoseconds(usage.ru_utime) + nanoseconds(usage.ru_stime);
                 // Linux counts in KiB.
                 let max_rss_bytes = u64::try_from(usage.ru_maxrss).unwrap_or(0) * 1024;
                 return Reaped::One {
                     pid,
                     status,
-                    cpu_ns,
+                    user_ns: nanoseconds(usage.ru_utime),
+                    system_ns: nanoseconds(usage.ru_stime),
                     max_rss_bytes,
                 };
             }

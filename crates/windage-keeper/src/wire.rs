@@ -74,7 +74,8 @@ pub(crate) enum Notice {
         child: u64,
         code: Option<i32>,
         signal: Option<i32>,
-        cpu_ns: u64,
+        user_ns: u64,
+        system_ns: u64,
         max_rss_bytes: u64,
     },
 }
@@ -89,7 +90,8 @@ impl From<Exit> for Notice {
             child: exit.child,
             code,
             signal,
-            cpu_ns: exit.cpu_ns,
+            user_ns: exit.user_ns,
+            system_ns: exit.system_ns,
             max_rss_bytes: exit.max_rss_bytes,
         }
     }
@@ -103,24 +105,28 @@ impl Notice {
                 child,
                 code: Some(code),
                 signal: None,
-                cpu_ns,
+                user_ns,
+                system_ns,
                 max_rss_bytes,
             } => Ok(Exit {
                 child,
                 status: ExitStatusKind::Code(code),
-                cpu_ns,
+                user_ns,
+                system_ns,
                 max_rss_bytes,
             }),
             Notice::Exited {
                 child,
                 code: None,
                 signal: Some(signal),
-                cpu_ns,
+                user_ns,
+                system_ns,
                 max_rss_bytes,
             } => Ok(Exit {
                 child,
                 status: ExitStatusKind::Signal(signal),
-                cpu_ns,
+                user_ns,
+                system_ns,
                 max_rss_bytes,
             }),
             answer => Err(answer),
@@ -190,7 +196,8 @@ mod tests {
             let exit = Exit {
                 child: 1,
                 status,
-                cpu_ns: 2,
+                user_ns: 2,
+                system_ns: 4,
                 max_rss_bytes: 3,
             };
             assert_eq!(Notice::from(exit).into_exit(), Ok(exit));

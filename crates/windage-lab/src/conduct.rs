@@ -245,6 +245,10 @@ impl Course<'_> {
 
     fn blocks(&mut self, round: Round) -> Result<RoundEnd, LabError> {
         let mut dead = BTreeSet::new();
+        // Whoever died while it was launched or warmed up is not measured at all.
+        if let Some(ending) = self.note_deaths(&mut dead)? {
+            return Ok(RoundEnd::Early(ending));
+        }
         for block in round.first..round.end {
             let (windows, early) = self.one_block(round, block, &mut dead)?;
             if early == Some(Ending::Interrupted) {

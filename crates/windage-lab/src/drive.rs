@@ -1,10 +1,11 @@
 //! Putting the plan's load on one arm, whatever kind it is.
 
+use std::io;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
-use windage_keeper::{ExitStatusKind, Keeper, Spawn};
+use windage_keeper::{Exit, ExitStatusKind, Keeper, Spawn};
 use windage_load::{
     ConnectReport, Connections, Generator, GeneratorConfig, Recording, RunReport, Target, TargetId,
     monotonic_ns, thread_cpu_ns,
@@ -14,7 +15,9 @@ use windage_plan::Load;
 
 use crate::LabError;
 use crate::command_line::{describe, wait};
-use crate::resident::Resident;
+use crate::pace::Pace;
+use crate::resident::telling::{Listener, Told};
+use crate::resident::{Patience, Resident};
 use crate::starts::Starts;
 
 /// What a stretch of load did.
@@ -23,8 +26,10 @@ pub(crate) struct Driven {
     pub(crate) report: RunReport,
     /// Connections that had to be opened again before it.
     pub(crate) reopened: u64,
-    /// CPU of a process that was reaped; for batch loads whose CPU no cgroup counts.
-    pub(crate) rusage_ns: Option<u64>,
+    /// The end of a process that was a window as a whole.
+    pub(crate) exit: Option<Exit>,
+    /// What that process told of itself.
+    pub(crate) told: Told,
     /// What the program of a batch load did instead of its iterations.
     pub(crate) trouble: Option<String>,
 }
@@ -33,10 +38,18 @@ pub(crate) struct Driven {
 pub(crate) enum Driver {
     /// Requests over kept-alive connections; one target an arm.
     Http(HttpDriver),
-    /// Iterations asked of a program that stays.
-    Resident(Vec<Option<Resident>>),
+    /// Iterations asked of programs that stay.
+    Resident(Residents),
     /// A whole process for each window.
     Process,
+}
+
+/// Programs that stay, and how many iterations they are asked for.
+pub(crate) struct Residents {
+    /// By set of processes; `None` for one that is not up.
+    pub(crate) programs: Vec<Option<Resident>>,
+    /// By arm.
+    pub(crate) paces: Vec<Pace>,
 }
 
 /// The generator with a target for each arm.
@@ -104,47 +117,87 @@ impl HttpDriver {
     }
 }
 
-/// N iterations of a resident program.
-pub(crate) fn drive_resident(
+/// So many iterations of a resident program.
+pub(crate) fn iterate(
     program: Option<&mut Resident>,
     iterations: u64,
-    within: Duration,
+    patience: &mut Patience<'_>,
 ) -> Driven {
-    let started_ns = monotonic_ns();
-    let cpu_ns = thread_cpu_ns();
-    let result = match program {
-        Some(program) => program.run(iterations, within),
-        None => Err("is not there".to_owned()),
-    };
+    let began = Began::now();
+    let result = ask(program, iterations, patience);
     let done = if result.is_ok() { iterations } else { 0 };
     Driven {
-        report: iterations_report(started_ns, cpu_ns, iterations, done),
+        report: began.report(iterations, done),
         trouble: result.err(),
         ..Driven::default()
     }
 }
 
-/// One whole process.
+/// Iterations of a resident program that are not measured: as many sets as fill `lasts`, one at
+/// least. How many a set has is found before, if need be.
+pub(crate) fn iterate_for(
+    mut program: Option<&mut Resident>,
+    pace: &mut Pace,
+    lasts: Duration,
+    patience: &mut Patience<'_>,
+    interrupted: &AtomicBool,
+) -> Driven {
+    let began = Began::now();
+    let (mut asked, mut done) = (0, 0);
+    let mut trouble = None;
+    let mut counts_from = Instant::now();
+    while trouble.is_none() && !interrupted.load(Ordering::Relaxed) {
+        let is_sought = pace.is_sought();
+        let portion = pace.portion(lasts.saturating_sub(counts_from.elapsed()));
+        let set = Instant::now();
+        trouble = ask(program.as_deref_mut(), portion, patience).err();
+        asked += portion;
+        if trouble.is_none() {
+            done += portion;
+            pace.learn(portion, set.elapsed());
+        }
+        if is_sought {
+            counts_from = Instant::now();
+        }
+        if !pace.is_sought() && counts_from.elapsed() >= lasts {
+            break;
+        }
+    }
+    Driven {
+        report: began.report(asked, done),
+        trouble,
+        ..Driven::default()
+    }
+}
+
+fn ask(
+    program: Option<&mut Resident>,
+    iterations: u64,
+    patience: &mut Patience<'_>,
+) -> Result<(), String> {
+    match program {
+        Some(program) => program.run(iterations, patience),
+        None => Err("is not there".to_owned()),
+    }
+}
+
+/// One whole process, which may tell of itself.
 pub(crate) fn drive_process(
     keeper: &mut Keeper,
-    spawn: Spawn,
+    mut spawn: Spawn,
     iterations: u64,
     within: Duration,
     interrupted: &AtomicBool,
 ) -> Result<Driven, LabError> {
-    let started_ns = monotonic_ns();
-    let cpu_ns = thread_cpu_ns();
+    let (listener, inherit) = Listener::start().map_err(no_socket)?;
+    spawn.inherit = Some(inherit);
+    let began = Began::now();
     let child = keeper.spawn(spawn)?;
     let exit = wait(keeper, &child, within, interrupted)?;
     let succeeded = exit.is_some_and(|exit| exit.status == ExitStatusKind::Code(0));
-    let mut report = iterations_report(
-        started_ns,
-        cpu_ns,
-        iterations,
-        if succeeded { iterations } else { 0 },
-    );
+    let mut report = began.report(iterations, if succeeded { iterations } else { 0 });
     report.exchanges.errors.timeout = u64::from(exit.is_none());
-    let trouble = match exit {
+    let mut trouble = match exit {
         Some(_) if succeeded => None,
         Some(exit) => Some(describe(exit.status)),
         None => {
@@ -153,12 +206,45 @@ pub(crate) fn drive_process(
             Some(format!("did not end within {within:?} (`load.timeout`)"))
         }
     };
+    let told = listener.told();
+    if told.waits {
+        report.exchanges.completed = 0;
+        let waits = "said `ready` and waited to be asked, which nobody does with `batch = \"process\"`: let \
+                     it do its iterations and exit, or set `batch = \"resident\"`";
+        trouble = Some(waits.to_owned());
+    }
     Ok(Driven {
         report,
-        reopened: 0,
-        rusage_ns: exit.map(|exit| exit.cpu_ns),
+        exit,
+        told,
         trouble,
+        ..Driven::default()
     })
+}
+
+/// No socket could be made for a batch program.
+pub(crate) fn no_socket(error: io::Error) -> LabError {
+    LabError::Unsupported(format!("no socket for a batch program: {error}"))
+}
+
+/// When a stretch of iterations began.
+struct Began {
+    at_ns: u64,
+    cpu_ns: u64,
+}
+
+impl Began {
+    fn now() -> Began {
+        Began {
+            at_ns: monotonic_ns(),
+            cpu_ns: thread_cpu_ns(),
+        }
+    }
+
+    /// The stretch, which ends now.
+    fn report(&self, asked: u64, done: u64) -> RunReport {
+        iterations_report(self.at_ns, self.cpu_ns, asked, done)
+    }
 }
 
 fn iterations_report(started_ns: u64, cpu_ns: u64, asked: u64, done: u64) -> RunReport {

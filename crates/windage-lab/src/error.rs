@@ -173,14 +173,9 @@ pub enum LabError {
         /// Its log.
         log: PathBuf,
     },
-    /// A resident batch program broke the protocol.
-    #[error("the resident program of arm `{arm}` {why}; docs/FORMAT.md has the protocol")]
-    Resident {
-        /// The arm.
-        arm: String,
-        /// What it did.
-        why: String,
-    },
+    /// A resident batch program did not get ready as the protocol has it.
+    #[error("{0}\ndocs/FORMAT.md has the protocol (\"Resident batch programs\")")]
+    Resident(Box<ServiceTrouble>),
     /// An arm could not be switched to when it was to be warmed up.
     #[error("{0}")]
     Switch(String),

@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 
 use windage_keeper::{Child, Exit, Keeper, KeeperError};
 use windage_model::{ArmIndex, Event};
-use windage_plan::{Arm, Attach, Origin, Plan, Service, StopPolicy, StopSignal};
+use windage_plan::{Arm, Attach, OnDeath, Origin, Plan, Service, StopPolicy, StopSignal};
 use windage_probe::{ArmProbe, cgroup::ArmCgroup};
 use windage_record::RunDir;
 
 use crate::LabError;
-use crate::addresses::allot;
+use crate::addresses::{Allotted, allot};
 use crate::awaiting::await_ready;
 use crate::command_line::describe;
 use crate::error::ServiceTrouble;
@@ -19,6 +19,7 @@ use crate::log_tail::{log_tail, read_end};
 use crate::names::Names;
 use crate::preparing::{Prepared, prepare};
 use crate::rendered::Rendered;
+use crate::resident::telling::About;
 
 /// What launching needs besides the plan.
 pub(crate) struct Ground<'a> {
@@ -55,6 +56,8 @@ pub(crate) struct Instance {
     pub(crate) startup_cpu_ns: Option<u64>,
     /// Requests that readiness checks had answered.
     pub(crate) answered: u64,
+    /// What its programs said about themselves, and the lab about how it launched them.
+    pub(crate) said: Vec<About>,
     /// The first service that ended although it should be up.
     pub(crate) death: Option<Box<ServiceTrouble>>,
 }
@@ -97,34 +100,47 @@ pub(crate) fn launch(
             names.add_port(name, port, *number);
         }
     }
-    let cpu_before_ns = group
-        .and_then(|g| g.probe().ok())
-        .and_then(|mut p| p.cpu_ns().ok());
     let mut instance = Instance {
-        name,
         arms: arms.to_vec(),
-        services: Vec::new(),
-        names,
-        probe: ArmProbe::none(),
-        startup_ns: None,
-        startup_cpu_ns: None,
-        answered: 0,
-        death: None,
+        ..Instance::unlaunched(name, names, ArmProbe::none())
     };
     let mut to_start = Vec::with_capacity(services.len());
     for (service, allotted) in services.iter().zip(allotted) {
         let prepared = prepared(ground, &instance, service, arm, group)?;
-        to_start.push((service, allotted, prepared));
+        to_start.push((*service, allotted, prepared));
     }
+    match start_all(ground, &mut instance, arm, group, to_start) {
+        Ok(()) => {}
+        Err(error) => instance.leave_out(plan, ground.keeper, error)?,
+    }
+    Ok(instance)
+}
+
+/// Starts what was prepared, one service after another, and puts a probe on all of them.
+fn start_all(
+    ground: &mut Ground<'_>,
+    instance: &mut Instance,
+    arm: Option<&Arm>,
+    group: Option<&ArmCgroup>,
+    to_start: Vec<(&Service, Allotted, Option<Prepared>)>,
+) -> Result<(), LabError> {
+    let services: Vec<&Service> = to_start.iter().map(|(service, ..)| *service).collect();
+    let launched = to_start.iter().filter(|(.., prepared)| prepared.is_some());
+    let launched = launched.count();
+    let cpu_before_ns = group
+        .and_then(|g| g.probe().ok())
+        .and_then(|mut p| p.cpu_ns().ok());
     let began = Instant::now();
-    let mut launched_any = false;
     for (service, allotted, prepared) in to_start {
-        launched_any |= prepared.is_some();
+        if let Some(padding) = prepared.as_ref().and_then(|p| p.padding) {
+            let of = Some(service.name.as_str()).filter(|_| launched > 1);
+            instance.said.extend(padding.said(of));
+        }
         allotted.look_again(service, &instance.whose())?;
         let started = Instant::now();
-        let running = start(ground, &instance, service, prepared)?;
+        let running = start(ground, instance, service, prepared)?;
         instance.services.push(running);
-        await_ready(ground, &mut instance, service, allotted.address)?;
+        await_ready(ground, instance, service, allotted.address)?;
         if let Some(arm) = arm {
             (ground.emit)(Event::ServiceReady {
                 arm: arm.id.clone(),
@@ -133,15 +149,15 @@ pub(crate) fn launch(
             });
         }
     }
-    instance.probe = probe(&instance, &services, group)?;
+    instance.probe = probe(instance, &services, group)?;
     instance.probe.refresh_tasks()?;
-    if launched_any {
+    if launched > 0 {
         instance.startup_ns = Some(crate::clock::whole_ns(began.elapsed()));
         instance.startup_cpu_ns = cpu_before_ns
             .zip(instance.probe.cpu_ns().ok())
             .map(|(before, after)| after.saturating_sub(before));
     }
-    Ok(instance)
+    Ok(())
 }
 
 /// What a service is launched from, its configuration checked; `None` for one that runs already.
@@ -263,6 +279,55 @@ fn unit_groups(unit: &str) -> [PathBuf; 3] {
 }
 
 impl Instance {
+    /// One of which nothing was launched yet, and which is no arm's.
+    pub(crate) fn unlaunched(name: String, names: Names, probe: ArmProbe) -> Instance {
+        Instance {
+            name,
+            arms: Vec::new(),
+            services: Vec::new(),
+            names,
+            probe,
+            startup_ns: None,
+            startup_cpu_ns: None,
+            answered: 0,
+            said: Vec::new(),
+            death: None,
+        }
+    }
+
+    /// Has a set that failed before its first window die there and then, if the others can go on
+    /// without it.
+    ///
+    /// # Errors
+    /// The error given, if they can't, or if it is not a failure of this set.
+    pub(crate) fn leave_out(
+        &mut self,
+        plan: &Plan,
+        keeper: &mut Keeper,
+        error: LabError,
+    ) -> Result<(), LabError> {
+        let death = match error {
+            LabError::ServiceDied(death)
+            | LabError::NotReady(death)
+            | LabError::Resident(death)
+                if self.is_dispensable(plan) && death.whose == self.whose() =>
+            {
+                death
+            }
+            error => return Err(error),
+        };
+        self.death = Some(death);
+        self.stop(keeper)
+    }
+
+    /// Whether the plan lets a round go on without it.
+    fn is_dispensable(&self, plan: &Plan) -> bool {
+        let is_needed = |arm: &ArmIndex| [ArmIndex::BASELINE, ArmIndex::CONTROL].contains(arm);
+        plan.design.on_death == OnDeath::GoOn
+            && !self.arms.is_empty()
+            && !self.arms.iter().any(is_needed)
+    }
+
     /// Whose its services are, in words.
     pub(crate) fn whose(&self) -> String {
         if self.arms.is_empty() {
@@ -317,6 +382,11 @@ impl Instance {
 }
 
 impl Running {
+    /// What it has to end when it is asked to.
+    pub(crate) fn stop_within(&self) -> Duration {
+        self.stop_within
+    }
+
     pub(crate) fn pid(&self) -> Option<u32> {
         self.child.as_ref().map(|child| child.pid)
     }
@@ -325,6 +395,15 @@ impl Running {
         self.child
             .as_ref()
             .is_some_and(|child| child.id == exit.child)
+    }
+
+    /// How it ended, in words; `None` while it lives.
+    pub(crate) fn end(&self, keeper: &mut Keeper) -> Option<String> {
+        let child = self.child.as_ref()?;
+        match keeper.wait(child, Duration::ZERO) {
+            Ok(exit) => exit.map(|exit| describe(exit.status)),
+            Err(error) => Some(format!("can't be waited for ({error})")),
+        }
     }
 
     /// The service with what is wrong with it, and its last words.

@@ -5,12 +5,14 @@
 //! Processes are started by the keeper alone; nothing is computed from what is recorded here.
 
 mod addresses;
+mod asleep;
 mod awaiting;
 mod clock;
 mod command_line;
 mod conduct;
 mod doubts;
 mod drive;
+mod environment;
 mod error;
 mod eta;
 mod host;
@@ -20,6 +22,7 @@ mod losses;
 mod manifest;
 mod names;
 mod order;
+mod pace;
 mod pilot;
 mod pin;
 mod preparing;

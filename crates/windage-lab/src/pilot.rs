@@ -148,6 +148,7 @@ fn short(plan: &Plan) -> Plan {
             ..plan.load.clone()
         },
         further_loads: Vec::new(),
+        profile: None,
         ..plan.clone()
     }
 }

@@ -1,6 +1,5 @@
 //! Before a service is launched: files rendered, placeholders filled, its configuration checked.
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -13,6 +12,7 @@ use windage_probe::cgroup::ArmCgroup;
 
 use crate::LabError;
 use crate::command_line::see_through;
+use crate::environment::{Padding, environment, pad};
 use crate::error::CheckTrouble;
 use crate::instance::{Ground, Instance};
 use crate::log_tail::{last_lines, read_end};
@@ -31,6 +31,8 @@ pub(crate) struct Prepared {
     /// What the keeper is asked to start.
     pub(crate) spawn: Spawn,
     pub(crate) rendered: Rendered,
+    /// How its environment was filled up; `None` for a service that all arms share.
+    pub(crate) padding: Option<Padding>,
     check: Option<Spawn>,
 }
 
@@ -92,8 +94,10 @@ pub(crate) fn prepare(
         }
     };
     let cgroups = group.map(|g| g.dirs.clone()).unwrap_or_default();
+    let mut spawn = spawn(words(service, arm, &names, of)?, log.to_owned(), cgroups)?;
     Ok(Prepared {
-        spawn: spawn(words(service, arm, &names, of)?, log.to_owned(), cgroups)?,
+        padding: arm.map(|_| pad(&mut spawn)),
+        spawn,
         rendered: Rendered {
             dir,
             files: service.files.iter().map(|file| file.to.clone()).collect(),
@@ -192,22 +196,6 @@ fn filled<'t>(
 ) -> Result<Vec<String>, LabError> {
     let templates = templates.into_iter();
     templates.map(|t| names.fill(t, service, of)).collect()
-}
-
-/// Windage's own environment, then the service's, then the arm's; the later wins.
-fn environment(
-    service: &Service,
-    arm: Option<&Arm>,
-    names: &Names,
-    of: &str,
-) -> Result<Vec<(OsString, OsString)>, LabError> {
-    let mut environment: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
-    let of_arm = arm.into_iter().flat_map(|arm| &arm.env);
-    for (variable, template) in service.env.iter().chain(of_arm) {
-        let value = names.fill(template, service.name.as_str(), of)?;
-        environment.insert(variable.into(), value.into());
-    }
-    Ok(environment.into_iter().collect())
 }
 
 fn make_dir(dir: &Path) -> Result<(), LabError> {

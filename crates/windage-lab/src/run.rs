@@ -233,10 +233,22 @@ impl Site<'_> {
             clock: &|| zero.elapsed(),
         };
         let ending = conduct(&mut rig, &mut journal, &terms, stopping, self.emit);
+        if let Ok(Ending::Complete | Ending::StoppedEarly { .. }) = ending {
+            // Launches of the rounds have the numbers before.
+            self.profile(&mut rig, start.launch + self.order.rounds());
+        }
         let closed = rig.close();
         let ending = ending?;
         closed?;
         Ok(Finished { ending })
+    }
+
+    /// Takes profiles of a run that is whole without them.
+    fn profile(&self, rig: &mut RealRig<'_>, first_launch: u32) {
+        if let Err(error) = rig.profile(first_launch) {
+            let text = format!("profiles were not finished: {error}; the run itself is whole");
+            (self.emit)(Event::Note { text });
+        }
     }
 
     /// Records as far as it can how a run ended that has not begun to measure.

@@ -77,6 +77,8 @@ doubts! {
     NothingCompleted = "nothing_completed", Void;
     /// A service of the arm died.
     ServiceDied = "service_died", Void;
+    /// A batch program sent something over its control descriptor that is not in the protocol.
+    ProtocolBroken = "protocol_broken", Suspect;
     /// A command that should have switched the service to the arm failed.
     SwitchFailed = "switch_failed", Void;
     /// The CPU counter did not move, went backwards or could not be read.
@@ -103,6 +105,8 @@ doubts! {
     RateNotReached = "rate_not_reached", Suspect;
     /// Telemetry was lost beyond what sampling explains.
     TelemetryLost = "telemetry_lost", Suspect;
+    /// A batch program was asked for its last flush and did not end it.
+    FlushNotOver = "flush_not_over", Suspect;
     /// CPU was still being used when the deferred cost was closed.
     NotDrained = "not_drained", Suspect;
     /// What an arm does later for its requests was not read.

@@ -12,7 +12,7 @@ use windage_model::{ArmId, ArmIndex, LevelValue, Role};
 
 use crate::plan::{Arm, Attach, Design, Length, Origin, Plan, Profile, Ready, ReadyCheck, Service};
 use crate::resolve::AUTO;
-use crate::{Stop, Template, units};
+use crate::{Stop, Template, defaults, units};
 
 /// The plan with every default spelled out; the control, which reading adds, is left out.
 pub(crate) fn resolved_toml(plan: &Plan) -> String {
@@ -112,7 +112,8 @@ fn ready(ready: &Ready) -> Option<String> {
         ReadyCheck::Tcp => "tcp = true".to_owned(),
         ReadyCheck::Log { pattern } => format!("log = {}", quote(pattern)),
         ReadyCheck::Delay(delay) => format!("delay = {}", duration(*delay)),
-        ReadyCheck::None => return None,
+        ReadyCheck::None if ready.within == defaults::READY_WITHIN => return None,
+        ReadyCheck::None => return Some(format!("{{ within = {} }}", duration(ready.within))),
     };
     Some(format!(
         "{{ {check}, within = {} }}",

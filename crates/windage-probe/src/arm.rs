@@ -334,6 +334,21 @@ impl ArmProbe {
         Ok(running)
     }
 
+    /// Whether no thread of the processes listed by the last refresh runs, or waits for a core or a
+    /// disk. Reads a file for each thread: between windows only.
+    ///
+    /// # Errors
+    /// [`ProbeError::OutOfReach`] without a source; others when a file can't be read.
+    pub fn sleeps(&mut self) -> Result<bool, ProbeError> {
+        self.within_reach()?;
+        for process in &self.processes {
+            if !process.sleeps(&*self.system, &mut self.buffer)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// Resident memory now.
     ///
     /// # Errors

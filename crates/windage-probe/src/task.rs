@@ -73,6 +73,34 @@ impl Process {
             .is_some_and(|stat| !stat.has_ended()))
     }
 
+    /// Whether none of its threads, listed anew, runs or waits for a core or a disk. A process
+    /// that has ended sleeps for good.
+    pub(crate) fn sleeps(
+        &self,
+        system: &dyn System,
+        buffer: &mut [u8],
+    ) -> Result<bool, ProbeError> {
+        if self.gone {
+            return Ok(true);
+        }
+        let threads = dir(self.id).join("task");
+        for id in ids_in(system, &threads)? {
+            let path = threads.join(id.to_string()).join("stat");
+            let Some(file) = KeptFile::open_if_there(system, path)? else {
+                continue;
+            };
+            let Some(text) = file.read_if_there(buffer)? else {
+                continue;
+            };
+            let stat =
+                process::stat(text).ok_or_else(|| file.unknown_form("proc_pid_stat(5)", text))?;
+            if stat.is_awake() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// Whether some reading found it gone.
     pub(crate) fn is_gone(&self) -> bool {
         self.gone

@@ -536,3 +536,40 @@ fn want_of_descriptors_at_a_refresh_leaves_the_probe_usable() {
         (2, 120)
     );
 }
+
+#[test]
+fn a_set_sleeps_when_none_of_its_threads_is_awake() {
+    let system = FakeSystem::new();
+    Process::new(10, 1).shown(&system);
+    Process::new(20, 10).shown(&system);
+    let mut probe = tree(&system, &[10]);
+    let shows = |process: u32, thread: u32, state: char| {
+        let stat = format!("{thread} (a) {state} 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 55 0 0\n");
+        system.set(format!("/proc/{process}/task/{thread}/stat"), stat);
+    };
+    shows(10, 10, 'S');
+    shows(20, 20, 'S');
+    assert!(probe.sleeps().unwrap());
+    // A thread that no refresh has seen yet.
+    let table = [
+        ('R', false, "runs"),
+        ('D', false, "waits for a disk"),
+        ('S', true, "sleeps"),
+        ('T', true, "is stopped"),
+        ('Z', true, "has ended"),
+    ];
+    for (state, sleeps, why) in table {
+        shows(20, 21, state);
+        assert_eq!(probe.sleeps().unwrap(), sleeps, "{why}");
+    }
+    shows(20, 21, 'R');
+    system.remove("/proc/20");
+    assert!(probe.sleeps().unwrap(), "its process has left");
+    system.set("/proc/10/task/10/stat", "nonsense");
+    let form = probe.sleeps().unwrap_err().to_string();
+    assert!(form.starts_with("/proc/10/task/10/stat holds"), "{form}");
+    assert!(matches!(
+        ArmProbe::none().sleeps(),
+        Err(ProbeError::OutOfReach)
+    ));
+}

@@ -229,7 +229,8 @@ impl Journal {
     }
 
     fn take(&mut self, entry: Entry, end: u64) {
-        if matches!(entry, Entry::Window(_)) || !self.uncommitted.is_empty() {
+        let is_of_a_block = matches!(entry, Entry::Window(_) | Entry::Process(_));
+        if is_of_a_block || !self.uncommitted.is_empty() {
             self.uncommitted.push(entry);
             return;
         }

@@ -13,6 +13,7 @@ mod frame;
 mod histograms;
 mod journal;
 mod manifest;
+mod profiles;
 mod run_dir;
 mod times;
 mod whole_file;
@@ -30,6 +31,7 @@ pub use journal::{Cut, CutCause, Journal, Recorded};
 pub use manifest::{
     DesignScope, Expected, LoadScope, Manifest, ManifestArm, PilotScope, StopScope,
 };
+pub use profiles::{ProfileFailure, Profiled, RecordedProfile};
 pub use run_dir::RunDir;
 pub use times::{TimeCount, Times};
 pub use writer::{JournalWriter, Resumed};

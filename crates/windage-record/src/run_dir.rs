@@ -253,7 +253,7 @@ fn empty_again(directory: &Path) {
 
 /// A name as a part of a file name: what could be mistaken for a path or for the separator `+`
 /// becomes `~` and its bytes in hexadecimal, so that different names stay different.
-fn path_part(name: &str) -> String {
+pub(crate) fn path_part(name: &str) -> String {
     let mut part = String::with_capacity(name.len());
     for byte in name.bytes() {
         if byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-') {

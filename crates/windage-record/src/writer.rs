@@ -95,8 +95,8 @@ impl JournalWriter {
         Ok((writer, resumed))
     }
 
-    /// Takes an entry; nothing is written yet. A window waits for the [`Entry::BlockDone`] of
-    /// its block, anything else for the next commit.
+    /// Takes an entry; nothing is written yet. A window and what its process used wait for the
+    /// [`Entry::BlockDone`] of their block, anything else for the next commit.
     ///
     /// # Errors
     /// When too much waits already, or the entry is too long.

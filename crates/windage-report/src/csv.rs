@@ -1,7 +1,8 @@
 //! One row for each arm and metric, for spreadsheets and data frames; or one for each point of a
-//! curve.
+//! curve, or for each stage of a chain of arms.
 
 mod curves;
+mod stages;
 
 use windage_analysis::{Analysis, ArmAnalysis, Inference, MetricAnalysis};
 use windage_model::{Interval, Metric, Soundness, Verdict};
@@ -9,6 +10,7 @@ use windage_model::{Interval, Metric, Soundness, Verdict};
 use crate::ReportError;
 use crate::facts::one_line;
 pub use curves::curves_csv;
+pub use stages::stages_csv;
 
 const COLUMNS: &[&str] = &[
     "run",

@@ -1,10 +1,10 @@
 //! The plain facts about a run: how it was measured, on what, and how to do it again.
 
-use windage_analysis::{Analysis, ArmAnalysis, StopOutcome};
+use windage_analysis::{Analysis, ArmAnalysis, BatchFacts, StopOutcome};
 use windage_model::{DoubtCode, LoadModel, Role};
 
 use crate::rows::spoken;
-use crate::{calibration, duration, number};
+use crate::{calibration, duration, number, said};
 
 /// A labelled line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -168,6 +168,7 @@ pub(crate) fn provenance(analysis: &Analysis) -> Vec<Fact> {
     for (of, version) in &analysis.versions {
         facts.push(Fact::new(one_line(of), one_line(version)));
     }
+    facts.extend(said::facts(analysis));
     match &analysis.host {
         serde_json::Value::Object(host) => {
             // It is quoted above; in full it stands in host.json.
@@ -186,11 +187,13 @@ fn design(analysis: &Analysis) -> String {
         (done, planned) if done == planned => format!("{done} rounds"),
         (done, planned) => format!("{done} of {planned} rounds"),
     };
-    let windows = match analysis.design.load {
-        LoadModel::Batch => format!("windows of about {}", number::seconds(design.window_s)),
-        LoadModel::Open | LoadModel::Closed => {
-            format!("windows of {}", number::seconds(design.window_s))
+    let window = number::seconds(design.window_s);
+    let windows = match (design.load, design.batch) {
+        (LoadModel::Open | LoadModel::Closed, _) => format!("windows of {window}"),
+        (LoadModel::Batch, Some(of)) if !of.iterations_chosen => {
+            "windows as long as their iterations take".to_owned()
         }
+        (LoadModel::Batch, _) => format!("windows of about {window}"),
     };
     format!(
         "{} order, {rounds}, {} block{}, {windows}, {} measured, seed {}",
@@ -205,7 +208,7 @@ fn design(analysis: &Analysis) -> String {
 fn load(analysis: &Analysis) -> String {
     let design = &analysis.design;
     let mut text = match (design.load, design.rate_per_s) {
-        (LoadModel::Batch, _) => "batch: iterations of a program".to_owned(),
+        (LoadModel::Batch, _) => batch(design.batch),
         (model, Some(rate)) => format!(
             "{} loop, {}/s, {} connections",
             model.as_str(),
@@ -222,6 +225,30 @@ fn load(analysis: &Analysis) -> String {
         text.push_str(&saturation(analysis));
     }
     text
+}
+
+/// How many iterations a window held, and whether each was a process.
+fn batch(of: Option<BatchFacts>) -> String {
+    let Some(of) = of else {
+        return "batch: iterations of a program".to_owned();
+    };
+    let (fewest, most) = (of.iterations_fewest, of.iterations_most);
+    let chosen = if of.iterations_chosen { "auto, " } else { "" };
+    let number = match (fewest, most) {
+        (1, 1) => "1 iteration".to_owned(),
+        (fewest, most) if fewest == most => format!("{} iterations", number::count(most)),
+        (fewest, most) => format!(
+            "{} to {} iterations",
+            number::count(fewest),
+            number::count(most)
+        ),
+    };
+    let process = if of.whole_processes {
+        ", each window a whole process"
+    } else {
+        ""
+    };
+    format!("batch: {chosen}{number} of a program{process}")
 }
 
 /// Overhead at saturation and below it are different answers, so the load says which it was.
@@ -300,6 +327,37 @@ mod tests {
         ];
         for (text, expected) in table {
             assert_eq!(one_line(text), expected);
+        }
+    }
+
+    #[test]
+    fn a_batch_load_says_what_a_window_held() {
+        let of = |whole_processes, iterations_chosen, [fewest, most]: [u64; 2]| {
+            Some(BatchFacts {
+                whole_processes,
+                iterations_chosen,
+                iterations_fewest: fewest,
+                iterations_most: most,
+            })
+        };
+        let table = [
+            (None, "iterations of a program"),
+            (of(false, false, [1, 1]), "1 iteration of a program"),
+            (
+                of(true, false, [10_000, 10_000]),
+                "10,000 iterations of a program, each window a whole process",
+            ),
+            (
+                of(false, true, [52, 52]),
+                "auto, 52 iterations of a program",
+            ),
+            (
+                of(false, true, [40, 1_052]),
+                "auto, 40 to 1,052 iterations of a program",
+            ),
+        ];
+        for (facts, expected) in table {
+            assert_eq!(batch(facts), format!("batch: {expected}"));
         }
     }
 

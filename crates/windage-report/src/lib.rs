@@ -15,14 +15,15 @@ mod html;
 mod markdown;
 mod number;
 mod rows;
+mod said;
 mod summary;
 mod terminal;
 
-pub use crate::csv::{csv, curves_csv};
+pub use crate::csv::{csv, curves_csv, stages_csv};
 pub use crate::guide::{
     GuideError, GuideOptions, guide, summary_of_runs, summary_of_runs_markdown,
 };
-pub use crate::html::html;
+pub use crate::html::{FlameGraph, flame_graphs, html};
 pub use crate::markdown::markdown;
 pub use crate::summary::summary;
 pub use crate::terminal::{TerminalOptions, terminal};
@@ -46,6 +47,8 @@ pub enum Format {
     Summary,
     /// One row for each point of a curve, as CSV.
     Curves,
+    /// One row for each stage of a chain of arms, as CSV.
+    Stages,
 }
 
 impl Format {
@@ -59,6 +62,7 @@ impl Format {
         Format::Guide,
         Format::Summary,
         Format::Curves,
+        Format::Stages,
     ];
 
     /// The word used in flags.
@@ -73,6 +77,7 @@ impl Format {
             Format::Guide => "guide",
             Format::Summary => "summary",
             Format::Curves => "curves",
+            Format::Stages => "stages",
         }
     }
 

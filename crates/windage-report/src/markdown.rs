@@ -6,7 +6,7 @@ use windage_model::Soundness;
 use crate::facts::{self, Fact, one_line};
 use crate::rows::{self, Align, Table};
 use crate::summary::{self, Piece};
-use crate::{calibration, doubts};
+use crate::{calibration, doubts, said};
 
 /// The report as Markdown with GitHub's tables; the same content as in a terminal, and what that
 /// has no room for to be unfolded.
@@ -36,6 +36,7 @@ pub fn markdown(analysis: &Analysis) -> String {
     }
     let mut used = vec![facts::own_cost(analysis)];
     used.extend(calibration::quoted(analysis));
+    used.extend(said::facts(analysis));
     facts_list(&mut text, &[used, facts::closing(analysis)].concat());
     text.truncate(text.trim_end().len());
     text.push('\n');

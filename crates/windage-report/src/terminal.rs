@@ -9,6 +9,7 @@ use windage_analysis::Analysis;
 use crate::calibration;
 use crate::facts::{self, one_line};
 use crate::rows;
+use crate::said;
 use page::FAINT;
 pub(crate) use page::{HEADING, Page};
 
@@ -51,7 +52,8 @@ pub fn terminal(analysis: &Analysis, options: TerminalOptions) -> String {
         facts::own_cost(analysis),
         calibration::quoted_or_missing(analysis),
     ];
-    page.facts(&[used.to_vec(), facts::closing(analysis)].concat());
+    let said = said::facts(analysis);
+    page.facts(&[used.to_vec(), said, facts::closing(analysis)].concat());
     page.into_text()
 }
 

@@ -3,6 +3,8 @@
 mod curves;
 mod fixtures;
 mod guide;
+mod scripts;
+mod stages;
 
 use unicode_width::UnicodeWidthStr;
 use windage_analysis::Analysis;

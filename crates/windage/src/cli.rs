@@ -150,6 +150,8 @@ pub(crate) enum ReportFormat {
     Summary,
     /// One line for each point of a curve, as CSV.
     Curves,
+    /// One line for each stage of a chain of arms, as CSV.
+    Stages,
 }
 
 #[derive(Args, Debug)]
@@ -176,6 +178,9 @@ pub(crate) struct ReportFlags {
     /// [default: 5%].
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub(crate) budget: Option<f64>,
+    /// The CPU time for which is said how many spans and events fit into it [default: 10ms].
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub(crate) within: Option<Duration>,
 }
 
 #[derive(Args, Debug)]

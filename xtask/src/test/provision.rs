@@ -19,6 +19,17 @@ const PACKAGES: &[&str] = &["nginx-light", "haproxy", "libdd-opentracing0"];
 /// Pinned with hashes: what is installed today is what was installed when it was written.
 const REQUIREMENTS: &str = "xtask/requirements-test.txt";
 
+/// Environments that plans make themselves, beside them: the requirements and the folder of each. A
+/// network may be slow, which must not count against a test's patience.
+const PLANS_ENVIRONMENTS: &[(&str, &str)] = &[
+    (
+        "subjects/python/requirements.txt",
+        "experiments/python-sqlite",
+    ),
+    ("subjects/python-web/fastapi.txt", "experiments/fastapi"),
+    ("subjects/python-web/flask.txt", "experiments/flask"),
+];
+
 /// Where tests find what was provided.
 #[derive(Default)]
 pub(crate) struct Provided {
@@ -38,6 +49,12 @@ pub(crate) fn provide(mut failed: impl FnMut(&str, &anyhow::Error)) -> Provided 
             .variables
             .push(("WINDAGE_TEST_PYTHON", python.into())),
         Err(error) => failed("Python environment", &error),
+    }
+    for (requirements, plans) in PLANS_ENVIRONMENTS {
+        announce(&format!("Python environment of {plans}"));
+        if let Err(error) = environment_of_plans(requirements, plans) {
+            failed(&format!("Python environment of {plans}"), &error);
+        }
     }
     if let Err(error) = go_subjects() {
         failed("Go subjects", &error);
@@ -63,6 +80,17 @@ pub(crate) fn python_environment(requirements: &str) -> Result<PathBuf> {
         )
     })?;
     Ok(interpreter(&folder))
+}
+
+/// As the plans' own build step does it; unless it is there.
+fn environment_of_plans(requirements: &str, plans: &str) -> Result<()> {
+    let root = workspace::root();
+    command::run(
+        Command::new("python3")
+            .arg(root.join("subjects/python/environment.py"))
+            .arg(root.join(requirements))
+            .arg(root.join(plans).join(".venv")),
+    )
 }
 
 fn interpreter(environment: &Path) -> PathBuf {
@@ -120,6 +148,17 @@ pub(crate) fn go_build(module: &Path, program: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_plans_environments_have_requirements_and_plans() {
+        for (requirements, plans) in PLANS_ENVIRONMENTS {
+            assert!(
+                workspace::root().join(requirements).is_file(),
+                "{requirements}"
+            );
+            assert!(workspace::root().join(plans).is_dir(), "{plans}");
+        }
+    }
 
     #[test]
     fn environments_are_told_apart() {

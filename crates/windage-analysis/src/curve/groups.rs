@@ -104,6 +104,9 @@ mod tests {
             metrics: BTreeMap::new(),
             fidelity: None,
             load: None,
+            planning: None,
+            script: None,
+            said: BTreeMap::new(),
         }
     }
 

@@ -57,6 +57,8 @@ pub struct Fidelity {
     pub lost: Option<f64>,
     /// Whether the loss is beyond three deviations of sampling.
     pub beyond_sampling: Option<bool>,
+    /// The same for events on spans; `None` where none came nor was expected.
+    pub events: Option<EventCounts>,
     /// Bytes of a span, uncompressed; `None` when no span arrived.
     pub bytes_per_span: Option<f64>,
     /// Bytes of a span as they were on the wire; `None` when no span arrived.
@@ -109,6 +111,17 @@ impl Fidelity {
         let sampling_sd = self.sampling_sd? * part.sqrt();
         (lost > by_chance(sampling_sd)).then_some(MeasuredLoss { expected, lost })
     }
+}
+
+/// Expected and delivered events on spans.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct EventCounts {
+    /// What the plan expects for the requests that were completed; `None` without `expect`.
+    pub expected: Option<f64>,
+    /// What arrived.
+    pub delivered: u64,
+    /// expected − delivered; negative when more arrived than expected.
+    pub lost: Option<f64>,
 }
 
 /// A loss beyond sampling, in the unit of the whole.

@@ -3,7 +3,7 @@
 use windage_model::ArmIndex;
 use windage_record::{Delivered, Expected};
 
-use super::{DeliveredCounts, Fidelity, FidelityUnit, arrival, reasons};
+use super::{DeliveredCounts, EventCounts, Fidelity, FidelityUnit, arrival, reasons};
 use crate::records::Records;
 
 /// A loss is called one when it is beyond so many deviations of what sampling does by chance.
@@ -19,6 +19,7 @@ pub(crate) fn of_arm(records: &Records, arm: ArmIndex) -> Option<Fidelity> {
     if fidelity.counts.export_requests == 0
         && fidelity.counts.spans == 0
         && fidelity.expected.is_none()
+        && fidelity.events.is_none()
     {
         return None;
     }
@@ -49,6 +50,7 @@ pub(super) fn sum<'a>(
     let mut counts = DeliveredCounts::default();
     launches.for_each(|launch| counts.add(launch));
     let (of, per_request) = asked(expected);
+    let events = events(expected, &counts);
     let delivered = match of {
         FidelityUnit::Traces => counts.root_spans,
         FidelityUnit::Spans | FidelityUnit::Items => counts.spans,
@@ -73,12 +75,27 @@ pub(super) fn sum<'a>(
         sampling_sd,
         delivered,
         lost,
+        events,
         beyond_sampling: lost.zip(sampling_sd).map(|(lost, sd)| lost > by_chance(sd)),
         bytes_per_span: per_span(counts.body_bytes, counts.spans),
         wire_bytes_per_span: per_span(counts.wire_bytes, counts.spans),
         counts,
         ..Fidelity::default()
     }
+}
+
+/// `None` when no event came nor was expected.
+fn events(expected: Expected, counts: &DeliveredCounts) -> Option<EventCounts> {
+    let expected = expected
+        .events_per_request
+        .map(|rate| rate * counts.completed_requests as f64)
+        .filter(|expected| expected.is_finite());
+    let delivered = counts.span_events;
+    (expected.is_some() || delivered > 0).then(|| EventCounts {
+        expected,
+        delivered,
+        lost: expected.map(|expected| expected - delivered as f64),
+    })
 }
 
 /// What may be missing by the chance of sampling, with such a standard deviation.
@@ -149,6 +166,31 @@ mod tests {
             ..fixture::delivered(0, 2, 100, 0)
         }];
         assert_eq!(fidelity(Expected::default(), &nothing), None);
+    }
+
+    #[test]
+    fn events_are_held_against_what_is_expected_of_them() {
+        // expected a request, delivered events of 100 requests; expected, lost
+        let table = [
+            (Some(22.0), 2_200, Some((Some(2_200.0), Some(0.0)))),
+            (Some(22.0), 1_100, Some((Some(2_200.0), Some(1_100.0)))),
+            (None, 7, Some((None, None))),
+            (None, 0, None),
+        ];
+        for (events_per_request, span_events, found) in table {
+            let expected = Expected {
+                events_per_request,
+                ..Expected::default()
+            };
+            let delivered = [Delivered {
+                span_events,
+                ..fixture::delivered(0, 2, 100, 100)
+            }];
+            let fidelity = fidelity(expected, &delivered).unwrap();
+            let events = fidelity.events.map(|events| (events.expected, events.lost));
+            assert_eq!(events, found, "{events_per_request:?} {span_events}");
+            assert_eq!(fidelity.of, FidelityUnit::Spans, "the unit stays");
+        }
     }
 
     #[test]

@@ -6,7 +6,8 @@ use serde::Serialize;
 
 use super::{IntervalWire, finite};
 use crate::{
-    DeliveredByProtocol, DeliveredSource, ExportDelay, Fidelity, InWindows, Loss, TraceShare,
+    DeliveredByProtocol, DeliveredSource, EventCounts, ExportDelay, Fidelity, InWindows, Loss,
+    TraceShare,
 };
 
 #[derive(Serialize)]
@@ -17,6 +18,7 @@ pub(super) struct FidelityWire<'a> {
     delivered: u64,
     lost: Option<f64>,
     beyond_sampling: Option<bool>,
+    events: Option<EventsWire>,
     bytes_per_span: Option<f64>,
     wire_bytes_per_span: Option<f64>,
     backend: String,
@@ -31,6 +33,13 @@ pub(super) struct FidelityWire<'a> {
     by_protocol: Vec<ProtocolWire<'a>>,
     by_source: Vec<SourceWire<'a>>,
     sources_left_out: usize,
+}
+
+#[derive(Serialize)]
+struct EventsWire {
+    expected: Option<f64>,
+    delivered: u64,
+    lost: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -98,6 +107,7 @@ impl<'a> From<&'a Fidelity> for FidelityWire<'a> {
             delivered: f.delivered,
             lost: f.lost.and_then(finite),
             beyond_sampling: f.beyond_sampling,
+            events: f.events.map(Into::into),
             bytes_per_span: f.bytes_per_span.and_then(finite),
             wire_bytes_per_span: f.wire_bytes_per_span.and_then(finite),
             backend: f.backend.to_string(),
@@ -110,6 +120,16 @@ impl<'a> From<&'a Fidelity> for FidelityWire<'a> {
             by_protocol: f.by_protocol.iter().map(Into::into).collect(),
             by_source: f.by_source.iter().map(Into::into).collect(),
             sources_left_out: f.sources_left_out,
+        }
+    }
+}
+
+impl From<EventCounts> for EventsWire {
+    fn from(events: EventCounts) -> Self {
+        EventsWire {
+            expected: events.expected.and_then(finite),
+            delivered: events.delivered,
+            lost: events.lost.and_then(finite),
         }
     }
 }

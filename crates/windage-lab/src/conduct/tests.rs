@@ -118,6 +118,45 @@ fn the_others_go_on_when_the_plan_says_so() {
 }
 
 #[test]
+fn an_arm_that_never_comes_up_is_left_out_of_its_round() {
+    let table: [(&[(u32, ArmIndex)], OnDeath, bool, &str); 4] = [
+        (&[(0, ArmIndex(2))], OnDeath::GoOn, true, "one arm"),
+        (&[(0, ArmIndex(2))], OnDeath::End, false, "as the plan says"),
+        (
+            &[(0, ArmIndex(0))],
+            OnDeath::GoOn,
+            false,
+            "nothing to hold the others against",
+        ),
+        (
+            &[(0, ArmIndex(1)), (0, ArmIndex(2))],
+            OnDeath::GoOn,
+            false,
+            "nothing to hold against the baseline",
+        ),
+    ];
+    for (never_up, on_death, goes_on, why) in table {
+        let outcome = conducted(Given {
+            never_up,
+            on_death,
+            ..Given::default()
+        });
+        let ending = outcome.result.unwrap();
+        assert_eq!(ending == Ending::Complete, goes_on, "{why}: {ending:?}");
+        let codes: Vec<DoubtCode> = outcome.journal.doubts.iter().map(|d| d.code).collect();
+        assert_eq!(codes, vec![DoubtCode::ArmDied; never_up.len()], "{why}");
+        let windows = outcome.journal.windows.iter();
+        let in_first: Vec<&Window> = windows.filter(|w| w.place.launch == 0).collect();
+        assert_eq!(in_first.is_empty(), !goes_on, "{why}");
+        assert!(in_first.iter().all(|w| w.place.arm != ArmIndex(2)), "{why}");
+        // Whatever is up is taken down; the next launch brings all up again.
+        assert!(outcome.calls.contains(&"take down 0".to_owned()), "{why}");
+        let in_second = outcome.journal.windows.len() - in_first.len();
+        assert_eq!(in_second, if goes_on { 18 } else { 0 }, "{why}");
+    }
+}
+
+#[test]
 fn a_death_in_anothers_window_is_noticed() {
     let script: Script = |window, _| {
         if window == 1 {

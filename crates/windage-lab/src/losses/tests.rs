@@ -89,15 +89,8 @@ fn instance(name: &str, arms: &[u16], address: SocketAddr) -> Instance {
     let mut names = Names::default();
     names.add_service("app", address);
     Instance {
-        name: name.to_owned(),
         arms: arms.iter().map(|arm| ArmIndex(*arm)).collect(),
-        services: Vec::new(),
-        names,
-        probe: ArmProbe::none(),
-        startup_ns: None,
-        startup_cpu_ns: None,
-        answered: 0,
-        death: None,
+        ..Instance::unlaunched(name.to_owned(), names, ArmProbe::none())
     }
 }
 

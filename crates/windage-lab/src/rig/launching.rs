@@ -1,7 +1,6 @@
 //! Bringing a launch up: instances, connections or resident programs, warm-up.
 
 use std::path::PathBuf;
-use std::time::Instant;
 
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -12,15 +11,12 @@ use windage_probe::ArmProbe;
 use windage_probe::cgroup::ArmCgroup;
 use windage_record::LaunchedArm;
 
-use super::{Live, QUIET, RealRig};
+use super::{Live, RealRig};
 use crate::LabError;
-use crate::clock::whole_ns;
 use crate::drive::{Driver, HttpDriver};
 use crate::instance::{Instance, Part, launch};
 use crate::names::Names;
-use crate::preparing::{Prepared, prepare};
 use crate::readings::used;
-use crate::resident::Resident;
 use crate::stretch::Stretch;
 use crate::target::target;
 
@@ -101,18 +97,12 @@ impl<'a> RealRig<'a> {
             Some(group) => group.probe()?,
             None => ArmProbe::none(),
         };
+        let name = arms
+            .first()
+            .map_or_else(String::new, |a| self.plan.arms[a.get()].id.to_string());
         Ok(Instance {
-            name: arms
-                .first()
-                .map_or_else(String::new, |a| self.plan.arms[a.get()].id.to_string()),
             arms: arms.to_vec(),
-            services: Vec::new(),
-            names,
-            probe,
-            startup_ns: None,
-            startup_cpu_ns: None,
-            answered: 0,
-            death: None,
+            ..Instance::unlaunched(name, names, probe)
         })
     }
 
@@ -142,8 +132,8 @@ impl<'a> RealRig<'a> {
             }
             (LoadModel::Batch, BatchKind::Process) => Ok(Driver::Process),
             (LoadModel::Batch, BatchKind::Resident) => {
-                let programs = self.start_residents(number, instances)?;
-                Ok(Driver::Resident(programs))
+                let residents = self.start_residents(number, instances)?;
+                Ok(Driver::Resident(residents))
             }
         }
     }
@@ -151,7 +141,7 @@ impl<'a> RealRig<'a> {
     fn connect(&mut self, number: u32, instances: &[Instance]) -> Result<HttpDriver, LabError> {
         let load = self.load;
         let mut driver = HttpDriver::new(load, self.plan.arms.len(), &self.interrupted)?;
-        for instance in instances {
+        for instance in instances.iter().filter(|i| i.death.is_none()) {
             let dir = self.socket_dir(number, instance)?;
             for &arm in &instance.arms {
                 let planned = &self.plan.arms[arm.get()];
@@ -196,72 +186,6 @@ impl<'a> RealRig<'a> {
             .map_err(|source| LabError::Write { path: dir, source })
     }
 
-    fn start_residents(
-        &mut self,
-        number: u32,
-        instances: &mut [Instance],
-    ) -> Result<Vec<Option<Resident>>, LabError> {
-        let mut programs: Vec<Option<Resident>> = self.plan.arms.iter().map(|_| None).collect();
-        for (index, instance) in instances.iter_mut().enumerate() {
-            let Some(&arm) = instance.arms.first() else {
-                continue;
-            };
-            let began = Instant::now();
-            let (mut resident, inherit) = Resident::pair()
-                .map_err(|error| LabError::Unsupported(format!("no socket pair: {error}")))?;
-            let (prepared, service) = self.prepare_program(number, index, instance)?;
-            let mut spawn = prepared.spawn;
-            spawn.inherit = Some(inherit);
-            let (name, log) = (service.name.to_string(), spawn.log.clone());
-            let child = self.keeper.spawn(spawn)?;
-            instance.adopt(name, log, child, &service.stop);
-            resident
-                .await_ready(service.ready.within)
-                .map_err(|why| LabError::Resident {
-                    arm: instance.name.clone(),
-                    why,
-                })?;
-            if self.groups[index].is_none() {
-                let pids: Vec<u32> = instance.services.iter().filter_map(|r| r.pid()).collect();
-                instance.probe = ArmProbe::processes(&pids)?;
-            }
-            instance.probe.refresh_tasks()?;
-            instance.startup_ns = Some(whole_ns(began.elapsed()));
-            programs[arm.get()] = Some(resident);
-        }
-        Ok(programs)
-    }
-
-    /// What starts the one program of a batch plan for an arm.
-    pub(super) fn prepare_program(
-        &mut self,
-        number: u32,
-        index: usize,
-        instance: &Instance,
-    ) -> Result<(Prepared, &'a Service), LabError> {
-        let plan = self.plan;
-        let own: Vec<&Service> = plan.services.iter().filter(|s| !s.shared).collect();
-        let [service] = own[..] else {
-            return Err(LabError::Unsupported(
-                "a batch load has exactly one service that is not shared: its program".into(),
-            ));
-        };
-        if matches!(service.origin, Origin::Attach(_)) {
-            return Err(LabError::Unsupported(
-                "a batch load can't attach: its program is launched".into(),
-            ));
-        }
-        let arm = instance.arms.first().map(|a| &plan.arms[a.get()]);
-        let log = self
-            .run
-            .log_path(number, &instance.name, service.name.as_str());
-        let group = self.groups[index].take();
-        let ground = self.ground(number, &[]);
-        let prepared = prepare(&ground, instance, service, arm, group.as_ref(), &log);
-        self.groups[index] = group;
-        Ok((prepared?, service))
-    }
-
     /// Load on each arm that is not measured, and what the others used meanwhile.
     pub(super) fn warm_up(
         &mut self,
@@ -269,7 +193,7 @@ impl<'a> RealRig<'a> {
         launched: &mut [LaunchedArm],
     ) -> Result<(), LabError> {
         let lasts = self.plan.design.warmup;
-        if !lasts.is_zero() && self.load.model != LoadModel::Batch {
+        if !lasts.is_zero() && !matches!(live.driver, Driver::Process) {
             let arms = u32::try_from(self.plan.arms.len()).unwrap_or(u32::MAX);
             (self.emit)(Event::WarmingUp {
                 lasts: lasts * arms,
@@ -280,13 +204,18 @@ impl<'a> RealRig<'a> {
                 return Err(LabError::Interrupted);
             }
             let own = self.instance_of(arm);
+            if live.instances[own].death.is_some() {
+                self.must_live(live, own)?;
+                continue;
+            }
             if let Some(doubt) = self.switch(live, arm)? {
                 self.must_live(live, own)?;
                 return Err(LabError::Switch(doubt.text));
             }
             self.enter(own, Stretch::unmeasured(arm));
             let driven = self.drive(live, arm, lasts, 0, true)?;
-            std::thread::sleep(QUIET);
+            Self::keep_pace(live, arm);
+            self.quiet(live, own);
             let now = self
                 .meters
                 .read(&mut live.instances, self.receiving.as_ref())?;
@@ -307,10 +236,17 @@ impl<'a> RealRig<'a> {
         Ok(())
     }
 
+    /// An error unless the set is alive, or the others can go on without it.
     fn must_live(&mut self, live: &mut Live, set: usize) -> Result<(), LabError> {
         self.notice_deaths(live)?;
-        match live.death(set) {
-            Some(death) => Err(LabError::ServiceDied(Box::new(death.clone()))),
+        if let Some(death) = &live.shared.death {
+            return Err(LabError::ServiceDied(death.clone()));
+        }
+        match live.instances[set].death.take() {
+            Some(death) => {
+                let error = LabError::ServiceDied(death);
+                live.instances[set].leave_out(self.plan, &mut self.keeper, error)
+            }
             None => Ok(()),
         }
     }

@@ -1,20 +1,16 @@
 //! One window: switch, settle, read, load, read.
 
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use windage_load::{LoadFacts, SubjectCpu, monotonic_ns};
 use windage_model::{ArmIndex, CpuSource, Doubt, DoubtCode, Place, Window};
 
-use windage_plan::{Iterations, Load};
-
-use super::{Live, QUIET, RealRig};
+use super::{Live, RealRig};
 use crate::LabError;
 use crate::conduct::Measured;
 use crate::doubts;
-use crate::drive::{Driven, Driver, drive_process, drive_resident};
+use crate::drive::{Driven, Driver};
 use crate::error::ServiceTrouble;
-use crate::instance::trouble;
 use crate::readings::bill;
 use crate::stretch::Stretch;
 
@@ -28,7 +24,6 @@ impl RealRig<'_> {
         unmeasured: bool,
     ) -> Result<Driven, LabError> {
         let load = self.load;
-        let index = self.instance_of(arm);
         let recording = if unmeasured {
             &mut live.scratch
         } else {
@@ -36,40 +31,9 @@ impl RealRig<'_> {
         };
         match &mut live.driver {
             Driver::Http(http) => http.drive(load, arm.get(), lasts, seed, recording),
-            // Iterations have no settle: the program decides how long they take.
-            _ if unmeasured && lasts.is_zero() => Ok(Driven::default()),
-            Driver::Resident(programs) => {
-                let program = programs[arm.get()].as_mut();
-                let driven = drive_resident(program, iterations(load), load.timeout);
-                let instance = &mut live.instances[index];
-                let is_interrupted = self.interrupted.load(Ordering::Relaxed);
-                let trouble = driven.trouble.as_ref().filter(|_| !is_interrupted);
-                if let (Some(why), Some(running)) = (trouble, instance.services.last()) {
-                    instance.death = Some(running.trouble(instance.whose(), why.clone()));
-                }
-                Ok(driven)
-            }
+            Driver::Resident(_) => self.drive_resident(live, arm, unmeasured.then_some(lasts)),
             Driver::Process if unmeasured => Ok(Driven::default()),
-            Driver::Process => {
-                let (prepared, service) =
-                    self.prepare_program(live.number, index, &live.instances[index])?;
-                let (spawn, rendered) = (prepared.spawn, prepared.rendered);
-                let log = spawn.log.clone();
-                let driven = drive_process(
-                    &mut self.keeper,
-                    spawn,
-                    iterations(load),
-                    load.timeout,
-                    &self.interrupted,
-                )?;
-                // A signal ends the program as well; that is no failure of its own.
-                if let Some(why) = driven.trouble.clone().filter(|_| !self.is_interrupted()) {
-                    let instance = &mut live.instances[index];
-                    let name = service.name.as_str();
-                    instance.death = Some(trouble(name, instance.whose(), why, &log, &rendered));
-                }
-                Ok(driven)
-            }
+            Driver::Process => self.drive_process(live, arm),
         }
     }
 
@@ -98,7 +62,7 @@ impl RealRig<'_> {
         // The arms of a block meet the same arrivals.
         let seed = self.plan.design.seed.rotate_left(32) ^ u64::from(place.block);
         let settle = self.drive(live, arm, design.settle, seed ^ 1, true)?;
-        std::thread::sleep(QUIET);
+        self.quiet(live, own);
         let before_activity = live.instances[own].probe.activity().unwrap_or_default();
         self.enter(own, Stretch::measured(place));
         let start = self
@@ -106,7 +70,8 @@ impl RealRig<'_> {
             .read(&mut live.instances, self.receiving.as_ref())?;
         let started_ns = self.clock.now_ns();
         let driven = self.drive(live, arm, design.window, seed, false)?;
-        std::thread::sleep(QUIET);
+        // What a program does after its last answer is work for the window's iterations.
+        self.quiet(live, own);
         let end = self
             .meters
             .read(&mut live.instances, self.receiving.as_ref())?;
@@ -122,7 +87,8 @@ impl RealRig<'_> {
             &live.credit,
             &driven.report,
         );
-        cpu.in_window_ns = cpu.in_window_ns.or(driven.rusage_ns);
+        let rusage_ns = driven.exit.map(|exit| exit.cpu_ns());
+        cpu.in_window_ns = cpu.in_window_ns.or(rusage_ns);
         let machine = start.machine.as_ref().zip(end.machine.as_ref());
         let machine = machine.map(|(start, end)| end.delta(start));
         let mut exchanges = driven.report.exchanges;
@@ -159,6 +125,7 @@ impl RealRig<'_> {
         let facts = self.load_facts(live, &driven, &window, machine.is_some());
         window.doubts = doubts::of_window(&window, &facts, counted);
         window.doubts.extend(switch_doubt);
+        window.doubts.extend(self.note_process(place, &driven));
         window.doubts.extend(live.death(own).map(died));
         Ok(Measured {
             window,
@@ -208,14 +175,6 @@ impl RealRig<'_> {
                 load.connections_max.saturating_mul(load.streams),
             )
         }
-    }
-}
-
-/// What a window of a batch load holds.
-fn iterations(load: &Load) -> u64 {
-    match load.iterations {
-        Iterations::Fixed(number) => number,
-        Iterations::Auto => 1,
     }
 }
 

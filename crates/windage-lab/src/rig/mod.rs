@@ -1,10 +1,13 @@
 //! The real world of a run: processes, connections and counters behind the [`Rig`] trait.
 
+mod batch;
 mod launching;
 mod measuring;
+mod profiling;
 mod sets;
 mod switching;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -70,6 +73,8 @@ struct Live<'a> {
     /// The arm that each instance was last switched to.
     switched: Vec<Option<ArmIndex>>,
     losses: Losses<'a>,
+    /// What each arm's programs have spoken of.
+    heard: Vec<BTreeSet<String>>,
     recording: Recording,
     scratch: Recording,
 }
@@ -167,6 +172,7 @@ impl<'a> RealRig<'a> {
             switched: vec![None; instances.len()],
             instances,
             losses,
+            heard: vec![BTreeSet::new(); arms],
             recording: Recording::new(),
             scratch: Recording::new(),
         };
@@ -191,6 +197,10 @@ impl<'a> RealRig<'a> {
             if instance.arms.first() == Some(&arm) {
                 live.completed[arm.get()] += instance.answered;
             }
+        }
+        for set in 0..live.instances.len() {
+            let said = std::mem::take(&mut live.instances[set].said);
+            self.note_said(&mut live, set, said);
         }
         self.warm_up(&mut live, &mut launched)?;
         self.live = Some(live);
@@ -326,6 +336,7 @@ impl Rig for RealRig<'_> {
                 pss_bytes: instance.probe.pss_bytes().ok().filter(|b| *b > 0),
             });
         }
+        self.flush(&mut live);
         self.live = Some(live);
         Ok(LaunchEnd {
             launch: number,

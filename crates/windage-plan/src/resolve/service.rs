@@ -69,7 +69,7 @@ pub(super) fn resolve_all(checker: &mut Checker<'_>, file: &PlanFile) -> Vec<Res
         services.push(Resolved {
             service: resolve(checker, index, name, service),
             name_span: service.name.span(),
-            ready_given: service.ready.is_some(),
+            ready_given: service.ready.as_ref().is_some_and(names_a_check),
         });
     }
     services
@@ -292,6 +292,12 @@ fn template_text(checker: &mut Checker<'_>, index: usize, path: &Text) -> Templa
     template
 }
 
+/// A bound alone leaves open what it is for: an address that accepts, or a program that says so.
+fn names_a_check(ready: &Spanned<wire::Ready>) -> bool {
+    let keys = ready.get_ref();
+    keys.http.is_some() || keys.tcp.is_some() || keys.log.is_some() || keys.delay.is_some()
+}
+
 fn ready(checker: &mut Checker<'_>, index: usize, ready: &Spanned<wire::Ready>) -> Ready {
     let keys = ready.get_ref();
     let within = checker.duration(
@@ -320,6 +326,7 @@ fn ready(checker: &mut Checker<'_>, index: usize, ready: &Spanned<wire::Ready>) 
             let delay = checker.duration("delay", Some(delay), INSTANT, PATIENCE);
             ReadyCheck::Delay(delay)
         }
+        (None, None, None, None) if keys.within.is_some() => ReadyCheck::None,
         _ => {
             checker.report(
                 Problem::new(

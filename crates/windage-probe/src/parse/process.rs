@@ -26,6 +26,12 @@ impl ProcessStat {
     pub fn has_ended(&self) -> bool {
         matches!(self.state, b'Z' | b'X')
     }
+
+    /// Whether it runs, waits for a core, or waits for what is sure to come soon, such as a disk.
+    #[must_use]
+    pub fn is_awake(&self) -> bool {
+        matches!(self.state, b'R' | b'D')
+    }
 }
 
 /// Parses `/proc/PID/stat`.
@@ -165,17 +171,21 @@ mod tests {
     }
 
     #[test]
-    fn ended_processes_are_told_by_their_state() {
-        for (state, ended) in [
-            (b'R', false),
-            (b'S', false),
-            (b'D', false),
-            (b'Z', true),
-            (b'X', true),
+    fn a_state_tells_who_has_ended_and_who_is_awake() {
+        for (state, ended, awake) in [
+            (b'R', false, true),
+            (b'D', false, true),
+            (b'S', false, false),
+            (b'I', false, false),
+            (b'T', false, false),
+            (b't', false, false),
+            (b'Z', true, false),
+            (b'X', true, false),
         ] {
+            let stat = ProcessStat { state, ..PARSED };
             assert_eq!(
-                ProcessStat { state, ..PARSED }.has_ended(),
-                ended,
+                (stat.has_ended(), stat.is_awake()),
+                (ended, awake),
                 "{}",
                 char::from(state)
             );

@@ -5,10 +5,12 @@
     reason = "a sample that cannot be made is a failed test"
 )]
 
+mod any;
 mod cuts;
 mod histograms;
 mod manifest;
 mod obstacles;
+mod profiles;
 mod resume;
 mod round_trip;
 mod samples;

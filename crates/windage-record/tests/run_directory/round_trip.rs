@@ -4,15 +4,15 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use windage_record::{Ending, Entry, Journal, JournalWriter};
 
-use crate::samples;
+use crate::{any, samples};
 
-/// What a journal of these entries must yield: windows wait for their commit mark, and those
-/// that never get one are no record.
+/// What a journal of these entries must yield: windows and what their processes used wait for the
+/// commit mark of their block, and those that never get one are no record.
 fn as_read(pushed: &[Entry]) -> Vec<Entry> {
     let (mut read, mut open) = (Vec::new(), Vec::new());
     for entry in pushed {
         match entry {
-            Entry::Window(_) => open.push(entry.clone()),
+            Entry::Window(_) | Entry::Process(_) => open.push(entry.clone()),
             Entry::BlockDone { .. } => {
                 read.append(&mut open);
                 read.push(entry.clone());
@@ -28,7 +28,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn entries_come_back_as_they_were(entries in vec(samples::any_entry(), 0..24)) {
+    fn entries_come_back_as_they_were(entries in vec(any::any_entry(), 0..24)) {
         let dir = tempfile::tempdir().unwrap();
         let run = samples::create(dir.path());
         let mut writer = JournalWriter::create(&run).unwrap();

@@ -1,10 +1,11 @@
 //! A sweep as published speed guides print it: a table of its levels, and what the data say, in
-//! words made by rules.
+//! words made by rules. Whole processes as published measurements print them.
 
 mod budget;
 mod ceiling;
 mod observations;
 mod runs;
+mod scripts;
 mod table;
 
 use anstyle::Style;
@@ -31,8 +32,9 @@ pub enum GuideError {
     /// There are no levels to make a table of.
     #[error(
         "run {run} has no arm over a factor whose levels are numbers, such as `sweep = {{ rate = \
-         [100.0, 10.0, 0.0] }}` in the plan's [[arm]], so there is no table of levels; ask for \
-         --format terminal instead"
+         [100.0, 10.0, 0.0] }}` in the plan's [[arm]], so there is no table of levels, and its \
+         windows were no whole processes (`batch = \"process\"`); ask for --format terminal \
+         instead"
     )]
     NoSweep {
         /// The run's id.
@@ -52,11 +54,11 @@ pub enum GuideError {
 }
 
 /// The guides of all runs, and where there are several a summary over them; text that ends with a
-/// line break.
+/// line break. Of arms whose windows were whole processes it has what a shell's `time` would print.
 ///
 /// # Errors
 ///
-/// [`GuideError`] when a run has no curve over a factor.
+/// [`GuideError`] when a run has neither a curve over a factor nor whole processes.
 pub fn guide(analyses: &[Analysis], options: GuideOptions) -> Result<String, GuideError> {
     let mut text = String::new();
     for analysis in analyses {
@@ -72,7 +74,9 @@ pub fn guide(analyses: &[Analysis], options: GuideOptions) -> Result<String, Gui
 }
 
 fn of_run(analysis: &Analysis, options: GuideOptions) -> Result<String, GuideError> {
-    if analysis.regimes().all(|regime| regime.curves.is_empty()) {
+    let has_scripts = |regime: &Analysis| scripts::scripts(regime).next().is_some();
+    let has_a_guide = |regime: &Analysis| !regime.curves.is_empty() || has_scripts(regime);
+    if !analysis.regimes().any(has_a_guide) {
         return Err(without_curves(analysis));
     }
     let mut page = Page::new(options.terminal);
@@ -89,7 +93,10 @@ fn of_run(analysis: &Analysis, options: GuideOptions) -> Result<String, GuideErr
             page.facts(&observations::observations(&sweep, options.budget));
             page.blank();
         }
-        if regime.curves.is_empty() {
+        if has_scripts(regime) {
+            whole_processes(&mut page, regime);
+        }
+        if !has_a_guide(regime) {
             page.wrapped("", "There is no curve under this load.", Style::new());
             page.blank();
         }
@@ -98,6 +105,20 @@ fn of_run(analysis: &Analysis, options: GuideOptions) -> Result<String, GuideErr
     }
     page.facts(&facts::closing(analysis));
     Ok(page.into_text())
+}
+
+/// What a shell's `time` would have printed of each arm, and what it shows.
+fn whole_processes(page: &mut Page, analysis: &Analysis) {
+    for (arm, script) in scripts::scripts(analysis) {
+        page.wrapped("", &scripts::title(arm, script), Style::new());
+        for line in scripts::as_timed(script) {
+            page.line(&line);
+        }
+        page.blank();
+    }
+    page.heading("Key observations");
+    page.facts(&scripts::observations(analysis));
+    page.blank();
 }
 
 fn without_curves(analysis: &Analysis) -> GuideError {

@@ -3,7 +3,10 @@
 mod axis;
 mod curve;
 mod forest;
+mod profile;
 mod style;
+
+pub use profile::{FlameGraph, flame_graphs};
 
 use forest::{Forest, ForestRow, Mark};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -79,6 +82,7 @@ fn findings(analysis: &Analysis, prefix: &str, level: Level) -> Markup {
         @for (i, of) in analysis.curves.iter().enumerate() {
             (curve_figure(analysis, of, format!("{prefix}curve{i}")))
         }
+        (profile::figures(analysis))
         section {
             (heading(level, "Figures"))
             @for table in &main { (table_markup(table)) }
@@ -110,6 +114,9 @@ fn page(analysis: &Analysis, body: Markup) -> Markup {
                     (PreEscaped(style::CSS))
                     @if analysis.regimes().any(|regime| !regime.curves.is_empty()) {
                         (PreEscaped(style::CURVES))
+                    }
+                    @if analysis.regimes().any(|regime| !regime.profiles.is_empty()) {
+                        (PreEscaped(style::FLAMES))
                     }
                     @if !analysis.further.is_empty() { (PreEscaped(style::REGIMES)) }
                 }

@@ -117,3 +117,11 @@ pub(crate) const REGIMES: &str = r"
 .regime { margin-top: 3rem; border-top: 1px solid var(--line); }
 .regime h3 { margin: 2.2rem 0 .6rem; font-size: 1.05rem; }
 ";
+
+/// What flame graphs need besides: on paper of their own, whose colours they were made for, and
+/// never so small that nothing can be read.
+pub(crate) const FLAMES: &str = r"
+.flames .scroll > div { min-width: 60rem; }
+.flames { break-inside: avoid; }
+@media print { .flames .scroll > div { min-width: 0; } }
+";

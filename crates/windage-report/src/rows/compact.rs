@@ -3,6 +3,7 @@
 use windage_analysis::{Analysis, ArmAnalysis, MetricAnalysis, MissingCode};
 use windage_model::{Difference, LoadModel, Metric, Verdict};
 
+use super::script::whole_process;
 use super::{
     Cell, INCONCLUSIVE, NEGLIGIBLE, NOT_FINITE, NOT_FOR_ARM, Notes, Row, Table, Tone, basis,
     column, family, has_figures, name, results, value, value_scale,
@@ -68,11 +69,24 @@ pub(super) const GROUPS: &[Group] = {
             &[(ServiceTimeP50, Relative), (ServiceTimeP99, Relative)],
         ),
         group("Memory", &[(RssSteady, Relative), (RssPeak, Relative)]),
+        group(
+            "Start and end",
+            &[
+                (StartupTime, Absolute),
+                (StartupCpu, Absolute),
+                (FlushTime, Absolute),
+                (FlushCpu, Absolute),
+            ],
+        ),
         group("Whole machine", &[(MachineCpuPerRequest, Relative)]),
         group("Long idle", &[(CpuIdle, Absolute)]),
         group(
             "Telemetry",
-            &[(WireBytesPerRequest, Absolute), (CpuPerSpan, Absolute)],
+            &[
+                (WireBytesPerRequest, Absolute),
+                (CpuPerSpan, Absolute),
+                (CpuPerEvent, Absolute),
+            ],
         ),
         detail(
             "Response time, more",
@@ -90,10 +104,7 @@ pub(super) const GROUPS: &[Group] = {
                 (ServiceTimeP999, Relative),
             ],
         ),
-        detail(
-            "Memory and start",
-            &[(Pss, Relative), (StartupTime, Relative)],
-        ),
+        detail("Memory, more", &[(Pss, Relative)]),
         detail("Generator", &[(GeneratorCpuPerRequest, Relative)]),
     ]
 };
@@ -128,6 +139,7 @@ pub(super) fn compact_table(analysis: &Analysis, group: &Group, primary: Metric)
             row.cells.push(cell);
         }
     }
+    let mut compared = group.metrics.iter().map(|(metric, _)| *metric);
     // In a closed loop the intended start is the actual one: service time says nothing more.
     let repeats = group.title == "Service time" && analysis.design.load == LoadModel::Closed;
     Some(Table {
@@ -135,7 +147,10 @@ pub(super) fn compact_table(analysis: &Analysis, group: &Group, primary: Metric)
         columns,
         rows,
         notes: notes.0,
-        facts: Vec::new(),
+        facts: compared
+            .find_map(|metric| whole_process(analysis, metric))
+            .into_iter()
+            .collect(),
         separable: true,
         detail: group.detail || repeats,
     })

@@ -1,6 +1,6 @@
 //! The table of delivered against expected telemetry.
 
-use windage_analysis::{Analysis, ArmAnalysis, Fidelity, FidelityUnit, Loss};
+use windage_analysis::{Analysis, ArmAnalysis, EventCounts, Fidelity, FidelityUnit, Loss};
 
 use super::aspect::nothing;
 use super::{BEYOND_SAMPLING, Cell, Row, Table, Tone, capitalised, column, plain};
@@ -53,8 +53,8 @@ pub(super) fn fidelity_table(analysis: &Analysis) -> Option<Table> {
     })
 }
 
-/// Receivers that were ill on purpose, of arms whose names do not say so, and what became of
-/// what was lost: a line for each arm of which there is something to say.
+/// Receivers that were ill on purpose, of arms whose names do not say so, what became of what was
+/// lost, and events on spans: a line for each arm of which there is something to say.
 fn facts(analysis: &Analysis) -> Vec<Fact> {
     let of_arms = |label: &str, say: fn(&ArmAnalysis, &Fidelity) -> Option<String>| {
         let of_arm = |arm: &ArmAnalysis| {
@@ -67,6 +67,7 @@ fn facts(analysis: &Analysis) -> Vec<Fact> {
     [
         of_arms("backend", backend),
         of_arms("lost", |_, f| losses(f)),
+        of_arms("events", |_, f| f.events.as_ref().map(events)),
     ]
     .concat()
 }
@@ -74,6 +75,18 @@ fn facts(analysis: &Analysis) -> Vec<Fact> {
 fn backend(arm: &ArmAnalysis, fidelity: &Fidelity) -> Option<String> {
     let backend = fidelity.backend.to_string();
     (fidelity.is_backend_ill() && !arm.name.contains(&backend)).then_some(backend)
+}
+
+fn events(of: &EventCounts) -> String {
+    let delivered = number::count(of.delivered);
+    match (of.expected, of.lost) {
+        (Some(expected), Some(lost)) => format!(
+            "{delivered} of {} expected on spans, {} lost",
+            number::count_f64(expected),
+            number::count_f64(lost)
+        ),
+        _ => format!("{delivered} on spans"),
+    }
 }
 
 fn losses(fidelity: &Fidelity) -> Option<String> {

@@ -9,7 +9,11 @@ mod family;
 mod fidelity;
 mod firm;
 mod load;
+mod planning;
 mod primary;
+pub(crate) mod profile;
+pub(crate) mod script;
+mod stages;
 
 pub(crate) use aspect::nothing;
 use compact::{GROUPS, compact_table};
@@ -19,7 +23,11 @@ pub(crate) use family::overstated;
 use fidelity::fidelity_table;
 use firm::firm_table;
 use load::{load_table, outliers_table};
+use planning::planning_tables;
 use primary::primary_table;
+use profile::{profile_details, profile_tables};
+use script::script_tables;
+use stages::stage_tables;
 use windage_analysis::{Analysis, ArmAnalysis, MetricAnalysis};
 use windage_model::{Difference, Metric, Role, Unit, Verdict};
 
@@ -183,18 +191,23 @@ pub(crate) fn spoken(metric: Metric) -> &'static str {
 pub(crate) fn tables(analysis: &Analysis) -> Vec<Table> {
     let primary = analysis.primary;
     let mut tables: Vec<Table> = primary_table(analysis, primary).into_iter().collect();
+    tables.extend(script_tables(analysis));
     tables.extend(curve_tables(analysis));
+    tables.extend(stage_tables(analysis));
     let compact = GROUPS
         .iter()
         .filter_map(|group| compact_table(analysis, group, primary));
     tables.extend(compact);
     let whole = load_table(analysis)
         .into_iter()
+        .chain(planning_tables(analysis))
         .chain(fidelity_table(analysis))
-        .chain(export_tables(analysis));
+        .chain(export_tables(analysis))
+        .chain(profile_tables(analysis));
     let before_details = tables.iter().position(|t| t.detail).unwrap_or(tables.len());
     tables.splice(before_details..before_details, whole);
     tables.extend(export_details(analysis));
+    tables.extend(profile_details(analysis));
     tables.extend(firm_table(analysis));
     tables.extend(outliers_table(analysis));
     tables

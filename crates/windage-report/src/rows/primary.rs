@@ -3,6 +3,7 @@
 use windage_analysis::{Analysis, ArmAnalysis, MetricAnalysis, MissingCode};
 use windage_model::{Metric, Verdict};
 
+use super::script::whole_process;
 use super::{
     Align, Cell, Column, NO_RATIO, NOT_FINITE, NOT_FOR_ARM, Notes, Row, Table, Tone, basis,
     capitalised, column, family, name, results, value, value_scale,
@@ -67,12 +68,14 @@ pub(super) fn primary_table(analysis: &Analysis, metric: Metric) -> Option<Table
         Metric::ResponseTimeP50 => format!("Response time, {title}"),
         _ => capitalised(title),
     };
+    let mut facts = firmness::facts(analysis);
+    facts.extend(whole_process(analysis, metric));
     Some(Table {
         title,
         columns,
         rows,
         notes: notes.0,
-        facts: firmness::facts(analysis),
+        facts,
         separable: false,
         detail: false,
     })

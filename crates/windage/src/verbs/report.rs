@@ -84,7 +84,11 @@ fn text(flags: &ReportFlags) -> Result<String, Unreportable> {
         return Err(Unreportable::BudgetUnused);
     }
     let runs = flags.runs.iter();
-    let analyses: Vec<Analysis> = runs.map(|run| read(run)).collect::<Result<_, _>>()?;
+    let mut analyses: Vec<Analysis> = runs.map(|run| read(run)).collect::<Result<_, _>>()?;
+    if let Some(within) = flags.within {
+        let analyses = analyses.iter_mut();
+        analyses.for_each(|analysis| analysis.plan_within(within.as_secs_f64()));
+    }
     let color = flags.output.is_none() && message::colors_on_stdout();
     written(&analyses, format, color, flags.budget.unwrap_or(BUDGET))
 }
@@ -108,6 +112,7 @@ fn written(
         }
         (ReportFormat::Csv, all) => windage_report::csv(all)?,
         (ReportFormat::Curves, all) => windage_report::curves_csv(all)?,
+        (ReportFormat::Stages, all) => windage_report::stages_csv(all)?,
         (ReportFormat::Html, [one]) => windage_report::html(one),
         (ReportFormat::Html, several) => return Err(Unreportable::SeveralPages(several.len())),
         (ReportFormat::Json, [one]) => format!("{:#}\n", wire::to_json(one)),

@@ -237,6 +237,9 @@ fn conclude(directory: &Path) -> Result<Analysis, windage_record::RecordError> {
         format!("{:#}\n", wire::to_json(&analysis)).as_bytes(),
     )?;
     run.write_whole("report.html", windage_report::html(&analysis).as_bytes())?;
+    for graph in windage_report::flame_graphs(&analysis) {
+        run.write_beside_profile(graph.profile, "svg", graph.svg.as_bytes())?;
+    }
     Ok(analysis)
 }
 

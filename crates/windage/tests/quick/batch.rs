@@ -11,9 +11,10 @@ name = 'counting'
 
 [[service]]
 name = 'job'
+env = { ASKED = '' }
 command = ['/bin/sh', '-c', '''
 count() { i=0; while [ $i -lt $1 ]; do i=$((i+1)); done; }
-[ -n "$WINDAGE_CONTROL_FD" ] || { count $1; exit; }
+[ -n "$ASKED" ] || { count $1; exit; }
 exec 4<&"$WINDAGE_CONTROL_FD" 5>&"$WINDAGE_CONTROL_FD"
 echo ready >&5
 while read -r word times <&4; do
@@ -42,9 +43,16 @@ idle = '10ms'
 model = 'batch'
 "#;
 
-fn measured(load: &str) -> Value {
+/// The same, asked.
+fn asked(load: &str) -> String {
+    let plan = COUNTING.replace("ASKED = ''", "ASKED = 'yes'");
+    let plan = plan.replace("[design]", "[design]\nwindow = '20ms'\nwarmup = '50ms'");
+    format!("{plan}batch = 'resident'\n{load}\n")
+}
+
+fn measured(plan: &str) -> Value {
     let shop = Workshop::new();
-    shop.write("plan.toml", &format!("{COUNTING}{load}\n"));
+    shop.write("plan.toml", plan);
     let ended = shop.windage(&["run", "plan.toml", "--out", &shop.run, "--json"]);
     let analysis = ended.code(0).json();
     contract::check(&analysis);
@@ -53,7 +61,7 @@ fn measured(load: &str) -> Value {
 
 #[test]
 fn a_process_that_works_longer_costs_more() {
-    let analysis = measured("batch = 'process'");
+    let analysis = measured(&format!("{COUNTING}batch = 'process'\n"));
     for name in ["cpu_per_iteration", "wall_per_iteration"] {
         let metric = &contract::arm(&analysis, "thrice")["metrics"][name];
         assert!(
@@ -69,22 +77,35 @@ fn a_process_that_works_longer_costs_more() {
 
 #[test]
 fn a_resident_program_is_asked_for_iterations() {
-    let analysis = measured("batch = 'resident'\niterations = 5");
-    let cpu = &contract::arm(&analysis, "thrice")["metrics"]["cpu_per_iteration"];
-    // Three times the counting, and hardly anything else: no launch is in it.
-    let ratio = 1.0 + cpu["relative"]["estimate"].as_f64().unwrap();
-    assert!((2.0..4.5).contains(&ratio), "{cpu}");
-    assert_eq!(cpu["exceeds_nil"], true, "{cpu}");
+    for iterations in ["iterations = 5", "iterations = 'auto'"] {
+        let analysis = measured(&asked(iterations));
+        let cpu = &contract::arm(&analysis, "thrice")["metrics"]["cpu_per_iteration"];
+        // Three times the counting, and hardly anything else: no launch is in it.
+        let ratio = 1.0 + cpu["relative"]["estimate"].as_f64().unwrap();
+        assert!((2.0..4.5).contains(&ratio), "{iterations}: {cpu}");
+        assert_eq!(cpu["exceeds_nil"], true, "{iterations}: {cpu}");
+    }
 }
 
 #[test]
 fn a_program_that_breaks_the_protocol_ends_the_run() {
     let shop = Workshop::new();
-    let plan = COUNTING.replace("echo ready", "echo hello");
-    shop.start_plan(&format!("{plan}batch = 'resident'\n"))
+    let plan = asked("").replace("echo ready", "echo hello");
+    shop.start_plan(&plan).end().code(5).says(&[
+        "said `hello` instead of `ready`",
+        "arm `",
+        "docs/FORMAT.md",
+    ]);
+}
+
+#[test]
+fn a_program_that_waits_to_be_asked_is_no_window() {
+    let shop = Workshop::new();
+    let plan = COUNTING.replace("ASKED = ''", "ASKED = 'yes'");
+    shop.start_plan(&plan)
         .end()
         .code(5)
-        .says(&["said `hello` instead of `ready`", "arm `"]);
+        .says(&["said `ready`", "batch = \"resident\""]);
 }
 
 #[test]

@@ -32,9 +32,13 @@ const METRICS: &[&str] = &[
     "wire_bytes_per_request",
     "errors_per_request",
     "startup_time",
+    "startup_cpu",
+    "flush_time",
+    "flush_cpu",
     "cpu_per_iteration",
     "wall_per_iteration",
     "cpu_per_span",
+    "cpu_per_event",
 ];
 
 /// An arm of an analysis.

@@ -6,6 +6,7 @@
 
 mod attached;
 mod batch;
+mod batch_protocol;
 mod contract;
 mod deaths;
 mod files;

@@ -9,6 +9,8 @@ mod leftovers;
 mod measurements;
 mod outlived;
 mod proxies;
+mod sdks;
+mod web;
 #[path = "../quick/workshop.rs"]
 #[expect(
     dead_code,

@@ -35,6 +35,7 @@ pub(super) enum Fate {
 
 struct FakeRig<'a> {
     script: Script,
+    never_up: &'a [(u32, ArmIndex)],
     windows: usize,
     dead: BTreeSet<ArmIndex>,
     shared_is_dead: bool,
@@ -61,7 +62,8 @@ impl Rig for FakeRig<'_> {
 
     fn launch(&mut self, launch: u32, round: u32) -> Result<Launch, LabError> {
         self.note(format!("launch {launch} round {round}"));
-        self.dead.clear();
+        let never_up = self.never_up.iter().filter(|(of, _)| *of == launch);
+        self.dead = never_up.map(|(_, arm)| *arm).collect();
         self.shared_is_dead = false;
         self.passes(WARM_UP);
         Ok(Launch {
@@ -214,6 +216,8 @@ pub(super) struct Outcome {
 /// How a run is conducted, where tests differ in it.
 pub(super) struct Given<'a> {
     pub(super) script: Script,
+    /// Launches, and arms that die while they are launched or warmed up.
+    pub(super) never_up: &'a [(u32, ArmIndex)],
     pub(super) start: Start,
     pub(super) on_death: OnDeath,
     pub(super) rounds: u32,
@@ -225,6 +229,7 @@ impl Default for Given<'_> {
     fn default() -> Self {
         Given {
             script: |_, _| Fate::Fine,
+            never_up: &[],
             start: Start::default(),
             on_death: OnDeath::End,
             rounds: 2,
@@ -238,6 +243,7 @@ impl Default for Given<'_> {
 pub(super) fn conducted(given: Given<'_>) -> Outcome {
     let Given {
         script,
+        never_up,
         start,
         on_death,
         rounds,
@@ -282,6 +288,7 @@ pub(super) fn conducted(given: Given<'_>) -> Outcome {
     let events = RefCell::new(Vec::new());
     let mut rig = FakeRig {
         script,
+        never_up,
         windows: 0,
         dead: BTreeSet::new(),
         shared_is_dead: false,

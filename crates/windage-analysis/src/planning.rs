@@ -1,0 +1,171 @@
+//! Figures to plan with: how much telemetry a core makes a second, and how much fits into a time.
+//!
+//! They are the cost of a span or an event turned over, and so are their intervals.
+
+use std::collections::BTreeMap;
+
+use windage_model::{Interval, Metric};
+
+use crate::{Analysis, MetricAnalysis};
+
+/// The time for which figures are given unless somebody asks for another, in seconds.
+const WITHIN_S: f64 = 0.010;
+
+/// What an arm's telemetry leaves room for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Planning {
+    /// The CPU time that `within` is about, in seconds.
+    pub within_s: f64,
+    /// Of spans; `None` where the cost of one is not known or its interval lies below nil.
+    pub spans: Option<PlanningFigures>,
+    /// Of events on spans, the spans themselves included; `None` as above, and where none came.
+    pub events: Option<PlanningFigures>,
+}
+
+/// How many spans or events there is room for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlanningFigures {
+    /// In a second of one core.
+    pub per_core_second: Room,
+    /// In [`Planning::within_s`].
+    pub within: Room,
+}
+
+/// A number of spans or events, turned over from the interval of what one costs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Room {
+    /// The best guess; `None` where the best guess of the cost is nil or a saving.
+    pub estimate: Option<f64>,
+    /// No fewer than so many.
+    pub low: f64,
+    /// No more than so many; `None` where the cost may be nil, so that no number is too many.
+    pub high: Option<f64>,
+    /// The confidence of the cost's interval, and so of this one.
+    pub confidence: f64,
+}
+
+impl Analysis {
+    /// Gives planning figures for another CPU time, in seconds, under each load.
+    pub fn plan_within(&mut self, within_s: f64) {
+        for arm in &mut self.arms {
+            arm.planning = within(&arm.metrics, within_s);
+        }
+        self.further
+            .iter_mut()
+            .for_each(|further| further.plan_within(within_s));
+    }
+}
+
+/// An arm's figures for the usual time; `None` where none can be given.
+pub(crate) fn usual(metrics: &BTreeMap<Metric, MetricAnalysis>) -> Option<Planning> {
+    within(metrics, WITHIN_S)
+}
+
+fn within(metrics: &BTreeMap<Metric, MetricAnalysis>, within_s: f64) -> Option<Planning> {
+    let figures = |metric| {
+        let difference = metrics.get(&metric)?.difference.as_ref().ok()?;
+        Some(PlanningFigures {
+            per_core_second: room(&difference.absolute, 1.0)?,
+            within: room(&difference.absolute, within_s)?,
+        })
+    };
+    let planning = Planning {
+        within_s,
+        spans: figures(Metric::CpuPerSpan),
+        events: figures(Metric::CpuPerEvent),
+    };
+    (planning.spans.is_some() || planning.events.is_some()).then_some(planning)
+}
+
+/// How many of what costs so many microseconds each fit into a time; `None` when all of the
+/// interval says that they cost nothing.
+fn room(cost_us: &Interval, time_s: f64) -> Option<Room> {
+    let fitting = |us: f64| (us > 0.0).then(|| time_s * 1e6 / us);
+    let finite = |n: &f64| n.is_finite();
+    Some(Room {
+        estimate: fitting(cost_us.estimate).filter(finite),
+        low: fitting(cost_us.high).filter(finite)?,
+        high: fitting(cost_us.low).filter(finite),
+        confidence: cost_us.confidence,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{analyse, fixture};
+
+    fn cost(estimate: f64, low: f64, high: f64) -> Interval {
+        Interval {
+            estimate,
+            low,
+            high,
+            confidence: 0.95,
+            method: "test".to_owned(),
+        }
+    }
+
+    #[test]
+    fn the_dearest_end_is_the_smallest_number() {
+        // cost of one in µs with its ends; in 10 ms: estimate, low, high
+        let table = [
+            (
+                (100.0, 80.0, 125.0),
+                Some((Some(100.0), 80.0, Some(125.0))),
+                "a cost that is known",
+            ),
+            (
+                (2.0, -1.0, 5.0),
+                Some((Some(5_000.0), 2_000.0, None)),
+                "a cost that may be nil has no upper bound",
+            ),
+            (
+                (2.0, 0.0, 4.0),
+                Some((Some(5_000.0), 2_500.0, None)),
+                "an interval that reaches nil",
+            ),
+            (
+                (-1.0, -3.0, 1.0),
+                Some((None, 10_000.0, None)),
+                "a cost that may well be nil",
+            ),
+            ((-3.0, -4.0, -2.0), None, "a saving"),
+            ((0.0, 0.0, 0.0), None, "no cost at all"),
+        ];
+        for ((estimate, low, high), expected, why) in table {
+            let found = room(&cost(estimate, low, high), 0.010);
+            let found = found.map(|room| (room.estimate, room.low, room.high));
+            assert_eq!(found, expected, "{why}");
+        }
+    }
+
+    #[test]
+    fn figures_turn_the_cost_of_an_arm_over() {
+        let mut run = fixture::records(3);
+        for delivered in &mut run.delivered {
+            delivered.span_events = 10 * delivered.spans;
+        }
+        let mut analysis = analyse(&run.gathered(), std::iter::empty(), std::iter::empty());
+        let planning = |analysis: &Analysis, arm: usize| analysis.arms[arm].planning.clone();
+        assert_eq!(
+            (planning(&analysis, 0), planning(&analysis, 1)),
+            (None, None),
+            "arms that send nothing"
+        );
+        let found = planning(&analysis, 2).unwrap();
+        let span = &analysis.arms[2].metrics[&Metric::CpuPerSpan];
+        let span = span.difference.as_ref().unwrap().absolute.clone();
+        let (spans, events) = (found.spans.unwrap(), found.events.unwrap());
+        let close = |a: f64, b: f64| assert!((a / b - 1.0).abs() < 1e-9, "{a} {b}");
+        close(spans.per_core_second.estimate.unwrap(), 1e6 / span.estimate);
+        close(spans.per_core_second.low, 1e6 / span.high);
+        close(spans.per_core_second.high.unwrap(), 1e6 / span.low);
+        close(spans.within.low, 1e4 / span.high);
+        close(events.within.low, 10.0 * spans.within.low);
+
+        analysis.plan_within(0.020);
+        let longer = planning(&analysis, 2).unwrap();
+        close(longer.spans.unwrap().within.low, 2.0 * spans.within.low);
+        assert!((longer.within_s - 0.020).abs() < 1e-12);
+    }
+}

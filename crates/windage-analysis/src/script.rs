@@ -1,0 +1,240 @@
+//! Whole processes of a batch program, as a shell's `time` tells of them.
+
+use windage_model::{ArmIndex, Interval, Phase, PhaseSpent, ProcessTimes};
+use windage_stats::{Confidence, Launches, two_level};
+
+use crate::Records;
+use crate::phases::{cpu_ns, of_phase, wall_ns};
+
+/// What an arm's program took from its start to its exit, a process for each window.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Script {
+    /// Iterations of each process; `None` when they were not the same for all.
+    pub iterations: Option<u64>,
+    /// Processes, those of void windows left out.
+    pub runs: usize,
+    /// Elapsed time, in seconds.
+    pub real_s: Averaged,
+    /// CPU in user space, in seconds.
+    pub user_s: Averaged,
+    /// CPU in the kernel, in seconds.
+    pub system_s: Averaged,
+    /// What the processes told of their phases, in the order of time; those of void windows are
+    /// among it.
+    pub phases: Vec<ScriptPhase>,
+}
+
+/// One phase of whole processes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScriptPhase {
+    /// Which.
+    pub phase: Phase,
+    /// Processes that told of it.
+    pub runs: usize,
+    /// Elapsed time, in seconds.
+    pub wall_s: Averaged,
+    /// CPU, in seconds; `None` where no process could read it.
+    pub cpu_s: Option<Averaged>,
+}
+
+/// A mean over runs. It is this arm's own and knows nothing of what the machine did meanwhile;
+/// comparisons are made within blocks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Averaged {
+    /// The mean.
+    pub mean: f64,
+    /// Where it lies, from the scatter over runs, with 95 % confidence; `None` for a single run.
+    pub interval: Option<Interval>,
+}
+
+impl Averaged {
+    /// `None` without a value.
+    fn of(values: impl Iterator<Item = f64>) -> Option<Averaged> {
+        let values: Vec<f64> = values.collect();
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        let mut runs = Launches::default();
+        for value in &values {
+            runs.push(vec![*value], 0.0);
+        }
+        let interval = two_level(&runs).ok().map(|location| {
+            let (low, high) = location.ends(Confidence::P95);
+            Interval {
+                estimate: mean,
+                low,
+                high,
+                confidence: Confidence::P95.get(),
+                method: "mean over runs, t interval".to_owned(),
+            }
+        });
+        (!values.is_empty()).then_some(Averaged { mean, interval })
+    }
+
+    fn of_ns(values: impl Iterator<Item = u64>) -> Option<Averaged> {
+        Averaged::of(values.map(|ns| ns as f64 / 1e9))
+    }
+}
+
+/// Whether each window was a whole process.
+pub(crate) fn is_by_process(records: &Records) -> bool {
+    !records.processes.is_empty()
+}
+
+/// The script form of an arm; `None` where its windows were no whole processes.
+pub(crate) fn of_arm(records: &Records, arm: ArmIndex) -> Option<Script> {
+    let usable: Vec<&ProcessTimes> = usable(records, arm).collect();
+    let mean = |value_ns: fn(&ProcessTimes) -> u64| {
+        Averaged::of_ns(usable.iter().map(|times| value_ns(times)))
+    };
+    Some(Script {
+        iterations: records.manifest.load.iterations,
+        runs: usable.len(),
+        real_s: mean(|times| times.wall_ns)?,
+        user_s: mean(|times| times.user_ns)?,
+        system_s: mean(|times| times.system_ns)?,
+        phases: Phase::ALL
+            .into_iter()
+            .filter_map(|phase| of_told(records, arm, phase))
+            .collect(),
+    })
+}
+
+/// Processes of an arm's windows that were committed and are not void.
+fn usable(records: &Records, arm: ArmIndex) -> impl Iterator<Item = &ProcessTimes> {
+    let windows = &records.windows;
+    records.processes.iter().filter(move |times| {
+        let place = times.place;
+        let of_launch = windows.of_launch(arm, place.launch);
+        let is_committed = of_launch.is_some_and(|of| place.block <= of.last_block);
+        let window = (place.launch, place.block, place.position);
+        place.arm == arm && is_committed && !windows.void.contains(&window)
+    })
+}
+
+fn of_told(records: &Records, arm: ArmIndex, phase: Phase) -> Option<ScriptPhase> {
+    let told: Vec<&PhaseSpent> = of_phase(records, arm, phase).collect();
+    let mean = |value_ns: fn(&PhaseSpent) -> Option<u64>| {
+        Averaged::of_ns(told.iter().filter_map(|spent| value_ns(spent)))
+    };
+    Some(ScriptPhase {
+        phase,
+        runs: told.len(),
+        wall_s: mean(wall_ns)?,
+        cpu_s: mean(cpu_ns),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+    use windage_model::{Doubt, DoubtCode, LoadModel, Place};
+    use windage_record::Entry;
+
+    /// The process of a window of the fixture.
+    fn process(place: Place, wall_ms: u64) -> Entry {
+        Entry::Process(ProcessTimes {
+            place,
+            wall_ns: wall_ms * 1_000_000,
+            user_ns: wall_ms * 900_000,
+            system_ns: wall_ms * 50_000,
+        })
+    }
+
+    /// Two rounds of ten blocks; of the treatment each second process takes 120 ms, the others
+    /// 100.
+    fn run() -> fixture::Recorded {
+        let mut run = fixture::records(2);
+        run.manifest.load.model = LoadModel::Batch;
+        run.manifest.load.iterations = Some(1000);
+        let places: Vec<Place> = run.windows.iter().map(|window| window.place).collect();
+        for place in places {
+            let wall_ms = if place.position == 2 { 120 } else { 100 };
+            run.told.push(process(place, wall_ms));
+        }
+        run
+    }
+
+    fn script(run: &fixture::Recorded, arm: u16) -> Option<Script> {
+        of_arm(&run.gathered(), ArmIndex(arm))
+    }
+
+    #[test]
+    fn times_are_means_over_processes_with_the_interval_of_their_scatter() {
+        let found = script(&run(), 2).unwrap();
+        assert_eq!((found.iterations, found.runs), (Some(1000), 40));
+        // Twenty of 100 ms and twenty of 120: s = 10 ms · √(40/39), t of 39 degrees 2.0227.
+        let half_s = 2.022_690_9 * 0.01 / 39.0f64.sqrt();
+        let table = [
+            ("real", &found.real_s, 0.11, half_s),
+            ("user", &found.user_s, 0.099, half_s * 0.9),
+            ("sys", &found.system_s, 0.0055, half_s * 0.05),
+        ];
+        for (what, averaged, mean, half_s) in table {
+            assert!((averaged.mean - mean).abs() < 1e-12, "{what}: {averaged:?}");
+            let interval = averaged.interval.as_ref().unwrap();
+            let width = interval.half_width();
+            assert!((width / half_s - 1.0).abs() < 1e-6, "{what}: {width}");
+        }
+        assert_eq!(found.phases, []);
+    }
+
+    #[test]
+    fn a_single_run_has_no_interval_and_no_process_no_script() {
+        let mut run = run();
+        run.told.truncate(1);
+        let found = script(&run, 0).unwrap();
+        let expected = Averaged {
+            mean: 0.1,
+            interval: None,
+        };
+        assert_eq!((found.runs, found.real_s), (1, expected));
+        assert_eq!(script(&run, 2), None, "it has windows, and no process");
+        assert!(is_by_process(&run.gathered()));
+        assert!(!is_by_process(&fixture::records(1).gathered()));
+    }
+
+    #[test]
+    fn void_windows_and_blocks_that_were_not_committed_are_left_out() {
+        let mut run = run();
+        let void = run.windows.iter_mut().find(|w| w.place.arm == ArmIndex(2));
+        let void = void.unwrap();
+        void.doubts.push(Doubt::new(DoubtCode::ServiceDied, "died"));
+        let mut uncommitted = void.place;
+        uncommitted.block = 10;
+        assert_eq!(uncommitted.launch, 0, "whose last block is 9");
+        run.told.push(process(uncommitted, 9000));
+        let found = script(&run, 2).unwrap();
+        assert_eq!(found.runs, 39);
+        assert!(found.real_s.mean < 0.12);
+    }
+
+    #[test]
+    fn phases_are_there_where_they_were_told() {
+        let mut run = run();
+        let spent = |phase, wall_ns, cpu_ns| {
+            Entry::Phase(PhaseSpent {
+                launch: 0,
+                arm: ArmIndex(2),
+                phase,
+                wall_ns,
+                cpu_ns,
+            })
+        };
+        run.told.extend([
+            spent(Phase::Flush, 4_000_000, None),
+            spent(Phase::Setup, 30_000_000, Some(20_000_000)),
+            spent(Phase::Setup, 50_000_000, None),
+        ]);
+        let phases = script(&run, 2).unwrap().phases;
+        let told = |phase: &ScriptPhase| {
+            let cpu_s = phase.cpu_s.as_ref().map(|cpu| cpu.mean);
+            (phase.phase, phase.runs, phase.wall_s.mean, cpu_s)
+        };
+        let told: Vec<_> = phases.iter().map(told).collect();
+        let expected = [
+            (Phase::Setup, 2, 0.04, Some(0.02)),
+            (Phase::Flush, 1, 0.004, None),
+        ];
+        assert_eq!(told, expected);
+    }
+}

@@ -1,0 +1,240 @@
+//! From windows to the cost of stages.
+//!
+//! Every arm of a chain has a height: the location of its log ratios to the chain's first arm. A
+//! stage is the difference of two heights, so that stages add up to the last digit. Its interval
+//! comes from log ratios of the two arms themselves, in the same halves of blocks, in which what
+//! the first arm met does not appear.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use windage_model::{ArmId, ArmIndex, Interval, LoadModel, Metric};
+use windage_record::Expected;
+use windage_stats::{Confidence, Launches, TwoLevelError, two_level};
+
+use super::chains::{Chain, Twin, chains};
+use super::{Stage, StageCost, Stages, Whole};
+use crate::analyse::Run;
+use crate::blocks::Reading;
+use crate::compare::{self, Ratios};
+use crate::conclude::interval;
+use crate::per_span::{Item, PerRequest, divided};
+use crate::{ArmAnalysis, Missing, MissingCode};
+
+impl Run<'_> {
+    /// What the stages of every chain of the plan cost.
+    pub(crate) fn stages(&self, arms: &[ArmAnalysis]) -> Vec<Stages> {
+        let chains = chains(&self.records.manifest.arms);
+        let stages = chains.iter().map(|chain| self.stages_of(chain, arms));
+        stages.collect()
+    }
+
+    fn stages_of(&self, chain: &Chain, arms: &[ArmAnalysis]) -> Stages {
+        let per_request = Item::ALL.map(|item| self.last_arm_sends(chain.last(), item, arms));
+        let heights = Heights::of(self, chain, per_request);
+        let stage = |(arm, below)| Stage {
+            arm: self.id(arm),
+            adds_to: self.id(below),
+            cost: heights.between(arm, below),
+        };
+        let [spans, events] = per_request;
+        Stages {
+            metric: match self.records.manifest.load.model {
+                LoadModel::Batch => Metric::CpuPerIteration,
+                LoadModel::Open | LoadModel::Closed => Metric::CpuPerRequest,
+            },
+            from: self.id(chain.from),
+            from_us: heights.first_us,
+            stages: chain.links().map(stage).collect(),
+            sum: heights.between(chain.last(), chain.from),
+            wholes: chain
+                .twins
+                .iter()
+                .map(|twin| self.whole(&heights, chain, *twin))
+                .collect(),
+            spans_per_request: known(spans),
+            events_per_request: known(events),
+            rounds: heights.launches.len(),
+        }
+    }
+
+    fn whole(&self, heights: &Heights<'_>, chain: &Chain, twin: Twin) -> Whole {
+        Whole {
+            arm: self.id(twin.arm),
+            same_as: self.id(twin.same_as),
+            cost: heights.between(twin.arm, chain.from),
+            gap: heights.between(twin.arm, twin.same_as),
+        }
+    }
+
+    /// What the last arm delivered for a request, or else what the plan expects of it.
+    fn last_arm_sends(&self, last: ArmIndex, item: Item, arms: &[ArmAnalysis]) -> PerRequest {
+        let fidelity = arms.get(last.get()).and_then(|arm| arm.fidelity.as_ref());
+        let expected = self.records.manifest.arms[last.get()].expected;
+        let expected = expected.and_then(|expected: Expected| match item {
+            Item::Span => expected.spans_per_request,
+            Item::Event => expected.events_per_request,
+        });
+        match self.items_per_request(last, item, fidelity) {
+            PerRequest::None => expected
+                .filter(|items| *items > 0.0)
+                .map_or(PerRequest::None, |items| PerRequest::Known(items, 0.0)),
+            counted => counted,
+        }
+    }
+
+    fn id(&self, arm: ArmIndex) -> ArmId {
+        self.records.manifest.arms[arm.get()].id.clone()
+    }
+}
+
+fn known(items: PerRequest) -> Option<f64> {
+    match items {
+        PerRequest::Known(items, _) => Some(items),
+        PerRequest::Unbounded | PerRequest::None => None,
+    }
+}
+
+/// How high the arms of a chain lie above its first one.
+struct Heights<'a> {
+    run: &'a Run<'a>,
+    /// Those in which every arm that was ever measured was measured.
+    launches: BTreeSet<u32>,
+    /// Whether it is known in these launches what was deferred.
+    with_deferred: bool,
+    /// What the first arm costs, in microseconds.
+    first_us: Option<f64>,
+    /// As log ratios to the first arm.
+    heights: BTreeMap<ArmIndex, Result<f64, Missing>>,
+    /// Spans and events that the last arm sends.
+    per_request: [PerRequest; 2],
+}
+
+impl<'a> Heights<'a> {
+    fn of(run: &'a Run<'a>, chain: &Chain, per_request: [PerRequest; 2]) -> Heights<'a> {
+        let ratios = |arm| compare::ratios(run.blocks.halves_of(arm, chain.from), Reading::CpuUs);
+        let ratios: BTreeMap<ArmIndex, Ratios> = chain
+            .members()
+            .map(|arm| (arm, ratios(arm)))
+            .filter(|(_, ratios)| !ratios.is_empty())
+            .collect();
+        let (launches, with_deferred) = launches_of_all(run, &ratios);
+        let in_windows = run.blocks.mean(chain.from, Reading::CpuUs);
+        let mut heights = Heights {
+            run,
+            launches,
+            with_deferred,
+            first_us: match with_deferred {
+                true => run.with_deferred(chain.from, in_windows),
+                false => in_windows,
+            },
+            heights: BTreeMap::from([(chain.from, Ok(0.0))]),
+            per_request,
+        };
+        for (arm, ratios) in ratios.iter().filter(|(arm, _)| **arm != chain.from) {
+            let height = heights.located(ratios, *arm, chain.from);
+            let height = height.map(|height| height.estimate);
+            heights.heights.insert(*arm, height);
+        }
+        heights
+    }
+
+    /// What an arm costs over one below it.
+    fn between(&self, arm: ArmIndex, below: ArmIndex) -> Result<StageCost, Missing> {
+        let (top, bottom) = (self.height(arm)?, self.height(below)?);
+        let below_us = self.first_us.ok_or_else(never_measured)? * bottom.exp();
+        let paired = self.run.blocks.halves_of(arm, below);
+        let paired = self.located(&compare::ratios(paired, Reading::CpuUs), arm, below)?;
+        // The two differ by what a trimmed mean makes of a sum: a small part of the interval.
+        let moved = top - bottom - paired.estimate;
+        let relative = paired.map(|ratio| (ratio + moved).exp_m1());
+        let absolute = Interval {
+            method: format!("{}, times the cost of the arm below", relative.method),
+            ..relative.map(|share| share * below_us)
+        };
+        let [spans, events] = self.per_request;
+        Ok(StageCost {
+            per_span: divided(&absolute, Item::Span, spans).ok(),
+            per_event: divided(&absolute, Item::Event, events).ok(),
+            relative,
+            absolute,
+        })
+    }
+
+    fn height(&self, arm: ArmIndex) -> Result<f64, Missing> {
+        let height = self.heights.get(&arm).cloned();
+        height.unwrap_or_else(|| Err(never_measured()))
+    }
+
+    /// The log ratio of two arms with its interval, over the launches of all.
+    fn located(
+        &self,
+        ratios: &Ratios,
+        arm: ArmIndex,
+        below: ArmIndex,
+    ) -> Result<Interval, Missing> {
+        let mut launches = Launches::default();
+        for (launch, ratios) in ratios.iter().filter(|(l, _)| self.launches.contains(l)) {
+            let deferred = |of| deferred_log_share(self.run, *launch, of).unwrap_or_default();
+            let offset = match self.with_deferred {
+                true => deferred(arm) - deferred(below),
+                false => 0.0,
+            };
+            launches.push(ratios.clone(), offset);
+        }
+        let location = two_level(&launches).map_err(missing)?;
+        interval(&location, Confidence::P95, self.run.rules).ok_or_else(|| Missing {
+            code: MissingCode::TooFew,
+            text: "The run could stop early, and over so few launches or batches an interval that \
+                   holds at every look has no end."
+                .to_owned(),
+        })
+    }
+}
+
+/// The launches in which all these arms were measured, and whether it is known there what they
+/// deferred. Where that is known of some launches it is a part of the cost, and the others, whose
+/// cost in windows alone is another figure, are left out.
+fn launches_of_all(run: &Run<'_>, arms: &BTreeMap<ArmIndex, Ratios>) -> (BTreeSet<u32>, bool) {
+    let launches = run.records.launches.iter().map(|launch| launch.launch);
+    let measured: BTreeSet<u32> = launches
+        .filter(|launch| arms.values().all(|ratios| ratios.contains_key(launch)))
+        .filter(|_| !arms.is_empty())
+        .collect();
+    let is_known = |launch: &u32| {
+        let mut arms = arms.keys();
+        arms.all(|arm| deferred_log_share(run, *launch, *arm).is_some())
+    };
+    let known: BTreeSet<u32> = measured.iter().copied().filter(is_known).collect();
+    if known.is_empty() {
+        (measured, false)
+    } else {
+        (known, true)
+    }
+}
+
+fn deferred_log_share(run: &Run<'_>, launch: u32, arm: ArmIndex) -> Option<f64> {
+    run.records.ledgers.get(launch, arm)?.deferred_log_share()
+}
+
+fn never_measured() -> Missing {
+    Missing {
+        code: MissingCode::NotMeasured,
+        text: "An arm of this stage has no usable window beside the chain's first arm.".to_owned(),
+    }
+}
+
+fn missing(why: TwoLevelError) -> Missing {
+    let text = match why {
+        TwoLevelError::NoValues => {
+            "The two arms were never measured in the same half of a block, in a launch in which \
+             all arms of the chain were."
+        }
+        TwoLevelError::OneValue => {
+            "One value for each side: without scatter there is no interval. Ask for more rounds."
+        }
+    };
+    Missing {
+        code: MissingCode::TooFew,
+        text: text.to_owned(),
+    }
+}

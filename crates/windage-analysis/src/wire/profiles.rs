@@ -1,0 +1,166 @@
+//! `profiles` of `analysis.json`.
+
+use serde::Serialize;
+use windage_profile::{Added, FunctionCost};
+
+use super::{IntervalWire, finite};
+use crate::{ArmProfile, Sampled, profiles};
+
+#[derive(Serialize)]
+pub(super) struct ProfileWire<'a> {
+    arm: &'a str,
+    profiler: &'a str,
+    version: Option<&'a str>,
+    rate: u32,
+    samples: Option<u64>,
+    lasts_s: Option<f64>,
+    iterations: Option<u64>,
+    cpu_us_per_iteration: Option<f64>,
+    functions: Vec<FunctionWire<'a>>,
+    functions_compared: usize,
+    failure: Option<FailureWire<'a>>,
+}
+
+#[derive(Serialize)]
+struct FunctionWire<'a> {
+    function: &'a str,
+    #[serde(rename = "self")]
+    itself: AddedWire,
+    total: AddedWire,
+}
+
+#[derive(Serialize)]
+struct AddedWire {
+    baseline_us: Option<f64>,
+    arm_us: Option<f64>,
+    added_us: IntervalWire,
+    within_noise: bool,
+}
+
+#[derive(Serialize)]
+struct FailureWire<'a> {
+    text: &'a str,
+    remedy: &'a str,
+}
+
+impl<'a> From<&'a ArmProfile> for ProfileWire<'a> {
+    fn from(profile: &'a ArmProfile) -> Self {
+        let sampled: Option<&Sampled> = profile.outcome.as_ref().ok();
+        let failure = profile.outcome.as_ref().err();
+        ProfileWire {
+            arm: profile.arm().as_str(),
+            profiler: &profile.taken.profiler,
+            version: profile.taken.version.as_deref(),
+            rate: profile.taken.rate_hz,
+            samples: sampled.map(|s| s.profile.stacks.samples()),
+            lasts_s: sampled.and_then(|s| finite(s.lasts_s)),
+            iterations: sampled.map(|s| s.iterations),
+            cpu_us_per_iteration: sampled.and_then(|s| finite(s.profile.cpu_us)),
+            functions: sampled.map_or_else(Vec::new, |s| {
+                s.functions.iter().map(FunctionWire::from).collect()
+            }),
+            functions_compared: sampled.map_or(0, |s| s.functions_compared),
+            failure: failure.map(|failure| FailureWire {
+                text: &failure.text,
+                remedy: &failure.remedy,
+            }),
+        }
+    }
+}
+
+impl<'a> From<&'a FunctionCost> for FunctionWire<'a> {
+    fn from(cost: &'a FunctionCost) -> Self {
+        FunctionWire {
+            function: &cost.function,
+            itself: (&cost.itself).into(),
+            total: (&cost.total).into(),
+        }
+    }
+}
+
+impl From<&Added> for AddedWire {
+    fn from(added: &Added) -> Self {
+        AddedWire {
+            baseline_us: finite(added.baseline_us),
+            arm_us: finite(added.arm_us),
+            added_us: (&profiles::interval(added)).into(),
+            within_noise: added.is_within_noise(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+    use windage_model::ArmId;
+    use windage_profile::Stacks;
+    use windage_record::{ProfileFailure, RecordedProfile};
+
+    fn profile(outcome: Result<Sampled, ProfileFailure>) -> ArmProfile {
+        ArmProfile {
+            taken: RecordedProfile {
+                regime: None,
+                arm: ArmId::from_text("otel").unwrap(),
+                profiler: "py-spy".to_owned(),
+                version: Some("py-spy 0.4.3".to_owned()),
+                rate_hz: 250,
+                outcome: Ok(windage_record::Profiled::default()),
+            },
+            outcome,
+        }
+    }
+
+    #[test]
+    fn keys_are_those_of_the_contract() {
+        let added = Added {
+            arm_us: 12.0,
+            baseline_us: 2.0,
+            half_width_us: 1.0,
+        };
+        let sampled = Sampled {
+            profile: windage_profile::ArmProfile {
+                stacks: Stacks::of_text("main;span 3\nmain 1\n"),
+                cpu_us: f64::NAN,
+            },
+            lasts_s: 5.0,
+            iterations: 100,
+            functions: vec![FunctionCost {
+                function: "span".to_owned(),
+                itself: added,
+                total: added,
+            }],
+            functions_compared: 2,
+        };
+        let found = serde_json::to_value(ProfileWire::from(&profile(Ok(sampled)))).unwrap();
+        let of_function = json!({
+            "baseline_us": 2.0, "arm_us": 12.0, "within_noise": false,
+            "added_us": {"estimate": 10.0, "low": 9.0, "high": 11.0, "confidence": 0.95,
+                "method": "difference of two binomial shares of samples"},
+        });
+        let expected = json!({
+            "arm": "otel", "profiler": "py-spy", "version": "py-spy 0.4.3", "rate": 250,
+            "samples": 4, "lasts_s": 5.0, "iterations": 100, "cpu_us_per_iteration": null,
+            "functions": [{"function": "span", "self": of_function, "total": of_function}],
+            "functions_compared": 2, "failure": null,
+        });
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_failure_is_told() {
+        let failure = ProfileFailure {
+            text: "it may not attach".to_owned(),
+            remedy: "run as root".to_owned(),
+        };
+        let found = serde_json::to_value(ProfileWire::from(&profile(Err(failure)))).unwrap();
+        assert_eq!(
+            found["failure"],
+            json!({"text": "it may not attach", "remedy": "run as root"})
+        );
+        assert_eq!(
+            (&found["samples"], &found["functions"]),
+            (&Value::Null, &json!([]))
+        );
+    }
+}

@@ -1,0 +1,185 @@
+//! Whole processes and what is known of a batch load in `analysis.json`.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::{IntervalWire, finite};
+use crate::{Averaged, BatchFacts, Script, ScriptPhase};
+
+#[derive(Serialize)]
+pub(super) struct BatchWire {
+    whole_processes: bool,
+    iterations_chosen: bool,
+    iterations_fewest: u64,
+    iterations_most: u64,
+}
+
+impl From<&BatchFacts> for BatchWire {
+    fn from(batch: &BatchFacts) -> Self {
+        BatchWire {
+            whole_processes: batch.whole_processes,
+            iterations_chosen: batch.iterations_chosen,
+            iterations_fewest: batch.iterations_fewest,
+            iterations_most: batch.iterations_most,
+        }
+    }
+}
+
+#[derive(Serialize)]
+pub(super) struct ScriptWire {
+    iterations: Option<u64>,
+    runs: usize,
+    real_s: IntervalWire,
+    user_s: IntervalWire,
+    sys_s: IntervalWire,
+    phases: BTreeMap<&'static str, PhaseWire>,
+}
+
+#[derive(Serialize)]
+struct PhaseWire {
+    runs: usize,
+    wall_s: IntervalWire,
+    cpu_s: Option<IntervalWire>,
+}
+
+impl From<&Script> for ScriptWire {
+    fn from(script: &Script) -> Self {
+        let phases = script.phases.iter();
+        ScriptWire {
+            iterations: script.iterations,
+            runs: script.runs,
+            real_s: (&script.real_s).into(),
+            user_s: (&script.user_s).into(),
+            sys_s: (&script.system_s).into(),
+            phases: phases.map(|p| (p.phase.as_str(), p.into())).collect(),
+        }
+    }
+}
+
+impl From<&ScriptPhase> for PhaseWire {
+    fn from(phase: &ScriptPhase) -> Self {
+        PhaseWire {
+            runs: phase.runs,
+            wall_s: (&phase.wall_s).into(),
+            cpu_s: phase.cpu_s.as_ref().map(Into::into),
+        }
+    }
+}
+
+impl From<&Averaged> for IntervalWire {
+    fn from(averaged: &Averaged) -> Self {
+        match &averaged.interval {
+            Some(interval) => interval.into(),
+            None => IntervalWire {
+                estimate: finite(averaged.mean),
+                low: None,
+                high: None,
+                confidence: 0.95,
+                method: "one run".to_owned(),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{analyse, fixture, wire};
+    use serde_json::{Value, json};
+    use windage_model::{ArmIndex, LoadModel, Phase, PhaseSpent, ProcessTimes};
+    use windage_record::{Entry, Said};
+
+    fn written(run: &fixture::Recorded) -> Value {
+        let nothing = std::iter::empty;
+        wire::to_json(&analyse(&run.gathered(), nothing(), nothing()))
+    }
+
+    /// Of the baseline one process, of the treatment all; the control told nothing.
+    fn batch() -> fixture::Recorded {
+        let mut run = fixture::records(1);
+        run.manifest.load.model = LoadModel::Batch;
+        run.manifest.load.iterations = Some(1000);
+        let treated = run.windows.iter().filter(|w| w.place.arm == ArmIndex(2));
+        let bare = run.windows.iter().find(|w| w.place.arm == ArmIndex(0));
+        let process = |window: &windage_model::Window| {
+            Entry::Process(ProcessTimes {
+                place: window.place,
+                wall_ns: 1_500_000_000,
+                user_ns: 1_250_000_000,
+                system_ns: 125_000_000,
+            })
+        };
+        run.told = bare.into_iter().chain(treated).map(process).collect();
+        run.told.push(Entry::Phase(PhaseSpent {
+            launch: 0,
+            arm: ArmIndex(2),
+            phase: Phase::Setup,
+            wall_ns: 250_000_000,
+            cpu_ns: None,
+        }));
+        run.told.push(Entry::Said(Said {
+            launch: 0,
+            arm: ArmIndex(2),
+            name: "gc".to_owned(),
+            text: "enabled".to_owned(),
+        }));
+        run
+    }
+
+    #[test]
+    fn whole_processes_are_written_with_what_was_told_of_them() {
+        let written = written(&batch());
+        let expected = json!({
+            "whole_processes": true,
+            "iterations_chosen": false,
+            "iterations_fewest": 1000,
+            "iterations_most": 1000,
+        });
+        assert_eq!(written["design"]["batch"], expected);
+        let arm = |index: usize| &written["arms"][index];
+        let even = |estimate: f64| {
+            json!({
+                "estimate": estimate, "low": estimate, "high": estimate, "confidence": 0.95,
+                "method": "mean over runs, t interval",
+            })
+        };
+        let one = |estimate: f64| {
+            json!({
+                "estimate": estimate, "low": null, "high": null, "confidence": 0.95,
+                "method": "one run",
+            })
+        };
+        let expected = json!({
+            "iterations": 1000, "runs": 20,
+            "real_s": even(1.5), "user_s": even(1.25), "sys_s": even(0.125),
+            "phases": {"setup": {"runs": 1, "wall_s": one(0.25), "cpu_s": null}},
+        });
+        assert_eq!(arm(2)["script"], expected);
+        assert_eq!(arm(0)["script"]["real_s"], one(1.5));
+        assert_eq!(arm(1)["script"], Value::Null);
+        assert_eq!(
+            (&arm(2)["said"], &arm(0)["said"]),
+            (&json!({"gc": "enabled"}), &json!({}))
+        );
+    }
+
+    #[test]
+    fn iterations_that_were_chosen_have_a_range() {
+        let mut run = fixture::records(1);
+        run.manifest.load.model = LoadModel::Batch;
+        run.manifest.load.iterations = None;
+        for window in &mut run.windows {
+            window.exchanges.completed = 400 + u64::from(window.place.arm.0);
+        }
+        let expected = json!({
+            "whole_processes": false,
+            "iterations_chosen": true,
+            "iterations_fewest": 400,
+            "iterations_most": 402,
+        });
+        assert_eq!(written(&run)["design"]["batch"], expected);
+        let closed = written(&fixture::records(1));
+        assert_eq!(closed["design"]["batch"], Value::Null);
+        assert_eq!(closed["arms"][0]["script"], Value::Null);
+    }
+}

@@ -1,0 +1,119 @@
+//! Until a set of processes sleeps: what it does after its last answer belongs to the work that
+//! the answer was for.
+
+use std::time::{Duration, Instant};
+
+use windage_probe::ArmProbe;
+
+/// So long in a row nothing may run.
+const ASLEEP_FOR: Duration = Duration::from_millis(2);
+/// Whoever is not asleep by then works on something of its own.
+const AT_MOST: Duration = Duration::from_millis(250);
+/// How often it is looked; each look reads a file for every thread.
+const LOOK_EVERY: Duration = Duration::from_micros(250);
+
+/// What one look at a set of processes found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Look {
+    /// No thread runs, or waits for a core or a disk.
+    sleeps: bool,
+    /// CPU used so far: what ran between two looks is seen by it.
+    cpu_ns: u64,
+}
+
+/// Looks in a row at which nothing ran.
+#[derive(Clone, Copy, Debug, Default)]
+struct Rest {
+    since: Option<(Duration, u64)>,
+}
+
+impl Rest {
+    /// Takes a look in, `at` so long after the first; whether it has slept for long enough.
+    fn take_in(&mut self, at: Duration, look: Look) -> bool {
+        let began = self.since.filter(|(_, cpu_ns)| *cpu_ns == look.cpu_ns);
+        self.since = look.sleeps.then(|| began.unwrap_or((at, look.cpu_ns)));
+        self.since
+            .is_some_and(|(since, _)| at - since >= ASLEEP_FOR)
+    }
+}
+
+/// Waits until the processes sleep, within a bound. What can't be looked at is not waited for
+/// beyond a moment.
+pub(crate) fn until_asleep(probe: &mut ArmProbe) {
+    let began = Instant::now();
+    let mut rest = Rest::default();
+    while began.elapsed() < AT_MOST {
+        let look = match (probe.sleeps(), probe.cpu_ns()) {
+            (Ok(sleeps), Ok(cpu_ns)) => Look { sleeps, cpu_ns },
+            _ => Look {
+                sleeps: true,
+                cpu_ns: 0,
+            },
+        };
+        if rest.take_in(began.elapsed(), look) {
+            return;
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rest_is_long_enough_when_nothing_ran_all_through_it() {
+        // At each look, in µs: whether it sleeps, and its CPU.
+        type Looks = &'static [(u64, bool, u64)];
+        let table: [(&str, Looks, Option<u64>); 6] = [
+            (
+                "asleep from the first",
+                &[(0, true, 5), (1000, true, 5), (2000, true, 5)],
+                Some(2000),
+            ),
+            (
+                "awake at first",
+                &[
+                    (0, false, 5),
+                    (1000, true, 9),
+                    (2500, true, 9),
+                    (3000, true, 9),
+                ],
+                Some(3000),
+            ),
+            (
+                "woke up again",
+                &[
+                    (0, true, 5),
+                    (1500, false, 6),
+                    (2000, true, 7),
+                    (3900, true, 7),
+                ],
+                None,
+            ),
+            (
+                "ran between two looks",
+                &[
+                    (0, true, 5),
+                    (1500, true, 6),
+                    (2500, true, 6),
+                    (3500, true, 6),
+                ],
+                Some(3500),
+            ),
+            (
+                "never at rest",
+                &[(0, false, 1), (5000, false, 2), (9000, false, 3)],
+                None,
+            ),
+            ("just one look", &[(9000, true, 1)], None),
+        ];
+        for (why, looks, expected) in table {
+            let mut rest = Rest::default();
+            let found = looks.iter().find(|&&(us, sleeps, cpu_ns)| {
+                rest.take_in(Duration::from_micros(us), Look { sleeps, cpu_ns })
+            });
+            assert_eq!(found.map(|look| look.0), expected, "{why}");
+        }
+    }
+}

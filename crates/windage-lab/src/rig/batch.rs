@@ -1,0 +1,361 @@
+//! Batch programs: those that stay and are asked, and those that are a window as a whole.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use windage_keeper::Keeper;
+use windage_model::{ArmIndex, Doubt, DoubtCode, Event, Phase, PhaseSpent, Place, ProcessTimes};
+use windage_plan::{Iterations, Origin, Service};
+use windage_probe::ArmProbe;
+use windage_record::{Entry, Said};
+
+use super::{Live, QUIET, RealRig};
+use crate::LabError;
+use crate::asleep::until_asleep;
+use crate::clock::whole_ns;
+use crate::drive::{Driven, Driver, Residents, drive_process, iterate, iterate_for, no_socket};
+use crate::error::ServiceTrouble;
+use crate::instance::{Instance, Running, trouble};
+use crate::pace::Pace;
+use crate::preparing::{Prepared, prepare};
+use crate::resident::telling::About;
+use crate::resident::{Patience, Resident};
+
+/// What one arm's program may be recorded to have said in one launch: one that starts for each
+/// window could say something new each time.
+const SAID_AT_MOST: usize = 200;
+
+impl<'a> RealRig<'a> {
+    /// Starts the program of every set, which stays for the launch.
+    pub(super) fn start_residents(
+        &mut self,
+        number: u32,
+        instances: &mut [Instance],
+    ) -> Result<Residents, LabError> {
+        let mut programs = Vec::with_capacity(instances.len());
+        for (index, instance) in instances.iter_mut().enumerate() {
+            programs.push(match self.start_resident(number, index, instance) {
+                Ok(program) => Some(program),
+                Err(error) => {
+                    instance.leave_out(self.plan, &mut self.keeper, error)?;
+                    None
+                }
+            });
+        }
+        let design = &self.plan.design;
+        let pace = Pace::new(self.load.iterations, design.window, self.load.timeout);
+        Ok(Residents {
+            programs,
+            paces: vec![pace; self.plan.arms.len()],
+        })
+    }
+
+    fn start_resident(
+        &mut self,
+        number: u32,
+        index: usize,
+        instance: &mut Instance,
+    ) -> Result<Resident, LabError> {
+        let (mut resident, inherit) = Resident::pair().map_err(no_socket)?;
+        let (prepared, service) = self.prepare_program(number, index, instance)?;
+        let padding = prepared.padding.map(|padding| padding.said(None));
+        instance.said.extend(padding.into_iter().flatten());
+        let mut spawn = prepared.spawn;
+        spawn.inherit = Some(inherit);
+        let (name, log) = (service.name.to_string(), spawn.log.clone());
+        let is_grouped = self.groups[index].is_some();
+        // The clocks of processes begin with them.
+        let cpu_before_ns = match is_grouped {
+            true => instance.probe.cpu_ns().ok(),
+            false => Some(0),
+        };
+        let began = Instant::now();
+        let child = self.keeper.spawn(spawn)?;
+        if !is_grouped {
+            instance.probe = ArmProbe::processes(&[child.pid])?;
+        }
+        instance.adopt(name, log, child, &service.stop);
+        let about = self.await_ready(&mut resident, instance, service)?;
+        instance.startup_ns = Some(whole_ns(began.elapsed()));
+        instance.said.extend(about);
+        instance.probe.refresh_tasks()?;
+        until_asleep(&mut instance.probe);
+        instance.startup_cpu_ns = cpu_before_ns
+            .zip(instance.probe.cpu_ns().ok())
+            .map(|(before, after)| after.saturating_sub(before));
+        Ok(resident)
+    }
+
+    fn await_ready(
+        &mut self,
+        resident: &mut Resident,
+        instance: &Instance,
+        service: &Service,
+    ) -> Result<Vec<About>, LabError> {
+        let program = instance.services.last();
+        let mut in_vain = || in_vain(&mut self.keeper, program, &self.interrupted);
+        let ready = resident.await_ready(&mut Patience {
+            within: service.ready.within,
+            in_vain: &mut in_vain,
+        });
+        ready.map_err(|why| match program {
+            _ if self.is_interrupted() => LabError::Interrupted,
+            Some(running) => LabError::Resident(running.trouble(instance.whose(), why)),
+            None => LabError::Unsupported(why),
+        })
+    }
+
+    /// What starts the one program of a batch plan for an arm.
+    pub(super) fn prepare_program(
+        &mut self,
+        number: u32,
+        index: usize,
+        instance: &Instance,
+    ) -> Result<(Prepared, &'a Service), LabError> {
+        let plan = self.plan;
+        let own: Vec<&Service> = plan.services.iter().filter(|s| !s.shared).collect();
+        let [service] = own[..] else {
+            return Err(LabError::Unsupported(
+                "a batch load has exactly one service that is not shared: its program".into(),
+            ));
+        };
+        if matches!(service.origin, Origin::Attach(_)) {
+            return Err(LabError::Unsupported(
+                "a batch load can't attach: its program is launched".into(),
+            ));
+        }
+        let arm = instance.arms.first().map(|a| &plan.arms[a.get()]);
+        let log = self
+            .run
+            .log_path(number, &instance.name, service.name.as_str());
+        let group = self.groups[index].take();
+        let ground = self.ground(number, &[]);
+        let prepared = prepare(&ground, instance, service, arm, group.as_ref(), &log);
+        self.groups[index] = group;
+        Ok((prepared?, service))
+    }
+
+    /// Iterations of a program that stays: a window's, or for so long where they are not measured.
+    /// One that breaks the protocol has died for the rest of the launch.
+    pub(super) fn drive_resident(
+        &mut self,
+        live: &mut Live,
+        arm: ArmIndex,
+        unmeasured: Option<Duration>,
+    ) -> Result<Driven, LabError> {
+        let set = self.instance_of(arm);
+        let Driver::Resident(residents) = &mut live.driver else {
+            return Ok(Driven::default());
+        };
+        let instance = &mut live.instances[set];
+        let program = instance.services.last();
+        let mut in_vain = || in_vain(&mut self.keeper, program, &self.interrupted);
+        let mut patience = Patience {
+            within: self.load.timeout,
+            in_vain: &mut in_vain,
+        };
+        let resident = residents.programs[set].as_mut();
+        let pace = &mut residents.paces[arm.get()];
+        let driven = match unmeasured {
+            Some(lasts) if lasts.is_zero() && !pace.is_sought() => return Ok(Driven::default()),
+            Some(lasts) => iterate_for(resident, pace, lasts, &mut patience, &self.interrupted),
+            None => iterate(resident, pace.iterations(), &mut patience),
+        };
+        if let (Some(why), false) = (&driven.trouble, self.is_interrupted()) {
+            let death = instance
+                .services
+                .last()
+                .map(|running| running.trouble(instance.whose(), why.clone()));
+            instance.death = instance.death.take().or(death);
+            // Whatever it still does would be done in the windows of others.
+            residents.programs[set] = None;
+            instance.stop(&mut self.keeper)?;
+        }
+        Ok(driven)
+    }
+
+    /// How many iterations a window has is settled with the warm-up.
+    pub(super) fn keep_pace(live: &mut Live, arm: ArmIndex) {
+        if let Driver::Resident(residents) = &mut live.driver {
+            residents.paces[arm.get()].keep();
+        }
+    }
+
+    /// A whole process as a window.
+    pub(super) fn drive_process(
+        &mut self,
+        live: &mut Live,
+        arm: ArmIndex,
+    ) -> Result<Driven, LabError> {
+        let set = self.instance_of(arm);
+        let (prepared, service) = self.prepare_program(live.number, set, &live.instances[set])?;
+        let padding = prepared.padding.map(|padding| padding.said(None));
+        let (spawn, rendered) = (prepared.spawn, prepared.rendered);
+        let log = spawn.log.clone();
+        let iterations = match self.load.iterations {
+            Iterations::Fixed(number) => number,
+            // Nobody but a program that stays can be asked for more than it does by itself.
+            Iterations::Auto => 1,
+        };
+        let driven = drive_process(
+            &mut self.keeper,
+            spawn,
+            iterations,
+            self.load.timeout,
+            &self.interrupted,
+        )?;
+        let instance = &mut live.instances[set];
+        // A signal ends the program as well; that is no failure of its own.
+        if let (Some(why), false) = (&driven.trouble, self.is_interrupted()) {
+            let name = service.name.as_str();
+            instance.death = Some(trouble(
+                name,
+                instance.whose(),
+                why.clone(),
+                &log,
+                &rendered,
+            ));
+        }
+        let about = padding.into_iter().flatten();
+        let about: Vec<About> = about.chain(driven.told.about.iter().cloned()).collect();
+        self.note_said(live, set, about);
+        Ok(driven)
+    }
+
+    /// What a process that was a window used and told, for the record; what of it was no telling
+    /// is a doubt about the window.
+    pub(super) fn note_process(&mut self, place: Place, driven: &Driven) -> Option<Doubt> {
+        let exit = driven.exit.as_ref()?;
+        self.findings.push(Entry::Process(ProcessTimes {
+            place,
+            wall_ns: driven.report.duration_ns,
+            user_ns: exit.user_ns,
+            system_ns: exit.system_ns,
+        }));
+        let phases = driven.told.phases.iter().map(|told| {
+            Entry::Phase(PhaseSpent {
+                launch: place.launch,
+                arm: place.arm,
+                phase: told.phase,
+                wall_ns: told.wall_ns,
+                cpu_ns: Some(told.cpu_ns),
+            })
+        });
+        self.findings.extend(phases);
+        let broken = driven.told.broken.as_ref().filter(|_| !driven.told.waits)?;
+        let text = format!(
+            "The program {broken}: the phases that it told of in this window are not used."
+        );
+        Some(Doubt::new(DoubtCode::ProtocolBroken, text).with("said", broken.as_str()))
+    }
+
+    /// Records what a set's programs said about themselves, each thing once a launch.
+    pub(super) fn note_said(&mut self, live: &mut Live, set: usize, about: Vec<About>) {
+        for &arm in &live.instances[set].arms {
+            for About { name, text } in &about {
+                let heard = &mut live.heard[arm.get()];
+                if heard.contains(name) || heard.len() >= SAID_AT_MOST {
+                    continue;
+                }
+                heard.insert(name.clone());
+                self.findings.push(Entry::Said(Said {
+                    launch: live.number,
+                    arm,
+                    name: name.clone(),
+                    text: text.clone(),
+                }));
+            }
+        }
+    }
+
+    /// Until a set has gone to sleep after its last answer.
+    pub(super) fn quiet(&self, live: &mut Live, set: usize) {
+        match live.driver {
+            Driver::Resident(_) => until_asleep(&mut live.instances[set].probe),
+            _ => std::thread::sleep(QUIET),
+        }
+    }
+
+    /// Has every program that understands it bring out what it still holds.
+    pub(super) fn flush(&mut self, live: &mut Live) {
+        for set in 0..live.instances.len() {
+            if live.death(set).is_none() && !self.is_interrupted() {
+                self.flush_one(live, set);
+            }
+        }
+    }
+
+    fn flush_one(&mut self, live: &mut Live, set: usize) {
+        let Driver::Resident(residents) = &mut live.driver else {
+            return;
+        };
+        let instance = &mut live.instances[set];
+        let (Some(resident), Some(running)) =
+            (&mut residents.programs[set], instance.services.last())
+        else {
+            return;
+        };
+        let arm = live.credit[set];
+        let mut in_vain = || in_vain(&mut self.keeper, Some(running), &self.interrupted);
+        let mut patience = Patience {
+            within: running.stop_within(),
+            in_vain: &mut in_vain,
+        };
+        until_asleep(&mut instance.probe);
+        let before_ns = instance.probe.cpu_ns().ok();
+        let began = Instant::now();
+        let flushed = resident.flush(&mut patience);
+        let wall_ns = whole_ns(began.elapsed());
+        let is_flushed = match flushed {
+            Ok(is_flushed) => is_flushed,
+            Err(_) if self.is_interrupted() => return,
+            Err(why) => {
+                let trouble = running.trouble(instance.whose(), why);
+                return self.doubt_flush(arm, &trouble);
+            }
+        };
+        until_asleep(&mut instance.probe);
+        let after_ns = instance.probe.cpu_ns().ok();
+        if is_flushed {
+            self.findings.push(Entry::Phase(PhaseSpent {
+                launch: live.number,
+                arm,
+                phase: Phase::Flush,
+                wall_ns,
+                cpu_ns: after_ns
+                    .zip(before_ns)
+                    .and_then(|(after, before)| after.checked_sub(before)),
+            }));
+        }
+    }
+
+    /// The windows are over: a flush that fails is no death, but what it should have brought out
+    /// may be missing.
+    fn doubt_flush(&mut self, arm: ArmIndex, trouble: &ServiceTrouble) {
+        let id = self.plan.arms[arm.get()].id.as_str();
+        let what = trouble.what_happened();
+        let text = format!("the last flush of {id} is not over: {trouble}");
+        (self.emit)(Event::Note { text });
+        let doubt = format!(
+            "{what}, so that its last flush is not measured and telemetry may be missing. Raise \
+             `stop.within` if it only needs more time."
+        );
+        self.findings.push(Entry::Doubt(
+            Doubt::new(DoubtCode::FlushNotOver, doubt)
+                .with("arm", id)
+                .with("last_words", trouble.log_tail.trim()),
+        ));
+    }
+}
+
+/// Why a program need not be waited for any more.
+fn in_vain(
+    keeper: &mut Keeper,
+    program: Option<&Running>,
+    interrupted: &AtomicBool,
+) -> Option<String> {
+    if interrupted.load(Ordering::Relaxed) {
+        return Some("was interrupted".to_owned());
+    }
+    program?.end(keeper)
+}

@@ -1,0 +1,116 @@
+//! Which processes a profiler is to look at, by the numbers that it knows them by.
+
+use std::fs;
+
+use windage_keeper::Containment;
+
+/// What a process says of itself in `/proc/PID/status`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Status {
+    parent: u32,
+    /// Its number in each pid namespace, Windage's own first.
+    numbers: Vec<u32>,
+}
+
+/// The processes of an arm, by their numbers as the keeper's children see them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Processes {
+    /// Those that none of the others started.
+    pub(super) roots: Vec<u32>,
+    pub(super) all: Vec<u32>,
+}
+
+/// Looks processes up; those that have ended since they were listed are left out.
+pub(super) fn look_up(listed: &[u32], containment: Containment) -> Processes {
+    let status = |pid: &u32| {
+        let text = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+        Some((*pid, parse(&text)?))
+    };
+    let found: Vec<(u32, Status)> = listed.iter().filter_map(status).collect();
+    translated(&found, depth(containment))
+}
+
+/// How many pid namespaces below Windage's own the keeper's children are.
+fn depth(containment: Containment) -> usize {
+    usize::from(containment == Containment::PidNamespace)
+}
+
+fn parse(status: &str) -> Option<Status> {
+    let field = |name: &str| {
+        let mut lines = status.lines();
+        lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
+    };
+    let numbers = field("NSpid")?.split_whitespace().map(str::parse);
+    Some(Status {
+        parent: field("PPid")?.trim().parse().ok()?,
+        numbers: numbers.collect::<Result<_, _>>().ok()?,
+    })
+}
+
+fn translated(found: &[(u32, Status)], depth: usize) -> Processes {
+    let is_listed = |pid: u32| found.iter().any(|(listed, _)| *listed == pid);
+    let mut processes = Processes::default();
+    for (_, status) in found {
+        // One that runs outside of the keeper's namespace has no number there.
+        let Some(&number) = status.numbers.get(depth) else {
+            continue;
+        };
+        processes.all.push(number);
+        if !is_listed(status.parent) {
+            processes.roots.push(number);
+        }
+    }
+    processes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn status(parent: u32, numbers: &[u32]) -> Status {
+        Status {
+            parent,
+            numbers: numbers.to_vec(),
+        }
+    }
+
+    #[test]
+    fn a_status_is_read() {
+        let text = "Name:\tsh\nUmask:\t0022\nPid:\t712\nPPid:\t3\nNSpid:\t712\t5\nVmRSS:\t4 kB\n";
+        let table = [
+            (text.to_owned(), Some(status(3, &[712, 5])), "nested"),
+            (
+                text.replace("\t5\n", "\n"),
+                Some(status(3, &[712])),
+                "not nested",
+            ),
+            (text.replace("NSpid", "Nspid"), None, "a kernel before 4.1"),
+            (text.replace("712", "x"), None, "no number"),
+        ];
+        for (text, expected, why) in table {
+            assert_eq!(parse(&text), expected, "{why}");
+        }
+    }
+
+    #[test]
+    fn roots_are_those_that_no_other_started() {
+        let found = [
+            (712, status(700, &[712, 5])),
+            (713, status(712, &[713, 6])),
+            (720, status(700, &[720, 9])),
+            (900, status(1, &[900])),
+        ];
+        let inside = translated(&found, depth(Containment::PidNamespace));
+        assert_eq!(inside.roots, [5, 9]);
+        assert_eq!(inside.all, [5, 6, 9], "one is outside");
+        let plain = translated(&found, depth(Containment::Subreaper));
+        assert_eq!(plain.roots, [712, 720, 900]);
+    }
+
+    #[test]
+    fn this_process_is_its_own_root() {
+        let own = std::process::id();
+        let found = look_up(&[own, u32::MAX], Containment::Subreaper);
+        assert_eq!((found.roots, found.all), (vec![own], vec![own]));
+    }
+}

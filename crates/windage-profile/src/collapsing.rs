@@ -1,0 +1,141 @@
+//! From what profilers write to collapsed stacks.
+
+use std::io::{self, BufRead};
+
+use inferno::collapse::Collapse;
+use inferno::collapse::perf;
+
+use crate::{Limits, Stacks};
+
+/// What `py-spy record --format raw --subprocesses` wrote.
+///
+/// Its stacks are collapsed already. Where it followed subprocesses, each begins with the processes
+/// that led there and their command lines: those differ from arm to arm, and hold what was given on
+/// the command line, so that they are left out.
+///
+/// # Errors
+/// When the reader fails.
+pub fn collapsed_by_py_spy(reader: impl BufRead) -> io::Result<Stacks> {
+    let raw = Stacks::read(reader, Limits::default())?;
+    let mut stacks = Stacks::default();
+    let without_processes: String = raw
+        .iter()
+        .map(|(stack, seen)| format!("{} {seen}\n", after_processes(stack)))
+        .collect();
+    stacks.merge(&Stacks::of_text(&without_processes));
+    stacks.note_left_out(&raw);
+    Ok(stacks)
+}
+
+/// The event of which perf is to take samples: there on every machine, virtual ones included.
+pub const PERF_EVENT: &str = "cpu-clock";
+
+/// The fields that `perf script` is to write. No periods: with those it would not be samples that
+/// are counted.
+pub const PERF_FIELDS: &str = "comm,pid,tid,time,event,ip,sym,dso";
+
+/// What `perf script -F` [`PERF_FIELDS`] wrote of samples of [`PERF_EVENT`]. Kernel functions and
+/// those of just-in-time compilers are marked as is usual in flame graphs; functions whose name is
+/// not known have that of their module.
+///
+/// # Errors
+/// When the reader fails.
+pub fn collapsed_by_perf(reader: impl BufRead) -> io::Result<Stacks> {
+    let mut options = perf::Options::default();
+    options.annotate_kernel = true;
+    options.annotate_jit = true;
+    options.nthreads = 1;
+    options.event_filter = Some(PERF_EVENT.to_owned());
+    let mut collapsed = Vec::new();
+    perf::Folder::from(options).collapse(reader, &mut collapsed)?;
+    Stacks::read(&collapsed[..], Limits::default())
+}
+
+/// A command line may hold anything, what separates functions included, but stands in quotes; no
+/// function of Python's has one in its name.
+fn after_processes(stack: &str) -> &str {
+    const END: &str = "\";";
+    match stack.rfind(END) {
+        Some(at) => &stack[at + END.len()..],
+        None => stack,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn command_lines_are_no_functions() {
+        let table = [
+            (
+                "<module> (app.py);f (app.py) 3",
+                "<module> (app.py);f (app.py) 3\n",
+            ),
+            (
+                r#"process 17:"python app.py --key secret";f (app.py) 3"#,
+                "f (app.py) 3\n",
+            ),
+            (
+                r#"process 1:"sh -c 'a; "b"; c'";process 2:"python app.py";f (a.py);g (a.py) 3"#,
+                "f (a.py);g (a.py) 3\n",
+            ),
+        ];
+        for (raw, expected) in table {
+            let stacks = collapsed_by_py_spy(raw.as_bytes()).unwrap();
+            assert_eq!(stacks.to_collapsed(), expected, "{raw}");
+        }
+    }
+
+    #[test]
+    fn the_same_stack_of_several_processes_is_one() {
+        let raw = "process 1:\"x\";f 3\nprocess 2:\"y\";f 4\nnonsense\n";
+        let stacks = collapsed_by_py_spy(raw.as_bytes()).unwrap();
+        assert_eq!(stacks.to_collapsed(), "f 7\n");
+        assert_eq!((stacks.samples(), stacks.malformed_lines()), (7, 1));
+    }
+
+    #[test]
+    fn samples_of_perf_become_stacks() {
+        let script = "\
+sh 17229/17229 47886.302958: cpu-clock: 
+\t            a7ea inner+0x10 (/usr/bin/dash)
+\t            9e90 outer+0x4 (/usr/bin/dash)
+
+sh 17229/17229 47886.306956: cpu-clock: 
+\t            a7ea inner+0x14 (/usr/bin/dash)
+\t            9e90 outer+0x8 (/usr/bin/dash)
+
+sh 17229/17229 47886.311016: cpu-clock: 
+\tffffffff81000000 do_syscall_64+0x1 ([kernel.kallsyms])
+\t              14 [unknown] (/usr/lib/libc.so.6)
+";
+        let stacks = collapsed_by_perf(script.as_bytes()).unwrap();
+        assert_eq!(
+            stacks.to_collapsed(),
+            "sh;[libc.so.6];do_syscall_64_[k] 1\nsh;outer;inner 2\n"
+        );
+    }
+
+    #[test]
+    fn without_kernel_rights_the_event_has_another_name() {
+        let script = "a b 1/2 3.4: cpu-clock:u: \n\t 12 f+0x1 (/x)\n\n";
+        let stacks = collapsed_by_perf(script.as_bytes()).unwrap();
+        assert_eq!(stacks.to_collapsed(), "a_b;f 1\n");
+    }
+
+    #[test]
+    fn what_perf_did_not_write_gives_nothing() {
+        let table = [
+            "",
+            "hello\n\nthere\n",
+            "\t12 f (x)\n\n",
+            "a 1/2 3.4\n\n",
+            "a 1 2: cycles: \n\t1 f (x)\n\n",
+        ];
+        for text in table {
+            let stacks = collapsed_by_perf(text.as_bytes()).unwrap();
+            assert_eq!(stacks.samples(), 0, "{text:?}");
+        }
+    }
+}

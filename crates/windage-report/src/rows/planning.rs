@@ -1,0 +1,135 @@
+//! How much telemetry fits into a time: what a cost of a span or an event comes to in planning.
+
+use windage_analysis::{Analysis, ArmAnalysis, Planning, PlanningFigures, Room};
+use windage_model::Unit;
+
+use super::{Cell, Column, Row, Table, column, plain};
+use crate::facts::{Fact, one_line};
+use crate::number::{self, NOT_AVAILABLE, Scale};
+
+/// From so many on, whole ones are enough.
+const WHOLE_FROM: f64 = 100.0;
+
+/// A table for spans and one for events, with a row for each arm of which there is something to
+/// plan with; none where there is nothing.
+pub(super) fn planning_tables(analysis: &Analysis) -> Vec<Table> {
+    let tables = ITEMS.iter().filter_map(|items| items.table(analysis));
+    let mut tables: Vec<Table> = tables.collect();
+    if let Some(last) = tables.last_mut() {
+        last.facts.push(Fact::new(
+            "of what",
+            "CPU of one core for telemetry alone; the intervals are those of the cost, turned over",
+        ));
+    }
+    tables
+}
+
+/// What is planned with.
+struct Items {
+    name: &'static str,
+    of: fn(&Planning) -> Option<&PlanningFigures>,
+}
+
+const ITEMS: [Items; 2] = [
+    Items {
+        name: "spans",
+        of: |planning| planning.spans.as_ref(),
+    },
+    Items {
+        name: "events",
+        of: |planning| planning.events.as_ref(),
+    },
+];
+
+impl Items {
+    fn table<'a>(&self, analysis: &'a Analysis) -> Option<Table> {
+        let planned = |arm: &'a ArmAnalysis| {
+            let planning = arm.planning.as_ref()?;
+            Some((arm, planning.within_s, (self.of)(planning)?))
+        };
+        let arms: Vec<_> = analysis.arms.iter().filter_map(planned).collect();
+        let (_, within_s, _) = *arms.first()?;
+        let row = |(arm, _, figures): &(&ArmAnalysis, f64, &PlanningFigures)| Row {
+            arm: one_line(&arm.name),
+            cells: cells(figures).into(),
+        };
+        Some(Table {
+            title: format!("Planning with {}", self.name),
+            columns: columns(within_s).into(),
+            rows: arms.iter().map(row).collect(),
+            notes: Vec::new(),
+            facts: Vec::new(),
+            separable: true,
+            detail: false,
+        })
+    }
+}
+
+fn columns(within_s: f64) -> [Column; 2] {
+    [
+        column(
+            "a second a core",
+            "So many cost a whole core, with the 95 % interval",
+        ),
+        column(
+            format!("in {}", number::seconds(within_s)),
+            "So many take that much CPU, with the 95 % interval",
+        ),
+    ]
+}
+
+fn cells(of: &PlanningFigures) -> [Cell; 2] {
+    let figures = of.per_core_second.estimate.or(Some(of.per_core_second.low));
+    let scale = Scale::fitting(Unit::PerSecond, figures);
+    let per_second = |n: f64| scale.bare(n);
+    let rate = room(&of.per_core_second, per_second, |text| scale.attach(text));
+    [plain(rate), plain(room(&of.within, items, str::to_owned))]
+}
+
+/// "71.2 k/s (70.1 to 72.3)", or "at least 50.3 k/s" where nothing is too many.
+fn room(of: &Room, write: impl Fn(f64) -> String, attach: impl Fn(&str) -> String) -> String {
+    let ends = [Some(of.low), of.high, of.estimate];
+    if ends.into_iter().flatten().any(|n| !n.is_finite()) {
+        return NOT_AVAILABLE.to_owned();
+    }
+    match (of.estimate, of.high) {
+        (Some(estimate), Some(high)) => {
+            let estimate = attach(&write(estimate));
+            format!("{estimate} ({} to {})", write(of.low), write(high))
+        }
+        _ => format!("at least {}", attach(&write(of.low))),
+    }
+}
+
+/// So many; a part of one is none.
+fn items(n: f64) -> String {
+    if n < WHOLE_FROM {
+        Scale::ONE.bare(n)
+    } else {
+        number::count_f64(n.floor())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_no_upper_end_is_at_least_something() {
+        let within = |estimate, low, high| Room {
+            estimate,
+            low,
+            high,
+            confidence: 0.95,
+        };
+        for (of, expected) in [
+            (within(Some(712.6), 701.2, Some(724.9)), "712 (701 to 724)"),
+            (within(Some(4.567), 4.123, Some(5.2)), "4.57 (4.12 to 5.20)"),
+            (within(Some(12_345.0), 9_876.5, None), "at least 9,876"),
+            (within(None, 150.0, None), "at least 150"),
+            (within(None, f64::NAN, None), "n/a"),
+        ] {
+            assert_eq!(room(&of, items, str::to_owned), expected);
+        }
+    }
+}

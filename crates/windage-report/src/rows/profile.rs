@@ -1,0 +1,244 @@
+//! What telemetry added, function by function, and how the profiles were taken.
+
+use windage_analysis::{Added, Analysis, ArmAnalysis, ArmProfile, FunctionCost, Sampled, profiles};
+use windage_model::{LoadModel, Metric, Role, Unit};
+
+use super::aspect::nothing;
+use super::{Cell, INCONCLUSIVE, Notes, Row, Table, Tone, column, plain, value};
+use crate::facts::{Fact, one_line};
+use crate::number::{self, NOT_AVAILABLE, Scale};
+
+/// Functions of an arm that every reader is shown.
+const SHOWN: usize = 10;
+
+/// An arm that was profiled, with what its profile says.
+pub(crate) struct Profiled<'a> {
+    pub(crate) arm: &'a ArmAnalysis,
+    pub(crate) profile: &'a ArmProfile,
+    pub(crate) sampled: &'a Sampled,
+}
+
+/// The profiles there are, in the order of the arms.
+pub(crate) fn profiled(analysis: &Analysis) -> impl Iterator<Item = Profiled<'_>> {
+    analysis.profiles.iter().filter_map(|profile| {
+        Some(Profiled {
+            arm: analysis.arms.iter().find(|arm| arm.id == *profile.arm())?,
+            profile,
+            sampled: profile.outcome.as_ref().ok()?,
+        })
+    })
+}
+
+/// What is counted: "an iteration" of a batch load, else "a request".
+pub(crate) fn each(analysis: &Analysis) -> &'static str {
+    match analysis.design.load {
+        LoadModel::Batch => "an iteration",
+        LoadModel::Closed | LoadModel::Open => "a request",
+    }
+}
+
+/// For each treatment what it added beyond what sampling explains; before these, where an arm has
+/// no profile, why.
+pub(super) fn profile_tables(analysis: &Analysis) -> Vec<Table> {
+    let is_failed = analysis.profiles.iter().any(|p| p.outcome.is_err());
+    let overview = overview(analysis).filter(|_| is_failed);
+    let treatments = profiled(analysis).filter(|of| of.arm.role == Role::Treatment);
+    let added = treatments.filter_map(|of| {
+        let (shown, _) = split(of.sampled);
+        let title = format!("What {} added", one_line(&of.arm.name));
+        let mut table = functions(analysis, title, of.sampled, &shown)?;
+        table.facts = facts(&of, shown.len());
+        Some(table)
+    });
+    overview.into_iter().chain(added).collect()
+}
+
+/// Further functions of each treatment, and how the profiles were taken.
+pub(super) fn profile_details(analysis: &Analysis) -> Vec<Table> {
+    let is_failed = analysis.profiles.iter().any(|p| p.outcome.is_err());
+    let overview = overview(analysis).filter(|_| !is_failed);
+    let treatments = profiled(analysis).filter(|of| of.arm.role == Role::Treatment);
+    let rest = treatments.filter_map(|of| {
+        let (_, rest) = split(of.sampled);
+        let title = format!("Further functions of {}", one_line(&of.arm.name));
+        functions(analysis, title, of.sampled, &rest)
+    });
+    let mut tables: Vec<Table> = rest.chain(overview).collect();
+    for table in &mut tables {
+        table.detail = true;
+    }
+    tables
+}
+
+/// The functions with the most added beyond noise, and the others.
+fn split(sampled: &Sampled) -> (Vec<&FunctionCost>, Vec<&FunctionCost>) {
+    let mut beyond = 0;
+    sampled.functions.iter().partition(|cost| {
+        let is_shown = is_added(cost) && beyond < SHOWN;
+        beyond += usize::from(is_shown);
+        is_shown
+    })
+}
+
+fn is_added(cost: &FunctionCost) -> bool {
+    cost.itself.us() > 0.0 && !cost.itself.is_within_noise()
+}
+
+fn functions(
+    analysis: &Analysis,
+    title: String,
+    sampled: &Sampled,
+    costs: &[&FunctionCost],
+) -> Option<Table> {
+    let all = sampled.functions.iter();
+    let largest = all.flat_map(|cost| [cost.total.us(), cost.itself.us()]);
+    let scale = Scale::fitting(Unit::Microseconds, largest);
+    let rows: Vec<Row> = costs
+        .iter()
+        .map(|cost| Row {
+            arm: one_line(&cost.function),
+            cells: vec![cell(&cost.total, scale), cell(&cost.itself, scale)],
+        })
+        .collect();
+    let heading = format!("{} {}", scale.unit(), each(analysis));
+    (!rows.is_empty()).then(|| Table {
+        title,
+        columns: vec![
+            column(
+                heading,
+                "CPU beyond the baseline's in the function and all that it calls, with the 95 % \
+                 interval of sampling",
+            ),
+            column("of which itself", "The same without what it calls"),
+        ],
+        rows,
+        notes: Vec::new(),
+        facts: Vec::new(),
+        separable: false,
+        detail: false,
+    })
+}
+
+fn cell(added: &Added, scale: Scale) -> Cell {
+    let shown = scale.signed(&profiles::interval(added));
+    let text = shown.map_or(NOT_AVAILABLE.to_owned(), |shown| {
+        format!("{} ({})", shown.estimate, shown.range())
+    });
+    let basis = format!(
+        "{} against {} in the baseline",
+        scale.with_unit(added.arm_us),
+        scale.with_unit(added.baseline_us)
+    );
+    let (text, tone) = if added.is_within_noise() {
+        (format!("{INCONCLUSIVE} {text}"), Tone::Faint)
+    } else {
+        (text, Tone::Plain)
+    };
+    Cell {
+        text,
+        tone,
+        basis: Some(basis),
+    }
+}
+
+fn facts(of: &Profiled, shown: usize) -> Vec<Fact> {
+    let beyond = of.sampled.functions.iter().filter(|cost| is_added(cost));
+    let further = beyond.count().saturating_sub(shown);
+    let compared = of.sampled.functions_compared;
+    let mut text = format!("{}, of {compared} functions", taken(of));
+    if further > 0 {
+        text.push_str(&format!("; {further} more are among further figures"));
+    }
+    text.push_str(
+        "; intervals hold for each on its own, and only for the error that samples are few",
+    );
+    vec![Fact::new("profile", text)]
+}
+
+/// "py-spy 0.4.3: 1,201 samples in 5.1 s"
+fn taken(of: &Profiled) -> String {
+    let taken = &of.profile.taken;
+    let version = taken.version.as_deref().map(one_line);
+    format!(
+        "{}: {} samples in {}",
+        version.unwrap_or_else(|| one_line(&taken.profiler)),
+        number::count(of.sampled.profile.stacks.samples()),
+        number::seconds((of.sampled.lasts_s * 10.0).round() / 10.0)
+    )
+}
+
+/// How profiles were taken, and why some were not; `None` when nobody looked.
+fn overview(analysis: &Analysis) -> Option<Table> {
+    if analysis.profiles.is_empty() {
+        return None;
+    }
+    let mut notes = Notes::default();
+    let figures = profiled(analysis).flat_map(|of| {
+        let measured = measured(analysis, of.arm);
+        [Some(of.sampled.profile.cpu_us), measured]
+    });
+    let scale = Scale::fitting(Unit::Microseconds, figures.flatten());
+    let arms = analysis.profiles.iter().filter_map(|profile| {
+        let arm = analysis.arms.iter().find(|arm| arm.id == *profile.arm())?;
+        Some((arm, profile))
+    });
+    let rows = arms
+        .map(|(arm, profile)| Row {
+            arm: one_line(&arm.name),
+            cells: match &profile.outcome {
+                Ok(sampled) => overview_cells(analysis, arm, sampled, scale),
+                Err(why) => notes.absent(4, &format!("{}; {}", why.text, why.remedy)),
+            },
+        })
+        .collect();
+    let cpu = format!("{} {}", scale.unit(), each(analysis));
+    Some(Table {
+        title: "Profiles".to_owned(),
+        columns: vec![
+            column("samples", "Stacks that the profiler saw"),
+            column(
+                cpu,
+                "CPU while it was profiled, which the samples share out",
+            ),
+            column("measured", "The same in the windows, where nobody looked"),
+            column(
+                "functions added",
+                "Functions that cost more than sampling explains, of those compared; of the control \
+                 they are false alarms",
+            ),
+        ],
+        rows,
+        notes: notes.0,
+        facts: Vec::new(),
+        separable: false,
+        detail: false,
+    })
+}
+
+fn overview_cells(
+    analysis: &Analysis,
+    arm: &ArmAnalysis,
+    sampled: &Sampled,
+    scale: Scale,
+) -> Vec<Cell> {
+    let added = sampled.functions.iter().filter(|cost| is_added(cost));
+    let measured = measured(analysis, arm).map(|us| plain(scale.bare(us)));
+    vec![
+        plain(number::count(sampled.profile.stacks.samples())),
+        plain(scale.bare(sampled.profile.cpu_us)),
+        measured.unwrap_or_else(nothing),
+        match sampled.functions_compared {
+            0 => nothing(),
+            compared => plain(format!("{} of {compared}", added.count())),
+        },
+    ]
+}
+
+/// CPU an iteration or a request in the windows, in microseconds.
+fn measured(analysis: &Analysis, arm: &ArmAnalysis) -> Option<f64> {
+    let cpu = match analysis.design.load {
+        LoadModel::Batch => Metric::CpuPerIteration,
+        LoadModel::Closed | LoadModel::Open => Metric::CpuPerRequest,
+    };
+    value(arm, arm.metrics.get(&cpu)?)
+}

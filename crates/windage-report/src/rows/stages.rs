@@ -1,0 +1,259 @@
+//! What each stage of a chain of arms adds, what they add up to, and what the whole costs.
+
+use windage_analysis::{Analysis, Missing, StageCost, Stages, Whole};
+use windage_model::{ArmId, Interval};
+
+use super::aspect::nothing;
+use super::{Cell, Column, Notes, Row, Table, Tone, column, name, plain};
+use crate::facts::{Fact, one_line};
+use crate::number::{self, NOT_AVAILABLE, Scale};
+
+/// A table for each chain.
+pub(super) fn stage_tables(analysis: &Analysis) -> Vec<Table> {
+    let chains = analysis.stages.iter();
+    chains.map(|stages| stage_table(analysis, stages)).collect()
+}
+
+/// An arm's name for people.
+pub(crate) fn arm_name(analysis: &Analysis, id: &ArmId) -> String {
+    let mut arms = analysis.arms.iter();
+    let name = arms.find(|arm| arm.id == *id).map(|arm| arm.name.as_str());
+    one_line(name.unwrap_or(id.as_str()))
+}
+
+fn stage_table(analysis: &Analysis, of: &Stages) -> Table {
+    let drawn = Drawn::of(of);
+    let mut notes = Notes::default();
+    let mut rows = vec![Row {
+        arm: arm_name(analysis, &of.from),
+        cells: drawn.first(of.from_us),
+    }];
+    for stage in &of.stages {
+        rows.push(Row {
+            arm: format!("+ {}", arm_name(analysis, &stage.arm)),
+            cells: drawn.cells(&stage.cost, of.share_of_sum(&stage.cost), &mut notes),
+        });
+    }
+    rows.push(Row {
+        arm: "sum of stages".to_owned(),
+        cells: drawn.cells(&of.sum, of.share_of_sum(&of.sum), &mut notes),
+    });
+    for whole in &of.wholes {
+        rows.extend(whole_rows(analysis, of, whole, &drawn, &mut notes));
+    }
+    Table {
+        title: "Stages".to_owned(),
+        columns: drawn.columns(of),
+        rows,
+        notes: notes.0,
+        facts: facts(analysis, of),
+        separable: true,
+        detail: false,
+    }
+}
+
+fn whole_rows(
+    analysis: &Analysis,
+    of: &Stages,
+    whole: &Whole,
+    drawn: &Drawn,
+    notes: &mut Notes,
+) -> [Row; 2] {
+    let name = arm_name(analysis, &whole.arm);
+    let mut gap = drawn.cells(&whole.gap, of.share_of_sum(&whole.gap), notes);
+    if whole.holds() == Some(false) {
+        gap.iter_mut().for_each(|cell| cell.tone = Tone::Alarm);
+    }
+    [
+        Row {
+            arm: name.clone(),
+            cells: drawn.cells(&whole.cost, of.share_of_sum(&whole.cost), notes),
+        },
+        Row {
+            arm: if of.wholes.len() == 1 {
+                "whole − sum".to_owned()
+            } else {
+                format!("{name} − sum")
+            },
+            cells: gap,
+        },
+    ]
+}
+
+/// Which columns there are, and the units of them.
+struct Drawn {
+    whole: Scale,
+    per_span: Option<Scale>,
+    per_event: Option<Scale>,
+}
+
+impl Drawn {
+    fn of(of: &Stages) -> Drawn {
+        let wholes = of.wholes.iter().map(|whole| &whole.cost);
+        let stages = of.stages.iter().map(|stage| &stage.cost);
+        let all: Vec<&StageCost> = stages
+            .chain(std::iter::once(&of.sum))
+            .chain(wholes)
+            .filter_map(|cost| cost.as_ref().ok())
+            .collect();
+        let unit = of.metric.unit();
+        let fitting = |item: fn(&StageCost) -> Option<&Interval>| {
+            let estimates: Vec<f64> = all
+                .iter()
+                .filter_map(|cost| Some(item(cost)?.estimate))
+                .collect();
+            (!estimates.is_empty()).then(|| Scale::fitting(unit, estimates))
+        };
+        let whole = fitting(|cost| Some(&cost.absolute));
+        Drawn {
+            whole: whole.unwrap_or_else(|| Scale::fitting(unit, of.from_us)),
+            per_span: fitting(|cost| cost.per_span.as_ref()),
+            per_event: fitting(|cost| cost.per_event.as_ref()),
+        }
+    }
+
+    fn columns(&self, of: &Stages) -> Vec<Column> {
+        let per = |scale: Scale, item: &str| format!("{} {item}", scale.unit());
+        let whole = format!("{}, {}", name(of.metric), self.whole.unit());
+        let mut columns = vec![column(
+            whole,
+            "What an arm costs over the one it adds to, with its 95 % interval",
+        )];
+        columns.extend(self.per_span.map(|scale| {
+            column(
+                per(scale, "a span"),
+                "The same for each span that the last arm delivers",
+            )
+        }));
+        columns.extend(self.per_event.map(|scale| {
+            column(
+                per(scale, "an event"),
+                "The same for each event that the last arm delivers",
+            )
+        }));
+        columns.push(column("share", "Of the sum of all stages"));
+        columns
+    }
+
+    fn items(&self) -> usize {
+        usize::from(self.per_span.is_some()) + usize::from(self.per_event.is_some())
+    }
+
+    /// What the first stage is added to.
+    fn first(&self, us: Option<f64>) -> Vec<Cell> {
+        let own = us.map_or(NOT_AVAILABLE.to_owned(), |us| self.whole.bare(us));
+        let mut cells = vec![plain(own)];
+        cells.extend(vec![nothing(); self.items() + 1]);
+        cells
+    }
+
+    fn cells(
+        &self,
+        cost: &Result<StageCost, Missing>,
+        share: Option<f64>,
+        notes: &mut Notes,
+    ) -> Vec<Cell> {
+        let cost = match cost {
+            Ok(cost) => cost,
+            Err(missing) => return notes.absent(self.items() + 2, &missing.text),
+        };
+        let relative = number::percent(&cost.relative);
+        let mut cells = vec![Cell {
+            basis: relative.map(|r| format!("{} % ({})", r.estimate, r.range())),
+            ..plain(figure(&cost.absolute, self.whole))
+        }];
+        let items = [
+            (self.per_span, &cost.per_span),
+            (self.per_event, &cost.per_event),
+        ];
+        for (scale, item) in items {
+            let Some(scale) = scale else { continue };
+            cells.push(
+                item.as_ref()
+                    .map_or_else(nothing, |i| plain(figure(i, scale))),
+            );
+        }
+        cells.push(share.map_or_else(nothing, |share| plain(number::percent_whole(share))));
+        cells
+    }
+}
+
+/// "+9.31 (+8.90 to +9.72)"
+fn figure(interval: &Interval, scale: Scale) -> String {
+    let shown = scale.signed(interval);
+    shown.map_or(NOT_AVAILABLE.to_owned(), |shown| {
+        format!("{} ({})", shown.estimate, shown.range())
+    })
+}
+
+fn facts(analysis: &Analysis, of: &Stages) -> Vec<Fact> {
+    let mut facts: Vec<Fact> = of
+        .wholes
+        .iter()
+        .filter_map(|whole| {
+            Some(Fact::new(
+                "the whole",
+                verdict(analysis, whole, whole.holds()?),
+            ))
+        })
+        .collect();
+    let sends = [
+        (of.spans_per_request, "spans"),
+        (of.events_per_request, "events"),
+    ];
+    let sends: Vec<String> = sends
+        .into_iter()
+        .filter_map(|(n, items)| Some(format!("{} {items}", number::a_request(n?, n?))))
+        .collect();
+    if let (false, Some(last)) = (sends.is_empty(), of.stages.last()) {
+        let (last, sends) = (arm_name(analysis, &last.arm), sends.join(" and "));
+        facts.push(Fact::new(
+            "divided by",
+            format!("what {last} sends: {sends}"),
+        ));
+    }
+    let launches = match of.rounds {
+        1 => "1 launch".to_owned(),
+        rounds => format!("{rounds} launches"),
+    };
+    let intervals = format!("95 %, each on its own (secondary comparisons), over {launches}");
+    facts.push(Fact::new("intervals", intervals));
+    facts
+}
+
+fn verdict(analysis: &Analysis, whole: &Whole, holds: bool) -> String {
+    let (name, up_to) = (
+        arm_name(analysis, &whole.arm),
+        arm_name(analysis, &whole.same_as),
+    );
+    let says = if holds {
+        "agrees with the stages: nil lies within the gap's interval"
+    } else {
+        "does not agree with the stages: the gap's interval leaves nil out"
+    };
+    format!("{name}, which is {up_to} in processes and windows of its own, {says}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_keep_their_signs_and_lose_their_unit() {
+        let interval = |estimate, low, high| Interval {
+            estimate,
+            low,
+            high,
+            confidence: 0.95,
+            method: String::new(),
+        };
+        let scale = Scale::fitting(windage_model::Unit::Microseconds, [30.0]);
+        for ((estimate, low, high), expected) in [
+            ((45.21, 44.0, 46.4), "+45.2 (+44.0 to +46.4)"),
+            ((-0.311, -0.8, 0.22), "−0.31 (−0.80 to +0.22)"),
+            ((f64::NAN, 0.0, 1.0), "n/a"),
+        ] {
+            assert_eq!(figure(&interval(estimate, low, high), scale), expected);
+        }
+    }
+}

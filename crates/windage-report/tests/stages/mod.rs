@@ -1,0 +1,59 @@
+//! Stages and planning figures in every renderer.
+
+use windage_report::{html, markdown, stages_csv};
+
+use crate::{fixtures, plain};
+
+#[test]
+fn text_forms() {
+    let fixtures = [
+        ("stages", fixtures::stages()),
+        ("gap", fixtures::stages_that_do_not_hold()),
+    ];
+    for (name, analysis) in fixtures {
+        insta::assert_snapshot!(format!("{name}_terminal"), plain(&analysis, 80));
+        insta::assert_snapshot!(format!("{name}_markdown"), markdown(&analysis));
+        let table = stages_csv(&[analysis]).unwrap();
+        insta::assert_snapshot!(format!("{name}_csv"), table);
+    }
+}
+
+#[test]
+fn the_page_has_the_same_tables() {
+    let page = html(&fixtures::stages());
+    for part in [
+        "<th scope=\"col\">Stages</th>",
+        "<th scope=\"col\">Planning with spans</th>",
+        "+ batch, OTLP over HTTP",
+        "sum of stages",
+        "whole − sum",
+        "agrees with the stages",
+        "in 10 ms",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    let page = html(&fixtures::stages_that_do_not_hold());
+    assert!(page.contains("verdict alarm") && page.contains("does not agree"));
+}
+
+#[test]
+fn a_row_for_each_stage_and_three_for_what_they_come_to() {
+    let analyses = [fixtures::stages(), fixtures::demo()];
+    let text = stages_csv(&analyses).unwrap();
+    let mut reader = ::csv::Reader::from_reader(text.as_bytes());
+    let kind = reader.headers().unwrap().iter().position(|h| h == "kind");
+    let kinds: Vec<String> = reader
+        .records()
+        .map(|record| record.unwrap()[kind.unwrap()].to_owned())
+        .collect();
+    let expected = [
+        "stage", "stage", "stage", "stage", "stage", "sum", "whole", "gap",
+    ];
+    assert_eq!(kinds, expected, "a run without stages adds no row");
+}
+
+#[test]
+fn what_is_not_finite_is_not_shown() {
+    let text = plain(&fixtures::unbounded(), 80);
+    assert!(text.contains("n/a"), "{text}");
+}

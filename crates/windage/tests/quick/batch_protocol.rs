@@ -1,0 +1,285 @@
+//! What batch programs tell and answer, and what becomes of those that don't.
+
+use windage_model::{ArmIndex, DoubtCode, Phase, Soundness};
+use windage_record::{Entry, Journal, RunDir};
+
+use crate::contract;
+use crate::workshop::Workshop;
+
+/// An arm whose program does in the first launch what it should not, and one whose program never
+/// does.
+const FATED: &str = r#"
+name = 'fated'
+
+[[service]]
+name = 'job'
+env = { FATE = 'fine', LAUNCH = '{launch}' }
+ready = { within = '2s' }
+stop = { within = '500ms' }
+command = ['/bin/sh', '-c', '''
+[ $LAUNCH = 0 ] || FATE=fine
+exec 4<&"$WINDAGE_CONTROL_FD" 5>&"$WINDAGE_CONTROL_FD"
+[ $FATE = leaves-at-once ] && { echo these are the last words; exit 3; }
+[ $FATE = never-ready ] && sleep 60
+echo "about shell sh" >&5
+echo "about fate in $LAUNCH $FATE" >&5
+echo "ready flush" >&5
+asked=0
+while read -r word times <&4; do
+    if [ $word = flush ]; then
+        [ $FATE = hangs ] && sleep 60
+        echo flushed >&5
+        continue
+    fi
+    asked=$((asked+1))
+    [ $FATE = leaves ] && [ $asked -gt 8 ] && { echo these are the last words; exit 4; }
+    i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done
+    [ $FATE = twice ] && echo "done $times" >&5
+    echo "done $times" >&5
+done
+''']
+
+[[arm]]
+name = 'off'
+baseline = true
+
+[[arm]]
+name = 'fine'
+
+[[arm]]
+name = 'fated'
+env = { FATE = 'THE FATE' }
+
+[load]
+model = 'batch'
+batch = 'resident'
+iterations = 2
+
+[design]
+rounds = 2
+blocks = 2
+window = '20ms'
+warmup = '10ms'
+drain = '10ms'
+idle = '10ms'
+on_death = 'THE POLICY'
+"#;
+
+fn fated(fate: &str, on_death: &str) -> String {
+    FATED
+        .replace("THE FATE", fate)
+        .replace("THE POLICY", on_death)
+}
+
+/// What the journal of a run holds.
+fn journal(shop: &Workshop) -> Vec<Entry> {
+    let run = RunDir::open(&shop.of_run("")).unwrap();
+    let entries: Result<Vec<Entry>, _> = Journal::open(&run).unwrap().collect();
+    entries.unwrap()
+}
+
+#[test]
+fn the_others_go_on_without_a_program_that_fails() {
+    let table: [(&str, &str); 4] = [
+        (
+            "leaves-at-once",
+            "exited with code 3 instead of saying `ready`",
+        ),
+        ("never-ready", "did not say `ready` within 2s"),
+        ("twice", "said `done 2` after `done 2`"),
+        ("leaves", "exited with code 4 instead of saying `done 2`"),
+    ];
+    for (fate, words) in table {
+        let shop = Workshop::new();
+        shop.write("plan.toml", &fated(fate, "go-on"));
+        let ended = shop.windage(&["run", "plan.toml", "--out", &shop.run, "--json"]);
+        let ended = ended.code(0).says(&["fated is no longer measured", words]);
+        if fate.starts_with("leaves") {
+            assert!(ended.stderr.contains("these are the last words"), "{fate}");
+        }
+        let analysis = ended.json();
+        contract::check(&analysis);
+        assert!(contract::reasons(&analysis).contains(&"arm_died"), "{fate}");
+        let windows = |launch: u32, arm: u16| {
+            let of_arm = |entry: &&Entry| match entry {
+                Entry::Window(window) => {
+                    (window.place.launch, window.place.arm) == (launch, ArmIndex(arm))
+                        && window.soundness() != Soundness::Void
+                }
+                _ => false,
+            };
+            journal(&shop).iter().filter(of_arm).count()
+        };
+        assert_eq!(
+            (windows(0, 2), windows(1, 2)),
+            (4, 4),
+            "{fate}: the other arm"
+        );
+        assert_eq!(windows(1, 3), 4, "{fate}: the next launch brings it up");
+        let of_dead = windows(0, 3);
+        assert_eq!(of_dead > 0, fate == "leaves", "{fate}: {of_dead}");
+    }
+}
+
+#[test]
+fn a_program_that_fails_ends_the_run_if_the_plan_says_so() {
+    let table = [
+        ("leaves-at-once", "these are the last words"),
+        ("never-ready", "did not say `ready` within 2s"),
+        ("twice", "said `done 2` after `done 2`"),
+        ("leaves", "exited with code 4"),
+    ];
+    for (fate, words) in table {
+        let shop = Workshop::new();
+        let ended = shop.start_plan(&fated(fate, "end")).end().code(5);
+        ended.says(&["service `job` of arm `fated`", words]);
+    }
+}
+
+#[test]
+fn a_flush_that_hangs_is_a_doubt_and_no_death() {
+    let shop = Workshop::new();
+    shop.write("plan.toml", &fated("hangs", "end"));
+    let ended = shop.windage(&["run", "plan.toml", "--out", &shop.run, "--json"]);
+    let ended = ended.code(0).says(&["did not say `flushed` within 500ms"]);
+    let analysis = ended.json();
+    let reasons = contract::reasons(&analysis);
+    assert!(reasons.contains(&"flush_not_over"), "{reasons:?}");
+    let entries = journal(&shop);
+    let flushes: Vec<(u32, u16)> = entries
+        .iter()
+        .filter_map(|entry| match entry {
+            Entry::Phase(spent) => {
+                assert_eq!(spent.phase, Phase::Flush);
+                assert!(spent.wall_ns > 0 && spent.cpu_ns.is_some(), "{spent:?}");
+                Some((spent.launch, spent.arm.0))
+            }
+            _ => None,
+        })
+        .collect();
+    // Of four arms in two launches all but one, each once.
+    let expected: Vec<(u32, u16)> = (0..2)
+        .flat_map(|launch| (0..4).map(move |arm| (launch, arm)))
+        .filter(|place| *place != (0, 3))
+        .collect();
+    assert_eq!(flushes, expected);
+}
+
+#[test]
+fn what_programs_say_is_recorded_once_a_launch() {
+    let shop = Workshop::new();
+    shop.write("plan.toml", &fated("fine", "end"));
+    shop.windage(&["run", "plan.toml", "--out", &shop.run, "--quiet"])
+        .code(0);
+    let entries = journal(&shop);
+    let said = |name: &str| -> Vec<(u32, u16, String)> {
+        let of_name = |entry: &Entry| match entry {
+            Entry::Said(said) if said.name == name => {
+                Some((said.launch, said.arm.0, said.text.clone()))
+            }
+            _ => None,
+        };
+        entries.iter().filter_map(of_name).collect()
+    };
+    assert_eq!(said("fate").len(), 8);
+    assert_eq!(said("fate")[7], (1, 3, "in 1 fine".to_owned()));
+    // Whatever an arm's own variables, all are given as much.
+    let bytes = said("environment bytes");
+    assert_eq!(bytes.len(), 8);
+    assert!(
+        bytes.iter().all(|(.., text)| *text == bytes[0].2),
+        "{bytes:?}"
+    );
+    assert_eq!(bytes[0].2.parse::<u64>().unwrap() % 4096, 0);
+    let padding = said("environment padding");
+    assert_eq!(padding.len(), 8);
+    for entry in &entries {
+        if let Entry::LaunchStarted(launch) = entry {
+            for arm in &launch.arms {
+                assert!(
+                    arm.startup_ns > arm.startup_cpu_ns.filter(|ns| *ns > 0),
+                    "{arm:?}"
+                );
+                // A set of the warm-up at least.
+                assert!(arm.warmup_completed >= 2, "{arm:?}");
+            }
+        }
+    }
+}
+
+/// A program that is a window as a whole and says what it likes about it.
+fn telling(says: &str) -> (Workshop, i32) {
+    let shop = Workshop::new();
+    let plan = format!(
+        "name = 'telling'\n\n[[service]]\nname = 'job'\ncommand = ['/bin/sh', '-c', '''\n\
+         i=0; while [ $i -lt 5000 ]; do i=$((i+1)); done\n{says}\n''']\n\n\
+         [[arm]]\nname = 'off'\nbaseline = true\n\n[[arm]]\nname = 'on'\n\n\
+         [load]\nmodel = 'batch'\niterations = 10\n\n\
+         [design]\nrounds = 2\nblocks = 2\ndrain = '10ms'\nidle = '10ms'\n"
+    );
+    shop.write("plan.toml", &plan);
+    let ended = shop.windage(&["run", "plan.toml", "--out", &shop.run, "--json"]);
+    contract::check(&ended.json());
+    let code = ended.status.code().unwrap();
+    (shop, code)
+}
+
+#[test]
+fn a_process_tells_of_its_phases() {
+    let says = "exec 5>&$WINDAGE_CONTROL_FD\necho about shell sh >&5\necho phase setup 5000 4000 >&5\n\
+                echo phase flush 30 20 >&5";
+    let (shop, code) = telling(says);
+    assert_eq!(code, 0);
+    let entries = journal(&shop);
+    let (mut windows, mut processes, mut phases, mut said) = (0, 0, Vec::new(), 0);
+    for entry in &entries {
+        match entry {
+            Entry::Window(window) => {
+                windows += 1;
+                assert!(
+                    window
+                        .doubts
+                        .iter()
+                        .all(|d| d.code != DoubtCode::ProtocolBroken)
+                );
+            }
+            Entry::Process(times) => {
+                processes += 1;
+                assert!(times.user_ns + times.system_ns > 0, "{times:?}");
+                assert!(times.wall_ns > 0, "{times:?}");
+            }
+            Entry::Phase(spent) => phases.push((spent.phase, spent.wall_ns, spent.cpu_ns)),
+            Entry::Said(about) if about.name == "shell" => said += 1,
+            _ => {}
+        }
+    }
+    // Two rounds of two blocks, the baseline twice in each half.
+    assert!(windows >= 24, "{windows}");
+    assert_eq!(processes, windows);
+    assert_eq!(phases.len(), 2 * windows);
+    assert_eq!(phases[0], (Phase::Setup, 5000, Some(4000)));
+    assert_eq!(phases[1], (Phase::Flush, 30, Some(20)));
+    assert_eq!(said, 2 * 3, "each arm once a launch");
+}
+
+#[test]
+fn what_a_process_says_besides_is_a_doubt_of_its_window_and_no_death() {
+    // More than any socket holds, to somebody who must not be kept waiting.
+    let says = "exec 5>&$WINDAGE_CONTROL_FD\necho phase setup 5 4 >&5\necho 'hello' >&5\n\
+                head -c 3000000 /dev/zero >&5";
+    let (shop, code) = telling(says);
+    assert_eq!(code, 0);
+    let entries = journal(&shop);
+    for entry in &entries {
+        match entry {
+            Entry::Window(window) => {
+                let codes: Vec<DoubtCode> = window.doubts.iter().map(|d| d.code).collect();
+                assert!(codes.contains(&DoubtCode::ProtocolBroken), "{codes:?}");
+                assert!(!codes.contains(&DoubtCode::ServiceDied), "{codes:?}");
+                assert_eq!(window.exchanges.completed, 10);
+            }
+            Entry::Phase(spent) => panic!("{spent:?} is not to be believed"),
+            _ => {}
+        }
+    }
+}

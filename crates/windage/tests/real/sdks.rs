@@ -1,0 +1,339 @@
+//! Tracers within a program: `experiments/python-sqlite` in short, programs that break the
+//! protocol of batch programs, and the environments that Python's programs need.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+use crate::measurements::arm;
+use crate::workshop::{Ended, Workshop};
+use crate::{alone, experiment};
+
+fn root() -> PathBuf {
+    experiment("..").canonicalize().unwrap()
+}
+
+/// Runs one of `experiments/python-sqlite` from elsewhere, `cut` off from where this begins; the
+/// environment is the one that lies beside the plan.
+fn measured(name: &str, cut: &str) -> Value {
+    let _alone = alone();
+    let shop = Workshop::new();
+    let folder = experiment("python-sqlite").canonicalize().unwrap();
+    let text = fs::read_to_string(folder.join(name)).unwrap();
+    let (kept, _) = text.split_once(cut).unwrap_or((&text, ""));
+    let plan = kept
+        .replace("../../", &format!("{}/", root().display()))
+        .replace(".venv", &folder.join(".venv").display().to_string())
+        // Launches take longer than all the rest.
+        .replace("[1.0, 0.5, 0.1, 0.05, 0.0]", "[1.0, 0.0]");
+    shop.write("plan.toml", &plan);
+    let args = ["run", "plan.toml", "--for", "4s", "--rounds", "1"];
+    let to = ["--out", &shop.run, "--json"];
+    shop.windage(&[&args[..], &to].concat()).code(0).json()
+}
+
+fn us_an_iteration(arm: &Value) -> f64 {
+    let cpu = &arm["metrics"]["cpu_per_iteration"];
+    cpu["arm"].as_f64().unwrap_or_else(|| panic!("{cpu}"))
+}
+
+/// Demands that all came that was expected, and that it was not next to nothing.
+fn assert_whole(arm: &Value) {
+    let fidelity = &arm["fidelity"];
+    assert_eq!(fidelity["of"], "spans", "{fidelity}");
+    assert_eq!(
+        fidelity["delivered"].as_f64(),
+        fidelity["expected"].as_f64(),
+        "{fidelity}"
+    );
+    assert!(
+        fidelity["delivered"].as_f64().unwrap() > 1000.0,
+        "{fidelity}"
+    );
+}
+
+#[test]
+fn tracers_of_python_deliver_every_span_and_cost() {
+    // Profiles are long however little is measured.
+    let analysis = measured("tracers.toml", "[profile]");
+    let none = us_an_iteration(arm(&analysis, "none"));
+    for id in ["otel-otlp-http", "otel-otlp-grpc", "ddtrace-agent"] {
+        assert_whole(arm(&analysis, id));
+    }
+    for arm in analysis["arms"].as_array().unwrap() {
+        let id = arm["id"].as_str().unwrap();
+        let us = us_an_iteration(arm);
+        if id == "none" || id == "control" {
+            assert!((10.0..1000.0).contains(&us), "{id}: {us} µs");
+        } else {
+            // 23 spans of 10 µs and more beside 22 statements of 3 µs.
+            assert!(us > 2.0 * none, "{id}: {us} µs against {none}");
+        }
+    }
+}
+
+#[test]
+fn events_of_python_are_counted_on_their_spans() {
+    let analysis = measured("events.toml", "# nothing");
+    assert_whole(arm(&analysis, "spans"));
+    let events = |id: &str| &arm(&analysis, id)["fidelity"]["events"];
+    let all = events("events-sampling-1.0");
+    assert_eq!(all["delivered"].as_f64(), all["expected"].as_f64());
+    assert!(all["delivered"].as_f64().unwrap() > 1000.0, "{all}");
+    let none = events("events-sampling-0.0");
+    assert_eq!(none["delivered"], 0, "{none}");
+}
+
+const LANGUAGES: &str = r#"
+name = 'languages'
+
+[build]
+commands = ['go build -o batch-go BATCH/batch.go', 'javac -d . BATCH/Batch.java']
+
+[[service]]
+name    = 'program'
+command = ['python3', 'BATCH/batch.py']
+
+[load]
+model      = 'batch'
+batch      = 'resident'
+iterations = 20
+
+[[arm]]
+name     = 'python'
+baseline = true
+
+[[arm]]
+name    = 'sh'
+command = { program = ['sh', 'BATCH/batch.sh'] }
+
+[[arm]]
+name    = 'node'
+command = { program = ['node', 'BATCH/batch.mjs'] }
+
+[[arm]]
+name    = 'go'
+command = { program = ['./batch-go'] }
+
+[[arm]]
+name    = 'java'
+command = { program = ['sh', '-c', 'exec java -cp . Batch <&"$WINDAGE_CONTROL_FD" >&"$WINDAGE_CONTROL_FD"'] }
+
+[design]
+rounds = 1
+blocks = 2
+drain  = '10ms'
+idle   = '10ms'
+"#;
+
+#[test]
+fn the_protocol_is_spoken_in_every_language() {
+    let _alone = alone();
+    let shop = Workshop::new();
+    let batch = root().join("subjects/batch").display().to_string();
+    shop.write("plan.toml", &LANGUAGES.replace("BATCH", &batch));
+    let args = ["run", "plan.toml", "--out", &shop.run, "--json"];
+    let analysis = shop.windage(&args).code(0).json();
+    for id in ["python", "sh", "node", "go", "java"] {
+        let us = us_an_iteration(arm(&analysis, id));
+        assert!(us > 0.0, "{id}: {us} µs");
+    }
+    let reasons = analysis["validity"]["reasons"].as_array().unwrap();
+    let against = ["protocol_broken", "flush_not_over", "arm_died"];
+    for reason in reasons {
+        let code = reason["code"].as_str().unwrap();
+        assert!(!against.contains(&code), "{reason}");
+    }
+}
+
+/// A program that keeps to the protocol but for what is put into `run` and `flush`.
+const BREAKING: &str = r#"
+import os, sys, time
+sys.path.append(sys.argv[1])
+import control
+
+def run(count):
+    for _ in range(count):
+        sum(i * i for i in range(1000))
+    if "run" in sys.argv: RUN
+
+def flush():
+    if "flush" in sys.argv: FLUSH
+
+if "start" in sys.argv: START
+control.serve(run, flush)
+"#;
+
+const BREAKING_PLAN: &str = r#"
+name = 'breaking'
+
+[[service]]
+name    = 'program'
+command = ['python3', 'program.py', 'BATCH']
+stop    = { within = '1s' }
+
+[load]
+model      = 'batch'
+batch      = 'resident'
+iterations = 10
+timeout    = '2s'
+
+[[arm]]
+name     = 'sound'
+baseline = true
+
+[[arm]]
+name = 'broken'
+args = { program = ['WHERE'] }
+
+[design]
+rounds = 1
+blocks = 2
+drain  = '10ms'
+idle   = '10ms'
+"#;
+
+#[test]
+fn a_program_in_python_that_hangs_in_its_flush_costs_the_run_no_more_than_a_doubt() {
+    let (ended, shop) = broken("flush", "time.sleep(60)");
+    ended.code(0);
+    let analysis = fs::read_to_string(shop.of_run("analysis.json")).unwrap();
+    let analysis: Value = serde_json::from_str(&analysis).unwrap();
+    let reasons = analysis["validity"]["reasons"].as_array().unwrap();
+    let reason = reasons.iter().find(|why| why["code"] == "flush_not_over");
+    let reason = reason.unwrap_or_else(|| panic!("{reasons:?}"));
+    assert_eq!(reason["evidence"]["arm"], "broken", "{reason}");
+}
+
+/// What becomes of a run in which one arm's program does `what` at its start, in its iterations
+/// or in its flush.
+fn broken(location: &str, what: &str) -> (Ended, Workshop) {
+    let _alone = alone();
+    let shop = Workshop::new();
+    let batch = root().join("subjects/batch").display().to_string();
+    let mut program = BREAKING.to_owned();
+    for place in ["START", "RUN", "FLUSH"] {
+        let does = if place.eq_ignore_ascii_case(location) {
+            what
+        } else {
+            "pass"
+        };
+        program = program.replace(place, does);
+    }
+    shop.write("program.py", &program);
+    let plan = BREAKING_PLAN
+        .replace("BATCH", &batch)
+        .replace("WHERE", location);
+    let ended = shop.start_plan(&plan).end();
+    (ended, shop)
+}
+
+#[test]
+fn a_program_in_python_that_breaks_the_protocol_is_told_with_its_arm() {
+    let table = [
+        ("start", "sys.exit(3)", &["broken", "code 3"][..]),
+        ("run", "sys.exit('no more')", &["broken", "no more"]),
+        (
+            "run",
+            "os.write(int(os.environ['WINDAGE_CONTROL_FD']), b'done %d\\n' % count)",
+            &["broken", "done"],
+        ),
+    ];
+    for (location, what, words) in table {
+        let (ended, _shop) = broken(location, what);
+        ended.code(5).says(words);
+    }
+}
+
+/// Runs `environment.py` in a folder.
+fn environment(folder: &Path, requirements: &str, env: &[(&str, &str)]) -> Output {
+    fs::write(folder.join("requirements.txt"), requirements).unwrap();
+    Command::new("python3")
+        .arg(root().join("subjects/python/environment.py"))
+        .args(["requirements.txt", "environment"])
+        .envs(env.iter().copied())
+        .current_dir(folder)
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn an_environment_that_cannot_be_made_says_why_and_what_to_do() {
+    let locked = format!("idna==3.20 --hash=sha256:{}\n", "0".repeat(64));
+    let nowhere: &[_] = &[
+        ("PIP_INDEX_URL", "http://127.0.0.1:9"),
+        ("PIP_FIND_LINKS", ""),
+        ("PIP_NO_CACHE_DIR", "1"),
+    ];
+    let table: [(&str, &[(&str, &str)], &[&str]); 3] = [
+        (
+            "# For Python 3.98 to 3.99\n",
+            &[],
+            &["is Python 3.", "Python 3.98 to 3.99", "PATH"],
+        ),
+        (
+            &locked,
+            nowhere,
+            &["can't reach the index", "PIP_INDEX_URL", "idna==3.20"],
+        ),
+        (
+            &locked,
+            &[("PYTHONPATH", "without-ensurepip")],
+            &["no module ensurepip", "python3-venv"],
+        ),
+    ];
+    for (requirements, env, words) in table {
+        let folder = tempfile::tempdir().unwrap();
+        let without = folder.path().join("without-ensurepip");
+        fs::create_dir(&without).unwrap();
+        let absent = "raise ImportError('no ensurepip', name='ensurepip')";
+        fs::write(without.join("ensurepip.py"), absent).unwrap();
+        let output = environment(folder.path(), requirements, env);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success(), "{requirements}");
+        for word in words {
+            assert!(said.contains(word), "no `{word}` in: {said}");
+        }
+        assert!(!said.contains("Traceback"), "{said}");
+    }
+}
+
+#[test]
+fn an_environment_is_made_once_and_again_where_it_is_only_half_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let made = folder.path().join("environment");
+    let junk = made.join("junk");
+    // As a run leaves it that was killed.
+    fs::create_dir(&made).unwrap();
+    fs::write(made.join("made-from"), "").unwrap();
+    fs::write(&junk, "").unwrap();
+    let make = |requirements| {
+        let output = environment(folder.path(), requirements, &[]);
+        assert!(output.status.success(), "{output:?}");
+    };
+    make("# empty\n");
+    assert!(made.join("bin/python").exists());
+    assert!(!junk.exists(), "it was made over what was there");
+    fs::write(&junk, "").unwrap();
+    make("# empty\n");
+    assert!(junk.exists(), "it was made although it was there");
+    make("# another\n");
+    assert!(
+        !junk.exists(),
+        "it was kept although the requirements changed"
+    );
+}
+
+#[test]
+fn what_is_no_environment_is_never_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let precious = folder.path().join("environment/precious");
+    fs::create_dir(precious.parent().unwrap()).unwrap();
+    fs::write(&precious, "").unwrap();
+    let output = environment(folder.path(), "# empty\n", &[]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("is in the way"), "{said}");
+    assert!(precious.exists());
+}

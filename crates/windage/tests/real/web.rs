@@ -1,0 +1,147 @@
+//! Web services under their languages' agents, in short, and what their users get wrong.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::measurements::{arm, relative_cpu};
+use crate::workshop::{Ended, Workshop};
+use crate::{alone, experiment};
+
+/// Standard deviations of sampling within which a share of the traces has to be.
+const BY_CHANCE: f64 = 4.0;
+
+/// An experiment with the arms of every web service.
+struct Web {
+    plan: &'static str,
+    spans_per_request: u64,
+    scopes: [&'static str; 2],
+    versions: [&'static str; 2],
+}
+
+const FASTAPI: Web = Web {
+    plan: "fastapi",
+    spans_per_request: 6,
+    scopes: [
+        "opentelemetry.instrumentation.fastapi",
+        "opentelemetry.instrumentation.sqlite3",
+    ],
+    versions: ["fastapi", "uvicorn"],
+};
+
+const FLASK: Web = Web {
+    plan: "flask",
+    spans_per_request: 4,
+    scopes: [
+        "opentelemetry.instrumentation.flask",
+        "opentelemetry.instrumentation.sqlite3",
+    ],
+    versions: ["flask", "gunicorn"],
+};
+
+fn counted(arm: &Value, name: &str) -> u64 {
+    arm["fidelity"][name].as_u64().unwrap()
+}
+
+fn pays_for_what_it_delivers(web: &Web) {
+    let analysis = changed(web.plan, &[], "12s").code(0).json();
+    let [loaded, all, some, none] = [
+        "loaded-exporter-none",
+        "otel-sampling-1.0",
+        "otel-sampling-0.1",
+        "otel-sampling-0.0",
+    ]
+    .map(|id| arm(&analysis, id));
+    let costs = [none, all].map(relative_cpu);
+    assert!(costs.is_sorted(), "unsampled, sampled: {costs:?}");
+    assert!(costs[0] > 0.0 && relative_cpu(loaded) > 0.0, "{costs:?}");
+    delivers_every_trace(web, all);
+    delivers_its_share(some);
+    for silent in [loaded, none] {
+        assert_eq!(counted(silent, "spans"), 0, "{}", silent["fidelity"]);
+    }
+    for name in ["python", "otel"].into_iter().chain(web.versions) {
+        let version = all["versions"][name].as_str();
+        let told = version.is_some_and(|version| version.contains('.'));
+        assert!(told, "{name}: {version:?}");
+    }
+}
+
+fn delivers_every_trace(web: &Web, arm: &Value) {
+    let fidelity = &arm["fidelity"];
+    let requests = counted(arm, "completed_requests");
+    assert!(requests > 500, "{fidelity}");
+    assert_eq!(counted(arm, "root_spans"), requests, "{fidelity}");
+    let spans = requests * web.spans_per_request;
+    assert_eq!(counted(arm, "spans"), spans, "{fidelity}");
+    let whole = &fidelity["traces"]["complete"]["estimate"];
+    assert_eq!(whole.as_f64(), Some(1.0), "{fidelity}");
+    let sources = fidelity["by_source"].as_array().unwrap();
+    let scopes: Vec<_> = sources.iter().map(|source| &source["scope"]).collect();
+    assert_eq!(scopes, web.scopes, "{fidelity}");
+}
+
+fn delivers_its_share(arm: &Value) {
+    let figure = |name: &str| arm["fidelity"][name].as_f64().unwrap();
+    let bound = BY_CHANCE * figure("sampling_sd");
+    assert!(bound < figure("expected"), "the bound is one: {arm}");
+    let lost = figure("expected") - figure("delivered");
+    assert!(lost.abs() <= bound, "{}", arm["fidelity"]);
+}
+
+#[test]
+fn fastapi_pays_for_what_it_delivers() {
+    pays_for_what_it_delivers(&FASTAPI);
+}
+
+/// Its tracer provider is made before gunicorn forks, and has to export after that all the same.
+#[test]
+fn flask_pays_for_what_it_delivers() {
+    pays_for_what_it_delivers(&FLASK);
+}
+
+/// A run of an experiment's plan with text replaced in it, and without profiles, which would take
+/// longer than all the rest.
+fn changed(name: &str, changes: &[(&str, &str)], length: &str) -> Ended {
+    let _alone = alone();
+    let shop = Workshop::new();
+    let folder = experiment(name).canonicalize().unwrap();
+    let mut plan = fs::read_to_string(folder.join("plan.toml")).unwrap();
+    let environment = format!("{}/.venv", folder.display());
+    let root = format!("{}/", experiment("..").canonicalize().unwrap().display());
+    let places = [("../../", &*root), (".venv", &*environment)];
+    for (from, to) in changes.iter().chain(&places) {
+        assert!(plan.contains(from), "no `{from}` in {plan}");
+        plan = plan.replace(from, to);
+    }
+    let (measured, _) = plan.split_once("[profile]").unwrap();
+    shop.write("plan.toml", measured);
+    let args = ["run", "plan.toml", "--for", length, "--rounds", "1"];
+    shop.windage(&[&args[..], &["--out", &shop.run, "--json"]].concat())
+}
+
+#[test]
+fn an_app_that_cannot_be_imported_is_told_in_the_services_words() {
+    let ended = changed("fastapi", &[("fastapi_app:app", "gone_app:app")], "2s");
+    ended
+        .code(5)
+        .says(&["Could not import module \"gone_app\""]);
+}
+
+#[test]
+fn spans_that_uvicorn_takes_with_it_are_told() {
+    let changes = [
+        ("drain  = \"6s\"", "drain = \"0s\""),
+        ("[1.0, 0.1, 0.0]", "[1.0]"),
+        // Longer than the run, so that a batch goes out only when it is full.
+        (
+            "OTEL_TRACES_SAMPLER  ",
+            "OTEL_BSP_SCHEDULE_DELAY = \"600000\"\nOTEL_TRACES_SAMPLER ",
+        ),
+    ];
+    let analysis = changed("fastapi", &changes, "2s").code(0).json();
+    let all = arm(&analysis, "otel-sampling-1.0");
+    let expected = counted(all, "completed_requests") * FASTAPI.spans_per_request;
+    let lost = expected - counted(all, "spans");
+    assert_eq!(lost, expected % 512, "what fills no batch: {all}");
+}

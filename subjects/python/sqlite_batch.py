@@ -1,0 +1,156 @@
+"""A batch program: tables in sqlite3, in memory, under the tracers that people use for Python.
+
+One iteration is a root span (where there is a tracer) around a table, a row and 20 queries: 23
+spans, or with --events a root span and 22 events. Windage asks for iterations; with --iterations
+so many are done and that is all, as by hand.
+"""
+
+import time
+
+# What went before the first line was the interpreter's start, which computes and does not wait.
+START_CPU_NS = time.process_time_ns()
+START_NS = time.perf_counter_ns()
+
+import argparse  # noqa: E402
+import os  # noqa: E402
+import signal  # noqa: E402
+import sqlite3  # noqa: E402
+import sys  # noqa: E402
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "batch"))
+
+import control  # noqa: E402
+import facts  # noqa: E402
+import telemetry  # noqa: E402
+
+CREATE = "CREATE TABLE items (id INTEGER, name TEXT)"
+INSERT = "INSERT INTO items VALUES (1, 'one')"
+SELECT = "SELECT id, name FROM items"
+SELECTS = 20
+STATEMENTS = 2 + SELECTS
+# How often a whole script looks after the size of its output.
+STRETCH = 1000
+
+
+def main():
+    options = arguments()
+    made = telemetry.make(options)
+    program = Program(work(options, made), made)
+    if options.iterations is not None:
+        whole_script(program, options.iterations)
+    elif "WINDAGE_CONTROL_FD" in os.environ:
+        # The connection's end says the same as the signal and comes before it; what has to be
+        # flushed then is flushed in peace.
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        control.serve(program.run, made.flush, facts.about())
+        program.end()
+    else:
+        sys.exit("sqlite_batch.py: nobody asks for iterations; say how many with --iterations")
+
+
+def arguments():
+    parser = argparse.ArgumentParser(prog="sqlite_batch.py", description=__doc__)
+    parser.add_argument("--tracer", choices=["none", "noop", "otel", "ddtrace"], default="none")
+    parser.add_argument("--sampling", type=float, help="share of traces, from 0 to 1")
+    parser.add_argument("--processor", choices=["none", "simple", "batch"], default="batch")
+    parser.add_argument(
+        "--exporter",
+        choices=["null", "serialise", "text", "otlp-http", "otlp-grpc", "agent"],
+        help="agent is ddtrace's, text is of both, all others are OpenTelemetry's",
+    )
+    parser.add_argument("--output", help="file of the exporter of text")
+    parser.add_argument("--events", action="store_true", help="events in place of spans")
+    parser.add_argument("--iterations", type=int, metavar="N", help="do N and end")
+    options = parser.parse_args()
+    telemetry.check(options, parser.error)
+    return options
+
+
+def work(options, made):
+    """An iteration, as a function."""
+    if options.tracer == "none":
+        return statements
+    if options.events:
+        return lambda: events(made.tracer)
+    span = made.root_span
+
+    def traced():
+        with span():
+            statements()
+
+    return traced
+
+
+def statements():
+    connection = sqlite3.connect(":memory:")
+    cursor = connection.cursor()
+    cursor.execute(CREATE)
+    cursor.execute(INSERT)
+    for _ in range(SELECTS):
+        cursor.execute(SELECT)
+        cursor.fetchall()
+    cursor.close()
+    connection.close()
+
+
+def events(tracer):
+    """The same statements; each leaves an event that says of it what its span would have said."""
+    with tracer.start_as_current_span("iteration") as span:
+        connection = sqlite3.connect(":memory:")
+        cursor = connection.cursor()
+        cursor.execute(CREATE)
+        span.add_event("CREATE", {"db.system": "sqlite", "db.statement": CREATE})
+        cursor.execute(INSERT)
+        span.add_event("INSERT", {"db.system": "sqlite", "db.statement": INSERT})
+        for _ in range(SELECTS):
+            cursor.execute(SELECT)
+            cursor.fetchall()
+            span.add_event("SELECT", {"db.system": "sqlite", "db.statement": SELECT})
+        cursor.close()
+        connection.close()
+
+
+class Program:
+    def __init__(self, iteration, made):
+        self.iteration = iteration
+        self.made = made
+        self.done = 0
+
+    def run(self, count):
+        iteration = self.iteration
+        for _ in range(count):
+            iteration()
+        self.done += count
+        self.made.bound_output()
+
+    def end(self):
+        self.made.shutdown()
+        spans = self.done * self.made.spans_an_iteration
+        dropped = spans - self.made.exported if self.made.exported is not None else 0
+        if dropped > 0:
+            print(f"dropped {dropped} of {spans} spans before they were exported", flush=True)
+
+
+def whole_script(program, iterations):
+    setup = START_CPU_NS + time.perf_counter_ns() - START_NS, time.process_time_ns()
+    iterating = timed(lambda: in_stretches(program, iterations))
+    flushing = timed(program.end)
+    if "WINDAGE_CONTROL_FD" in os.environ:
+        phases = {"setup": setup, "iterations": iterating, "flush": flushing}
+        control.tell(facts.about(), phases)
+
+
+def in_stretches(program, iterations):
+    for first in range(0, iterations, STRETCH):
+        program.run(min(STRETCH, iterations - first))
+
+
+def timed(part):
+    """Wall and CPU time of a part, in nanoseconds."""
+    wall, cpu = time.perf_counter_ns(), time.process_time_ns()
+    part()
+    return time.perf_counter_ns() - wall, time.process_time_ns() - cpu
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,183 @@
+"""The tracers, set up as their makers document it, and cut off after any of their stages."""
+
+import os
+
+# An exporter of text writes as much as it likes, and a run is long.
+OUTPUT_BYTES_MAX = 64 << 20
+SPANS = 23
+
+
+def check(options, error):
+    """Refuses options that go together with nothing."""
+    exporters = {
+        "none": [None],
+        "noop": [None],
+        "otel": ["null", "serialise", "text", "otlp-http", "otlp-grpc"],
+        "ddtrace": ["text", "agent"],
+    }
+    allowed = [None] if options.processor == "none" else exporters[options.tracer]
+    if options.exporter not in allowed:
+        error(f"--exporter {options.exporter}: --tracer {options.tracer} has one of {allowed}")
+    if (options.exporter == "text") != (options.output is not None):
+        error("--output and --exporter text go together")
+    if options.tracer != "otel" and (options.sampling is not None or options.events):
+        error("--sampling and --events are for --tracer otel")
+    if options.sampling is not None and not 0 <= options.sampling <= 1:
+        error("--sampling is from 0 to 1")
+
+
+def make(options):
+    makers = {"none": Nothing, "noop": Noop, "otel": OpenTelemetry, "ddtrace": Datadog}
+    return makers[options.tracer](options)
+
+
+class Nothing:
+    """No tracer at all; and what all others have as well."""
+
+    spans_an_iteration = 0
+    # Spans that were handed to an exporter, where they can be counted.
+    exported = None
+    output = None
+
+    def __init__(self, options):
+        pass
+
+    def flush(self):
+        pass
+
+    def shutdown(self):
+        self.flush()
+        self.bound_output(0)
+
+    def open_output(self, path):
+        # Written at its end, wherever that is: it is cut off while another thread writes.
+        self.output = open(path, "a")
+        return self.output
+
+    def bound_output(self, most=OUTPUT_BYTES_MAX):
+        """Empties the file of text that has become too long, and at the end of all."""
+        if self.output is not None and os.fstat(self.output.fileno()).st_size > most:
+            os.ftruncate(self.output.fileno(), 0)
+
+
+class Noop(Nothing):
+    """The instrumentation around sqlite3, above the API without an SDK."""
+
+    def __init__(self, options):
+        from opentelemetry import trace
+
+        self.use(trace.NoOpTracerProvider(), is_sqlite3_traced=True)
+
+    def use(self, provider, is_sqlite3_traced):
+        from opentelemetry import trace
+        from opentelemetry.instrumentation.sqlite3 import SQLite3Instrumentor
+
+        trace.set_tracer_provider(provider)
+        self.tracer = trace.get_tracer("sqlite_batch")
+        if is_sqlite3_traced:
+            SQLite3Instrumentor().instrument()
+
+    def root_span(self):
+        return self.tracer.start_as_current_span("iteration")
+
+
+class OpenTelemetry(Noop):
+    def __init__(self, options):
+        from opentelemetry.sdk.trace import TracerProvider
+
+        self.spans_an_iteration = 1 if options.events else SPANS
+        self.provider = TracerProvider(sampler=sampler(options.sampling))
+        if options.processor != "none":
+            self.provider.add_span_processor(self.processor(options))
+        self.use(self.provider, is_sqlite3_traced=not options.events)
+
+    def processor(self, options):
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcessor
+
+        exporter = self.exporter(options)
+        if options.processor == "simple":
+            return SimpleSpanProcessor(exporter)
+        # What a sampler left out was not dropped; of how many it did that, it tells nobody.
+        if options.sampling in (None, 1.0):
+            self.count(exporter)
+        return BatchSpanProcessor(exporter)
+
+    def count(self, exporter):
+        export = exporter.export
+        self.exported = 0
+
+        def counted(spans):
+            self.exported += len(spans)
+            return export(spans)
+
+        exporter.export = counted
+
+    def exporter(self, options):
+        if options.exporter == "text":
+            from opentelemetry.sdk.trace.export import ConsoleSpanExporter
+
+            return ConsoleSpanExporter(out=self.open_output(options.output))
+        if options.exporter == "otlp-http":
+            from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+
+            return OTLPSpanExporter()
+        if options.exporter == "otlp-grpc":
+            from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
+
+            return OTLPSpanExporter()
+        return discarding(is_serialised=options.exporter == "serialise")
+
+    def flush(self):
+        self.provider.force_flush()
+
+    def shutdown(self):
+        self.provider.shutdown()
+        self.bound_output(0)
+
+
+def sampler(share):
+    """Head sampling as `OTEL_TRACES_SAMPLER=parentbased_traceidratio` has it; None is the SDK's default."""
+    from opentelemetry.sdk.trace.sampling import ParentBasedTraceIdRatio
+
+    return None if share is None else ParentBasedTraceIdRatio(share)
+
+
+def discarding(is_serialised):
+    """An exporter that sends nothing, and one that sends nothing of what it has made ready."""
+    from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
+
+    if is_serialised:
+        # What the exporter over HTTP does before it sends.
+        from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
+
+    class Discarding(SpanExporter):
+        def export(self, spans):
+            if is_serialised:
+                encode_spans(spans).SerializePartialToString()
+            return SpanExportResult.SUCCESS
+
+    return Discarding()
+
+
+class Datadog(Nothing):
+    def __init__(self, options):
+        from ddtrace import patch
+        from ddtrace.trace import tracer
+
+        self.tracer = tracer
+        if options.exporter == "text":
+            # As in a Lambda without an agent; since 4.0 nothing public sets a writer.
+            from ddtrace.internal.writer import LogWriter
+
+            tracer._span_aggregator.writer = LogWriter(out=self.open_output(options.output))
+        patch(sqlite3=True)
+
+    def root_span(self):
+        return self.tracer.trace("iteration")
+
+    def flush(self):
+        self.tracer.flush()
+
+    def shutdown(self):
+        self.tracer.shutdown()
+        self.bound_output(0)
