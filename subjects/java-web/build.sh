@@ -13,7 +13,7 @@ version=$(javac -version 2>&1 | sed 's/^javac \([0-9]*\).*/\1/')
 [ "$version" -ge 17 ] || remedy "JDK $version is too old; install one of version 17 or later"
 
 stamp=target/.windage
-wanted="$version $(cat pom.xml agent.sha256 src/main/java/dev/windage/web/*.java | cksum)"
+wanted="$version $(cat pom.xml agent.sha256 src/main/java/dev/windage/web/*.java src/main/resources/* | cksum)"
 [ "$(cat $stamp 2>/dev/null)" = "$wanted" ] && exit 0
 
 command -v mvn >/dev/null || remedy "Maven is not there; install it (apt-get install maven)"

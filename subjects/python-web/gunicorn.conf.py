@@ -6,7 +6,7 @@ chdir = os.path.dirname(os.path.abspath(__file__))
 workers = 1
 worker_class = "gthread"
 threads = 8
-# By default 2 s: connections would be closed between an arm's windows.
+# By default 2 s: connections would be closed while other arms are warmed up.
 keepalive = 75
 # It would be a file in the home directory, one for all that are up.
 control_socket_disable = True

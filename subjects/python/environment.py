@@ -90,12 +90,17 @@ def clear(folder):
     """Removes an environment, and nothing that is something else."""
     if not os.path.lexists(folder):
         return
-    known = [STAMP, "pyvenv.cfg"]
-    if os.path.isdir(folder) and not os.path.islink(folder):
-        if not os.listdir(folder) or any(os.path.exists(os.path.join(folder, name)) for name in known):
-            shutil.rmtree(folder)
-            return
-    fail(f"{folder} is in the way and is no Python environment; move it elsewhere")
+    if not is_environment(folder):
+        fail(f"{folder} is in the way and is no Python environment; move it elsewhere")
+    shutil.rmtree(folder)
+
+
+def is_environment(folder):
+    """Whether it is one, was to become one, or is nothing yet."""
+    if os.path.islink(folder) or not os.path.isdir(folder):
+        return False
+    names = os.listdir(folder)
+    return not names or STAMP in names or "pyvenv.cfg" in names
 
 
 def write_stamp(folder, stamp):
@@ -121,16 +126,17 @@ def install(folder, requirements):
     made = run(
         [python_of(folder), "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
         # A package's own code does not run at its installation.
-        + ["--no-compile", "--progress-bar", "off", "--require-hashes", "--only-binary", ":all:", "--retries", RETRIES]
-        + ["--requirement", requirements]
+        + ["--require-hashes", "--only-binary", ":all:", "--requirement", requirements]
+        + ["--no-compile", "--progress-bar", "off", "--retries", RETRIES]
     )
     if made.returncode == 0:
         return
     unreached = [line for line in made.stdout.splitlines() if NO_NETWORK.search(line)]
     if unreached:
         fail(
-            f"can't reach the index of packages. The packages of {requirements} are fetched once, from "
-            "PyPI: do this where there is a network, or name a mirror in PIP_INDEX_URL. pip says:\n"
+            f"can't reach the index of packages. The packages of {requirements} are fetched once, "
+            "from PyPI: do this where there is a network, or name a mirror in PIP_INDEX_URL. pip "
+            "says:\n"
             f"{unreached[-1]}\n{last_lines(made.stdout, 1)}"
         )
     fail(f"pip can't install {requirements}: {last_lines(made.stdout)}")
@@ -144,9 +150,8 @@ def compile_all(folder):
 
 
 def run(command):
-    return subprocess.run(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True
-    )
+    nothing, told = subprocess.DEVNULL, subprocess.PIPE
+    return subprocess.run(command, stdin=nothing, stdout=told, stderr=subprocess.STDOUT, text=True)
 
 
 def last_lines(text, count=5):

@@ -16,9 +16,13 @@ def about():
         ("gc", f"{'enabled' if gc.isenabled() else 'disabled'}, thresholds {counts}"),
         ("hash_seed", os.environ.get("PYTHONHASHSEED") or "random"),
         ("bytecode", bytecode()),
-        ("threads", f"{threading.active_count()} of Python, {len(os.listdir('/proc/self/task'))} in all"),
+        ("threads", threads()),
         ("switch_interval", f"{sys.getswitchinterval() * 1e3:g} ms"),
     ]
+
+
+def threads():
+    return f"{threading.active_count()} of Python, {len(os.listdir('/proc/self/task'))} in all"
 
 
 def bytecode():
@@ -39,4 +43,6 @@ def bytecode():
             compiled += 1
         else:
             cached += 1
-    return f"{compiled} of {compiled + cached} modules compiled at start" if compiled else "all modules cached"
+    if compiled == 0:
+        return "all modules cached"
+    return f"{compiled} of {compiled + cached} modules compiled at start"

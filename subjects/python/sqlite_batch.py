@@ -11,17 +11,17 @@ import time
 START_CPU_NS = time.process_time_ns()
 START_NS = time.perf_counter_ns()
 
-import argparse  # noqa: E402
-import os  # noqa: E402
-import signal  # noqa: E402
-import sqlite3  # noqa: E402
-import sys  # noqa: E402
+import argparse
+import os
+import signal
+import sqlite3
+import sys
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "batch"))
 
-import control  # noqa: E402
-import facts  # noqa: E402
-import telemetry  # noqa: E402
+import control
+import facts
+import telemetry
 
 CREATE = "CREATE TABLE items (id INTEGER, name TEXT)"
 INSERT = "INSERT INTO items VALUES (1, 'one')"
@@ -133,11 +133,12 @@ class Program:
 
 def whole_script(program, iterations):
     setup = START_CPU_NS + time.perf_counter_ns() - START_NS, time.process_time_ns()
+    is_watched = "WINDAGE_CONTROL_FD" in os.environ
+    about = facts.about() if is_watched else []
     iterating = timed(lambda: in_stretches(program, iterations))
     flushing = timed(program.end)
-    if "WINDAGE_CONTROL_FD" in os.environ:
-        phases = {"setup": setup, "iterations": iterating, "flush": flushing}
-        control.tell(facts.about(), phases)
+    if is_watched:
+        control.tell(about, {"setup": setup, "iterations": iterating, "flush": flushing})
 
 
 def in_stretches(program, iterations):

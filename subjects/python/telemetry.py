@@ -136,7 +136,7 @@ class OpenTelemetry(Noop):
 
 
 def sampler(share):
-    """Head sampling as `OTEL_TRACES_SAMPLER=parentbased_traceidratio` has it; None is the SDK's default."""
+    """Head sampling by trace id, as `parentbased_traceidratio`; None is the SDK's default."""
     from opentelemetry.sdk.trace.sampling import ParentBasedTraceIdRatio
 
     return None if share is None else ParentBasedTraceIdRatio(share)

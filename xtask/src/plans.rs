@@ -24,8 +24,15 @@ fn plans(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        if path.is_dir() && !path.ends_with("windage-runs") {
-            found.extend(plans(&path));
+        let holds_plans = |name: &str| ![".venv", "node_modules", "windage-runs"].contains(&name);
+        if path.is_dir() {
+            if path
+                .file_name()
+                .and_then(|name| name.to_str())
+                .is_some_and(holds_plans)
+            {
+                found.extend(plans(&path));
+            }
         } else if path
             .extension()
             .is_some_and(|extension| extension == "toml")

@@ -173,6 +173,16 @@ const CASES: &[Case] = &[
         doubt: Some(DoubtCode::ArmVoid),
     },
     Case {
+        what: "a second treatment of which nothing was measured",
+        spoil: |run| {
+            let mut second = run.manifest.arms[2].clone();
+            second.index = ArmIndex(3);
+            run.manifest.arms.push(second);
+        },
+        cpu: Ok(()),
+        doubt: Some(DoubtCode::ArmMissing),
+    },
+    Case {
         what: "a baseline that is void throughout",
         spoil: |run| {
             for window in &mut run.windows {

@@ -1,10 +1,10 @@
 //! Where the time goes: what was sampled of each arm, against the baseline.
 
-use windage_model::{ArmId, Interval, Role};
+use windage_model::{ArmId, Interval, LoadModel, Metric, Role};
 use windage_profile::{Added, ArmProfile as Weighed, CONFIDENCE, FunctionCost, Stacks, added};
-use windage_record::{ProfileFailure, Profiled, RecordedProfile};
+use windage_record::{ProfileFailure, RecordedProfile};
 
-use crate::Analysis;
+use crate::{Analysis, ArmAnalysis};
 
 /// Functions kept of an arm; its stacks have all.
 const FUNCTIONS: usize = 25;
@@ -29,15 +29,23 @@ impl ArmProfile {
 /// What a profile says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sampled {
-    /// Stacks, and the CPU that an iteration (a request) took while it was profiled.
+    /// Stacks, and the CPU of an iteration (a request) that they share out: as it was measured,
+    /// with its interval; where nothing was measured, as it was while it was profiled.
     pub profile: Weighed,
+    /// Whether that CPU is the measured one.
+    pub is_scale_measured: bool,
+    /// CPU of an iteration (a request) while it was profiled, in microseconds.
+    pub profiled_cpu_us: f64,
     /// How long the arm had load meanwhile, in seconds.
     pub lasts_s: f64,
     /// Iterations or requests that were completed meanwhile.
     pub iterations: u64,
-    /// What the arm adds to the baseline: the functions with the most added to themselves, the
-    /// largest first. Empty for the baseline and where that has no profile.
+    /// What the arm adds to the baseline, in the order of [`windage_profile::added`]. Empty for the
+    /// baseline and where that has no profile.
     pub functions: Vec<FunctionCost>,
+    /// In how many functions the arm spends more than sampling explains, those that were not kept
+    /// included.
+    pub functions_added: usize,
     /// How many functions there are in either profile, of which those are the first.
     pub functions_compared: usize,
 }
@@ -50,54 +58,87 @@ pub fn interval(added: &Added) -> Interval {
         low: added.us() - added.half_width_us,
         high: added.us() + added.half_width_us,
         confidence: CONFIDENCE,
-        method: "difference of two binomial shares of samples".to_owned(),
+        method: "binomial shares of samples, and the measured CPU's own interval".to_owned(),
     }
 }
 
 /// The profiles of an analysis's arms under its load, in the arms' order.
 pub(crate) fn of_load(analysis: &Analysis, recorded: &[RecordedProfile]) -> Vec<ArmProfile> {
-    let of_arm = |id: &ArmId| {
-        let mut all = recorded.iter().filter(|one| one.regime == analysis.regime);
-        all.find(|one| one.arm == *id)
-    };
-    let weighed: Vec<_> = analysis
+    let under_load = recorded.iter().filter(|one| one.regime == analysis.regime);
+    let taken: Vec<(&ArmAnalysis, &RecordedProfile)> = analysis
         .arms
         .iter()
-        .filter_map(|arm| Some((arm.role, of_arm(&arm.id)?)))
-        .map(|(role, taken)| (role, taken, weighed(taken)))
+        .filter_map(|arm| Some((arm, under_load.clone().find(|one| one.arm == arm.id)?)))
         .collect();
-    let baseline = weighed.iter().find(|(role, ..)| *role == Role::Baseline);
-    let baseline = baseline.and_then(|(.., weighed)| weighed.as_ref().ok().map(|(w, _)| w));
-    weighed
+    let mut profiles: Vec<ArmProfile> = taken
         .iter()
-        .map(|(role, taken, weighed)| ArmProfile {
+        .map(|(_, taken)| ArmProfile {
             taken: without_stacks(taken),
-            outcome: match weighed {
-                Ok((weighed, profiled)) => {
-                    let against = baseline.filter(|_| *role != Role::Baseline);
-                    Ok(sampled(weighed, profiled, against))
-                }
-                Err(why) => Err(why.clone()),
-            },
+            outcome: sampled(taken),
         })
-        .collect()
+        .collect();
+    let baseline = taken.iter().position(|(arm, _)| arm.role == Role::Baseline);
+    let Some(baseline) = baseline.filter(|at| profiles[*at].outcome.is_ok()) else {
+        return profiles;
+    };
+    scale_by_measured(analysis, &taken, &mut profiles);
+    let against = profiles[baseline].outcome.clone();
+    let others = profiles
+        .iter_mut()
+        .enumerate()
+        .filter(|(i, _)| *i != baseline);
+    for (_, profile) in others {
+        if let (Ok(sampled), Ok(against)) = (&mut profile.outcome, &against) {
+            sampled.functions = added(&sampled.profile, &against.profile);
+            let functions = sampled.functions.iter();
+            sampled.functions_added = functions.filter(|cost| cost.is_added()).count();
+            sampled.functions_compared = sampled.functions.len();
+            sampled.functions.truncate(FUNCTIONS);
+        }
+    }
+    profiles
 }
 
-fn sampled(weighed: &Weighed, profiled: &Profiled, baseline: Option<&Weighed>) -> Sampled {
-    let mut functions = baseline.map_or_else(Vec::new, |baseline| added(weighed, baseline));
-    let functions_compared = functions.len();
-    functions.truncate(FUNCTIONS);
-    Sampled {
-        profile: weighed.clone(),
-        lasts_s: profiled.lasts_ns as f64 / 1e9,
-        iterations: profiled.iterations,
-        functions,
-        functions_compared,
+/// Has samples stand for the CPU that was measured, where it was for every arm: in the windows
+/// nobody paused the program, and there were many launches.
+fn scale_by_measured(
+    analysis: &Analysis,
+    taken: &[(&ArmAnalysis, &RecordedProfile)],
+    profiles: &mut [ArmProfile],
+) {
+    let cpu = match analysis.design.load {
+        LoadModel::Batch => Metric::CpuPerIteration,
+        LoadModel::Closed | LoadModel::Open => Metric::CpuPerRequest,
+    };
+    let baseline_us = analysis.baseline().and_then(|baseline| {
+        let of_cpu = baseline.metrics.get(&cpu)?;
+        of_cpu.arm.or(of_cpu.baseline)
+    });
+    let measured = |arm: &ArmAnalysis| {
+        if arm.role == Role::Baseline {
+            return Some((baseline_us?, 0.0));
+        }
+        let difference = arm.metrics.get(&cpu)?.difference.as_ref().ok()?;
+        let more = &difference.absolute;
+        Some((baseline_us? + more.estimate, more.half_width()))
+    };
+    let all: Option<Vec<_>> = taken.iter().map(|(arm, _)| measured(arm)).collect();
+    let is_sound =
+        |(us, half_width): &(f64, f64)| *us > 0.0 && us.is_finite() && half_width.is_finite();
+    let Some(all) = all.filter(|all| all.iter().all(is_sound)) else {
+        return;
+    };
+    for (profile, (cpu_us, cpu_half_width_us)) in profiles.iter_mut().zip(all) {
+        if let Ok(sampled) = &mut profile.outcome {
+            sampled.profile.cpu_us = cpu_us;
+            sampled.profile.cpu_half_width_us = cpu_half_width_us;
+            sampled.is_scale_measured = true;
+        }
     }
 }
 
-/// A profile with what it stands for, or why it stands for nothing.
-fn weighed(taken: &RecordedProfile) -> Result<(Weighed, &Profiled), ProfileFailure> {
+/// What a profile says for itself, or why it says nothing.
+fn sampled(taken: &RecordedProfile) -> Result<Sampled, ProfileFailure> {
     let profiled = taken.outcome.as_ref().map_err(Clone::clone)?;
     let failed = |text: &str, remedy: &str| ProfileFailure {
         text: text.to_owned(),
@@ -120,7 +161,20 @@ fn weighed(taken: &RecordedProfile) -> Result<(Weighed, &Profiled), ProfileFailu
         return Err(failed("the arm's CPU is not counted", remedy));
     };
     let cpu_us = cpu_ns as f64 / 1e3 / profiled.iterations as f64;
-    Ok((Weighed { stacks, cpu_us }, profiled))
+    Ok(Sampled {
+        profile: Weighed {
+            stacks,
+            cpu_us,
+            cpu_half_width_us: 0.0,
+        },
+        is_scale_measured: false,
+        profiled_cpu_us: cpu_us,
+        lasts_s: profiled.lasts_ns as f64 / 1e9,
+        iterations: profiled.iterations,
+        functions: Vec::new(),
+        functions_added: 0,
+        functions_compared: 0,
+    })
 }
 
 /// The text of the stacks is there once, as stacks.
@@ -137,6 +191,7 @@ mod tests {
     use super::*;
     use crate::analyse;
     use crate::fixture::records;
+    use windage_record::Profiled;
 
     fn taken(arm: &str, collapsed: &str, iterations: u64, cpu_ns: Option<u64>) -> RecordedProfile {
         RecordedProfile {
@@ -160,13 +215,20 @@ mod tests {
         analyse(&records, std::iter::empty(), std::iter::empty())
     }
 
+    /// One of which nothing was measured.
+    fn unmeasured() -> Analysis {
+        let mut analysis = analysis();
+        analysis.arms.iter_mut().for_each(|arm| arm.metrics.clear());
+        analysis
+    }
+
     fn ids(analysis: &Analysis) -> [String; 3] {
         [0, 1, 2].map(|index: usize| analysis.arms[index].id.to_string())
     }
 
     #[test]
     fn arms_are_held_against_the_baseline() {
-        let analysis = analysis();
+        let analysis = unmeasured();
         let [baseline, control, treatment] = ids(&analysis);
         let recorded = [
             taken(
@@ -198,6 +260,39 @@ mod tests {
         let of_span = interval(&sampled.functions[0].itself);
         assert_eq!(of_span.estimate, 40.0);
         assert!(of_span.excludes_nil() && of_span.high < 45.0, "{of_span:?}");
+    }
+
+    #[test]
+    fn samples_stand_for_the_cpu_that_was_measured() {
+        let analysis = analysis();
+        let [baseline, _, treatment] = ids(&analysis);
+        let recorded = [
+            taken(&baseline, "main;work 10000\n", 1, Some(1_000)),
+            taken(
+                &treatment,
+                "main;work 9000\nmain;span 1000\n",
+                1,
+                Some(99_000),
+            ),
+        ];
+        let profiles = of_load(&analysis, &recorded);
+        let of = |index: usize| profiles[index].outcome.as_ref().unwrap();
+        assert!(of(0).is_scale_measured && of(1).is_scale_measured);
+        assert_eq!((of(0).profiled_cpu_us, of(1).profiled_cpu_us), (1.0, 99.0));
+        let primary = &analysis.arms[2].metrics[&analysis.primary];
+        let measured = &primary.difference.as_ref().unwrap().absolute;
+        let functions = &of(1).functions;
+        let whole = functions
+            .iter()
+            .find(|cost| cost.function == "main")
+            .unwrap();
+        let whole = interval(&whole.total);
+        assert!(
+            (whole.estimate - measured.estimate).abs() < 1e-9,
+            "{whole:?} {measured:?}"
+        );
+        let ratio = whole.half_width() / measured.half_width();
+        assert!((0.99..1.2).contains(&ratio), "{whole:?} {measured:?}");
     }
 
     #[test]

@@ -43,9 +43,12 @@ pub struct ScriptPhase {
 pub struct Averaged {
     /// The mean.
     pub mean: f64,
-    /// Where it lies, from the scatter over runs, with 95 % confidence; `None` for a single run.
+    /// Where it lies, from the scatter over runs, with 95 % confidence; `None` for fewer than three.
     pub interval: Option<Interval>,
 }
+
+/// Two runs have a scatter, but its interval is twelve times as wide and begins below nil.
+const FEWEST_RUNS: usize = 3;
 
 impl Averaged {
     /// `None` without a value.
@@ -56,7 +59,8 @@ impl Averaged {
         for value in &values {
             runs.push(vec![*value], 0.0);
         }
-        let interval = two_level(&runs).ok().map(|location| {
+        let enough = (values.len() >= FEWEST_RUNS).then_some(());
+        let interval = enough.and_then(|()| two_level(&runs).ok()).map(|location| {
             let (low, high) = location.ends(Confidence::P95);
             Interval {
                 estimate: mean,

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use windage_model::{ArmIndex, Doubt, DoubtCode, Interval, LoadModel, Order, Soundness, Validity};
-use windage_record::Ending;
+use windage_model::{
+    ArmIndex, Doubt, DoubtCode, Interval, LoadModel, Order, Role, Soundness, Validity,
+};
+use windage_record::{Ending, ManifestArm};
 
 use crate::ledger::{Ledger, Ledgers};
 use crate::records::Records;
@@ -59,17 +61,21 @@ fn arm_void(records: &Records) -> Option<Doubt> {
         return None;
     }
     let arms = records.manifest.arms.iter().zip(&records.windows.arms);
-    let void: Vec<&str> = arms
-        .filter(|(_, kept)| kept.usable == 0)
-        .map(|(arm, _)| arm.id.as_str())
-        .collect();
-    (!void.is_empty() && void.len() < records.manifest.arms.len()).then(|| {
-        Doubt::new(
-            DoubtCode::ArmVoid,
-            format!("Nothing usable was measured of: {}.", void.join(", ")),
-        )
-        .with("arms", void.join(", "))
-    })
+    let (void, usable): (Vec<_>, Vec<_>) = arms.partition(|(_, kept)| kept.usable == 0);
+    if void.is_empty() || usable.is_empty() {
+        return None;
+    }
+    let is_treatment = |arm: &ManifestArm| arm.role == Role::Treatment;
+    let stands = usable.iter().any(|(arm, _)| is_treatment(arm))
+        && void.iter().all(|(arm, _)| is_treatment(arm));
+    let code = if stands {
+        DoubtCode::ArmMissing
+    } else {
+        DoubtCode::ArmVoid
+    };
+    let ids: Vec<&str> = void.iter().map(|(arm, _)| arm.id.as_str()).collect();
+    let text = format!("Nothing usable was measured of: {}.", ids.join(", "));
+    Some(Doubt::new(code, text).with("arms", ids.join(", ")))
 }
 
 fn incomplete(records: &Records) -> Option<Doubt> {

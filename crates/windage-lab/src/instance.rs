@@ -134,7 +134,7 @@ fn start_all(
     for (service, allotted, prepared) in to_start {
         if let Some(padding) = prepared.as_ref().and_then(|p| p.padding) {
             let of = Some(service.name.as_str()).filter(|_| launched > 1);
-            instance.said.extend(padding.said(of));
+            instance.said.push(padding.said(of));
         }
         allotted.look_again(service, &instance.whose())?;
         let started = Instant::now();

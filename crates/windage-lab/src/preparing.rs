@@ -12,7 +12,7 @@ use windage_probe::cgroup::ArmCgroup;
 
 use crate::LabError;
 use crate::command_line::see_through;
-use crate::environment::{Padding, environment, pad};
+use crate::environment::{Padded, environment, pad};
 use crate::error::CheckTrouble;
 use crate::instance::{Ground, Instance};
 use crate::log_tail::{last_lines, read_end};
@@ -32,7 +32,7 @@ pub(crate) struct Prepared {
     pub(crate) spawn: Spawn,
     pub(crate) rendered: Rendered,
     /// How its environment was filled up; `None` for a service that all arms share.
-    pub(crate) padding: Option<Padding>,
+    pub(crate) padding: Option<Padded>,
     check: Option<Spawn>,
 }
 

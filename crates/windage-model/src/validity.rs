@@ -95,8 +95,10 @@ doubts! {
     SequentialOrder = "sequential_order", Suspect;
     /// Too many windows are void or suspect.
     ManyBadWindows = "many_bad_windows", Suspect;
-    /// Nothing usable is left of an arm.
+    /// Nothing usable is left of the baseline, of the control or of all treatments.
     ArmVoid = "arm_void", Void;
+    /// Nothing usable is left of some treatments; the others stand.
+    ArmMissing = "arm_missing", Suspect;
     /// The run ended before its plan did.
     RunIncomplete = "run_incomplete", Suspect;
     /// The end of the journal was damaged and cut off.

@@ -1,6 +1,6 @@
 //! From what profilers write to collapsed stacks.
 
-use std::io::{self, BufRead};
+use std::io::{self, BufRead, BufReader, Read};
 
 use inferno::collapse::Collapse;
 use inferno::collapse::perf;
@@ -36,7 +36,7 @@ pub const PERF_FIELDS: &str = "comm,pid,tid,time,event,ip,sym,dso";
 
 /// What `perf script -F` [`PERF_FIELDS`] wrote of samples of [`PERF_EVENT`]. Kernel functions and
 /// those of just-in-time compilers are marked as is usual in flame graphs; functions whose name is
-/// not known have that of their module.
+/// not known have that of their module, and letters beyond ASCII become `?`.
 ///
 /// # Errors
 /// When the reader fails.
@@ -47,8 +47,20 @@ pub fn collapsed_by_perf(reader: impl BufRead) -> io::Result<Stacks> {
     options.nthreads = 1;
     options.event_filter = Some(PERF_EVENT.to_owned());
     let mut collapsed = Vec::new();
-    perf::Folder::from(options).collapse(reader, &mut collapsed)?;
+    perf::Folder::from(options).collapse(BufReader::new(Ascii(reader)), &mut collapsed)?;
     Stacks::read(&collapsed[..], Limits::default())
+}
+
+/// inferno 0.12 cuts names at bytes, and panics where that is within a letter.
+struct Ascii<R>(R);
+
+impl<R: Read> Read for Ascii<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.0.read(buffer)?;
+        let beyond = buffer[..read].iter_mut().filter(|byte| !byte.is_ascii());
+        beyond.for_each(|byte| *byte = b'?');
+        Ok(read)
+    }
 }
 
 /// A command line may hold anything, what separates functions included, but stands in quotes; no
@@ -122,6 +134,14 @@ sh 17229/17229 47886.311016: cpu-clock:
         let script = "a b 1/2 3.4: cpu-clock:u: \n\t 12 f+0x1 (/x)\n\n";
         let stacks = collapsed_by_perf(script.as_bytes()).unwrap();
         assert_eq!(stacks.to_collapsed(), "a_b;f 1\n");
+    }
+
+    #[test]
+    fn letters_beyond_ascii_do_no_harm() {
+        // So long that a hash of Rust's could stand at its end, cut within a letter.
+        let script = "a 1/2 3.4: cpu-clock: \n\t 12 caf\u{e9}\u{e9}abcdefghijklmnopqr (/x)\n\n";
+        let stacks = collapsed_by_perf(script.as_bytes()).unwrap();
+        assert_eq!(stacks.to_collapsed(), "a;caf????abcdefghijklmnopqr 1\n");
     }
 
     #[test]

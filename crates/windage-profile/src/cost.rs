@@ -16,6 +16,9 @@ pub struct ArmProfile {
     pub stacks: Stacks,
     /// CPU an iteration (a request), in microseconds: what all samples together stand for.
     pub cpu_us: f64,
+    /// Half of the 95 % interval of how much that is more than the baseline's, in microseconds; 0
+    /// where it is not known, and for the baseline.
+    pub cpu_half_width_us: f64,
 }
 
 /// One function's CPU an iteration in an arm and in the baseline, in microseconds.
@@ -29,7 +32,8 @@ pub struct Added {
     ///
     /// A profile has so and so many samples, of which a function has a share; both shares are
     /// binomial, and taken as (k + ½)/(n + 1) for the error, so that a function that was never
-    /// seen has one as well. What one iteration took in all is taken as known.
+    /// seen has one as well. To this comes, by the function's share in the arm, the error of what
+    /// an iteration takes in all: a launch that is slower by luck is so in every function.
     pub half_width_us: f64,
 }
 
@@ -58,7 +62,19 @@ pub struct FunctionCost {
     pub total: Added,
 }
 
-/// What each function of either profile costs, the ones with the most added to themselves first.
+impl FunctionCost {
+    /// Whether the arm spends more in it than sampling explains: in the function itself, or in it
+    /// and all that it calls where the baseline has no such function. (What all of it is called
+    /// from, such as the program's main function, has more in total as well, which says nothing.)
+    #[must_use]
+    pub fn is_added(&self) -> bool {
+        let is_more = |added: &Added| added.us() > 0.0 && !added.is_within_noise();
+        is_more(&self.itself) || (self.total.baseline_us == 0.0 && is_more(&self.total))
+    }
+}
+
+/// What each function of either profile costs: first those in which the arm spends more than
+/// sampling explains, the largest in total first; then the others, by what is added to themselves.
 #[must_use]
 pub fn added(arm: &ArmProfile, baseline: &ArmProfile) -> Vec<FunctionCost> {
     let mut functions: BTreeMap<&str, [Seen; 2]> = BTreeMap::new();
@@ -66,11 +82,12 @@ pub fn added(arm: &ArmProfile, baseline: &ArmProfile) -> Vec<FunctionCost> {
     count(&mut functions, 1, &baseline.stacks);
     let scales = [arm, baseline].map(Scale::of);
     let cost = |of: [u64; 2]| {
-        let [in_arm, in_baseline] = [0, 1].map(|which: usize| scales[which].share(of[which]));
+        let [in_arm, in_baseline] = [0, 1].map(|which: usize| scales[which].part(of[which]));
         Added {
             arm_us: in_arm.us,
             baseline_us: in_baseline.us,
-            half_width_us: Z * in_arm.error_us.hypot(in_baseline.error_us),
+            half_width_us: (Z * in_arm.error_us.hypot(in_baseline.error_us))
+                .hypot(in_arm.share * arm.cpu_half_width_us),
         }
     };
     let mut costs: Vec<FunctionCost> = functions
@@ -81,9 +98,18 @@ pub fn added(arm: &ArmProfile, baseline: &ArmProfile) -> Vec<FunctionCost> {
             total: cost(seen.map(|seen| seen.total)),
         })
         .collect();
+    let keys = |cost: &FunctionCost| {
+        let (total, itself) = (cost.total.us(), cost.itself.us());
+        if cost.is_added() {
+            (true, total, itself)
+        } else {
+            (false, itself, total)
+        }
+    };
     costs.sort_by(|a, b| {
-        let by_itself = b.itself.us().total_cmp(&a.itself.us());
-        by_itself.then(b.total.us().total_cmp(&a.total.us()))
+        let ((a_added, a_first, a_next), (b_added, b_first, b_next)) = (keys(a), keys(b));
+        let by_figure = b_first.total_cmp(&a_first).then(b_next.total_cmp(&a_next));
+        b_added.cmp(&a_added).then(by_figure)
     });
     costs
 }
@@ -115,7 +141,8 @@ struct Scale {
     cpu_us: f64,
 }
 
-struct Share {
+struct Part {
+    share: f64,
     us: f64,
     error_us: f64,
 }
@@ -128,17 +155,20 @@ impl Scale {
         }
     }
 
-    fn share(&self, seen: u64) -> Share {
+    fn part(&self, seen: u64) -> Part {
         if self.samples <= 0.0 {
-            return Share {
+            return Part {
+                share: 0.0,
                 us: 0.0,
                 error_us: 0.0,
             };
         }
+        let share = seen as f64 / self.samples;
         let smoothed = ((seen as f64 + 0.5) / (self.samples + 1.0)).min(1.0);
         let variance = smoothed * (1.0 - smoothed) / self.samples;
-        Share {
-            us: seen as f64 / self.samples * self.cpu_us,
+        Part {
+            share,
+            us: share * self.cpu_us,
             error_us: variance.sqrt() * self.cpu_us,
         }
     }
@@ -153,6 +183,7 @@ mod tests {
         ArmProfile {
             stacks: Stacks::of_text(text),
             cpu_us,
+            cpu_half_width_us: 0.0,
         }
     }
 
@@ -184,7 +215,7 @@ mod tests {
         assert_eq!(
             order,
             ["span", "export", "work", "main"],
-            "by what was added to itself"
+            "by total, then by itself"
         );
         assert!(!of(&costs, "span").itself.is_within_noise());
     }
@@ -196,6 +227,21 @@ mod tests {
         assert_eq!(of(&costs, "f").total.arm_us, 2.0);
         assert_eq!(of(&costs, "f").itself.arm_us, 2.0);
         assert_eq!(of(&costs, "g").total.arm_us, 1.0);
+    }
+
+    #[test]
+    fn an_entrance_to_many_small_functions_is_added_by_its_total() {
+        let parts: String = (0..50).map(|n| format!("main;otel;part{n} 4\n")).collect();
+        let costs = added(
+            &profile(&(parts + "main 800\n"), 10.0),
+            &profile("main 1000\n", 8.0),
+        );
+        let added: Vec<_> = costs.iter().filter(|cost| cost.is_added()).collect();
+        assert_eq!(added[0].function, "otel", "{added:?}");
+        assert!(
+            added.iter().all(|cost| cost.function != "main"),
+            "it calls everything"
+        );
     }
 
     #[test]
@@ -216,6 +262,30 @@ mod tests {
             let of_b = of(&costs, "b").itself;
             assert_eq!(of_b.is_within_noise(), is_within_noise, "{why}: {of_b:?}");
         }
+    }
+
+    #[test]
+    fn the_whole_is_no_better_known_than_it_was_measured() {
+        let arm = ArmProfile {
+            cpu_half_width_us: 6.0,
+            ..profile("main;work 9000\nmain;span 1000\n", 100.0)
+        };
+        let costs = added(&arm, &profile("main;work 10000\n", 90.0));
+        let all = of(&costs, "main").total;
+        assert!(
+            (all.half_width_us - 6.0).abs() < 0.02,
+            "all samples, so only their sum: {all:?}"
+        );
+        let work = of(&costs, "work").itself;
+        assert!(
+            (5.4..5.5).contains(&work.half_width_us),
+            "nine tenths of it: {work:?}"
+        );
+        let span = of(&costs, "span").itself;
+        assert!(
+            (0.8..0.9).contains(&span.half_width_us),
+            "hardly any of it: {span:?}"
+        );
     }
 
     #[test]

@@ -13,6 +13,10 @@ use crate::ArmProfile;
 /// Frames narrower than this share of the width, in percent, are left out: they could not be seen.
 const MIN_WIDTH_PERCENT: f64 = 0.1;
 
+/// How wide a picture is drawn that is to stand within a page, in pixels: what fits into a frame is
+/// written for this width.
+const WITHIN_A_PAGE: usize = 920;
+
 /// What can be done with a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interaction {
@@ -39,6 +43,9 @@ pub fn differential_flame_graph(
     options.min_width = MIN_WIDTH_PERCENT;
     options.font_type = "monospace".to_owned();
     options.text_truncate_direction = TextTruncateDirection::Right;
+    if interaction == Interaction::None {
+        options.image_width = Some(WITHIN_A_PAGE);
+    }
     let mut svg = Vec::new();
     flamegraph::from_lines(&mut options, lines.iter().map(String::as_str), &mut svg).ok()?;
     let svg = String::from_utf8(svg).ok()?;
@@ -49,7 +56,7 @@ pub fn differential_flame_graph(
 }
 
 /// The picture alone, as it may stand within a page: without the script, what starts it and what
-/// it answers to, and without the head of a document.
+/// it answers to, and without the head of a document; as wide as its place.
 fn without_script(svg: &str) -> String {
     let mut alone = svg[svg.find("<svg").unwrap_or(0)..].replacen(" onload=\"init(evt)\"", "", 1);
     let answering = [
@@ -57,6 +64,13 @@ fn without_script(svg: &str) -> String {
         ("<text id=\"search\"", "</text>"),
         ("<text id=\"unzoom\"", "</text>"),
     ];
+    let (width, whole) = (format!(" width=\"{WITHIN_A_PAGE}\""), " width=\"100%\"");
+    alone = alone.replacen(&width, whole, 1);
+    if let Some(from) = alone.find(" height=\"")
+        && let Some(length) = alone[from..].find(" viewBox")
+    {
+        alone.replace_range(from..from + length, "");
+    }
     for (begin, end) in answering {
         while let Some(from) = alone.find(begin)
             && let Some(length) = alone[from..].find(end)
@@ -129,6 +143,7 @@ mod tests {
         ArmProfile {
             stacks: Stacks::of_text(text),
             cpu_us,
+            cpu_half_width_us: 0.0,
         }
     }
 
@@ -165,7 +180,11 @@ mod tests {
         ] {
             assert!(!still.contains(alive), "{alive}: {still}");
         }
-        assert!(still.starts_with("<svg") && still.ends_with("</svg>"));
+        let begins = "<svg version=\"1.1\" width=\"100%\" viewBox=\"0 0 920 ";
+        assert!(
+            still.starts_with(begins) && still.ends_with("</svg>"),
+            "{still}"
+        );
         let alive = drawn(Interaction::SearchAndZoom);
         assert!(alive.contains("<script"));
         for svg in [drawn(Interaction::None), alive] {

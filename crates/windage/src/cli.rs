@@ -144,7 +144,8 @@ pub(crate) enum ReportFormat {
     Html,
     /// The contract with other programs.
     Json,
-    /// The table of a sweep's levels, and what it shows, as published speed guides have it.
+    /// The table of a sweep's levels, and what it shows, as published speed guides have it; of whole
+    /// processes what `time` prints.
     Guide,
     /// Several runs side by side: overhead by level, and what a request and a span cost.
     Summary,

@@ -14,7 +14,7 @@ mod exporters;
 pub(crate) mod kept;
 
 /// The services that tests launch, by their Debian packages.
-const PACKAGES: &[&str] = &["nginx-light", "haproxy", "libdd-opentracing0"];
+const PACKAGES: &[&str] = &["nginx-light", "haproxy", "libdd-opentracing0", "linux-perf"];
 
 /// Pinned with hashes: what is installed today is what was installed when it was written.
 const REQUIREMENTS: &str = "xtask/requirements-test.txt";

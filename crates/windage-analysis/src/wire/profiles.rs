@@ -16,7 +16,10 @@ pub(super) struct ProfileWire<'a> {
     lasts_s: Option<f64>,
     iterations: Option<u64>,
     cpu_us_per_iteration: Option<f64>,
+    profiled_cpu_us_per_iteration: Option<f64>,
+    scale: Option<&'static str>,
     functions: Vec<FunctionWire<'a>>,
+    functions_added: usize,
     functions_compared: usize,
     failure: Option<FailureWire<'a>>,
 }
@@ -24,6 +27,7 @@ pub(super) struct ProfileWire<'a> {
 #[derive(Serialize)]
 struct FunctionWire<'a> {
     function: &'a str,
+    is_added: bool,
     #[serde(rename = "self")]
     itself: AddedWire,
     total: AddedWire,
@@ -56,9 +60,15 @@ impl<'a> From<&'a ArmProfile> for ProfileWire<'a> {
             lasts_s: sampled.and_then(|s| finite(s.lasts_s)),
             iterations: sampled.map(|s| s.iterations),
             cpu_us_per_iteration: sampled.and_then(|s| finite(s.profile.cpu_us)),
+            profiled_cpu_us_per_iteration: sampled.and_then(|s| finite(s.profiled_cpu_us)),
+            scale: sampled.map(|s| match s.is_scale_measured {
+                true => "measured",
+                false => "profiled",
+            }),
             functions: sampled.map_or_else(Vec::new, |s| {
                 s.functions.iter().map(FunctionWire::from).collect()
             }),
+            functions_added: sampled.map_or(0, |s| s.functions_added),
             functions_compared: sampled.map_or(0, |s| s.functions_compared),
             failure: failure.map(|failure| FailureWire {
                 text: &failure.text,
@@ -72,6 +82,7 @@ impl<'a> From<&'a FunctionCost> for FunctionWire<'a> {
     fn from(cost: &'a FunctionCost) -> Self {
         FunctionWire {
             function: &cost.function,
+            is_added: cost.is_added(),
             itself: (&cost.itself).into(),
             total: (&cost.total).into(),
         }
@@ -122,7 +133,10 @@ mod tests {
             profile: windage_profile::ArmProfile {
                 stacks: Stacks::of_text("main;span 3\nmain 1\n"),
                 cpu_us: f64::NAN,
+                cpu_half_width_us: 0.0,
             },
+            is_scale_measured: true,
+            profiled_cpu_us: 30.0,
             lasts_s: 5.0,
             iterations: 100,
             functions: vec![FunctionCost {
@@ -130,19 +144,21 @@ mod tests {
                 itself: added,
                 total: added,
             }],
+            functions_added: 1,
             functions_compared: 2,
         };
         let found = serde_json::to_value(ProfileWire::from(&profile(Ok(sampled)))).unwrap();
         let of_function = json!({
             "baseline_us": 2.0, "arm_us": 12.0, "within_noise": false,
             "added_us": {"estimate": 10.0, "low": 9.0, "high": 11.0, "confidence": 0.95,
-                "method": "difference of two binomial shares of samples"},
+                "method": "binomial shares of samples, and the measured CPU's own interval"},
         });
         let expected = json!({
             "arm": "otel", "profiler": "py-spy", "version": "py-spy 0.4.3", "rate": 250,
             "samples": 4, "lasts_s": 5.0, "iterations": 100, "cpu_us_per_iteration": null,
-            "functions": [{"function": "span", "self": of_function, "total": of_function}],
-            "functions_compared": 2, "failure": null,
+            "profiled_cpu_us_per_iteration": 30.0, "scale": "measured",
+            "functions": [{"function": "span", "is_added": true, "self": of_function, "total": of_function}],
+            "functions_added": 1, "functions_compared": 2, "failure": null,
         });
         assert_eq!(found, expected);
     }

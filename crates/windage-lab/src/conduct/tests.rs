@@ -2,7 +2,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use super::*;
-use fakes::{FakeJournal, Fate, Given, Outcome, Script, conducted};
+use fakes::{FakeJournal, Fate, Given, NeverUp, Outcome, Script, conducted};
 
 pub(crate) mod fakes;
 mod stopping;
@@ -119,7 +119,7 @@ fn the_others_go_on_when_the_plan_says_so() {
 
 #[test]
 fn an_arm_that_never_comes_up_is_left_out_of_its_round() {
-    let table: [(&[(u32, ArmIndex)], OnDeath, bool, &str); 4] = [
+    let table: [(NeverUp, OnDeath, bool, &str); 4] = [
         (&[(0, ArmIndex(2))], OnDeath::GoOn, true, "one arm"),
         (&[(0, ArmIndex(2))], OnDeath::End, false, "as the plan says"),
         (

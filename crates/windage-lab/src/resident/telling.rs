@@ -190,6 +190,7 @@ mod tests {
     use std::io::Write;
 
     use super::*;
+    use proptest::prelude::*;
 
     fn about(name: &str, text: &str) -> About {
         About {
@@ -292,5 +293,42 @@ mod tests {
         assert_eq!(program.read(&mut [0; 8]).unwrap(), 0);
         drop(program);
         assert!(listener.told().waits);
+    }
+
+    /// Lines that are almost right, in any order, cut anywhere.
+    fn almost() -> impl Strategy<Value = Vec<u8>> {
+        let word = prop_oneof![
+            Just("about"),
+            Just("phase"),
+            Just("ready"),
+            Just("setup"),
+            Just("flush"),
+            Just("12"),
+            Just("-1"),
+            Just(""),
+            Just("\n"),
+            Just("é"),
+        ];
+        let words = prop::collection::vec(word, 0..60).prop_map(|words| words.join(" "));
+        (words, any::<(u8, u16)>()).prop_map(|(text, (byte, at))| {
+            let mut bytes = text.into_bytes();
+            if let Some(place) = bytes.get_mut(usize::from(at)) {
+                *place = byte;
+            }
+            bytes
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_comes_is_bounded_and_fit_to_be_shown(bytes in almost()) {
+            let told = Told::from_bytes(&bytes);
+            prop_assert!(told.phases.len() <= Phase::ALL.len());
+            prop_assert!(told.about.len() <= MAX_ABOUT);
+            let texts = told.about.iter().flat_map(|a| [&a.name, &a.text]);
+            for text in texts.chain(&told.broken) {
+                prop_assert!(!text.contains(char::is_control), "{text:?}");
+            }
+        }
     }
 }

@@ -59,7 +59,7 @@ impl<'a> RealRig<'a> {
         let (mut resident, inherit) = Resident::pair().map_err(no_socket)?;
         let (prepared, service) = self.prepare_program(number, index, instance)?;
         let padding = prepared.padding.map(|padding| padding.said(None));
-        instance.said.extend(padding.into_iter().flatten());
+        instance.said.extend(padding);
         let mut spawn = prepared.spawn;
         spawn.inherit = Some(inherit);
         let (name, log) = (service.name.to_string(), spawn.log.clone());
@@ -216,7 +216,7 @@ impl<'a> RealRig<'a> {
                 &rendered,
             ));
         }
-        let about = padding.into_iter().flatten();
+        let about = padding.into_iter();
         let about: Vec<About> = about.chain(driven.told.about.iter().cloned()).collect();
         self.note_said(live, set, about);
         Ok(driven)

@@ -1,9 +1,7 @@
 //! Flame graphs: where an arm's CPU goes, against the baseline.
 
 use maud::{Markup, PreEscaped, html};
-use windage_analysis::{
-    Analysis, Interaction, RecordedProfile, Sampled, differential_flame_graph,
-};
+use windage_analysis::{Analysis, Interaction, RecordedProfile, Sampled, differential_flame_graph};
 use windage_model::Role;
 
 use crate::facts::one_line;

@@ -118,10 +118,8 @@ pub(crate) const REGIMES: &str = r"
 .regime h3 { margin: 2.2rem 0 .6rem; font-size: 1.05rem; }
 ";
 
-/// What flame graphs need besides: on paper of their own, whose colours they were made for, and
-/// never so small that nothing can be read.
+/// What flame graphs need besides: not so small that nothing can be read.
 pub(crate) const FLAMES: &str = r"
-.flames .scroll > div { min-width: 60rem; }
-.flames { break-inside: avoid; }
+.flames .scroll > div { min-width: 44rem; }
 @media print { .flames .scroll > div { min-width: 0; } }
 ";

@@ -70,18 +70,12 @@ pub(super) fn profile_details(analysis: &Analysis) -> Vec<Table> {
     tables
 }
 
-/// The functions with the most added beyond noise, and the others.
+/// The functions in which most was added, as far as every reader is shown them, and the others.
 fn split(sampled: &Sampled) -> (Vec<&FunctionCost>, Vec<&FunctionCost>) {
-    let mut beyond = 0;
-    sampled.functions.iter().partition(|cost| {
-        let is_shown = is_added(cost) && beyond < SHOWN;
-        beyond += usize::from(is_shown);
-        is_shown
-    })
-}
-
-fn is_added(cost: &FunctionCost) -> bool {
-    cost.itself.us() > 0.0 && !cost.itself.is_within_noise()
+    let all = sampled.functions.iter().enumerate();
+    let (shown, rest): (Vec<_>, Vec<_>) = all.partition(|(i, cost)| *i < SHOWN && cost.is_added());
+    let costs = |of: Vec<(usize, _)>| of.into_iter().map(|(_, cost)| cost).collect();
+    (costs(shown), costs(rest))
 }
 
 fn functions(
@@ -142,16 +136,17 @@ fn cell(added: &Added, scale: Scale) -> Cell {
 }
 
 fn facts(of: &Profiled, shown: usize) -> Vec<Fact> {
-    let beyond = of.sampled.functions.iter().filter(|cost| is_added(cost));
-    let further = beyond.count().saturating_sub(shown);
+    let further = of.sampled.functions_added.saturating_sub(shown);
     let compared = of.sampled.functions_compared;
     let mut text = format!("{}, of {compared} functions", taken(of));
     if further > 0 {
-        text.push_str(&format!("; {further} more are among further figures"));
+        text.push_str(&format!("; it adds to {further} more"));
     }
-    text.push_str(
-        "; intervals hold for each on its own, and only for the error that samples are few",
-    );
+    text.push_str(if of.sampled.is_scale_measured {
+        "; intervals, each on its own, hold the error of sampling and of the measured CPU"
+    } else {
+        "; intervals, each on its own, hold the error of sampling alone"
+    });
     vec![Fact::new("profile", text)]
 }
 
@@ -175,7 +170,7 @@ fn overview(analysis: &Analysis) -> Option<Table> {
     let mut notes = Notes::default();
     let figures = profiled(analysis).flat_map(|of| {
         let measured = measured(analysis, of.arm);
-        [Some(of.sampled.profile.cpu_us), measured]
+        [Some(of.sampled.profiled_cpu_us), measured]
     });
     let scale = Scale::fitting(Unit::Microseconds, figures.flatten());
     let arms = analysis.profiles.iter().filter_map(|profile| {
@@ -196,11 +191,11 @@ fn overview(analysis: &Analysis) -> Option<Table> {
         title: "Profiles".to_owned(),
         columns: vec![
             column("samples", "Stacks that the profiler saw"),
+            column(cpu, "CPU while it was profiled"),
             column(
-                cpu,
-                "CPU while it was profiled, which the samples share out",
+                "measured",
+                "The same in the windows, where nobody looked: what samples share out",
             ),
-            column("measured", "The same in the windows, where nobody looked"),
             column(
                 "functions added",
                 "Functions that cost more than sampling explains, of those compared; of the control \
@@ -221,15 +216,14 @@ fn overview_cells(
     sampled: &Sampled,
     scale: Scale,
 ) -> Vec<Cell> {
-    let added = sampled.functions.iter().filter(|cost| is_added(cost));
     let measured = measured(analysis, arm).map(|us| plain(scale.bare(us)));
     vec![
         plain(number::count(sampled.profile.stacks.samples())),
-        plain(scale.bare(sampled.profile.cpu_us)),
+        plain(scale.bare(sampled.profiled_cpu_us)),
         measured.unwrap_or_else(nothing),
         match sampled.functions_compared {
             0 => nothing(),
-            compared => plain(format!("{} of {compared}", added.count())),
+            compared => plain(format!("{} of {compared}", sampled.functions_added)),
         },
     ]
 }

@@ -117,3 +117,26 @@ fn a_process_that_fails_ends_the_run() {
         .code(5)
         .says(&["error: ", "exited with code 3"]);
 }
+
+#[test]
+fn what_follows_the_answer_at_once_is_in_its_window() {
+    // The same work as `thrice`, two thirds of it after the answer, as an exporter's thread does.
+    let late = "\n    if [ -n \"$LATE\" ]; then count $LATE; fi\ndone\n''', 'job']";
+    let plan = asked("iterations = 1")
+        .replace("\ndone\n''', 'job']", late)
+        .replace(
+            "args = { job = ['6000'] }",
+            "args = { job = ['2000'] }\nenv = { LATE = '4000' }",
+        );
+    let analysis = measured(&plan);
+    let thrice = contract::arm(&analysis, "thrice");
+    let relative = |name: &str| {
+        let estimate = &thrice["metrics"][name]["relative"]["estimate"];
+        estimate
+            .as_f64()
+            .unwrap_or_else(|| panic!("{name}: {thrice}"))
+    };
+    assert!((1.0..3.5).contains(&relative("cpu_in_window")), "{thrice}");
+    // The answer came when a third of it was done.
+    assert!(relative("wall_per_iteration") < 1.0, "{thrice}");
+}

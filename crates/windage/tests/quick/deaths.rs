@@ -136,6 +136,38 @@ fn a_death_in_warm_up_ends_the_run() {
     ended.says(&["`doomed`", "killed by signal 9", "these are the last words"]);
 }
 
+#[test]
+fn the_others_go_on_without_a_service_that_does_not_come_up() {
+    let shop = Workshop::new();
+    // In the first launch it ends before it is ready, having started something before.
+    let service = "name = 'before'\n\
+         command = ['/bin/sh', '-c', 'exec sleep 600']\n\n\
+         [[service]]\nname = 'app'\nenv = { LAUNCH = '{launch}', DIES = 'no' }\n\
+         command = ['/bin/sh', '-c', 'if [ $DIES$LAUNCH = busy0 ]; then echo these are the last words; \
+         exit 3; fi; exec {windage} __demo-service --listen {listen}']\n\
+         ready = { http = '/healthz', within = '20s' }";
+    let plan = Plan {
+        service,
+        arms: &arms("busy"),
+        design: &format!("{BRIEF}\non_death = 'go-on'"),
+        ..Plan::default()
+    };
+    shop.write("plan.toml", &plan.text());
+    let ended = shop.windage(&["run", "plan.toml", "--out", &shop.run, "--json"]);
+    let ended = ended.code(0).says(&[
+        "doomed is no longer measured in this round: service `app` of arm `doomed` exited with code 3",
+        "these are the last words",
+    ]);
+    let analysis = ended.json();
+    contract::check(&analysis);
+    let windows = |id| {
+        let cpu = &contract::arm(&analysis, id)["metrics"]["cpu_per_request"];
+        cpu["windows"].as_u64().unwrap()
+    };
+    assert_eq!(windows("doomed") * 2, windows("fine"));
+    assert!(contract::reasons(&analysis).contains(&"arm_died"));
+}
+
 /// A service that ends after so many seconds, and the built-in one after it.
 fn beside(first: &str, seconds: &str, ready: &str) -> String {
     format!(

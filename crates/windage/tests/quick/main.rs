@@ -16,6 +16,7 @@ mod leftovers;
 mod load_verb;
 mod pilots;
 mod plans;
+mod profile;
 mod proxies;
 mod refusals;
 mod regimes;

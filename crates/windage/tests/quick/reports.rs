@@ -28,7 +28,7 @@ fn sweeps_and_several_runs_have_forms_of_their_own() {
     measure(&shop, "again", SWEPT);
     measure(&shop, "plain", Plan::default().arms);
     let summary = ["\nSummary\n", "swept: rate 100.0", "again: rate 100.0"];
-    let table: [(&[&str], &[&str]); 8] = [
+    let table: [(&[&str], &[&str]); 9] = [
         (
             &["swept", "--format", "guide"],
             &["rate ", "\n100.0 ", "\ndisabled ", "\noff ", "within 5 %"],
@@ -54,6 +54,10 @@ fn sweeps_and_several_runs_have_forms_of_their_own() {
         (
             &["swept", "--format", "curves"],
             &["run,plan,regime,factor,of,", "swept,swept,,rate,filter,"],
+        ),
+        (
+            &["swept", "--format", "stages", "--within", "20ms"],
+            &["run,plan,regime,metric,unit,from,kind,arm,against,"],
         ),
     ];
     for (args, parts) in table {

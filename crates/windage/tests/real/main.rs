@@ -4,12 +4,16 @@
 // clippy.toml allows it in functions marked `#[test]`; those that they share need it said.
 #![allow(clippy::unwrap_used)]
 
+mod agents;
 #[path = "../quick/leftovers.rs"]
 mod leftovers;
 mod measurements;
 mod outlived;
+mod profiles;
 mod proxies;
 mod sdks;
+#[path = "../quick/skip.rs"]
+mod skip;
 mod web;
 #[path = "../quick/workshop.rs"]
 #[expect(

@@ -267,11 +267,11 @@ fn an_environment_that_cannot_be_made_says_why_and_what_to_do() {
         ("PIP_FIND_LINKS", ""),
         ("PIP_NO_CACHE_DIR", "1"),
     ];
-    let table: [(&str, &[(&str, &str)], &[&str]); 3] = [
+    let table = [
         (
             "# For Python 3.98 to 3.99\n",
-            &[],
-            &["is Python 3.", "Python 3.98 to 3.99", "PATH"],
+            &[][..],
+            &["is Python 3.", "Python 3.98 to 3.99", "PATH"][..],
         ),
         (
             &locked,

@@ -1,4 +1,5 @@
-//! The experiments besides: a line each, taken from what they say of themselves.
+//! The other experiments that have recorded results: a line each, taken from what they say of
+//! themselves.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -16,7 +17,8 @@ pub(super) struct Other {
     recorded: Vec<(String, String)>,
 }
 
-/// Every folder of `experiments/` with a README that is not among those `told`, by name.
+/// Every folder of `experiments/` whose README names a record and that is not among those `told`, by
+/// name.
 pub(super) fn others(experiments: &Path, told: &[&str]) -> Result<Vec<Other>> {
     let entries =
         fs::read_dir(experiments).with_context(|| format!("read {}", experiments.display()))?;
@@ -31,6 +33,7 @@ pub(super) fn others(experiments: &Path, told: &[&str]) -> Result<Vec<Other>> {
             found.push(other(&folder, &text));
         }
     }
+    found.retain(|other: &Other| !other.recorded.is_empty());
     found.sort_by(|a, b| a.folder.cmp(&b.folder));
     Ok(found)
 }
@@ -63,15 +66,9 @@ pub(super) fn markdown(others: &[Other]) -> String {
     for other in others {
         let Other { folder, about, .. } = other;
         let _ = write!(text, "- [{folder}]({folder}/README.md): {about}");
-        let days: Vec<String> = other
-            .recorded
-            .iter()
-            .map(|(day, path)| format!("[{day}]({path})"))
-            .collect();
-        if !days.is_empty() {
-            let _ = write!(text, " (recorded {})", days.join(", "));
-        }
-        text.push('\n');
+        let days = other.recorded.iter();
+        let days: Vec<String> = days.map(|(day, path)| format!("[{day}]({path})")).collect();
+        let _ = writeln!(text, " (recorded {})", days.join(", "));
     }
     text
 }
@@ -89,19 +86,24 @@ mod tests {
                         [2026-11-20](../record/2026-11-20/aa.md), \
                         [2026-11-22](../record/2026-11-22/proxies/README.md))\n";
         assert_eq!(markdown(&[other("aa", readme)]), expected);
-        assert_eq!(
-            markdown(&[other("b", "# What b is\n")]),
-            "- [b](b/README.md): What b is\n"
-        );
+        assert_eq!(other("b", "# What b is\n").about, "What b is");
     }
 
     #[test]
-    fn those_with_rows_are_left_out() {
+    fn those_with_rows_or_without_a_record_are_left_out() {
         let folder = tempfile::tempdir().unwrap();
-        for name in ["told", "b", "a", "without"] {
+        let recorded = "# x: y\n[z](../../record/2026-11-20/z.md)\n";
+        let table = [
+            ("told", Some(recorded)),
+            ("b", Some(recorded)),
+            ("a", Some(recorded)),
+            ("new", Some("# x: y\n")),
+            ("without", None),
+        ];
+        for (name, readme) in table {
             fs::create_dir(folder.path().join(name)).unwrap();
-            if name != "without" {
-                fs::write(folder.path().join(name).join("README.md"), "# x: y\n").unwrap();
+            if let Some(readme) = readme {
+                fs::write(folder.path().join(name).join("README.md"), readme).unwrap();
             }
         }
         let found = others(folder.path(), &["told"]).unwrap();

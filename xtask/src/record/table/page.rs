@@ -37,7 +37,7 @@ pub(super) fn page(recorded: Option<&Recorded>, others: &[Other]) -> String {
     if !others.is_empty() {
         let _ = write!(
             page,
-            "\n## Other experiments\n\n{}",
+            "\n## Other experiments with results\n\n{}",
             others::markdown(others)
         );
     }

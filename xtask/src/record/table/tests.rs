@@ -209,7 +209,10 @@ fn workspace_with(rows: &str) -> tempfile::TempDir {
     for (name, heading) in [
         ("python-sqlite", "x"),
         ("fastapi", "x"),
-        ("caddy", "caddy: a proxy"),
+        (
+            "caddy",
+            "caddy: a proxy\n\n[recorded](../../record/2026-11-22/caddy.md)",
+        ),
     ] {
         write(
             &format!("experiments/{name}/README.md"),
@@ -237,7 +240,7 @@ fn without_a_record_the_page_has_no_figure() {
     let page = make(root.path()).unwrap();
     assert!(page.contains("No SDK is recorded yet"), "{page}");
     assert!(
-        page.contains("- [caddy](caddy/README.md): a proxy\n"),
+        page.contains("- [caddy](caddy/README.md): a proxy (recorded ["),
         "{page}"
     );
     assert!(!page.contains("| runtime |"), "{page}");

@@ -33,9 +33,12 @@ pub(super) enum Fate {
     Fails,
 }
 
+/// Launches, and an arm that dies in each while it is launched or warmed up.
+pub(super) type NeverUp = &'static [(u32, ArmIndex)];
+
 struct FakeRig<'a> {
     script: Script,
-    never_up: &'a [(u32, ArmIndex)],
+    never_up: NeverUp,
     windows: usize,
     dead: BTreeSet<ArmIndex>,
     shared_is_dead: bool,
@@ -216,8 +219,7 @@ pub(super) struct Outcome {
 /// How a run is conducted, where tests differ in it.
 pub(super) struct Given<'a> {
     pub(super) script: Script,
-    /// Launches, and arms that die while they are launched or warmed up.
-    pub(super) never_up: &'a [(u32, ArmIndex)],
+    pub(super) never_up: NeverUp,
     pub(super) start: Start,
     pub(super) on_death: OnDeath,
     pub(super) rounds: u32,

@@ -5,13 +5,11 @@ import java.sql.DriverManager;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.Statement;
 
 /** What one thread reads of the database: items, sellers, reviews. */
 final class Items {
-    private static final int ITEMS = 1000;
-    private static final int SELLERS = 50;
-    private static final int REVIEWS_OF_AN_ITEM = 5;
+    private static final String DATABASE =
+            "jdbc:h2:mem:items;DB_CLOSE_DELAY=-1;INIT=RUNSCRIPT FROM 'classpath:items.sql'";
 
     private final PreparedStatement item;
     private final PreparedStatement seller;
@@ -23,42 +21,13 @@ final class Items {
         reviews = connection.prepareStatement("SELECT stars, text FROM review WHERE item = ?");
     }
 
-    static Items open(String folder) {
+    /** Opens the database, and makes it before if nobody has. */
+    static Items open() {
         try {
-            return new Items(connect(folder));
+            return new Items(DriverManager.getConnection(DATABASE));
         } catch (SQLException error) {
-            throw new IllegalStateException("the database in " + folder + " could not be opened", error);
+            throw new IllegalStateException("could not open " + DATABASE, error);
         }
-    }
-
-    private static Connection connect(String folder) throws SQLException {
-        return DriverManager.getConnection("jdbc:sqlite:" + folder + "/items.db");
-    }
-
-    /** Makes the database. */
-    static void make(String folder) throws SQLException {
-        try (Connection connection = connect(folder); Statement statement = connection.createStatement()) {
-            connection.setAutoCommit(false);
-            statement.execute("CREATE TABLE seller (id INTEGER PRIMARY KEY, name TEXT, city TEXT, since INTEGER)");
-            statement.execute("CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT, price_cents INTEGER,"
-                    + " description TEXT, seller INTEGER)");
-            statement.execute("CREATE TABLE review (item INTEGER, stars INTEGER, text TEXT)");
-            statement.execute(rows(SELLERS) + "INSERT INTO seller"
-                    + " SELECT n, 'Seller ' || n, 'City ' || (n % 7), 2000 + n % 20 FROM row");
-            statement.execute(rows(ITEMS) + "INSERT INTO item SELECT n, 'Item ' || n, 100 + 7 * n,"
-                    + " replace(hex(zeroblob(15)), '00', 'What there is to say about item ' || n || '. '),"
-                    + " 1 + n % " + SELLERS + " FROM row");
-            statement.execute(rows(ITEMS * REVIEWS_OF_AN_ITEM) + "INSERT INTO review"
-                    + " SELECT 1 + n % " + ITEMS + ", 1 + n % 5,"
-                    + " 'Review ' || n || ' of an item: it does what it should.' FROM row");
-            statement.execute("CREATE INDEX review_of_item ON review (item)");
-            connection.commit();
-        }
-    }
-
-    /** Begins a statement that may select the whole numbers from 1 to {@code count} as {@code n} from {@code row}. */
-    private static String rows(int count) {
-        return "WITH RECURSIVE row (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM row WHERE n < " + count + ") ";
     }
 
     /** The item in JSON; null when there is none of that number. */

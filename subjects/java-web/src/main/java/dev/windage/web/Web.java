@@ -8,32 +8,27 @@ import java.sql.SQLException;
 /**
  * A web service as it is without telemetry; an agent that the JVM loads instruments it.
  *
- * <pre>java -jar target/java-web.jar ADDRESS:PORT FOLDER</pre>
+ * <pre>java -jar target/java-web.jar ADDRESS:PORT</pre>
  *
- * <p>GET /items/{id} does three selects in a SQLite database that it makes in FOLDER, and answers about 1 KB.
+ * <p>GET /items/{id} does three selects in a database in memory, and answers about 1 KB.
  */
 public final class Web {
-    private final ThreadLocal<Items> items;
+    private static final ThreadLocal<Items> ITEMS = ThreadLocal.withInitial(Items::open);
 
-    private Web(String folder) {
-        items = ThreadLocal.withInitial(() -> Items.open(folder));
-    }
+    private Web() {}
 
-    public static void main(String[] arguments) throws SQLException {
+    public static void main(String[] arguments) {
         String[] listen = arguments[0].split(":");
-        String folder = arguments[1];
-        Items.make(folder);
-        Web web = new Web(folder);
         Javalin service = Javalin.create(config -> {
             config.startup.showJavalinBanner = false;
-            config.routes.get("/items/{id}", web::showItem);
+            config.routes.get("/items/{id}", Web::showItem);
         });
         service.start(listen[0], Integer.parseInt(listen[1]));
     }
 
-    private void showItem(Context context) throws SQLException {
+    private static void showItem(Context context) throws SQLException {
         int id = Integer.parseInt(context.pathParam("id"));
-        String json = items.get().show(id);
+        String json = ITEMS.get().show(id);
         if (json == null) {
             throw new NotFoundResponse("no such item");
         }

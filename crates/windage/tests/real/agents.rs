@@ -1,0 +1,235 @@
+//! Node and Java services under the agents that people load into them, in short, and what stands in
+//! the way of their builds.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::measurements::{arm, relative_cpu};
+use crate::workshop::{Ended, Workshop};
+use crate::{alone, experiment};
+
+/// A request that is in flight when load ends is answered and traced, but not counted.
+const IN_FLIGHT: f64 = 0.01;
+/// Standard deviations of sampling within which a share of the traces has to be.
+const BY_CHANCE: f64 = 4.0;
+
+/// An experiment, with the folder of its subject and what is replaced in its plan.
+struct Agent {
+    plan: &'static str,
+    subject: &'static str,
+    /// Files of the subject besides those that a build makes.
+    sources: &'static [&'static str],
+    shortened: &'static [(&'static str, &'static str)],
+    spans_per_request: u64,
+    /// How many of them come from where.
+    scopes: &'static [(&'static str, u64)],
+    versions: [&'static str; 3],
+}
+
+const NODE: Agent = Agent {
+    plan: "node-express",
+    subject: "node-express",
+    sources: &["build.sh", "package.json", "package-lock.json"],
+    shortened: &[("warmup   = \"10s\"", "warmup = \"2s\"")],
+    spans_per_request: 8,
+    scopes: &[
+        ("@opentelemetry/instrumentation-express", 3),
+        ("@opentelemetry/instrumentation-http", 1),
+        ("@opentelemetry/instrumentation-router", 4),
+    ],
+    versions: ["node", "express", "auto-instrumentations"],
+};
+
+/// A JVM that has not warmed up bears a fifth of the rate. What matters here is what comes, not how
+/// well it is compiled: the first compiler alone has it up in half the time.
+const JAVA: Agent = Agent {
+    plan: "java-agent",
+    subject: "java-web",
+    sources: &["build.sh", "pom.xml", "agent.sha256", "src"],
+    shortened: &[
+        ("warmup   = \"30s\"", "warmup = \"3s\""),
+        ("\"1000/s\"", "\"200/s\""),
+        (
+            "\"-XX:+UseSerialGC\"",
+            "\"-XX:+UseSerialGC\", \"-XX:TieredStopAtLevel=1\"",
+        ),
+        ("cpus    = [0]", ""),
+        // Launches take longer than all the rest; what is loaded and sends nothing is an arm as well.
+        ("[1.0, 0.1, 0.0]", "[1.0, 0.1]"),
+    ],
+    spans_per_request: 4,
+    scopes: &[
+        ("io.opentelemetry.jdbc", 3),
+        ("io.opentelemetry.jetty-12.0", 1),
+    ],
+    versions: ["java", "javalin", "javaagent"],
+};
+
+impl Agent {
+    fn subject(&self) -> PathBuf {
+        experiment("../subjects").join(self.subject)
+    }
+
+    /// The plan without its profiles, with another folder for the subject and text replaced.
+    fn changed_plan(&self, subject: &Path, changes: &[(&str, &str)]) -> String {
+        let plan = fs::read_to_string(experiment(self.plan).join("plan.toml")).unwrap();
+        let (kept, _) = plan.split_once("[profile]").unwrap();
+        let named = format!("../../subjects/{}", self.subject);
+        let subject = subject.display().to_string();
+        let mut plan = kept.replace("{plan}/", "").replace(&named, &subject);
+        for (from, to) in changes {
+            assert!(plan.contains(from), "no `{from}` in {plan}");
+            plan = plan.replace(from, to);
+        }
+        plan
+    }
+
+    fn measured(&self) -> Value {
+        let _alone = alone();
+        let shop = Workshop::new();
+        let subject = self.subject().canonicalize().unwrap();
+        shop.write("plan.toml", &self.changed_plan(&subject, self.shortened));
+        let args = ["run", "plan.toml", "--for", "6s", "--rounds", "1", "--json"];
+        let to = ["--out", &shop.run];
+        shop.windage(&[&args[..], &to].concat()).code(0).json()
+    }
+
+    /// What becomes of a run when the subject was never built, with these variables, in which
+    /// `{empty}` is a folder with nothing in it.
+    fn built_anew(&self, env: &[(&str, &str)]) -> Ended {
+        let shop = Workshop::new();
+        let subject = shop.dir().join(self.subject);
+        for name in self.sources {
+            copy(&self.subject().join(name), &subject.join(name));
+        }
+        shop.write("plan.toml", &self.changed_plan(&subject, &[]));
+        let empty = shop.dir().join("empty").display().to_string();
+        let env: Vec<_> = env
+            .iter()
+            .map(|(name, value)| (*name, value.replace("{empty}", &empty)))
+            .collect();
+        let env: Vec<_> = env.iter().map(|(name, value)| (*name, &**value)).collect();
+        let args = ["run", "plan.toml", "--for", "1s", "--rounds", "1", "--out"];
+        shop.start(&[&args[..], &[&shop.run]].concat(), &env).end()
+    }
+
+    fn pays_for_what_it_delivers(&self) {
+        let analysis = self.measured();
+        let [loaded, all, some] = [
+            "loaded-exporter-none",
+            "otel-sampling-1.0",
+            "otel-sampling-0.1",
+        ]
+        .map(|id| arm(&analysis, id));
+        assert!(
+            relative_cpu(all) > 0.0,
+            "{}",
+            all["metrics"]["cpu_per_request"]
+        );
+        self.delivers_whole_traces(all);
+        delivers_its_share(some);
+        let arms = analysis["arms"].as_array().unwrap().iter();
+        let unsampled = arms.filter(|arm| arm["id"] == "otel-sampling-0.0");
+        for silent in unsampled.chain([loaded]) {
+            assert_eq!(counted(silent, "spans"), 0, "{}", silent["fidelity"]);
+        }
+        for name in self.versions {
+            let version = all["versions"][name].as_str();
+            let told =
+                version.is_some_and(|told| told.contains('.') && !told.starts_with("unknown"));
+            assert!(told, "{name}: {version:?}");
+        }
+    }
+
+    fn delivers_whole_traces(&self, arm: &Value) {
+        let fidelity = &arm["fidelity"];
+        let [requests, traces] =
+            ["completed_requests", "root_spans"].map(|name| counted(arm, name));
+        assert!(requests > 100, "{fidelity}");
+        assert!(traces >= requests, "traces are missing: {fidelity}");
+        let most = figure(arm, "completed_requests") * (1.0 + IN_FLIGHT);
+        assert!(figure(arm, "root_spans") <= most, "{fidelity}");
+        let spans = traces * self.spans_per_request;
+        assert_eq!(counted(arm, "spans"), spans, "{fidelity}");
+        let sources = fidelity["by_source"].as_array().unwrap().iter();
+        let mut found: Vec<_> = sources
+            .map(|of| {
+                (
+                    of["scope"].as_str().unwrap(),
+                    of["spans"].as_u64().unwrap() / traces,
+                )
+            })
+            .collect();
+        found.sort_unstable();
+        assert_eq!(found, self.scopes, "{fidelity}");
+    }
+}
+
+fn counted(arm: &Value, name: &str) -> u64 {
+    arm["fidelity"][name].as_u64().unwrap()
+}
+
+fn figure(arm: &Value, name: &str) -> f64 {
+    arm["fidelity"][name].as_f64().unwrap()
+}
+
+fn delivers_its_share(arm: &Value) {
+    let [expected, delivered, sd] =
+        ["expected", "delivered", "sampling_sd"].map(|name| figure(arm, name));
+    let bound = BY_CHANCE * sd + IN_FLIGHT * expected;
+    assert!(bound < expected, "the bound is one: {arm}");
+    let lost = expected - delivered;
+    assert!(lost.abs() <= bound, "{}", arm["fidelity"]);
+}
+
+fn copy(from: &Path, to: &Path) {
+    if !from.is_dir() {
+        fs::create_dir_all(to.parent().unwrap()).unwrap();
+        fs::copy(from, to).unwrap();
+        return;
+    }
+    for entry in fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        copy(&path, &to.join(path.file_name().unwrap()));
+    }
+}
+
+/// V8's maps for perf, which bear their processes' numbers and would stay behind.
+fn maps_for_perf() -> Vec<OsString> {
+    let files = fs::read_dir("/tmp").unwrap();
+    let mut names: Vec<_> = files.map(|file| file.unwrap().file_name()).collect();
+    names.retain(|name| name.to_string_lossy().starts_with("perf-"));
+    names.sort_unstable();
+    names
+}
+
+#[test]
+fn a_node_service_pays_for_what_it_delivers() {
+    let before = maps_for_perf();
+    NODE.pays_for_what_it_delivers();
+    assert_eq!(maps_for_perf(), before);
+}
+
+#[test]
+fn a_java_service_pays_for_what_it_delivers() {
+    JAVA.pays_for_what_it_delivers();
+}
+
+#[test]
+fn packages_out_of_reach_are_told_with_what_to_do() {
+    let env = [
+        ("npm_config_registry", "http://127.0.0.1:9/"),
+        ("npm_config_cache", "{empty}"),
+        ("npm_config_fetch_retries", "0"),
+    ];
+    NODE.built_anew(&env)
+        .code(5)
+        .says(&["subjects/node-express: npm could not", "npm registry"]);
+    let nowhere = "-Dmaven.repo.local={empty} -Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=9";
+    JAVA.built_anew(&[("MAVEN_OPTS", nowhere)])
+        .code(5)
+        .says(&["subjects/java-web: Maven could not", "Maven Central"]);
+}

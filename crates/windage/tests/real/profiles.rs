@@ -1,0 +1,101 @@
+//! Where the time goes in a Go server, by perf.
+
+use std::fs;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::measurements::arm;
+use crate::skip::skip;
+use crate::workshop::Workshop;
+use crate::{alone, experiment};
+
+/// The Go server with and without OpenTelemetry, each looked at for a moment.
+fn plan() -> String {
+    let program = experiment("../subjects/go-http/bin/go-http");
+    format!(
+        r#"
+name = 'profiled'
+
+[[service]]
+name = 'app'
+command = ['{}', '-listen', '{{listen}}', '-sleep', '0s', '-size', '1024']
+ready = {{ http = '/', within = '10s' }}
+
+[load]
+model = 'closed'
+connections = 4
+request = 'GET http://{{app}}/'
+
+[[arm]]
+name = 'off'
+baseline = true
+
+[[arm]]
+name = 'otel'
+args = {{ app = ['-telemetry', 'otel'] }}
+env = {{ OTEL_EXPORTER_OTLP_ENDPOINT = '{{otlp_http}}' }}
+
+[design]
+rounds = 4
+blocks = 2
+drain = '100ms'
+idle = '10ms'
+
+[profile]
+with = 'perf'
+for = '2s'
+rate = '999/s'
+"#,
+        program.display()
+    )
+}
+
+fn profile<'a>(analysis: &'a Value, id: &str) -> &'a Value {
+    let mut profiles = analysis["profiles"].as_array().unwrap().iter();
+    profiles.find(|profile| profile["arm"] == id).unwrap()
+}
+
+#[test]
+fn perf_finds_the_functions_of_the_sdk() {
+    if Command::new("perf").arg("--version").output().is_err() {
+        return skip(
+            "perf_finds_the_functions_of_the_sdk",
+            "perf is not installed (Debian: linux-perf)",
+        );
+    }
+    let _alone = alone();
+    let shop = Workshop::new();
+    shop.write("plan.toml", &plan());
+    let ended = shop.windage(&["run", "plan.toml", "--out", &shop.run, "--json"]);
+    let analysis = ended.code(0).json();
+    let of_arm = profile(&analysis, "otel");
+    if let Some(why) = of_arm["failure"]["text"].as_str() {
+        return skip("perf_finds_the_functions_of_the_sdk", why);
+    }
+    assert!(of_arm["samples"].as_u64().unwrap() > 200, "{of_arm}");
+    let functions = of_arm["functions"].as_array().unwrap();
+    let of_telemetry = |function: &&Value| {
+        let name = function["function"].as_str().unwrap();
+        name.contains("otel") && function["is_added"] == true
+    };
+    let collapsed = fs::read_to_string(shop.of_run("profiles/otel.collapsed")).unwrap();
+    assert!(
+        collapsed.contains("go.opentelemetry.io/otel"),
+        "{functions:?}"
+    );
+    let baseline = fs::read_to_string(shop.of_run("profiles/off.collapsed")).unwrap();
+    assert!(!baseline.contains("sdk/trace."), "it has none of it");
+    assert!(functions.iter().any(|f| of_telemetry(&f)), "{functions:?}");
+    // What samples share out is what was measured.
+    let measured = &arm(&analysis, "otel")["metrics"]["cpu_per_request"]["difference"];
+    let added = of_arm["cpu_us_per_iteration"].as_f64().unwrap()
+        - profile(&analysis, "off")["cpu_us_per_iteration"]
+            .as_f64()
+            .unwrap();
+    assert!(
+        (added - measured["estimate"].as_f64().unwrap()).abs() < 1e-6,
+        "{added} {measured}"
+    );
+    assert!(shop.of_run("profiles/otel.svg").exists());
+}
