@@ -127,12 +127,14 @@ impl<'a> Run<'a> {
             .map(|(i, comparisons)| self.arm(ArmIndex(i), comparisons, families))
             .collect();
         let mut validity = validity::of_run(self.records, control_at_99.as_ref());
-        for arm in arms.iter().filter(|arm| arm.role == Role::Treatment) {
-            let doubt = arm
-                .fidelity
-                .as_ref()
-                .and_then(|f| fidelity::doubt(&arm.name, f));
-            validity.reasons.extend(doubt);
+        for (arm, facts) in arms.iter().zip(&manifest.arms) {
+            if let Some(fidelity) = &arm.fidelity
+                && arm.role == Role::Treatment
+            {
+                let lost = fidelity::doubt(&arm.name, fidelity);
+                let other = fidelity::not_as_expected(&arm.name, fidelity, facts.expected);
+                validity.reasons.extend(lost.into_iter().chain(other));
+            }
         }
         Analysis {
             regime: manifest.load.regime.clone(),

@@ -107,6 +107,8 @@ doubts! {
     RateNotReached = "rate_not_reached", Suspect;
     /// Telemetry was lost beyond what sampling explains.
     TelemetryLost = "telemetry_lost", Suspect;
+    /// Other telemetry came than the plan expects, and more than sampling explains.
+    NotAsExpected = "not_as_expected", Suspect;
     /// A batch program was asked for its last flush and did not end it.
     FlushNotOver = "flush_not_over", Suspect;
     /// CPU was still being used when the deferred cost was closed.

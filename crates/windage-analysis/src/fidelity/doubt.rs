@@ -1,11 +1,18 @@
 //! The doubt about an arm that lost telemetry.
 
 use windage_model::{Doubt, DoubtCode};
+use windage_record::Expected;
 
+use super::of_arm::by_chance;
 use super::{Fidelity, LossReason};
 
 /// A loss of a smaller share changes no cost that is measured: it is shown, and no doubt.
 const LOSS_THAT_MATTERS: f64 = 0.001;
+
+/// A smaller difference to what is expected comes from requests that were under way at the end.
+const MISMATCH_THAT_MATTERS: f64 = 0.01;
+/// So many traces more come from readiness checks and scrapes alone.
+const STRAYS: f64 = 10.0;
 
 /// The doubt about an arm that lost telemetry whose cost was measured, unless its backend was ill
 /// on purpose: then that is what was asked.
@@ -34,6 +41,49 @@ pub(crate) fn doubt(arm: &str, fidelity: &Fidelity) -> Option<Doubt> {
         doubt
     } else {
         doubt.with("reasons", reasons)
+    })
+}
+
+/// The doubt about an arm that delivered other telemetry than the plan says: then the plan or the
+/// subject is not what it is held to be.
+pub(crate) fn not_as_expected(
+    arm: &str,
+    fidelity: &Fidelity,
+    expected: Option<Expected>,
+) -> Option<Doubt> {
+    let unit = fidelity.of.as_str();
+    let delivered = fidelity.delivered as f64;
+    let more = fidelity.expected.filter(|expected| {
+        let by_chance = by_chance(fidelity.sampling_sd.unwrap_or(0.0));
+        delivered - expected > by_chance.max(STRAYS) + expected * MISMATCH_THAT_MATTERS
+    });
+    if let Some(expected) = more {
+        let text = format!(
+            "{arm} delivered {delivered:.0} {unit}, and {expected:.0} were expected: its sampler, or \
+             the plan's `expect`, is not what it is held to be."
+        );
+        let doubt = Doubt::new(DoubtCode::NotAsExpected, text);
+        return Some(
+            doubt
+                .with("expected", expected)
+                .with("delivered", delivered),
+        );
+    }
+    let (traces, spans) = expected.and_then(|e| e.traces_per_request.zip(e.spans_per_request))?;
+    let counts = &fidelity.counts;
+    let came = counts.spans as f64 / counts.root_spans as f64;
+    let of_a_trace = spans / traces;
+    let differs = (came / of_a_trace - 1.0).abs() > MISMATCH_THAT_MATTERS;
+    // Where spans were lost, traces are not whole.
+    let is_whole = fidelity.beyond_sampling == Some(false) && came.is_finite();
+    (is_whole && of_a_trace.is_finite() && differs).then(|| {
+        let text = format!(
+            "{arm} delivered {came:.2} spans a trace, and {of_a_trace:.2} were expected: more or \
+             less is instrumented than the plan's `expect` says."
+        );
+        Doubt::new(DoubtCode::NotAsExpected, text)
+            .with("spans_per_trace", came)
+            .with("expected_spans_per_trace", of_a_trace)
     })
 }
 
@@ -107,6 +157,61 @@ mod tests {
     fn loss(reason: LossReason, lost: f64) -> Loss {
         let of = FidelityUnit::Spans;
         Loss { reason, lost, of }
+    }
+
+    #[test]
+    fn what_was_not_expected_is_doubted() {
+        let expected = |traces, spans| Expected {
+            traces_per_request: traces,
+            spans_per_request: spans,
+            events_per_request: None,
+        };
+        let one_of_four = expected(Some(1.0), Some(4.0));
+        // expected, traces expected, traces and spans delivered, what is said
+        let table: [(Expected, f64, u64, u64, Option<&str>); 7] = [
+            (one_of_four, 10_000.0, 10_000, 40_000, None),
+            (one_of_four, 10_000.0, 10_050, 40_200, None),
+            (
+                one_of_four,
+                10_000.0,
+                10_000,
+                80_000,
+                Some("8.00 spans a trace"),
+            ),
+            (
+                one_of_four,
+                1_000.0,
+                10_000,
+                40_000,
+                Some("1000 were expected"),
+            ),
+            // A readiness check and a scrape more.
+            (one_of_four, 100.0, 103, 412, None),
+            (expected(Some(1.0), None), 10_000.0, 10_000, 80_000, None),
+            (expected(Some(0.0), Some(0.0)), 0.0, 0, 0, None),
+        ];
+        for (of, traces, delivered, spans, said) in table {
+            let fidelity = Fidelity {
+                expected: Some(traces),
+                delivered,
+                lost: Some(traces - delivered as f64),
+                beyond_sampling: Some(false),
+                counts: DeliveredCounts {
+                    spans,
+                    root_spans: delivered,
+                    ..DeliveredCounts::default()
+                },
+                ..lossy()
+            };
+            let doubt = not_as_expected("otel", &fidelity, Some(of));
+            let text = doubt.as_ref().map(|doubt| doubt.text.as_str());
+            assert_eq!(
+                text.is_some(),
+                said.is_some(),
+                "{delivered} {spans}: {text:?}"
+            );
+            assert!(text.unwrap_or("").contains(said.unwrap_or("")), "{text:?}");
+        }
     }
 
     #[test]

@@ -13,7 +13,7 @@ use windage_model::{Backend, Interval};
 use windage_record::{DeliveredByProtocol, DeliveredSource, ExportDelay};
 
 pub use counts::DeliveredCounts;
-pub(crate) use doubt::doubt;
+pub(crate) use doubt::{doubt, not_as_expected};
 pub(crate) use in_windows::SpansInWindows;
 use of_arm::by_chance;
 pub(crate) use of_arm::of_arm;
