@@ -289,8 +289,15 @@ mod tests {
         let mut plan = plan("");
         plan.load.regime = Some("first".to_owned());
         plan.further_loads = vec![plan.load.clone()];
+        plan.profile = Some(windage_plan::Profile {
+            with: windage_plan::Profiler::Perf,
+            program: "perf".to_owned(),
+            lasts: Duration::from_secs(1),
+            rate_hz: 99,
+        });
         let short = short(&plan);
         assert_eq!((short.load.regime, short.further_loads), (None, vec![]));
+        assert_eq!(short.profile, None, "of the run itself, not of its pilot");
     }
 
     #[test]

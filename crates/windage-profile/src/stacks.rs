@@ -174,9 +174,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// A text, the stacks in it, how many of its lines are none, and why.
+    type Case<'a> = (&'a str, &'a [(&'a str, u64)], u64, &'a str);
+
     #[test]
     fn lines_that_are_stacks_are_counted_and_others_told() {
-        let table: [(&str, &[(&str, u64)], u64, &str); 9] = [
+        let table: [Case; 9] = [
             (
                 "a;b 3\na 1\n",
                 &[("a", 1), ("a;b", 3)],

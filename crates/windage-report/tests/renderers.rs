@@ -3,6 +3,7 @@
 mod curves;
 mod fixtures;
 mod guide;
+mod profiles;
 mod scripts;
 mod stages;
 

@@ -186,7 +186,7 @@ fn overview(analysis: &Analysis) -> Option<Table> {
             },
         })
         .collect();
-    let cpu = format!("{} {}", scale.unit(), each(analysis));
+    let cpu = format!("profiled, {} {}", scale.unit(), each(analysis));
     Some(Table {
         title: "Profiles".to_owned(),
         columns: vec![
