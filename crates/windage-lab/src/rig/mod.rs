@@ -302,6 +302,8 @@ impl Rig for RealRig<'_> {
                 lasts: design.drain + design.idle,
             });
         }
+        // What it brings out was made in windows: it is deferred as what a timer brings out is.
+        self.flush(&mut live);
         self.rest(design.drain);
         let drained = self
             .meters
@@ -336,7 +338,6 @@ impl Rig for RealRig<'_> {
                 pss_bytes: instance.probe.pss_bytes().ok().filter(|b| *b > 0),
             });
         }
-        self.flush(&mut live);
         self.live = Some(live);
         Ok(LaunchEnd {
             launch: number,

@@ -348,6 +348,11 @@ impl RealRig<'_> {
     fn profiler_folder(&self, live: &Live, arm: ArmIndex) -> Result<PathBuf, LabError> {
         let id = self.plan.arms[arm.get()].id.as_str();
         let folder = self.run.work_dir(live.number, id, "profiler");
+        // The profiler may have another working directory than windage.
+        let folder = std::path::absolute(&folder).map_err(|source| LabError::Write {
+            path: folder,
+            source,
+        })?;
         match fs::create_dir_all(&folder) {
             Ok(()) => Ok(folder),
             Err(source) => Err(LabError::Write {
