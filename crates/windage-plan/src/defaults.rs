@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::{Iterations, SinkDetail};
+use crate::{FlushWhen, Iterations, SinkDetail};
 
 pub(crate) const BUILD_WITHIN: Duration = Duration::from_mins(10);
 pub(crate) const READY_WITHIN: Duration = Duration::from_secs(30);
@@ -15,6 +15,7 @@ pub(crate) const WEIGHT: u32 = 1;
 pub(crate) const THINK: Duration = Duration::ZERO;
 pub(crate) const COUNTER_STEP: u64 = 1;
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(5);
+pub(crate) const FLUSH: FlushWhen = FlushWhen::Launch;
 pub(crate) const ITERATIONS: Iterations = Iterations::Fixed(1);
 
 /// Enough samples for functions that take a hundredth of the time, and not so many that profiles of

@@ -25,8 +25,8 @@ mod words;
 
 pub use address::{Endpoint, Host};
 pub use load::{
-    Arrivals, BatchKind, Body, Field, Flow, HeaderValue, Iterations, Load, Piece, Protocol, Replay,
-    Request, RowOrder, Starts, Step, Table, Tls, environment_variable,
+    Arrivals, BatchKind, Body, Field, Flow, FlushWhen, HeaderValue, Iterations, Load, Piece,
+    Protocol, Replay, Request, RowOrder, Starts, Step, Table, Tls, environment_variable,
 };
 pub use plan::{
     Arm, Attach, Build, Depth, Design, Expect, Length, OnDeath, Origin, PilotWish, Plan, Profile,

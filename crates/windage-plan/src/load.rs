@@ -57,6 +57,8 @@ pub struct Load {
     pub batch: BatchKind,
     /// What one window of a batch load holds.
     pub iterations: Iterations,
+    /// When a resident program brings out what it holds; means nothing for others.
+    pub flush: FlushWhen,
 }
 
 /// What one window of a batch load holds.
@@ -320,6 +322,13 @@ words! {
         Process = "process",
         /// Iterations asked of a process that stays.
         Resident = "resident",
+    }
+    /// When a resident program brings out what it holds.
+    FlushWhen {
+        /// Once, after a launch's last window.
+        Launch = "launch",
+        /// At the end of each window as well, so that every window holds the whole of its work.
+        Window = "window",
     }
 }
 

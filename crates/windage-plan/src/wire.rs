@@ -165,6 +165,7 @@ pub(crate) struct Load {
     pub(crate) allow: Vec<Text>,
     pub(crate) batch: Option<Text>,
     pub(crate) iterations: Option<Spanned<Scalar>>,
+    pub(crate) flush: Option<Text>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -71,6 +71,8 @@ mistakes! {
     a_number_of_iterations_that_is_none: "\"auto\"" => "\"many\"";
     no_iterations: "\"auto\"" => "0";
     as_many_as_fit_of_a_process: "\"resident\"" => "\"process\"";
+    a_flush_of_a_process: "\"resident\"\niterations = \"auto\"" => "\"process\"\nflush = \"window\"";
+    a_flush_that_never_comes: "\"auto\"" => "\"auto\"\nflush = \"never\"";
     iterations_of_requests: "model = \"batch\"\nbatch = \"resident\"" => "model = \"closed\"\nrequest = \"GET http://127.0.0.1:9/\"";
     adds_to_nobody: "adds_to = \"No-op provider\"" => "adds_to = \"noop-provder\"";
     adds_to_itself: "adds_to = \"No-op provider\"" => "adds_to = \"recording\"";

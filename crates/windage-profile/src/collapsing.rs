@@ -17,15 +17,11 @@ use crate::{Limits, Stacks};
 /// When the reader fails.
 pub fn collapsed_by_py_spy(reader: impl BufRead) -> io::Result<Stacks> {
     let raw = Stacks::read(reader, Limits::default())?;
-    let mut stacks = Stacks::default();
-    let without_processes: String = raw
-        .iter()
-        .map(|(stack, seen)| format!("{} {seen}\n", after_processes(stack)))
-        .collect();
-    stacks.merge(&Stacks::of_text(&without_processes));
-    stacks.note_left_out(&raw);
-    Ok(stacks)
+    Ok(renamed(&raw, |stack| after_processes(stack).to_owned()))
 }
+
+/// What stands for a thread of which py-spy saw no function.
+const NO_FUNCTION: &str = "[not Python]";
 
 /// The event of which perf is to take samples: there on every machine, virtual ones included.
 pub const PERF_EVENT: &str = "cpu-clock";
@@ -48,7 +44,30 @@ pub fn collapsed_by_perf(reader: impl BufRead) -> io::Result<Stacks> {
     options.event_filter = Some(PERF_EVENT.to_owned());
     let mut collapsed = Vec::new();
     perf::Folder::from(options).collapse(BufReader::new(Ascii(reader)), &mut collapsed)?;
-    Stacks::read(&collapsed[..], Limits::default())
+    let raw = Stacks::read(&collapsed[..], Limits::default())?;
+    Ok(renamed(&raw, without_tiers))
+}
+
+/// The same samples under other names; stacks that have the same name then are one.
+fn renamed(raw: &Stacks, name: impl Fn(&str) -> String) -> Stacks {
+    let lines: String = raw
+        .iter()
+        .map(|(stack, seen)| format!("{} {seen}\n", name(stack)))
+        .collect();
+    let mut stacks = Stacks::of_text(&lines);
+    stacks.note_left_out(raw);
+    stacks
+}
+
+/// V8 marks how well it compiled a function (`JS:~` interpreted, `JS:^` and `JS:+` quickly, `JS:*`
+/// optimised): the same function all the same.
+fn without_tiers(stack: &str) -> String {
+    let function = |frame: &str| match frame.strip_prefix("JS:") {
+        Some(named) => format!("JS:{}", named.trim_start_matches(['~', '^', '+', '*'])),
+        None => frame.to_owned(),
+    };
+    let functions: Vec<String> = stack.split(';').map(function).collect();
+    functions.join(";")
 }
 
 /// inferno 0.12 cuts names at bytes, and panics where that is within a letter.
@@ -67,10 +86,13 @@ impl<R: Read> Read for Ascii<R> {
 /// function of Python's has one in its name.
 fn after_processes(stack: &str) -> &str {
     const END: &str = "\";";
-    match stack.rfind(END) {
+    let rest = match stack.rfind(END) {
         Some(at) => &stack[at + END.len()..],
         None => stack,
-    }
+    };
+    // A thread without a function of Python's, such as one of a library in another language.
+    let is_bare = rest.starts_with("process ") && rest.ends_with('"');
+    if is_bare { NO_FUNCTION } else { rest }
 }
 
 #[cfg(test)]
@@ -83,6 +105,14 @@ mod tests {
             (
                 "<module> (app.py);f (app.py) 3",
                 "<module> (app.py);f (app.py) 3\n",
+            ),
+            (
+                r#"process 17:"python app.py --key secret" 3"#,
+                "[not Python] 3\n",
+            ),
+            (
+                r#"process 1:"sh";process 17:"python app.py --key secret" 3"#,
+                "[not Python] 3\n",
             ),
             (
                 r#"process 17:"python app.py --key secret";f (app.py) 3"#,
@@ -127,6 +157,21 @@ sh 17229/17229 47886.311016: cpu-clock:
             stacks.to_collapsed(),
             "sh;[libc.so.6];do_syscall_64_[k] 1\nsh;outer;inner 2\n"
         );
+    }
+
+    #[test]
+    fn a_function_is_the_same_however_it_was_compiled() {
+        let table = [
+            (
+                "node;JS:*handle /r.js:9;JS:~f",
+                "node;JS:handle /r.js:9;JS:f",
+            ),
+            ("node;JS:^handle;JS:+f", "node;JS:handle;JS:f"),
+            ("node;Builtins:*x;~y", "node;Builtins:*x;~y"),
+        ];
+        for (stack, expected) in table {
+            assert_eq!(without_tiers(stack), expected, "{stack}");
+        }
     }
 
     #[test]

@@ -97,6 +97,8 @@ fn manifest() -> Manifest {
         levels: BTreeMap::new(),
         expected: None,
         backend: Backend::Ok,
+        adds_to: None,
+        same_as: None,
     };
     Manifest {
         windage: "0.1.0".to_owned(),

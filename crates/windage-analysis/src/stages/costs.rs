@@ -2,14 +2,14 @@
 //!
 //! Every arm of a chain has a height: the location of its log ratios to the chain's first arm. A
 //! stage is the difference of two heights, so that stages add up to the last digit. Its interval
-//! comes from log ratios of the two arms themselves, in the same halves of blocks, in which what
-//! the first arm met does not appear.
+//! comes from that difference in each launch; of a single launch, which has no other, from log
+//! ratios of the two arms themselves in the same halves of blocks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use windage_model::{ArmId, ArmIndex, Interval, LoadModel, Metric};
 use windage_record::Expected;
-use windage_stats::{Confidence, Launches, TwoLevelError, two_level};
+use windage_stats::{Confidence, Launches, TwoLevelError, location, two_level};
 
 use super::chains::{Chain, Twin, chains};
 use super::{Stage, StageCost, Stages, Whole};
@@ -105,6 +105,8 @@ struct Heights<'a> {
     first_us: Option<f64>,
     /// As log ratios to the first arm.
     heights: BTreeMap<ArmIndex, Result<f64, Missing>>,
+    /// The same in each launch of all.
+    by_launch: BTreeMap<ArmIndex, Vec<f64>>,
     /// Spans and events that the last arm sends.
     per_request: [PerRequest; 2],
 }
@@ -128,12 +130,17 @@ impl<'a> Heights<'a> {
                 false => in_windows,
             },
             heights: BTreeMap::from([(chain.from, Ok(0.0))]),
+            by_launch: BTreeMap::new(),
             per_request,
         };
+        let nil = vec![0.0; heights.launches.len()];
+        heights.by_launch.insert(chain.from, nil);
         for (arm, ratios) in ratios.iter().filter(|(arm, _)| **arm != chain.from) {
-            let height = heights.located(ratios, *arm, chain.from);
+            let height = heights.located(&heights.launches_of(ratios, *arm, chain.from));
             let height = height.map(|height| height.estimate);
             heights.heights.insert(*arm, height);
+            let in_each = heights.in_each_launch(ratios, *arm, chain.from);
+            heights.by_launch.insert(*arm, in_each);
         }
         heights
     }
@@ -142,11 +149,10 @@ impl<'a> Heights<'a> {
     fn between(&self, arm: ArmIndex, below: ArmIndex) -> Result<StageCost, Missing> {
         let (top, bottom) = (self.height(arm)?, self.height(below)?);
         let below_us = self.first_us.ok_or_else(never_measured)? * bottom.exp();
-        let paired = self.run.blocks.halves_of(arm, below);
-        let paired = self.located(&compare::ratios(paired, Reading::CpuUs), arm, below)?;
-        // The two differ by what a trimmed mean makes of a sum: a small part of the interval.
-        let moved = top - bottom - paired.estimate;
-        let relative = paired.map(|ratio| (ratio + moved).exp_m1());
+        let located = self.located(&self.apart(arm, below))?;
+        // Log ratios of a single launch differ from it by what a trimmed mean makes of a sum.
+        let moved = top - bottom - located.estimate;
+        let relative = located.map(|ratio| (ratio + moved).exp_m1());
         let absolute = Interval {
             method: format!("{}, times the cost of the arm below", relative.method),
             ..relative.map(|share| share * below_us)
@@ -165,23 +171,57 @@ impl<'a> Heights<'a> {
         height.unwrap_or_else(|| Err(never_measured()))
     }
 
-    /// The log ratio of two arms with its interval, over the launches of all.
-    fn located(
-        &self,
-        ratios: &Ratios,
-        arm: ArmIndex,
-        below: ArmIndex,
-    ) -> Result<Interval, Missing> {
+    /// What lies between two arms, by launch. Arms of a long chain share few blocks, and each shares
+    /// all of its own with the first arm: with several launches all their windows tell.
+    fn apart(&self, arm: ArmIndex, below: ArmIndex) -> Launches {
+        let heights = self.by_launch.get(&arm).zip(self.by_launch.get(&below));
+        let mut launches = Launches::default();
+        match heights {
+            Some((tops, bottoms)) if self.launches.len() > 1 => {
+                for (top, bottom) in tops.iter().zip(bottoms) {
+                    launches.push(vec![top - bottom], 0.0);
+                }
+                launches
+            }
+            _ => {
+                let paired = self.run.blocks.halves_of(arm, below);
+                self.launches_of(&compare::ratios(paired, Reading::CpuUs), arm, below)
+            }
+        }
+    }
+
+    /// The location of an arm's log ratios to the first in each launch of all; NaN where there is
+    /// none.
+    fn in_each_launch(&self, ratios: &Ratios, arm: ArmIndex, first: ArmIndex) -> Vec<f64> {
+        let located = |launch: &u32| {
+            let found = location(ratios.get(launch)?)?;
+            Some(found.estimate + self.offset(*launch, arm, first))
+        };
+        let launches = self.launches.iter();
+        launches.map(|l| located(l).unwrap_or(f64::NAN)).collect()
+    }
+
+    /// What two arms deferred, as a log ratio.
+    fn offset(&self, launch: u32, arm: ArmIndex, below: ArmIndex) -> f64 {
+        let deferred = |of| deferred_log_share(self.run, launch, of).unwrap_or_default();
+        match self.with_deferred {
+            true => deferred(arm) - deferred(below),
+            false => 0.0,
+        }
+    }
+
+    /// Log ratios of two arms in the launches of all.
+    fn launches_of(&self, ratios: &Ratios, arm: ArmIndex, below: ArmIndex) -> Launches {
         let mut launches = Launches::default();
         for (launch, ratios) in ratios.iter().filter(|(l, _)| self.launches.contains(l)) {
-            let deferred = |of| deferred_log_share(self.run, *launch, of).unwrap_or_default();
-            let offset = match self.with_deferred {
-                true => deferred(arm) - deferred(below),
-                false => 0.0,
-            };
-            launches.push(ratios.clone(), offset);
+            launches.push(ratios.clone(), self.offset(*launch, arm, below));
         }
-        let location = two_level(&launches).map_err(missing)?;
+        launches
+    }
+
+    /// A log ratio with its interval.
+    fn located(&self, launches: &Launches) -> Result<Interval, Missing> {
+        let location = two_level(launches).map_err(missing)?;
         interval(&location, Confidence::P95, self.run.rules).ok_or_else(|| Missing {
             code: MissingCode::TooFew,
             text: "The run could stop early, and over so few launches or batches an interval that \

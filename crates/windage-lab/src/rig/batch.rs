@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use windage_keeper::Keeper;
 use windage_model::{ArmIndex, Doubt, DoubtCode, Event, Phase, PhaseSpent, Place, ProcessTimes};
-use windage_plan::{Iterations, Origin, Service};
+use windage_plan::{FlushWhen, Iterations, Origin, Service};
 use windage_probe::ArmProbe;
 use windage_record::{Entry, Said};
 
@@ -161,17 +161,54 @@ impl<'a> RealRig<'a> {
             Some(lasts) => iterate_for(resident, pace, lasts, &mut patience, &self.interrupted),
             None => iterate(resident, pace.iterations(), &mut patience),
         };
-        if let (Some(why), false) = (&driven.trouble, self.is_interrupted()) {
-            let death = instance
-                .services
-                .last()
-                .map(|running| running.trouble(instance.whose(), why.clone()));
-            instance.death = instance.death.take().or(death);
-            // Whatever it still does would be done in the windows of others.
-            residents.programs[set] = None;
-            instance.stop(&mut self.keeper)?;
+        if let Some(why) = &driven.trouble {
+            self.give_up(live, set, why)?;
         }
         Ok(driven)
+    }
+
+    /// A program that breaks the protocol has died for the rest of the launch.
+    fn give_up(&mut self, live: &mut Live, set: usize, why: &str) -> Result<(), LabError> {
+        let Driver::Resident(residents) = &mut live.driver else {
+            return Ok(());
+        };
+        if self.is_interrupted() {
+            return Ok(());
+        }
+        let instance = &mut live.instances[set];
+        let death = instance
+            .services
+            .last()
+            .map(|running| running.trouble(instance.whose(), why.to_owned()));
+        instance.death = instance.death.take().or(death);
+        // Whatever it still does would be done in the windows of others.
+        residents.programs[set] = None;
+        instance.stop(&mut self.keeper)
+    }
+
+    /// Has the program bring out what it still holds, so that what is read next holds the whole of
+    /// what was done, if the plan asks for that.
+    pub(super) fn flush_window(&mut self, live: &mut Live, arm: ArmIndex) -> Result<(), LabError> {
+        let set = self.instance_of(arm);
+        let Driver::Resident(residents) = &mut live.driver else {
+            return Ok(());
+        };
+        let Some(resident) = residents.programs[set]
+            .as_mut()
+            .filter(|_| self.load.flush == FlushWhen::Window)
+        else {
+            return Ok(());
+        };
+        let program = live.instances[set].services.last();
+        let mut in_vain = || in_vain(&mut self.keeper, program, &self.interrupted);
+        let flushed = resident.flush(&mut Patience {
+            within: self.load.timeout,
+            in_vain: &mut in_vain,
+        });
+        match flushed {
+            Ok(_) => Ok(()),
+            Err(why) => self.give_up(live, set, &why),
+        }
     }
 
     /// How many iterations a window has is settled with the warm-up.

@@ -214,6 +214,7 @@ impl<'a> RealRig<'a> {
             }
             self.enter(own, Stretch::unmeasured(arm));
             let driven = self.drive(live, arm, lasts, 0, true)?;
+            self.flush_window(live, arm)?;
             Self::keep_pace(live, arm);
             self.quiet(live, own);
             let now = self

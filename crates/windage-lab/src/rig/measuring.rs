@@ -62,6 +62,7 @@ impl RealRig<'_> {
         // The arms of a block meet the same arrivals.
         let seed = self.plan.design.seed.rotate_left(32) ^ u64::from(place.block);
         let settle = self.drive(live, arm, design.settle, seed ^ 1, true)?;
+        self.flush_window(live, arm)?;
         self.quiet(live, own);
         let before_activity = live.instances[own].probe.activity().unwrap_or_default();
         self.enter(own, Stretch::measured(place));
@@ -71,6 +72,7 @@ impl RealRig<'_> {
         let started_ns = self.clock.now_ns();
         let driven = self.drive(live, arm, design.window, seed, false)?;
         // What a program does after its last answer is work for the window's iterations.
+        self.flush_window(live, arm)?;
         self.quiet(live, own);
         let end = self
             .meters

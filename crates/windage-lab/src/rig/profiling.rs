@@ -1,6 +1,7 @@
 //! Where the time goes: profiles, after everything was measured and in launches of their own, so
 //! that no window, no reading and no count of telemetry knows of them.
 
+mod maps;
 mod processes;
 mod profiler;
 
@@ -121,12 +122,19 @@ impl RealRig<'_> {
         let recorders = recorders(wish, &found, &folder);
         let looked = self.look(wish, live, arm, &recorders);
         let outcome = match looked {
-            Ok(Ok(seen)) => self.read(wish, live, arm, &recorders, seen),
+            Ok(Ok(seen)) => {
+                let log = self.profiler_log(live, arm);
+                if wish.with == Profiler::Perf {
+                    self.write_maps(&found.java, &log)?;
+                }
+                self.read(wish, live, arm, &recorders, seen)
+            }
             Ok(Err(why)) => Ok(Err(why)),
             Err(error) => Err(error),
         };
         // Raw outputs name processes with their command lines, in which anything may stand.
         let _ = fs::remove_dir_all(&folder);
+        maps::remove_maps(&found.java);
         if outcome.is_ok() {
             // What this arm still exports is not to fall on the next one's profile.
             self.rest(self.plan.design.drain);

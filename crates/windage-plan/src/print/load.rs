@@ -6,8 +6,8 @@ use windage_model::LoadModel;
 
 use super::{Toml, duration, inline, list, quote, template};
 use crate::load::{
-    Body, Field, Flow, HeaderValue, Iterations, Load, Piece, Protocol, Request, Starts, Step,
-    Table, Tls,
+    BatchKind, Body, Field, Flow, HeaderValue, Iterations, Load, Piece, Protocol, Request, Starts,
+    Step, Table, Tls,
 };
 use crate::resolve::AUTO;
 use crate::units;
@@ -22,6 +22,9 @@ pub(super) fn print(out: &mut Toml, load: &Load) {
             match load.iterations {
                 Iterations::Fixed(number) => out.entry("iterations", number),
                 Iterations::Auto => out.entry("iterations", quote(AUTO)),
+            }
+            if load.batch == BatchKind::Resident {
+                out.entry("flush", quote(load.flush.as_str()));
             }
         }
         LoadModel::Open | LoadModel::Closed => print_loop(out, load),

@@ -1,6 +1,7 @@
 //! Which processes a profiler is to look at, by the numbers that it knows them by.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 
 use windage_keeper::Containment;
 
@@ -18,6 +19,16 @@ pub(super) struct Processes {
     /// Those that none of the others started.
     pub(super) roots: Vec<u32>,
     pub(super) all: Vec<u32>,
+    /// Those of them that are Java machines.
+    pub(super) java: Vec<JavaMachine>,
+}
+
+/// A Java machine, and what it is asked with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct JavaMachine {
+    pub(super) number: u32,
+    /// The `jcmd` of its own kit, or that of `PATH`.
+    pub(super) jcmd: PathBuf,
 }
 
 /// Looks processes up; those that have ended since they were listed are left out.
@@ -27,7 +38,31 @@ pub(super) fn look_up(listed: &[u32], containment: Containment) -> Processes {
         Some((*pid, parse(&text)?))
     };
     let found: Vec<(u32, Status)> = listed.iter().filter_map(status).collect();
-    translated(&found, depth(containment))
+    let depth = depth(containment);
+    let java = found.iter().filter_map(|(pid, status)| {
+        let program = fs::read_link(format!("/proc/{pid}/exe")).ok()?;
+        Some(JavaMachine {
+            number: *status.numbers.get(depth)?,
+            jcmd: jcmd_of(&program)?,
+        })
+    });
+    Processes {
+        java: java.collect(),
+        ..translated(&found, depth)
+    }
+}
+
+/// `None` of a program that is no Java machine.
+fn jcmd_of(program: &Path) -> Option<PathBuf> {
+    if program.file_name()? != "java" {
+        return None;
+    }
+    let beside = program.with_file_name("jcmd");
+    Some(if beside.exists() {
+        beside
+    } else {
+        "jcmd".into()
+    })
 }
 
 /// How many pid namespaces below Windage's own the keeper's children are.
@@ -105,6 +140,22 @@ mod tests {
         assert_eq!(inside.all, [5, 6, 9], "one is outside");
         let plain = translated(&found, depth(Containment::Subreaper));
         assert_eq!(plain.roots, [712, 720, 900]);
+    }
+
+    #[test]
+    fn a_java_machine_is_known_by_its_program() {
+        let table = [
+            ("/nowhere/bin/java", Some("jcmd")),
+            ("/nowhere/bin/javac", None),
+            ("/", None),
+        ];
+        for (program, jcmd) in table {
+            assert_eq!(
+                jcmd_of(Path::new(program)),
+                jcmd.map(PathBuf::from),
+                "{program}"
+            );
+        }
     }
 
     #[test]

@@ -146,6 +146,7 @@ mod tests {
         let processes = Processes {
             roots: vec![5, 9],
             all: vec![5, 6, 9],
+            java: Vec::new(),
         };
         let recorders = recorders(&wish(with), &processes, Path::new("/w"));
         let line = |recorder: &Recorder| {

@@ -15,7 +15,7 @@ use windage_model::LoadModel;
 
 use super::service::Resolved;
 use super::{AUTO, Checker, PATIENCE};
-use crate::load::{BatchKind, Iterations, Load, Protocol};
+use crate::load::{BatchKind, FlushWhen, Iterations, Load, Protocol};
 use crate::wire::{self, PlanFile, Scalar};
 use crate::{Host, Problem, defaults};
 
@@ -107,8 +107,32 @@ pub(super) fn resolve(
             BatchKind::WORDS,
         ),
         iterations: iterations(checker, load),
+        flush: flush(checker, load),
         allow,
     }
+}
+
+/// Only a program that stays can be asked to flush.
+fn flush(checker: &mut Checker<'_>, load: &wire::Load) -> FlushWhen {
+    if let Some(given) = &load.flush
+        && !is_resident(load)
+    {
+        checker.report(
+            Problem::new(
+                given.span(),
+                "a whole process flushes when it exits",
+                "only of a resident program",
+            )
+            .help("add `batch = \"resident\"`, or remove `flush`"),
+        );
+    }
+    let given = load.flush.as_ref();
+    checker.word("flush", given, defaults::FLUSH, FlushWhen::WORDS)
+}
+
+fn is_resident(load: &wire::Load) -> bool {
+    let batch = load.batch.as_ref();
+    batch.is_some_and(|batch| batch.get_ref() == BatchKind::Resident.as_str())
 }
 
 /// What a window of a batch load holds: a number, or as much as makes a window.
@@ -116,10 +140,6 @@ fn iterations(checker: &mut Checker<'_>, load: &wire::Load) -> Iterations {
     let Some(given) = &load.iterations else {
         return defaults::ITERATIONS;
     };
-    let is_resident = load
-        .batch
-        .as_ref()
-        .is_some_and(|batch| batch.get_ref() == BatchKind::Resident.as_str());
     let problem = match given.get_ref() {
         Scalar::Integer(number) => match u64::try_from(*number) {
             Ok(number) if number > 0 => return Iterations::Fixed(number),
@@ -129,7 +149,7 @@ fn iterations(checker: &mut Checker<'_>, load: &wire::Load) -> Iterations {
                 "out of bounds",
             ),
         },
-        Scalar::Text(word) if word == AUTO && is_resident => return Iterations::Auto,
+        Scalar::Text(word) if word == AUTO && is_resident(load) => return Iterations::Auto,
         Scalar::Text(word) if word == AUTO => Problem::new(
             given.span(),
             "a whole process decides itself how much it does",

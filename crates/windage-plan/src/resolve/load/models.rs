@@ -54,7 +54,7 @@ pub(super) fn check(checker: &mut Checker<'_>, load: &wire::Load, model: LoadMod
     }
 }
 
-fn keys(load: &wire::Load) -> [OwnKey; 19] {
+fn keys(load: &wire::Load) -> [OwnKey; 20] {
     let text = |text: &Option<Text>| text.as_ref().map(Text::span);
     let number = |number: &Option<Spanned<i64>>| number.as_ref().map(Spanned::span);
     let first_header = load.headers.0.first().map(|(key, _)| key.span());
@@ -84,5 +84,6 @@ fn keys(load: &wire::Load) -> [OwnKey; 19] {
             load.iterations.as_ref().map(Spanned::span),
             BATCH,
         ),
+        ("flush", text(&load.flush), BATCH),
     ]
 }

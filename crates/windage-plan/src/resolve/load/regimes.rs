@@ -221,5 +221,6 @@ fn asked(load: &wire::Load, regime: &Regime) -> wire::Load {
         allow: Vec::new(),
         batch: None,
         iterations: None,
+        flush: None,
     }
 }

@@ -1,0 +1,46 @@
+//! Maps of what just-in-time compilers made, by which perf names functions.
+
+use std::fs;
+use std::path::Path;
+
+use windage_model::Event;
+
+use super::super::RealRig;
+use super::BESIDES;
+use super::processes::JavaMachine;
+use crate::LabError;
+use crate::command_line::see_through;
+
+impl RealRig<'_> {
+    /// Has Java machines write their maps where perf looks for them (`Compiler.perfmap`, since Java
+    /// 17). One that can't leaves its functions without names, which is told.
+    ///
+    /// # Errors
+    /// When the keeper is gone.
+    pub(super) fn write_maps(
+        &mut self,
+        machines: &[JavaMachine],
+        log: &Path,
+    ) -> Result<(), LabError> {
+        for JavaMachine { number, jcmd } in machines {
+            let args = vec![number.to_string().into(), "Compiler.perfmap".into()];
+            let failed = match self.start(jcmd.clone(), args, log)? {
+                Ok(child) => see_through(&mut self.keeper, &child, BESIDES, &self.interrupted)?,
+                Err(why) => Some(why),
+            };
+            if let Some(how) = failed {
+                let text = format!("Java's functions have no names in the profile: jcmd {how}");
+                (self.emit)(Event::Note { text });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A Java machine leaves its map behind when it ends.
+pub(super) fn remove_maps(machines: &[JavaMachine]) {
+    for JavaMachine { number, .. } in machines {
+        // One that was never written can't be removed.
+        let _ = fs::remove_file(format!("/tmp/perf-{number}.map"));
+    }
+}
