@@ -30,6 +30,12 @@ const PLANS_ENVIRONMENTS: &[(&str, &str)] = &[
     ("subjects/python-web/flask.txt", "experiments/flask"),
 ];
 
+/// What plans build of their subjects from packages, for the same reason.
+const SUBJECTS_BUILDS: &[&str] = &[
+    "subjects/node-express/build.sh",
+    "subjects/java-web/build.sh",
+];
+
 /// Where tests find what was provided.
 #[derive(Default)]
 pub(crate) struct Provided {
@@ -54,6 +60,13 @@ pub(crate) fn provide(mut failed: impl FnMut(&str, &anyhow::Error)) -> Provided 
         announce(&format!("Python environment of {plans}"));
         if let Err(error) = environment_of_plans(requirements, plans) {
             failed(&format!("Python environment of {plans}"), &error);
+        }
+    }
+    for build in SUBJECTS_BUILDS {
+        announce(build);
+        let script = workspace::root().join(build);
+        if let Err(error) = command::run(Command::new("sh").arg(script)) {
+            failed(build, &error);
         }
     }
     if let Err(error) = go_subjects() {
@@ -157,6 +170,9 @@ mod tests {
                 "{requirements}"
             );
             assert!(workspace::root().join(plans).is_dir(), "{plans}");
+        }
+        for build in SUBJECTS_BUILDS {
+            assert!(workspace::root().join(build).is_file(), "{build}");
         }
     }
 

@@ -32,15 +32,13 @@ impl<'a> RealRig<'a> {
         number: u32,
         instances: &mut [Instance],
     ) -> Result<Residents, LabError> {
-        let mut programs = Vec::with_capacity(instances.len());
-        for (index, instance) in instances.iter_mut().enumerate() {
-            programs.push(match self.start_resident(number, index, instance) {
-                Ok(program) => Some(program),
-                Err(error) => {
-                    instance.leave_out(self.plan, &mut self.keeper, error)?;
-                    None
-                }
-            });
+        let mut programs: Vec<Option<Resident>> = instances.iter().map(|_| None).collect();
+        for index in self.order_of_launch(number) {
+            let instance = &mut instances[index];
+            match self.start_resident(number, index, instance) {
+                Ok(program) => programs[index] = Some(program),
+                Err(error) => instance.leave_out(self.plan, &mut self.keeper, error)?,
+            }
         }
         let design = &self.plan.design;
         let pace = Pace::new(self.load.iterations, design.window, self.load.timeout);

@@ -33,18 +33,24 @@ impl<'a> RealRig<'a> {
         )
     }
 
+    /// The order in which sets are launched: whatever the first pays for the others, each is the
+    /// first in its turn.
+    pub(super) fn order_of_launch(&self, number: u32) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.sets.len()).collect();
+        let mut random = ChaCha8Rng::seed_from_u64(self.plan.design.seed);
+        random.set_stream(u64::MAX - u64::from(number));
+        order.shuffle(&mut random);
+        order
+    }
+
     /// Launches every instance, in an order drawn anew for each launch.
     pub(super) fn launch_instances(
         &mut self,
         number: u32,
         shared: &Instance,
     ) -> Result<Vec<Instance>, LabError> {
-        let mut order: Vec<usize> = (0..self.sets.len()).collect();
-        let mut random = ChaCha8Rng::seed_from_u64(self.plan.design.seed);
-        random.set_stream(u64::MAX - u64::from(number));
-        order.shuffle(&mut random);
-        let mut instances: Vec<(usize, Instance)> = Vec::with_capacity(order.len());
-        for index in order {
+        let mut instances: Vec<(usize, Instance)> = Vec::with_capacity(self.sets.len());
+        for index in self.order_of_launch(number) {
             let arms = self.sets[index].clone();
             let mut names = shared.names.clone();
             if let Some(first) = arms.first() {
