@@ -33,6 +33,9 @@ pub(super) fn recorders(wish: &Profile, processes: &Processes, folder: &Path) ->
                     "--pid",
                     &pid,
                     "--subprocesses",
+                    // To be paused wakes threads that wait; on a core that is busy they have not
+                    // gone to sleep again by the next look, and pass for working.
+                    "--nonblocking",
                     "--nolineno",
                     "--rate",
                     &rate,
@@ -161,9 +164,9 @@ mod tests {
         assert_eq!(
             lines(Profiler::PySpy),
             [
-                "record --pid 5 --subprocesses --nolineno --rate 250 --duration 3 --format raw \
+                "record --pid 5 --subprocesses --nonblocking --nolineno --rate 250 --duration 3 --format raw \
                  --output /w/5.raw",
-                "record --pid 9 --subprocesses --nolineno --rate 250 --duration 3 --format raw \
+                "record --pid 9 --subprocesses --nonblocking --nolineno --rate 250 --duration 3 --format raw \
                  --output /w/9.raw",
             ]
         );
