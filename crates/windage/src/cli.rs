@@ -112,7 +112,7 @@ pub(crate) struct RunFlags {
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Go on with a run that was interrupted or killed.
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["plans", "out", "thorough", "length", "rounds", "seed"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["plans", "out", "thorough", "length", "rounds", "seed", "no_profile"])]
     pub(crate) resume: Option<PathBuf>,
     /// Measure as the plan's `[design.thorough]` says (without one: four times as long), and also
     /// under loads that are only for this.
@@ -127,6 +127,9 @@ pub(crate) struct RunFlags {
     /// Seed of the run order instead of the plan's `design.seed`.
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
+    /// Leave out the plan's `[profile]`, which takes a launch of its own.
+    #[arg(long)]
+    pub(crate) no_profile: bool,
     #[command(flatten)]
     pub(crate) output: OutputFlags,
 }

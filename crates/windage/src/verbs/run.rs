@@ -306,6 +306,9 @@ pub(crate) fn show_plan_error(error: &PlanError) {
 
 /// What flags put in place of the plan's own design; why they can't, if so.
 fn change(plan: &mut Plan, flags: &RunFlags) -> Result<(), String> {
+    if flags.no_profile {
+        plan.profile = None;
+    }
     let design = &mut plan.design;
     if let Some(length) = flags.length {
         design.length = Length::MeasuringTime(length);
