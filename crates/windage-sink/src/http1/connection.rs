@@ -25,6 +25,8 @@ const ARRIVES_WITHIN: Duration = Duration::from_secs(30);
 const WRITTEN_WITHIN: Duration = Duration::from_secs(10);
 /// How long a sender may go on after the last answer of its connection.
 const LINGERS: Duration = Duration::from_secs(2);
+/// Whoever sends more than that meanwhile does not listen: over loopback that can be gigabytes a second.
+const LINGERS_FOR_BYTES: usize = 1 << 30;
 /// What is read at once, by whichever connection has something.
 const BUFFER_BYTES: usize = 256 << 10;
 /// Reads in a row, before other connections have their turn.
@@ -176,13 +178,17 @@ async fn end(mut stream: TcpStream, receiver: &Receiver, buffer: &SharedBuffer) 
         return;
     }
     let deadline = Instant::now() + LINGERS;
+    let mut read_over = 0;
     while let Ok(Ok(())) = timeout_at(deadline, stream.readable()).await {
-        if Instant::now() > deadline {
+        if Instant::now() > deadline || read_over > LINGERS_FOR_BYTES {
             return;
         }
         match stream.try_read(&mut buffer.borrow_mut()) {
             Ok(0) => return,
-            Ok(length) => receiver.wire_bytes(length),
+            Ok(length) => {
+                read_over += length;
+                receiver.wire_bytes(length);
+            }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             Err(_) => return,
         }
