@@ -1,7 +1,8 @@
-//! What the targets and the maker of seeds share: a run directory to put journals into, and the
-//! journal's framing, written a second time so that the two can disagree.
+//! What the targets and the maker of seeds share: a run directory to put journals into, a run whose
+//! histograms were kept, and the journal's framing, written a second time so that the two can disagree.
 
 pub mod frames;
+pub mod kept;
 
 use std::collections::BTreeMap;
 
@@ -57,6 +58,8 @@ fn manifest() -> Manifest {
         backend: Backend::Ok,
         adds_to: None,
         same_as: None,
+        agents: Vec::new(),
+        bystander_of: None,
     };
     Manifest {
         windage: "0.1.0".to_owned(),
@@ -73,12 +76,14 @@ fn manifest() -> Manifest {
             arm(2, "otel", Role::Treatment),
         ],
         load: LoadScope {
+            regime: None,
             model: LoadModel::Closed,
             rate_per_s: None,
             connections: 8,
             request: None,
             iterations: None,
         },
+        further_loads: Vec::new(),
         design: DesignScope {
             window_ns: 100_000_000,
             settle_ns: 10_000_000,

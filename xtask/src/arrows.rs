@@ -39,6 +39,15 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     ("windage-report", &["windage-model", "windage-analysis"]),
+    (
+        "windage-serve",
+        &[
+            "windage-model",
+            "windage-analysis",
+            "windage-record",
+            "windage-report",
+        ],
+    ),
     // The services of demo and calibration are subjects like any other: they know nothing of
     // Windage.
     ("windage-demo", &[]),

@@ -11,10 +11,13 @@ use crate::{command, workspace};
 mod build;
 mod child;
 mod interrupt;
+mod judged;
 mod kept;
 mod load;
+mod markdown;
 mod median;
 mod memory;
+mod page;
 mod server;
 mod sink;
 mod steal;
@@ -25,51 +28,53 @@ pub(crate) enum Part {
     Probe,
     /// What a window's record costs to write, to save, to keep and to read again
     Record,
+    /// How long a large run's page takes to write and to open, and the list of a thousand runs
+    Page,
     /// The generator beside wrk, h2load, oha and a bare loop: cost, truth, memory
     Load(load::Args),
     /// The sink beside the Collector and minimal receivers: cost, exactness, memory
     Sink(sink::Args),
 }
 
-/// What measures a part: an example of the package that holds it.
-struct Measurement {
-    name: &'static str,
+/// A program that measures: an example of the package that it is about.
+struct Example {
     package: &'static str,
-    example: &'static str,
+    name: &'static str,
 }
 
-const PROBE: Measurement = Measurement {
-    name: "probe",
+const STEADY: Example = Example {
     package: "windage-probe",
-    example: "steady",
+    name: "steady",
 };
 
-const RECORD: Measurement = Measurement {
-    name: "record",
+const SPEED: Example = Example {
     package: "windage-record",
-    example: "speed",
+    name: "speed",
 };
+
+impl Example {
+    /// What runs it, built for release; its arguments are yet to be added.
+    fn command(&self) -> Command {
+        let mut cargo = workspace::cargo();
+        cargo.args(["run", "--quiet", "--release"]);
+        cargo.args(["--package", self.package, "--example", self.name, "--"]);
+        cargo
+    }
+}
 
 pub(crate) fn run(part: &Part) -> Result<ExitCode> {
     match part {
-        Part::Probe => measure(&PROBE),
-        Part::Record => measure(&RECORD),
+        Part::Probe => measure("probe", &STEADY),
+        Part::Record => measure("record", &SPEED),
+        Part::Page => page::run(),
         Part::Load(args) => load::run(args),
         Part::Sink(args) => sink::run(args),
     }
 }
 
-fn measure(measurement: &Measurement) -> Result<ExitCode> {
-    let Measurement {
-        name,
-        package,
-        example,
-    } = measurement;
+fn measure(name: &str, example: &Example) -> Result<ExitCode> {
     preface(name)?;
-    let mut cargo = workspace::cargo();
-    cargo.args(["run", "--quiet", "--release"]);
-    cargo.args(["--package", package, "--example", example]);
-    command::run(&mut cargo)?;
+    command::run(&mut example.command())?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -94,20 +99,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_part_has_its_measurement() {
-        for Measurement {
-            package, example, ..
-        } in [PROBE, RECORD]
-        {
-            let source = format!("crates/{package}/examples/{example}.rs");
-            assert!(workspace::root().join(&source).is_file(), "{source}");
+    fn each_part_has_its_measurements() {
+        for Example { package, name } in page::EXAMPLES.iter().chain([&STEADY, &SPEED]) {
+            let examples = workspace::root().join(format!("crates/{package}/examples"));
+            let sources = [format!("{name}.rs"), format!("{name}/main.rs")];
+            assert!(
+                sources.iter().any(|source| examples.join(source).is_file()),
+                "{package}: {name}"
+            );
         }
     }
 
     #[test]
     fn a_part_is_called_what_the_preface_calls_it() {
         let verb = Part::augment_subcommands(clap::Command::new("bench"));
-        for Measurement { name, .. } in [PROBE, RECORD] {
+        for name in ["probe", "record", "page"] {
             assert!(verb.find_subcommand(name).is_some(), "{name}");
         }
     }

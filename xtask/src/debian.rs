@@ -1,6 +1,10 @@
 //! Debian: packages, and where they put their programs.
 
 use std::ffi::OsString;
+use std::fs::{self, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
@@ -25,10 +29,64 @@ pub(crate) fn provide(names: &[&str]) -> Result<()> {
     }
     anstream::eprintln!("==> installing {list}");
     command::run(apt().arg("update"))?;
+    let _nothing_starts = NothingStarts::by(Path::new(POLICY))?;
     command::run(
         apt()
             .args(["install", "--yes", "--no-install-recommends"])
             .args(missing),
+    )
+}
+
+/// What packages ask before they start a service: `invoke-rc.d(8)`, `deb-systemd-invoke(1)`. (The
+/// latter does not look at `RUNLEVEL`, which used to keep services from starting.)
+const POLICY: &str = "/usr/sbin/policy-rc.d";
+
+/// While it lives, no service starts because its package is installed: what is wanted is the
+/// program, and a server would be load beside whatever is measured.
+struct NothingStarts {
+    policy: Option<PathBuf>,
+}
+
+impl NothingStarts {
+    /// A machine that has a policy keeps it.
+    fn by(policy: &Path) -> Result<NothingStarts> {
+        let made = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o755)
+            .open(policy);
+        let mut file = match made {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                return Ok(NothingStarts { policy: None });
+            }
+            made => made.with_context(|| format!("make {}", policy.display()))?,
+        };
+        let nothing_starts = NothingStarts {
+            policy: Some(policy.to_owned()),
+        };
+        file.write_all(forbids_while_alive(std::process::id()).as_bytes())
+            .with_context(|| format!("write {}", policy.display()))?;
+        Ok(nothing_starts)
+    }
+}
+
+impl Drop for NothingStarts {
+    fn drop(&mut self) {
+        if let Some(policy) = &self.policy {
+            // One that stays allows everything once this process has ended.
+            let _ = fs::remove_file(policy);
+        }
+    }
+}
+
+/// A policy that forbids starts as long as this process lives (101), and allows all else (0): what
+/// runs already is restarted when its package gets a new version.
+fn forbids_while_alive(pid: u32) -> String {
+    format!(
+        "#!/bin/sh\n\
+         # Of `cargo xtask`, which installs packages for their programs. It may be removed.\n\
+         case \" $* \" in *' start '*) [ ! -d /proc/{pid} ] || exit 101 ;; esac\n\
+         exit 0\n"
     )
 }
 
@@ -55,4 +113,48 @@ fn apt() -> Command {
     apt.args(["--option", "DPkg::Lock::Timeout=300", "--quiet=2"]);
     apt.env("DEBIAN_FRONTEND", "noninteractive");
     apt
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    fn answer(policy: &Path, action: &str) -> Option<i32> {
+        let mut asked = Command::new("sh");
+        asked.arg(policy).args(["nginx", action]);
+        asked.status().unwrap().code()
+    }
+
+    #[test]
+    fn nothing_starts_until_the_packages_are_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let policy = folder.path().join("policy-rc.d");
+        let nothing_starts = NothingStarts::by(&policy).unwrap();
+        assert_eq!(answer(&policy, "start"), Some(101));
+        assert_eq!(answer(&policy, "restart"), Some(0), "it runs already");
+        let mode = fs::metadata(&policy).unwrap().permissions().mode();
+        assert_eq!(mode & 0o500, 0o500, "it is run, by root");
+        drop(nothing_starts);
+        assert!(!policy.exists());
+    }
+
+    #[test]
+    fn a_policy_of_a_process_that_was_killed_allows_everything() {
+        let folder = tempfile::tempdir().unwrap();
+        let policy = folder.path().join("policy-rc.d");
+        // No process has that number.
+        fs::write(&policy, forbids_while_alive(u32::MAX)).unwrap();
+        assert_eq!(answer(&policy, "start"), Some(0));
+    }
+
+    #[test]
+    fn a_machine_keeps_its_own_policy() {
+        let folder = tempfile::tempdir().unwrap();
+        let policy = folder.path().join("policy-rc.d");
+        fs::write(&policy, "exit 104\n").unwrap();
+        drop(NothingStarts::by(&policy).unwrap());
+        assert_eq!(answer(&policy, "start"), Some(104));
+    }
 }

@@ -1,4 +1,4 @@
-//! The project's own chores: `cargo xtask test | record | calibrate | bench`.
+//! The project's own chores: `cargo xtask test | web | record | calibrate | bench`.
 
 use std::process::ExitCode;
 
@@ -16,6 +16,7 @@ mod documents;
 mod plans;
 mod record;
 mod test;
+mod web;
 mod workspace;
 
 #[derive(Parser)]
@@ -33,6 +34,8 @@ struct Cli {
 enum Verb {
     /// Formatting, lints and every test; installs what the tests need
     Test(test::Args),
+    /// Builds the front end into the files that the binary embeds
+    Web(web::Args),
     /// Repeats a study and writes its result under record/
     #[command(subcommand)]
     Record(record::Study),
@@ -46,6 +49,7 @@ enum Verb {
 fn main() -> ExitCode {
     let result = match Cli::parse().verb {
         Verb::Test(args) => test::run(&args),
+        Verb::Web(args) => web::run(&args),
         Verb::Record(study) => record::run(&study),
         Verb::Calibrate(args) => calibrate::run(&args),
         Verb::Bench(part) => bench::run(&part),

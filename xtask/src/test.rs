@@ -5,7 +5,7 @@ use std::process::{Command, ExitCode};
 
 use anyhow::Result;
 
-use crate::{debian, workspace};
+use crate::{debian, web, workspace};
 
 pub(crate) mod provision;
 mod skips;
@@ -15,6 +15,9 @@ mod tally;
 use skips::Skips;
 use step::{Counts, Step};
 use tally::Tally;
+
+/// Go modules that are built without OpenTelemetry as well, for agents to watch.
+const BUILT_PLAIN: &[&str] = &["subjects/go-http", "subjects/shop/go"];
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -59,14 +62,88 @@ fn steps(quick: bool) -> Result<Vec<Step>> {
     let real_parts = workspace::real_parts(&workspace::metadata()?);
     let mut steps = Vec::from(rust(&real_parts, quick));
     if !quick {
-        for subject in workspace::subjects_with("go.mod")? {
-            steps.extend(go(&subject));
+        steps.push(fuzz_targets());
+        for subject in workspace::subjects_with("main.go")? {
+            steps.extend(go(&subject, ""));
         }
+        for subject in BUILT_PLAIN {
+            steps.extend(go(&workspace::root().join(subject), "plain"));
+        }
+        steps.extend(go(&workspace::root().join("subjects/receivers/go"), ""));
         // The exporters are tested by the receivers that they send to.
-        let [vet, _] = go(&workspace::root().join("subjects/exporters/go"));
+        let [vet, _] = go(&workspace::root().join("subjects/exporters/go"), "");
         steps.push(vet);
+        steps.extend(shop());
+        steps.extend(page());
     }
     Ok(steps)
+}
+
+/// Fuzz targets are a workspace of their own, which nothing else here would compile.
+fn fuzz_targets() -> Step {
+    let root = workspace::root();
+    let mut check = workspace::cargo();
+    check
+        .args(["check", "--locked", "--all-targets", "--manifest-path"])
+        .arg(root.join("fuzz/Cargo.toml"))
+        .arg("--target-dir")
+        .arg(root.join("target/fuzz"))
+        // Nothing is linked, so that libFuzzer need not be compiled.
+        .env("CUSTOM_LIBFUZZER_PATH", root.join("target/libfuzzer.a"));
+    Step::new("fuzz targets", check, Counts::Nothing)
+}
+
+/// The shop's services by themselves, and all of them together.
+fn shop() -> Vec<Step> {
+    let folder = workspace::root().join("subjects/shop");
+    let mut recommendations = Command::new("python3");
+    recommendations
+        .args(["-m", "unittest"])
+        .current_dir(folder.join("recommendations"));
+    let mut together = Command::new("python3");
+    together.arg(folder.join("shop.py")).arg("--check");
+    let mut steps = Vec::from(go(&folder.join("go"), ""));
+    steps.push(Step::new(
+        "tests of the shop's recommendations",
+        recommendations,
+        Counts::Nothing,
+    ));
+    steps.push(Step::new(
+        "a way through the shop",
+        together,
+        Counts::Nothing,
+    ));
+    steps
+}
+
+/// The front end: its types, that the binary embeds what the sources build, its own tests, and the page in a
+/// browser.
+fn page() -> [Step; 5] {
+    let mut embedded = workspace::cargo();
+    embedded.args(["xtask", "web", "--check"]);
+    [
+        Step::new(
+            "types of the front end",
+            web::npx(&["tsc", "--noEmit"]),
+            Counts::Nothing,
+        ),
+        Step::new(
+            "types of its browser tests",
+            web::npx(&["tsc", "--noEmit", "--project", "tests"]),
+            Counts::Nothing,
+        ),
+        Step::new("the front end as it is embedded", embedded, Counts::Nothing),
+        Step::new(
+            "tests of the front end",
+            web::npx(&["vitest", "run"]),
+            Counts::Vitest,
+        ),
+        Step::new(
+            "the page in a browser",
+            web::npx(&["playwright", "test"]),
+            Counts::Playwright,
+        ),
+    ]
 }
 
 /// What needs only Rust. The tests with real parts are left out of a quick run, but never its
@@ -92,17 +169,23 @@ fn rust(real_parts: &[String], quick: bool) -> [Step; 3] {
     ]
 }
 
-fn go(subject: &Path) -> [Step; 2] {
-    let name = subject
+/// A module by itself, with a build tag or none (`""`).
+fn go(subject: &Path, tag: &str) -> [Step; 2] {
+    let mut name = subject
         .strip_prefix(workspace::root())
         .unwrap_or(subject)
-        .display();
+        .display()
+        .to_string();
+    if !tag.is_empty() {
+        name.push_str(&format!(" with the tag {tag}"));
+    }
     let mut vet = Command::new("go");
-    vet.args(["vet", "./..."]).current_dir(subject);
+    vet.args(["vet", "-tags", tag, "./..."])
+        .current_dir(subject);
     // Never from Go's cache of results: a test that talks over sockets has inputs it can't see.
     let mut tests = Command::new("go");
     tests
-        .args(["test", "-json", "-count=1", "./..."])
+        .args(["test", "-tags", tag, "-json", "-count=1", "./..."])
         .current_dir(subject);
     [
         Step::new(format!("go vet of {name}"), vet, Counts::Nothing),

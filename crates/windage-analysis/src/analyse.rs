@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use windage_model::{ArmIndex, CpuSource, Interval, LoadModel, Metric, Role};
-use windage_record::{Ending, RecordError, RunDir, Timing};
+use windage_record::{Ending, RecordError, RunDir, RunState, Timing};
 use windage_stats::Confidence;
 
 use crate::blocks::Blocks;
@@ -13,6 +13,7 @@ use crate::curve::{self, Sources};
 use crate::each_arm::{joined, of_each_arm};
 use crate::family::{Comparisons, Families};
 use crate::quantiles::{self, Finished, RESPONSE_TIME, SERVICE_TIME, Timed};
+use crate::reading::{Leave, Reading};
 use crate::records::{Records, Streamed};
 use crate::scatter::Pace;
 use crate::windows::Windows;
@@ -31,32 +32,31 @@ const SATURATED_SHARE: f64 = 0.9;
 /// When it can't be read. A damaged end, of the journal or of a histogram log, is no error: what
 /// is before it counts, and the analysis says so.
 pub fn of_run_directory(run: &RunDir) -> Result<Analysis, RecordError> {
-    let under_loads = Records::read(run)?;
-    let mut analyses = Vec::with_capacity(under_loads.len());
-    for records in &under_loads {
-        analyses.push(under_one_load(run, records)?);
-    }
+    Ok(concluded(run, Leave::AsItWas)?.1)
+}
+
+/// How far a run is, and what is concluded from it.
+pub(crate) fn concluded(run: &RunDir, leave: Leave) -> Result<(RunState, Analysis), RecordError> {
+    let reading = Reading::begin(run, &run.host()?, leave, |_, _| {})?;
+    let state = reading.state();
+    let mut analyses = Vec::new();
+    reading.each_load(&[], |of_load| analyses.push(of_load.analysis()))?;
+    Ok((state, of_all_loads(run, analyses)?))
+}
+
+/// One analysis of those under each load of a run.
+pub(crate) fn of_all_loads(
+    run: &RunDir,
+    mut analyses: Vec<Analysis>,
+) -> Result<Analysis, RecordError> {
     let recorded = run.profiles()?;
     for analysis in &mut analyses {
         analysis.profiles = profiles::of_load(analysis, &recorded);
     }
     let mut first = analyses.remove(0);
     first.further = analyses;
+    first.fidelity_curve = fidelity::curve(&first);
     Ok(first)
-}
-
-fn under_one_load(run: &RunDir, records: &Records) -> Result<Analysis, RecordError> {
-    let arms = records
-        .manifest
-        .arms
-        .iter()
-        .map(|a| (a.id.to_string(), a.index))
-        .collect();
-    let (bytes, windows) = (records.histogram_bytes, &records.windows);
-    let open = |timing| Streamed::open(run, timing, bytes, &arms, windows);
-    let response_times = open(Timing::ResponseTime)?;
-    let service_times = open(Timing::ServiceTime)?;
-    Ok(analyse(records, response_times, service_times))
 }
 
 /// Concludes from a run. Histograms are streamed in the order in which they were recorded, both
@@ -67,15 +67,7 @@ pub fn analyse(
     response_times: impl Iterator<Item = Timed> + Send,
     service_times: impl Iterator<Item = Timed> + Send,
 ) -> Analysis {
-    let arms = records.manifest.arms.len();
-    let order = records.manifest.design.order;
-    let (response_times, service_times) = std::thread::scope(|scope| {
-        let response_times =
-            scope.spawn(|| quantiles::gather(arms, RESPONSE_TIME, order, response_times));
-        let service_times = quantiles::gather(arms, SERVICE_TIME, order, service_times);
-        (joined(response_times), service_times)
-    });
-    Run::new(records, response_times, service_times).analysis()
+    Run::gathered(records, response_times, service_times, &[]).analysis()
 }
 
 /// A run's records, arranged for comparing.
@@ -113,7 +105,46 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn analysis(&self) -> Analysis {
+    /// With the histograms of the run directory that the records are from, and quantiles compared
+    /// beyond those that are reported.
+    pub(crate) fn read(
+        run: &RunDir,
+        records: &'a Records,
+        further: &[f64],
+    ) -> Result<Run<'a>, RecordError> {
+        let arms = records.manifest.arms.iter();
+        let arms = arms.map(|arm| (arm.id.to_string(), arm.index)).collect();
+        let (bytes, windows) = (records.committed.histogram_bytes, &records.windows);
+        let open = |timing| Streamed::open(run, timing, bytes, &arms, windows);
+        let response_times = open(Timing::ResponseTime)?;
+        let service_times = open(Timing::ServiceTime)?;
+        Ok(Run::gathered(
+            records,
+            response_times,
+            service_times,
+            further,
+        ))
+    }
+
+    fn gathered(
+        records: &'a Records,
+        response_times: impl Iterator<Item = Timed> + Send,
+        service_times: impl Iterator<Item = Timed> + Send,
+        further: &[f64],
+    ) -> Run<'a> {
+        let arms = records.manifest.arms.len();
+        let order = records.manifest.design.order;
+        let (response_times, service_times) = std::thread::scope(|scope| {
+            let response_times = scope
+                .spawn(|| quantiles::gather(arms, RESPONSE_TIME, further, order, response_times));
+            let service_times =
+                quantiles::gather(arms, SERVICE_TIME, further, order, service_times);
+            (joined(response_times), service_times)
+        });
+        Run::new(records, response_times, service_times)
+    }
+
+    pub(crate) fn analysis(&self) -> Analysis {
         let manifest = &self.records.manifest;
         let arms = u16::try_from(manifest.arms.len()).unwrap_or(u16::MAX);
         let compared: Vec<Comparisons> = of_each_arm(arms, |arm| self.compared(arm));
@@ -155,6 +186,7 @@ impl<'a> Run<'a> {
             own_cost: own_cost(&self.records.windows),
             outliers: self.records.windows.slowest.exchanges().to_vec(),
             profiles: Vec::new(),
+            fidelity_curve: Vec::new(),
             further: Vec::new(),
         }
     }
@@ -163,16 +195,21 @@ impl<'a> Run<'a> {
         let manifest = &self.records.manifest;
         let design = &manifest.design;
         let windows = &self.records.windows;
+        let seconds = |ns: u64| ns as f64 / 1e9;
         DesignFacts {
             order: design.order,
             load: manifest.load.model,
             rate_per_s: manifest.load.rate_per_s,
             connections: manifest.load.connections,
-            window_s: design.window_ns as f64 / 1e9,
+            request: manifest.load.request.clone(),
+            window_s: seconds(design.window_ns),
+            settle_s: seconds(design.settle_ns),
+            drain_s: seconds(design.drain_ns),
+            idle_s: seconds(design.idle_ns),
             rounds_planned: design.rounds,
             rounds: u32::try_from(windows.launches.len()).unwrap_or(u32::MAX),
             blocks: self.blocks.count(),
-            measured_s: windows.duration_ns as f64 / 1e9,
+            measured_s: seconds(windows.duration_ns),
             seed: manifest.seed,
             interest: design.interest,
             cpu_source: self
@@ -184,7 +221,7 @@ impl<'a> Run<'a> {
             stop: design.stop.map(|stop| StopOutcome {
                 metric: stop.metric,
                 half_width: stop.half_width,
-                within_s: stop.within_ns as f64 / 1e9,
+                within_s: seconds(stop.within_ns),
                 is_reached: matches!(self.records.ending, Some(Ending::StoppedEarly { .. })),
             }),
             pilot: design.pilot.clone(),
@@ -241,6 +278,7 @@ impl<'a> Run<'a> {
         self.cpu_per_item(arm, fidelity.as_ref(), &mut metrics);
         self.doubt_times(arm, &mut metrics);
         let planning = planning::usual(&metrics);
+        let agent = self.agent_use(arm, metrics.get(&self.cpu_metric()));
         let saturated = self.saturated(arm);
         for metric in metrics.values_mut() {
             metric.saturated = saturated;
@@ -259,6 +297,10 @@ impl<'a> Run<'a> {
             load: self.load(arm),
             planning,
             script: script::of_arm(self.records, arm),
+            agent,
+            bill: self.bill(arm),
+            bystander_of: self.watched(arm),
+            bystander: self.bystander(arm),
             said: said::of_arm(self.records, arm),
         }
     }
@@ -345,5 +387,4 @@ fn own_cost(windows: &Windows) -> OwnCost {
 }
 
 #[cfg(test)]
-#[path = "analyse_tests.rs"]
 mod tests;

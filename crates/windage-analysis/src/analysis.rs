@@ -8,7 +8,10 @@ use windage_model::{
 };
 use windage_record::PilotScope;
 
-use crate::{ArmProfile, Curve, Fidelity, Inference, Planning, Script, Stages};
+use crate::{
+    AgentUse, ArmProfile, Bill, Bystander, Curve, Fidelity, FidelityPoint, Inference, Planning,
+    Script, Stages,
+};
 
 /// Everything concluded from one run; of a run under several loads, from its windows under one of
 /// them.
@@ -50,6 +53,9 @@ pub struct Analysis {
     pub stages: Vec<Stages>,
     /// Where the time of its arms went; empty when nobody looked.
     pub profiles: Vec<ArmProfile>,
+    /// What arrived of what was expected under each load, by rate and with the closed loops last;
+    /// empty without several loads or without `expect`.
+    pub fidelity_curve: Vec<FidelityPoint>,
     /// The same arms under the plan's further loads, in its order. These have none themselves.
     pub further: Vec<Analysis>,
 }
@@ -84,8 +90,17 @@ pub struct DesignFacts {
     pub rate_per_s: Option<f64>,
     /// Connections for each arm.
     pub connections: u32,
+    /// The request, such as `GET http://{app}/`, or the first of several and how many more; `None`
+    /// for a batch load.
+    pub request: Option<String>,
     /// Length of a window, in seconds.
     pub window_s: f64,
+    /// Load before each window that is not measured, in seconds.
+    pub settle_s: f64,
+    /// The wait for deferred work after a round's last window, in seconds.
+    pub drain_s: f64,
+    /// The idle stretch after it, in seconds; without one deferred work is not known.
+    pub idle_s: f64,
     /// Rounds that were asked for.
     pub rounds_planned: u32,
     /// Rounds of which something was measured.
@@ -166,6 +181,16 @@ pub struct ArmAnalysis {
     pub planning: Option<Planning>,
     /// What whole processes took; `None` where windows were none.
     pub script: Option<Script>,
+    /// What its agents did and used; `None` for an arm without agents.
+    pub agent: Option<AgentUse>,
+    /// Where the machine's CPU for its requests went; `None` for a batch load, and when the
+    /// machine's CPU was not read.
+    pub bill: Option<Bill>,
+    /// Whose agents are attached in its windows without watching it, which makes it a bystander and
+    /// no treatment of its own; `None` for all others.
+    pub bystander_of: Option<ArmId>,
+    /// What it pays for them; `None` for all but bystanders, and without a control.
+    pub bystander: Option<Bystander>,
     /// What its program said about itself, by name; texts that differ from launch to launch stand
     /// one after the other.
     pub said: BTreeMap<String, String>,

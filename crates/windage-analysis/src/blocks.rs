@@ -111,6 +111,10 @@ pub(crate) struct Pair<'a> {
     pub(crate) launch: u32,
     pub(crate) arm: &'a [Logs],
     pub(crate) against: &'a [Logs],
+    /// The windows of which `arm` has the logarithms.
+    pub(crate) arm_windows: &'a [Measured],
+    /// The same of `against`.
+    pub(crate) against_windows: &'a [Measured],
     /// Whether neither lost a window, so that the first half of each lies in the first half of
     /// the mirrored block.
     pub(crate) is_whole: bool,
@@ -120,14 +124,22 @@ impl<'a> Pair<'a> {
     /// The halves of a mirrored block; one that lost a window is a single piece.
     fn halves(self) -> impl Iterator<Item = Pair<'a>> {
         let (there, back) = if self.is_whole {
-            let (arm, arm_back) = self.arm.split_at(self.arm.len() / 2);
-            let (against, against_back) = self.against.split_at(self.against.len() / 2);
-            let half = |arm, against| Pair {
-                arm,
-                against,
+            let (of_arm, of_against) = (self.arm.len() / 2, self.against.len() / 2);
+            let there = Pair {
+                arm: &self.arm[..of_arm],
+                against: &self.against[..of_against],
+                arm_windows: &self.arm_windows[..of_arm],
+                against_windows: &self.against_windows[..of_against],
                 ..self
             };
-            (half(arm, against), Some(half(arm_back, against_back)))
+            let back = Pair {
+                arm: &self.arm[of_arm..],
+                against: &self.against[of_against..],
+                arm_windows: &self.arm_windows[of_arm..],
+                against_windows: &self.against_windows[of_against..],
+                ..self
+            };
+            (there, Some(back))
         } else {
             (self, None)
         };
@@ -249,6 +261,8 @@ impl<'a> Blocks<'a> {
             is_whole: self.is_whole(arm) && self.is_whole(against),
             arm: &self.logs[arm.windows()],
             against: &self.logs[against.windows()],
+            arm_windows: &self.windows[arm.windows()],
+            against_windows: &self.windows[against.windows()],
         })
     }
 

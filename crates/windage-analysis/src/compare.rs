@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use windage_model::{ArmIndex, Doubt, Order};
-use windage_stats::{Launches, TwoLevel, TwoLevelError, two_level, unpaired};
+use windage_stats::{Launches, TwoLevel, TwoLevelError, mean_error, two_level, unpaired};
 
 use crate::CovariateUse;
 use crate::blocks::{Blocks, Logs, Pair, Reading};
@@ -208,11 +208,36 @@ pub(crate) fn by_launch(
     }
 }
 
+/// The plain mean of values, by launch: over launches, each of which counts once, or over the
+/// values of the only one. A trimmed mean would be narrower; of a plain one the differences of
+/// parts add up to the difference of the whole.
+pub(crate) fn mean_by_launch(values: &BTreeMap<u32, Vec<f64>>) -> Result<TwoLevel, TwoLevelError> {
+    let mut launches = Launches::default();
+    let mut all = values.values();
+    if let (Some(only), None) = (all.next(), all.next())
+        && let Some(error) = mean_error(only)
+    {
+        launches.push(only.clone(), 0.0);
+        return Ok(TwoLevel {
+            estimate: only.iter().sum::<f64>() / only.len() as f64,
+            standard_error: error.standard_error,
+            degrees_of_freedom: error.degrees_of_freedom,
+            within_launch_standard_error: Some(error.standard_error),
+            within_launch_degrees_of_freedom: error.degrees_of_freedom,
+            ..two_level(&launches)?
+        });
+    }
+    for of_launch in values.values() {
+        launches.push(mean(of_launch.iter().copied()).into_iter().collect(), 0.0);
+    }
+    two_level(&launches)
+}
+
 fn mean_log(windows: &[Logs], reading: Reading) -> Option<f64> {
     mean(windows.iter().filter_map(|w| w.get(reading)))
 }
 
-fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+pub(crate) fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     let (mut sum, mut count) = (0.0, 0u64);
     for value in values.filter(|v| v.is_finite()) {
         sum += value;

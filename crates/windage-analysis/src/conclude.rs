@@ -6,8 +6,7 @@ use windage_stats::{
 };
 
 use crate::compare::{Comparison, Rules, Scale};
-use crate::family::Seat;
-use crate::{InFamily, Inference, MetricAnalysis, Missing, MissingCode};
+use crate::{InFamily, Inference, MetricAnalysis, Missing, MissingCode, Seat};
 
 /// The comparison as it is reported.
 pub(crate) fn conclude(
@@ -26,6 +25,7 @@ pub(crate) fn conclude(
         Some(judge(at_95, at_90))
     });
     let location = of.location.as_ref().ok().filter(|_| difference.is_ok());
+    let seat = seat.filter(|_| location.is_some());
     let in_family = seat
         .zip(location)
         .and_then(|(seat, location)| in_family(location, of.scale, rules, seat, judge));
@@ -42,6 +42,7 @@ pub(crate) fn conclude(
         rounds: of.rounds,
         validity: Validity { reasons: of.doubts },
         inference: Inference {
+            endless_in: seat.filter(|_| in_family.is_none()),
             in_family,
             needs_s,
             scatter: of.scatter,
@@ -51,7 +52,11 @@ pub(crate) fn conclude(
 }
 
 /// The difference with its interval, or why there is none.
-fn difference(arm: ArmIndex, rules: Rules, of: &Comparison) -> Result<Difference, Missing> {
+pub(crate) fn difference(
+    arm: ArmIndex,
+    rules: Rules,
+    of: &Comparison,
+) -> Result<Difference, Missing> {
     let (code, text) = match &of.location {
         _ if arm == ArmIndex::BASELINE => (
             MissingCode::Baseline,
@@ -76,7 +81,7 @@ fn difference(arm: ArmIndex, rules: Rules, of: &Comparison) -> Result<Difference
         ),
         Ok(location) => {
             let found = match of.scale {
-                Scale::Difference => plain_difference(location, rules),
+                Scale::Difference => plain_difference(location, of.rounds, rules),
                 Scale::LogRatio => ratio_difference(location, of.baseline, rules),
             };
             if let Some(found) = found {
@@ -113,8 +118,9 @@ fn in_family(
     Some(InFamily {
         family: seat.family,
         comparisons: seat.comparisons,
-        verdict: at_90.map(|at_90| judge(&interval, &at_90)),
+        verdict: at_90.as_ref().map(|at_90| judge(&interval, at_90)),
         interval,
+        interval_90: at_90,
     })
 }
 
@@ -141,16 +147,23 @@ fn ratio_difference(
     })
 }
 
-fn plain_difference(location: &TwoLevel, rules: Rules) -> Option<Difference> {
+fn plain_difference(location: &TwoLevel, rounds: usize, rules: Rules) -> Option<Difference> {
     let found = interval(location, Confidence::P95, rules)?;
     let way = if rules.sequence {
         "t confidence sequence"
     } else {
         "t interval"
     };
+    let over = if location.launches > rounds {
+        "over attachments within one launch"
+    } else if location.launches == 1 && location.blocks > 1 {
+        "within blocks of one launch"
+    } else {
+        "by launch"
+    };
     Some(Difference {
         absolute: Interval {
-            method: format!("mean of differences by launch, {way}"),
+            method: format!("mean of differences {over}, {way}"),
             ..found
         },
         relative: None,
@@ -217,7 +230,12 @@ fn needs_s(location: &TwoLevel, rules: Rules) -> Option<f64> {
 }
 
 /// The verdict of the contract, in its order.
-fn judge(at_95: &Interval, at_90: &Interval, direction: Direction, interest: f64) -> Verdict {
+pub(crate) fn judge(
+    at_95: &Interval,
+    at_90: &Interval,
+    direction: Direction,
+    interest: f64,
+) -> Verdict {
     let (more, less) = match direction {
         Direction::Lower => (Verdict::Costs, Verdict::Saves),
         Direction::Higher => (Verdict::Saves, Verdict::Costs),
@@ -234,171 +252,4 @@ fn judge(at_95: &Interval, at_90: &Interval, direction: Direction, interest: f64
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-
-    use super::*;
-    use crate::Family;
-    use crate::compare::by_launch;
-    use crate::scatter::Pace;
-    use windage_model::Order;
-
-    fn interval(low: f64, high: f64, confidence: f64) -> Interval {
-        Interval {
-            estimate: f64::midpoint(low, high),
-            low,
-            high,
-            confidence,
-            method: String::new(),
-        }
-    }
-
-    fn rules(sequence: bool) -> Rules {
-        Rules {
-            order: Order::Mirrored,
-            interest: 0.005,
-            sequence,
-            pace: Pace {
-                costs: None,
-                whole_s: Some(60.0),
-            },
-            generator_moved_at_most: None,
-        }
-    }
-
-    #[test]
-    fn verdicts_follow_the_contract() {
-        use Direction::{Higher, Lower};
-        use Verdict::{Costs, Inconclusive, Negligible, Saves};
-        // 95 % interval, 90 % interval, direction, verdict at an interest of 0.005
-        let table = [
-            (0.010, 0.020, 0.011, 0.019, Lower, Costs),
-            (0.010, 0.020, 0.011, 0.019, Higher, Saves),
-            (-0.020, -0.010, -0.019, -0.011, Lower, Saves),
-            (-0.020, -0.010, -0.019, -0.011, Higher, Costs),
-            (-0.004, 0.004, -0.003, 0.003, Lower, Negligible),
-            // Excludes nil and does not matter: negligible, and `exceeds_nil` says the rest.
-            (0.001, 0.004, 0.002, 0.003, Lower, Negligible),
-            // The 95 % interval pokes out, the 90 % does not.
-            (-0.006, 0.004, -0.004, 0.003, Lower, Negligible),
-            (-0.010, 0.010, -0.008, 0.008, Lower, Inconclusive),
-            (0.004, 0.020, 0.006, 0.019, Lower, Inconclusive),
-        ];
-        for (low, high, low_90, high_90, direction, verdict) in table {
-            let (at_95, at_90) = (interval(low, high, 0.95), interval(low_90, high_90, 0.90));
-            let judged = judge(&at_95, &at_90, direction, 0.005);
-            assert_eq!(judged, verdict, "{low} {high} {direction:?}");
-        }
-    }
-
-    #[test]
-    fn differences_without_ratio_have_no_verdict() {
-        let arm = BTreeMap::from([(0, 5.0), (1, 6.0), (2, 7.0)]);
-        let baseline = BTreeMap::from([(0, 0.0), (1, 0.0), (2, 0.0)]);
-        let rules = rules(false);
-        let compared = by_launch(&arm, &baseline, Scale::Difference, 9);
-        let wire = Metric::WireBytesPerRequest;
-        let result = conclude(wire, ArmIndex(2), rules, None, compared);
-        let found = result.difference.as_ref().unwrap();
-        assert!((found.absolute.estimate - 6.0).abs() < 1e-12);
-        assert_eq!((result.verdict, result.exceeds_nil()), (None, Some(true)));
-        let ratio = by_launch(&arm, &baseline, Scale::LogRatio, 9);
-        let result = conclude(Metric::RssSteady, ArmIndex(2), rules, None, ratio);
-        assert_eq!(
-            result.difference.unwrap_err().code,
-            MissingCode::BaselineNil
-        );
-    }
-
-    /// Launches whose ratio scatters by so much about a cost of so much.
-    fn compared(launches: u32, cost: f64, scatter: f64) -> Comparison {
-        let side = |of: &dyn Fn(f64) -> f64| -> BTreeMap<u32, f64> {
-            let sign = |i: u32| if i.is_multiple_of(2) { 1.0 } else { -1.0 };
-            (0..launches).map(|i| (i, of(sign(i)))).collect()
-        };
-        let arm = side(&|sign| (cost + sign * scatter).exp());
-        by_launch(&arm, &side(&|_| 1.0), Scale::LogRatio, 9)
-    }
-
-    #[test]
-    fn a_family_widens_intervals_and_may_take_a_verdict_back() {
-        let seat = |comparisons| {
-            Some(Seat {
-                family: Family::Primary,
-                comparisons,
-            })
-        };
-        let of = |comparisons| {
-            let compared = compared(8, 0.01, 0.005);
-            conclude(
-                Metric::RssSteady,
-                ArmIndex(2),
-                rules(false),
-                seat(comparisons),
-                compared,
-            )
-        };
-        let (alone, among) = (of(1), of(20));
-        assert_eq!(alone.verdict, Some(Verdict::Costs));
-        let in_family = alone.inference.in_family.unwrap();
-        assert_eq!(Some(in_family.interval), alone.difference.unwrap().relative);
-        assert_eq!(in_family.verdict, Some(Verdict::Costs));
-        assert_eq!(
-            among.verdict,
-            Some(Verdict::Costs),
-            "the contract's verdict stays"
-        );
-        let in_family = among.inference.in_family.unwrap();
-        assert_eq!(in_family.verdict, Some(Verdict::Inconclusive));
-        assert!((in_family.interval.confidence - 0.9975).abs() < 1e-9);
-    }
-
-    #[test]
-    fn what_is_not_settled_says_how_long_it_needs() {
-        let needs_s = |cost, sequence| {
-            let compared = compared(10, cost, 0.02);
-            let result = conclude(
-                Metric::RssSteady,
-                ArmIndex(2),
-                rules(sequence),
-                None,
-                compared,
-            );
-            (result.verdict, result.inference.needs_s)
-        };
-        let (verdict, fixed_s) = needs_s(0.015, false);
-        assert_eq!(verdict, Some(Verdict::Inconclusive));
-        // The half-width of 1.5 % has to become 1 %: (1.5)² times as long, or a little less for
-        // the greater degrees of freedom.
-        assert!((40.0..100.0).contains(&fixed_s.unwrap()), "{fixed_s:?}");
-        let (_, sequence_s) = needs_s(0.015, true);
-        assert!(
-            sequence_s > fixed_s,
-            "a look at any time costs: {sequence_s:?}"
-        );
-        assert_eq!(needs_s(0.1, false), (Some(Verdict::Costs), None));
-        let at_the_limit = needs_s(0.005f64.ln_1p(), false);
-        assert_eq!(at_the_limit, (Some(Verdict::Inconclusive), None));
-    }
-
-    #[test]
-    fn a_run_that_may_stop_early_has_wider_intervals_or_none() {
-        let of = |launches, sequence| {
-            let compared = compared(launches, 0.01, 0.005);
-            conclude(
-                Metric::RssSteady,
-                ArmIndex(2),
-                rules(sequence),
-                None,
-                compared,
-            )
-            .difference
-        };
-        let half = |of: &Result<Difference, Missing>| {
-            of.as_ref().unwrap().relative.as_ref().unwrap().half_width()
-        };
-        assert!(half(&of(20, true)) > 1.3 * half(&of(20, false)));
-        assert_eq!(of(3, true).unwrap_err().code, MissingCode::TooFew);
-        assert!(of(3, false).is_ok());
-    }
-}
+mod tests;

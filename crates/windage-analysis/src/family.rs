@@ -9,19 +9,11 @@ use std::collections::BTreeMap;
 
 use windage_model::{LoadModel, Metric, Role};
 
-use crate::Family;
 use crate::compare::Comparison;
+use crate::{Family, Seat};
 
 /// The comparisons of one arm.
 pub(crate) type Comparisons = BTreeMap<Metric, Comparison>;
-
-/// A comparison's family.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Seat {
-    pub(crate) family: Family,
-    /// How many comparisons the family has.
-    pub(crate) comparisons: usize,
-}
 
 /// The families of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +62,7 @@ impl Families {
 }
 
 /// The metrics by which the question "what does it cost?" is answered, the first choice first.
-fn candidates(load: LoadModel) -> &'static [Metric] {
+pub(crate) fn candidates(load: LoadModel) -> &'static [Metric] {
     use Metric::{CpuPerIteration, CpuPerRequest, ResponseTimeP50, Throughput, WallPerIteration};
     match load {
         LoadModel::Batch => &[CpuPerIteration, WallPerIteration],

@@ -1,5 +1,7 @@
 //! Records for tests: a run as the lab would have written it, with known costs.
 
+pub(crate) mod written;
+
 use std::convert::Infallible;
 
 use windage_model::{
@@ -85,6 +87,7 @@ pub(crate) fn window(launch: u32, block: u32, arm: u16) -> Window {
             busy_ns: Some(60_000_000),
             ..MachineDelta::default()
         },
+        beside: Default::default(),
         rss_bytes: Some(10_000_000),
         page_faults: 3,
         arm_context_switches: 2000,
@@ -129,6 +132,7 @@ pub(crate) fn launch_end(launch: u32, arms: &[(u16, u64, u64)]) -> LaunchEnd {
             idle_ns: 100_000_000,
             rss_peak_bytes: Some(12_000_000),
             pss_bytes: Some(9_000_000),
+            ..LaunchArmEnd::default()
         })
         .collect();
     LaunchEnd { launch, arms }
@@ -161,6 +165,8 @@ fn arm(index: u16, name: &str, role: Role, expected: Option<Expected>) -> Manife
         backend: Backend::Ok,
         adds_to: None,
         same_as: None,
+        agents: Vec::new(),
+        bystander_of: None,
     }
 }
 

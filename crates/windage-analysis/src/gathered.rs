@@ -1,50 +1,67 @@
 //! Times of many windows together, counted to three digits.
 
+mod page;
+
 use windage_record::{TimeCount, Times};
+
+use self::page::{PAGE, Page};
 
 /// Times below 2^11 ns have a counter each, and each doubling beyond has 2^10 of them: three
 /// digits, as the generator's own histograms keep.
 const FINE_BITS: u32 = 11;
-/// Counters that are kept together. A hundred arms gather for several quantiles at once: only
-/// what times fall into may take memory.
-const PAGE: usize = 256;
+/// The counter of the longest time that there is.
+const LAST_COUNTER: u32 = ((u64::BITS - FINE_BITS + 2) << (FINE_BITS - 1)) - 1;
 
 /// How often each time was seen.
+///
+/// Counters are kept in pages. A hundred arms gather for several quantiles at once: only what times
+/// fall into may take memory.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Gathered {
     pages: Vec<Option<Box<Page>>>,
     total: u64,
 }
 
-#[derive(Clone, Debug)]
-struct Page {
-    counts: [u64; PAGE],
-    total: u64,
-}
-
-impl Page {
-    const EMPTY: Page = Page {
-        counts: [0; PAGE],
-        total: 0,
-    };
-}
-
 impl Gathered {
     /// Adds a window's times.
     pub(crate) fn add(&mut self, times: &Times) {
-        for &TimeCount { ns, count } in times.counts() {
-            let counter = counter_of(ns);
-            let page = counter / PAGE;
-            if page >= self.pages.len() {
-                self.pages.resize(page + 1, None);
-            }
-            let page = self.pages[page].get_or_insert_with(|| Box::new(Page::EMPTY));
-            // Only a damaged log holds so many that this is ever less than their sum.
-            let counted = &mut page.counts[counter % PAGE];
-            *counted = counted.saturating_add(count);
-            page.total = page.total.saturating_add(count);
-        }
+        self.add_counts(times.counts());
         self.total = self.total.saturating_add(times.len());
+    }
+
+    /// What these counters hold, by rising number; `None` when there are no such counters.
+    pub(crate) fn of_counters(counters: &[(u32, u64)]) -> Option<Gathered> {
+        let rise = counters.is_sorted_by(|(a, _), (b, _)| a < b);
+        let exist = counters
+            .last()
+            .is_none_or(|(last, _)| *last <= LAST_COUNTER);
+        let counted = |&(counter, count): &(u32, u64)| TimeCount {
+            ns: highest_ns(counter as usize),
+            count,
+        };
+        let counts: Vec<TimeCount> = counters.iter().map(counted).collect();
+        let mut gathered = Gathered::default();
+        (rise && exist).then(|| {
+            gathered.add_counts(&counts);
+            let counts = counts.iter().map(|counted| counted.count);
+            gathered.total = counts.fold(0, u64::saturating_add);
+            gathered
+        })
+    }
+
+    fn add_counts(&mut self, mut rest: &[TimeCount]) {
+        while let Some(first) = rest.first() {
+            let number = counter_of(first.ns) / PAGE;
+            let last_ns = highest_ns(number * PAGE + PAGE - 1);
+            let beyond = rest.iter().position(|counted| counted.ns > last_ns);
+            let (of_page, after) = rest.split_at(beyond.unwrap_or(rest.len()));
+            if number >= self.pages.len() {
+                self.pages.resize(number + 1, None);
+            }
+            let page = self.pages[number].get_or_insert_default();
+            page.add(of_page, counter_of);
+            rest = after;
+        }
     }
 
     /// Adds what another has gathered.
@@ -53,14 +70,9 @@ impl Gathered {
             self.pages.resize(other.pages.len(), None);
         }
         for (mine, theirs) in self.pages.iter_mut().zip(&other.pages) {
-            let Some(theirs) = theirs.as_ref().filter(|page| page.total > 0) else {
-                continue;
-            };
-            let mine = mine.get_or_insert_with(|| Box::new(Page::EMPTY));
-            for (count, more) in mine.counts.iter_mut().zip(&theirs.counts) {
-                *count = count.saturating_add(*more);
+            if let Some(theirs) = theirs.as_ref().filter(|page| !page.is_empty()) {
+                mine.get_or_insert_default().merge(theirs);
             }
-            mine.total = mine.total.saturating_add(theirs.total);
         }
         self.total = self.total.saturating_add(other.total);
     }
@@ -82,18 +94,16 @@ impl Gathered {
         reason = "a share of a count"
     )]
     pub(crate) fn at_quantile(&self, quantile: f64) -> u64 {
-        let rank = ((quantile * self.total as f64).ceil() as u64).max(1);
-        let mut passed = 0;
+        let rank = ((quantile * self.total as f64).ceil() as u64).clamp(1, self.total.max(1));
+        let mut passed = 0_u64;
         for (number, page) in self.pages.iter().enumerate() {
             let Some(page) = page else { continue };
-            if passed + page.total < rank {
-                passed += page.total;
+            let with_page = passed.saturating_add(page.total());
+            if with_page < rank {
+                passed = with_page;
                 continue;
             }
-            let found = page.counts.iter().position(|count| {
-                passed += count;
-                passed >= rank
-            });
+            let found = page.counter_at(rank - passed);
             return found.map_or(0, |counter| highest_ns(number * PAGE + counter));
         }
         0
@@ -102,25 +112,31 @@ impl Gathered {
     /// The mean of all times, in nanoseconds, those that are not told apart taken as the middle of
     /// them; `None` when there is none.
     pub(crate) fn mean_ns(&self) -> Option<f64> {
-        let pages = self.pages.iter().enumerate();
-        let counted = pages.filter_map(|(number, page)| Some((number, page.as_ref()?)));
-        let sum_ns: f64 = counted
-            .flat_map(|(number, page)| {
-                let first = number * PAGE;
-                (first..).zip(page.counts).filter(|(_, count)| *count > 0)
-            })
-            .map(|(counter, count)| middle_ns(counter) * count as f64)
+        let counters = self.counters();
+        let sum_ns: f64 = counters
+            .map(|(counter, count)| middle_ns(counter as usize) * count as f64)
             .sum();
         (self.total > 0).then(|| sum_ns / self.total as f64)
+    }
+
+    /// The counters that are not nil, by rising number.
+    pub(crate) fn counters(&self) -> impl Iterator<Item = (u32, u64)> {
+        let pages = self.pages.iter().enumerate();
+        let counted = pages.filter_map(|(number, page)| Some((number, page.as_ref()?)));
+        counted.flat_map(|(number, page)| {
+            #[expect(clippy::cast_possible_truncation, reason = "there are less than 2^16")]
+            let first = (number * PAGE) as u32;
+            (first..).zip(page.counts()).filter(|(_, count)| *count > 0)
+        })
     }
 
     /// Forgets all times and keeps the memory.
     pub(crate) fn clear(&mut self) {
         if self.total > 0 {
-            let pages = self.pages.iter_mut().flatten();
-            pages
-                .filter(|page| page.total > 0)
-                .for_each(|page| **page = Page::EMPTY);
+            self.pages
+                .iter_mut()
+                .flatten()
+                .for_each(|page| page.clear());
             self.total = 0;
         }
     }
@@ -160,12 +176,17 @@ mod tests {
     use hdrhistogram::Histogram;
     use proptest::prelude::*;
 
+    /// Few of a time as a rule, and more than 32 bits hold.
+    fn counts() -> impl Strategy<Value = u64> {
+        prop_oneof![20 => 1u64..5, 1 => 1u64 << 30..1 << 34]
+    }
+
     proptest! {
         /// The same times in a histogram of HdrHistogram have the same quantiles.
         #[test]
         fn quantiles_are_those_of_one_histogram_of_all(
             windows in prop::collection::vec(
-                prop::collection::vec((1u64..80_000_000_000_000, 1u64..5), 1..50),
+                prop::collection::vec((1u64..80_000_000_000_000, counts()), 1..50),
                 1..10,
             ),
         ) {
@@ -188,13 +209,18 @@ mod tests {
                 merged.merge(&alone);
                 all.add(&histogram).unwrap();
             }
-            prop_assert_eq!((gathered.len(), merged.len()), (all.len(), all.len()));
+            let counters: Vec<(u32, u64)> = gathered.counters().collect();
+            let again = Gathered::of_counters(&counters).unwrap();
+            prop_assert_eq!(again.mean_ns(), gathered.mean_ns());
+            let len = all.len();
+            prop_assert_eq!([gathered.len(), merged.len(), again.len()], [len; 3]);
             let mean_ns = gathered.mean_ns().unwrap();
             prop_assert!((mean_ns / all.mean() - 1.0).abs() < 1e-3, "{} {}", mean_ns, all.mean());
-            for quantile in [0.1, 0.5, 0.9, 0.99, 0.999] {
+            for quantile in [0.1, 0.5, 0.9, 0.99, 0.999, 1.0] {
                 let expected = all.value_at_quantile(quantile);
                 prop_assert_eq!(gathered.at_quantile(quantile), expected);
                 prop_assert_eq!(merged.at_quantile(quantile), expected);
+                prop_assert_eq!(again.at_quantile(quantile), expected);
             }
         }
     }
@@ -216,6 +242,7 @@ mod tests {
             assert!(highest >= ns, "{ns}: {highest}");
             assert!(highest - ns <= ns / 1024, "{ns}: {highest}");
         }
+        assert_eq!(counter_of(u64::MAX), LAST_COUNTER as usize);
         assert_eq!(Gathered::default().at_quantile(0.5), 0);
         assert_eq!(Gathered::default().mean_ns(), None);
     }

@@ -15,14 +15,16 @@ pub(crate) struct Ledger {
     in_window_ns: f64,
     /// Requests completed in own windows.
     measured: f64,
-    /// Requests completed in settle times and in the warm-up; they defer cost, too.
+    /// Requests completed in settle times, in the warm-up and under load that is not measured; they defer
+    /// cost, too.
     unmeasured: f64,
     /// CPU outside own windows, settle and warm-up, in nanoseconds.
     outside_ns: f64,
     /// The time that `outside_ns` covers, in nanoseconds.
     outside_time_ns: f64,
-    /// The time of own settle, in which deferred work can't be told from the load's.
-    settle_time_ns: f64,
+    /// The time of own settle, and of own load that is not measured or of agents that come and go, in
+    /// which deferred work can't be told from theirs.
+    hidden_time_ns: f64,
     /// What the arm uses when long idle, in cores; `None` when it was not measured.
     idle_cores: Option<f64>,
     /// Whether a reading was missing.
@@ -44,8 +46,8 @@ impl Ledger {
             return None;
         }
         let idle_ns = self.idle_cores? * self.outside_time_ns;
-        // Deferred work falls into settle times as often as anywhere else outside.
-        let hidden = 1.0 + self.settle_time_ns / self.outside_time_ns;
+        // Deferred work falls into such times as often as anywhere else outside.
+        let hidden = 1.0 + self.hidden_time_ns / self.outside_time_ns;
         Some((self.outside_ns - idle_ns) * hidden / requests)
     }
 
@@ -109,6 +111,8 @@ impl Ledgers {
                 None => entry.unreadable = true,
             }
             entry.outside_time_ns += arm.drain_ns as f64;
+            entry.hidden_time_ns += arm.hidden_ns as f64;
+            entry.unmeasured += arm.unmeasured as f64;
             entry.idle_cores = arm
                 .idle_cpu_ns
                 .filter(|_| arm.idle_ns > 0)
@@ -165,7 +169,7 @@ impl Ledgers {
     pub(crate) fn enter(&mut self, window: &Window) {
         let launch = window.place.launch;
         let own = self.entry(launch, window.place.arm);
-        own.settle_time_ns += window.stretch_ns.saturating_sub(window.duration_ns) as f64;
+        own.hidden_time_ns += window.stretch_ns.saturating_sub(window.duration_ns) as f64;
         own.unmeasured += window.exchanges.settle_completed as f64;
         if window.soundness() == Soundness::Void {
             own.unmeasured += window.exchanges.completed as f64;
@@ -277,6 +281,39 @@ mod tests {
         let outside_s = |arm| ledgers.get(0, ArmIndex(arm)).unwrap().outside_time_ns / 110e6;
         // The last arm in order has the credit of the warm-up for the first window.
         assert_eq!((outside_s(0), outside_s(2), outside_s(3)), (2.0, 1.0, 2.0));
+    }
+
+    /// What the arm did while it had load that no window is of can't be told apart: work that is deferred
+    /// came there as often as in the rest, and those requests deferred some, too.
+    #[test]
+    fn load_that_is_not_measured_hides_deferred_work_and_defers_some() {
+        let mut window = fixture::window(0, 0, 0);
+        window.duration_ns = window.stretch_ns;
+        window.exchanges.completed = 1000;
+        window.exchanges.settle_completed = 0;
+        let deferred_ns = |hidden_ns, unmeasured| {
+            let mut end = fixture::launch_end(0, &[(0, 3_000_000, 0)]);
+            end.arms[0].hidden_ns = hidden_ns;
+            end.arms[0].unmeasured = unmeasured;
+            let launch = fixture::launch(0, &[0]);
+            let ledgers = kept(std::slice::from_ref(&window), &[launch], &[end]);
+            let ledger = *ledgers.get(0, ArmIndex(0)).unwrap();
+            ledger.deferred_per_request_ns().unwrap()
+        };
+        let alone = deferred_ns(0, 0);
+        assert!(alone > 0.0);
+        // The drain is a second.
+        for (hidden_ns, unmeasured, expected) in [
+            (500_000_000, 0, alone * 1.5),
+            (0, 1000, alone / 2.0),
+            (500_000_000, 500, alone),
+        ] {
+            let found = deferred_ns(hidden_ns, unmeasured);
+            assert!(
+                (found - expected).abs() < 1e-6 * alone,
+                "{hidden_ns} {unmeasured}: {found}"
+            );
+        }
     }
 
     #[test]

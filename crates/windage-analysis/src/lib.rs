@@ -2,6 +2,7 @@
 //!
 //! Everything here is recomputed from the run directory: no clock, no socket, no process.
 
+mod agents;
 mod analyse;
 mod analysis;
 #[cfg(test)]
@@ -9,10 +10,12 @@ mod bad_input;
 mod blocks;
 mod calibration;
 mod compare;
+mod comparison;
 mod conclude;
 mod course;
 mod covariate;
 mod curve;
+mod detail;
 mod each_arm;
 mod family;
 mod fidelity;
@@ -20,6 +23,7 @@ mod fidelity;
 mod fixture;
 mod gathered;
 mod inference;
+pub mod keeping;
 mod ledger;
 mod load;
 mod metrics;
@@ -30,41 +34,58 @@ pub mod pilot;
 mod planning;
 pub mod profiles;
 mod quantiles;
+mod reading;
 mod records;
+mod running;
 mod said;
 mod scatter;
 mod script;
 mod stages;
+mod sums;
 mod validity;
 mod windows;
 pub mod wire;
 
+pub use agents::{
+    AgentUse, AttachUse, Bill, BillItem, BillLine, BpfUse, Bystander, CycleUse, OverCycles,
+    ProbeAccount, ProgramUse, Range, UpUse,
+};
 pub use analyse::{analyse, of_run_directory};
 pub use analysis::{
     Analysis, ArmAnalysis, ArmLoad, BatchFacts, Coincidence, DesignFacts, MetricAnalysis, Missing,
     MissingCode, OwnCost, SlowExchange, StopOutcome,
 };
 pub use calibration::{Cuttable, Experiment};
+pub use comparison::{
+    Caution, CautionCode, Change, ChangeInFamily, ChangeVerdict, Comparable, Compared, ComparedArm,
+    ComparedLoad, ComparedMetric, ComparedRun, Comparison, Differing, Differs, LoneArm, PlanLine,
+    PlanTag, Side, compare,
+};
 pub use curve::{
     Against, Cap, Curve, CurveFit, CurvePoint, CurveScale, CurveTerm, HeldOut, LackOfFit,
     RibbonPoint, TermKind,
 };
-pub use fidelity::{
-    DeliveredCounts, EventCounts, Fidelity, FidelityUnit, InWindows, Loss, LossReason,
-    MeasuredLoss, TraceShare,
+pub use detail::{
+    AgentSeries, ArmLatency, ArmSeries, Detail, Detailed, Latency, MachineSeries,
+    QuantileDifference, QuantileDifferences, RoundStretch, Series, WindowStretch, detailed,
 };
-pub use inference::{CovariateUse, Family, Gain, InFamily, Inference, Scatter};
+pub use fidelity::{
+    DeliveredCounts, EventCounts, Fidelity, FidelityOfLaunch, FidelityPoint, FidelityUnit,
+    InWindows, Loss, LossReason, MeasuredLoss, TraceShare,
+};
+pub use inference::{CovariateUse, Family, Gain, InFamily, Inference, Scatter, Seat};
 pub use monitor::Monitor;
 pub use planning::{Planning, PlanningFigures, Room};
 pub use profiles::{ArmProfile, Sampled};
 pub use quantiles::Timed;
 pub use records::Records;
+pub use running::{Following, Known, NoInterval, Running, RunningEstimate};
 pub use script::{Averaged, Script, ScriptPhase};
 pub use stages::{Stage, StageCost, Stages, Whole};
 pub use windage_profile::{Added, FunctionCost, Interaction, differential_flame_graph};
 pub use windage_record::{
     DeliveredByProtocol, DeliveredSource, ExportDelay, PilotScope, ProfileFailure, Profiled,
-    RecordedProfile,
+    RecordedProfile, RunState, Timing,
 };
 pub use windage_stats::fit::BEYOND_A_LINE;
 pub use windage_stats::{Advice, Refused};

@@ -15,6 +15,7 @@ impl Run<'_> {
         let mut found = self.cpu(arm);
         found.extend(self.pace(arm));
         found.extend(self.per_launch(arm));
+        found.extend(self.of_agents(arm));
         let windows = self.usable_windows(arm);
         if self.records.manifest.load.model != LoadModel::Batch {
             found.extend(self.response_times.comparisons(arm, windows));
@@ -23,11 +24,15 @@ impl Run<'_> {
         found
     }
 
-    fn cpu(&self, arm: ArmIndex) -> Vec<(Metric, Comparison)> {
-        let whole = match self.records.manifest.load.model {
+    /// The CPU of what the load asks for.
+    pub(crate) fn cpu_metric(&self) -> Metric {
+        match self.records.manifest.load.model {
             LoadModel::Batch => Metric::CpuPerIteration,
             LoadModel::Open | LoadModel::Closed => Metric::CpuPerRequest,
-        };
+        }
+    }
+
+    fn cpu(&self, arm: ArmIndex) -> Vec<(Metric, Comparison)> {
         let deferred = |of: ArmIndex| {
             self.records
                 .ledgers
@@ -37,7 +42,7 @@ impl Run<'_> {
         let windows = self.usable_windows(arm);
         let base = ArmIndex::BASELINE;
         vec![
-            (whole, self.whole_cpu(arm)),
+            (self.cpu_metric(), self.whole_cpu(arm)),
             (Metric::CpuInWindow, self.of_reading(arm, Reading::CpuUs)),
             (
                 Metric::CpuDeferred,
@@ -53,28 +58,34 @@ impl Run<'_> {
     /// In-window and deferred together: log ratios within blocks, moved in each launch by what
     /// both sides deferred.
     pub(crate) fn whole_cpu(&self, arm: ArmIndex) -> Comparison {
-        let deferred = |launch: u32, of: ArmIndex| {
-            let ledger = self.records.ledgers.get(launch, of)?;
-            ledger.deferred_log_share()
-        };
-        // What is known of one side alone would be held against the other.
-        let of_both = |launch| {
-            let of_arm = deferred(launch, arm)?;
-            Some(of_arm - deferred(launch, ArmIndex::BASELINE)?)
-        };
-        let mut launches = self.records.launches.iter();
-        let is_ever_known = launches.any(|l| of_both(l.launch).is_some());
-        // A launch that was cut short does not know it. Where others do, it is left out, because its
-        // cost in windows alone is another figure; where none does, all are such.
-        let unknown = if is_ever_known { f64::NAN } else { 0.0 };
-        let offset = |launch| of_both(launch).unwrap_or(unknown);
-        let plain = by_window(&self.blocks, arm, self.rules, Reading::CpuUs, offset);
-        let in_window = self.with_covariate(plain, arm, Reading::CpuUs, offset);
+        let offset = self.deferred_offset(arm, ArmIndex::BASELINE);
+        let plain = by_window(&self.blocks, arm, self.rules, Reading::CpuUs, &offset);
+        let in_window = self.with_covariate(plain, arm, Reading::CpuUs, &offset);
         Comparison {
             baseline: self.with_deferred(ArmIndex::BASELINE, in_window.baseline),
             arm: self.with_deferred(arm, in_window.arm),
             ..in_window
         }
+    }
+
+    /// By launch, as a log ratio: what an arm deferred and what the arm did that it is held against.
+    pub(crate) fn deferred_offset(
+        &self,
+        arm: ArmIndex,
+        against: ArmIndex,
+    ) -> impl Fn(u32) -> f64 + '_ {
+        let deferred = |launch: u32, of: ArmIndex| {
+            let ledger = self.records.ledgers.get(launch, of)?;
+            ledger.deferred_log_share()
+        };
+        // What is known of one side alone would be held against the other.
+        let of_both = move |launch| Some(deferred(launch, arm)? - deferred(launch, against)?);
+        let mut launches = self.records.launches.iter();
+        let is_ever_known = launches.any(|l| of_both(l.launch).is_some());
+        // A launch that was cut short does not know it. Where others do, it is left out, because its
+        // cost in windows alone is another figure; where none does, all are such.
+        let unknown = if is_ever_known { f64::NAN } else { 0.0 };
+        move |launch| of_both(launch).unwrap_or(unknown)
     }
 
     /// What an arm's windows cost a request and what it deferred for one, in microseconds.

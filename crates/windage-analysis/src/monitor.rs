@@ -96,63 +96,69 @@ impl Monitor {
     }
 
     /// All watched arms; `None` when one of them has no interval yet.
-    fn known(&self) -> Option<Vec<Known>> {
-        let mut so_far = self.records.clone();
-        so_far.close();
-        let run = Run::new(&so_far, Finished::nothing(), Finished::nothing());
-        self.watched().map(|arm| self.known_of(&run, arm)).collect()
-    }
-
-    fn known_of(&self, run: &Run<'_>, arm: ArmIndex) -> Option<Known> {
-        let comparison = run.of_windows(self.stop.metric, arm)?;
-        let location = comparison.location.ok()?;
-        // A first look at batches and later ones at launches would be two sequences, each of which
-        // may miss.
-        let by_launch = self.records.manifest.design.rounds > 1;
-        if by_launch && location.units.kind != UnitKind::Launches {
-            return None;
-        }
-        // Without an end at 99 % the control could not be checked.
-        interval(&location, Confidence::P99, run.rules)?;
-        let found = interval(&location, Confidence::P95, run.rules)?;
-        Some(Known {
-            half_width: found.map(f64::exp_m1).half_width(),
-            needed: self.needed(run, &location),
+    fn known(&mut self) -> Option<Vec<Known>> {
+        let stop = self.stop;
+        self.records.so_far(|so_far| {
+            let run = Run::new(so_far, Finished::nothing(), Finished::nothing());
+            watched(&so_far.manifest)
+                .map(|arm| known_of(&run, arm, stop))
+                .collect()
         })
     }
+}
 
-    fn needed(&self, run: &Run<'_>, location: &TwoLevel) -> Option<f64> {
-        let units = &location.units;
-        // On the scale of log ratios: half the distance of exp(e + h) and exp(e − h).
-        let in_all = (self.stop.half_width / units.mean()?.exp()).asinh();
-        let half_width = in_all - location.allowance;
-        let (count, deviation) = (units.values.len(), units.standard_deviation());
-        let outlook = outlook(count, deviation, half_width, Confidence::P95)?;
-        let blocks = match units.kind {
-            UnitKind::Launches => 1.0,
-            // Of all blocks of the run: with many arms not every one holds this arm.
-            UnitKind::Batches => {
-                let values_of_a_block = location.blocks as f64 / f64::from(run.blocks.count());
-                UnitKind::BATCH as f64 / values_of_a_block
-            }
-        };
-        outlook
-            .is_within(FORECAST_WITHIN)
-            .then_some(outlook.units_left * blocks)
+fn known_of(run: &Run<'_>, arm: ArmIndex, stop: StopScope) -> Option<Known> {
+    let comparison = run.of_windows(stop.metric, arm)?;
+    let location = comparison.location.ok()?;
+    if is_of_another_sequence(run, &location) {
+        return None;
     }
+    // Without an end at 99 % the control could not be checked.
+    interval(&location, Confidence::P99, run.rules)?;
+    let found = interval(&location, Confidence::P95, run.rules)?;
+    Some(Known {
+        half_width: found.map(f64::exp_m1).half_width(),
+        needed: needed(run, &location, stop),
+    })
+}
 
-    fn watched(&self) -> impl Iterator<Item = ArmIndex> + '_ {
-        let arms = &self.records.manifest.arms;
-        let has_treatment = arms.iter().any(|arm| arm.role == Role::Treatment);
-        let role = if has_treatment {
-            Role::Treatment
-        } else {
-            Role::Control
-        };
-        arms.iter()
-            .filter(move |arm| arm.role == role)
-            .map(|arm| arm.index)
-    }
+/// Whether a location rests on batches in a run of several rounds: a first look at batches and
+/// later ones at launches would be two sequences, each of which may miss.
+pub(crate) fn is_of_another_sequence(run: &Run<'_>, location: &TwoLevel) -> bool {
+    run.records.manifest.design.rounds > 1 && location.units.kind != UnitKind::Launches
+}
+
+fn needed(run: &Run<'_>, location: &TwoLevel, stop: StopScope) -> Option<f64> {
+    let units = &location.units;
+    // On the scale of log ratios: half the distance of exp(e + h) and exp(e − h).
+    let in_all = (stop.half_width / units.mean()?.exp()).asinh();
+    let half_width = in_all - location.allowance;
+    let (count, deviation) = (units.values.len(), units.standard_deviation());
+    let outlook = outlook(count, deviation, half_width, Confidence::P95)?;
+    let blocks = match units.kind {
+        UnitKind::Launches => 1.0,
+        // Of all blocks of the run: with many arms not every one holds this arm.
+        UnitKind::Batches => {
+            let values_of_a_block = location.blocks as f64 / f64::from(run.blocks.count());
+            UnitKind::BATCH as f64 / values_of_a_block
+        }
+    };
+    outlook
+        .is_within(FORECAST_WITHIN)
+        .then_some(outlook.units_left * blocks)
+}
+
+fn watched(manifest: &Manifest) -> impl Iterator<Item = ArmIndex> {
+    let arms = &manifest.arms;
+    let has_treatment = arms.iter().any(|arm| arm.role == Role::Treatment);
+    let role = if has_treatment {
+        Role::Treatment
+    } else {
+        Role::Control
+    };
+    arms.iter()
+        .filter(move |arm| arm.role == role)
+        .map(|arm| arm.index)
 }
 
 #[cfg(test)]

@@ -3,6 +3,10 @@
 //! A quantile needs enough answers on either side of it: blocks are merged until each arm has ten
 //! on the nearer side, so that a tail percentile is compared in longer stretches than a median.
 
+mod kept;
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 
 use windage_model::{ArmIndex, Metric, Order};
@@ -54,14 +58,30 @@ pub(crate) const SERVICE_TIME: Quantiles = Quantiles {
     ],
 };
 
-/// Gathers histograms in the order in which they were recorded.
+/// Where arms are compared beyond the quantiles that are reported, for who draws them.
+pub(crate) const FURTHER: [f64; 10] = [0.05, 0.2, 0.25, 0.3, 0.4, 0.6, 0.7, 0.75, 0.8, 0.95];
+
+/// Every quantile, with the metric that reports it.
+fn asked(
+    quantiles: Quantiles,
+    further: &[f64],
+) -> impl Iterator<Item = (f64, Option<Metric>)> + '_ {
+    let reported = quantiles.metrics.map(|(metric, at)| (at, Some(metric)));
+    reported
+        .into_iter()
+        .chain(further.iter().map(|at| (*at, None)))
+}
+
+/// Gathers histograms in the order in which they were recorded, and compares them at the quantiles
+/// that are reported and at further ones.
 pub(crate) fn gather(
     arms: usize,
     quantiles: Quantiles,
+    further: &[f64],
     order: Order,
     times: impl Iterator<Item = Timed>,
 ) -> Finished {
-    let mut gatherer = Gatherer::new(arms, quantiles, order);
+    let mut gatherer = Gatherer::new(arms, quantiles, further, order);
     times.for_each(|timed| gatherer.add(&timed));
     gatherer.finish()
 }
@@ -72,27 +92,40 @@ pub(crate) struct Gatherer {
     /// Blocks hold one arm each: only whole launches have all of them.
     whole_launches: bool,
     tracks: Vec<Track>,
-    /// By arm, in the block that is being read.
-    block: Vec<Gathered>,
-    /// By arm, over the whole run.
-    whole: Vec<Gathered>,
+    /// The track whose stretches are the longest.
+    longest: usize,
+    /// The block that is being read.
+    block: Stretch,
+    /// The whole run.
+    whole: Stretch,
     last: Option<(u32, u32)>,
 }
 
 impl Gatherer {
-    pub(crate) fn new(arms: usize, quantiles: Quantiles, order: Order) -> Gatherer {
-        let track = |(metric, quantile)| Track {
+    pub(crate) fn new(
+        arms: usize,
+        quantiles: Quantiles,
+        further: &[f64],
+        order: Order,
+    ) -> Gatherer {
+        let track = |(quantile, metric)| Track {
             metric,
             quantile,
-            gathering: vec![Gathered::default(); arms],
+            gathering: Stretch::of_arms(arms),
             ratios: vec![BTreeMap::new(); arms],
         };
+        let tracks: Vec<Track> = asked(quantiles, further).map(track).collect();
+        let nearer = |track: &Track| nearer_side(track.quantile);
+        let longest = (0..tracks.len())
+            .min_by(|a, b| nearer(&tracks[*a]).total_cmp(&nearer(&tracks[*b])))
+            .unwrap_or(0);
         Gatherer {
             arms,
             whole_launches: order == Order::Sequential,
-            tracks: quantiles.metrics.map(track).into(),
-            block: vec![Gathered::default(); arms],
-            whole: vec![Gathered::default(); arms],
+            tracks,
+            longest,
+            block: Stretch::of_arms(arms),
+            whole: Stretch::of_arms(arms),
             last: None,
         }
     }
@@ -112,17 +145,16 @@ impl Gatherer {
             _ => {}
         }
         self.last = Some((timed.launch, timed.block));
-        self.block[timed.arm.get()].add(&timed.times);
+        self.block.add(timed.arm, &timed.times);
     }
 
     fn block_over(&mut self, launch: u32, launch_over: bool) {
-        for track in &mut self.tracks {
-            track.block_over(&self.block, launch, launch_over);
+        for (number, track) in self.tracks.iter_mut().enumerate() {
+            // One track passes everything on, the one that does so most rarely.
+            let whole = (number == self.longest).then_some(&mut self.whole);
+            track.block_over(&self.block, launch, launch_over, whole);
         }
-        for (whole, block) in self.whole.iter_mut().zip(&mut self.block) {
-            whole.merge(block);
-            block.clear();
-        }
+        self.block.clear();
     }
 
     /// The comparisons of an arm with the baseline.
@@ -131,12 +163,70 @@ impl Gatherer {
             self.block_over(launch, true);
         }
         for track in &mut self.tracks {
-            track.gathering = Vec::new();
+            track.gathering = Stretch::default();
         }
         Finished {
             tracks: self.tracks,
-            whole: self.whole,
+            whole: self.whole.by_arm,
         }
+    }
+}
+
+/// The times of each arm in a stretch of the run.
+#[derive(Default)]
+struct Stretch {
+    by_arm: Vec<Gathered>,
+    /// The arms that have any, which of a hundred may be few.
+    present: Vec<usize>,
+}
+
+impl Stretch {
+    fn of_arms(arms: usize) -> Stretch {
+        Stretch {
+            by_arm: vec![Gathered::default(); arms],
+            present: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, arm: ArmIndex, times: &Times) {
+        self.changed(arm.get(), |gathered| gathered.add(times));
+    }
+
+    fn merge(&mut self, other: &Stretch) {
+        for (arm, times) in other.present() {
+            self.changed(arm, |gathered| gathered.merge(times));
+        }
+    }
+
+    fn changed(&mut self, arm: usize, change: impl FnOnce(&mut Gathered)) {
+        let gathered = &mut self.by_arm[arm];
+        let was_empty = gathered.is_empty();
+        change(gathered);
+        if was_empty && !gathered.is_empty() {
+            self.present.push(arm);
+        }
+    }
+
+    fn present(&self) -> impl Iterator<Item = (usize, &Gathered)> {
+        self.present.iter().map(|&arm| (arm, &self.by_arm[arm]))
+    }
+
+    fn is_empty(&self) -> bool {
+        self.present.is_empty()
+    }
+
+    /// Forgets all times and keeps the memory.
+    fn clear(&mut self) {
+        for arm in self.present.drain(..) {
+            self.by_arm[arm].clear();
+        }
+    }
+
+    /// Whether every arm that has answers has enough of them. An arm that is no longer measured
+    /// must not keep the others waiting.
+    fn is_full(&self, quantile: f64) -> bool {
+        let mut present = self.present();
+        self.present.len() > 1 && present.all(|(_, times)| enough(times, quantile))
     }
 }
 
@@ -155,30 +245,49 @@ impl Finished {
         }
     }
 
+    /// What is reported of an arm.
     pub(crate) fn comparisons(
         &self,
         arm: ArmIndex,
         windows: usize,
     ) -> impl Iterator<Item = (Metric, Comparison)> + '_ {
-        self.tracks.iter().map(move |track| {
-            let mut launches = Launches::default();
-            for ratios in track.ratios[arm.get()].values() {
-                launches.push(ratios.clone(), 0.0);
-            }
-            let comparison = Comparison {
-                baseline: self.figure_us(ArmIndex::BASELINE, track.quantile),
-                arm: self.figure_us(arm, track.quantile),
-                rounds: launches.len(),
-                location: two_level(&launches),
-                scale: Scale::LogRatio,
-                windows,
-                scatter: None,
-                covariate: None,
-                ratios: track.ratios[arm.get()].clone(),
-                doubts: Vec::new(),
-            };
-            (track.metric, comparison)
-        })
+        let tracks = self.tracks.iter();
+        tracks.filter_map(move |track| Some((track.metric?, self.compared(track, arm, windows))))
+    }
+
+    /// Every quantile at which an arm was compared, those that are reported and further ones, in
+    /// their order.
+    pub(crate) fn by_quantile(&self, arm: ArmIndex, windows: usize) -> Vec<(f64, Comparison)> {
+        let tracks = self.tracks.iter();
+        let compared = tracks.map(|track| (track.quantile, self.compared(track, arm, windows)));
+        let mut compared: Vec<_> = compared.collect();
+        compared.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+        compared
+    }
+
+    fn compared(&self, track: &Track, arm: ArmIndex, windows: usize) -> Comparison {
+        let mut launches = Launches::default();
+        for ratios in track.ratios[arm.get()].values() {
+            launches.push(ratios.clone(), 0.0);
+        }
+        Comparison {
+            baseline: self.figure_us(ArmIndex::BASELINE, track.quantile),
+            arm: self.figure_us(arm, track.quantile),
+            rounds: launches.len(),
+            location: two_level(&launches),
+            scale: Scale::LogRatio,
+            windows,
+            scatter: None,
+            covariate: None,
+            ratios: track.ratios[arm.get()].clone(),
+            doubts: Vec::new(),
+        }
+    }
+
+    /// How often each time was seen of an arm over the whole run; `None` when none was.
+    pub(crate) fn whole(&self, arm: ArmIndex) -> Option<&Gathered> {
+        let whole = self.whole.get(arm.get())?;
+        (!whole.is_empty()).then_some(whole)
     }
 
     /// The mean of all times of an arm; `None` when it has none.
@@ -194,155 +303,73 @@ impl Finished {
 
 /// One quantile's stretches.
 struct Track {
-    metric: Metric,
+    /// `None` for a quantile that is not reported.
+    metric: Option<Metric>,
     quantile: f64,
-    /// By arm, since the last stretch was closed.
-    gathering: Vec<Gathered>,
-    ratios: Vec<BTreeMap<u32, Vec<f64>>>,
+    /// Since the last stretch was closed.
+    gathering: Stretch,
+    /// By arm.
+    ratios: Vec<OfLaunches>,
 }
+
+/// Log ratios by launch, in the order of their stretches.
+type OfLaunches = BTreeMap<u32, Vec<f64>>;
 
 impl Track {
     /// Closes the stretch if every arm that has answers has enough of them; the rest of a
-    /// launch that is over is too short to be a stretch and is dropped.
-    fn block_over(&mut self, block: &[Gathered], launch: u32, launch_over: bool) {
+    /// launch that is over is too short to be a stretch and is dropped. All that went through is
+    /// passed on to `whole`, dropped or not.
+    fn block_over(
+        &mut self,
+        block: &Stretch,
+        launch: u32,
+        launch_over: bool,
+        whole: Option<&mut Stretch>,
+    ) {
         // Most blocks are a stretch of their own for all but the tails: nothing is copied then.
-        if self.gathering.iter().all(Gathered::is_empty) && is_full(block, self.quantile) {
+        if self.gathering.is_empty() && block.is_full(self.quantile) {
             self.compare(block, launch);
+            if let Some(whole) = whole {
+                whole.merge(block);
+            }
             return;
         }
-        for (gathering, block) in self.gathering.iter_mut().zip(block) {
-            gathering.merge(block);
-        }
-        let full = is_full(&self.gathering, self.quantile);
+        self.gathering.merge(block);
+        let full = self.gathering.is_full(self.quantile);
         if full {
             let gathering = std::mem::take(&mut self.gathering);
             self.compare(&gathering, launch);
             self.gathering = gathering;
         }
         if full || launch_over {
-            self.gathering.iter_mut().for_each(Gathered::clear);
+            if let Some(whole) = whole {
+                whole.merge(&self.gathering);
+            }
+            self.gathering.clear();
         }
     }
 
     /// Notes each arm's quantile as a log ratio to the baseline's.
-    fn compare(&mut self, stretch: &[Gathered], launch: u32) {
-        let log = |times: &Gathered| {
-            // A time of nil has no logarithm; a nanosecond is as good as none.
-            let log = || (times.at_quantile(self.quantile).max(1) as f64).ln();
-            (!times.is_empty()).then(log)
-        };
-        let Some(baseline) = stretch.first().and_then(log) else {
+    fn compare(&mut self, stretch: &Stretch, launch: u32) {
+        // A time of nil has no logarithm; a nanosecond is as good as none.
+        let log = |times: &Gathered| (times.at_quantile(self.quantile).max(1) as f64).ln();
+        let baseline = stretch.by_arm.first().filter(|times| !times.is_empty());
+        let Some(baseline) = baseline.map(log) else {
             return;
         };
-        for (ratios, times) in self.ratios.iter_mut().zip(stretch) {
-            if let Some(log) = log(times) {
-                ratios.entry(launch).or_default().push(log - baseline);
-            }
+        for (arm, times) in stretch.present() {
+            let ratio = log(times) - baseline;
+            self.ratios[arm].entry(launch).or_default().push(ratio);
         }
     }
-}
-
-/// Whether every arm that has answers has enough of them. An arm that is no longer measured must
-/// not keep the others waiting.
-fn is_full(stretch: &[Gathered], quantile: f64) -> bool {
-    let present = || stretch.iter().filter(|times| !times.is_empty());
-    present().count() > 1 && present().all(|times| enough(times, quantile))
 }
 
 fn enough(times: &Gathered, quantile: f64) -> bool {
-    times.len() as f64 * quantile.min(1.0 - quantile) >= BEYOND
+    // A hundred answers have ten beyond 0.9, though 1.0 − 0.9 is a little less than 0.1.
+    times.len() as f64 * nearer_side(quantile) >= BEYOND - 1e-9
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use hdrhistogram::Histogram;
-
-    fn timed(launch: u32, block: u32, arm: u16, base_ns: u64, count: u64) -> Timed {
-        let mut times = Histogram::<u64>::new_with_bounds(1, 60_000_000_000, 3).unwrap();
-        for i in 0..count {
-            times.record(base_ns + base_ns * (i % 100) / 100).unwrap();
-        }
-        Timed {
-            launch,
-            block,
-            arm: ArmIndex(arm),
-            times: (&times).into(),
-        }
-    }
-
-    fn gather(blocks: u32, count: u64) -> Finished {
-        let mut gatherer = Gatherer::new(2, SERVICE_TIME, Order::Mirrored);
-        for launch in 0..2 {
-            for block in 0..blocks {
-                gatherer.add(&timed(launch, block, 0, 1_000_000, count));
-                gatherer.add(&timed(launch, block, 1, 1_100_000, count));
-            }
-        }
-        gatherer.finish()
-    }
-
-    #[test]
-    fn a_slower_arm_is_slower_at_each_quantile() {
-        let finished = gather(20, 1000);
-        let found: Vec<_> = finished.comparisons(ArmIndex(1), 40).collect();
-        for (metric, comparison) in &found {
-            let location = comparison.location.as_ref().unwrap();
-            assert!(
-                (location.estimate.exp_m1() - 0.1).abs() < 2e-3,
-                "{}",
-                metric.as_str()
-            );
-        }
-        // Medians are compared in each block, p99.9 in stretches of ten.
-        let blocks = |at: usize| found[at].1.location.as_ref().unwrap().blocks;
-        assert_eq!((found[1].0, blocks(1)), (Metric::ServiceTimeP50, 40));
-        assert_eq!((found[4].0, blocks(4)), (Metric::ServiceTimeP999, 4));
-        assert!((found[1].1.baseline.unwrap() - 1495.0).abs() < 10.0);
-        assert!((finished.mean_us(ArmIndex::BASELINE).unwrap() - 1495.0).abs() < 1.0);
-        assert_eq!(finished.mean_us(ArmIndex(2)), None);
-    }
-
-    #[test]
-    fn an_arm_that_is_gone_does_not_hold_up_the_others() {
-        let mut gatherer = Gatherer::new(3, SERVICE_TIME, Order::Mirrored);
-        for block in 0..10 {
-            for arm in (0..3).filter(|&arm| arm < 2 || block == 0) {
-                gatherer.add(&timed(0, block, arm, 1_000_000, 1000));
-            }
-        }
-        let finished = gatherer.finish();
-        let (_, median) = finished.comparisons(ArmIndex(1), 10).next().unwrap();
-        assert_eq!(median.location.unwrap().blocks, 10);
-    }
-
-    /// Low quantiles need answers below them as high ones need them above.
-    #[test]
-    fn stretches_are_as_long_as_the_nearer_side_asks() {
-        // Ten of 100 answers are below p10, 50 beside the median, one is above p99.
-        for (answers, p10, p50, p99) in [(100, 20, 20, 2), (50, 10, 20, 1), (20, 4, 20, 0)] {
-            let mut gatherer = Gatherer::new(2, SERVICE_TIME, Order::Mirrored);
-            for block in 0..20 {
-                gatherer.add(&timed(0, block, 0, 1_000_000, answers));
-                gatherer.add(&timed(0, block, 1, 1_100_000, answers));
-            }
-            let finished = gatherer.finish();
-            let stretches: Vec<usize> = finished
-                .tracks
-                .iter()
-                .map(|track| track.ratios[1].get(&0).map_or(0, Vec::len))
-                .collect();
-            let found = [stretches[0], stretches[1], stretches[3]];
-            assert_eq!(found, [p10, p50, p99], "{answers} answers a block");
-        }
-    }
-
-    #[test]
-    fn too_few_answers_give_no_tail() {
-        let finished = gather(2, 100);
-        let found: Vec<_> = finished.comparisons(ArmIndex(1), 4).collect();
-        assert!(found[1].1.location.is_ok());
-        assert!(found[4].1.location.is_err());
-        assert_eq!(found[4].1.baseline, None);
-    }
+/// The share of times on the nearer side of a quantile.
+fn nearer_side(quantile: f64) -> f64 {
+    quantile.min(1.0 - quantile)
 }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use windage_model::{ArmIndex, Doubt, PhaseSpent, ProcessTimes};
+use windage_model::{AgentCycle, ArmIndex, Doubt, PhaseSpent, ProcessTimes, Window};
 use windage_record::{
-    Delivered, Ending, Entry, Histograms, Journal, Launch, LaunchEnd, Manifest, RecordError,
-    RunDir, Said, Timing, read_committed_histograms,
+    Committed, Delivered, Ending, Entry, Histograms, Journal, Launch, LaunchEnd, Manifest,
+    RecordError, RunDir, Said, Timing, read_committed_histograms,
 };
 
 use crate::Timed;
@@ -38,12 +38,16 @@ pub struct Records {
     pub processes: Vec<ProcessTimes>,
     /// What programs said about themselves.
     pub said: Vec<Said>,
+    /// Attachments of agents, in the order in which they ended.
+    pub cycles: Vec<AgentCycle>,
     /// How the run ended; `None` when its end was not recorded.
     pub ending: Option<Ending>,
     /// Bytes at the journal's end that were damaged and left out.
     pub cut_bytes: u64,
-    /// How long the histogram logs were when the last block was whole, in bytes.
-    pub(crate) histogram_bytes: [u64; 2],
+    /// Records of kinds that were added after this version, and passed over.
+    pub unknown_records: u64,
+    /// What the last whole block vouches for.
+    pub(crate) committed: Committed,
     pub(crate) windows: Windows,
     pub(crate) in_windows: SpansInWindows,
     pub(crate) ledgers: Ledgers,
@@ -56,35 +60,56 @@ impl Records {
     /// # Errors
     /// When the journal or the host facts can't be read or are of a newer format.
     pub fn read(run: &RunDir) -> Result<Vec<Records>, RecordError> {
+        Records::read_along(run, &run.host()?, |_, _| {})
+    }
+
+    /// As [`Records::read`], and shows each window, void ones as well, with the number of its load.
+    pub(crate) fn read_along(
+        run: &RunDir,
+        host: &serde_json::Value,
+        show: impl FnMut(usize, &Window),
+    ) -> Result<Vec<Records>, RecordError> {
         let mut journal = Journal::open(run)?;
-        let mut all = Records::gather(run.manifest(), &run.host()?, &mut journal)?;
+        let entries = journal.by_ref();
+        let mut all = Records::gather_along(run.manifest(), host, entries, show)?;
         for records in &mut all {
             records.ending = journal.ending().cloned();
             records.cut_bytes = journal.cut().map_or(0, |cut| cut.bytes);
-            records.histogram_bytes = journal.histogram_bytes();
+            records.unknown_records = journal.skipped_records();
+            records.committed = journal.committed();
         }
         Ok(all)
     }
 
     /// Gathers a run's entries, in the order in which they were recorded, apart for each of its
     /// loads. Neither an ending nor a cut is known of them yet.
+    #[cfg(test)]
     pub(crate) fn gather<E>(
         manifest: &Manifest,
         host: &serde_json::Value,
         entries: impl Iterator<Item = Result<Entry, E>>,
     ) -> Result<Vec<Records>, E> {
-        let of_load = |index| Records::empty(manifest.under_load(index), host.clone());
-        let mut all: Vec<Records> = (0..manifest.loads()).map(of_load).collect();
-        let mut loads = Loads::default();
+        Records::gather_along(manifest, host, entries, |_, _| {})
+    }
+
+    fn gather_along<E>(
+        manifest: &Manifest,
+        host: &serde_json::Value,
+        entries: impl Iterator<Item = Result<Entry, E>>,
+        mut show: impl FnMut(usize, &Window),
+    ) -> Result<Vec<Records>, E> {
+        let mut gathering = Gathering::of(manifest, host);
         for entry in entries {
             let entry = entry?;
-            match loads.of(&entry, all.len()) {
-                Some(load) => all[load].take(entry),
-                None => all
-                    .iter_mut()
-                    .for_each(|records| records.take(entry.clone())),
+            let load = gathering.load_of(&entry);
+            if let Entry::Window(window) = &entry {
+                let all = 0..gathering.by_load.len();
+                let of = load.map_or(all, |load| load..load + 1);
+                of.for_each(|load| show(load, window));
             }
+            gathering.put(load, entry);
         }
+        let mut all = gathering.by_load;
         all.iter_mut().for_each(Records::close);
         Ok(all)
     }
@@ -102,9 +127,11 @@ impl Records {
             phases: Vec::new(),
             processes: Vec::new(),
             said: Vec::new(),
+            cycles: Vec::new(),
             ending: None,
             cut_bytes: 0,
-            histogram_bytes: [0; 2],
+            unknown_records: 0,
+            committed: Committed::default(),
             in_windows: SpansInWindows::default(),
             ledgers: Ledgers::default(),
         }
@@ -114,6 +141,17 @@ impl Records {
     pub(crate) fn close(&mut self) {
         self.windows.close();
         self.ledgers.close();
+    }
+
+    /// What `look` makes of all that was taken so far; more may be taken after it.
+    pub(crate) fn so_far<T>(&mut self, look: impl FnOnce(&Records) -> T) -> T {
+        // Windows stay in order when more are put behind them; ledgers, once closed, are closed.
+        let open = self.ledgers.clone();
+        self.windows.put_in_order();
+        self.ledgers.close();
+        let seen = look(self);
+        self.ledgers = open;
+        seen
     }
 
     pub(crate) fn take(&mut self, entry: Entry) {
@@ -142,13 +180,55 @@ impl Records {
             Entry::Phase(spent) => self.phases.push(spent),
             Entry::Process(times) => self.processes.push(times),
             Entry::Said(said) => self.said.push(said),
+            Entry::Agent(cycle) => self.cycles.push(cycle),
             Entry::BlockDone { .. } | Entry::RunEnded(_) => {}
         }
     }
 }
 
+/// A run's records while its entries come in, in the order in which they were recorded.
+#[derive(Debug)]
+pub(crate) struct Gathering {
+    by_load: Vec<Records>,
+    loads: Loads,
+}
+
+impl Gathering {
+    pub(crate) fn of(manifest: &Manifest, host: &serde_json::Value) -> Gathering {
+        let of_load = |index| Records::empty(manifest.under_load(index), host.clone());
+        Gathering {
+            by_load: (0..manifest.loads()).map(of_load).collect(),
+            loads: Loads::default(),
+        }
+    }
+
+    pub(crate) fn take(&mut self, entry: Entry) {
+        let load = self.load_of(&entry);
+        self.put(load, entry);
+    }
+
+    fn load_of(&mut self, entry: &Entry) -> Option<usize> {
+        self.loads.of(entry, self.by_load.len())
+    }
+
+    fn put(&mut self, load: Option<usize>, entry: Entry) {
+        match load {
+            Some(load) => self.by_load[load].take(entry),
+            None => self
+                .by_load
+                .iter_mut()
+                .for_each(|records| records.take(entry.clone())),
+        }
+    }
+
+    /// The records of the load that was begun last; `None` before the first launch.
+    pub(crate) fn present(&mut self) -> Option<&mut Records> {
+        self.by_load.get_mut(self.loads.present?)
+    }
+}
+
 /// Under which of a run's loads its launches were.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Loads {
     of_launch: BTreeMap<u32, usize>,
     present: Option<usize>,
@@ -170,6 +250,7 @@ impl Loads {
             Entry::Phase(spent) => spent.launch,
             Entry::Process(times) => times.place.launch,
             Entry::Said(said) => said.launch,
+            Entry::Agent(cycle) => cycle.launch,
             Entry::Doubt(_) => return self.present,
             Entry::Version { .. } | Entry::BlockDone { .. } | Entry::RunEnded(_) => return None,
         };

@@ -7,6 +7,7 @@ use windage_model::{
 };
 use windage_record::{Ending, ManifestArm};
 
+use crate::agents::of_attachments;
 use crate::ledger::{Ledger, Ledgers};
 use crate::records::Records;
 use crate::windows::OfArm;
@@ -33,6 +34,7 @@ pub(crate) fn of_run(records: &Records, control_at_99: Option<&Interval>) -> Val
         incomplete(records),
         stop_not_reached(records),
         journal_cut(records),
+        records_unknown(records),
         rounds(records),
         sequential(records),
         control(control_at_99),
@@ -42,6 +44,7 @@ pub(crate) fn of_run(records: &Records, control_at_99: Option<&Interval>) -> Val
     ];
     validity.reasons.extend(found.into_iter().flatten());
     validity.reasons.extend(windows_in_doubt(records));
+    validity.reasons.extend(of_attachments(records));
     validity
 }
 
@@ -86,7 +89,7 @@ fn incomplete(records: &Records) -> Option<Doubt> {
             let text = told(records, text).unwrap_or(text);
             format!("The run ended before its plan did: {text}")
         }
-        None => "The run's end was not recorded: windage was killed. `windage run --resume RUN` goes on with it.".into(),
+        None => "The run's end is not recorded: it still goes on, or windage was killed. If it was, `windage run --resume RUN` goes on with it.".into(),
     };
     Some(Doubt::new(DoubtCode::RunIncomplete, text))
 }
@@ -124,6 +127,17 @@ fn journal_cut(records: &Records) -> Option<Doubt> {
             "The end of the journal was damaged; what could not be read was left out.",
         )
         .with("cut_bytes", records.cut_bytes as f64)
+    })
+}
+
+fn records_unknown(records: &Records) -> Option<Doubt> {
+    (records.unknown_records > 0).then(|| {
+        Doubt::new(
+            DoubtCode::RecordsUnknown,
+            "A newer windage recorded what this one does not know, and what it says was passed over. \
+             The version that wrote the run has a whole report of it.",
+        )
+        .with("records", records.unknown_records as f64)
     })
 }
 

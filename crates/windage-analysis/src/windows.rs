@@ -13,7 +13,7 @@ use crate::load::{LoadTally, Slowest};
 /// Doubts about windows that speak against times alone, and not against the run.
 const ABOUT_TIMES: [DoubtCode; 2] = [DoubtCode::SendLag, DoubtCode::ConnectionsBusy];
 
-/// What is compared of a window that can be used. Half a hundred bytes: with a million windows
+/// What is compared of a window that can be used. 64 bytes: with a million windows
 /// each further field of eight bytes costs 8 MB.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Measured {
@@ -28,6 +28,31 @@ pub(crate) struct Measured {
     pub(crate) machine_cpu_ns: Option<NonZeroU64>,
     /// CPU of the generator; `None` when it did not move.
     pub(crate) generator_cpu_ns: Option<NonZeroU64>,
+    /// CPU of Windage's other threads.
+    pub(crate) windage_cpu: Rough,
+    /// CPU of the agents that were attached; none without any, and when it was unreadable.
+    pub(crate) agent_cpu: Rough,
+    /// CPU of the kernel's own threads; none when it was not read.
+    pub(crate) kernel_threads_cpu: Rough,
+}
+
+/// Nanoseconds to seven digits, in half the room; negative where there are none.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Rough(f32);
+
+impl Rough {
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "seven digits of a time are as many as are told"
+    )]
+    fn new(ns: Option<u64>) -> Rough {
+        Rough(ns.map_or(-1.0, |ns| ns as f64 as f32))
+    }
+
+    /// The nanoseconds; `None` without a reading.
+    pub(crate) fn ns(self) -> Option<f64> {
+        (self.0 >= 0.0).then(|| f64::from(self.0))
+    }
 }
 
 impl From<&Window> for Measured {
@@ -41,6 +66,14 @@ impl From<&Window> for Measured {
             cpu_ns: window.cpu.in_window_ns.and_then(NonZeroU64::new),
             machine_cpu_ns: window.machine.busy_ns.and_then(NonZeroU64::new),
             generator_cpu_ns: NonZeroU64::new(window.cpu.generator_ns),
+            windage_cpu: Rough::new(Some(
+                window
+                    .cpu
+                    .windage_ns
+                    .saturating_sub(window.cpu.generator_ns),
+            )),
+            agent_cpu: Rough::new(window.beside.agent_ns),
+            kernel_threads_cpu: Rough::new(window.beside.kernel_threads_ns),
         }
     }
 }
@@ -54,6 +87,8 @@ pub(crate) struct Windows {
     pub(crate) arms: Vec<OfArm>,
     /// Sums over the windows of an arm in a launch.
     of_launch: BTreeMap<(ArmIndex, u32), OfLaunch>,
+    /// What agents used in the windows of an arm in a launch and block.
+    agents: BTreeMap<(ArmIndex, u32, u32), AgentsBeside>,
     /// The places of void windows: launch, block and position.
     pub(crate) void: BTreeSet<(u32, u32, u32)>,
     /// Launches in which a window was measured, usable or not.
@@ -108,6 +143,17 @@ pub(crate) struct OfLaunch {
     sent: u64,
     rss_bytes: f64,
     rss_readings: f64,
+}
+
+/// CPU of the agents that were attached in an arm's windows of one block, where it was read.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct AgentsBeside {
+    /// In all windows, void ones included, in nanoseconds.
+    pub(crate) all_ns: f64,
+    /// In the usable ones.
+    pub(crate) usable_ns: f64,
+    /// Length of these.
+    pub(crate) duration_ns: f64,
 }
 
 /// CPU of Windage itself, in nanoseconds.
@@ -175,6 +221,10 @@ impl Windows {
             .completed
             .saturating_add(window.exchanges.completed);
         of_launch.last_block = of_launch.last_block.max(place.block);
+        if let Some(ns) = window.beside.agent_ns {
+            let place = (place.arm, place.launch, place.block);
+            self.agents.entry(place).or_default().take(window, ns);
+        }
         if is_void {
             return;
         }
@@ -202,20 +252,31 @@ impl Windows {
         }
     }
 
-    /// Puts the windows in order, once all are taken: by block, then by arm, then as they came.
+    /// Puts the windows in order, once all are taken, and lets go of room for more.
     pub(crate) fn close(&mut self) {
+        self.put_in_order();
+        self.measured.shrink_to_fit();
+    }
+
+    /// By block, then by arm, then as they came; more may be taken after it.
+    pub(crate) fn put_in_order(&mut self) {
         // They come block by block, so that this has little to do.
         self.measured.sort_by_key(|w| (w.launch, w.block));
         let same_block = |a: &Measured, b: &Measured| (a.launch, a.block) == (b.launch, b.block);
         for block in self.measured.chunk_by_mut(same_block) {
             block.sort_by_key(|w| w.arm);
         }
-        self.measured.shrink_to_fit();
     }
 
     /// What is known of an arm's windows in a launch; `None` when it had none.
     pub(crate) fn of_launch(&self, arm: ArmIndex, launch: u32) -> Option<&OfLaunch> {
         self.of_launch.get(&(arm, launch))
+    }
+
+    /// What agents used in an arm's windows of a block; nothing where it was never read.
+    pub(crate) fn agents_beside(&self, arm: ArmIndex, launch: u32, block: u32) -> AgentsBeside {
+        let found = self.agents.get(&(arm, launch, block));
+        found.copied().unwrap_or_default()
     }
 
     /// Requests of an arm that failed, as a share of those sent, by launch.
@@ -241,6 +302,16 @@ impl Windows {
         launches
             .filter_map(|(&(_, launch), sums)| Some((launch, value(sums)?)))
             .collect()
+    }
+}
+
+impl AgentsBeside {
+    fn take(&mut self, window: &Window, agent_ns: u64) {
+        self.all_ns += agent_ns as f64;
+        if window.soundness() != Soundness::Void {
+            self.usable_ns += agent_ns as f64;
+            self.duration_ns += window.duration_ns as f64;
+        }
     }
 }
 

@@ -2,6 +2,9 @@
 //!
 //! Absent figures are `null` with a `missing` object beside them; there is no NaN and no infinity.
 
+mod agents;
+mod bill;
+mod comparison;
 mod curve;
 mod fidelity;
 mod inference;
@@ -17,9 +20,13 @@ use serde::Serialize;
 use windage_model::{Doubt, Evidence, Interval, LevelValue, Metric, Validity};
 
 use crate::{Analysis, ArmAnalysis, DesignFacts, MetricAnalysis, Missing, MissingCode, OwnCost};
+pub use comparison::comparison_to_json;
+
+use agents::AgentWire;
+use bill::{BillWire, BystanderWire, FidelityPointWire};
 use curve::CurveWire;
 use fidelity::FidelityWire;
-use inference::{CovariateWire, FamilyWire, PilotWire, ScatterWire, StopWire};
+use inference::{CovariateWire, FamilyWire, PilotWire, ScatterWire, SeatWire, StopWire};
 use load::{LoadWire, SlowExchangeWire};
 use planning::PlanningWire;
 use profiles::ProfileWire;
@@ -62,6 +69,7 @@ struct AnalysisWire<'a> {
     #[serde(flatten)]
     under_first_load: UnderLoadWire<'a>,
     further: Vec<UnderLoadWire<'a>>,
+    fidelity_curve: Vec<FidelityPointWire<'a>>,
 }
 
 /// What holds under one load.
@@ -85,7 +93,11 @@ struct DesignWire<'a> {
     load: &'static str,
     rate: Option<f64>,
     connections: u32,
+    request: Option<&'a str>,
     window_s: Option<f64>,
+    settle_s: Option<f64>,
+    drain_s: Option<f64>,
+    idle_s: Option<f64>,
     rounds_planned: u32,
     rounds: u32,
     blocks: u32,
@@ -137,6 +149,9 @@ struct ArmWire<'a> {
     load: Option<LoadWire>,
     planning: Option<PlanningWire>,
     script: Option<ScriptWire>,
+    agent: Option<AgentWire<'a>>,
+    bill: Option<BillWire>,
+    bystander: Option<BystanderWire<'a>>,
     said: &'a BTreeMap<String, String>,
 }
 
@@ -156,6 +171,8 @@ struct MetricWire<'a> {
     within_launch_half_width: Option<f64>,
     family: String,
     in_family: Option<FamilyWire>,
+    holds_in_family: Option<bool>,
+    endless_in_family: Option<SeatWire>,
     needs_s: Option<f64>,
     scatter: Option<ScatterWire>,
     covariate: Option<CovariateWire>,
@@ -207,6 +224,7 @@ impl<'a> From<&'a Analysis> for AnalysisWire<'a> {
             baseline: a.baseline().map_or("", |b| b.id.as_str()),
             under_first_load: a.into(),
             further: a.further.iter().map(Into::into).collect(),
+            fidelity_curve: a.fidelity_curve.iter().map(Into::into).collect(),
         }
     }
 }
@@ -239,7 +257,11 @@ impl<'a> From<&'a DesignFacts> for DesignWire<'a> {
             load: design.load.as_str(),
             rate: design.rate_per_s.and_then(finite),
             connections: design.connections,
+            request: design.request.as_deref(),
             window_s: finite(design.window_s),
+            settle_s: finite(design.settle_s),
+            drain_s: finite(design.drain_s),
+            idle_s: finite(design.idle_s),
             rounds_planned: design.rounds_planned,
             rounds: design.rounds,
             blocks: design.blocks,
@@ -284,6 +306,9 @@ fn arm_wire<'a>(arm: &'a ArmAnalysis, analysis: &'a Analysis) -> ArmWire<'a> {
         load: arm.load.as_ref().map(LoadWire::from),
         planning: arm.planning.as_ref().map(PlanningWire::from),
         script: arm.script.as_ref().map(ScriptWire::from),
+        agent: arm.agent.as_ref().map(AgentWire::from),
+        bill: arm.bill.as_ref().map(BillWire::from),
+        bystander: arm.bystander.as_ref().map(BystanderWire::from),
         said: &arm.said,
     }
 }
@@ -322,6 +347,8 @@ fn metric_wire<'a>(
             .and_then(finite),
         family: inference::family(result),
         in_family: result.inference.in_family.as_ref().map(Into::into),
+        holds_in_family: result.holds_in_family(),
+        endless_in_family: result.inference.endless_in.map(Into::into),
         needs_s: result.inference.needs_s.and_then(finite),
         scatter: result.inference.scatter.as_ref().map(Into::into),
         covariate: result.inference.covariate.as_ref().map(Into::into),

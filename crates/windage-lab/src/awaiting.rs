@@ -10,9 +10,10 @@ use windage_plan::{ReadyCheck, Service};
 
 use crate::LabError;
 use crate::command_line::describe;
-use crate::instance::{Ground, Instance, Running};
+use crate::instance::{Ground, Instance};
 use crate::names::Names;
-use crate::ready::{Check, Found};
+use crate::ready::{Check, Found, MetricCheck};
+use crate::running::Running;
 
 /// How often a service is looked at until it is ready; also the grain of the start-up time.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
@@ -37,7 +38,8 @@ pub(crate) fn await_ready(
             return Err(LabError::Interrupted);
         }
         for exit in ground.keeper.poll()? {
-            expected(&exit, ground.up, instance, running)?;
+            let is_of_others = expected(&exit, ground, instance, running)?;
+            ground.ended.extend(is_of_others.then_some(exit));
         }
         match check.look() {
             Found::NotYet => {}
@@ -61,18 +63,25 @@ pub(crate) fn await_ready(
     }
 }
 
-/// Whether an exit is none of a service that should be up. The keeper tells of each exit once, so
-/// that those of other sets are looked for as well: what one takes with it is not the cause.
+/// Whether an exit is of another set, without which the others go on. One that is of no service is
+/// passed over. The keeper tells of each exit once, so that those of other sets are looked for as well:
+/// what one takes with it is not the cause.
+///
+/// # Errors
+/// When it is of a service that should be up.
 fn expected(
     exit: &Exit,
-    up: &[&Instance],
+    ground: &Ground<'_>,
     instance: &Instance,
     launched: &Running,
-) -> Result<(), LabError> {
-    let mut sets = up.iter().copied().chain([instance]);
+) -> Result<bool, LabError> {
+    let mut sets = ground.up.iter().copied().chain([instance]);
     let Some((set, running)) = sets.find_map(|set| Some((set, set.ended(exit)?))) else {
-        return Ok(());
+        return Ok(false);
     };
+    if !std::ptr::eq(set, instance) && set.is_dispensable(ground.plan) {
+        return Ok(true);
+    }
     let when = if std::ptr::eq(running, launched) {
         "before it was ready".to_owned()
     } else {
@@ -115,6 +124,16 @@ fn check(
                 LabError::Unsupported(format!("`ready.log` of `{}`: {error}", service.name))
             })?,
         },
+        ReadyCheck::Metric { name } => {
+            let url = service.metrics.as_ref().ok_or_else(|| {
+                LabError::Unsupported(format!(
+                    "service `{}` waits for a metric and has no `metrics`",
+                    service.name
+                ))
+            })?;
+            let url = names.fill(url, service.name.as_str(), of)?;
+            Check::Metric(MetricCheck::new(&url, name)?)
+        }
         ReadyCheck::Delay(delay) => Check::Delay {
             until: Instant::now() + *delay,
         },

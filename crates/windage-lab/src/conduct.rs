@@ -13,6 +13,7 @@ use windage_record::{Delivered, Ending, Entry, Launch, LaunchEnd, RecordError};
 use crate::error::ServiceTrouble;
 use crate::eta::Eta;
 use crate::order::RunOrder;
+use crate::pressure::Pressure;
 use crate::{LabError, Stopping};
 
 /// A window with its histograms.
@@ -63,6 +64,8 @@ pub(crate) struct Terms<'a> {
     pub(crate) arms: &'a [ArmId],
     pub(crate) interrupted: &'a AtomicBool,
     pub(crate) window_and_settle: Duration,
+    /// What attaching and detaching agents adds to each block, launches of the agents apart.
+    pub(crate) attaching: Duration,
     /// What each round takes before its windows, launches apart.
     pub(crate) warm_up: Duration,
     /// What each round takes after its windows.
@@ -85,7 +88,7 @@ impl Terms<'_> {
     /// As planned, launches apart.
     fn eta(&self) -> Eta<'_> {
         let windows = u32::try_from(self.order.block(self.start.block).len()).unwrap_or(u32::MAX);
-        let block = self.window_and_settle * windows;
+        let block = self.window_and_settle * windows + self.attaching;
         Eta::planned(self.clock, self.warm_up, block, self.drain)
     }
 }
@@ -115,6 +118,7 @@ pub(crate) fn conduct(
         terms,
         stopping: stopping.map(|stopping| stopping as &mut dyn Stopping),
         eta: terms.eta(),
+        pressure: Pressure::default(),
         emit,
     };
     course.run()
@@ -135,6 +139,7 @@ struct Course<'a> {
     terms: &'a Terms<'a>,
     stopping: Option<&'a mut dyn Stopping>,
     eta: Eta<'a>,
+    pressure: Pressure,
     emit: &'a dyn Fn(Event),
 }
 
@@ -204,8 +209,8 @@ impl Course<'_> {
         };
         // Where the disk is full this fails as well; the first error is the one to tell.
         let _ = self
-            .journal
-            .push(Entry::RunEnded(how))
+            .record_findings()
+            .and_then(|()| self.journal.push(Entry::RunEnded(how)))
             .and_then(|()| self.journal.commit());
     }
 
@@ -218,6 +223,7 @@ impl Course<'_> {
         self.journal.push(Entry::LaunchStarted(launch))?;
         self.record_findings()?;
         self.eta.warm();
+        (self.emit)(Event::Measuring);
         let mut end = self.blocks(round)?;
         // An interrupted run is reported, too: its deferred cost is not waited for.
         if !matches!(end, RoundEnd::Early(Ending::Interrupted)) {
@@ -313,12 +319,21 @@ impl Course<'_> {
         findings.try_for_each(|entry| self.journal.push(entry))
     }
 
-    fn tell_doubts(&self, window: &Window) {
-        let void = |doubt: &&Doubt| doubt.code.soundness() == Soundness::Void;
-        for doubt in window.doubts.iter().filter(void) {
+    /// What whoever looks on may want to do something about; all other doubts wait for the report.
+    fn tell_doubts(&mut self, window: &Window) {
+        let is_told = |doubt: &&Doubt| {
+            doubt.code.soundness() == Soundness::Void || doubt.code == DoubtCode::Steal
+        };
+        for doubt in window.doubts.iter().filter(is_told) {
             (self.emit)(Event::Doubted {
                 arm: self.terms.arms[window.place.arm.get()].clone(),
                 doubt: doubt.clone(),
+            });
+        }
+        if let Some(spike) = self.pressure.look(window) {
+            (self.emit)(Event::PressureSpike {
+                share: spike.share,
+                usual: spike.usual,
             });
         }
     }

@@ -88,6 +88,7 @@ mod tests {
                 ..WindowCpu::default()
             },
             machine: MachineDelta::default(),
+            beside: Default::default(),
             rss_bytes: None,
             page_faults: 0,
             arm_context_switches: 0,

@@ -92,6 +92,11 @@ impl HttpDriver {
         Ok(self.generator.connect(id)?)
     }
 
+    /// Has an arm ask over the connections of another.
+    pub(crate) fn share(&mut self, of: usize, with: usize) {
+        self.targets[with] = self.targets[of];
+    }
+
     /// Load for `lasts`; `seed` draws what comes by chance: arrivals, flows, fields.
     pub(crate) fn drive(
         &mut self,

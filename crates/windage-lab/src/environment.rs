@@ -23,7 +23,8 @@ const PAGE_BYTES: usize = 4096;
 /// Each string has a pointer beside it.
 const POINTER_BYTES: usize = size_of::<usize>();
 
-/// Windage's own environment, then the service's, then the arm's; the later wins.
+/// Windage's own environment, then the service's, then the arm's; the later wins. What an arm adds is
+/// for its services, not for agents beside them.
 pub(crate) fn environment(
     service: &Service,
     arm: Option<&Arm>,
@@ -31,7 +32,9 @@ pub(crate) fn environment(
     of: &str,
 ) -> Result<Vec<(OsString, OsString)>, LabError> {
     let mut environment: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
-    let of_arm = arm.into_iter().flat_map(|arm| &arm.env);
+    let is_agent = |arm: &&Arm| arm.agents.contains(&service.name);
+    let of_arm = arm.into_iter().filter(|arm| !is_agent(arm));
+    let of_arm = of_arm.flat_map(|arm| &arm.env);
     for (variable, template) in service.env.iter().chain(of_arm) {
         let value = names.fill(template, service.name.as_str(), of)?;
         environment.insert(variable.into(), value.into());

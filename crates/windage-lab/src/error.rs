@@ -179,6 +179,23 @@ pub enum LabError {
     /// An arm could not be switched to when it was to be warmed up.
     #[error("{0}")]
     Switch(String),
+    /// What the plan's agents need, and the kernel or the user does not have.
+    #[error("{0}")]
+    Lacking(String),
+    /// An agent was ended, and processes, BPF programs or links of it are still there: whatever would
+    /// be measured without it would be measured with them.
+    #[error(
+        "the agents of arm `{arm}` are gone, but left behind: {objects}; the run is void. End \
+         processes (`kill N`; one that can't be killed waits in the kernel), find out what holds \
+         programs and links (`bpftool prog show`, pins below /sys/fs/bpf), and have the agent take \
+         them with it when it ends"
+    )]
+    LeftBehind {
+        /// The arm.
+        arm: String,
+        /// Processes, BPF programs and links, with their numbers.
+        objects: String,
+    },
     /// A plan that this version can't run.
     #[error("{0}")]
     Unsupported(String),
@@ -208,4 +225,16 @@ pub enum LabError {
     /// The run directory could not be read or written.
     #[error(transparent)]
     Record(#[from] windage_record::RecordError),
+}
+
+impl LabError {
+    /// Whose service or agent failed, in the words of its error; `None` for what is about none.
+    pub(crate) fn whose(&self) -> Option<&str> {
+        match self {
+            LabError::Check(check) => Some(&check.whose),
+            LabError::ServiceDied(trouble) | LabError::NotReady(trouble) => Some(&trouble.whose),
+            LabError::Launch { whose, .. } | LabError::PortTaken { whose, .. } => Some(whose),
+            _ => None,
+        }
+    }
 }

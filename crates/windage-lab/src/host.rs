@@ -27,6 +27,7 @@ pub fn host_json() -> Value {
         "psi": facts.psi,
         "perf_event_paranoid": facts.perf_event_paranoid,
         "unprivileged_bpf_disabled": facts.unprivileged_bpf_disabled,
+        "bpf_stats_enabled": facts.bpf_stats_enabled,
         "randomize_va_space": facts.randomize_va_space,
         "open_files_limit": facts.open_files_limit,
         "load_average_1min": facts.load_average.map(|load| load.tasks_1min),

@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use windage_keeper::{Child, Exit, Keeper, KeeperError};
-use windage_model::{ArmIndex, Event};
-use windage_plan::{Arm, Attach, OnDeath, Origin, Plan, Service, StopPolicy, StopSignal};
+use windage_model::{ArmIndex, CpuSource, Event};
+use windage_plan::{Arm, Attach, OnDeath, Origin, Plan, Service, StopPolicy};
 use windage_probe::{ArmProbe, cgroup::ArmCgroup};
 use windage_record::RunDir;
 
@@ -14,12 +14,12 @@ use crate::LabError;
 use crate::addresses::{Allotted, allot};
 use crate::awaiting::await_ready;
 use crate::command_line::describe;
+use crate::ending::{end_all, end_its_group};
 use crate::error::ServiceTrouble;
-use crate::log_tail::{log_tail, read_end};
 use crate::names::Names;
 use crate::preparing::{Prepared, prepare};
-use crate::rendered::Rendered;
 use crate::resident::telling::About;
+use crate::running::Running;
 
 /// What launching needs besides the plan.
 pub(crate) struct Ground<'a> {
@@ -31,17 +31,8 @@ pub(crate) struct Ground<'a> {
     pub(crate) launch: u32,
     pub(crate) interrupted: &'a AtomicBool,
     pub(crate) emit: &'a dyn Fn(Event),
-}
-
-/// A service that is up.
-#[derive(Debug)]
-pub(crate) struct Running {
-    pub(crate) name: String,
-    pub(crate) log: PathBuf,
-    rendered: Rendered,
-    child: Option<Child>,
-    stop_signal: i32,
-    stop_within: Duration,
+    /// Exits of services of those sets, without which the others go on. The keeper tells of each once.
+    pub(crate) ended: Vec<Exit>,
 }
 
 /// A set of processes that one arm has for itself or several share by a switch.
@@ -49,6 +40,8 @@ pub(crate) struct Running {
 pub(crate) struct Instance {
     pub(crate) name: String,
     pub(crate) arms: Vec<ArmIndex>,
+    /// Whether they are the agents of its arm, beside the arm's own services.
+    pub(crate) are_agents: bool,
     pub(crate) services: Vec<Running>,
     pub(crate) names: Names,
     pub(crate) probe: ArmProbe,
@@ -67,6 +60,8 @@ pub(crate) struct Instance {
 pub(crate) enum Part {
     Shared,
     Own,
+    /// The agents of the arm.
+    Agents,
 }
 
 /// Launches a set of services, one after another, each when the one before it is ready.
@@ -82,14 +77,10 @@ pub(crate) fn launch(
     let plan = ground.plan;
     let arm = match part {
         Part::Shared => None,
-        Part::Own => arms.first().map(|a| &plan.arms[a.get()]),
+        Part::Own | Part::Agents => arms.first().map(|a| &plan.arms[a.get()]),
     };
     let name = arm.map_or_else(|| "shared".to_owned(), |arm| arm.id.to_string());
-    let services: Vec<&Service> = plan
-        .services
-        .iter()
-        .filter(|s| s.shared == (part == Part::Shared))
-        .collect();
+    let services = services_of(plan, part, arm);
     let allotted = allot(&services)?;
     for (service, allotted) in services.iter().zip(&allotted) {
         let name = service.name.as_str();
@@ -102,6 +93,7 @@ pub(crate) fn launch(
     }
     let mut instance = Instance {
         arms: arms.to_vec(),
+        are_agents: part == Part::Agents,
         ..Instance::unlaunched(name, names, ArmProbe::none())
     };
     let mut to_start = Vec::with_capacity(services.len());
@@ -109,11 +101,30 @@ pub(crate) fn launch(
         let prepared = prepared(ground, &instance, service, arm, group)?;
         to_start.push((*service, allotted, prepared));
     }
-    match start_all(ground, &mut instance, arm, group, to_start) {
-        Ok(()) => {}
-        Err(error) => instance.leave_out(plan, ground.keeper, error)?,
+    if let Err(error) = start_all(ground, &mut instance, arm, group, to_start) {
+        instance.find_processes(group);
+        instance.leave_out(plan, ground.keeper, error)?;
     }
     Ok(instance)
+}
+
+/// Whose agents are, in words.
+pub(crate) fn beside(arm: &str) -> String {
+    format!("beside arm `{arm}`")
+}
+
+/// The services of a part, in the order in which they are launched.
+fn services_of<'p>(plan: &'p Plan, part: Part, arm: Option<&Arm>) -> Vec<&'p Service> {
+    let services = plan.services.iter();
+    match part {
+        Part::Shared => services.filter(|s| s.shared).collect(),
+        Part::Own => services.filter(|s| !s.shared).collect(),
+        Part::Agents => {
+            let named = arm.map_or(&[][..], |arm| arm.agents.as_slice());
+            let agents = plan.agents.iter().map(|agent| &agent.service);
+            agents.filter(|agent| named.contains(&agent.name)).collect()
+        }
+    }
 }
 
 /// Starts what was prepared, one service after another, and puts a probe on all of them.
@@ -136,9 +147,20 @@ fn start_all(
             let of = Some(service.name.as_str()).filter(|_| launched > 1);
             instance.said.push(padding.said(of));
         }
+        if let Some(arm) = arm {
+            (ground.emit)(Event::Launching {
+                arm: arm.id.clone(),
+                service: service.name.to_string(),
+            });
+        }
         allotted.look_again(service, &instance.whose())?;
         let started = Instant::now();
         let running = start(ground, instance, service, prepared)?;
+        if let Some(pid) = pid(&running, service) {
+            instance
+                .names
+                .set(&format!("{}.pid", service.name), pid.to_string());
+        }
         instance.services.push(running);
         await_ready(ground, instance, service, allotted.address)?;
         if let Some(arm) = arm {
@@ -177,6 +199,14 @@ fn prepared(
     Ok(Some(prepared))
 }
 
+/// The process of a service, its first where it has several.
+fn pid(running: &Running, service: &Service) -> Option<u32> {
+    match service.origin {
+        Origin::Attach(Attach::Pid(pid)) => Some(pid),
+        _ => running.pid(),
+    }
+}
+
 fn log_of(ground: &Ground<'_>, instance: &Instance, service: &Service) -> PathBuf {
     let name = service.name.as_str();
     ground.run.log_path(ground.launch, &instance.name, name)
@@ -189,14 +219,7 @@ fn start(
     prepared: Option<Prepared>,
 ) -> Result<Running, LabError> {
     let log = log_of(ground, instance, service);
-    let mut running = Running {
-        name: service.name.to_string(),
-        log,
-        rendered: Rendered::default(),
-        child: None,
-        stop_signal: number(service.stop.signal),
-        stop_within: service.stop.within,
-    };
+    let mut running = Running::new(service.name.to_string(), log, &service.stop);
     if let Some(prepared) = prepared {
         // A launch that failed may have left the log of the same number: an old line must not make
         // this one ready.
@@ -259,6 +282,13 @@ fn probe(
     }
 }
 
+/// Has every set take note of those exits that are of its services.
+pub(crate) fn note_exits<'i>(instances: impl Iterator<Item = &'i mut Instance>, exits: &[Exit]) {
+    for instance in instances {
+        exits.iter().for_each(|exit| instance.note_exit(exit));
+    }
+}
+
 fn probe_group(dir: &Path) -> Option<ArmProbe> {
     if dir.join("cpuacct.usage").exists() {
         ArmProbe::cgroup_v1(dir, None).ok()
@@ -284,6 +314,7 @@ impl Instance {
         Instance {
             name,
             arms: Vec::new(),
+            are_agents: false,
             services: Vec::new(),
             names,
             probe,
@@ -296,7 +327,7 @@ impl Instance {
     }
 
     /// Has a set that failed before its first window die there and then, if the others can go on
-    /// without it.
+    /// without it. Agents are ended in any case: what the kernel has of them must go with them.
     ///
     /// # Errors
     /// The error given, if they can't, or if it is not a failure of this set.
@@ -314,14 +345,50 @@ impl Instance {
             {
                 death
             }
+            error if self.are_agents => {
+                // Where the keeper is gone it has taken them with it, and that is what is told.
+                let _ = self.end(keeper);
+                return Err(error);
+            }
             error => return Err(error),
         };
         self.death = Some(death);
-        self.stop(keeper)
+        self.end(keeper)?;
+        Ok(())
+    }
+
+    /// Ends its services and what they started, which must not live on beside the others. What lives
+    /// on in spite of that, in words: of services, what left their process groups on purpose lives
+    /// until everything is taken down.
+    pub(crate) fn end(&mut self, keeper: &mut Keeper) -> Result<Vec<String>, LabError> {
+        let pids: Vec<u32> = self.pids().collect();
+        self.stop(keeper)?;
+        pids.into_iter().for_each(end_its_group);
+        Ok(if self.are_agents {
+            end_all(&mut self.probe)
+        } else {
+            Vec::new()
+        })
+    }
+
+    /// Puts a probe on the agents that were started until now, so that all of them can be ended.
+    fn find_processes(&mut self, group: Option<&ArmCgroup>) {
+        if !self.are_agents || self.probe.source() != CpuSource::None {
+            return;
+        }
+        let pids: Vec<u32> = self.pids().collect();
+        let probe = match group {
+            Some(group) => group.probe(),
+            None => ArmProbe::processes(&pids),
+        };
+        if let Ok(mut probe) = probe {
+            let _ = probe.refresh_tasks();
+            self.probe = probe;
+        }
     }
 
     /// Whether the plan lets a round go on without it.
-    fn is_dispensable(&self, plan: &Plan) -> bool {
+    pub(crate) fn is_dispensable(&self, plan: &Plan) -> bool {
         let is_needed = |arm: &ArmIndex| [ArmIndex::BASELINE, ArmIndex::CONTROL].contains(arm);
         plan.design.on_death == OnDeath::GoOn
             && !self.arms.is_empty()
@@ -332,13 +399,15 @@ impl Instance {
     pub(crate) fn whose(&self) -> String {
         if self.arms.is_empty() {
             "that all arms share".to_owned()
+        } else if self.are_agents {
+            beside(&self.name)
         } else {
             format!("of arm `{}`", self.name)
         }
     }
 
     /// Takes note of an exit if it is one of this instance's services.
-    pub(crate) fn note_exit(&mut self, exit: &Exit) {
+    fn note_exit(&mut self, exit: &Exit) {
         if let Some(running) = self.ended(exit).filter(|_| self.death.is_none()) {
             self.death = Some(running.trouble(self.whose(), describe(exit.status)));
         }
@@ -349,16 +418,16 @@ impl Instance {
         self.services.iter().find(|running| running.is(exit))
     }
 
+    /// The processes that were started for its services, and have not been ended.
+    pub(crate) fn pids(&self) -> impl Iterator<Item = u32> {
+        self.services.iter().filter_map(Running::pid)
+    }
+
     /// Takes a process in that was started outside the launch in order.
     pub(crate) fn adopt(&mut self, name: String, log: PathBuf, child: Child, stop: &StopPolicy) {
-        self.services.push(Running {
-            name,
-            log,
-            rendered: Rendered::default(),
-            child: Some(child),
-            stop_signal: number(stop.signal),
-            stop_within: stop.within,
-        });
+        let mut running = Running::new(name, log, stop);
+        running.child = Some(child);
+        self.services.push(running);
     }
 
     /// Asks every service to end, all at once, and waits for each; none outlives its time.
@@ -373,69 +442,14 @@ impl Instance {
             }
         }
         for running in self.services.iter_mut().rev() {
-            if let Some(child) = running.child.take() {
-                keeper.stop(&child, running.stop_signal, running.stop_within)?;
+            let Some(child) = running.child.take() else {
+                continue;
+            };
+            // Not asked twice: at a second signal many give up what they still hold.
+            if keeper.wait(&child, running.stop_within)?.is_none() {
+                keeper.stop(&child, libc::SIGKILL, Duration::ZERO)?;
             }
         }
         Ok(())
-    }
-}
-
-impl Running {
-    /// What it has to end when it is asked to.
-    pub(crate) fn stop_within(&self) -> Duration {
-        self.stop_within
-    }
-
-    pub(crate) fn pid(&self) -> Option<u32> {
-        self.child.as_ref().map(|child| child.pid)
-    }
-
-    fn is(&self, exit: &Exit) -> bool {
-        self.child
-            .as_ref()
-            .is_some_and(|child| child.id == exit.child)
-    }
-
-    /// How it ended, in words; `None` while it lives.
-    pub(crate) fn end(&self, keeper: &mut Keeper) -> Option<String> {
-        let child = self.child.as_ref()?;
-        match keeper.wait(child, Duration::ZERO) {
-            Ok(exit) => exit.map(|exit| describe(exit.status)),
-            Err(error) => Some(format!("can't be waited for ({error})")),
-        }
-    }
-
-    /// The service with what is wrong with it, and its last words.
-    pub(crate) fn trouble(&self, whose: String, why: String) -> Box<ServiceTrouble> {
-        trouble(&self.name, whose, why, &self.log, &self.rendered)
-    }
-}
-
-/// A service with what is wrong with it and the end of its log, which may name rendered lines.
-pub(crate) fn trouble(
-    service: &str,
-    whose: String,
-    why: String,
-    log: &Path,
-    rendered: &Rendered,
-) -> Box<ServiceTrouble> {
-    let named = rendered.lines_named_in(&read_end(log).unwrap_or_default());
-    Box::new(ServiceTrouble {
-        service: service.to_owned(),
-        whose,
-        trouble: why,
-        log: log.to_owned(),
-        log_tail: log_tail(log) + &named,
-    })
-}
-
-fn number(signal: StopSignal) -> i32 {
-    match signal {
-        StopSignal::Term => libc::SIGTERM,
-        StopSignal::Int => libc::SIGINT,
-        StopSignal::Quit => libc::SIGQUIT,
-        StopSignal::Hup => libc::SIGHUP,
-        StopSignal::Kill => libc::SIGKILL,
     }
 }

@@ -4,8 +4,12 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
+use crate::rendered::beginning;
+
 /// Lines shown of a log.
 const LINES: usize = 12;
+/// As much is shown of a line: logs of JSON have what matters behind their times and sources.
+const LINE_CHARS: usize = 400;
 /// Bytes looked at, whatever the length of the lines.
 const BYTES: u64 = 8192;
 
@@ -23,7 +27,7 @@ pub(crate) fn last_lines(text: &str) -> String {
     lines
         .into_iter()
         .rev()
-        .map(|line| format!("  {line}"))
+        .map(|line| format!("  {}", beginning(line, LINE_CHARS)))
         .collect::<Vec<_>>()
         .join("\n")
 }
@@ -54,5 +58,7 @@ mod tests {
             tail.ends_with("  line 1999") && tail.starts_with("  line 1988"),
             "{tail}"
         );
+        std::fs::write(&path, "x".repeat(2 * LINE_CHARS)).unwrap();
+        assert_eq!(log_tail(&path), format!("  {}…", "x".repeat(LINE_CHARS)));
     }
 }

@@ -56,23 +56,54 @@ impl<'a> Losses<'a> {
         launch: u32,
         instances: &[Instance],
     ) -> Result<Losses<'a>, LabError> {
-        let expects = |arm: &Arm| arm.expect.is_some();
-        let some_expect = plan.arms.iter().any(expects);
-        let mut asked = Vec::new();
+        let mut losses = Losses::default();
         for instance in instances {
             let [arm] = instance.arms[..] else { continue };
-            for service in plan.services.iter().filter(|s| !s.drops.is_empty()) {
-                asked.push(Asked {
-                    arm,
-                    of: instance.name.clone(),
-                    service,
-                    log: run.log_path(launch, &instance.name, service.name.as_str()),
-                    metrics: metrics(service, instance)?,
-                    sends_nothing: some_expect && !expects(&plan.arms[arm.get()]),
-                });
-            }
+            losses.ask(plan, run, launch, (arm, instance), plan.services.iter())?;
         }
-        Ok(Losses { asked })
+        Ok(losses)
+    }
+
+    /// The same of the agents of an arm, which are up once more.
+    pub(crate) fn of_agents(
+        plan: &'a Plan,
+        run: &RunDir,
+        launch: u32,
+        arm: ArmIndex,
+        agents: &Instance,
+    ) -> Result<Losses<'a>, LabError> {
+        let up = |service: &&Service| {
+            agents
+                .services
+                .iter()
+                .any(|s| s.name == service.name.as_str())
+        };
+        let services = plan.agents.iter().map(|agent| &agent.service);
+        let mut losses = Losses::default();
+        losses.ask(plan, run, launch, (arm, agents), services.filter(up))?;
+        Ok(losses)
+    }
+
+    /// Those of the services of an arm that say what they dropped are asked as well.
+    fn ask(
+        &mut self,
+        plan: &Plan,
+        run: &RunDir,
+        launch: u32,
+        (arm, instance): (ArmIndex, &Instance),
+        services: impl Iterator<Item = &'a Service>,
+    ) -> Result<(), LabError> {
+        for service in services.filter(|s| !s.drops.is_empty()) {
+            self.asked.push(Asked {
+                arm,
+                of: instance.name.clone(),
+                service,
+                log: run.log_path(launch, &instance.name, service.name.as_str()),
+                metrics: metrics(service, instance)?,
+                sends_nothing: sends_nothing(plan, arm),
+            });
+        }
+        Ok(())
     }
 
     /// Reads all counters: once when everything is up, once before it is taken down.
@@ -96,30 +127,56 @@ impl<'a> Losses<'a> {
         Ok(())
     }
 
-    /// What an arm dropped, by reason, when its services are gone. A reason of which anything
-    /// could not be read is left out, which is told.
-    pub(crate) fn of_arm(
+    /// What an arm lost, when its services are gone. What could not be read is told.
+    pub(crate) fn lost(
         &self,
         arm: ArmIndex,
         is_over: &dyn Fn() -> bool,
         emit: &dyn Fn(Event),
-    ) -> Vec<Drops> {
-        let mut lost: Vec<(String, Option<u64>)> = Vec::new();
+    ) -> Lost {
+        let mut lost = Lost::default();
         for asked in self.asked.iter().filter(|asked| asked.arm == arm) {
             for (reason, read) in asked.read(is_over) {
                 let read = read.map_err(|why| asked.tell(&reason, &why, emit)).ok();
-                match lost.iter_mut().find(|(known, _)| *known == reason) {
-                    Some((_, sum)) => {
-                        *sum = sum.zip(read).map(|(sum, more)| sum.saturating_add(more))
-                    }
-                    None => lost.push((reason, read)),
-                }
+                lost.add(&reason, read);
             }
         }
-        lost.into_iter()
+        lost
+    }
+}
+
+/// What was lost, by reason; `None` of a reason of which anything could not be read.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Lost(Vec<(String, Option<u64>)>);
+
+impl Lost {
+    fn add(&mut self, reason: &str, read: Option<u64>) {
+        match self.0.iter_mut().find(|(known, _)| known == reason) {
+            Some((_, sum)) => *sum = sum.zip(read).map(|(sum, more)| sum.saturating_add(more)),
+            None => self.0.push((reason.to_owned(), read)),
+        }
+    }
+
+    /// Adds what was lost besides.
+    pub(crate) fn add_all(&mut self, more: &Lost) {
+        for (reason, read) in &more.0 {
+            self.add(reason, *read);
+        }
+    }
+
+    /// The reasons of which all is known.
+    pub(crate) fn known(self) -> Vec<Drops> {
+        let known = self.0.into_iter();
+        known
             .filter_map(|(reason, lost)| lost.map(|lost| Drops { reason, lost }))
             .collect()
     }
+}
+
+/// Whether the plan expects telemetry of others, and none of this arm.
+fn sends_nothing(plan: &Plan, arm: ArmIndex) -> bool {
+    let expects = |arm: &Arm| arm.expect.is_some();
+    plan.arms.iter().any(expects) && !expects(&plan.arms[arm.get()])
 }
 
 fn metrics(service: &Service, instance: &Instance) -> Result<Option<Metrics>, LabError> {

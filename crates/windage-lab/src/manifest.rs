@@ -95,6 +95,8 @@ fn manifest_arm(index: ArmIndex, arm: &Arm, all: &[Arm]) -> ManifestArm {
             .unwrap_or_default(),
         adds_to: arm.adds_to.as_ref().and_then(index_of),
         same_as: arm.same_as.as_ref().and_then(index_of),
+        agents: arm.agents.iter().map(ToString::to_string).collect(),
+        bystander_of: arm.bystander_of.as_ref().and_then(index_of),
     }
 }
 

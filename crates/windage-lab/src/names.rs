@@ -73,6 +73,12 @@ impl Names {
         self
     }
 
+    /// Whether a template is filled in the same way by these names and by others.
+    pub(crate) fn fill_alike(&self, others: &Names, template: &Template) -> bool {
+        let mut placeholders = template.placeholders();
+        placeholders.all(|name| self.values.get(name) == others.values.get(name))
+    }
+
     pub(crate) fn set(&mut self, name: &str, value: String) {
         self.values.insert(name.to_owned(), value);
     }

@@ -157,12 +157,21 @@ fn short(plan: &Plan) -> Plan {
 fn tell(event: Event, emit: &dyn Fn(Event)) {
     match event {
         Event::Planned { lasts, .. } => emit(Event::Piloting { lasts }),
-        Event::Building { .. } | Event::ServiceReady { .. } | Event::Note { .. } => emit(event),
+        Event::Building { .. }
+        | Event::Launching { .. }
+        | Event::ServiceReady { .. }
+        | Event::Measuring
+        | Event::Note { .. } => emit(event),
         Event::Piloting { .. }
         | Event::RoundStarted { .. }
+        | Event::Attaching { .. }
+        | Event::Attached { .. }
+        | Event::Detached { .. }
         | Event::WarmingUp { .. }
         | Event::BlockDone { .. }
         | Event::Doubted { .. }
+        | Event::PressureSpike { .. }
+        | Event::Profiling { .. }
         | Event::Draining { .. }
         | Event::TakingDown => {}
     }
@@ -308,6 +317,7 @@ mod tests {
             command: "windage run".to_owned(),
             interrupted: std::sync::Arc::default(),
             choose: None,
+            gather: None,
             calibration: serde_json::Value::Null,
         };
         let plan = plan("");

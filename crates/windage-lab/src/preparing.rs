@@ -2,16 +2,15 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use nix::sys::signal::{Signal, killpg};
-use nix::unistd::Pid;
-use windage_keeper::{Child, Spawn};
+use windage_keeper::Spawn;
 use windage_plan::{Arm, Origin, Service, Template};
 use windage_probe::cgroup::ArmCgroup;
 
 use crate::LabError;
 use crate::command_line::see_through;
+use crate::ending::end_its_group;
 use crate::environment::{Padded, environment, pad};
 use crate::error::CheckTrouble;
 use crate::instance::{Ground, Instance};
@@ -21,10 +20,6 @@ use crate::rendered::Rendered;
 
 /// How long a check may take.
 const CHECK_WITHIN: Duration = Duration::from_secs(30);
-/// How long it may take to kill what a check left.
-const GROUP_GONE_WITHIN: Duration = Duration::from_secs(1);
-/// How often it is looked whether that is gone.
-const LOOK_EVERY: Duration = Duration::from_millis(2);
 
 /// What is needed to launch a service.
 pub(crate) struct Prepared {
@@ -126,7 +121,7 @@ impl Prepared {
         let failed = match ground.keeper.spawn(spawn) {
             Ok(child) => {
                 let failed = see_through(ground.keeper, &child, CHECK_WITHIN, ground.interrupted)?;
-                end_its_group(&child);
+                end_its_group(child.pid);
                 failed
             }
             Err(error) => Some(format!("could not be run: {error}")),
@@ -141,23 +136,6 @@ impl Prepared {
             said: last_lines(&output) + &self.rendered.lines_named_in(&output),
             log,
         })))
-    }
-}
-
-/// Ends what a check left in its process group, which would run beside what is measured or hold a
-/// port. What left the group on purpose lives until everything is taken down.
-fn end_its_group(check: &Child) {
-    let group = check.pid.cast_signed();
-    // To a group of 0 or 1 a signal is one to our own group, or to everybody.
-    if group <= 1 {
-        return;
-    }
-    let deadline = Instant::now() + GROUP_GONE_WITHIN;
-    // The check itself is reaped, but no process gets its number while anything is left of its
-    // group, and after that not before all other numbers had their turn. The group is gone when
-    // the keeper has reaped what was killed.
-    while killpg(Pid::from_raw(group), Signal::SIGKILL).is_ok() && Instant::now() < deadline {
-        std::thread::sleep(LOOK_EVERY);
     }
 }
 

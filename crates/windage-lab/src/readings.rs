@@ -3,8 +3,10 @@
 use crate::instance::Instance;
 use crate::receiving::Receiving;
 use windage_load::{RunReport, monotonic_ns};
-use windage_model::{ArmCpu, ArmIndex, WindowCpu};
-use windage_probe::{MachineProbe, MachineSnapshot, ProbeError, SelfProbe};
+use windage_model::{ArmCpu, ArmIndex, Beside, WindowCpu};
+use windage_probe::{
+    ArmProbe, KernelThreadsProbe, MachineProbe, MachineSnapshot, ProbeError, SelfProbe,
+};
 
 /// Every counter at one moment, taken when the load was drained and the service asleep.
 #[derive(Clone, Debug, Default)]
@@ -15,12 +17,17 @@ pub(crate) struct Reading {
     pub(crate) machine: Option<MachineSnapshot>,
     pub(crate) windage_ns: u64,
     pub(crate) sink_ns: u64,
+    /// CPU of the agents that are attached; `None` when none is.
+    pub(crate) agents_ns: Option<u64>,
+    pub(crate) kernel_threads_ns: Option<u64>,
 }
 
 /// Windage's own and the machine's counters.
 pub(crate) struct Meters {
     pub(crate) machine: MachineProbe,
     pub(crate) own: SelfProbe,
+    /// Only read where agents come and go: what they make the kernel do is part of their bill.
+    pub(crate) kernel_threads: Option<KernelThreadsProbe>,
 }
 
 impl Meters {
@@ -29,6 +36,7 @@ impl Meters {
         &mut self,
         instances: &mut [Instance],
         receiving: Option<&Receiving>,
+        agents: Option<&mut ArmProbe>,
     ) -> Result<Reading, ProbeError> {
         Ok(Reading {
             at_ns: monotonic_ns(),
@@ -39,6 +47,11 @@ impl Meters {
             machine: self.machine.snapshot().ok(),
             windage_ns: self.own.cpu_ns()?,
             sink_ns: receiving.map_or(0, Receiving::cpu_ns),
+            agents_ns: agents.and_then(|agents| agents.cpu_ns().ok()),
+            kernel_threads_ns: self
+                .kernel_threads
+                .as_mut()
+                .and_then(|threads| threads.cpu_ns().ok()),
         })
     }
 }
@@ -50,6 +63,16 @@ pub(crate) fn used(from: &Reading, to: &Reading, instance: usize) -> Option<u64>
         to.instances_ns.get(instance)?,
     );
     (*after)?.checked_sub((*before)?)
+}
+
+/// What ran beside the subject between two readings.
+pub(crate) fn beside(from: &Reading, to: &Reading) -> Beside {
+    let used = |before: Option<u64>, after: Option<u64>| after?.checked_sub(before?);
+    Beside {
+        agent_ns: used(from.agents_ns, to.agents_ns),
+        agent_rss_bytes: None,
+        kernel_threads_ns: used(from.kernel_threads_ns, to.kernel_threads_ns),
+    }
 }
 
 /// Which arm an instance's CPU is credited to at the moment: the one that last had load there.

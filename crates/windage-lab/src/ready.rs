@@ -1,5 +1,7 @@
 //! Whether a service is up: one look at a time; the caller waits in between.
 
+mod metric;
+
 use std::fs::File;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -7,6 +9,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use regex_lite::Regex;
+
+pub(crate) use metric::MetricCheck;
 
 /// A look at a service must not hold up the launch for longer.
 const LOOK: Duration = Duration::from_secs(1);
@@ -19,6 +23,7 @@ pub(crate) enum Check {
     Http { address: SocketAddr, path: String },
     Tcp { address: SocketAddr },
     Log { path: PathBuf, pattern: Regex },
+    Metric(MetricCheck),
     Delay { until: Instant },
     None,
 }
@@ -42,6 +47,7 @@ impl Check {
             },
             Check::Tcp { address } => ready_if(TcpStream::connect_timeout(address, LOOK).is_ok()),
             Check::Log { path, pattern } => ready_if(log_matches(path, pattern)),
+            Check::Metric(metric) => ready_if(metric.is_above_nil()),
             Check::Delay { until } => ready_if(Instant::now() >= *until),
             Check::None => Found::Ready,
         }
@@ -55,6 +61,7 @@ impl Check {
             }
             Check::Tcp { address } => format!("{address} to accept TCP"),
             Check::Log { pattern, .. } => format!("a line of its log that matches `{pattern}`"),
+            Check::Metric(metric) => metric.to_string(),
             Check::Delay { .. } => "its delay".to_owned(),
             Check::None => "nothing".to_owned(),
         }

@@ -105,12 +105,8 @@ impl Receiving {
     /// A launch begins, before its first process: what came until now is of none.
     pub(crate) fn launch(&mut self, plan: &Plan) {
         for index in 0..self.sets.len() {
-            let _ = self.sink.take(number(index));
-            let before = self.sink.counts(number(index));
+            self.forget(index);
             let set = &mut self.sets[index];
-            set.before = before;
-            set.credited = Counts::default();
-            set.arrived.fill(Counts::default());
             set.stretch = None;
             if let Some(&first) = set.arms.first() {
                 let backend = before_load(behaviour(&plan.arms[first.get()]));
@@ -118,6 +114,16 @@ impl Receiving {
                 self.enter(index, Stretch::unmeasured(first));
             }
         }
+    }
+
+    /// What came to a set until now is of no arm.
+    pub(crate) fn forget(&mut self, set: usize) {
+        let _ = self.sink.take(number(set));
+        let before = self.sink.counts(number(set));
+        let set = &mut self.sets[set];
+        set.before = before;
+        set.credited = Counts::default();
+        set.arrived.fill(Counts::default());
     }
 
     /// From now on the set's receivers behave as this arm wants it.

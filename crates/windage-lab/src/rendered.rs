@@ -7,12 +7,12 @@ use regex_lite::Regex;
 
 /// As many lines are shown of what a program names.
 const LINES_MAX: usize = 8;
-/// As much is shown of a line.
-const CHARS_MAX: usize = 200;
+/// As much is shown of a line of a file, or of an answer.
+pub(crate) const CHARS_MAX: usize = 200;
 
 /// The beginning of a line, as far as it is shown.
-pub(crate) fn beginning(line: &str) -> String {
-    match line.char_indices().nth(CHARS_MAX) {
+pub(crate) fn beginning(line: &str, chars: usize) -> String {
+    match line.char_indices().nth(chars) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line.to_owned(),
     }
@@ -40,7 +40,7 @@ impl Rendered {
             .into_iter()
             .filter_map(|(file, number)| {
                 let text = std::fs::read_to_string(self.dir.join(file)).ok()?;
-                let line = beginning(line(&text, number)?);
+                let line = beginning(line(&text, number)?, CHARS_MAX);
                 Some(format!("\n  {}:{number}: {line}", file.display()))
             })
             .take(LINES_MAX)

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use windage_keeper::{Keeper, KeeperOptions};
+use windage_keeper::{Containment, Keeper, KeeperError, KeeperOptions};
 use windage_model::{ArmId, Event};
 use windage_plan::Plan;
-use windage_record::{Ending, Entry, JournalWriter, RecordError, RunDir};
+use windage_record::{Ending, Entry, JournalWriter, NewGather, RecordError, RunDir};
 
 use crate::clock::RunClock;
 use crate::command_line::run_shell;
@@ -20,7 +20,7 @@ use crate::pilot::{Choose, pilot};
 use crate::pin::Pinned;
 use crate::rig::{RealRig, RigParts};
 use crate::stopping::replay;
-use crate::{LabError, Stopping, host_json, manifest};
+use crate::{LabError, Stopping, host_json, manifest, needs};
 
 /// What a run needs besides its plan.
 #[derive(Clone, Debug)]
@@ -35,6 +35,8 @@ pub struct RunOptions {
     pub interrupted: Arc<AtomicBool>,
     /// What looks at the records of a pilot; a plan that asks for one is refused without it.
     pub choose: Option<Choose>,
+    /// What gathers histograms while they are recorded, so that the report is there sooner.
+    pub gather: Option<NewGather>,
     /// The latest calibration of this machine, recorded among the facts about it so that a report
     /// of the run can quote it for ever; null when there is none.
     pub calibration: serde_json::Value,
@@ -70,6 +72,7 @@ pub fn run(
     emit: &dyn Fn(Event),
 ) -> Result<Finished, LabError> {
     RunDir::check_free(&options.directory)?;
+    needs::look(plan)?;
     let wish = plan.design.pilot;
     let piloted = wish
         .map(|wish| pilot(plan, wish, options, emit))
@@ -85,7 +88,10 @@ pub fn run(
         &plan.to_resolved_toml(),
         &options.host(),
     )?;
-    let journal = JournalWriter::create(&directory)?;
+    let journal = match options.gather {
+        Some(gather) => JournalWriter::create_gathering(&directory, gather(directory.manifest()))?,
+        None => JournalWriter::create(&directory)?,
+    };
     let site = Site {
         plan,
         order: &order,
@@ -108,6 +114,7 @@ pub fn resume(
     mut stopping: Option<&mut dyn Stopping>,
     emit: &dyn Fn(Event),
 ) -> Result<Finished, LabError> {
+    needs::look(plan)?;
     let directory = RunDir::open(&options.directory)?;
     let order = run_order(plan);
     let made = &directory.manifest().design;
@@ -156,11 +163,7 @@ pub fn resume(
 /// The run order of a plan.
 #[must_use]
 pub fn run_order(plan: &Plan) -> RunOrder {
-    RunOrder::new(
-        &plan.design,
-        u16::try_from(plan.arms.len()).unwrap_or(u16::MAX),
-        u32::try_from(plan.loads().count()).unwrap_or(u32::MAX),
-    )
+    RunOrder::of(plan)
 }
 
 /// A run that has its directory.
@@ -183,11 +186,7 @@ impl Site<'_> {
         stopping: Option<&mut dyn Stopping>,
     ) -> Result<Finished, LabError> {
         let (plan, options) = (self.plan, self.options);
-        let mut keeper = Keeper::start(KeeperOptions {
-            executable: options.executable.clone(),
-            containment: None,
-            run_id: run_id(&directory.manifest().run),
-        })?;
+        let mut keeper = self.start_keeper(&directory.manifest().run)?;
         let versions = self
             .build(&mut keeper, directory)
             .and_then(|()| self.versions(&mut keeper, directory));
@@ -228,11 +227,14 @@ impl Site<'_> {
             arms: &ids,
             interrupted: &options.interrupted,
             window_and_settle: plan.design.window + plan.design.settle,
-            warm_up: plan.design.warmup * u32::try_from(ids.len()).unwrap_or(u32::MAX),
+            attaching: rig.attaching(),
+            warm_up: plan.design.warmup * rig.arms_warmed_up(),
             drain: plan.design.drain + plan.design.idle,
             clock: &|| zero.elapsed(),
         };
         let ending = conduct(&mut rig, &mut journal, &terms, stopping, self.emit);
+        // Without what is gathered the report is the same, only later.
+        let _ = journal.keep_gathered(directory);
         if let Ok(Ending::Complete | Ending::StoppedEarly { .. }) = ending {
             // Launches of the rounds have the numbers before.
             self.profile(&mut rig, start.launch + self.order.rounds());
@@ -241,6 +243,25 @@ impl Site<'_> {
         let ending = ending?;
         closed?;
         Ok(Finished { ending })
+    }
+
+    /// Agents find processes by the numbers that the machine has for them, so that with agents none
+    /// may be in a namespace of its own.
+    fn start_keeper(&self, run: &str) -> Result<Keeper, KeeperError> {
+        let options = |containment| KeeperOptions {
+            executable: self.options.executable.clone(),
+            containment,
+            run_id: run_id(run),
+        };
+        if self.plan.agents.is_empty() {
+            return Keeper::start(options(None));
+        }
+        match Keeper::start(options(Some(Containment::Cgroup))) {
+            Err(KeeperError::Unavailable { .. }) => {
+                Keeper::start(options(Some(Containment::Subreaper)))
+            }
+            started => started,
+        }
     }
 
     /// Takes profiles of a run that is whole without them.

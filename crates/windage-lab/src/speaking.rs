@@ -23,7 +23,7 @@ use windage_plan::{Endpoint, Host};
 
 use crate::LabError;
 use crate::command_line::HEAR;
-use crate::rendered::beginning;
+use crate::rendered::{CHARS_MAX, beginning};
 use crate::target::resolve;
 
 /// How long connecting, sending and the whole answer may take together.
@@ -155,7 +155,7 @@ fn shown(text: &str) -> String {
     }
     let lines = text.lines().take(LINES_SHOWN);
     lines
-        .map(|line| format!("  {}", beginning(line)))
+        .map(|line| format!("  {}", beginning(line, CHARS_MAX)))
         .collect::<Vec<_>>()
         .join("\n")
 }

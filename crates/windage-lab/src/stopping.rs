@@ -48,6 +48,7 @@ pub(crate) fn replay(run: &RunDir, stopping: &mut dyn Stopping) -> Result<(), Re
             | Entry::Phase(_)
             | Entry::Process(_)
             | Entry::Said(_)
+            | Entry::Agent(_)
             | Entry::RunEnded(_) => {}
         }
     }
@@ -110,6 +111,7 @@ mod tests {
             command: "windage run".to_owned(),
             interrupted: std::sync::Arc::default(),
             choose: None,
+            gather: None,
             calibration: serde_json::Value::Null,
         };
         let manifest = manifest::of(&plan, &run_order(&plan), &options);

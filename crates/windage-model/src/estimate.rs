@@ -22,6 +22,14 @@ impl Interval {
         (self.high - self.low) / 2.0
     }
 
+    /// Whether the point and both ends are figures that can be written and drawn.
+    #[must_use]
+    pub fn is_finite(&self) -> bool {
+        [self.estimate, self.low, self.high]
+            .iter()
+            .all(|v| v.is_finite())
+    }
+
     /// Whether the interval leaves nil out.
     #[must_use]
     pub fn excludes_nil(&self) -> bool {

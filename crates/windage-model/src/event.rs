@@ -31,6 +31,13 @@ pub enum Event {
         /// In all.
         rounds: u32,
     },
+    /// A service is started, or, when it runs already, looked for.
+    Launching {
+        /// The arm it belongs to.
+        arm: ArmId,
+        /// Its name in the plan.
+        service: String,
+    },
     /// A service is up.
     ServiceReady {
         /// The arm it belongs to.
@@ -40,11 +47,34 @@ pub enum Event {
         /// From launch until ready.
         after: Duration,
     },
+    /// The agents of an arm are started.
+    Attaching {
+        /// The arm.
+        arm: ArmId,
+    },
+    /// They are ready.
+    Attached {
+        /// The arm.
+        arm: ArmId,
+        /// From their start until ready.
+        after: Duration,
+        /// BPF programs that came with them; `None` when they can't be listed.
+        programs: Option<usize>,
+    },
+    /// They are gone.
+    Detached {
+        /// The arm.
+        arm: ArmId,
+        /// From when they were asked to end.
+        after: Duration,
+    },
     /// Arms get load that is not measured.
     WarmingUp {
         /// For how long in all.
         lasts: Duration,
     },
+    /// Every arm is up and warm: blocks follow.
+    Measuring,
     /// A block was measured and is on disk.
     BlockDone {
         /// Blocks done, over the whole run.
@@ -56,15 +86,31 @@ pub enum Event {
         /// Whether the run may end before that and it can't be told yet when.
         at_most: bool,
     },
-    /// Something speaks against a window.
+    /// Something speaks against a window: it is void, or the hypervisor took its core away.
     Doubted {
         /// The window's arm.
         arm: ArmId,
         /// What.
         doubt: Doubt,
     },
+    /// In the last windows tasks waited for a core far longer than they usually do.
+    PressureSpike {
+        /// The part of their time in which some task waited for a core.
+        share: f64,
+        /// The same of the windows before.
+        usual: f64,
+    },
     /// The last window of a round is over; deferred work is waited for.
     Draining {
+        /// For how long.
+        lasts: Duration,
+    },
+    /// A profiler looks at an arm, in a launch of its own after the last round.
+    Profiling {
+        /// The arm.
+        arm: ArmId,
+        /// The profiler.
+        with: String,
         /// For how long.
         lasts: Duration,
     },

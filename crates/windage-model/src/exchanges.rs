@@ -80,7 +80,8 @@ pub struct Exchanges {
     pub errors: ErrorCounts,
     /// Connections that had died and were opened again, before the settle time and later.
     pub reopened: u64,
-    /// Requests completed in the settle time; not measured, but the subject paid for them.
+    /// Requests completed in the settle time, and since the arm's last window in load beside agents
+    /// that came or went; not measured, but the subject paid for them.
     pub settle_completed: u64,
     /// Bytes sent, headers included.
     pub sent_bytes: u64,

@@ -3,22 +3,26 @@
 //! Nothing here opens a file, reads a clock or knows how a figure is shown or stored: formats
 //! (journal, `analysis.json`, plans) belong to the crates that read and write them.
 
+mod agent;
 mod arm;
 mod backend;
 mod estimate;
 mod event;
 mod exchanges;
+mod facility;
 mod metric;
 mod order;
 mod phase;
 mod validity;
 mod window;
 
+pub use agent::{AgentCycle, Beside, BpfProgram, BpfStatistics};
 pub use arm::{ArmId, ArmIndex, LevelValue, Role};
 pub use backend::{Backend, BackendError};
 pub use estimate::{Difference, Interval, Verdict};
 pub use event::Event;
 pub use exchanges::{ErrorCounts, Exchanges, Outlier, StatusClasses};
+pub use facility::Facility;
 pub use metric::{Direction, Metric, Unit};
 pub use order::{LoadModel, Order};
 pub use phase::{Phase, PhaseSpent, ProcessTimes};

@@ -15,6 +15,8 @@ pub enum Unit {
     One,
     /// Seconds.
     Seconds,
+    /// Nanoseconds.
+    Nanoseconds,
 }
 
 impl Unit {
@@ -28,6 +30,7 @@ impl Unit {
             Unit::Bytes => "bytes",
             Unit::One => "1",
             Unit::Seconds => "s",
+            Unit::Nanoseconds => "ns",
         }
     }
 }
@@ -159,6 +162,26 @@ metrics! {
     /// CPU that an arm costs over the baseline for each event on a span that was delivered; what
     /// the spans themselves cost is in it.
     CpuPerEvent = "cpu_per_event", Microseconds, Lower;
+    /// CPU of the arm's agents in the arm's own windows.
+    AgentCpu = "agent_cpu", Cores, Lower;
+    /// CPU of the arm's agents for a request of the arm, attaching, detaching and windows of
+    /// bystanders left out.
+    AgentCpuPerRequest = "agent_cpu_per_request", Microseconds, Lower;
+    /// CPU of the kernel's own threads for a request.
+    KernelThreadsCpuPerRequest = "kernel_threads_cpu_per_request", Microseconds, Lower;
+    /// Resident memory of the arm's agents under load.
+    AgentRssSteady = "agent_rss_steady", Bytes, Lower;
+    /// Resident memory of the arm's agents, highest seen from their start to their end.
+    AgentRssPeak = "agent_rss_peak", Bytes, Lower;
+    /// From the start of the arm's agents until they were ready.
+    AgentAttachTime = "agent_attach_time", Seconds, Lower;
+    /// CPU of the arm's agents in that time.
+    AgentAttachCpu = "agent_attach_cpu", Seconds, Lower;
+    /// Time in the agents' BPF programs for a request, by the kernel's own count; the cost of
+    /// entering them is not in it, about one read of the clock for each run is.
+    BpfNsPerRequest = "bpf_ns_per_request", Nanoseconds, Lower;
+    /// Runs of the agents' BPF programs for a request.
+    BpfRunsPerRequest = "bpf_runs_per_request", One, Lower;
 }
 
 #[cfg(test)]

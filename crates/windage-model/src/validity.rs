@@ -77,6 +77,17 @@ doubts! {
     NothingCompleted = "nothing_completed", Void;
     /// A service of the arm died.
     ServiceDied = "service_died", Void;
+    /// An agent ended while it should have been attached.
+    AgentDied = "agent_died", Void;
+    /// BPF programs or links of an agent, or processes, were still there when it was gone: what was
+    /// measured without it was measured with them.
+    AgentLeftBehind = "agent_left_behind", Void;
+    /// The kernel does not let BPF programs be listed: that agents were gone is not known.
+    AgentGoneUnknown = "agent_gone_unknown", Suspect;
+    /// No BPF program came with an agent, or none of them ever ran: it may have found no target.
+    AgentIdle = "agent_idle", Suspect;
+    /// The kernel timed BPF programs in all windows, because somebody else had it do so.
+    BpfTimedThroughout = "bpf_timed_throughout", Suspect;
     /// A batch program sent something over its control descriptor that is not in the protocol.
     ProtocolBroken = "protocol_broken", Suspect;
     /// A command that should have switched the service to the arm failed.
@@ -103,6 +114,8 @@ doubts! {
     RunIncomplete = "run_incomplete", Suspect;
     /// The end of the journal was damaged and cut off.
     JournalCut = "journal_cut", Suspect;
+    /// The journal has records of kinds that were added after this version.
+    RecordsUnknown = "records_unknown", Suspect;
     /// An open load did not reach its rate: the subject or the connections are the ceiling.
     RateNotReached = "rate_not_reached", Suspect;
     /// Telemetry was lost beyond what sampling explains.

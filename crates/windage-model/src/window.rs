@@ -1,6 +1,6 @@
 //! One arm measured for a stretch: the counters, before anything is computed from them.
 
-use crate::{ArmIndex, Doubt, Exchanges, Outlier, Soundness};
+use crate::{ArmIndex, Beside, Doubt, Exchanges, Outlier, Soundness};
 
 /// Where a window stands in the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -100,8 +100,8 @@ pub struct Window {
     /// From its start to its last completion (closed loop) or to the end of its schedule
     /// (open loop), in nanoseconds.
     pub duration_ns: u64,
-    /// From the end of the window before to the end of this one, in nanoseconds: the stretch
-    /// that `cpu.others_before` and `cpu.others_in_window` cover.
+    /// From the end of the window before, or of agents' coming and going since, to the end of this
+    /// one, in nanoseconds: the stretch that `cpu.others_before` and `cpu.others_in_window` cover.
     pub stretch_ns: u64,
     /// What the generator did.
     pub exchanges: Exchanges,
@@ -109,6 +109,8 @@ pub struct Window {
     pub cpu: WindowCpu,
     /// What the machine did.
     pub machine: MachineDelta,
+    /// What ran beside the subject: agents, the kernel's threads.
+    pub beside: Beside,
     /// Resident memory of the arm at the window's end, in bytes; `None` when unreadable.
     pub rss_bytes: Option<u64>,
     /// Page faults (minor and major) of the arm in the window.

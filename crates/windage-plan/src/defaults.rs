@@ -30,6 +30,13 @@ pub(crate) const WINDOW: Duration = Duration::from_millis(100);
 pub(crate) const SETTLE: Duration = Duration::from_millis(10);
 pub(crate) const ROUNDS: u32 = 3;
 pub(crate) const MEASURING_TIME: Duration = Duration::from_secs(60);
+/// Long against attaching, short against the machine's drift.
+pub(crate) const TURN: Duration = Duration::from_secs(4);
+pub(crate) const AGENT_WARMUP: Duration = Duration::from_secs(1);
+pub(crate) const BPF_STATISTICS: Duration = Duration::from_secs(1);
+/// With agents each launch has few cycles of attaching, so that their luck is drawn as often.
+pub(crate) const ROUNDS_WITH_AGENTS: u32 = 6;
+
 pub(crate) const WARMUP: Duration = Duration::from_secs(1);
 pub(crate) const DRAIN: Duration = Duration::from_secs(1);
 pub(crate) const IDLE: Duration = Duration::from_millis(500);

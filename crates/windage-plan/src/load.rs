@@ -97,7 +97,8 @@ impl Load {
         Some(summary)
     }
 
-    pub(crate) fn templates(&self) -> impl Iterator<Item = &Template> {
+    /// What is filled for each arm: requests, and the path of the socket.
+    pub fn templates(&self) -> impl Iterator<Item = &Template> {
         self.requests()
             .flat_map(Request::templates)
             .chain(&self.unix)

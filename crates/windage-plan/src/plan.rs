@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use windage_model::{ArmId, LevelValue, Order, Role};
+use windage_model::{ArmId, Facility, LevelValue, Order, Role};
 
 use crate::words::words;
 use crate::{
@@ -30,6 +30,8 @@ pub struct Plan {
     pub build: Build,
     /// In the order of launch; at least one is not shared.
     pub services: Vec<Service>,
+    /// What runs beside the services, attached for some arms and gone for all others.
+    pub agents: Vec<Agent>,
     /// What is asked of the subject.
     pub load: Load,
     /// Further loads under which the same arms are measured, in rounds of their own. They differ
@@ -127,7 +129,12 @@ impl Plan {
     pub fn uses_placeholder(&self, name: &str) -> bool {
         let services = self.services.iter().flat_map(Service::templates);
         let arms = self.arms.iter().flat_map(Arm::templates);
+        let agents = self
+            .agents
+            .iter()
+            .flat_map(|agent| agent.service.templates());
         services
+            .chain(agents)
             .chain(arms)
             .chain(self.load.templates())
             .any(|t| t.placeholders().any(|p| p == name))
@@ -253,6 +260,16 @@ impl Service {
     }
 }
 
+/// A program beside the services that watches them, such as an eBPF agent: started for the arms that
+/// name it, and ended again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Agent {
+    /// How it is launched, found ready and ended; never shared, never attached to.
+    pub service: Service,
+    /// What it needs of the kernel, looked at before anything is launched.
+    pub needs: Vec<Facility>,
+}
+
 /// Where a service comes from.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Origin {
@@ -309,6 +326,11 @@ pub enum ReadyCheck {
     Log {
         /// A valid regular expression of `regex-lite`.
         pattern: String,
+    },
+    /// A counter or gauge at `metrics` is above nil.
+    Metric {
+        /// The name of its samples; all its label sets are added up.
+        name: String,
     },
     /// So much time has passed.
     Delay(Duration),
@@ -385,6 +407,10 @@ pub struct Arm {
     pub expect: Option<Expect>,
     /// The arm to which it adds a stage: what that stage costs is told.
     pub adds_to: Option<ArmId>,
+    /// The agents that are attached while it gets load.
+    pub agents: Vec<ServiceName>,
+    /// The arm whose agents are attached, watching that arm's processes, while this one gets load.
+    pub bystander_of: Option<ArmId>,
     /// The arm that it is once more, with processes and windows of its own: the sum of the stages
     /// that lead there is held against it.
     pub same_as: Option<ArmId>,
@@ -447,6 +473,12 @@ pub struct Design {
     pub length: Length,
     /// When the run ends before that.
     pub stop: Option<Stop>,
+    /// How long agents stay attached in each half of a block, attaching and warming up left out.
+    pub turn: Duration,
+    /// Load with the agents attached, before their first window.
+    pub agent_warmup: Duration,
+    /// How long the kernel times the agents' BPF programs in each block; nil: not at all.
+    pub bpf_statistics: Duration,
     /// Load on each arm before a round's first window.
     pub warmup: Duration,
     /// After a round's last window: what is deferred still comes.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt::{Display, Write as _};
 use std::time::Duration;
 
-use windage_model::{ArmId, ArmIndex, LevelValue, Role};
+use windage_model::{ArmId, ArmIndex, Facility, LevelValue, Role};
 
 use crate::plan::{Arm, Attach, Design, Length, Origin, Plan, Profile, Ready, ReadyCheck, Service};
 use crate::resolve::AUTO;
@@ -33,7 +33,10 @@ pub(crate) fn resolved_toml(plan: &Plan) -> String {
         inline(versions.map(|(of, command)| (of, quote(command)))),
     );
     for service in &plan.services {
-        print_service(&mut out, service);
+        print_program(&mut out, service, None);
+    }
+    for agent in &plan.agents {
+        print_program(&mut out, &agent.service, Some(&agent.needs));
     }
     load::print(&mut out, &plan.load);
     for load in &plan.further_loads {
@@ -52,12 +55,18 @@ pub(crate) fn resolved_toml(plan: &Plan) -> String {
     if let Some(profile) = &plan.profile {
         print_profile(&mut out, profile);
     }
-    print_design(&mut out, &plan.design);
+    print_design(&mut out, &plan.design, !plan.agents.is_empty());
     out.text
 }
 
-fn print_service(out: &mut Toml, service: &Service) {
-    out.table("[[service]]");
+/// A service, or an agent and what it needs.
+fn print_program(out: &mut Toml, service: &Service, needs: Option<&[Facility]>) {
+    let header = if needs.is_some() {
+        "[[agent]]"
+    } else {
+        "[[service]]"
+    };
+    out.table(header);
     out.entry("name", quote(service.name.as_str()));
     match &service.origin {
         Origin::Command(words) => out.entry("command", templates(words)),
@@ -88,7 +97,10 @@ fn print_service(out: &mut Toml, service: &Service) {
         )
     });
     out.optional("cpus", service.cpus.as_deref().map(list));
-    out.entry("shared", service.shared);
+    match needs {
+        Some(needs) => out.entry("needs", list(needs.iter().map(|n| quote(n.as_str())))),
+        None => out.entry("shared", service.shared),
+    }
     out.optional("ready", ready(&service.ready));
     // What is already running takes neither environment nor files, and isn't stopped.
     if matches!(service.origin, Origin::Command(_)) {
@@ -111,6 +123,7 @@ fn ready(ready: &Ready) -> Option<String> {
         ReadyCheck::Http { path } => format!("http = {}", template(path)),
         ReadyCheck::Tcp => "tcp = true".to_owned(),
         ReadyCheck::Log { pattern } => format!("log = {}", quote(pattern)),
+        ReadyCheck::Metric { name } => format!("metric = {}", quote(name)),
         ReadyCheck::Delay(delay) => format!("delay = {}", duration(*delay)),
         ReadyCheck::None if ready.within == defaults::READY_WITHIN => return None,
         ReadyCheck::None => return Some(format!("{{ within = {} }}", duration(ready.within))),
@@ -125,12 +138,25 @@ fn print_arm(out: &mut Toml, arm: &Arm, control_shares: bool) {
     out.table("[[arm]]");
     out.entry("name", quote(&arm.name));
     out.optional("about", arm.about.as_deref().map(quote));
-    let baseline = arm.role == Role::Baseline;
-    out.entry("baseline", baseline);
+    out.entry("baseline", arm.role == Role::Baseline);
+    match &arm.bystander_of {
+        // All else is the control's.
+        Some(id) => out.entry("bystander_of", quote(id.as_str())),
+        None => print_treatment(out, arm, control_shares),
+    }
+    let other = |arm: &Option<ArmId>| arm.as_ref().map(|id| quote(id.as_str()));
+    out.optional("adds_to", other(&arm.adds_to));
+    out.optional("same_as", other(&arm.same_as));
+}
+
+/// What makes it what it is.
+fn print_treatment(out: &mut Toml, arm: &Arm, control_shares: bool) {
     // A baseline that names its instance shares it with the control.
-    if !baseline || control_shares {
+    if arm.role != Role::Baseline || control_shares {
         out.entry("instance", quote(&arm.instance));
     }
+    let agents = arm.agents.iter().map(|name| quote(name.as_str()));
+    out.optional("agents", (!arm.agents.is_empty()).then(|| list(agents)));
     let levels = arm.levels.iter().map(|(factor, level)| {
         let value = match level {
             LevelValue::Number(_) => level.to_string(),
@@ -159,9 +185,6 @@ fn print_arm(out: &mut Toml, arm: &Arm, control_shares: bool) {
             .filter_map(|(key, n)| n.map(|n| (key, format!("{n:?}"))));
         out.entry("expect", inline(given));
     }
-    let other = |arm: &Option<ArmId>| arm.as_ref().map(|id| quote(id.as_str()));
-    out.optional("adds_to", other(&arm.adds_to));
-    out.optional("same_as", other(&arm.same_as));
 }
 
 fn print_profile(out: &mut Toml, profile: &Profile) {
@@ -175,7 +198,7 @@ fn print_profile(out: &mut Toml, profile: &Profile) {
     );
 }
 
-fn print_design(out: &mut Toml, design: &Design) {
+fn print_design(out: &mut Toml, design: &Design, has_agents: bool) {
     out.table("[design]");
     let wish = design.pilot;
     let or_auto = |is_auto, time| if is_auto { quote(AUTO) } else { duration(time) };
@@ -192,6 +215,11 @@ fn print_design(out: &mut Toml, design: &Design) {
         (Some(stop), _) => out.entry("stop", print_stop(stop)),
         (None, Length::Blocks(blocks)) => out.entry("blocks", blocks),
         (None, Length::MeasuringTime(time)) => out.entry("for", duration(time)),
+    }
+    if has_agents {
+        out.entry("turn", duration(design.turn));
+        out.entry("agent_warmup", duration(design.agent_warmup));
+        out.entry("bpf_statistics", duration(design.bpf_statistics));
     }
     out.entry("warmup", duration(design.warmup));
     out.entry("drain", duration(design.drain));

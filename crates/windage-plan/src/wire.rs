@@ -29,6 +29,9 @@ pub(crate) struct PlanFile {
     pub(crate) build: Build,
     #[serde(default)]
     pub(crate) service: Vec<Service>,
+    /// What only one of the two may have is a matter of meaning.
+    #[serde(default)]
+    pub(crate) agent: Vec<Service>,
     pub(crate) load: Load,
     #[serde(default)]
     pub(crate) regime: Vec<Spanned<Regime>>,
@@ -38,6 +41,13 @@ pub(crate) struct PlanFile {
     pub(crate) design: Design,
     pub(crate) sink: Option<Spanned<Sink>>,
     pub(crate) profile: Option<Spanned<Profile>>,
+}
+
+impl PlanFile {
+    /// All that is launched: the services, then the agents.
+    pub(crate) fn programs(&self) -> impl Iterator<Item = &Service> {
+        self.service.iter().chain(&self.agent)
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -84,13 +94,19 @@ pub(crate) struct Service {
     pub(crate) files: Vec<TemplateFile>,
     pub(crate) check: Option<Spanned<Vec<Text>>>,
     pub(crate) cpus: Option<Spanned<Vec<i64>>>,
-    #[serde(default)]
-    pub(crate) shared: bool,
+    pub(crate) shared: Option<Spanned<bool>>,
+    pub(crate) needs: Option<Spanned<Vec<Text>>>,
     pub(crate) ready: Option<Spanned<Ready>>,
     pub(crate) stop: Option<Spanned<Stop>>,
     pub(crate) metrics: Option<Text>,
     #[serde(default)]
     pub(crate) drops: Vec<Spanned<Drops>>,
+}
+
+impl Service {
+    pub(crate) fn is_shared(&self) -> bool {
+        self.shared.as_ref().is_some_and(|shared| *shared.get_ref())
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -123,6 +139,7 @@ pub(crate) struct Ready {
     pub(crate) http: Option<Text>,
     pub(crate) tcp: Option<Spanned<bool>>,
     pub(crate) log: Option<Text>,
+    pub(crate) metric: Option<Text>,
     pub(crate) delay: Option<Text>,
     pub(crate) within: Option<Text>,
 }
@@ -246,6 +263,9 @@ pub(crate) struct Arm {
     pub(crate) command: Entries<Spanned<Vec<Text>>>,
     pub(crate) instance: Option<Text>,
     #[serde(default)]
+    pub(crate) agents: Vec<Text>,
+    pub(crate) bystander_of: Option<Text>,
+    #[serde(default)]
     pub(crate) switch: Vec<Spanned<Switch>>,
     #[serde(default)]
     pub(crate) sweep: Entries<Spanned<Vec<Spanned<Scalar>>>>,
@@ -275,6 +295,9 @@ pub(crate) struct Design {
     pub(crate) measuring_time: Option<Text>,
     pub(crate) blocks: Option<Spanned<i64>>,
     pub(crate) stop: Option<Spanned<StopWhen>>,
+    pub(crate) turn: Option<Text>,
+    pub(crate) agent_warmup: Option<Text>,
+    pub(crate) bpf_statistics: Option<Text>,
     pub(crate) warmup: Option<Text>,
     pub(crate) drain: Option<Text>,
     pub(crate) idle: Option<Text>,

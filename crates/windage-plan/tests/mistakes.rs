@@ -1,7 +1,10 @@
 //! What people see when a plan is wrong. Each case changes one thing in a good plan.
 
+mod mistaken;
+
 use std::path::Path;
 
+use mistaken::{mistakes, read, rendered};
 use windage_plan::{Depth, Plan, PlanError};
 
 const GOOD: &str = r#"name = "go-http"
@@ -30,33 +33,6 @@ expect = { traces_per_request = "{sampling}" }
 window = "100ms"
 for = "60s"
 "#;
-
-fn parse(text: &str) -> Result<Plan, PlanError> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/templates");
-    Plan::parse(text, "plan.toml", &folder)
-}
-
-/// The good plan with each `from` replaced by its `to`, and what is said to it.
-fn rendered(changes: &[(&str, &str)]) -> String {
-    let mut text = GOOD.to_owned();
-    for (from, to) in changes {
-        assert!(text.contains(from), "`{from}` is not in the good plan");
-        text = text.replacen(from, to, 1);
-    }
-    match parse(&text) {
-        Ok(_) => "no error".to_owned(),
-        Err(error) => error.render(false),
-    }
-}
-
-macro_rules! mistakes {
-    ($($name:ident: $($from:literal => $to:literal),+;)+) => {$(
-        #[test]
-        fn $name() {
-            insta::assert_snapshot!(stringify!($name), rendered(&[$(($from, $to)),+]));
-        }
-    )+};
-}
 
 // Shape.
 mistakes! {
@@ -398,12 +374,15 @@ mistakes! {
 
 #[test]
 fn all_problems_at_once() {
-    let text = rendered(&[
-        ("2000/s", "fast"),
-        ("\"100ms\"", "\"soon\""),
-        ("{sampling}", "{smapling}"),
-        ("http = \"/\"", "http = \"health\""),
-    ]);
+    let text = rendered(
+        GOOD,
+        &[
+            ("2000/s", "fast"),
+            ("\"100ms\"", "\"soon\""),
+            ("{sampling}", "{smapling}"),
+            ("http = \"/\"", "http = \"health\""),
+        ],
+    );
     insta::assert_snapshot!("all_problems_at_once", text);
 }
 
@@ -416,7 +395,7 @@ fn a_missing_file_is_named() {
 #[test]
 fn problems_point_at_the_word() {
     let text = GOOD.replace("{sampling}\" }\nsweep", "{samplign}\" }\nsweep");
-    let Err(PlanError::Invalid(problems)) = parse(&text) else {
+    let Err(PlanError::Invalid(problems)) = read(&text) else {
         panic!("must be refused")
     };
     let spans: Vec<&str> = problems.iter().map(|p| &text[p.span.clone()]).collect();
@@ -425,7 +404,7 @@ fn problems_point_at_the_word() {
 
 #[test]
 fn colour_is_only_added() {
-    let error = parse("nonsense").unwrap_err();
+    let error = read("nonsense").unwrap_err();
     let (plain, coloured) = (error.render(false), error.render(true));
     assert!(!plain.contains('\u{1b}'), "{plain}");
     assert!(coloured.contains('\u{1b}'), "{coloured}");
@@ -433,5 +412,5 @@ fn colour_is_only_added() {
 
 #[test]
 fn the_good_plan_is_good() {
-    assert_eq!(rendered(&[]), "no error");
+    assert_eq!(rendered(GOOD, &[]), "no error");
 }

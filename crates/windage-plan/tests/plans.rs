@@ -21,7 +21,8 @@ const STOPPED: &str = include_str!("plans/stopped.toml");
 const RECEIVERS: &str = include_str!("plans/receivers.toml");
 const PROXIED: &str = include_str!("plans/proxied.toml");
 const REGIMES: &str = include_str!("plans/regimes.toml");
-const ALL: [(&str, &str); 11] = [
+const AGENTS: &str = include_str!("plans/agents.toml");
+const ALL: [(&str, &str); 12] = [
     ("everything", EVERYTHING),
     ("minimal", MINIMAL),
     ("switched", SWITCHED),
@@ -33,6 +34,7 @@ const ALL: [(&str, &str); 11] = [
     ("receivers", RECEIVERS),
     ("proxied", PROXIED),
     ("regimes", REGIMES),
+    ("agents", AGENTS),
 ];
 
 fn folder() -> PathBuf {

@@ -1,9 +1,11 @@
 //! Plans of batch programs, their stages and their profiles.
 
-use std::path::Path;
+mod mistaken;
+
 use std::time::Duration;
 
-use windage_plan::{Iterations, Plan, PlanError, ReadyCheck};
+use mistaken::{mistakes, read};
+use windage_plan::{Iterations, ReadyCheck};
 
 const GOOD: &str = r#"name = "sdk"
 
@@ -42,31 +44,6 @@ with = "py-spy"
 for = "3s"
 "#;
 
-fn parse(text: &str) -> Result<Plan, PlanError> {
-    Plan::parse(text, "plan.toml", Path::new("/"))
-}
-
-fn rendered(changes: &[(&str, &str)]) -> String {
-    let mut text = GOOD.to_owned();
-    for (from, to) in changes {
-        assert!(text.contains(from), "`{from}` is not in the good plan");
-        text = text.replacen(from, to, 1);
-    }
-    match parse(&text) {
-        Ok(_) => "no error".to_owned(),
-        Err(error) => error.render(false),
-    }
-}
-
-macro_rules! mistakes {
-    ($($name:ident: $($from:literal => $to:literal),+;)+) => {$(
-        #[test]
-        fn $name() {
-            insta::assert_snapshot!(stringify!($name), rendered(&[$(($from, $to)),+]));
-        }
-    )+};
-}
-
 mistakes! {
     a_number_of_iterations_that_is_none: "\"auto\"" => "\"many\"";
     no_iterations: "\"auto\"" => "0";
@@ -89,7 +66,7 @@ mistakes! {
 
 #[test]
 fn what_is_said_of_programs_is_resolved() {
-    let plan = parse(GOOD).unwrap();
+    let plan = read(GOOD).unwrap();
     assert_eq!(plan.load.iterations, Iterations::Auto);
     let ready = &plan.services[0].ready;
     assert_eq!(
@@ -118,9 +95,9 @@ fn what_is_said_of_programs_is_resolved() {
 
 #[test]
 fn a_resolved_plan_says_the_same() {
-    let plan = parse(GOOD).unwrap();
+    let plan = read(GOOD).unwrap();
     let resolved = plan.to_resolved_toml();
-    let again = parse(&resolved).unwrap();
+    let again = read(&resolved).unwrap();
     assert_eq!(again.to_resolved_toml(), resolved);
     assert_eq!(again.load.iterations, plan.load.iterations);
     assert_eq!(again.services[0].ready, plan.services[0].ready);

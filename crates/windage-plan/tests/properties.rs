@@ -15,6 +15,7 @@ const REGIMES: &str = include_str!("plans/regimes.toml");
 const STOPPED: &str = include_str!("plans/stopped.toml");
 
 const RECEIVERS: &str = include_str!("plans/receivers.toml");
+const AGENTS: &str = include_str!("plans/agents.toml");
 const PROXIED: &str = include_str!("plans/proxied.toml");
 
 fn parse(text: &str) -> Result<Plan, PlanError> {
@@ -59,7 +60,7 @@ fn judge(text: &str) -> Result<(), TestCaseError> {
 /// A plan in which some stretch was replaced by something else, often by a piece of TOML.
 fn damaged() -> impl Strategy<Value = String> {
     let base = prop::sample::select(vec![
-        EVERYTHING, SWITCHED, ATTACHED, FLOWS, SOCKET, STOPPED, RECEIVERS, PROXIED, REGIMES,
+        EVERYTHING, SWITCHED, ATTACHED, FLOWS, SOCKET, STOPPED, RECEIVERS, PROXIED, REGIMES, AGENTS,
     ]);
     let piece = prop_oneof![
         Just(String::new()),
@@ -105,6 +106,13 @@ fn damaged() -> impl Strategy<Value = String> {
             "http = 'GET http://{app}/'",
             "127.0.0.1:1",
             "16MiB",
+            "[[agent]]\n",
+            "agents = ['otel']\n",
+            "bystander_of = 'agent'\n",
+            "{app.pid}",
+            "{otel}",
+            "metric = 'up'",
+            "needs = ['bpf']\n",
         ])
         .prop_map(str::to_owned),
     ];

@@ -48,11 +48,56 @@ pub enum ProbeError {
         /// The id that was given.
         process: u32,
     },
+    /// No thread of the kernel is to be seen.
+    #[error(
+        "/proc shows no thread of the kernel, or not its CPU; read it outside of containers, on a \
+         kernel with CONFIG_SCHED_INFO"
+    )]
+    NoKernelThreads,
+    /// This user may not ask the kernel for its BPF objects.
+    #[error(
+        "`{call}` is not permitted; run as root, or with CAP_BPF and CAP_SYS_ADMIN (in a \
+         container: --privileged)"
+    )]
+    BpfNotPermitted {
+        /// The command of `bpf()`.
+        call: &'static str,
+    },
+    /// The kernel was built without the `bpf()` call, or a sandbox withholds it.
+    #[error("the kernel has no bpf(2); use one with CONFIG_BPF_SYSCALL")]
+    NoBpf,
+    /// A command of `bpf()` failed otherwise.
+    #[error("`{call}` failed: {source}{}", bpf_remedy(source))]
+    Bpf {
+        /// The command of `bpf()`.
+        call: &'static str,
+        /// What the system answered.
+        source: io::Error,
+    },
     /// There is nothing to read: the subject is out of reach.
     #[error(
         "the subject is attached by address only, so its processes can't be read; attach it by pid, unit or cgroup to measure them"
     )]
     OutOfReach,
+}
+
+impl ProbeError {
+    /// What the answer to a command of `bpf()` means.
+    pub(crate) fn bpf(call: &'static str, source: io::Error) -> ProbeError {
+        match source.raw_os_error() {
+            Some(libc::EPERM | libc::EACCES) => ProbeError::BpfNotPermitted { call },
+            Some(libc::ENOSYS) => ProbeError::NoBpf,
+            _ => ProbeError::Bpf { call, source },
+        }
+    }
+}
+
+/// A command that the kernel does not know is an invalid argument to it.
+fn bpf_remedy(error: &io::Error) -> &'static str {
+    match error.raw_os_error() {
+        Some(libc::EINVAL) => "; this needs Linux 5.8 or later",
+        _ => remedy(error),
+    }
 }
 
 /// What to do about an error of the system, as the end of a message; empty when the error says

@@ -54,6 +54,8 @@ pub struct HostFacts {
     pub perf_event_paranoid: Option<i64>,
     /// `kernel.unprivileged_bpf_disabled`.
     pub unprivileged_bpf_disabled: Option<i64>,
+    /// `kernel.bpf_stats_enabled`: 1 where the kernel times every run of a BPF program.
+    pub bpf_stats_enabled: Option<i64>,
     /// `kernel.randomize_va_space`.
     pub randomize_va_space: Option<i64>,
     /// How many files windage may have open; `u64::MAX` without a limit.
@@ -107,6 +109,7 @@ impl HostFacts {
             psi: machine::accounts_pressure(system),
             perf_event_paranoid: setting("perf_event_paranoid"),
             unprivileged_bpf_disabled: setting("unprivileged_bpf_disabled"),
+            bpf_stats_enabled: setting("bpf_stats_enabled"),
             randomize_va_space: setting("randomize_va_space"),
             open_files_limit: file("/proc/self/limits").and_then(|l| host::open_files_limit(&l)),
             load_average: load.map(|[tasks_1min, tasks_5min, tasks_15min]| LoadAverage {

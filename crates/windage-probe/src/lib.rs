@@ -1,9 +1,12 @@
 //! Samplers of CPU, memory and pressure: pure parsers over one seam to the system.
 //!
 //! - [`ArmProbe`] reads what one arm's processes use, [`MachineProbe`] what the whole machine
-//!   does, [`SelfProbe`] what Windage itself costs.
+//!   does, [`KernelThreadsProbe`] what the kernel's own threads use, [`SelfProbe`] what Windage
+//!   itself costs.
 //! - [`host`] gathers the facts that a report states about the machine.
 //! - [`cgroup`] gives each arm a control group, the best of the sources of CPU time.
+//! - [`bpf`] lists the BPF programs that the kernel holds, [`facility`] finds out what the kernel
+//!   offers to those who load them.
 //! - [`parse`] holds the parsers: functions from bytes to values, which open nothing.
 //!
 //! Everything that touches the system goes through [`System`]; [`FakeSystem`] stands in for it
@@ -22,7 +25,9 @@
 //! `/proc` stay bound to the process they were opened for, so a process id that is used again is
 //! not mistaken for the old process.
 
+pub mod bpf;
 pub mod cgroup;
+pub mod facility;
 pub mod host;
 pub mod parse;
 
@@ -30,6 +35,7 @@ mod arm;
 mod error;
 mod fake;
 mod kept;
+mod kernel_threads;
 mod linux;
 mod machine;
 mod own;
@@ -39,6 +45,7 @@ mod task;
 pub use arm::{Accounting, Activity, ArmProbe, Memory};
 pub use error::ProbeError;
 pub use fake::FakeSystem;
+pub use kernel_threads::KernelThreadsProbe;
 pub use linux::Linux;
 pub use machine::{BusySource, MachineProbe, MachineSnapshot};
 pub use own::{SelfProbe, ThreadClock};

@@ -251,7 +251,7 @@ pub(crate) fn dir(process: u32) -> PathBuf {
 }
 
 /// The ids that name directories in `dir`; none when it is gone.
-fn ids_in(system: &dyn System, dir: &Path) -> Result<Vec<u32>, ProbeError> {
+pub(crate) fn ids_in(system: &dyn System, dir: &Path) -> Result<Vec<u32>, ProbeError> {
     match system.list(dir) {
         Ok(entries) => Ok(entries.iter().filter_map(|entry| entry.id()).collect()),
         Err(error) if has_left(&error) => Ok(Vec::new()),

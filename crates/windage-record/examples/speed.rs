@@ -201,6 +201,7 @@ fn window(block: u32, position: u32) -> Window {
             cpu_pressure_ns: Some(890_000),
             context_switches: 3_210,
         },
+        beside: Default::default(),
         rss_bytes: Some(23_456_789),
         page_faults: 12,
         arm_context_switches: 812,
@@ -232,6 +233,8 @@ fn new_run(path: &Path) -> Result<RunDir, Box<dyn Error>> {
             expected: None,
             backend: Backend::Ok,
             adds_to: None,
+            agents: Vec::new(),
+            bystander_of: None,
             same_as: None,
         })
     };

@@ -1,6 +1,6 @@
 //! What the journal holds, as plain values.
 
-use windage_model::{ArmIndex, CpuSource, Doubt, PhaseSpent, ProcessTimes, Window};
+use windage_model::{AgentCycle, ArmIndex, CpuSource, Doubt, PhaseSpent, ProcessTimes, Window};
 
 use crate::Delivered;
 
@@ -35,6 +35,8 @@ pub enum Entry {
     Process(ProcessTimes),
     /// What a program said about itself.
     Said(Said),
+    /// An arm's agents were attached, and are gone.
+    Agent(AgentCycle),
     /// The run ended; a resumed run goes on after it.
     RunEnded(Ending),
 }
@@ -89,10 +91,10 @@ pub struct LaunchEnd {
 pub struct LaunchArmEnd {
     /// The arm.
     pub arm: ArmIndex,
-    /// CPU from the end of the round's last window to the end of the drain, in nanoseconds;
-    /// `None` when unreadable.
+    /// CPU from the end of the round's last window to the end of the drain, and while agents of
+    /// others came and went, in nanoseconds; `None` when unreadable.
     pub after_last_window_ns: Option<u64>,
-    /// The length of that stretch, in nanoseconds.
+    /// The length of those stretches, in nanoseconds.
     pub drain_ns: u64,
     /// CPU in the idle stretch that follows the drain, in nanoseconds; `None` when unreadable.
     pub idle_cpu_ns: Option<u64>,
@@ -102,6 +104,12 @@ pub struct LaunchArmEnd {
     pub rss_peak_bytes: Option<u64>,
     /// The proportional share of memory, in bytes; `None` when unreadable.
     pub pss_bytes: Option<u64>,
+    /// The time in which the arm had load that is not measured, or agents of its own came and went, before
+    /// and after its windows' stretches, in nanoseconds; nil in records of version 1, and without agents.
+    pub hidden_ns: u64,
+    /// Requests completed under such load after the arm's last window; those before it are in that
+    /// window's `settle_completed`.
+    pub unmeasured: u64,
 }
 
 /// What an arm's program said about itself in one launch, such as the state of its garbage collector.

@@ -102,7 +102,14 @@ pub fn read_committed_histograms(
     };
     // Before the first commit mark there is the header alone.
     let committed_bytes = marked_bytes.max(header(run.manifest(), timing).len() as u64);
-    let file = File::open(&path).map_err(RecordError::io("open", &path))?;
+    let file = match File::open(&path) {
+        // A run that was killed before its first commit may have no log yet.
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound && marked_bytes == 0 => {
+            File::open("/dev/null")
+        }
+        opened => opened,
+    };
+    let file = file.map_err(RecordError::io("open", &path))?;
     let found_bytes = file
         .metadata()
         .map_err(RecordError::io("read", &path))?

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{self, BufReader, Read};
-use std::path::PathBuf;
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
 
 use crate::frame::{self, Frames, Header, Step};
 use crate::wire::{self, Decoded};
@@ -34,6 +34,15 @@ pub enum CutCause {
     UnfinishedBlock,
 }
 
+/// How much of a run's files its last whole block vouches for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Committed {
+    /// Of the journal, in bytes.
+    pub journal_bytes: u64,
+    /// Of the histogram logs, in bytes: response times, then service times.
+    pub histogram_bytes: [u64; 2],
+}
+
 /// A whole journal in memory. A window takes about half a kilobyte; [`Journal`] itself streams.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recorded {
@@ -43,7 +52,7 @@ pub struct Recorded {
     pub cut: Option<Cut>,
     /// How the run ended; `None` when it is still going on or was killed.
     pub ending: Option<Ending>,
-    /// Records of kinds that were added after this version.
+    /// Committed records of kinds that were added after this version.
     pub skipped_records: u64,
 }
 
@@ -65,26 +74,19 @@ pub struct Journal {
     cut_cause: CutCause,
     ending: Option<Ending>,
     skipped_records: u64,
+    /// Of the block that waits for its commit mark.
+    skipped_uncommitted: u64,
 }
 
 impl Journal {
-    /// Opens the journal of a run. What a run that is going on writes from now on is not seen.
+    /// Opens the journal of a run. What a run that is going on writes from now on is not seen
+    /// before [`Journal::read_on`].
     ///
     /// # Errors
     /// When the file cannot be read, is no journal, or is of a newer format.
     pub fn open(run: &RunDir) -> Result<Journal, RecordError> {
         let path = run.path().join(FILE_NAME);
-        let file = match File::open(&path) {
-            // A run that was killed before its first commit has no journal yet.
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => File::open("/dev/null"),
-            opened => opened,
-        }
-        .map_err(RecordError::io("open", &path))?;
-        let file_bytes = file
-            .metadata()
-            .map_err(RecordError::io("read", &path))?
-            .len();
-        let mut input = BufReader::with_capacity(1 << 18, file).take(file_bytes);
+        let (mut input, file_bytes) = input(&path, 0)?;
         let mut first = Vec::with_capacity(frame::HEADER_BYTES);
         (&mut input)
             .take(frame::HEADER_BYTES as u64)
@@ -120,7 +122,28 @@ impl Journal {
             cut_cause: CutCause::Torn,
             ending: None,
             skipped_records: 0,
+            skipped_uncommitted: 0,
         })
+    }
+
+    /// Goes on after the last whole block, once the iterator is exhausted: whatever was committed
+    /// since then follows. Says whether there is anything to be read.
+    ///
+    /// # Errors
+    /// As for [`Journal::open`].
+    pub fn read_on(&mut self, run: &RunDir) -> Result<bool, RecordError> {
+        if self.committed_bytes == 0 {
+            // Not even its header was there.
+            *self = Journal::open(run)?;
+            return Ok(!self.done);
+        }
+        let (input, file_bytes) = input(&self.path, self.committed_bytes)?;
+        self.frames = Frames::new(input, self.committed_bytes);
+        self.file_bytes = file_bytes;
+        self.done = false;
+        self.forget_uncommitted();
+        self.cut_cause = CutCause::Torn;
+        Ok(file_bytes > self.committed_bytes)
     }
 
     /// Reads the whole journal of a run.
@@ -141,7 +164,7 @@ impl Journal {
     /// What was left out at the end; known once the iterator is exhausted.
     #[must_use]
     pub fn cut(&self) -> Option<Cut> {
-        let bytes = self.file_bytes - self.committed_bytes;
+        let bytes = self.file_bytes.saturating_sub(self.committed_bytes);
         (self.done && bytes > 0).then_some(Cut {
             at_byte: self.committed_bytes,
             bytes,
@@ -156,7 +179,7 @@ impl Journal {
         self.ending.as_ref()
     }
 
-    /// Records read so far of kinds that were added after this version, and passed over.
+    /// Committed records read so far of kinds that were added after this version, and passed over.
     #[must_use]
     pub fn skipped_records(&self) -> u64 {
         self.skipped_records
@@ -172,6 +195,15 @@ impl Journal {
     #[must_use]
     pub fn histogram_bytes(&self) -> [u64; 2] {
         self.histogram_bytes
+    }
+
+    /// How much of the run was committed, as far as was read.
+    #[must_use]
+    pub fn committed(&self) -> Committed {
+        Committed {
+            journal_bytes: self.committed_bytes,
+            histogram_bytes: self.histogram_bytes,
+        }
     }
 
     /// Reads one frame.
@@ -207,8 +239,13 @@ impl Journal {
         };
         self.done = true;
         // What waits for a commit mark will not get one.
-        self.uncommitted = Vec::new();
+        self.forget_uncommitted();
         Ok(())
+    }
+
+    fn forget_uncommitted(&mut self) {
+        self.uncommitted = Vec::new();
+        self.skipped_uncommitted = 0;
     }
 
     fn accept(&mut self, decoded: Decoded, end: u64) {
@@ -217,12 +254,15 @@ impl Journal {
             Decoded::BlockDone(mark) => {
                 self.histogram_bytes = mark.histogram_bytes;
                 self.ready.extend(self.uncommitted.drain(..));
+                self.skipped_records += std::mem::take(&mut self.skipped_uncommitted);
                 self.take(Entry::BlockDone { block: mark.block }, end);
             }
             Decoded::UnknownKind => {
-                self.skipped_records += 1;
                 if self.uncommitted.is_empty() {
+                    self.skipped_records += 1;
                     self.committed_bytes = end;
+                } else {
+                    self.skipped_uncommitted += 1;
                 }
             }
         }
@@ -242,6 +282,27 @@ impl Journal {
         self.ready.push_back(entry);
         self.committed_bytes = end;
     }
+}
+
+/// The journal's bytes as they are now, from one of them on, and how many there are in all.
+fn input(path: &Path, from: u64) -> Result<(io::Take<BufReader<File>>, u64), RecordError> {
+    let opened = match File::open(path) {
+        // A run that was killed before its first commit has no journal yet.
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => File::open("/dev/null"),
+        opened => opened,
+    };
+    let mut file = opened.map_err(RecordError::io("open", path))?;
+    let file_bytes = file
+        .metadata()
+        .map_err(RecordError::io("read", path))?
+        .len();
+    file.seek(SeekFrom::Start(from))
+        .map_err(RecordError::io("read", path))?;
+    let left = file_bytes.saturating_sub(from);
+    Ok((
+        BufReader::with_capacity(1 << 18, file).take(left),
+        file_bytes,
+    ))
 }
 
 impl Iterator for Journal {

@@ -10,11 +10,14 @@ mod delivered;
 mod entry;
 mod error;
 mod frame;
+mod gather;
 mod histograms;
 mod journal;
+mod kept;
 mod manifest;
 mod profiles;
 mod run_dir;
+mod state;
 mod times;
 mod whole_file;
 mod wire;
@@ -26,12 +29,15 @@ pub use delivered::{
 };
 pub use entry::{Ending, Entry, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm, Said};
 pub use error::RecordError;
+pub use gather::{Gather, NewGather};
 pub use histograms::{Histograms, TagParts, Timing, read_committed_histograms, read_histograms};
-pub use journal::{Cut, CutCause, Journal, Recorded};
+pub use journal::{Committed, Cut, CutCause, Journal, Recorded};
+pub use kept::{Kept, KeptTimes, KeptTrack};
 pub use manifest::{
     DesignScope, Expected, LoadScope, Manifest, ManifestArm, PilotScope, StopScope,
 };
 pub use profiles::{ProfileFailure, Profiled, RecordedProfile};
 pub use run_dir::RunDir;
+pub use state::RunState;
 pub use times::{TimeCount, Times};
 pub use writer::{JournalWriter, Resumed};

@@ -69,6 +69,10 @@ pub struct ManifestArm {
     pub adds_to: Option<ArmIndex>,
     /// The arm that it is once more, with processes and windows of its own, if any.
     pub same_as: Option<ArmIndex>,
+    /// The agents that are attached for it, by their names in the plan; none for most arms.
+    pub agents: Vec<String>,
+    /// The arm whose agents are attached while this one gets load, without watching it, if any.
+    pub bystander_of: Option<ArmIndex>,
 }
 
 /// Telemetry that should arrive for each request.

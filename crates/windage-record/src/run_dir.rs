@@ -1,20 +1,29 @@
 //! The directory itself: what is in it, and who may write to it.
 
+use std::borrow::Cow;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::{Manifest, RecordError, whole_file};
 
-const MANIFEST: &str = "manifest.json";
+pub(crate) const MANIFEST: &str = "manifest.json";
+/// That of a thousand arms has less than a megabyte.
+const MANIFEST_BYTES_MAX: u64 = 64 << 20;
 const PLAN: &str = "plan.toml";
 const RESOLVED: &str = "resolved.toml";
 const HOST: &str = "host.json";
-const LOCK: &str = "lock";
+pub(crate) const LOCK: &str = "lock";
 const LOGS: &str = "logs";
 const WORK: &str = "work";
 /// What is made before the run that it belongs to.
 const PILOT: &str = "pilot";
+
+/// How long apart a lock is asked for that somebody else has, and for how long in all at least:
+/// whoever only looks has it for a moment, or longer where he is kept from his core.
+const LOCK_PAUSE: Duration = Duration::from_millis(5);
+const LOCK_PATIENCE: Duration = Duration::from_secs(1);
 
 /// A run directory that has at least its manifest.
 #[derive(Debug)]
@@ -103,7 +112,7 @@ impl RunDir {
     pub fn open(path: impl AsRef<Path>) -> Result<RunDir, RecordError> {
         let path = path.as_ref().to_owned();
         let manifest_path = path.join(MANIFEST);
-        let json = match fs::read(&manifest_path) {
+        let json = match read_manifest(&manifest_path) {
             Err(cause)
                 if matches!(
                     cause.kind(),
@@ -114,6 +123,12 @@ impl RunDir {
             }
             read => read.map_err(RecordError::io("read", &manifest_path))?,
         };
+        if json.len() as u64 > MANIFEST_BYTES_MAX {
+            return Err(RecordError::Damaged {
+                path: manifest_path,
+                why: format!("more than {MANIFEST_BYTES_MAX} bytes are no manifest"),
+            });
+        }
         let manifest = Manifest::from_json(&json, &manifest_path)?;
         Ok(RunDir { path, manifest })
     }
@@ -122,6 +137,16 @@ impl RunDir {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The name of the directory, without the path to it; where the path has none, as `.` has not,
+    /// that by which the run began.
+    #[must_use]
+    pub fn name(&self) -> Cow<'_, str> {
+        match self.path.file_name() {
+            Some(name) => name.to_string_lossy(),
+            None => Cow::Borrowed(&self.manifest.run),
+        }
     }
 
     /// What the run is.
@@ -195,6 +220,18 @@ impl RunDir {
     }
 }
 
+/// All of it, unless it is too long; nothing but a file, as a pipe would keep its reader for good.
+fn read_manifest(path: &Path) -> io::Result<Vec<u8>> {
+    if !fs::metadata(path)?.is_file() {
+        let cause = "it is no regular file";
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, cause));
+    }
+    let mut json = Vec::new();
+    let mut longest = File::open(path)?.take(MANIFEST_BYTES_MAX + 1);
+    longest.read_to_end(&mut json)?;
+    Ok(json)
+}
+
 fn lock(directory: &Path) -> Result<File, RecordError> {
     let path = directory.join(LOCK);
     // Not truncated on opening: until the lock is held, the text is its holder's.
@@ -205,7 +242,7 @@ fn lock(directory: &Path) -> Result<File, RecordError> {
         .truncate(false)
         .open(&path)
         .map_err(RecordError::io("open", &path))?;
-    match file.try_lock() {
+    match lock_patiently(&file) {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
             let mut text = String::new();
@@ -225,6 +262,20 @@ fn lock(directory: &Path) -> Result<File, RecordError> {
         .and_then(|()| writeln!(file, "process {}", std::process::id()))
         .map_err(RecordError::io("write", &path))?;
     Ok(file)
+}
+
+/// Whoever asks whether a run goes on has its lock for a moment; a run that begins waits for that.
+fn lock_patiently(file: &File) -> Result<(), TryLockError> {
+    let mut waited = Duration::ZERO;
+    loop {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) if waited < LOCK_PATIENCE => {
+                std::thread::sleep(LOCK_PAUSE);
+                waited += LOCK_PAUSE;
+            }
+            locked_or_failed => return locked_or_failed,
+        }
+    }
 }
 
 fn holds_nothing_but(directory: &Path, allowed: &[&str]) -> Result<bool, RecordError> {
@@ -281,6 +332,25 @@ mod tests {
         ];
         for (name, part) in table {
             assert_eq!(path_part(name), part, "{name}");
+        }
+    }
+    #[test]
+    fn what_can_be_no_manifest_is_not_read_to_its_end() {
+        let endless = |path: &Path| std::os::unix::fs::symlink("/dev/zero", path).unwrap();
+        let large = |path: &Path| {
+            let file = File::create(path).unwrap();
+            file.set_len(MANIFEST_BYTES_MAX + 1).unwrap();
+        };
+        type Put<'a> = &'a dyn Fn(&Path);
+        let table: [(Put<'_>, &str); 2] = [
+            (&endless, "it is no regular file"),
+            (&large, "more than 67108864 bytes are no manifest"),
+        ];
+        for (put, why) in table {
+            let run = tempfile::tempdir().unwrap();
+            put(&run.path().join(MANIFEST));
+            let error = RunDir::open(run.path()).unwrap_err().to_string();
+            assert!(error.contains(why) && error.contains(MANIFEST), "{error}");
         }
     }
 }

@@ -4,8 +4,12 @@
 //! of counters. Making a whole histogram of each takes most of an analysis' time and memory, so
 //! that they are decoded here into their counts alone.
 
+mod reading;
+
 use flate2::{Decompress, FlushDecompress, Status};
 use hdrhistogram::{Counter, Histogram};
+
+use self::reading::Reading;
 
 /// A payload that inflates beyond it is damage and must not fill the memory.
 const MAX_INFLATED_BYTES: usize = 64 << 20;
@@ -95,6 +99,7 @@ pub(crate) struct TimesDecoder {
     inflate: Decompress,
     plain: Vec<u8>,
     layout: Option<Layout>,
+    reading: Reading,
 }
 
 /// Which times the counters of a histogram are for. It is the same for all of a run.
@@ -121,6 +126,7 @@ impl TimesDecoder {
             inflate: Decompress::new(true),
             plain: Vec::with_capacity(1 << 12),
             layout: None,
+            reading: Reading::default(),
         }
     }
 
@@ -136,7 +142,8 @@ impl TimesDecoder {
             Some(layout) if layout.bounds == bounds => layout,
             _ => Layout::of(bounds)?,
         };
-        read_counts(counts, &self.layout.insert(layout).highest_ns)
+        let highest_ns = &self.layout.insert(layout).highest_ns;
+        self.reading.read(counts, highest_ns)
     }
 
     /// Unpacks into `plain`, zlib's checksum included.
@@ -205,57 +212,6 @@ impl Layout {
             highest_ns: highest_ns.collect(),
         })
     }
-}
-
-/// Reads counts and runs of nil, which are stored as negative numbers.
-fn read_counts(mut bytes: &[u8], highest_ns: &[u64]) -> Result<Times, &'static str> {
-    let mut times = Times {
-        // Each count takes a byte or more.
-        counts: Vec::with_capacity(bytes.len().min(highest_ns.len())),
-        total: 0,
-    };
-    let mut counter = 0_usize;
-    while !bytes.is_empty() {
-        let stored = take_varint(&mut bytes).ok_or("its histogram is cut")?;
-        // Zigzag: the lowest bit is the sign.
-        let magnitude = stored >> 1;
-        if stored & 1 == 1 {
-            // −1 is stored as 1, so that a run of nil is longer by one than what is stored.
-            counter = usize::try_from(magnitude)
-                .ok()
-                .and_then(|run| counter.checked_add(run)?.checked_add(1))
-                .filter(|counter| *counter <= highest_ns.len())
-                .ok_or("its histogram has counts beyond its bounds")?;
-            continue;
-        }
-        if magnitude > 0 {
-            let ns = highest_ns
-                .get(counter)
-                .ok_or("its histogram has counts beyond its bounds")?;
-            times
-                .push(*ns, magnitude)
-                .ok_or("its counts add up to more than any histogram holds")?;
-        }
-        counter += 1;
-    }
-    Ok(times)
-}
-
-/// Takes an integer off the front: seven bits a byte, the lowest first, the ninth byte whole.
-fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
-    let mut value = 0;
-    for place in 0..9 {
-        let (&byte, rest) = bytes.split_first()?;
-        *bytes = rest;
-        if place == 8 {
-            return Some(value | u64::from(byte) << 56);
-        }
-        value |= u64::from(byte & 0x7f) << (7 * place);
-        if byte & 0x80 == 0 {
-            return Some(value);
-        }
-    }
-    None
 }
 
 #[cfg(test)]

@@ -1,29 +1,108 @@
 //! Files that are there whole or not at all.
 
-use std::fs::{self, File};
-use std::io::Write;
-use std::path::Path;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use crate::RecordError;
+
+/// A part that is so much older than one that was just begun has nobody any more who writes it.
+const ABANDONED_AFTER: Duration = Duration::from_secs(3600);
+/// As many as processes with the same number could have left; another name is free then.
+const NAMES_TRIED: u32 = 1000;
+
+/// How sure a file has to be.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lasting {
+    /// Once it is written it outlives a crash of the machine.
+    Saved,
+    /// A crash may leave any of it: whoever reads it has to see that.
+    AsItComes,
+}
 
 /// Writes `directory/name` under another name and renames it once it is on disk: a reader, or a
 /// crash, finds the old file or the new one, never a part.
 pub(crate) fn write(directory: &Path, name: &str, contents: &[u8]) -> Result<(), RecordError> {
-    let path = directory.join(name);
-    let part = directory.join(format!(".{name}.part"));
-    let written = File::create(&part)
-        .and_then(|mut file| file.write_all(contents).and_then(|()| file.sync_all()))
-        .and_then(|()| fs::rename(&part, &path));
-    if let Err(cause) = written {
-        // The part is of no use; that it cannot be removed either adds nothing to the cause.
-        let _ = fs::remove_file(&part);
-        return Err(RecordError::Io {
-            doing: "write",
-            path,
-            cause,
-        });
-    }
+    replace(directory, name, contents, Lasting::Saved)?;
     sync_directory(directory)
+}
+
+/// The same without waiting for the disk: no reader finds a part, but a crash may leave one. For what
+/// has a checksum and can be made again.
+pub(crate) fn write_unsaved(
+    directory: &Path,
+    name: &str,
+    contents: &[u8],
+) -> Result<(), RecordError> {
+    replace(directory, name, contents, Lasting::AsItComes)
+}
+
+fn replace(
+    directory: &Path,
+    name: &str,
+    contents: &[u8],
+    lasting: Lasting,
+) -> Result<(), RecordError> {
+    let path = directory.join(name);
+    let written = begin_part(directory, name).and_then(|(part, file)| {
+        remove_abandoned(directory, name, &file);
+        let renamed = fill(file, contents, lasting).and_then(|()| fs::rename(&part, &path));
+        renamed.inspect_err(|_| {
+            // The part is of no use; that it cannot be removed either adds nothing to the cause.
+            let _ = fs::remove_file(&part);
+        })
+    });
+    written.map_err(RecordError::io("write", &path))
+}
+
+fn fill(mut file: File, contents: &[u8], lasting: Lasting) -> io::Result<()> {
+    file.write_all(contents)?;
+    match lasting {
+        Lasting::Saved => file.sync_all(),
+        Lasting::AsItComes => Ok(()),
+    }
+}
+
+/// A new file beside `name` that nobody else writes. What has its name already, be it a link to
+/// somewhere else, is left alone: whose it is can't be known.
+fn begin_part(directory: &Path, name: &str) -> io::Result<(PathBuf, File)> {
+    static BEGUN: AtomicU32 = AtomicU32::new(0);
+    let process = std::process::id();
+    for _ in 0..NAMES_TRIED {
+        let number = BEGUN.fetch_add(1, Ordering::Relaxed);
+        let part = directory.join(format!("{}{process}-{number}{PART_END}", part_start(name)));
+        match OpenOptions::new().write(true).create_new(true).open(&part) {
+            Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {}
+            begun => return begun.map(|file| (part, file)),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+const PART_END: &str = ".part";
+
+fn part_start(name: &str) -> String {
+    format!(".{name}.")
+}
+
+/// Removes what killed processes have left of `name`, by the times that the file system itself has
+/// given it and the part that was just begun. What can't be removed does no harm.
+fn remove_abandoned(directory: &Path, name: &str, begun: &File) {
+    let start = part_start(name);
+    let is_part = |found: &str| found.starts_with(&start) && found.ends_with(PART_END);
+    let Ok(now) = begun.metadata().and_then(|begun| begun.modified()) else {
+        return;
+    };
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    for part in entries.filter(|entry| entry.file_name().to_str().is_some_and(is_part)) {
+        let modified = part.metadata().and_then(|part| part.modified());
+        let age = modified.map(|modified| now.duration_since(modified).unwrap_or_default());
+        if age.is_ok_and(|age| age > ABANDONED_AFTER) {
+            let _ = fs::remove_file(part.path());
+        }
+    }
 }
 
 /// Makes new names in a directory outlive a crash.
@@ -36,14 +115,18 @@ pub(crate) fn sync_directory(directory: &Path) -> Result<(), RecordError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::symlink;
+    use std::time::SystemTime;
 
     #[test]
     fn the_old_file_is_replaced_and_nothing_is_left_over() {
-        let dir = tempfile::tempdir().unwrap();
-        write(dir.path(), "a.json", b"a long first text").unwrap();
-        write(dir.path(), "a.json", b"short").unwrap();
-        assert_eq!(fs::read(dir.path().join("a.json")).unwrap(), b"short");
-        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+        for write in [write, write_unsaved] {
+            let dir = tempfile::tempdir().unwrap();
+            write(dir.path(), "a.json", b"a long first text").unwrap();
+            write(dir.path(), "a.json", b"short").unwrap();
+            assert_eq!(fs::read(dir.path().join("a.json")).unwrap(), b"short");
+            assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+        }
     }
 
     #[test]
@@ -56,5 +139,53 @@ mod tests {
             "{text}"
         );
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    /// Run directories come from others, and reading one leaves a file in it.
+    #[test]
+    fn what_links_lead_to_is_left_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let precious = dir.path().join("precious");
+        fs::write(&precious, "do not lose").unwrap();
+        let run = dir.path().join("run");
+        fs::create_dir(&run).unwrap();
+        let process = std::process::id();
+        symlink(&precious, run.join(".a.json.part")).unwrap();
+        symlink(&precious, run.join("a.json")).unwrap();
+        for number in 0..50 {
+            symlink(
+                &precious,
+                run.join(format!(".a.json.{process}-{number}.part")),
+            )
+            .unwrap();
+        }
+        write(&run, "a.json", b"ours").unwrap();
+        assert_eq!(fs::read(&precious).unwrap(), b"do not lose");
+        let path = run.join("a.json");
+        assert!(fs::symlink_metadata(&path).unwrap().is_file());
+        assert_eq!(fs::read(&path).unwrap(), b"ours");
+    }
+
+    #[test]
+    fn parts_are_removed_once_nobody_can_be_writing_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let part = |name: &str, age: Duration| {
+            let file = File::create(dir.path().join(name)).unwrap();
+            file.set_modified(SystemTime::now() - age).unwrap();
+        };
+        let old = 2 * ABANDONED_AFTER;
+        let table = [
+            (".a.json.7-0.part", old, false, "of a killed process"),
+            (".a.json.8-0.part", Duration::ZERO, true, "being written"),
+            (".b.json.7-0.part", old, true, "of another file"),
+            ("a.json.part", old, true, "none of ours"),
+        ];
+        for (name, age, ..) in table {
+            part(name, age);
+        }
+        write(dir.path(), "a.json", b"x").unwrap();
+        for (name, _, expected, why) in table {
+            assert_eq!(dir.path().join(name).exists(), expected, "{why}");
+        }
     }
 }

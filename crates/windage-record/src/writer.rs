@@ -1,16 +1,17 @@
 //! Writing a journal and its histogram logs, block by block.
 
+mod tail;
+
 use std::fs::{File, OpenOptions};
-use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
 use hdrhistogram::Histogram;
 use windage_model::{ArmId, Window};
 
+use self::tail::Tail;
 use crate::histograms::{self, LineEncoder, Timing};
 use crate::journal::{Cut, FILE_NAME, Journal};
-use crate::{Ending, Entry, RecordError, RunDir, frame, whole_file, wire};
+use crate::{Committed, Ending, Entry, Gather, Kept, RecordError, RunDir, frame, whole_file, wire};
 
 /// What may wait between two commits. A block is some ten windows of a few kilobytes each, so
 /// that this is reached only by a run that doesn't commit.
@@ -27,6 +28,8 @@ pub struct JournalWriter {
     journal: Tail,
     logs: [Tail; 2],
     encoder: LineEncoder,
+    /// `None` where nothing is gathered, and once it is kept.
+    gather: Option<Box<dyn Gather>>,
     sealed_block: Option<u32>,
     saved_block: Option<u32>,
     /// Held, not used: the lock lasts as long as this is open.
@@ -56,10 +59,27 @@ impl JournalWriter {
     /// # Errors
     /// When another process writes to the run, or the files exist or can't be written.
     pub fn create(run: &RunDir) -> Result<JournalWriter, RecordError> {
+        JournalWriter::begin(run, None)
+    }
+
+    /// As [`JournalWriter::create`], and has the histograms gathered as they come, for
+    /// [`JournalWriter::keep_gathered`].
+    ///
+    /// # Errors
+    /// As for [`JournalWriter::create`].
+    pub fn create_gathering(
+        run: &RunDir,
+        gather: Box<dyn Gather>,
+    ) -> Result<JournalWriter, RecordError> {
+        JournalWriter::begin(run, Some(gather))
+    }
+
+    fn begin(run: &RunDir, gather: Option<Box<dyn Gather>>) -> Result<JournalWriter, RecordError> {
         let lock = run.lock()?;
         let mut options = OpenOptions::new();
         options.read(true).write(true).create_new(true);
         let mut writer = JournalWriter::open(run, lock, &options, [0; 3])?;
+        writer.gather = gather;
         writer.begin_files(run)?;
         whole_file::sync_directory(run.path())?;
         Ok(writer)
@@ -114,6 +134,9 @@ impl JournalWriter {
                 self.tails().for_each(Tail::seal);
                 let histogram_bytes = self.logs.each_ref().map(Tail::sealed_end);
                 self.sealed_block = Some(*block);
+                if let Some(gather) = &mut self.gather {
+                    gather.block_done();
+                }
                 wire::append(&mut self.journal.sealed, entry, histogram_bytes)
             }
             _ => wire::append(&mut self.journal.sealed, entry, [0; 2]),
@@ -139,6 +162,9 @@ impl JournalWriter {
         self.push(&Entry::Window(window.clone()))?;
         for (log, histogram) in self.logs.iter_mut().zip([response_time, service_time]) {
             self.encoder.append(&mut log.open, &id, window, histogram)?;
+        }
+        if let Some(gather) = &mut self.gather {
+            gather.window(window, response_time, service_time);
         }
         Ok(())
     }
@@ -178,6 +204,27 @@ impl JournalWriter {
         Ok(())
     }
 
+    /// Saves everything, and keeps what was gathered of the run's histograms in its directory, once:
+    /// for the end of a run. Nothing is kept of a run that was gone on with, nor where it is not worth
+    /// it; the next report is the same and takes longer.
+    ///
+    /// # Errors
+    /// When a file can't be written.
+    pub fn keep_gathered(&mut self, run: &RunDir) -> Result<(), RecordError> {
+        self.commit()?;
+        let Some(loads) = self.gather.take().and_then(|gather| gather.finish()) else {
+            return Ok(());
+        };
+        let [journal, response_times, service_times] =
+            [&self.journal, &self.logs[0], &self.logs[1]];
+        let committed = Committed {
+            journal_bytes: journal.saved_bytes,
+            histogram_bytes: [response_times, service_times].map(|log| log.saved_bytes),
+        };
+        let checksums = [journal, response_times, service_times].map(Tail::checksum);
+        run.keep_of(Kept { committed, loads }, checksums)
+    }
+
     fn open(
         run: &RunDir,
         lock: File,
@@ -190,13 +237,7 @@ impl JournalWriter {
             let file = options
                 .open(&path)
                 .map_err(RecordError::io("open", &path))?;
-            Ok(Tail {
-                file,
-                path,
-                saved_bytes,
-                sealed: Vec::new(),
-                open: Vec::new(),
-            })
+            Ok(Tail::behind(saved_bytes, file, path))
         };
         Ok(JournalWriter {
             run_path: run.path().to_owned(),
@@ -207,6 +248,7 @@ impl JournalWriter {
                 tail(service, service_bytes)?,
             ],
             encoder: LineEncoder::default(),
+            gather: None,
             sealed_block: None,
             saved_block: None,
             _lock: lock,
@@ -233,7 +275,7 @@ impl JournalWriter {
 
     fn waiting_bytes(&self) -> usize {
         let tails = self.logs.iter().chain([&self.journal]);
-        tails.map(|tail| tail.sealed.len() + tail.open.len()).sum()
+        tails.map(Tail::waiting_bytes).sum()
     }
 }
 
@@ -254,59 +296,6 @@ impl Resumed {
     }
 }
 
-/// The end of a file that only grows: what is saved, what will be with the next commit, and what
-/// waits for its block to be done.
-struct Tail {
-    file: File,
-    path: PathBuf,
-    saved_bytes: u64,
-    sealed: Vec<u8>,
-    open: Vec<u8>,
-}
-
-impl Tail {
-    fn seal(&mut self) {
-        self.sealed.append(&mut self.open);
-    }
-
-    /// How long the file will be after the next commit.
-    fn sealed_end(&self) -> u64 {
-        self.saved_bytes + self.sealed.len() as u64
-    }
-
-    /// Writes at the place where the last commit ended, so that a second attempt overwrites
-    /// whatever a failed one has left there.
-    fn save(&mut self) -> io::Result<()> {
-        if self.sealed.is_empty() {
-            return Ok(());
-        }
-        self.file.write_all_at(&self.sealed, self.saved_bytes)?;
-        self.file.sync_data()?;
-        self.saved_bytes = self.sealed_end();
-        self.sealed.clear();
-        Ok(())
-    }
-
-    /// Cuts the file to what is to be kept.
-    fn shorten(&mut self) -> Result<(), RecordError> {
-        let metadata = self
-            .file
-            .metadata()
-            .map_err(RecordError::io("read", &self.path))?;
-        if metadata.len() < self.saved_bytes {
-            return Err(RecordError::HistogramsShort {
-                path: self.path.clone(),
-                expected_bytes: self.saved_bytes,
-                found_bytes: metadata.len(),
-            });
-        }
-        self.file
-            .set_len(self.saved_bytes)
-            .and_then(|()| self.file.sync_data())
-            .map_err(RecordError::io("shorten", &self.path))
-    }
-}
-
 /// The arms' ids, each at its index.
 fn arms_by_index(run: &RunDir) -> Result<Vec<ArmId>, RecordError> {
     let mut arms: Vec<_> = run.manifest().arms.iter().collect();
@@ -323,6 +312,7 @@ fn arms_by_index(run: &RunDir) -> Result<Vec<ArmId>, RecordError> {
 mod tests {
     use super::*;
     use crate::Manifest;
+    use std::os::unix::fs::FileExt;
 
     fn run(directory: &std::path::Path) -> RunDir {
         let manifest = Manifest {

@@ -98,6 +98,8 @@ fn manifest() -> Manifest {
         expected: None,
         backend: Backend::Ok,
         adds_to: None,
+        agents: Vec::new(),
+        bystander_of: None,
         same_as: None,
     };
     Manifest {
@@ -164,6 +166,7 @@ fn window(block: u32, position: u32) -> Window {
         },
         cpu: WindowCpu::default(),
         machine: MachineDelta::default(),
+        beside: Default::default(),
         rss_bytes: None,
         page_faults: 0,
         arm_context_switches: 0,

@@ -1,6 +1,8 @@
 //! One row for each arm and metric, for spreadsheets and data frames; or one for each point of a
-//! curve, or for each stage of a chain of arms.
+//! curve, for each stage of a chain of arms, for each line of a bill, or for each BPF program.
 
+mod bill;
+mod bpf;
 mod curves;
 mod stages;
 
@@ -9,6 +11,8 @@ use windage_model::{Interval, Metric, Soundness, Verdict};
 
 use crate::ReportError;
 use crate::facts::one_line;
+pub use bill::bill_csv;
+pub use bpf::bpf_csv;
 pub use curves::curves_csv;
 pub use stages::stages_csv;
 
@@ -100,7 +104,7 @@ pub fn csv(analyses: &[Analysis]) -> Result<String, ReportError> {
     finished(writer)
 }
 
-fn finished(writer: ::csv::Writer<Vec<u8>>) -> Result<String, ReportError> {
+pub(crate) fn finished(writer: ::csv::Writer<Vec<u8>>) -> Result<String, ReportError> {
     let bytes = writer
         .into_inner()
         .map_err(|e| ::csv::Error::from(e.into_error()))?;
@@ -159,16 +163,15 @@ fn record(
 }
 
 fn in_family(inference: &Inference) -> [String; 6] {
-    let Some(of) = &inference.in_family else {
-        return Default::default();
-    };
+    let (seat, of) = (inference.seat(), inference.in_family.as_ref());
+    let verdict = of.and_then(|of| of.verdict);
     [
-        of.family.as_str().to_owned(),
-        of.comparisons.to_string(),
-        figure(Some(of.interval.low)),
-        figure(Some(of.interval.high)),
-        of.interval.excludes_nil().to_string(),
-        of.verdict.map_or("", Verdict::as_str).to_owned(),
+        seat.map_or("", |seat| seat.family.as_str()).to_owned(),
+        seat.map_or(String::new(), |seat| seat.comparisons.to_string()),
+        figure(of.map(|of| of.interval.low)),
+        figure(of.map(|of| of.interval.high)),
+        of.map_or(String::new(), |of| of.interval.excludes_nil().to_string()),
+        verdict.map_or("", Verdict::as_str).to_owned(),
     ]
 }
 
@@ -224,7 +227,7 @@ fn worse(analysis: &Analysis, result: &MetricAnalysis) -> Soundness {
         .max(result.validity.soundness())
 }
 
-fn ends(interval: Option<&Interval>) -> [String; 3] {
+pub(crate) fn ends(interval: Option<&Interval>) -> [String; 3] {
     [
         figure(interval.map(|i| i.estimate)),
         figure(interval.map(|i| i.low)),
@@ -233,7 +236,7 @@ fn ends(interval: Option<&Interval>) -> [String; 3] {
 }
 
 /// In full: a reader of the file rounds for itself. NaN and infinity are absent figures.
-fn figure(value: Option<f64>) -> String {
+pub(crate) fn figure(value: Option<f64>) -> String {
     value
         .filter(|v| v.is_finite())
         .map_or(String::new(), |v| v.to_string())
@@ -252,7 +255,7 @@ fn pairs(of: impl Iterator<Item = (String, String)>) -> String {
 }
 
 /// Text that no spreadsheet evaluates (OWASP, "CSV Injection").
-fn guarded(text: &str) -> String {
+pub(crate) fn guarded(text: &str) -> String {
     let text = one_line(text);
     const FORMULA: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
     if text.starts_with(FORMULA) {

@@ -64,11 +64,12 @@ pub(crate) fn doubts(analysis: &Analysis) -> Vec<DoubtRow> {
 }
 
 /// One sentence for a run against which nothing speaks, and for the heading of the others.
-pub(crate) fn heading(soundness: Soundness) -> &'static str {
-    match soundness {
-        Soundness::Valid => "valid: nothing speaks against this run",
-        Soundness::Suspect => "suspect: read the figures with these reasons in mind",
-        Soundness::Void => "void: the figures are not to be used",
+pub(crate) fn heading(soundness: Soundness, has_doubts: bool) -> &'static str {
+    match (soundness, has_doubts) {
+        (Soundness::Valid, false) => "valid: nothing speaks against this run",
+        (Soundness::Valid, true) => "valid as a whole, but of single figures:",
+        (Soundness::Suspect, _) => "suspect: read the figures with these reasons in mind",
+        (Soundness::Void, _) => "void: the figures are not to be used",
     }
 }
 

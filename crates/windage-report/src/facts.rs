@@ -22,20 +22,29 @@ impl Fact {
     }
 }
 
-/// Text from outside made safe to show on one line: control characters, which could move a
-/// terminal's cursor, and marks that turn the direction of writing are replaced, and runs of
-/// spaces, which layouts use between cells, become one.
-pub(crate) fn one_line(text: &str) -> String {
-    let visible = text.chars().map(|c| match c {
+/// Text from outside made safe to show on one line: [`visible`], and runs of spaces, which layouts
+/// use between cells, become one.
+#[must_use]
+pub fn one_line(text: &str) -> String {
+    let visible = visible(text);
+    visible.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Text from outside without what would not be seen: a space stands for each control character,
+/// which could move a terminal's cursor, each mark that turns the direction of writing, and each
+/// character that no file of XML may hold.
+pub(crate) fn visible(text: &str) -> String {
+    let shown = text.chars().map(|c| match c {
         c if c.is_control() => ' ',
-        '\u{200b}'..='\u{200f}'
+        '\u{61c}'
+        | '\u{200b}'..='\u{200f}'
         | '\u{2028}'..='\u{202e}'
         | '\u{2060}'..='\u{206f}'
-        | '\u{feff}' => ' ',
+        | '\u{feff}'
+        | '\u{fffe}'..='\u{ffff}' => ' ',
         c => c,
     });
-    let visible: String = visible.collect();
-    visible.split_whitespace().collect::<Vec<_>>().join(" ")
+    shown.collect()
 }
 
 /// When, how and under which load it was measured; of a run under several loads only when, as
@@ -187,21 +196,38 @@ fn design(analysis: &Analysis) -> String {
         (done, planned) if done == planned => format!("{done} rounds"),
         (done, planned) => format!("{done} of {planned} rounds"),
     };
+    format!(
+        "{} order, {rounds}, {} block{}, {}, {} measured, seed {}",
+        design.order.as_str(),
+        number::count(design.blocks.into()),
+        if design.blocks == 1 { "" } else { "s" },
+        windows(analysis),
+        number::seconds(design.measured_s),
+        design.seed,
+    )
+}
+
+/// How long windows were.
+fn windows(analysis: &Analysis) -> String {
+    let design = &analysis.design;
     let window = number::seconds(design.window_s);
-    let windows = match (design.load, design.batch) {
+    match (design.load, design.batch) {
         (LoadModel::Open | LoadModel::Closed, _) => format!("windows of {window}"),
         (LoadModel::Batch, Some(of)) if !of.iterations_chosen => {
             "windows as long as their iterations take".to_owned()
         }
         (LoadModel::Batch, _) => format!("windows of about {window}"),
-    };
+    }
+}
+
+/// How much was measured: "rounds: 8, blocks: 412, windows of 100 ms".
+pub(crate) fn extent(analysis: &Analysis) -> String {
+    let design = &analysis.design;
     format!(
-        "{} order, {rounds}, {} block{}, {windows}, {} measured, seed {}",
-        design.order.as_str(),
+        "rounds: {}, blocks: {}, {}",
+        number::count(design.rounds.into()),
         number::count(design.blocks.into()),
-        if design.blocks == 1 { "" } else { "s" },
-        number::seconds(design.measured_s),
-        design.seed,
+        windows(analysis)
     )
 }
 
@@ -303,7 +329,7 @@ fn scalar(value: &serde_json::Value) -> String {
 }
 
 /// A word as a shell takes it.
-fn shell_word(word: &str) -> String {
+pub(crate) fn shell_word(word: &str) -> String {
     let safe = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+=,".contains(c);
     if !word.is_empty() && word.chars().all(safe) {
         word.to_owned()
@@ -324,6 +350,8 @@ mod tests {
             ("two\nlines\r", "two lines"),
             ("wide   gap", "wide gap"),
             ("evil\u{202e}txt", "evil txt"),
+            ("evil\u{61c}txt", "evil txt"),
+            ("no\u{fffe}xml\u{ffff}", "no xml"),
         ];
         for (text, expected) in table {
             assert_eq!(one_line(text), expected);

@@ -1,7 +1,6 @@
 //! The report as GitHub's Markdown, for pull requests and wikis.
 
 use windage_analysis::Analysis;
-use windage_model::Soundness;
 
 use crate::facts::{self, Fact, one_line};
 use crate::rows::{self, Align, Table};
@@ -33,6 +32,9 @@ pub fn markdown(analysis: &Analysis) -> String {
             facts_list(&mut text, &facts::of_regime(regime));
             push_findings(&mut text, regime);
         }
+    }
+    if let Some(table) = rows::by_rate_table(analysis) {
+        push_table(&mut text, &table);
     }
     let mut used = vec![facts::own_cost(analysis)];
     used.extend(calibration::quoted(analysis));
@@ -68,12 +70,12 @@ fn push_findings(text: &mut String, analysis: &Analysis) {
     push_doubts(text, analysis);
 }
 
-fn paragraph(text: &mut String, paragraph: &str) {
+pub(crate) fn paragraph(text: &mut String, paragraph: &str) {
     text.push_str(paragraph);
     text.push_str("\n\n");
 }
 
-fn sentence(pieces: &[Piece]) -> String {
+pub(crate) fn sentence(pieces: &[Piece]) -> String {
     let piece = |piece: &Piece| match piece {
         Piece::Text(text) => escaped(text),
         Piece::Arm(name) => format!("_{}_", escaped(name)),
@@ -81,7 +83,7 @@ fn sentence(pieces: &[Piece]) -> String {
     pieces.iter().map(piece).collect()
 }
 
-fn facts_list(text: &mut String, facts: &[Fact]) {
+pub(crate) fn facts_list(text: &mut String, facts: &[Fact]) {
     for fact in facts {
         text.push_str(&format!(
             "- {}: {}\n",
@@ -126,7 +128,7 @@ pub(crate) fn push_table(text: &mut String, table: &Table) {
 }
 
 /// Tables that are unfolded by a click; the blank lines make Markdown of what is within.
-fn push_details(text: &mut String, details: &[&Table]) {
+pub(crate) fn push_details(text: &mut String, details: &[&Table]) {
     if details.is_empty() {
         return;
     }
@@ -140,10 +142,7 @@ fn push_details(text: &mut String, details: &[&Table]) {
 fn push_doubts(text: &mut String, analysis: &Analysis) {
     let soundness = analysis.validity.soundness();
     let rows = doubts::doubts(analysis);
-    let heading = match (soundness, rows.is_empty()) {
-        (Soundness::Valid, false) => "valid as a whole, but of single figures:",
-        _ => doubts::heading(soundness),
-    };
+    let heading = doubts::heading(soundness, !rows.is_empty());
     paragraph(text, &format!("**{heading}**"));
     for row in &rows {
         text.push_str(&format!(
@@ -167,9 +166,10 @@ fn push_doubts(text: &mut String, analysis: &Analysis) {
 }
 
 /// Text that Markdown shows as it is.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
-    for c in text.chars() {
+    for (at, c) in text.char_indices() {
+        let (before, behind) = text.split_at(at);
         match c {
             '<' => safe.push_str("&lt;"),
             '>' => safe.push_str("&gt;"),
@@ -179,6 +179,9 @@ fn escaped(text: &str) -> String {
             // No link, mention or issue may come out of a name.
             '@' => safe.push_str("&#64;"),
             '#' => safe.push_str("&#35;"),
+            // Nor out of an address that stands bare.
+            ':' if behind.starts_with("://") => safe.push_str("&#58;"),
+            '.' if ends_in_www(before) => safe.push_str("&#46;"),
             '\\' | '`' | '*' | '_' | '[' | ']' | '~' => {
                 safe.push('\\');
                 safe.push(c);
@@ -187,6 +190,11 @@ fn escaped(text: &str) -> String {
         }
     }
     safe
+}
+
+fn ends_in_www(text: &str) -> bool {
+    let last = text.len().checked_sub(3).and_then(|at| text.get(at..));
+    last.is_some_and(|last| last.eq_ignore_ascii_case("www"))
 }
 
 #[cfg(test)]
@@ -199,7 +207,11 @@ mod tests {
             ("a|b", "a&#124;b"),
             ("`code`", r"\`code\`"),
             ("<script>", "&lt;script&gt;"),
-            ("[x](http://y)", r"\[x\](http://y)"),
+            ("[x](http://y)", r"\[x\](http&#58;//y)"),
+            ("https://evil.example/x", "https&#58;//evil.example/x"),
+            ("www.evil.example", "www&#46;evil.example"),
+            ("é WWW.evil", "é WWW&#46;evil"),
+            ("12:30, a.b", "12:30, a.b"),
             ("a_b *c*", r"a\_b \*c\*"),
             ("@team #1", "&#64;team &#35;1"),
             (r"back\slash", r"back\\slash"),

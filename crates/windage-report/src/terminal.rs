@@ -10,8 +10,8 @@ use crate::calibration;
 use crate::facts::{self, one_line};
 use crate::rows;
 use crate::said;
-use page::FAINT;
-pub(crate) use page::{HEADING, Page};
+pub(crate) use page::{FAINT, HEADING, Page};
+pub use text::wrap;
 
 /// How the terminal is written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +47,9 @@ pub fn terminal(analysis: &Analysis, options: TerminalOptions) -> String {
             page.blank();
             part(&mut page, regime);
         }
+    }
+    if let Some(table) = rows::by_rate_table(analysis) {
+        page.table(&table);
     }
     let used = [
         facts::own_cost(analysis),

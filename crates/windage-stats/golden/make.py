@@ -20,6 +20,7 @@ from scipy.stats import mstats
 from statsmodels.formula.api import ols
 from statsmodels.stats.anova import anova_lm
 from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.proportion import confint_proportions_2indep
 
 TRIMMED_SHARE = 0.2
 HUBER_TUNING = 1.345
@@ -201,6 +202,22 @@ def simultaneous():
         for confidence in [0.90, 0.95, 0.99]
         for comparisons in [1, 2, 7, 100]
     ]
+
+
+def differences():
+    """Of shares: Newcombe's hybrid score interval, which recovers its sides from two of Wilson's."""
+    found = []
+    for hits, of, other_hits, other_of in [
+        (56, 70, 48, 80), (9, 10, 3, 10), (5, 56, 0, 29), (0, 10, 0, 20), (1, 1000, 7, 400),
+        (4999, 5000, 17, 30),
+    ]:
+        low, high = confint_proportions_2indep(
+            hits, of, other_hits, other_of, compare="diff", method="newcomb",
+        )
+        found.append({
+            "one": [hits, of], "other": [other_hits, other_of], "interval_95": [low, high],
+        })
+    return found
 
 
 def log_bayes_factor(t, count, variance):
@@ -390,6 +407,7 @@ def main():
         "launches": {name: of_launches(values) for name, values in launches().items()},
         "student_quantiles": student_quantiles(),
         "simultaneous": simultaneous(),
+        "differences": differences(),
         "sequence_radii": sequence_radii(),
         "covariates": covariates(),
         "curves": curves(),

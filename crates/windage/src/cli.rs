@@ -4,9 +4,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use windage_serve::OtlpEndpoint;
 
+use crate::verbs::compare::CompareFlags;
 use crate::verbs::init::{Assignment, Attachment, Sweep};
 use crate::verbs::load::LoadFlags;
+use crate::verbs::picture::PictureFlags;
+use crate::verbs::publish::PublishFlags;
+use crate::verbs::serve::ServeFlags;
 use crate::verbs::sink::SinkFlags;
 
 /// Measures what telemetry costs the service it watches.
@@ -35,11 +40,28 @@ pub(crate) enum Verb {
     Run(RunFlags),
     /// Recompute reports of runs from their directories.
     Report(ReportFlags),
+    /// Hold a run against an earlier one of the same plan: did the overhead change?
+    ///
+    /// Printed are the overheads of both, the change with its 95 % interval and what it means (dearer,
+    /// cheaper, same, inconclusive), what differs in host, versions, design and plan, and what speaks
+    /// against comparing them. The exit code is 4 when one of them is void.
+    Compare(CompareFlags),
+    /// Show all runs of a directory in the browser, live while they go on
+    ///
+    /// A local page: the list of runs, the report of each, comparisons of two. It reads run
+    /// directories, and keeps what it read in DIR/.windage-index.sqlite and, of long runs, in
+    /// quantiles.bin of the run's directory; both can be deleted at any time.
+    ///
+    /// Examples:
+    ///   windage serve                            the runs in windage-runs, until Ctrl-C
+    ///   windage serve results --listen 127.0.0.1:0 --json
+    #[command(verbatim_doc_comment)]
+    Serve(ServeFlags),
     /// Write a commented plan for your own service.
     Init(InitFlags),
     /// Put load on a URL and time the answers.
     Load(Box<LoadFlags>),
-    /// Receive telemetry and count it.
+    /// Receive telemetry and count it
     ///
     /// Receives OTLP (gRPC, HTTP with protobuf or JSON), Datadog traces, Zipkin and Prometheus remote
     /// write, each on a port of its own on loopback, and says what came: how many spans, points and
@@ -96,6 +118,8 @@ pub(crate) struct DemoFlags {
     #[arg(long = "for", value_name = "DURATION", default_value = "45s", value_parser = duration)]
     pub(crate) length: Duration,
     #[command(flatten)]
+    pub(crate) publish: PublishFlags,
+    #[command(flatten)]
     pub(crate) output: OutputFlags,
 }
 
@@ -131,6 +155,8 @@ pub(crate) struct RunFlags {
     #[arg(long)]
     pub(crate) no_profile: bool,
     #[command(flatten)]
+    pub(crate) publish: PublishFlags,
+    #[command(flatten)]
     pub(crate) output: OutputFlags,
 }
 
@@ -145,6 +171,12 @@ pub(crate) enum ReportFormat {
     Csv,
     /// One self-contained page.
     Html,
+    /// What that page shows, as JSON.
+    Page,
+    /// A picture that stands alone, for a README or a ticket.
+    Svg,
+    /// The same picture as pixels.
+    Png,
     /// The contract with other programs.
     Json,
     /// The table of a sweep's levels, and what it shows, as published speed guides have it; of whole
@@ -156,13 +188,18 @@ pub(crate) enum ReportFormat {
     Curves,
     /// One line for each stage of a chain of arms, as CSV.
     Stages,
+    /// One line for each line of each arm's bill, as CSV: who used the machine's CPU for a request.
+    Bill,
+    /// One line for each BPF program that came with agents, as CSV.
+    Bpf,
 }
 
 #[derive(Args, Debug)]
 #[command(
     after_help = "Examples:\n  windage report windage-runs/20260101-120000-app --format markdown\n  \
     windage report windage-runs/20260101-* --format guide --budget 2%\n  windage report \
-    20260101-120000-haproxy 20260101-121500-envoy --format summary"
+    20260101-120000-haproxy 20260101-121500-envoy --format summary\n  windage report \
+    20260101-120000-app --format png --picture forest --theme dark -o app.png"
 )]
 pub(crate) struct ReportFlags {
     /// The runs' directories, or their names alone; several are told one after the other, with a
@@ -185,6 +222,12 @@ pub(crate) struct ReportFlags {
     /// The CPU time for which is said how many spans and events fit into it [default: 10ms].
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) within: Option<Duration>,
+    #[command(flatten)]
+    pub(crate) picture: PictureFlags,
+    /// Besides, push the results as OTLP metrics (HTTP, protobuf) to this receiver, such as
+    /// http://127.0.0.1:4318; headers are those of OTEL_EXPORTER_OTLP_HEADERS.
+    #[arg(long, value_name = "URL")]
+    pub(crate) otlp: Option<OtlpEndpoint>,
 }
 
 #[derive(Args, Debug)]
@@ -262,6 +305,10 @@ pub(crate) struct CalibrateFlags {
 
 #[derive(Args, Debug)]
 pub(crate) struct DoctorFlags {
+    /// Plan files, a folder standing for its *.toml: say only what their agents need of the kernel
+    /// and what of it is missing here. The exit code is 5 when something is.
+    #[arg(value_name = "PLAN")]
+    pub(crate) plans: Vec<PathBuf>,
     /// Print one JSON document instead of the list.
     #[arg(long)]
     pub(crate) json: bool,

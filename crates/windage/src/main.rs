@@ -7,6 +7,7 @@ mod figures;
 mod message;
 mod progress;
 mod run_name;
+mod signals;
 mod verbs;
 mod watch;
 
@@ -32,6 +33,8 @@ fn main() -> ExitCode {
         Verb::Demo(flags) => verbs::demo::demo(&flags),
         Verb::Run(flags) => verbs::run::run(&flags),
         Verb::Report(flags) => verbs::report::report(&flags),
+        Verb::Compare(flags) => verbs::compare::compare(&flags),
+        Verb::Serve(flags) => verbs::serve::serve(&flags),
         Verb::Init(flags) => verbs::init::init(&flags),
         Verb::Load(flags) => verbs::load::load(&flags),
         Verb::Sink(flags) => verbs::sink::sink(&flags),

@@ -8,13 +8,28 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result};
 
 use super::step::announce;
-use crate::{command, debian, workspace};
+use crate::{command, debian, web, workspace};
 
 mod exporters;
 pub(crate) mod kept;
 
-/// The services that tests launch, by their Debian packages.
-const PACKAGES: &[&str] = &["nginx-light", "haproxy", "libdd-opentracing0", "linux-perf"];
+/// The services and agents that tests launch, what builds the latter, and the browser that looks at
+/// pages, by their Debian packages.
+const PACKAGES: &[&str] = &[
+    "nginx-light",
+    "haproxy",
+    "libdd-opentracing0",
+    "linux-perf",
+    "redis-server",
+    "bpftrace",
+    "clang",
+    "llvm",
+    "gcc",
+    "libc6-dev",
+    "libbpf-dev",
+    "chromium",
+    "fonts-dejavu-core",
+];
 
 /// Pinned with hashes: what is installed today is what was installed when it was written.
 const REQUIREMENTS: &str = "xtask/requirements-test.txt";
@@ -34,6 +49,9 @@ const PLANS_ENVIRONMENTS: &[(&str, &str)] = &[
 const SUBJECTS_BUILDS: &[&str] = &[
     "subjects/node-express/build.sh",
     "subjects/java-web/build.sh",
+    "subjects/otel-go-agent/build.sh",
+    "subjects/probe-target/build.sh",
+    "subjects/shop/build.sh",
 ];
 
 /// Where tests find what was provided.
@@ -71,6 +89,10 @@ pub(crate) fn provide(mut failed: impl FnMut(&str, &anyhow::Error)) -> Provided 
     }
     if let Err(error) = go_subjects() {
         failed("Go subjects", &error);
+    }
+    announce("packages of the front end");
+    if let Err(error) = web::install() {
+        failed("packages of the front end", &error);
     }
     provided.variables.extend(exporters::provide(&mut failed));
     provided
@@ -137,9 +159,10 @@ fn environment_name(requirements: &[u8], version: &str) -> String {
 }
 
 /// Builds each subject into its own `bin/`, where the plans' build commands put it as well, so
-/// that downloading and compiling does not count against a test's patience.
+/// that downloading and compiling does not count against a test's patience. Modules without a
+/// program of their own have a script.
 fn go_subjects() -> Result<()> {
-    for subject in workspace::subjects_with("go.mod")? {
+    for subject in workspace::subjects_with("main.go")? {
         let name = subject.file_name().unwrap_or_default();
         announce(&format!("building subjects/{}", name.display()));
         go_build(&subject, &subject.join("bin").join(name))?;

@@ -17,6 +17,10 @@ pub(crate) enum Counts {
     CargoTests,
     /// `go test -json`.
     GoTests,
+    /// The summary of `vitest run`.
+    Vitest,
+    /// The summary of `playwright test`.
+    Playwright,
 }
 
 /// One command of a test run.
@@ -36,7 +40,8 @@ impl Step {
     }
 
     /// Runs the command to its end. One that fails without a failed test (a warning, a
-    /// compile error, a test program that was killed) counts as one failure.
+    /// compile error, a test program that was killed) counts as one failure, and so does one that
+    /// should run tests and ran none (a filter that fits nothing, output that is not understood).
     pub(crate) fn run(&mut self, environment: &[(&str, OsString)]) -> Result<Tally> {
         announce(&self.name);
         self.command
@@ -46,6 +51,14 @@ impl Step {
             Counts::Nothing => command::stream(&mut self.command, show)?,
             Counts::CargoTests => command::stream(&mut self.command, |line| {
                 tally += Tally::from_cargo_line(line).unwrap_or_default();
+                show(line);
+            })?,
+            Counts::Vitest => command::stream(&mut self.command, |line| {
+                tally += Tally::from_vitest_line(line).unwrap_or_default();
+                show(line);
+            })?,
+            Counts::Playwright => command::stream(&mut self.command, |line| {
+                tally += Tally::from_playwright_line(line).unwrap_or_default();
                 show(line);
             })?,
             Counts::GoTests => {
@@ -59,7 +72,11 @@ impl Step {
                 success
             }
         };
-        if !success && tally.failed == 0 {
+        let ran_none = !matches!(self.counts, Counts::Nothing) && tally == Tally::default();
+        if success && ran_none {
+            anstream::eprintln!("{}: no tests were counted", self.name);
+        }
+        if tally.failed == 0 && (!success || ran_none) {
             tally.failed = 1;
         }
         Ok(tally)
@@ -104,6 +121,30 @@ mod tests {
                 "echo 'go: cannot find module'; exit 1",
                 (0, 1),
             ),
+            (Counts::CargoTests, "exit 0", (0, 1)),
+            (
+                Counts::CargoTests,
+                "echo 'test result: ok. 0 passed; 0 failed; 0 ignored; 4 filtered out'",
+                (0, 1),
+            ),
+            (
+                Counts::CargoTests,
+                "echo 'test result: ok. 0 passed; 0 failed; 3 ignored'",
+                (0, 0),
+            ),
+            (
+                Counts::GoTests,
+                r#"echo '{"Action":"pass","Package":"p"}'"#,
+                (0, 1),
+            ),
+            (
+                Counts::Vitest,
+                "echo ' Tests  written in another way'",
+                (0, 1),
+            ),
+            (Counts::Vitest, "echo '      Tests  2 passed (2)'", (2, 0)),
+            (Counts::Playwright, "echo 'Running 0 tests'", (0, 1)),
+            (Counts::Playwright, "echo '  1 skipped'", (0, 0)),
             (Counts::Nothing, r#"exit "$CODE_OF_A_TEST""#, (0, 1)),
         ];
         for (counts, script, expected) in table {

@@ -1,4 +1,4 @@
-//! Counts of tests, read from what cargo and go print.
+//! Counts of tests, read from what cargo, go and the front end's test runners print.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -32,6 +32,43 @@ impl Tally {
             failed: of("failed")?,
             skipped: of("ignored")?,
         })
+    }
+
+    /// Reads the line `Tests  12 passed | 1 failed | 2 skipped (15)`, with which `vitest run` ends; `None`
+    /// for any other line.
+    pub(crate) fn from_vitest_line(line: &str) -> Option<Tally> {
+        let counts = line.trim().strip_prefix("Tests ")?;
+        let (counts, _in_all) = counts.rsplit_once('(')?;
+        let mut tally = Tally::default();
+        for part in counts.split('|') {
+            let (number, what) = part.trim().split_once(' ')?;
+            *tally.of(what)? += number.parse::<usize>().ok()?;
+        }
+        Some(tally)
+    }
+
+    /// Reads one of the lines `12 passed (4.1s)`, `1 failed`, `1 flaky` and `2 skipped`, with which
+    /// `playwright test` ends; `None` for any other line. What passed only when it was tried again
+    /// has failed.
+    pub(crate) fn from_playwright_line(line: &str) -> Option<Tally> {
+        let mut words = line.split_whitespace();
+        let number = words.next()?.parse::<usize>().ok()?;
+        let what = words.next()?;
+        if words.next().is_some_and(|word| !word.starts_with('(')) {
+            return None;
+        }
+        let mut tally = Tally::default();
+        *tally.of(what)? = number;
+        Some(tally)
+    }
+
+    fn of(&mut self, what: &str) -> Option<&mut usize> {
+        match what {
+            "passed" => Some(&mut self.passed),
+            "failed" | "flaky" | "interrupted" => Some(&mut self.failed),
+            "skipped" | "todo" => Some(&mut self.skipped),
+            _ => None,
+        }
     }
 
     /// Counts tests that ran without what they were to try as skipped instead of passed.
@@ -151,6 +188,34 @@ mod tests {
         ];
         for (line, expected) in table {
             assert_eq!(Tally::from_cargo_line(line), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn summaries_of_vitest_and_playwright() {
+        let vitest = [
+            ("      Tests  12 passed (12)", Some(tally(12, 0, 0))),
+            (
+                "      Tests  1 failed | 3 passed | 2 skipped (6)",
+                Some(tally(3, 1, 2)),
+            ),
+            (" Test Files  2 passed (2)", None),
+            ("   Duration  1.2s (transform 1ms)", None),
+        ];
+        for (line, expected) in vitest {
+            assert_eq!(Tally::from_vitest_line(line), expected, "{line}");
+        }
+        let playwright = [
+            ("  12 passed (4.1s)", Some(tally(12, 0, 0))),
+            ("  1 failed", Some(tally(0, 1, 0))),
+            ("  1 flaky", Some(tally(0, 1, 0))),
+            ("  2 skipped", Some(tally(0, 0, 2))),
+            ("  3 did not run", None),
+            ("  2 passed tests were slow", None),
+            ("Running 14 tests using 1 worker", None),
+        ];
+        for (line, expected) in playwright {
+            assert_eq!(Tally::from_playwright_line(line), expected, "{line}");
         }
     }
 

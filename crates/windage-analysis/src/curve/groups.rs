@@ -106,6 +106,10 @@ mod tests {
             load: None,
             planning: None,
             script: None,
+            agent: None,
+            bill: None,
+            bystander_of: None,
+            bystander: None,
             said: BTreeMap::new(),
         }
     }

@@ -2,6 +2,7 @@
 
 mod arrival;
 mod counts;
+mod curve;
 mod doubt;
 mod in_windows;
 mod of_arm;
@@ -13,6 +14,8 @@ use windage_model::{Backend, Interval};
 use windage_record::{DeliveredByProtocol, DeliveredSource, ExportDelay};
 
 pub use counts::DeliveredCounts;
+pub use curve::FidelityPoint;
+pub(crate) use curve::curve;
 pub(crate) use doubt::{doubt, not_as_expected};
 pub(crate) use in_windows::SpansInWindows;
 use of_arm::by_chance;
@@ -72,6 +75,8 @@ pub struct Fidelity {
     /// By how much the subject told of more drops than were lost, in items; `None` when it
     /// didn't.
     pub told_beyond_lost: Option<f64>,
+    /// Expected and delivered of each launch; none without `expect`.
+    pub launches: Vec<FidelityOfLaunch>,
     /// Everything that was counted.
     pub counts: DeliveredCounts,
     /// How whole traces came; `None` when that was not looked at.
@@ -111,6 +116,15 @@ impl Fidelity {
         let sampling_sd = self.sampling_sd? * part.sqrt();
         (lost > by_chance(sampling_sd)).then_some(MeasuredLoss { expected, lost })
     }
+}
+
+/// Expected and delivered telemetry of one launch, in the unit of the whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct FidelityOfLaunch {
+    /// What the plan expects for the requests that were completed.
+    pub expected: f64,
+    /// What arrived.
+    pub delivered: u64,
 }
 
 /// Expected and delivered events on spans.

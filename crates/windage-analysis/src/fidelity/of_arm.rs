@@ -3,7 +3,9 @@
 use windage_model::ArmIndex;
 use windage_record::{Delivered, Expected};
 
-use super::{DeliveredCounts, EventCounts, Fidelity, FidelityUnit, arrival, reasons};
+use super::{
+    DeliveredCounts, EventCounts, Fidelity, FidelityOfLaunch, FidelityUnit, arrival, reasons,
+};
 use crate::records::Records;
 
 /// A loss is called one when it is beyond so many deviations of what sampling does by chance.
@@ -24,6 +26,8 @@ pub(crate) fn of_arm(records: &Records, arm: ArmIndex) -> Option<Fidelity> {
         return None;
     }
     fidelity.backend = facts.backend;
+    let each = launches().map(|launch| sum(expected, std::iter::once(launch)));
+    fidelity.launches = each.filter_map(of_launch).collect();
     let (of, per_request) = asked(expected);
     fidelity.in_windows = records.in_windows.of_arm(arm, of, per_request);
     reasons::explain(&mut fidelity, expected, launches());
@@ -32,6 +36,14 @@ pub(crate) fn of_arm(records: &Records, arm: ArmIndex) -> Option<Fidelity> {
     fidelity.by_protocol = arrival::by_protocol(launches());
     (fidelity.by_source, fidelity.sources_left_out) = arrival::by_source(launches());
     Some(fidelity)
+}
+
+/// `None` when nothing is expected.
+fn of_launch(launch: Fidelity) -> Option<FidelityOfLaunch> {
+    Some(FidelityOfLaunch {
+        expected: launch.expected?,
+        delivered: launch.delivered,
+    })
 }
 
 /// What is counted, and how much of it a request should send.

@@ -6,7 +6,7 @@ use windage_record::PilotScope;
 use windage_stats::Advice;
 
 use super::{IntervalWire, finite};
-use crate::{CovariateUse, InFamily, MetricAnalysis, Scatter, StopOutcome};
+use crate::{CovariateUse, InFamily, MetricAnalysis, Scatter, Seat, StopOutcome};
 
 #[derive(Serialize)]
 pub(super) struct StopWire {
@@ -34,6 +34,12 @@ pub(super) struct FamilyWire {
 }
 
 #[derive(Serialize)]
+pub(super) struct SeatWire {
+    name: &'static str,
+    comparisons: usize,
+}
+
+#[derive(Serialize)]
 pub(super) struct ScatterWire {
     launch_sd: Option<f64>,
     block_sd: Option<f64>,
@@ -56,18 +62,22 @@ pub(super) struct CovariateWire {
 
 /// Which comparisons the verdict in the family has to hold together with, in words.
 pub(super) fn family(result: &MetricAnalysis) -> String {
-    match &result.inference.in_family {
-        None => "each comparison on its own".to_owned(),
-        Some(InFamily {
-            family,
-            comparisons,
-            ..
-        }) => format!(
-            "intervals and verdict hold on their own; `in_family` holds for all {comparisons} of \
-             the {} family together (Bonferroni)",
-            family.as_str()
-        ),
-    }
+    let Some(seat) = result.inference.seat() else {
+        return "each comparison on its own".to_owned();
+    };
+    let Seat {
+        family,
+        comparisons,
+    } = seat;
+    let together = match result.inference.in_family {
+        Some(_) => "holds",
+        None => "is null, because no interval has an end that holds",
+    };
+    format!(
+        "intervals and verdict hold on their own; `in_family` {together} for all {comparisons} of \
+         the {} family together (Bonferroni)",
+        family.as_str()
+    )
 }
 
 impl From<StopOutcome> for StopWire {
@@ -89,6 +99,15 @@ impl<'a> From<&'a PilotScope> for PilotWire<'a> {
             settle_s: pilot.settle_ns.map(seconds),
             flush_period_s: pilot.flush_period_ns.map(seconds),
             text: &pilot.text,
+        }
+    }
+}
+
+impl From<Seat> for SeatWire {
+    fn from(of: Seat) -> Self {
+        SeatWire {
+            name: of.family.as_str(),
+            comparisons: of.comparisons,
         }
     }
 }

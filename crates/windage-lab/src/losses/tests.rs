@@ -73,6 +73,7 @@ fn site_of(text: &str) -> Site {
         command: "windage run plan.toml".to_owned(),
         interrupted: Arc::new(AtomicBool::new(false)),
         choose: None,
+        gather: None,
         calibration: serde_json::Value::Null,
     };
     let manifest = manifest_of(&plan, &run_order(&plan), &options);
@@ -96,11 +97,12 @@ fn instance(name: &str, arms: &[u16], address: SocketAddr) -> Instance {
 
 fn of_arm(losses: &Losses<'_>, arm: u16) -> (Vec<(String, u64)>, Vec<String>) {
     let notes = RefCell::new(Vec::new());
-    let drops = losses.of_arm(ArmIndex(arm), &|| false, &|event| {
+    let lost = losses.lost(ArmIndex(arm), &|| false, &|event| {
         if let Event::Note { text } = event {
             notes.borrow_mut().push(text);
         }
     });
+    let drops = lost.known();
     let drops = drops.into_iter().map(|d| (d.reason, d.lost)).collect();
     (drops, notes.take())
 }

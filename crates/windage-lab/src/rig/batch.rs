@@ -15,11 +15,12 @@ use crate::asleep::until_asleep;
 use crate::clock::whole_ns;
 use crate::drive::{Driven, Driver, Residents, drive_process, iterate, iterate_for, no_socket};
 use crate::error::ServiceTrouble;
-use crate::instance::{Instance, Running, trouble};
+use crate::instance::Instance;
 use crate::pace::Pace;
 use crate::preparing::{Prepared, prepare};
 use crate::resident::telling::About;
 use crate::resident::{Patience, Resident};
+use crate::running::{Running, trouble};
 
 /// What one arm's program may be recorded to have said in one launch: one that starts for each
 /// window could say something new each time.
@@ -72,6 +73,8 @@ impl<'a> RealRig<'a> {
         if !is_grouped {
             instance.probe = ArmProbe::processes(&[child.pid])?;
         }
+        let pid = format!("{name}.pid");
+        instance.names.set(&pid, child.pid.to_string());
         instance.adopt(name, log, child, &service.stop);
         let about = self.await_ready(&mut resident, instance, service)?;
         instance.startup_ns = Some(whole_ns(began.elapsed()));
@@ -209,6 +212,14 @@ impl<'a> RealRig<'a> {
         }
     }
 
+    /// Whether it is yet to be found how many iterations make a window.
+    pub(super) fn seeks_pace(live: &Live, arm: ArmIndex) -> bool {
+        match &live.driver {
+            Driver::Resident(residents) => residents.paces[arm.get()].is_sought(),
+            _ => false,
+        }
+    }
+
     /// How many iterations a window has is settled with the warm-up.
     pub(super) fn keep_pace(live: &mut Live, arm: ArmIndex) {
         if let Driver::Resident(residents) = &mut live.driver {
@@ -333,7 +344,7 @@ impl<'a> RealRig<'a> {
         let arm = live.credit[set];
         let mut in_vain = || in_vain(&mut self.keeper, Some(running), &self.interrupted);
         let mut patience = Patience {
-            within: running.stop_within(),
+            within: running.stop_within,
             in_vain: &mut in_vain,
         };
         until_asleep(&mut instance.probe);

@@ -11,12 +11,12 @@ use windage_probe::ArmProbe;
 use windage_probe::cgroup::ArmCgroup;
 use windage_record::LaunchedArm;
 
+use super::outside::Outside;
 use super::{Live, RealRig};
 use crate::LabError;
 use crate::drive::{Driver, HttpDriver};
-use crate::instance::{Instance, Part, launch};
+use crate::instance::{Instance, Part, launch, note_exits};
 use crate::names::Names;
-use crate::readings::used;
 use crate::stretch::Stretch;
 use crate::target::target;
 
@@ -66,13 +66,11 @@ impl<'a> RealRig<'a> {
             } else {
                 let earlier = instances.iter().map(|(_, instance)| instance);
                 let up: Vec<&Instance> = std::iter::once(shared).chain(earlier).collect();
-                launch(
-                    &mut self.ground(number, &up),
-                    Part::Own,
-                    &arms,
-                    group.as_ref(),
-                    names,
-                )
+                let mut ground = self.ground(number, &up);
+                let launched = launch(&mut ground, Part::Own, &arms, group.as_ref(), names);
+                let ended = std::mem::take(&mut ground.ended);
+                note_exits(instances.iter_mut().map(|(_, instance)| instance), &ended);
+                launched
             };
             self.groups[index] = group;
             let instance = instance?;
@@ -149,11 +147,21 @@ impl<'a> RealRig<'a> {
         let mut driver = HttpDriver::new(load, self.plan.arms.len(), &self.interrupted)?;
         for instance in instances.iter().filter(|i| i.death.is_none()) {
             let dir = self.socket_dir(number, instance)?;
+            let mut connected: Vec<(ArmIndex, Names)> = Vec::new();
             for &arm in &instance.arms {
                 let planned = &self.plan.arms[arm.get()];
                 let mut names = instance.names.clone().with_arm(planned);
                 if let Some(dir) = &dir {
                     names.set("dir", dir.display().to_string());
+                }
+                let asks_alike = |(_, other): &&(ArmIndex, Names)| {
+                    load.templates().all(|t| names.fill_alike(other, t))
+                };
+                // An agent comes to the very connections that there are without it.
+                let of_other = connected.iter().find(asks_alike);
+                if let Some((other, _)) = of_other.filter(|_| self.owner_of(arm).is_some()) {
+                    driver.share(other.get(), arm.get());
+                    continue;
                 }
                 let target = target(self.plan, &names, planned.id.as_str())?;
                 let report = driver.connect(arm.get(), &target)?;
@@ -169,6 +177,7 @@ impl<'a> RealRig<'a> {
                             .unwrap_or_default(),
                     });
                 }
+                connected.push((arm, names));
             }
         }
         Ok(driver)
@@ -200,7 +209,7 @@ impl<'a> RealRig<'a> {
     ) -> Result<(), LabError> {
         let lasts = self.plan.design.warmup;
         if !lasts.is_zero() && !matches!(live.driver, Driver::Process) {
-            let arms = u32::try_from(self.plan.arms.len()).unwrap_or(u32::MAX);
+            let arms = self.arms_warmed_up();
             (self.emit)(Event::WarmingUp {
                 lasts: lasts * arms,
             });
@@ -210,6 +219,9 @@ impl<'a> RealRig<'a> {
                 return Err(LabError::Interrupted);
             }
             let own = self.instance_of(arm);
+            if self.is_warmed_by_another(arm) {
+                continue;
+            }
             if live.instances[own].death.is_some() {
                 self.must_live(live, own)?;
                 continue;
@@ -223,24 +235,40 @@ impl<'a> RealRig<'a> {
             self.flush_window(live, arm)?;
             Self::keep_pace(live, arm);
             self.quiet(live, own);
-            let now = self
-                .meters
-                .read(&mut live.instances, self.receiving.as_ref())?;
-            live.completed[arm.get()] += driven.report.exchanges.completed;
+            if self.owner_of(arm).is_none() {
+                live.completed[arm.get()] += driven.report.exchanges.completed;
+            }
             launched[arm.get()].warmup_completed += driven.report.exchanges.completed;
             live.credit[own] = arm;
             if let Some(receiving) = &mut self.receiving {
                 receiving.credit(own, arm);
             }
-            for (index, &credited) in live.credit.iter().enumerate().filter(|(i, _)| *i != own) {
-                let entry = &mut launched[credited.get()];
-                entry.warmup_outside_ns += used(&live.last, &now, index).unwrap_or(0);
-                entry.warmup_outside_time_ns += now.at_ns.saturating_sub(live.last.at_ns);
-            }
-            live.last = now;
+            self.book_outside(live, own)?;
             self.must_live(live, own)?;
         }
+        let outside = Outside::nothing(launched.len());
+        let outside = std::mem::replace(&mut live.outside, outside);
+        for entry in launched {
+            let spent = outside.of(entry.arm);
+            entry.warmup_outside_ns = spent.cpu_ns.unwrap_or(0);
+            entry.warmup_outside_time_ns = spent.time_ns;
+        }
         Ok(())
+    }
+
+    /// Arms that have load before the first window of a launch.
+    pub(crate) fn arms_warmed_up(&self) -> u32 {
+        let arms = (0u16..).map(ArmIndex).take(self.plan.arms.len());
+        let warmed = arms.filter(|arm| !self.is_warmed_by_another(*arm));
+        u32::try_from(warmed.count()).unwrap_or(u32::MAX)
+    }
+
+    /// Agents come to what is warm: of a set, an arm without agents warms it up for all others that
+    /// have some, or the first of those.
+    fn is_warmed_by_another(&self, arm: ArmIndex) -> bool {
+        let set = &self.sets[self.instance_of(arm)];
+        let without = set.iter().find(|of| self.owner_of(**of).is_none());
+        self.owner_of(arm).is_some() && without.or(set.first()) != Some(&arm)
     }
 
     /// An error unless the set is alive, or the others can go on without it.

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use windage_load::{LoadFacts, SubjectCpu, monotonic_ns};
-use windage_model::{ArmIndex, CpuSource, Doubt, DoubtCode, Place, Window};
+use windage_model::{ArmIndex, Beside, CpuSource, Doubt, DoubtCode, Place, Window};
+
+use windage_probe::Activity;
 
 use super::{Live, RealRig};
 use crate::LabError;
@@ -11,10 +13,10 @@ use crate::conduct::Measured;
 use crate::doubts;
 use crate::drive::{Driven, Driver};
 use crate::error::ServiceTrouble;
-use crate::readings::bill;
+use crate::readings::{Reading, beside, bill};
 use crate::stretch::Stretch;
 
-impl RealRig<'_> {
+impl<'a> RealRig<'a> {
     pub(super) fn drive(
         &mut self,
         live: &mut Live,
@@ -46,86 +48,43 @@ impl RealRig<'_> {
 
     pub(super) fn measure_window(
         &mut self,
-        live: &mut Live,
+        live: &mut Live<'a>,
         place: Place,
     ) -> Result<Measured, LabError> {
-        let (arm, design) = (place.arm, &self.plan.design);
+        let arm = place.arm;
         let own = self.instance_of(arm);
-        if live.refreshed != Some(place.block) {
-            live.refreshed = Some(place.block);
-            for instance in &mut live.instances {
-                instance.probe.refresh_tasks()?;
-            }
-        }
+        self.list_anew(live, place.block)?;
+        let agents_doubt = self.attend(live, place)?;
         let switch_doubt = self.switch(live, arm)?;
-        self.enter(own, Stretch::unmeasured(arm));
         // The arms of a block meet the same arrivals.
         let seed = self.plan.design.seed.rotate_left(32) ^ u64::from(place.block);
-        let settle = self.drive(live, arm, design.settle, seed ^ 1, true)?;
-        self.flush_window(live, arm)?;
-        self.quiet(live, own);
-        let before_activity = live.instances[own].probe.activity().unwrap_or_default();
-        self.enter(own, Stretch::measured(place));
-        let start = self
-            .meters
-            .read(&mut live.instances, self.receiving.as_ref())?;
-        let started_ns = self.clock.now_ns();
-        let driven = self.drive(live, arm, design.window, seed, false)?;
-        // What a program does after its last answer is work for the window's iterations.
-        self.flush_window(live, arm)?;
-        self.quiet(live, own);
-        let end = self
-            .meters
-            .read(&mut live.instances, self.receiving.as_ref())?;
-        self.enter(own, Stretch::unmeasured(arm));
-        let activity = live.instances[own]
-            .probe
-            .activity()
-            .unwrap_or_default()
-            .since(&before_activity);
-        let mut cpu = bill(
-            [&live.last, &start, &end],
-            own,
-            &live.credit,
-            &driven.report,
-        );
-        let rusage_ns = driven.exit.map(|exit| exit.cpu_ns());
-        cpu.in_window_ns = cpu.in_window_ns.or(rusage_ns);
-        let machine = start.machine.as_ref().zip(end.machine.as_ref());
-        let machine = machine.map(|(start, end)| end.delta(start));
-        let mut exchanges = driven.report.exchanges;
-        exchanges.reopened += settle.reopened + settle.report.exchanges.reopened + driven.reopened;
-        exchanges.settle_completed = settle.report.exchanges.completed;
-        let mut window = Window {
-            place,
-            started_ns,
-            duration_ns: driven.report.duration_ns,
-            stretch_ns: end.at_ns.saturating_sub(live.last.at_ns),
-            exchanges,
-            cpu,
-            machine: machine.unwrap_or_default(),
-            rss_bytes: live.instances[own]
-                .probe
-                .memory()
-                .ok()
-                .map(|m| m.rss_bytes)
-                .filter(|b| *b > 0),
-            page_faults: activity.page_faults,
-            arm_context_switches: activity.context_switches,
-            doubts: Vec::new(),
-            outliers: Vec::new(),
-        };
-        self.place_in_time(&mut window, live, &driven);
-        live.completed[arm.get()] += exchanges.completed + exchanges.settle_completed;
-        live.last = end;
-        live.credit[own] = arm;
-        if let Some(receiving) = &mut self.receiving {
-            receiving.credit(own, arm);
+        let settle = self.settle(live, arm, seed)?;
+        let taken = self.take(live, place, seed)?;
+        let settled = settle.report.exchanges.completed;
+        let mut window = window(live, own, place, &taken);
+        window.exchanges.settle_completed =
+            settled + std::mem::take(&mut live.unmeasured[arm.get()]);
+        window.exchanges.reopened +=
+            settle.reopened + settle.report.exchanges.reopened + taken.driven.reopened;
+        self.place_in_time(&mut window, live, &taken.driven);
+        // Without its agents nobody saw them.
+        if agents_doubt.is_none() {
+            live.completed[arm.get()] += window.exchanges.completed + settled;
         }
+        let Taken {
+            driven,
+            end,
+            is_machine_known,
+            ..
+        } = taken;
+        live.last = end;
+        self.book_delivered(live, arm);
         self.notice_deaths(live)?;
         let counted = live.instances[own].probe.source() != CpuSource::None;
-        let facts = self.load_facts(live, &driven, &window, machine.is_some());
+        let facts = self.load_facts(live, &driven, &window, is_machine_known);
         window.doubts = doubts::of_window(&window, &facts, counted);
+        window.doubts.extend(agents_doubt);
+        window.doubts.extend(self.note_agent_death(live));
         window.doubts.extend(switch_doubt);
         window.doubts.extend(self.note_process(place, &driven));
         window.doubts.extend(live.death(own).map(died));
@@ -134,6 +93,64 @@ impl RealRig<'_> {
             response_time: live.recording.response_time.clone(),
             service_time: live.recording.service_time.clone(),
         })
+    }
+
+    /// Lists the arms' processes and the kernel's threads anew, once a block.
+    fn list_anew(&mut self, live: &mut Live, block: u32) -> Result<(), LabError> {
+        if live.refreshed == Some(block) {
+            return Ok(());
+        }
+        live.refreshed = Some(block);
+        for instance in &mut live.instances {
+            instance.probe.refresh_tasks()?;
+        }
+        if let Some(threads) = &mut self.meters.kernel_threads {
+            threads.refresh()?;
+        }
+        Ok(())
+    }
+
+    /// Load until the arm is as it is under load.
+    fn settle(&mut self, live: &mut Live, arm: ArmIndex, seed: u64) -> Result<Driven, LabError> {
+        let own = self.instance_of(arm);
+        self.enter(own, Stretch::unmeasured(arm));
+        let settle = self.drive(live, arm, self.plan.design.settle, seed ^ 1, true)?;
+        self.flush_window(live, arm)?;
+        self.quiet(live, own);
+        Ok(settle)
+    }
+
+    /// The load that is measured, between two readings of everything.
+    fn take(&mut self, live: &mut Live, place: Place, seed: u64) -> Result<Taken, LabError> {
+        let arm = place.arm;
+        let own = self.instance_of(arm);
+        let before = live.instances[own].probe.activity().unwrap_or_default();
+        self.enter(own, Stretch::measured(place));
+        let start = self.read_all(live)?;
+        let started_ns = self.clock.now_ns();
+        let driven = self.drive(live, arm, self.plan.design.window, seed, false)?;
+        // What a program does after its last answer is work for the window's iterations.
+        self.flush_window(live, arm)?;
+        self.quiet(live, own);
+        let end = self.read_all(live)?;
+        self.enter(own, Stretch::unmeasured(arm));
+        let activity = live.instances[own].probe.activity().unwrap_or_default();
+        Ok(Taken {
+            started_ns,
+            driven,
+            is_machine_known: start.machine.is_some() && end.machine.is_some(),
+            start,
+            end,
+            activity: activity.since(&before),
+        })
+    }
+
+    /// Every counter, those of attached agents among them.
+    fn read_all(&mut self, live: &mut Live) -> Result<Reading, LabError> {
+        let agents = live.attached.as_mut();
+        let agents = agents.map(|attached| &mut attached.instance.probe);
+        let receiving = self.receiving.as_ref();
+        Ok(self.meters.read(&mut live.instances, receiving, agents)?)
     }
 
     /// Puts what the generator timed by its own clock on the run's.
@@ -178,6 +195,54 @@ impl RealRig<'_> {
             )
         }
     }
+}
+
+/// What was taken of a window's load.
+struct Taken {
+    /// Since the run began.
+    started_ns: u64,
+    driven: Driven,
+    start: Reading,
+    end: Reading,
+    is_machine_known: bool,
+    activity: Activity,
+}
+
+/// The window as far as its load and its readings tell of it.
+fn window(live: &mut Live, own: usize, place: Place, taken: &Taken) -> Window {
+    let Taken {
+        driven, start, end, ..
+    } = taken;
+    let mut cpu = bill([&live.last, start, end], own, &live.credit, &driven.report);
+    let rusage_ns = driven.exit.as_ref().map(|exit| exit.cpu_ns());
+    cpu.in_window_ns = cpu.in_window_ns.or(rusage_ns);
+    let machine = start.machine.as_ref().zip(end.machine.as_ref());
+    let machine = machine.map(|(start, end)| end.delta(start));
+    let memory = live.instances[own].probe.memory().ok();
+    Window {
+        place,
+        started_ns: taken.started_ns,
+        duration_ns: driven.report.duration_ns,
+        stretch_ns: end.at_ns.saturating_sub(live.last.at_ns),
+        exchanges: driven.report.exchanges,
+        cpu,
+        machine: machine.unwrap_or_default(),
+        beside: Beside {
+            agent_rss_bytes: agent_rss_bytes(live),
+            ..beside(start, end)
+        },
+        rss_bytes: memory.map(|m| m.rss_bytes).filter(|b| *b > 0),
+        page_faults: taken.activity.page_faults,
+        arm_context_switches: taken.activity.context_switches,
+        doubts: Vec::new(),
+        outliers: Vec::new(),
+    }
+}
+
+fn agent_rss_bytes(live: &mut Live) -> Option<u64> {
+    let probe = &mut live.attached.as_mut()?.instance.probe;
+    let memory = probe.memory().ok()?;
+    (memory.rss_bytes > 0).then_some(memory.rss_bytes)
 }
 
 /// Its last words stand in the doubt about the arm, once for all windows.

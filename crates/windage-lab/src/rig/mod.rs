@@ -1,8 +1,10 @@
 //! The real world of a run: processes, connections and counters behind the [`Rig`] trait.
 
+mod agents;
 mod batch;
 mod launching;
 mod measuring;
+mod outside;
 mod profiling;
 mod sets;
 mod switching;
@@ -16,16 +18,19 @@ use windage_keeper::Keeper;
 use windage_load::Recording;
 use windage_model::{ArmIndex, CpuSource, Event, Place};
 use windage_plan::{Load, Plan};
+use windage_probe::bpf::KernelBpf;
 use windage_probe::cgroup::ArmCgroup;
-use windage_probe::{Linux, MachineProbe, SelfProbe};
+use windage_probe::{KernelThreadsProbe, Linux, MachineProbe, SelfProbe};
 use windage_record::{Delivered, Entry, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm, RunDir};
 
+use self::agents::{Attached, Tally};
+use self::outside::Outside;
 use crate::LabError;
 use crate::clock::RunClock;
 use crate::conduct::{Measured, Rig};
 use crate::drive::Driver;
 use crate::error::ServiceTrouble;
-use crate::instance::{Ground, Instance};
+use crate::instance::{Ground, Instance, note_exits};
 use crate::losses::Losses;
 use crate::names::Names;
 use crate::readings::{Credit, Meters, Reading, used};
@@ -47,6 +52,9 @@ pub(crate) struct RealRig<'a> {
     /// Arms by instance.
     sets: Vec<Vec<ArmIndex>>,
     groups: Vec<Option<ArmCgroup>>,
+    /// The control group of agents, whosever are attached.
+    agent_group: Option<ArmCgroup>,
+    bpf: KernelBpf,
     meters: Meters,
     clock: RunClock,
     names: Names,
@@ -68,11 +76,17 @@ struct Live<'a> {
     credit: Credit,
     /// Requests completed by arm since launch, whatever for.
     completed: Vec<u64>,
+    /// Of these, those of load that is not measured since the arm's last window.
+    unmeasured: Vec<u64>,
+    /// What arms used in stretches that no window covers.
+    outside: Outside,
     /// The block for which the arms' processes were last listed.
     refreshed: Option<u32>,
     /// The arm that each instance was last switched to.
     switched: Vec<Option<ArmIndex>>,
     losses: Losses<'a>,
+    attached: Option<Attached<'a>>,
+    tally: Tally,
     /// What each arm's programs have spoken of.
     heard: Vec<BTreeSet<String>>,
     recording: Recording,
@@ -114,6 +128,12 @@ impl<'a> RealRig<'a> {
         let sets = sets::sets(plan);
         let receiving = Receiving::start(plan, run, &sets)?;
         let groups = sets::groups(&sets, plan, &mut keeper, emit)?;
+        let agent_group = sets::agent_group(plan, &groups, &mut keeper, emit)?;
+        let kernel_threads = if plan.agents.is_empty() {
+            None
+        } else {
+            kernel_threads(emit)
+        };
         Ok(RealRig {
             plan,
             load: &plan.load,
@@ -122,9 +142,12 @@ impl<'a> RealRig<'a> {
             receiving,
             sets,
             groups,
+            agent_group,
+            bpf: KernelBpf,
             meters: Meters {
                 machine: MachineProbe::new(&Linux)?,
                 own: SelfProbe::new(&Linux)?,
+                kernel_threads,
             },
             clock,
             names,
@@ -162,16 +185,22 @@ impl<'a> RealRig<'a> {
             number,
             shared,
             driver,
-            last: self.meters.read(&mut instances, self.receiving.as_ref())?,
+            last: self
+                .meters
+                .read(&mut instances, self.receiving.as_ref(), None)?,
             credit: instances
                 .iter()
                 .map(|i| i.arms.first().copied().unwrap_or_default())
                 .collect(),
             completed: vec![0; arms],
+            unmeasured: vec![0; arms],
+            outside: Outside::nothing(arms),
             refreshed: None,
             switched: vec![None; instances.len()],
             instances,
             losses,
+            attached: None,
+            tally: Tally::default(),
             heard: vec![BTreeSet::new(); arms],
             recording: Recording::new(),
             scratch: Recording::new(),
@@ -194,7 +223,7 @@ impl<'a> RealRig<'a> {
                 warmup_outside_time_ns: 0,
             });
             // Readiness was asked of the instance: its first arm's receiver sees what it brought.
-            if instance.arms.first() == Some(&arm) {
+            if instance.arms.first() == Some(&arm) && self.owner_of(arm).is_none() {
                 live.completed[arm.get()] += instance.answered;
             }
         }
@@ -221,15 +250,15 @@ impl<'a> RealRig<'a> {
             launch: number,
             interrupted: &self.interrupted,
             emit: self.emit,
+            ended: Vec::new(),
         }
     }
 
     fn notice_deaths(&mut self, live: &mut Live) -> Result<(), LabError> {
-        for exit in self.keeper.poll()? {
-            for instance in live.instances.iter_mut().chain([&mut live.shared]) {
-                instance.note_exit(&exit);
-            }
-        }
+        let agents = live.attached.as_mut();
+        let agents = agents.map(|attached| &mut attached.instance);
+        let services = live.instances.iter_mut().chain([&mut live.shared]);
+        note_exits(services.chain(agents), &self.keeper.poll()?);
         Ok(())
     }
 
@@ -285,7 +314,9 @@ impl Rig for RealRig<'_> {
     }
 
     fn death(&self, arm: ArmIndex) -> Option<Box<ServiceTrouble>> {
-        let death = self.live.as_ref()?.death(self.instance_of(arm))?;
+        let live = self.live.as_ref()?;
+        let agents = self.owner_of(arm).and_then(|owner| live.tally.death(owner));
+        let death = live.death(self.instance_of(arm)).or(agents)?;
         Some(Box::new(death.clone()))
     }
 
@@ -296,6 +327,7 @@ impl Rig for RealRig<'_> {
                 arms: Vec::new(),
             });
         };
+        self.detach(&mut live, false)?;
         let design = &self.plan.design;
         if !design.drain.is_zero() {
             (self.emit)(Event::Draining {
@@ -307,35 +339,31 @@ impl Rig for RealRig<'_> {
         self.rest(design.drain);
         let drained = self
             .meters
-            .read(&mut live.instances, self.receiving.as_ref())?;
+            .read(&mut live.instances, self.receiving.as_ref(), None)?;
         self.rest(design.idle);
         let idle = self
             .meters
-            .read(&mut live.instances, self.receiving.as_ref())?;
+            .read(&mut live.instances, self.receiving.as_ref(), None)?;
+        // Of a shared set, the arm that last had load left the work behind.
+        live.outside
+            .pass([&live.last, &drained], &live.credit, None);
         let mut arms: Vec<LaunchArmEnd> = Vec::new();
         for arm in (0u16..).map(ArmIndex).take(self.plan.arms.len()) {
             let index = self.instance_of(arm);
             let instance = &mut live.instances[index];
             let _ = instance.probe.refresh_tasks();
-            let credited = live.credit[index] == arm;
+            let outside = live.outside.of(arm);
             arms.push(LaunchArmEnd {
                 arm,
-                // Of a shared set, the arm that last had load left the work behind.
-                after_last_window_ns: if credited {
-                    used(&live.last, &drained, index)
-                } else {
-                    Some(0)
-                },
-                drain_ns: if credited {
-                    drained.at_ns.saturating_sub(live.last.at_ns)
-                } else {
-                    0
-                },
+                after_last_window_ns: outside.cpu_ns,
+                drain_ns: outside.time_ns,
                 // A rate over the instant between two readings would be none.
                 idle_cpu_ns: used(&drained, &idle, index).filter(|_| !design.idle.is_zero()),
                 idle_ns: idle.at_ns.saturating_sub(drained.at_ns),
                 rss_peak_bytes: instance.probe.rss_peak_bytes().ok().filter(|b| *b > 0),
                 pss_bytes: instance.probe.pss_bytes().ok().filter(|b| *b > 0),
+                hidden_ns: outside.hidden_ns,
+                unmeasured: live.unmeasured[arm.get()],
             });
         }
         self.live = Some(live);
@@ -349,6 +377,7 @@ impl Rig for RealRig<'_> {
         let Some(mut live) = self.live.take() else {
             return Ok(Vec::new());
         };
+        self.detach(&mut live, false)?;
         if !self.is_interrupted() {
             live.losses.scrape()?;
         }
@@ -361,6 +390,8 @@ impl Rig for RealRig<'_> {
         // What services left behind must not live into the next round.
         self.keeper.kill_all()?;
         self.keeper.poll()?;
+        // Of sets to which no agents came, all that came is of the warm-up.
+        (0..live.instances.len()).for_each(|set| self.forget_warm_up(&mut live, set));
         let Some(receiving) = &mut self.receiving else {
             return Ok(Vec::new());
         };
@@ -369,11 +400,26 @@ impl Rig for RealRig<'_> {
             delivered.completed_requests = live.completed[delivered.arm.get()];
             if !self.is_interrupted() {
                 let is_over = || self.is_interrupted();
-                delivered.drops = live.losses.of_arm(delivered.arm, &is_over, self.emit);
+                let mut lost = live.losses.lost(delivered.arm, &is_over, self.emit);
+                let of_agents = live.tally.drops.iter();
+                for (_, more) in of_agents.filter(|(of, _)| *of == delivered.arm) {
+                    lost.add_all(more);
+                }
+                delivered.drops = lost.known();
             }
         }
         Ok(delivered)
     }
+}
+
+/// The kernel's own threads; `None` where they are not to be seen, which is said once.
+fn kernel_threads(emit: &dyn Fn(Event)) -> Option<KernelThreadsProbe> {
+    let found = KernelThreadsProbe::new(&Linux);
+    if let Err(error) = &found {
+        let text = format!("the bill has no line for the kernel's own threads: {error}");
+        emit(Event::Note { text });
+    }
+    found.ok()
 }
 
 /// The number of a set of processes in records.

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use windage_keeper::{Child, ExitStatusKind, KeeperError, Spawn};
-use windage_model::{ArmIndex, Event};
+use windage_model::{ArmIndex, Event, Place};
 use windage_plan::{Profile, Profiler};
 use windage_profile::Stacks;
 use windage_record::{ProfileFailure, Profiled, RecordedProfile};
@@ -34,7 +34,7 @@ const PIECE: Duration = Duration::from_millis(250);
 /// What came of one arm's profile; the outer error is Windage's own.
 type Outcome = Result<Result<Profiled, ProfileFailure>, LabError>;
 
-impl RealRig<'_> {
+impl<'a> RealRig<'a> {
     /// Takes the profiles that the plan asks for, in launches with numbers from `first_launch`. An
     /// arm of which there can be none has the reason recorded; that is no error.
     ///
@@ -92,7 +92,7 @@ impl RealRig<'_> {
     }
 
     /// Gives an arm load for as long as the profiler looks at it.
-    fn profile_arm(&mut self, wish: &Profile, live: &mut Live, arm: ArmIndex) -> Outcome {
+    fn profile_arm(&mut self, wish: &Profile, live: &mut Live<'a>, arm: ArmIndex) -> Outcome {
         let own = self.instance_of(arm);
         if matches!(live.driver, Driver::Process) {
             return Ok(Err(ProfileFailure {
@@ -103,6 +103,16 @@ impl RealRig<'_> {
         }
         if let Some(death) = live.death(own) {
             return Ok(Err(failure(wish, death.what_happened())));
+        }
+        let place = Place {
+            launch: live.number,
+            round: 0,
+            block: 0,
+            position: 0,
+            arm,
+        };
+        if let Some(doubt) = self.attend(live, place)? {
+            return Ok(Err(failure(wish, doubt.text)));
         }
         if let Some(doubt) = self.switch(live, arm)? {
             return Ok(Err(failure(wish, doubt.text)));
@@ -118,6 +128,11 @@ impl RealRig<'_> {
                 remedy: "profile services that windage launches".to_owned(),
             }));
         }
+        (self.emit)(Event::Profiling {
+            arm: self.plan.arms[arm.get()].id.clone(),
+            with: wish.with.as_str().to_owned(),
+            lasts: wish.lasts,
+        });
         let folder = self.profiler_folder(live, arm)?;
         let recorders = recorders(wish, &found, &folder);
         let looked = self.look(wish, live, arm, &recorders);

@@ -8,6 +8,9 @@ use windage_probe::cgroup::{ArmCgroup, CgroupTree};
 
 use crate::LabError;
 
+/// What the control group of agents is called. The name of an arm has no capitals.
+const AGENTS: &str = "Agents";
+
 /// Which arms share a set of processes. Services that are attached to are there once, whatever
 /// the arms are called.
 pub(super) fn sets(plan: &Plan) -> Vec<Vec<ArmIndex>> {
@@ -71,6 +74,37 @@ pub(super) fn groups(
         keeper.remove_at_end(dir.clone())?;
     }
     Ok(groups)
+}
+
+/// A cgroup for agents, whosever are attached; where sets of processes have none, agents have none
+/// either: what is added up must be counted in the same way.
+pub(super) fn agent_group(
+    plan: &Plan,
+    groups: &[Option<ArmCgroup>],
+    keeper: &mut Keeper,
+    emit: &dyn Fn(Event),
+) -> Result<Option<ArmCgroup>, LabError> {
+    let is_grouped = groups.iter().any(Option::is_some) || is_attached(plan);
+    if plan.agents.is_empty() || !is_grouped {
+        return Ok(None);
+    }
+    let by_process = |why: &str| {
+        let text =
+            format!("no cgroup for agents ({why}): their CPU is read from the processes' clocks");
+        emit(Event::Note { text });
+        Ok(None)
+    };
+    let Some(tree) = CgroupTree::detect(&Linux) else {
+        return by_process("no hierarchy that counts CPU is mounted");
+    };
+    match tree.create(AGENTS) {
+        Ok(group) => {
+            let mut dirs = group.dirs.iter();
+            dirs.try_for_each(|dir| keeper.remove_at_end(dir.clone()))?;
+            Ok(Some(group))
+        }
+        Err(error) => by_process(&error.to_string()),
+    }
 }
 
 /// Whether the subject runs already.

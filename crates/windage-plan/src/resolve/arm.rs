@@ -10,7 +10,7 @@ use super::expected::expect_of;
 use super::scope::Site;
 use super::service::{self, Resolved};
 use super::sweep::{self, Levels};
-use super::{Checker, backend, switch};
+use super::{Checker, agent, backend, switch};
 use crate::plan::{Arm, ServiceName};
 use crate::problem::choices;
 use crate::wire::{self, Entries, PlanFile, Text};
@@ -20,7 +20,7 @@ use crate::{Problem, Template};
 pub(super) const MAX_ARMS: usize = 64;
 const MAX_NAME_BYTES: usize = 120;
 /// The id and the set of processes that the control takes.
-const CONTROL: &str = "control";
+pub(super) const CONTROL: &str = "control";
 
 /// One `[[arm]]` of the file and the arms that it stands for.
 pub(super) struct FileArm {
@@ -31,8 +31,18 @@ pub(super) struct FileArm {
     pub(super) factors: Vec<(String, Range<usize>)>,
     /// Variables that it sets, which hide those of a service.
     pub(super) variables: BTreeSet<String>,
-    /// Services whose command it replaces.
+    /// Services and agents whose command it replaces.
     pub(super) replaces: BTreeSet<usize>,
+    /// The agents that are attached for it.
+    pub(super) agents: BTreeSet<usize>,
+    /// Whether all that it names are agents.
+    pub(super) agents_known: bool,
+}
+
+impl FileArm {
+    pub(super) fn is_bystander(&self) -> bool {
+        self.arms.iter().any(|arm| arm.bystander_of.is_some())
+    }
 }
 
 pub(super) fn resolve_all(
@@ -76,12 +86,32 @@ pub(super) fn with_control(file_arms: Vec<FileArm>) -> Vec<Arm> {
         },
         ..baseline
     });
+    let as_the_baseline = |arm: Arm| match (baseline.first(), &arm.bystander_of) {
+        (Some(baseline), Some(_)) => bystander(arm, baseline),
+        _ => arm,
+    };
+    let treatments: Vec<Arm> = treatments.into_iter().map(as_the_baseline).collect();
     baseline.extend(control);
     baseline.extend(treatments);
     baseline
 }
 
-fn is_baseline(arm: &wire::Arm) -> bool {
+/// A bystander is the control, and so the baseline, in all but its name.
+fn bystander(arm: Arm, baseline: &Arm) -> Arm {
+    let baseline = baseline.clone();
+    Arm {
+        levels: baseline.levels,
+        env: baseline.env,
+        args: baseline.args,
+        command: baseline.command,
+        switch: baseline.switch,
+        backend: baseline.backend,
+        expect: baseline.expect,
+        ..arm
+    }
+}
+
+pub(super) fn is_baseline(arm: &wire::Arm) -> bool {
     arm.baseline.as_ref().is_some_and(|b| *b.get_ref())
 }
 
@@ -163,8 +193,16 @@ fn resolve(
         .map(|instance| self::instance(checker, instance));
     refuse_env_without_launch(checker, arm, services);
     let env = service::env(checker, &arm.env, |_| Site::ArmEnv { arm: index });
-    let (args, _) = words_by_service(checker, index, "args", words(&arm.args), services);
-    let (command, replaces) = words_by_service(checker, index, "command", commands(arm), services);
+    let agents = agent::of_arm(checker, arm, services);
+    let words_for = |key| WordsFor {
+        arm: index,
+        name: arm.name.get_ref(),
+        key,
+        agents: agents.indices.as_ref(),
+        services,
+    };
+    let (args, _) = words_by_service(checker, &words_for("args"), words(&arm.args));
+    let (command, replaces) = words_by_service(checker, &words_for("command"), commands(arm));
     for (_, words) in &arm.command.0 {
         checker.words(words.get_ref(), words.span());
     }
@@ -208,6 +246,8 @@ fn resolve(
             expect: expect.unwrap_or(None),
             // Settled when all arms are known.
             adds_to: None,
+            agents: agents.names.clone(),
+            bystander_of: None,
             same_as: None,
         });
     }
@@ -223,6 +263,8 @@ fn resolve(
             .map(|(key, _)| key.get_ref().clone())
             .collect(),
         replaces,
+        agents_known: agents.indices.is_some(),
+        agents: agents.indices.unwrap_or_default(),
     }
 }
 
@@ -279,7 +321,7 @@ fn instance(checker: &mut Checker<'_>, instance: &Text) -> String {
 }
 
 fn refuse_env_without_launch(checker: &mut Checker<'_>, arm: &wire::Arm, services: &[Resolved]) {
-    let subject = || services.iter().filter(|s| !s.service.shared);
+    let subject = || services.iter().filter(|s| s.is_of_a_set());
     if subject().next().is_none() || subject().any(Resolved::launched) {
         return;
     }
@@ -311,20 +353,28 @@ fn commands(arm: &wire::Arm) -> WordLists<'_> {
         .collect()
 }
 
-/// `args` or `command`, and the services that they are for.
+/// Whose `args` or `command` is read.
+struct WordsFor<'a> {
+    arm: usize,
+    name: &'a str,
+    key: &'static str,
+    /// The agents that are attached for the arm; `None` when that is not known.
+    agents: Option<&'a BTreeSet<usize>>,
+    services: &'a [Resolved],
+}
+
+/// `args` or `command`, and the services and agents that they are for.
 fn words_by_service(
     checker: &mut Checker<'_>,
-    arm: usize,
-    what: &str,
+    of: &WordsFor<'_>,
     lists: WordLists<'_>,
-    services: &[Resolved],
 ) -> (BTreeMap<ServiceName, Vec<Template>>, BTreeSet<usize>) {
     let mut by_service = BTreeMap::new();
     let mut indices = BTreeSet::new();
     for (key, words) in lists {
         let name = key.get_ref();
-        let Some(index) = services.iter().position(|s| s.name() == name) else {
-            let known: Vec<&str> = services.iter().map(Resolved::name).collect();
+        let Some(index) = of.services.iter().position(|s| s.name() == name) else {
+            let known: Vec<&str> = of.services.iter().map(Resolved::name).collect();
             let problem = Problem::new(
                 key.span(),
                 format!("no service is named `{name}`"),
@@ -333,26 +383,40 @@ fn words_by_service(
             checker.report(problem.help(choices(name, &known)));
             continue;
         };
-        let target = &services[index];
-        if target.service.shared {
-            let message = format!("`{name}` is shared: it is launched once, not for each arm");
-            checker.report(Problem::new(
-                key.span(),
-                message,
-                format!("`{what}` of one arm can't reach it"),
-            ));
-        } else if !target.launched() {
-            let message = format!("`{name}` is already running: it takes no `{what}`");
-            checker.report(
-                Problem::new(key.span(), message, "not launched").help("change it by `switch`"),
-            );
+        if let Some(problem) = of.out_of_reach(index, key) {
+            checker.report(problem);
         }
         let site = Site::ArmService {
-            arm,
+            arm: of.arm,
             service: index,
         };
-        by_service.insert(target.service.name.clone(), checker.templates(words, &site));
+        let service = of.services[index].service.name.clone();
+        by_service.insert(service, checker.templates(words, &site));
         indices.insert(index);
     }
     (by_service, indices)
+}
+
+impl WordsFor<'_> {
+    /// Why what an arm says doesn't reach a service or an agent, if so.
+    fn out_of_reach(&self, index: usize, key: &Text) -> Option<Problem> {
+        let (target, name, what) = (&self.services[index], key.get_ref(), self.key);
+        let is_elsewhere = |agents: &BTreeSet<usize>| !agents.contains(&index);
+        if target.is_agent && self.agents.is_some_and(is_elsewhere) {
+            let message = format!("the arm `{}` doesn't attach the agent `{name}`", self.name);
+            let problem = Problem::new(key.span(), message, "not attached for this arm");
+            return Some(problem.help(format!("add it: agents = [\"{name}\"]")));
+        }
+        if target.service.shared {
+            let message = format!("`{name}` is shared: it is launched once, not for each arm");
+            let label = format!("`{what}` of one arm can't reach it");
+            return Some(Problem::new(key.span(), message, label));
+        }
+        if !target.launched() {
+            let message = format!("`{name}` is already running: it takes no `{what}`");
+            let problem = Problem::new(key.span(), message, "not launched");
+            return Some(problem.help("change it by `switch`"));
+        }
+        None
+    }
 }

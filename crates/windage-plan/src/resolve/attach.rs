@@ -94,6 +94,8 @@ pub(super) fn refuse_launch_keys(
     service: &wire::Service,
     attach: &Attach,
 ) {
+    let ready = service.ready.as_ref().map(Spanned::get_ref);
+    let of_ready = |key: fn(&wire::Ready) -> &Option<Text>| ready.and_then(|r| key(r).as_ref());
     let mut keys = vec![
         ("ports", service.ports.first().map(Text::span)),
         ("check", service.check.as_ref().map(Spanned::span)),
@@ -104,14 +106,8 @@ pub(super) fn refuse_launch_keys(
             service.files.first().map(|file| file.template.span()),
         ),
         ("stop", service.stop.as_ref().map(Spanned::span)),
-        (
-            "ready.log",
-            service
-                .ready
-                .as_ref()
-                .and_then(|r| r.get_ref().log.as_ref())
-                .map(Text::span),
-        ),
+        ("ready.log", of_ready(|r| &r.log).map(Text::span)),
+        ("ready.metric", of_ready(|r| &r.metric).map(Text::span)),
     ];
     if matches!(attach, Attach::Url(_)) {
         keys.push(("cpus", service.cpus.as_ref().map(Spanned::span)));

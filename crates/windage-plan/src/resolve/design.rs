@@ -7,7 +7,7 @@ use toml::Spanned;
 use windage_model::Order;
 
 use super::stop::{self, Ground};
-use super::{Checker, DAY, HOUR, INSTANT, PAUSE, pilot};
+use super::{Checker, DAY, HOUR, INSTANT, PAUSE, pilot, turns};
 use crate::plan::{Design, Length, OnDeath};
 use crate::wire::{self, Scalar};
 use crate::{Problem, Stop, defaults, units};
@@ -28,6 +28,7 @@ pub(super) fn resolve(
     ground: &Ground<'_>,
 ) -> Design {
     let stop = stop::resolve(checker, design, ground);
+    turns::check(checker, design, ground);
     Design {
         window: checker.duration(
             "window",
@@ -42,12 +43,25 @@ pub(super) fn resolve(
             PAUSE,
         ),
         pilot: pilot::resolve(checker, design, ground),
-        rounds: rounds(checker, design, stop),
+        rounds: rounds(checker, design, stop, ground),
         length: match stop {
             Some(stop) => Length::MeasuringTime(stop.within),
             None => length(checker, design),
         },
         stop,
+        turn: checker.duration("turn", design.turn.as_ref(), defaults::TURN, INSTANT..=HOUR),
+        agent_warmup: checker.duration(
+            "agent_warmup",
+            design.agent_warmup.as_ref(),
+            defaults::AGENT_WARMUP,
+            PAUSE,
+        ),
+        bpf_statistics: checker.duration(
+            "bpf_statistics",
+            design.bpf_statistics.as_ref(),
+            defaults::BPF_STATISTICS,
+            PAUSE,
+        ),
         warmup: checker.duration("warmup", design.warmup.as_ref(), defaults::WARMUP, PAUSE),
         drain: checker.duration("drain", design.drain.as_ref(), defaults::DRAIN, PAUSE),
         idle: checker.duration("idle", design.idle.as_ref(), defaults::IDLE, PAUSE),
@@ -67,11 +81,21 @@ pub(super) fn resolve(
     }
 }
 
-fn rounds(checker: &mut Checker<'_>, design: &wire::Design, stop: Option<Stop>) -> u32 {
+fn rounds(
+    checker: &mut Checker<'_>,
+    design: &wire::Design,
+    stop: Option<Stop>,
+    ground: &Ground<'_>,
+) -> u32 {
     let given = design.rounds.as_ref();
+    let default = if ground.has_agents() {
+        defaults::ROUNDS_WITH_AGENTS
+    } else {
+        defaults::ROUNDS
+    };
     match stop {
         Some(stop) => stop::rounds(checker, given, stop.within),
-        None => checker.integer("rounds", given, defaults::ROUNDS, 1..=MAX_ROUNDS),
+        None => checker.integer("rounds", given, default, 1..=MAX_ROUNDS),
     }
 }
 

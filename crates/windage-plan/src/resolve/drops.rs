@@ -1,4 +1,5 @@
-//! `drops` and `metrics` of a service: where it says itself what telemetry it dropped.
+//! `drops` and `metrics` of a service: where it says itself what telemetry it dropped, and that it is
+//! up.
 
 use std::ops::Range;
 
@@ -23,7 +24,7 @@ pub(super) fn resolve_all(
     services: &mut [Resolved],
     model: Option<LoadModel>,
 ) {
-    for (index, service) in file.service.iter().enumerate() {
+    for (index, service) in file.programs().enumerate() {
         if !can_be_asked(checker, service, &services[index]) {
             continue;
         }
@@ -40,7 +41,7 @@ pub(super) fn resolve_all(
     }
 }
 
-/// What serves all arms can't tell them apart.
+/// What serves all arms can't tell them apart. A shared service may still say that it is up.
 fn can_be_asked(checker: &mut Checker<'_>, service: &wire::Service, resolved: &Resolved) -> bool {
     let why = match (&resolved.service.origin, resolved.service.shared) {
         (Origin::Attach(_), _) => "is already running, once for all arms",
@@ -48,30 +49,39 @@ fn can_be_asked(checker: &mut Checker<'_>, service: &wire::Service, resolved: &R
         _ => return true,
     };
     let drops = service.drops.first().map(|d| ("drops", d.span()));
-    let metrics = service.metrics.as_ref().map(|m| ("metrics", m.span()));
+    let says_when = resolved.service.shared && awaited_metric(service).is_some();
+    let metrics = service.metrics.as_ref().filter(|_| !says_when);
+    let metrics = metrics.map(|m| ("metrics", m.span()));
     for (key, span) in drops.into_iter().chain(metrics) {
         let message = format!("`{}` {why}", resolved.name());
         checker.report(
             Problem::new(span, message, "dropped by which arm?").help(format!("remove `{key}`")),
         );
     }
-    false
+    says_when
 }
 
-/// `metrics` is there exactly when a counter is to be read.
+/// The metric that tells when the service is up.
+fn awaited_metric(service: &wire::Service) -> Option<&Text> {
+    let ready = service.ready.as_ref()?;
+    ready.get_ref().metric.as_ref()
+}
+
+/// `metrics` is there exactly when one of them is to be read.
 fn agree(checker: &mut Checker<'_>, service: &wire::Service) {
-    let counter = service
+    let mut counters = service
         .drops
         .iter()
-        .find_map(|d| d.get_ref().metric.as_ref());
-    match (&service.metrics, counter) {
-        (None, Some(counter)) => {
+        .filter_map(|d| d.get_ref().metric.as_ref());
+    let read = counters.next().or(awaited_metric(service));
+    match (&service.metrics, read) {
+        (None, Some(metric)) => {
             let message = format!(
-                "`{}` is a counter among metrics, and nothing says where they are",
-                counter.get_ref()
+                "`{}` is one of the metrics, and nothing says where they are",
+                metric.get_ref()
             );
             checker.report(
-                Problem::new(counter.span(), message, "read where?").help(
+                Problem::new(metric.span(), message, "read where?").help(
                     "give the service the path of its metrics, such as metrics = \"/metrics\"",
                 ),
             );
@@ -83,7 +93,8 @@ fn agree(checker: &mut Checker<'_>, service: &wire::Service) {
                 "does nothing",
             )
             .help(
-                "name a counter: drops = [{ reason = \"queue full\", metric = \"dropped_total\" }]",
+                "name a counter: drops = [{ reason = \"queue full\", metric = \"dropped_total\" }]; or \
+                 what is above nil once it is up: ready = { metric = \"NAME\" }",
             ),
         ),
         _ => {}
@@ -97,7 +108,7 @@ fn drops(checker: &mut Checker<'_>, drops: &Spanned<wire::Drops>) -> Option<Drop
             pattern: pattern(checker, log),
         },
         (None, Some(metric)) => ToldBy::Metric {
-            name: counter(checker, metric),
+            name: metric_name(checker, metric),
         },
         _ => {
             checker.report(Problem::new(
@@ -123,7 +134,7 @@ fn drops(checker: &mut Checker<'_>, drops: &Spanned<wire::Drops>) -> Option<Drop
 }
 
 /// A name in the sense of Prometheus: `[a-zA-Z_:][a-zA-Z0-9_:]*`.
-fn counter(checker: &mut Checker<'_>, name: &Text) -> String {
+pub(super) fn metric_name(checker: &mut Checker<'_>, name: &Text) -> String {
     let text = name.get_ref();
     let allowed = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b':');
     let starts = text.starts_with(|c: char| !c.is_ascii_digit());
@@ -148,7 +159,7 @@ fn metrics(
     services: &[Resolved],
     model: Option<LoadModel>,
 ) -> Option<Template> {
-    if model == Some(LoadModel::Batch) {
+    if model == Some(LoadModel::Batch) && !services[index].is_agent {
         let message = "the program of a batch load has no address to ask for metrics";
         let problem = Problem::new(metrics.span(), message, "out of reach");
         checker.report(problem.help("use `log` in `drops`"));
@@ -157,11 +168,11 @@ fn metrics(
     let text = metrics.get_ref();
     let url = with_own_port(text, services[index].name());
     let bad_part = text.contains(|c: char| c.is_whitespace() || c.is_control() || c == '#');
-    if bad_part || !is_of_a_service(&url, services) {
+    if bad_part || !is_of_a_service(&url, index, services) {
         checker.report(not_metrics(text, metrics.span()));
         return None;
     }
-    Some(checker.placeholders_of(&url, metrics.span(), Site::Metrics))
+    Some(checker.placeholders_of(&url, metrics.span(), Site::Metrics { index }))
 }
 
 /// The URL of a service's metrics. It is rendered apart from the service, whose own port goes by
@@ -183,14 +194,14 @@ fn with_own_port(text: &str, name: &str) -> String {
 }
 
 /// `http://{NAME}/…` of a service that each arm has for itself, or a port of it on 127.0.0.1: at
-/// any other address there could be only one for all arms.
-fn is_of_a_service(url: &str, services: &[Resolved]) -> bool {
+/// any other address there could be only one for all arms. A shared one has its own.
+fn is_of_a_service(url: &str, index: usize, services: &[Resolved]) -> bool {
     let Some((authority, _)) = url.strip_prefix(HTTP).and_then(|rest| rest.split_once('/')) else {
         return false;
     };
     let is_own = |name: &str| {
-        let service = services.iter().find(|s| s.name() == name);
-        service.is_some_and(|s| s.launched() && !s.service.shared)
+        let named = services.iter().position(|s| s.name() == name);
+        named.is_some_and(|i| services[i].launched() && (services[i].is_of_an_arm() || i == index))
     };
     let sole = |text: &str, of: fn(&str) -> Option<&str>| {
         let template = Template::parse(text);

@@ -10,7 +10,7 @@ use crate::{Problem, Template};
 
 /// Services that a socket's `{dir}` may be of: launched for each arm, in a directory of their own.
 pub(super) fn dirs(services: &[Resolved]) -> impl Iterator<Item = &Resolved> {
-    let own = |s: &&Resolved| s.launched() && !s.service.shared;
+    let own = |s: &&Resolved| s.launched() && s.is_of_a_set();
     services.iter().filter(own)
 }
 
@@ -22,7 +22,9 @@ pub(super) fn unused_factors(
     arms: &[FileArm],
     services: &[Resolved],
 ) {
-    for (index, arm) in arms.iter().enumerate() {
+    // A bystander's factors are the baseline's.
+    let known = |(_, arm): &(usize, &FileArm)| arm.agents_known && !arm.is_bystander();
+    for (index, arm) in arms.iter().enumerate().filter(known) {
         for (factor, span) in &arm.factors {
             let used = uses
                 .iter()

@@ -4,14 +4,49 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use windage_model::{LoadModel, Role};
 
+mod apart;
+
 use super::Checker;
-use super::arm::FileArm;
-use super::scope::Site;
+use super::arm::{CONTROL, FileArm};
+use super::scope::{Site, Use};
 use super::service::Resolved;
-use crate::Problem;
 use crate::load::{BatchKind, Load};
-use crate::plan::Arm;
+use crate::plan::{Arm, ServiceName};
 use crate::wire::PlanFile;
+use crate::{Problem, Template};
+use apart::Apart;
+
+/// Arms that agents alone tell from the baseline share its processes, unless they name others.
+pub(super) fn settle(checker: &Checker<'_>, arms: &mut [FileArm], services: &[Resolved]) {
+    let all = arms.iter().flat_map(|arm| &arm.arms);
+    let Some(baseline) = all
+        .into_iter()
+        .find(|arm| arm.role == Role::Baseline)
+        .cloned()
+    else {
+        return;
+    };
+    for (index, file_arm) in arms.iter_mut().enumerate() {
+        if file_arm.agents.is_empty() || file_arm.instance_span.is_some() {
+            continue;
+        }
+        let is_fixed =
+            |factor: &str| is_fixed_at_launch(checker, factor, index, file_arm, services);
+        let fixed: Vec<String> = file_arm
+            .factors
+            .iter()
+            .map(|(factor, _)| factor.clone())
+            .filter(|factor| is_fixed(factor))
+            .collect();
+        for arm in &mut file_arm.arms {
+            let is_launched_alike = differing_keys(&baseline, arm, services).next().is_none()
+                && fixed.iter().all(|f| baseline.level(f) == arm.level(f));
+            if is_launched_alike {
+                arm.instance.clone_from(&baseline.instance);
+            }
+        }
+    }
+}
 
 pub(super) fn check(
     checker: &mut Checker<'_>,
@@ -26,82 +61,46 @@ pub(super) fn check(
             sets.entry(&arm.instance).or_default().push((index, arm));
         }
     }
+    let set = Apart {
+        file,
+        arms,
+        services,
+    };
+    let mut subject = services.iter().filter(|s| s.is_of_a_set()).peekable();
+    let has_processes = subject.peek().is_none() || subject.any(Resolved::launched);
     for (instance, members) in &sets {
-        // Arms whose names clash get the same set by default; that was reported already.
         let [first, others @ ..] = members.as_slice() else {
             continue;
         };
-        if others.is_empty()
-            || members
-                .iter()
-                .all(|(i, _)| arms[*i].instance_span.is_none())
-        {
+        // Arms whose names clash get the same set by default; that was reported already.
+        let by_default = |(i, arm): &(usize, &Arm)| {
+            arms[*i].instance_span.is_none() && arm.instance == arm.id.as_str()
+        };
+        if others.is_empty() || members.iter().all(by_default) {
             continue;
         }
-        let shared = format!("shares the processes of `{instance}`");
-        told_apart(checker, file, arms, members, &shared);
+        if has_processes {
+            let shared = format!("shares the processes of `{instance}`");
+            set.told_apart(checker, members, &shared);
+        }
         same_launch(checker, arms, services, *first, others);
     }
-    let subject = || services.iter().filter(|s| !s.service.shared);
-    let all: Vec<(usize, &Arm)> = sets.values().flatten().copied().collect();
-    if all.len() > 1 && subject().next().is_some() && !subject().any(Resolved::launched) {
-        told_apart(checker, file, arms, &all, "has no processes of its own");
+    // That nothing stands by what is there only once was reported already.
+    let stands_by = |(_, arm): &&(usize, &Arm)| arm.bystander_of.is_some();
+    let all = sets.values().flatten();
+    let all: Vec<(usize, &Arm)> = all.filter(|member| !stands_by(member)).copied().collect();
+    if all.len() > 1 && !has_processes {
+        set.told_apart(checker, &all, "has no processes of its own");
     }
-    fixed_addresses(checker, file, arms, services, load, sets.len());
-}
-
-/// Without `switch` an arm is whatever the arm before it left, unless its requests or its backend
-/// differ.
-fn told_apart(
-    checker: &mut Checker<'_>,
-    file: &PlanFile,
-    arms: &[FileArm],
-    members: &[(usize, &Arm)],
-    shared: &str,
-) {
-    let indices: BTreeSet<usize> = members.iter().map(|(index, _)| *index).collect();
-    for index in indices {
-        let in_request = |factor: &str| {
-            checker
-                .uses
-                .iter()
-                .any(|used| matches!(used.site, Site::Load | Site::Socket) && used.names(factor))
-        };
-        let by_request = arms[index]
-            .factors
-            .iter()
-            .any(|(factor, _)| in_request(factor));
-        let of_index = || members.iter().filter(|(i, _)| *i == index);
-        let by_backend = of_index().all(|(_, arm)| has_its_own_backend(arm, members));
-        if by_request || by_backend || !file.arm[index].switch.is_empty() {
-            continue;
-        }
-        let name = file.arm[index].name.get_ref();
-        let span = arms[index]
-            .instance_span
-            .clone()
-            .unwrap_or(arms[index].name_span.clone());
-        let message = format!("the arm `{name}` {shared}, but no `switch` tells it apart");
-        checker.report(
-            Problem::new(span, message, "the same as the arm before it").help(
-                "add the commands that bring about this arm's state, whichever arm was before",
-            ),
-        );
-    }
-}
-
-/// Whether no other arm of the set meets a backend like this one's.
-fn has_its_own_backend(arm: &Arm, members: &[(usize, &Arm)]) -> bool {
-    let behaviour = |arm: &Arm| {
-        arm.backend
-            .as_ref()
-            .map(|b| b.behaviour)
-            .unwrap_or_default()
-    };
-    members
-        .iter()
-        .filter(|(_, other)| other.id != arm.id)
-        .all(|(_, other)| behaviour(other) != behaviour(arm))
+    let of_the_control = usize::from(sets.contains_key(CONTROL));
+    fixed_addresses(
+        checker,
+        file,
+        arms,
+        services,
+        load,
+        sets.len() - of_the_control,
+    );
 }
 
 /// What is given at launch is the same for all arms of a set; each `[[arm]]` is told once.
@@ -123,7 +122,7 @@ fn same_launch(
             "the arms `{}` and `{}` share processes",
             first.name, arm.name
         );
-        for key in differing_keys(first, arm) {
+        for key in differing_keys(first, arm, services) {
             if told.insert((index, key.to_owned())) {
                 let message = format!("{who}, but differ in `{key}`");
                 checker.report(Problem::new(span.clone(), message, "the same processes").help(
@@ -133,11 +132,9 @@ fn same_launch(
         }
         let levels = first.levels.iter().chain(&arm.levels);
         for (factor, _) in levels.filter(|(f, _)| first.level(f) != arm.level(f)) {
-            let fixed = checker.uses.iter().any(|used| {
-                let reaches = |index: usize| used.reaches(index, &arms[index], services);
-                used.at_launch() && used.names(factor) && (reaches(first_index) || reaches(index))
-            });
-            if fixed && told.insert((index, factor.clone())) {
+            let fixed =
+                |index: usize| is_fixed_at_launch(checker, factor, index, &arms[index], services);
+            if (fixed(first_index) || fixed(index)) && told.insert((index, factor.clone())) {
                 let message = format!("{who}, but `{{{factor}}}` is fixed at launch");
                 checker.report(
                     Problem::new(span.clone(), message, "the same processes").help(format!(
@@ -149,15 +146,42 @@ fn same_launch(
     }
 }
 
-fn differing_keys(first: &Arm, arm: &Arm) -> impl Iterator<Item = &'static str> {
+/// What services are given at launch that is not the same for both.
+fn differing_keys<'a>(
+    first: &'a Arm,
+    arm: &'a Arm,
+    services: &'a [Resolved],
+) -> impl Iterator<Item = &'static str> + use<> {
+    let is_agents = |name: &ServiceName| {
+        services
+            .iter()
+            .any(|s| s.is_agent && s.service.name == *name)
+    };
+    let same = |of: fn(&Arm) -> &BTreeMap<ServiceName, Vec<Template>>| {
+        let for_services = |arm: &'a Arm| of(arm).iter().filter(|(name, _)| !is_agents(name));
+        for_services(first).eq(for_services(arm))
+    };
     let keys = [
         ("env", arm.env == first.env),
-        ("args", arm.args == first.args),
-        ("command", arm.command == first.command),
+        ("args", same(|arm| &arm.args)),
+        ("command", same(|arm| &arm.command)),
     ];
     keys.into_iter()
         .filter(|(_, same)| !same)
         .map(|(key, _)| key)
+}
+
+/// Whether a factor is given to services of an arm when they are launched.
+fn is_fixed_at_launch(
+    checker: &Checker<'_>,
+    factor: &str,
+    index: usize,
+    arm: &FileArm,
+    services: &[Resolved],
+) -> bool {
+    let of_services = |used: &&Use| used.at_launch() && used.agent(services).is_none();
+    let mut uses = checker.uses.iter().filter(of_services);
+    uses.any(|used| used.names(factor) && used.reaches(index, arm, services))
 }
 
 /// All sets of processes are up together, so only one of them can have a fixed address.
@@ -203,7 +227,7 @@ fn fixed_addresses(
 
 /// Nor can they listen on one Unix socket.
 fn fixed_socket(checker: &mut Checker<'_>, services: &[Resolved], sets: usize) {
-    if !services.iter().any(|s| s.launched() && !s.service.shared) {
+    if !services.iter().any(|s| s.launched() && s.is_of_a_set()) {
         return;
     }
     let own = |name: &str| !matches!(name, "plan" | "windage");

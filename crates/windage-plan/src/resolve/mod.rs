@@ -4,6 +4,7 @@
 //! Each step returns a value even where it found a problem, so that the next can go on; the
 //! values are thrown away when any problem was found.
 
+mod agent;
 mod arm;
 mod attach;
 mod backend;
@@ -25,6 +26,7 @@ mod stop;
 mod sweep;
 mod switch;
 mod thorough;
+mod turns;
 
 use std::ops::{Range, RangeInclusive};
 use std::path::Path;
@@ -81,22 +83,27 @@ pub(crate) fn resolve(
     ports::refuse_of_a_batch(&mut checker, file, load::model(file));
     let mut arms = arm::resolve_all(&mut checker, file, &services);
     stages::settle(&mut checker, file, &mut arms);
+    agent::settle_bystanders(&mut checker, file, &mut arms, &services);
+    agent::check(&mut checker, file, &services);
     let profile = profile::resolve(&mut checker, file);
     // Where a placeholder is misspelt it is not known what it should have named.
     let receives = scope::check(&mut checker, file, &arms, &mut services)
         .then(|| backend::settle(&mut checker, file, &mut arms, &services));
     let sink = sink::resolve(&mut checker, file, receives);
+    instance::settle(&checker, &mut arms, &services);
     instance::check(&mut checker, file, &arms, &services, &load);
     if !checker.problems.is_empty() {
         return Err(checker.problems);
     }
+    let (services, agents) = agent::apart(services);
     Ok(Plan {
         name: file.name.get_ref().clone(),
         about: file.about.clone(),
         folder: folder.to_owned(),
         source: text.to_owned(),
         build,
-        services: services.into_iter().map(|s| s.service).collect(),
+        services,
+        agents,
         load,
         further_loads,
         sink,

@@ -89,7 +89,7 @@ pub(super) fn refuse_of_a_batch(
     if model != Some(LoadModel::Batch) {
         return;
     }
-    for service in file.service.iter().filter(|s| !s.shared) {
+    for service in file.service.iter().filter(|s| !s.is_shared()) {
         if let Some(port) = service.ports.first() {
             let message = "the program of a batch load has no ports";
             checker.report(Problem::new(port.span(), message, "of a batch").help("remove `ports`"));
@@ -104,7 +104,7 @@ pub(super) fn are_told(
     file: &PlanFile,
     services: &[Resolved],
 ) {
-    for (index, given) in file.service.iter().enumerate() {
+    for (index, given) in file.programs().enumerate() {
         let name = services[index].name();
         for port in given.ports.iter().filter(|_| services[index].launched()) {
             let (span, port) = (port.span(), port.get_ref());
@@ -121,7 +121,8 @@ pub(super) fn are_told(
                 format!("the port `{port}` of `{name}` is never used")
             };
             checker.report(Problem::new(span, message, "listens where?").help(format!(
-                "put `{{{own}}}` into the service's command, environment or templates"
+                "put `{{{own}}}` into the {}'s command, environment or templates",
+                services[index].noun()
             )));
         }
     }

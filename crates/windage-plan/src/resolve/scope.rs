@@ -1,5 +1,6 @@
 //! Placeholders: what each may name where it stands, and what follows from that.
 
+mod beside;
 mod own;
 
 use std::collections::BTreeSet;
@@ -28,11 +29,11 @@ pub(super) struct Use {
 /// Whom a template belongs to. Arms are those of the file, before sweeps are expanded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Site {
-    /// A service's own keys.
+    /// A service's own keys, or an agent's.
     Service { index: usize, part: Part },
-    /// An arm's environment, which every service that is not shared gets.
+    /// An arm's environment, which every service that is not shared gets, and no agent.
     ArmEnv { arm: usize },
-    /// An arm's arguments or command for one service.
+    /// An arm's arguments or command for one service or agent.
     ArmService { arm: usize, service: usize },
     /// What switches to an arm.
     ArmSwitch { arm: usize },
@@ -40,8 +41,8 @@ pub(super) enum Site {
     ArmSocket { arm: usize },
     /// How an arm's receivers behave.
     ArmBackend { arm: usize },
-    /// Where a service's metrics are read.
-    Metrics,
+    /// Where a service's metrics are read, or an agent's.
+    Metrics { index: usize },
     /// A request.
     Load,
     /// The path of the socket that load goes to.
@@ -62,20 +63,22 @@ pub(super) enum Part {
 impl Use {
     /// Whether the template is rendered for an arm.
     pub(super) fn reaches(&self, index: usize, arm: &FileArm, services: &[Resolved]) -> bool {
+        let is_up = |index: &usize| !services[*index].is_agent || arm.agents.contains(index);
         match &self.site {
             Site::Service { index, .. } if services[*index].service.shared => false,
+            Site::Service { index, .. } | Site::Metrics { index } if !is_up(index) => false,
             Site::Service {
                 index,
                 part: Part::Command,
             } => !arm.replaces.contains(index),
             Site::Service {
+                index,
                 part: Part::Env(key),
-                ..
-            } => !arm.variables.contains(key),
+            } => services[*index].is_agent || !arm.variables.contains(key),
             Site::Service {
                 part: Part::Whole, ..
             }
-            | Site::Metrics
+            | Site::Metrics { .. }
             | Site::Load
             | Site::Socket => true,
             Site::ArmEnv { arm }
@@ -94,6 +97,16 @@ impl Use {
         )
     }
 
+    /// The agent that it is rendered for, if it is one.
+    pub(super) fn agent(&self, services: &[Resolved]) -> Option<usize> {
+        match self.site {
+            Site::Service { index, .. }
+            | Site::ArmService { service: index, .. }
+            | Site::Metrics { index } => services[index].is_agent.then_some(index),
+            _ => None,
+        }
+    }
+
     pub(super) fn names(&self, placeholder: &str) -> bool {
         self.template.placeholders().any(|name| name == placeholder)
     }
@@ -107,11 +120,11 @@ impl Use {
         match self.site {
             Site::Service { index, .. } => index == service,
             Site::ArmService { service: index, .. } => index == service,
-            Site::ArmEnv { .. } => !services[service].service.shared,
+            Site::ArmEnv { .. } => services[service].is_of_a_set(),
             Site::ArmSwitch { .. }
             | Site::ArmSocket { .. }
             | Site::ArmBackend { .. }
-            | Site::Metrics
+            | Site::Metrics { .. }
             | Site::Load
             | Site::Socket => false,
         }
@@ -215,8 +228,11 @@ impl Scope<'_> {
         if let Site::ArmBackend { arm } = used.site {
             return self.of_the_arm(arm, name);
         }
+        if let Some(service) = name.strip_suffix(".pid") {
+            return self.pid(used, name, service);
+        }
         if let Some(port) = further_port(name) {
-            return self.further_port(used, name, port, shared);
+            return self.further_port(used, name, port);
         }
         match name {
             "listen" | "port" | "dir" => self.own(used, name),
@@ -227,13 +243,26 @@ impl Scope<'_> {
         }
     }
 
+    /// Whether the address of a service or an agent is known where the template is rendered.
+    fn may_name(&self, used: &Use, name: &str, index: usize) -> Result<(), Misuse> {
+        let named = &self.services[index];
+        let by = match used.site {
+            Site::Service { index, .. } => Some(&self.services[index]),
+            _ => None,
+        };
+        if by.is_some_and(|by| by.service.shared) && !named.service.shared {
+            return Err(self.not_in_shared(name));
+        }
+        if named.is_agent {
+            return self.agent_is_there(used, name, index);
+        }
+        Ok(())
+    }
+
     /// A name that the plan itself gives: a service, a field, a factor.
     fn named(&self, used: &Use, name: &str, shared: bool) -> Result<Vec<usize>, Misuse> {
         match self.service(name) {
-            Some(index) if shared && !self.services[index].service.shared => {
-                Err(self.not_in_shared(name))
-            }
-            Some(index) => Ok(vec![index]),
+            Some(index) => self.may_name(used, name, index).map(|()| vec![index]),
             None if self.is_field(name) && used.site == Site::Load => Ok(Vec::new()),
             None if self.is_field(name) => Err(field_elsewhere(name)),
             None if !self.is_factor(name) => Err(self.unknown(used, name)),

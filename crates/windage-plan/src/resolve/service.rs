@@ -1,4 +1,4 @@
-//! `[[service]]`.
+//! `[[service]]`, and what `[[agent]]` has in common with it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -6,19 +6,23 @@ use std::ops::Range;
 use std::path::{Component, PathBuf};
 
 use toml::Spanned;
+use windage_model::Facility;
 
 use super::file::MAX_TEMPLATE_BYTES;
 use super::scope::{Part, Site, Use};
-use super::{Checker, INSTANT, PATIENCE, attach, ports, reserved};
+use super::{Checker, INSTANT, PATIENCE, agent, attach, drops, ports, reserved};
 use crate::plan::{
     Origin, Ready, ReadyCheck, Service, ServiceName, StopPolicy, StopSignal, TemplateFile,
 };
 use crate::wire::{self, Entries, PlanFile, Text};
 use crate::{Problem, Template, defaults};
 
-/// A service with what later checks need besides.
+/// A service or an agent, with what later checks need besides.
 pub(super) struct Resolved {
     pub(super) service: Service,
+    pub(super) is_agent: bool,
+    /// What an agent needs of the kernel.
+    pub(super) needs: Vec<Facility>,
     pub(super) name_span: Range<usize>,
     /// Whether `ready` was given; if not, it follows from whether the service is addressed.
     pub(super) ready_given: bool,
@@ -32,9 +36,48 @@ impl Resolved {
     pub(super) fn launched(&self) -> bool {
         matches!(self.service.origin, Origin::Command(_))
     }
+
+    /// Whether each set of processes has it for itself.
+    pub(super) fn is_of_a_set(&self) -> bool {
+        !self.service.shared && !self.is_agent
+    }
+
+    /// Whether it comes with an arm: with its set of processes, or beside it.
+    pub(super) fn is_of_an_arm(&self) -> bool {
+        !self.service.shared
+    }
+
+    /// What it is called in the plan.
+    pub(super) fn noun(&self) -> &'static str {
+        if self.is_agent { "agent" } else { "service" }
+    }
 }
 
+/// The services, then the agents.
 pub(super) fn resolve_all(checker: &mut Checker<'_>, file: &PlanFile) -> Vec<Resolved> {
+    one_is_measured(checker, file);
+    let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut services = Vec::with_capacity(file.service.len() + file.agent.len());
+    for (index, service) in file.programs().enumerate() {
+        let is_agent = index >= file.service.len();
+        let noun = if is_agent { "agent" } else { "service" };
+        let name = name(checker, noun, &service.name);
+        if let Some(first) = seen.insert(service.name.get_ref(), noun) {
+            named_again(checker, &service.name, first, noun);
+        }
+        let needs = agent::own_keys(checker, service, is_agent);
+        services.push(Resolved {
+            service: resolve(checker, index, name, service, is_agent),
+            is_agent,
+            needs,
+            name_span: service.name.span(),
+            ready_given: service.ready.as_ref().is_some_and(names_a_check),
+        });
+    }
+    services
+}
+
+fn one_is_measured(checker: &mut Checker<'_>, file: &PlanFile) {
     if file.service.is_empty() {
         checker.report(
             Problem::new(
@@ -46,7 +89,7 @@ pub(super) fn resolve_all(checker: &mut Checker<'_>, file: &PlanFile) -> Vec<Res
                 "add one with `name` and `command` (or `attach`); a batch program is one as well",
             ),
         );
-    } else if file.service.iter().all(|s| s.shared) {
+    } else if file.service.iter().all(wire::Service::is_shared) {
         let problem = Problem::new(
             file.service[0].name.span(),
             "every service is shared",
@@ -54,39 +97,32 @@ pub(super) fn resolve_all(checker: &mut Checker<'_>, file: &PlanFile) -> Vec<Res
         );
         checker.report(problem.help("what is measured must not be `shared`: each arm has its own"));
     }
-    let mut seen = BTreeSet::new();
-    let mut services = Vec::with_capacity(file.service.len());
-    for (index, service) in file.service.iter().enumerate() {
-        let name = name(checker, &service.name);
-        if !seen.insert(service.name.get_ref()) {
-            let message = format!("two services are named `{}`", service.name.get_ref());
-            checker.report(Problem::new(
-                service.name.span(),
-                message,
-                "named again here",
-            ));
-        }
-        services.push(Resolved {
-            service: resolve(checker, index, name, service),
-            name_span: service.name.span(),
-            ready_given: service.ready.as_ref().is_some_and(names_a_check),
-        });
-    }
-    services
 }
 
-fn name(checker: &mut Checker<'_>, name: &Text) -> ServiceName {
+fn named_again(checker: &mut Checker<'_>, name: &Text, first: &str, noun: &str) {
     let text = name.get_ref();
+    let message = if first == noun {
+        format!("two {noun}s are named `{text}`")
+    } else {
+        format!("a service and an agent are named `{text}`")
+    };
+    checker.report(Problem::new(name.span(), message, "named again here"));
+}
+
+fn name(checker: &mut Checker<'_>, noun: &str, name: &Text) -> ServiceName {
+    let text = name.get_ref();
+    let article = if noun == "agent" { "an" } else { "a" };
     if let Some(list) = reserved(text) {
-        let message = format!("`{text}` can't name a service: it is a placeholder of its own");
+        let message =
+            format!("`{text}` can't name {article} {noun}: it is a placeholder of its own");
         checker.report(Problem::new(name.span(), message, "reserved").help(list));
     }
     ServiceName::new(text).unwrap_or_else(|| {
         checker.report(
             Problem::new(
                 name.span(),
-                format!("`{text}` can't name a service"),
-                "not a service's name",
+                format!("`{text}` can't name {article} {noun}"),
+                format!("not {article} {noun}'s name"),
             )
             .help("use lower-case letters, digits and `_`, a letter first"),
         );
@@ -99,9 +135,10 @@ fn resolve(
     index: usize,
     name: ServiceName,
     service: &wire::Service,
+    is_agent: bool,
 ) -> Service {
     let site = |part| Site::Service { index, part };
-    let origin = origin(checker, index, service);
+    let origin = origin(checker, index, service, is_agent);
     if let Origin::Attach(attach) = &origin {
         attach::refuse_launch_keys(checker, service, attach);
     }
@@ -128,7 +165,7 @@ fn resolve(
         files: files(checker, index, &service.files),
         check: check(checker, index, service.check.as_ref()),
         cpus: checker.cpus(service.cpus.as_ref()),
-        shared: service.shared,
+        shared: service.is_shared() && !is_agent,
         addressed: listen.is_some()
             || matches!(ready.check, ReadyCheck::Http { .. } | ReadyCheck::Tcp),
         ready,
@@ -164,8 +201,15 @@ pub(super) fn env(
     env
 }
 
-fn origin(checker: &mut Checker<'_>, index: usize, service: &wire::Service) -> Origin {
-    match (&service.command, &service.attach) {
+fn origin(
+    checker: &mut Checker<'_>,
+    index: usize,
+    service: &wire::Service,
+    is_agent: bool,
+) -> Origin {
+    // That an agent is attached to was reported already.
+    let attach = service.attach.as_ref().filter(|_| !is_agent);
+    match (&service.command, attach) {
         (Some(command), None) => {
             checker.words(command.get_ref(), command.span());
             let site = Site::Service {
@@ -189,15 +233,28 @@ fn origin(checker: &mut Checker<'_>, index: usize, service: &wire::Service) -> O
             Origin::Command(Vec::new())
         }
         (None, None) => {
-            let message = format!("the service `{}` has no `command`", service.name.get_ref());
-            checker.report(
-                Problem::new(service.name.span(), message, "how is it launched?").help(
-                    "add `command = [\"program\", \"argument\"]`, or `attach` if it is already running",
-                ),
-            );
+            if service.attach.is_none() {
+                no_command(checker, service, is_agent);
+            }
             Origin::Command(Vec::new())
         }
     }
+}
+
+fn no_command(checker: &mut Checker<'_>, service: &wire::Service, is_agent: bool) {
+    let name = service.name.get_ref();
+    let add = "add `command = [\"program\", \"argument\"]`";
+    let (noun, help) = if is_agent {
+        ("agent", add.to_owned())
+    } else {
+        (
+            "service",
+            format!("{add}, or `attach` if it is already running"),
+        )
+    };
+    let message = format!("the {noun} `{name}` has no `command`");
+    let problem = Problem::new(service.name.span(), message, "how is it launched?");
+    checker.report(problem.help(help));
 }
 
 /// What looks the configuration over; nothing is said of one that isn't there.
@@ -295,7 +352,8 @@ fn template_text(checker: &mut Checker<'_>, index: usize, path: &Text) -> Templa
 /// A bound alone leaves open what it is for: an address that accepts, or a program that says so.
 fn names_a_check(ready: &Spanned<wire::Ready>) -> bool {
     let keys = ready.get_ref();
-    keys.http.is_some() || keys.tcp.is_some() || keys.log.is_some() || keys.delay.is_some()
+    let texts = [&keys.http, &keys.log, &keys.metric, &keys.delay];
+    keys.tcp.is_some() || texts.into_iter().any(Option::is_some)
 }
 
 fn ready(checker: &mut Checker<'_>, index: usize, ready: &Spanned<wire::Ready>) -> Ready {
@@ -306,9 +364,10 @@ fn ready(checker: &mut Checker<'_>, index: usize, ready: &Spanned<wire::Ready>) 
         defaults::READY_WITHIN,
         PATIENCE,
     );
-    let check = match (&keys.http, &keys.tcp, &keys.log, &keys.delay) {
-        (Some(path), None, None, None) => http_check(checker, index, path),
-        (None, Some(tcp), None, None) => {
+    let given = (&keys.http, &keys.tcp, &keys.log, &keys.metric, &keys.delay);
+    let check = match given {
+        (Some(path), None, None, None, None) => http_check(checker, index, path),
+        (None, Some(tcp), None, None, None) => {
             if !*tcp.get_ref() {
                 let message = "`tcp = false` checks nothing";
                 checker.report(Problem::new(
@@ -319,19 +378,22 @@ fn ready(checker: &mut Checker<'_>, index: usize, ready: &Spanned<wire::Ready>) 
             }
             ReadyCheck::Tcp
         }
-        (None, None, Some(log), None) => ReadyCheck::Log {
+        (None, None, Some(log), None, None) => ReadyCheck::Log {
             pattern: pattern(checker, log),
         },
-        (None, None, None, Some(delay)) => {
+        (None, None, None, Some(metric), None) => ReadyCheck::Metric {
+            name: drops::metric_name(checker, metric),
+        },
+        (None, None, None, None, Some(delay)) => {
             let delay = checker.duration("delay", Some(delay), INSTANT, PATIENCE);
             ReadyCheck::Delay(delay)
         }
-        (None, None, None, None) if keys.within.is_some() => ReadyCheck::None,
+        (None, None, None, None, None) if keys.within.is_some() => ReadyCheck::None,
         _ => {
             checker.report(
                 Problem::new(
                     ready.span(),
-                    "`ready` takes exactly one of `http`, `tcp`, `log` and `delay`",
+                    "`ready` takes exactly one of `http`, `tcp`, `log`, `metric` and `delay`",
                     "none or several here",
                 )
                 .help("a service that is addressed and has no `ready` is up when it accepts TCP"),

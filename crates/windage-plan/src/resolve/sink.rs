@@ -20,7 +20,7 @@ pub(super) fn resolve(
     let given = file.sink.as_ref();
     if receives == Some(false) {
         let sink = given.map(|sink| ("[sink]", sink.span()));
-        let mut drops = file.service.iter().flat_map(|service| &service.drops);
+        let mut drops = file.programs().flat_map(|service| &service.drops);
         let drops = drops.next().map(|drops| ("drops", drops.span()));
         for (key, span) in sink.into_iter().chain(drops) {
             let message = format!("`{key}` in a plan that names no receiver");

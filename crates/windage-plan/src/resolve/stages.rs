@@ -5,7 +5,7 @@ use std::ops::Range;
 use windage_model::ArmId;
 
 use super::Checker;
-use super::arm::FileArm;
+use super::arm::{CONTROL, FileArm};
 use crate::Problem;
 use crate::plan::Arm;
 use crate::problem::choices;
@@ -13,11 +13,8 @@ use crate::wire::{PlanFile, Text};
 
 /// Finds the arms that others name, by name or id.
 pub(super) fn settle(checker: &mut Checker<'_>, file: &PlanFile, arms: &mut [FileArm]) {
-    let known: Vec<(ArmId, String)> = arms
-        .iter()
-        .flat_map(|arm| &arm.arms)
-        .map(|arm| (arm.id.clone(), arm.name.clone()))
-        .collect();
+    let known = Arms::of(arms);
+    let with_control = known.and_control();
     for (given, resolved) in file.arm.iter().zip(arms.iter_mut()) {
         let keys = [("adds_to", &given.adds_to), ("same_as", &given.same_as)];
         let is_baseline = given.baseline.as_ref().is_some_and(|b| *b.get_ref());
@@ -28,7 +25,13 @@ pub(super) fn settle(checker: &mut Checker<'_>, file: &PlanFile, arms: &mut [Fil
                 checker.report(Problem::new(named.span(), message, "not of the baseline"));
                 continue;
             }
-            let Some(id) = find(checker, named, &known) else {
+            // Bystanders run on the control's processes: beside it, they show what is added.
+            let known = if key == "adds_to" {
+                &with_control
+            } else {
+                &known
+            };
+            let Some(id) = find(checker, named, known) else {
                 continue;
             };
             for arm in &mut resolved.arms {
@@ -43,13 +46,31 @@ pub(super) fn settle(checker: &mut Checker<'_>, file: &PlanFile, arms: &mut [Fil
     refuse_circles(checker, file, arms);
 }
 
-fn find(checker: &mut Checker<'_>, named: &Text, known: &[(ArmId, String)]) -> Option<ArmId> {
+/// The arms that may be named, by id and name.
+#[derive(Clone)]
+pub(super) struct Arms(Vec<(ArmId, String)>);
+
+impl Arms {
+    pub(super) fn of(arms: &[FileArm]) -> Arms {
+        let all = arms.iter().flat_map(|arm| &arm.arms);
+        Arms(all.map(|arm| (arm.id.clone(), arm.name.clone())).collect())
+    }
+
+    fn and_control(&self) -> Arms {
+        let control = ArmId::from_text(CONTROL).map(|id| (id, CONTROL.to_owned()));
+        Arms(self.0.iter().cloned().chain(control).collect())
+    }
+}
+
+/// The arm that is named, by name or id.
+pub(super) fn find(checker: &mut Checker<'_>, named: &Text, known: &Arms) -> Option<ArmId> {
     let text = named.get_ref();
     let found = known
+        .0
         .iter()
         .find(|(id, name)| name == text || id.as_str() == text);
     if found.is_none() {
-        let names: Vec<&str> = known.iter().map(|(_, name)| name.as_str()).collect();
+        let names: Vec<&str> = known.0.iter().map(|(_, name)| name.as_str()).collect();
         let problem = Problem::new(
             named.span(),
             format!("no arm is named `{text}`"),

@@ -21,6 +21,12 @@ pub(super) struct Ground<'a> {
     pub(super) load: &'a wire::Load,
 }
 
+impl Ground<'_> {
+    pub(super) fn has_agents(&self) -> bool {
+        self.services.iter().any(|program| program.is_agent)
+    }
+}
+
 /// `None` without a stop, and for one that is wrong.
 pub(super) fn resolve(
     checker: &mut Checker<'_>,

@@ -11,6 +11,8 @@ pub struct ProcessStat {
     pub state: u8,
     /// Its parent's id.
     pub parent: u32,
+    /// Whether it is a thread of the kernel itself.
+    pub kernel_thread: bool,
     /// Page faults served without reading from disk, of all threads, the ended ones included.
     pub minor_faults: u64,
     /// Page faults that had to read from disk, likewise.
@@ -34,6 +36,9 @@ impl ProcessStat {
     }
 }
 
+/// The bit of a kernel thread, as `include/linux/sched.h` has had it since Linux 2.6.27.
+const PF_KTHREAD: u64 = 0x0020_0000;
+
 /// Parses `/proc/PID/stat`.
 ///
 /// The name in it may hold spaces, parentheses and line ends, so it ends at the last `)`.
@@ -47,7 +52,8 @@ pub fn stat(bytes: &[u8]) -> Option<ProcessStat> {
     let mut fields = words(bytes.get(name_ends + 1..)?);
     let state = fields.next()?; // 3
     let parent = fields.next()?; // 4
-    let minor_faults = fields.nth(5)?; // 10
+    let flags = fields.nth(4)?; // 9
+    let minor_faults = fields.next()?; // 10
     let major_faults = fields.nth(1)?; // 12
     let start_ticks = fields.nth(9)?; // 22
     let [state] = state else { return None };
@@ -55,6 +61,7 @@ pub fn stat(bytes: &[u8]) -> Option<ProcessStat> {
         process,
         state: *state,
         parent: id(parent)?,
+        kernel_thread: number(flags)? & PF_KTHREAD != 0,
         minor_faults: number(minor_faults)?,
         major_faults: number(major_faults)?,
         start_ticks: number(start_ticks)?,
@@ -65,6 +72,12 @@ pub fn stat(bytes: &[u8]) -> Option<ProcessStat> {
 #[must_use]
 pub fn resident_pages(statm: &[u8]) -> Option<u64> {
     number(words(statm).nth(1)?)
+}
+
+/// CPU of a thread, in nanoseconds, from `/proc/PID/task/TID/schedstat`.
+#[must_use]
+pub fn run_ns(schedstat: &[u8]) -> Option<u64> {
+    number(words(schedstat).next()?)
 }
 
 /// How often a thread was given a core, from `/proc/PID/task/TID/schedstat`: each is a context
@@ -130,6 +143,7 @@ mod tests {
         process: 14641,
         state: b'S',
         parent: 14634,
+        kernel_thread: false,
         minor_faults: 99,
         major_faults: 3,
         start_ticks: 89938,
@@ -150,6 +164,14 @@ mod tests {
             let text = STAT.replace("{}", name);
             assert_eq!(stat(text.as_bytes()), Some(PARSED), "{name:?}");
         }
+    }
+
+    #[test]
+    fn a_flag_tells_the_kernels_threads() {
+        let kthreadd = "2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0 0 0 0 20 0 1 0 22 0 0\n";
+        assert!(stat(kthreadd.as_bytes()).unwrap().kernel_thread);
+        let text = kthreadd.replace("2129984", "-1");
+        assert_eq!(stat(text.as_bytes()), None, "flags below nil");
     }
 
     #[test]
@@ -209,6 +231,13 @@ mod tests {
     }
 
     #[test]
+    fn time_on_a_core_comes_first() {
+        assert_eq!(run_ns(b"959846 2740027 2\n"), Some(959_846));
+        assert_eq!(run_ns(b"x 0 0\n"), None);
+        assert_eq!(run_ns(b""), None);
+    }
+
+    #[test]
     fn switches_are_counted_two_ways() {
         assert_eq!(timeslices(b"959846 2740027 2\n"), Some(2));
         assert_eq!(timeslices(b"0 0 0\n"), Some(0));
@@ -223,6 +252,7 @@ mod tests {
             let _ = stat(&bytes);
             let _ = resident_pages(&bytes);
             let _ = timeslices(&bytes);
+            let _ = run_ns(&bytes);
             let _ = context_switches(&bytes);
             let _ = resident_peak_bytes(&bytes);
             let _ = proportional_bytes(&bytes);
@@ -240,15 +270,17 @@ mod tests {
         #[test]
         fn what_is_written_is_read(
             name in "[ -~\n]{0,15}",
-            process: u32, parent: u32,
+            process: u32, parent: u32, kernel_thread: bool,
             minor_faults: u64, major_faults: u64, start_ticks: u64,
         ) {
+            let flags = if kernel_thread { 0x0020_8040 } else { 0x0040_0100 };
             let text = format!(
-                "{process} ({name}) R {parent} 1 1 0 -1 0 {minor_faults} 0 {major_faults} 0 0 0 0 0 \
+                "{process} ({name}) R {parent} 1 1 0 -1 {flags} {minor_faults} 0 {major_faults} 0 0 0 0 0 \
                  20 0 1 0 {start_ticks} 0 0\n"
             );
-            let expected =
-                ProcessStat { process, state: b'R', parent, minor_faults, major_faults, start_ticks };
+            let expected = ProcessStat {
+                process, state: b'R', parent, kernel_thread, minor_faults, major_faults, start_ticks,
+            };
             prop_assert_eq!(stat(text.as_bytes()), Some(expected));
         }
 

@@ -55,6 +55,10 @@ struct StoredArm {
     backend: Option<String>,
     #[serde(default)]
     adds_to: Option<u16>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    agents: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    bystander_of: Option<u16>,
     #[serde(default)]
     same_as: Option<u16>,
 }
@@ -232,6 +236,8 @@ impl From<&ManifestArm> for StoredArm {
             ),
             backend: Some(arm.backend.to_string()),
             adds_to: arm.adds_to.map(|arm| arm.0),
+            agents: arm.agents.clone(),
+            bystander_of: arm.bystander_of.map(|arm| arm.0),
             same_as: arm.same_as.map(|arm| arm.0),
         }
     }
@@ -268,6 +274,8 @@ impl TryFrom<StoredArm> for ManifestArm {
                 words.parse().map_err(|e: BackendError| e.to_string())
             })?,
             adds_to: stored.adds_to.map(ArmIndex),
+            agents: stored.agents,
+            bystander_of: stored.bystander_of.map(ArmIndex),
             same_as: stored.same_as.map(ArmIndex),
         })
     }

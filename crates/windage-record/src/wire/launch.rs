@@ -184,6 +184,9 @@ impl From<&LaunchArmEnd> for StoredLaunchArmEnd {
             idle_ns,
             rss_peak_bytes,
             pss_bytes,
+            // Behind all arms, in `StoredHidden`.
+            hidden_ns: _,
+            unmeasured: _,
         } = *end;
         StoredLaunchArmEnd {
             arm: arm.0,
@@ -216,6 +219,29 @@ impl From<StoredLaunchArmEnd> for LaunchArmEnd {
             idle_ns,
             rss_peak_bytes,
             pss_bytes,
+            ..LaunchArmEnd::default()
+        }
+    }
+}
+
+/// What version 2 of a launch's end has behind the fields of version 1: of each arm, in their order,
+/// the hidden time and the requests of load that is not measured.
+#[derive(Serialize, Deserialize)]
+pub(super) struct StoredHidden(Vec<(u64, u64)>);
+
+impl From<&LaunchEnd> for StoredHidden {
+    fn from(end: &LaunchEnd) -> Self {
+        let of = |arm: &LaunchArmEnd| (arm.hidden_ns, arm.unmeasured);
+        StoredHidden(end.arms.iter().map(of).collect())
+    }
+}
+
+impl StoredHidden {
+    /// Fills in what the first version has no place for.
+    pub(super) fn complete(self, end: &mut LaunchEnd) {
+        for (arm, (hidden_ns, unmeasured)) in end.arms.iter_mut().zip(self.0) {
+            arm.hidden_ns = hidden_ns;
+            arm.unmeasured = unmeasured;
         }
     }
 }

@@ -6,6 +6,7 @@
 //! [`crate::frame::FORMAT`].
 
 mod addition;
+mod agent;
 mod delivered;
 mod launch;
 mod program;
@@ -15,7 +16,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use windage_model::Window;
 
 use crate::frame::{self, AppendError};
-use crate::{Delivered, Entry, RecordError};
+use crate::{Delivered, Entry, LaunchEnd, RecordError};
 
 const LAUNCH_STARTED: u8 = 1;
 const WINDOW: u8 = 2;
@@ -28,13 +29,18 @@ const VERSION_OF: u8 = 8;
 const PHASE: u8 = 9;
 const PROCESS: u8 = 10;
 const SAID: u8 = 11;
+const AGENT: u8 = 12;
 
 /// The version of every other kind.
 const VERSION: u8 = 1;
-/// Version 2 has [`addition::StoredAddition`] behind the fields of version 1.
-const WINDOW_VERSION: u8 = 2;
+/// Version 2 has [`addition::StoredAddition`] behind the fields of version 1, version 3
+/// [`agent::StoredBeside`] behind those.
+const WINDOW_VERSION: u8 = 3;
+const WINDOW_WITH_ADDITION: u8 = 2;
 /// Version 2 has [`delivered::StoredMore`] behind the fields of version 1.
 const DELIVERED_VERSION: u8 = 2;
+/// Version 2 has [`launch::StoredHidden`] behind the fields of version 1.
+const LAUNCH_END_VERSION: u8 = 2;
 
 /// The commit mark of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -77,6 +83,7 @@ pub(crate) fn append(
             &(
                 window::StoredWindow::from(w),
                 addition::StoredAddition::from(w),
+                agent::StoredBeside::from(w.beside),
             ),
         ),
         Entry::BlockDone { block } => append_as(
@@ -87,7 +94,15 @@ pub(crate) fn append(
                 histogram_bytes,
             },
         ),
-        Entry::LaunchEnded(l) => append_as(out, LAUNCH_ENDED, &launch::StoredLaunchEnd::from(l)),
+        Entry::LaunchEnded(l) => append_version(
+            out,
+            LAUNCH_ENDED,
+            LAUNCH_END_VERSION,
+            &(
+                launch::StoredLaunchEnd::from(l),
+                launch::StoredHidden::from(l),
+            ),
+        ),
         Entry::Delivered(d) => append_version(
             out,
             DELIVERED,
@@ -103,6 +118,7 @@ pub(crate) fn append(
         Entry::Phase(p) => append_as(out, PHASE, &program::StoredPhase::from(p)),
         Entry::Process(p) => append_as(out, PROCESS, &program::StoredProcess::from(p)),
         Entry::Said(s) => append_as(out, SAID, &program::StoredSaid::from(s)),
+        Entry::Agent(c) => append_as(out, AGENT, &agent::StoredCycle::from(c)),
     }
 }
 
@@ -114,9 +130,7 @@ pub(crate) fn decode(kind: u8, version: u8, payload: &[u8]) -> Result<Decoded, S
         }
         WINDOW => Entry::Window(read_window(version, payload)?),
         BLOCK_DONE => return read(version, payload).map(Decoded::BlockDone),
-        LAUNCH_ENDED => {
-            Entry::LaunchEnded(read::<launch::StoredLaunchEnd>(version, payload)?.into())
-        }
+        LAUNCH_ENDED => Entry::LaunchEnded(read_launch_end(version, payload)?),
         DELIVERED => Entry::Delivered(read_delivered(version, payload)?),
         DOUBT => Entry::Doubt(read::<window::StoredDoubt>(version, payload)?.try_into()?),
         RUN_ENDED => Entry::RunEnded(read::<launch::StoredEnding>(version, payload)?.into()),
@@ -127,6 +141,7 @@ pub(crate) fn decode(kind: u8, version: u8, payload: &[u8]) -> Result<Decoded, S
         PHASE => Entry::Phase(read::<program::StoredPhase>(version, payload)?.try_into()?),
         PROCESS => Entry::Process(read::<program::StoredProcess>(version, payload)?.into()),
         SAID => Entry::Said(read::<program::StoredSaid>(version, payload)?.into()),
+        AGENT => Entry::Agent(read::<agent::StoredCycle>(version, payload)?.into()),
         _ => return Ok(Decoded::UnknownKind),
     };
     Ok(Decoded::Entry(entry))
@@ -159,13 +174,21 @@ fn append_version<T: Serialize>(
 }
 
 fn read_window(version: u8, payload: &[u8]) -> Result<Window, String> {
-    if version < WINDOW_VERSION {
+    if version < WINDOW_WITH_ADDITION {
         return read::<window::StoredWindow>(version, payload)?.try_into();
     }
-    let (front, addition): (window::StoredWindow, addition::StoredAddition) =
-        read_since(WINDOW_VERSION, version, payload)?;
+    let (front, addition, beside): (window::StoredWindow, _, Option<agent::StoredBeside>) =
+        if version < WINDOW_VERSION {
+            let (front, addition) = read_since(WINDOW_WITH_ADDITION, version, payload)?;
+            (front, addition, None)
+        } else {
+            let (front, addition, beside) = read_since(WINDOW_VERSION, version, payload)?;
+            (front, addition, Some(beside))
+        };
+    let addition: addition::StoredAddition = addition;
     let mut window: Window = front.try_into()?;
     addition.complete(&mut window);
+    window.beside = beside.map(Into::into).unwrap_or_default();
     Ok(window)
 }
 
@@ -178,6 +201,17 @@ fn read_delivered(version: u8, payload: &[u8]) -> Result<Delivered, String> {
     let mut delivered: Delivered = front.into();
     more.complete(&mut delivered);
     Ok(delivered)
+}
+
+fn read_launch_end(version: u8, payload: &[u8]) -> Result<LaunchEnd, String> {
+    if version < LAUNCH_END_VERSION {
+        return read::<launch::StoredLaunchEnd>(version, payload).map(Into::into);
+    }
+    let (front, hidden): (launch::StoredLaunchEnd, launch::StoredHidden) =
+        read_since(LAUNCH_END_VERSION, version, payload)?;
+    let mut end: LaunchEnd = front.into();
+    hidden.complete(&mut end);
+    Ok(end)
 }
 
 fn read<T: DeserializeOwned>(version: u8, payload: &[u8]) -> Result<T, String> {
@@ -196,198 +230,4 @@ fn read_since<T: DeserializeOwned>(since: u8, version: u8, payload: &[u8]) -> Re
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Drops;
-    use crate::frame::{Frames, Step};
-    use windage_model::{ArmIndex, Exchanges, MachineDelta, Outlier, Place, WindowCpu};
-
-    fn mark() -> BlockMark {
-        BlockMark {
-            block: 3,
-            histogram_bytes: [700, 900],
-        }
-    }
-
-    #[test]
-    fn additions_are_passed_over_and_the_rest_is_refused() {
-        let known = postcard::to_stdvec(&mark()).unwrap();
-        let longer = [&known[..], b"new field"].concat();
-        let table = [
-            (
-                "as written",
-                BLOCK_DONE,
-                1,
-                &known[..],
-                Some(Decoded::BlockDone(mark())),
-            ),
-            (
-                "fields added",
-                BLOCK_DONE,
-                2,
-                &longer,
-                Some(Decoded::BlockDone(mark())),
-            ),
-            ("kind added", 99, 1, b"anything", Some(Decoded::UnknownKind)),
-            ("too long for its version", BLOCK_DONE, 1, &longer, None),
-            ("too short", BLOCK_DONE, 1, &known[..1], None),
-            ("no such version", BLOCK_DONE, 0, &known, None),
-        ];
-        for (what, kind, version, payload, expected) in table {
-            assert_eq!(decode(kind, version, payload).ok(), expected, "{what}");
-        }
-    }
-
-    fn window() -> Window {
-        Window {
-            place: Place {
-                launch: 0,
-                round: 0,
-                block: 3,
-                position: 1,
-                arm: ArmIndex(2),
-            },
-            started_ns: 7_000_000_000,
-            duration_ns: 100_000_000,
-            stretch_ns: 112_000_000,
-            exchanges: Exchanges {
-                completed: 200,
-                waited: 3,
-                generator_preemptions: Some(0),
-                ..Exchanges::default()
-            },
-            cpu: WindowCpu::default(),
-            machine: MachineDelta::default(),
-            rss_bytes: None,
-            page_faults: 0,
-            arm_context_switches: 0,
-            doubts: vec![],
-            outliers: vec![Outlier {
-                // Before the window's own first look at the clock.
-                intended_ns: 6_999_999_000,
-                sent_ns: 7_000_000_100,
-                completed_ns: 7_002_000_000,
-            }],
-        }
-    }
-
-    #[test]
-    fn windows_of_either_version_are_read() {
-        let whole = window();
-        let front = postcard::to_stdvec(&window::StoredWindow::from(&whole)).unwrap();
-        let addition = postcard::to_stdvec(&addition::StoredAddition::from(&whole)).unwrap();
-        let both = [&front[..], &addition].concat();
-        let longer = [&both[..], b"new field"].concat();
-        // As an older version wrote it: what it did not record is nil or unknown.
-        let mut old = window();
-        old.outliers.clear();
-        old.exchanges = Exchanges {
-            completed: 200,
-            ..Exchanges::default()
-        };
-        let table = [
-            ("version 1", 1, &front, Some(&old)),
-            ("version 2", 2, &both, Some(&whole)),
-            ("fields added", 3, &longer, Some(&whole)),
-            ("version 1, too long", 1, &both, None),
-            ("version 2, too long", 2, &longer, None),
-            ("version 2 without its addition", 2, &front, None),
-            ("no such version", 0, &front, None),
-        ];
-        for (what, version, payload, expected) in table {
-            let read = decode(WINDOW, version, payload).ok();
-            let expected = expected.map(|w| Decoded::Entry(Entry::Window(w.clone())));
-            assert_eq!(read, expected, "{what}");
-        }
-    }
-
-    fn delivered() -> Delivered {
-        Delivered {
-            launch: 1,
-            arm: ArmIndex(2),
-            spans: 900,
-            completed_requests: 1000,
-            refused_spans: 100,
-            drops: vec![Drops {
-                reason: "queue full".to_owned(),
-                lost: 60,
-            }],
-            ..Delivered::default()
-        }
-    }
-
-    #[test]
-    fn deliveries_of_either_version_are_read() {
-        let whole = delivered();
-        let front = postcard::to_stdvec(&delivered::StoredDelivered::from(&whole)).unwrap();
-        let more = postcard::to_stdvec(&delivered::StoredMore::from(&whole)).unwrap();
-        let both = [&front[..], &more].concat();
-        let longer = [&both[..], b"new field"].concat();
-        let old = Delivered {
-            refused_spans: 0,
-            drops: vec![],
-            ..delivered()
-        };
-        let table = [
-            ("version 1", 1, &front, Some(&old)),
-            ("version 2", 2, &both, Some(&whole)),
-            ("fields added", 3, &longer, Some(&whole)),
-            ("version 1, too long", 1, &both, None),
-            ("version 2, too long", 2, &longer, None),
-            ("version 2 without its addition", 2, &front, None),
-            ("no such version", 0, &front, None),
-        ];
-        for (what, version, payload, expected) in table {
-            let read = decode(DELIVERED, version, payload).ok();
-            let expected = expected.map(|d| Decoded::Entry(Entry::Delivered(d.clone())));
-            assert_eq!(read, expected, "{what}");
-        }
-    }
-
-    #[test]
-    fn a_window_is_written_in_its_newest_version() {
-        let mut out = Vec::new();
-        append(&mut out, &Entry::Window(window()), [0, 0]).unwrap();
-        match Frames::new(&out[..], 0).step().unwrap() {
-            Step::Frame {
-                kind,
-                version,
-                payload,
-                ..
-            } => {
-                assert_eq!((kind, version), (WINDOW, WINDOW_VERSION));
-                let front: window::StoredWindow = read(version, payload).unwrap();
-                let older = Window::try_from(front).unwrap();
-                assert_eq!(
-                    older.exchanges.completed, 200,
-                    "a reader of version 1 takes the front"
-                );
-                assert_eq!(
-                    decode(kind, version, payload),
-                    Ok(Decoded::Entry(Entry::Window(window())))
-                );
-            }
-            other => panic!("{other:?}"),
-        }
-    }
-
-    #[test]
-    fn a_mark_keeps_the_lengths_it_was_given() {
-        let mut out = Vec::new();
-        append(&mut out, &Entry::BlockDone { block: 3 }, [700, 900]).unwrap();
-        match Frames::new(&out[..], 0).step().unwrap() {
-            Step::Frame {
-                kind,
-                version,
-                payload,
-                ..
-            } => {
-                assert_eq!(
-                    decode(kind, version, payload),
-                    Ok(Decoded::BlockDone(mark()))
-                );
-            }
-            other => panic!("{other:?}"),
-        }
-    }
-}
+mod tests;

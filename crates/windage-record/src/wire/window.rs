@@ -42,6 +42,8 @@ impl From<&Window> for StoredWindow {
             ref doubts,
             // Since version 2, in `StoredAddition`.
             outliers: _,
+            // Since version 3, in `StoredBeside`.
+            beside: _,
         } = *window;
         StoredWindow {
             place: place.into(),
@@ -80,6 +82,7 @@ impl TryFrom<StoredWindow> for Window {
                 .map(TryInto::try_into)
                 .collect::<Result<_, _>>()?,
             outliers: Vec::new(),
+            beside: Default::default(),
         })
     }
 }

@@ -1,16 +1,20 @@
 //! Entries of every kind, likely or not.
 
+mod agent;
+mod telemetry;
+
 use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
 use windage_model::{
-    ArmCpu, ArmIndex, CpuSource, Doubt, DoubtCode, ErrorCounts, Evidence, Exchanges, MachineDelta,
-    Outlier, Phase, PhaseSpent, Place, ProcessTimes, StatusClasses, Window, WindowCpu,
+    ArmCpu, ArmIndex, Beside, CpuSource, Doubt, DoubtCode, ErrorCounts, Evidence, Exchanges,
+    MachineDelta, Outlier, Phase, PhaseSpent, Place, ProcessTimes, StatusClasses, Window,
+    WindowCpu,
 };
-use windage_record::{
-    Delivered, DeliveredByProtocol, DeliveredInWindow, DeliveredSource, Drops, Ending, Entry,
-    ExportDelay, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm, Said, TraceSample,
-};
+use windage_record::{Ending, Entry, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm, Said};
+
+use self::agent::agent_cycle;
+use self::telemetry::any_delivered;
 
 fn arm() -> impl Strategy<Value = ArmIndex> {
     any::<u16>().prop_map(ArmIndex)
@@ -120,6 +124,17 @@ fn machine() -> impl Strategy<Value = MachineDelta> {
         )
 }
 
+fn beside() -> impl Strategy<Value = Beside> {
+    let reading = || option::of(any::<u64>());
+    [reading(), reading(), reading()].prop_map(|[agent_ns, agent_rss_bytes, kernel_threads_ns]| {
+        Beside {
+            agent_ns,
+            agent_rss_bytes,
+            kernel_threads_ns,
+        }
+    })
+}
+
 fn doubt() -> impl Strategy<Value = Doubt> {
     let evidence = prop_oneof![
         any::<f64>()
@@ -145,13 +160,13 @@ fn any_window() -> impl Strategy<Value = Window> {
         place(),
         exchanges(),
         cpu(),
-        machine(),
+        (machine(), beside()),
         numbers,
         vec(doubt(), 0..3),
         vec(outlier(), 0..9),
     )
         .prop_map(
-            |(place, exchanges, cpu, machine, (n, rss_bytes), doubts, outliers)| Window {
+            |(place, exchanges, cpu, (machine, beside), (n, rss_bytes), doubts, outliers)| Window {
                 place,
                 started_ns: n[0],
                 duration_ns: n[1],
@@ -159,6 +174,7 @@ fn any_window() -> impl Strategy<Value = Window> {
                 exchanges,
                 cpu,
                 machine,
+                beside,
                 rss_bytes,
                 page_faults: n[3],
                 arm_context_switches: n[4],
@@ -206,7 +222,8 @@ fn any_launch() -> impl Strategy<Value = Launch> {
 
 fn any_launch_end() -> impl Strategy<Value = LaunchEnd> {
     let readings = prop::array::uniform4(option::of(any::<u64>()));
-    let end = (arm(), readings, any::<[u64; 2]>()).prop_map(|(arm, r, [drain_ns, idle_ns])| {
+    let end = (arm(), readings, any::<[u64; 4]>()).prop_map(|(arm, r, of)| {
+        let [drain_ns, idle_ns, hidden_ns, unmeasured] = of;
         LaunchArmEnd {
             arm,
             after_last_window_ns: r[0],
@@ -215,112 +232,11 @@ fn any_launch_end() -> impl Strategy<Value = LaunchEnd> {
             idle_ns,
             rss_peak_bytes: r[2],
             pss_bytes: r[3],
+            hidden_ns,
+            unmeasured,
         }
     });
     (any::<u32>(), vec(end, 0..4)).prop_map(|(launch, arms)| LaunchEnd { launch, arms })
-}
-
-fn any_delivered() -> impl Strategy<Value = Delivered> {
-    let window = (any::<[u32; 2]>(), any::<[u64; 2]>()).prop_map(|([block, position], n)| {
-        DeliveredInWindow {
-            block,
-            position,
-            spans: n[0],
-            root_spans: n[1],
-        }
-    });
-    let drops = (text(), any::<u64>()).prop_map(|(reason, lost)| Drops { reason, lost });
-    let lists = (
-        vec(window, 0..4),
-        vec(by_protocol(), 0..3),
-        vec(source(), 0..3),
-        vec(drops, 0..3),
-    );
-    (
-        (any::<u32>(), arm(), any::<[u64; 20]>()),
-        lists,
-        option::of(delay()),
-        option::of(trace_sample()),
-    )
-        .prop_map(
-            |((launch, arm, n), (in_windows, by_protocol, sources, drops), delay, traces)| {
-                Delivered {
-                    launch,
-                    arm,
-                    export_requests: n[0],
-                    spans: n[1],
-                    root_spans: n[2],
-                    span_events: n[3],
-                    links: n[4],
-                    attributes: n[5],
-                    metric_points: n[6],
-                    log_records: n[7],
-                    wire_bytes: n[8],
-                    body_bytes: n[9],
-                    rejected: n[10],
-                    malformed: n[11],
-                    completed_requests: n[12],
-                    profiles: n[13],
-                    side_requests: n[14],
-                    refused: n[15],
-                    refused_spans: n[16],
-                    refused_others: n[17],
-                    retried_requests: n[18],
-                    repeated_spans: n[19],
-                    in_windows,
-                    by_protocol,
-                    sources,
-                    delay,
-                    traces,
-                    drops,
-                }
-            },
-        )
-}
-
-fn by_protocol() -> impl Strategy<Value = DeliveredByProtocol> {
-    (text(), any::<[u64; 6]>()).prop_map(|(protocol, n)| DeliveredByProtocol {
-        protocol,
-        export_requests: n[0],
-        spans: n[1],
-        metric_points: n[2],
-        log_records: n[3],
-        wire_bytes: n[4],
-        body_bytes: n[5],
-    })
-}
-
-fn source() -> impl Strategy<Value = DeliveredSource> {
-    (text(), text(), any::<[u64; 4]>()).prop_map(|(service, scope, n)| DeliveredSource {
-        service,
-        scope,
-        spans: n[0],
-        span_events: n[1],
-        metric_points: n[2],
-        log_records: n[3],
-    })
-}
-
-fn delay() -> impl Strategy<Value = ExportDelay> {
-    any::<[u64; 5]>().prop_map(|[spans, p50_ns, p90_ns, p99_ns, max_ns]| ExportDelay {
-        spans,
-        p50_ns,
-        p90_ns,
-        p99_ns,
-        max_ns,
-    })
-}
-
-fn trace_sample() -> impl Strategy<Value = TraceSample> {
-    any::<[u64; 5]>().prop_map(
-        |[one_in, traces, complete, spans, duplicates]| TraceSample {
-            one_in,
-            traces,
-            complete,
-            spans,
-            duplicates,
-        },
-    )
 }
 
 fn phase() -> impl Strategy<Value = PhaseSpent> {
@@ -374,6 +290,7 @@ pub(crate) fn any_entry() -> impl Strategy<Value = Entry> {
         phase().prop_map(Entry::Phase),
         process().prop_map(Entry::Process),
         said().prop_map(Entry::Said),
+        agent_cycle().prop_map(Entry::Agent),
         ending.prop_map(Entry::RunEnded),
     ]
 }

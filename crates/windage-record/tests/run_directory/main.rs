@@ -8,6 +8,7 @@
 mod any;
 mod cuts;
 mod histograms;
+mod kept;
 mod manifest;
 mod obstacles;
 mod profiles;

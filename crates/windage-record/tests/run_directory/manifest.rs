@@ -3,7 +3,7 @@
 use std::fs;
 
 use proptest::prelude::*;
-use windage_model::{Backend, LevelValue, LoadModel, Order};
+use windage_model::{ArmIndex, Backend, LevelValue, LoadModel, Order};
 use windage_record::{RecordError, RunDir};
 
 use crate::samples;
@@ -50,7 +50,9 @@ proptest! {
         manifest.design.order = order;
         let levels = &mut manifest.arms[2].levels;
         levels.insert("number".to_owned(), LevelValue::Number(level));
-        levels.insert("text".to_owned(), LevelValue::Text(text));
+        levels.insert("text".to_owned(), LevelValue::Text(text.clone()));
+        manifest.arms[2].agents = vec![text, "otel".to_owned()];
+        manifest.arms[1].bystander_of = Some(ArmIndex(2));
         let dir = tempfile::tempdir().unwrap();
         RunDir::create(dir.path(), &manifest, "", "", &serde_json::Value::Null).unwrap();
         let run = RunDir::open(dir.path()).unwrap();

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use windage_record::{Entry, Journal, JournalWriter, RecordError, RunDir};
+use windage_record::{Ending, Entry, Journal, JournalWriter, RecordError, RunDir, RunState};
 
 use crate::samples;
 
@@ -78,6 +78,57 @@ fn one_process_writes_at_a_time() {
     );
     drop(writer);
     JournalWriter::append_to(&run).unwrap();
+}
+
+#[test]
+fn whether_more_may_come_is_known_without_getting_in_the_way() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = samples::create(dir.path());
+    assert!(!run.is_being_written().unwrap(), "made, and not begun");
+    let writer = JournalWriter::create(&run).unwrap();
+    assert!(run.is_being_written().unwrap());
+    drop(writer);
+    assert!(!run.is_being_written().unwrap());
+
+    // Whoever looks has the lock for a moment, for which a writer waits.
+    let looking = std::fs::File::open(dir.path().join("lock")).unwrap();
+    looking.lock_shared().unwrap();
+    assert!(!run.is_being_written().unwrap(), "who looks does not write");
+    let looked = std::thread::spawn(move || {
+        // As long as somebody may be kept from his core on a busy machine.
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        drop(looking);
+    });
+    JournalWriter::append_to(&run).unwrap();
+    looked.join().unwrap();
+
+    std::fs::remove_file(dir.path().join("lock")).unwrap();
+    assert!(!run.is_being_written().unwrap(), "copied without its lock");
+}
+
+#[test]
+fn how_far_a_run_is_follows_from_its_lock_and_its_ending() {
+    let table = [
+        (true, None, RunState::GoingOn, "being measured"),
+        (
+            true,
+            Some(Ending::Interrupted),
+            RunState::GoingOn,
+            "resumed, nothing measured yet",
+        ),
+        (false, Some(Ending::Complete), RunState::Ended, "as planned"),
+        (
+            false,
+            Some(Ending::Interrupted),
+            RunState::Ended,
+            "in order, if early",
+        ),
+        (false, None, RunState::BrokenOff, "killed"),
+    ];
+    for (is_being_written, ending, expected, why) in table {
+        let state = RunState::of(is_being_written, ending.as_ref());
+        assert_eq!(state, expected, "{why}");
+    }
 }
 
 #[test]

@@ -140,10 +140,13 @@ fn what_is_cut_is_said() {
 }
 
 #[test]
-fn a_run_that_was_killed_before_its_journal_can_be_resumed() {
+fn a_run_that_was_killed_before_its_journal_can_be_read_and_resumed() {
     let dir = tempfile::tempdir().unwrap();
     let run = samples::create(dir.path());
     assert_eq!(Journal::read(&run).unwrap().entries, []);
+    for timing in [Timing::ResponseTime, Timing::ServiceTime] {
+        assert_eq!(read_histograms(&run, timing).unwrap().count(), 0);
+    }
     let (mut writer, resumed) = JournalWriter::append_to(&run).unwrap();
     assert_eq!(resumed, Resumed::default());
     samples::write_block(&mut writer, 0, 1);

@@ -24,6 +24,8 @@ pub(crate) fn manifest() -> Manifest {
         expected: None,
         backend: Backend::Ok,
         adds_to: None,
+        agents: Vec::new(),
+        bystander_of: None,
         same_as: None,
     };
     let mut otel = arm(2, "otel, sampling 0.1", Role::Treatment);
@@ -148,6 +150,7 @@ pub(crate) fn window(block: u32, position: u32, arm: u16) -> Window {
             cpu_pressure_ns: Some(890_000),
             context_switches: 3_210,
         },
+        beside: Default::default(),
         rss_bytes: Some(23_456_789),
         page_faults: 12,
         arm_context_switches: 812,

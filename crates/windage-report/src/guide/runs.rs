@@ -4,13 +4,13 @@ use anstyle::Style;
 use windage_analysis::{Analysis, ArmAnalysis, Fidelity};
 use windage_model::{LoadModel, Metric};
 
-use super::table::{cpu_metric, own_value, relative};
+use super::table::{own_value, relative};
 use super::{Sweep, beside, sweeps};
 use crate::facts::{Fact, one_line};
 use crate::markdown;
 use crate::number::{self, NOT_AVAILABLE, Scale};
 use crate::rows::curve::{level, overhead};
-use crate::rows::{Cell, Row, Table, Tone, column, nothing, plain};
+use crate::rows::{Cell, Row, Table, Tone, column, cpu_metric, nothing, plain};
 use crate::terminal::{Page, TerminalOptions};
 
 /// Runs side by side, as text that ends with a line break: overhead by level where factors were

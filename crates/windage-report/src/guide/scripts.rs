@@ -5,9 +5,9 @@ use windage_analysis::{Analysis, ArmAnalysis, Averaged, Script};
 use windage_model::{Interval, Metric, Role};
 
 use super::observations::OPEN;
-use super::table::cpu_metric;
 use crate::facts::{Fact, one_line};
 use crate::number::{self, NOT_AVAILABLE};
+use crate::rows::cpu_metric;
 use crate::rows::script::range;
 use crate::summary;
 
@@ -120,9 +120,9 @@ fn folds(analysis: &Analysis, arm: &ArmAnalysis) -> String {
 fn fold(arm: &ArmAnalysis, metric: Metric) -> Option<Interval> {
     let difference = arm.metrics.get(&metric)?.difference.as_ref().ok()?;
     let relative = difference.relative.as_ref()?;
-    let is_finite = [relative.estimate, relative.low, relative.high];
-    let is_finite = is_finite.iter().all(|end| end.is_finite());
-    is_finite.then(|| relative.map(|share| 1.0 + share))
+    relative
+        .is_finite()
+        .then(|| relative.map(|share| 1.0 + share))
 }
 
 #[cfg(test)]

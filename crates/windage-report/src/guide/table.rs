@@ -6,20 +6,12 @@ use windage_model::{Interval, LoadModel, Metric, Role, Unit};
 use super::{Sweep, beside, sweeps};
 use crate::facts::{Fact, one_line};
 use crate::number::{self, NOT_AVAILABLE, Scale};
-use crate::rows::{self, Cell, Column, Row, Table, Tone, column, nothing, plain};
+use crate::rows::{self, Cell, Column, Row, Table, Tone, column, cpu_metric, nothing, plain};
 use crate::summary::as_cost;
 
 /// Columns that are the published guides' own, and stand together where a page is too narrow for
 /// all of them.
 pub(super) const FIRST_PART: usize = 3;
-
-/// What CPU is told by under this load.
-pub(super) fn cpu_metric(analysis: &Analysis) -> Metric {
-    match analysis.design.load {
-        LoadModel::Batch => Metric::CpuPerIteration,
-        LoadModel::Open | LoadModel::Closed => Metric::CpuPerRequest,
-    }
-}
 
 /// What users of the subject would feel.
 fn felt_metric(analysis: &Analysis) -> Metric {

@@ -37,6 +37,7 @@ impl Scale {
                 (1e3, 1e3, "kB"),
                 (0.0, 1.0, "B"),
             ],
+            Unit::Nanoseconds => &[(1e6, 1e6, "ms"), (1e4, 1e3, "µs"), (0.0, 1.0, "ns")],
             Unit::Cores => &[(0.0, 1.0, "cores")],
             Unit::One => &[(0.0, 1.0, "")],
         };
@@ -62,6 +63,16 @@ impl Scale {
     /// A figure in this unit.
     pub(crate) fn scaled(self, figure: f64) -> f64 {
         figure / self.divisor
+    }
+
+    /// Decimals that leave three significant digits of the largest of these figures.
+    pub(crate) fn places(self, figures: impl IntoIterator<Item = f64>) -> usize {
+        let finite = figures.into_iter().filter(|figure| figure.is_finite());
+        decimals(
+            finite
+                .map(|figure| self.scaled(figure).abs())
+                .fold(0.0, f64::max),
+        )
     }
 
     /// A figure without sign for nil and above, without unit.
@@ -95,16 +106,32 @@ impl Scale {
         }
     }
 
+    /// A difference of which no interval is known, signed, without unit.
+    pub(crate) fn signed_point(self, difference: f64) -> String {
+        self.signed_point_to(difference, usize::MAX)
+    }
+
+    /// The same with no more than so many decimals.
+    pub(crate) fn signed_point_to(self, difference: f64, most: usize) -> String {
+        if !difference.is_finite() {
+            return NOT_AVAILABLE.to_owned();
+        }
+        let scaled = difference / self.divisor;
+        signed(scaled, decimals(scaled.abs()).min(most))
+    }
+
     /// A difference with its ends, signed; `None` when one of them is not finite.
     pub(crate) fn signed(self, interval: &Interval) -> Option<Shown> {
-        let scaled = finite(interval)?.map(|v| v / self.divisor);
         // More than two decimals only where nothing would be left without them.
-        let largest = largest(&scaled);
-        let places = if largest < 0.1 {
-            decimals(largest)
-        } else {
-            decimals(largest).min(2)
-        };
+        let largest = largest(&finite(interval)?.map(|v| v / self.divisor));
+        let most = if largest < 0.1 { usize::MAX } else { 2 };
+        self.signed_to(interval, most)
+    }
+
+    /// The same with no more than so many decimals, for figures that are added up.
+    pub(crate) fn signed_to(self, interval: &Interval, most: usize) -> Option<Shown> {
+        let scaled = finite(interval)?.map(|v| v / self.divisor);
+        let places = decimals(largest(&scaled)).min(most);
         Some(Shown::new(&scaled, |v| signed(v, places)))
     }
 }

@@ -53,26 +53,20 @@ pub(super) fn aspects_table<T>(
 /// A share of requests; how many there were, of which kinds, stands in its tooltip.
 pub(super) fn counted(count: u64, of: u64, kinds: Option<String>) -> Cell {
     if count == 0 {
-        return Cell {
-            text: "0".to_owned(),
-            ..Cell::default()
-        };
+        return Cell::figure("0", 0.0);
     }
     let counts = format!("{} of {}", number::count(count), number::count(of));
+    let share = share(count, of);
     Cell {
-        text: number::percent_short(share(count, of)),
         tone: Tone::Alarm,
         basis: Some(kinds.map_or(counts.clone(), |kinds| format!("{counts}: {kinds}"))),
+        ..Cell::figure(number::percent_short(share), share)
     }
 }
 
 /// What an arm has nothing of.
 pub(crate) fn nothing() -> Cell {
-    Cell {
-        text: "–".to_owned(),
-        tone: Tone::Faint,
-        basis: None,
-    }
+    Cell::faint("–")
 }
 
 pub(super) fn share(part: u64, whole: u64) -> f64 {

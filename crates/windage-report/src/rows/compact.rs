@@ -6,24 +6,24 @@ use windage_model::{Difference, LoadModel, Metric, Verdict};
 use super::script::whole_process;
 use super::{
     Cell, INCONCLUSIVE, NEGLIGIBLE, NOT_FINITE, NOT_FOR_ARM, Notes, Row, Table, Tone, basis,
-    column, family, has_figures, name, results, value, value_scale,
+    column, family, has_figures, name, plain, results, value, value_scale,
 };
 use crate::facts::one_line;
 use crate::number::{self, NOT_AVAILABLE, Scale};
 
 /// How a column states differences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Shown {
+pub(crate) enum Shown {
     /// In percent of the baseline, where there is a ratio.
     Relative,
     /// In the metric's unit: parts of a sum, or metrics whose baseline is nil by nature.
     Absolute,
 }
 
-pub(super) struct Group {
-    title: &'static str,
-    metrics: &'static [(Metric, Shown)],
-    detail: bool,
+pub(crate) struct Group {
+    pub(crate) title: &'static str,
+    pub(crate) metrics: &'static [(Metric, Shown)],
+    pub(crate) detail: bool,
 }
 
 const fn group(title: &'static str, metrics: &'static [(Metric, Shown)]) -> Group {
@@ -42,8 +42,8 @@ const fn detail(title: &'static str, metrics: &'static [(Metric, Shown)]) -> Gro
     }
 }
 
-/// Every metric has its place here; a test holds it to that.
-pub(super) const GROUPS: &[Group] = {
+/// Every metric has its place here, or in the tables about agents; a test holds it to that.
+pub(crate) const GROUPS: &[Group] = {
     use Metric::*;
     use Shown::{Absolute, Relative};
     &[
@@ -106,6 +106,15 @@ pub(super) const GROUPS: &[Group] = {
         ),
         detail("Memory, more", &[(Pss, Relative)]),
         detail("Generator", &[(GeneratorCpuPerRequest, Relative)]),
+        detail(
+            "Agents, by launch",
+            &[
+                (AgentRssPeak, Absolute),
+                (AgentAttachTime, Absolute),
+                (AgentAttachCpu, Absolute),
+            ],
+        ),
+        detail("Kernel", &[(KernelThreadsCpuPerRequest, Absolute)]),
     ]
 };
 
@@ -171,21 +180,17 @@ fn compact_cells(
         let value = value(arm, result).map(|v| value_scale.with_unit(v));
         match &result.difference {
             Ok(difference) => compact_difference(metric, result, difference, shown, notes),
-            Err(missing) if missing.code == MissingCode::Baseline => Cell {
-                text: value.unwrap_or_else(|| NOT_AVAILABLE.to_owned()),
-                ..Cell::default()
-            },
+            // What all others are differences from has no place among them.
+            Err(missing) if missing.code == MissingCode::Baseline => {
+                plain(value.unwrap_or_else(|| NOT_AVAILABLE.to_owned()))
+            }
             Err(missing) => {
                 let mark = notes.mark(&missing.text);
                 let text = match value {
                     Some(value) => format!("{value}, Δ {NOT_AVAILABLE}{mark}"),
                     None => format!("{NOT_AVAILABLE}{mark}"),
                 };
-                Cell {
-                    text,
-                    tone: Tone::Faint,
-                    basis: None,
-                }
+                Cell::faint(text)
             }
         }
     };
@@ -201,11 +206,12 @@ fn compact_difference(
 ) -> Cell {
     let basis = Some(basis(metric, result, difference));
     let on_its_own = family::mark(result);
-    let percent = match shown {
-        Shown::Relative => difference.relative.as_ref().and_then(number::percent),
+    let relative = match shown {
+        Shown::Relative => difference.relative.as_ref(),
         Shown::Absolute => None,
     };
-    if let Some(p) = percent {
+    let percent = relative.and_then(|of| Some((of.estimate, number::percent(of)?)));
+    if let Some((estimate, p)) = percent {
         let mark = match result.verdict {
             Some(Verdict::Negligible) => NEGLIGIBLE,
             Some(Verdict::Inconclusive) => INCONCLUSIVE,
@@ -215,9 +221,9 @@ fn compact_difference(
         let figure = format!("{} % ({})", p.estimate, p.range());
         let text = marked(&format!("{mark}{on_its_own}"), &figure);
         return Cell {
-            text,
             tone: result.verdict.map_or(Tone::Plain, Tone::Judged),
             basis,
+            ..Cell::figure(text, estimate)
         };
     }
     let interval = &difference.absolute;
@@ -225,27 +231,33 @@ fn compact_difference(
         metric.unit(),
         [interval.estimate, interval.low, interval.high],
     );
-    match scale.signed(interval) {
-        Some(s) => Cell {
-            text: marked(
-                &on_its_own,
-                &format!("{} ({})", scale.attach(&s.estimate), s.range()),
-            ),
-            tone: Tone::Plain,
-            basis,
-        },
-        None => notes.absent(1, NOT_FINITE).remove(0),
+    let Some(s) = scale.signed(interval) else {
+        return notes.absent(1, NOT_FINITE).remove(0);
+    };
+    let figure = format!("{} ({})", scale.attach(&s.estimate), s.range());
+    Cell {
+        basis,
+        ..Cell::figure(marked(&on_its_own, &figure), interval.estimate)
     }
 }
 
 /// A figure behind its marks, if it has any.
-fn marked(marks: &str, figure: &str) -> String {
+pub(crate) fn marked(marks: &str, figure: &str) -> String {
     format!("{marks} {figure}").trim_start().to_owned()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Metrics that tables about agents tell, with their intervals over the same launches.
+    const TOLD_OF_AGENTS: [Metric; 5] = [
+        Metric::AgentCpu,
+        Metric::AgentCpuPerRequest,
+        Metric::AgentRssSteady,
+        Metric::BpfNsPerRequest,
+        Metric::BpfRunsPerRequest,
+    ];
 
     #[test]
     fn every_metric_has_its_place_once() {
@@ -255,7 +267,8 @@ mod tests {
                 .flat_map(|group| group.metrics)
                 .filter(|(placed, _)| *placed == metric)
                 .count();
-            assert_eq!(places, 1, "{}", metric.as_str());
+            let expected = usize::from(!TOLD_OF_AGENTS.contains(&metric));
+            assert_eq!(places, expected, "{}", metric.as_str());
         }
     }
 }

@@ -6,7 +6,7 @@ use windage_analysis::{
 };
 use windage_model::{ArmId, Interval, LevelValue};
 
-use super::{Cell, Row, Table, Tone, column, name, plain};
+use super::{Cell, Row, Table, column, plain, spoken};
 use crate::facts::{Fact, one_line};
 use crate::number::{self, NOT_AVAILABLE, Scale};
 
@@ -21,7 +21,7 @@ pub(super) fn curve_tables(analysis: &Analysis) -> Vec<Table> {
 
 /// The title of a curve's table and picture: "CPU a request by rate".
 pub(crate) fn title(curve: &Curve) -> String {
-    let metric = super::capitalised(name(curve.metric));
+    let metric = super::capitalised(spoken(curve.metric));
     format!("{metric} by {}", one_line(&curve.factor))
 }
 
@@ -80,9 +80,15 @@ fn curve_table(analysis: &Analysis, curve: &Curve) -> Table {
     let row = |point: &CurvePoint| {
         let mut cells = Vec::new();
         if has_counts {
-            cells.push(plain(counts(point)));
+            cells.push(Cell {
+                value: point.delivered.or(point.attempted),
+                ..plain(counts(point))
+            });
         }
-        cells.push(plain(overhead(&point.overhead, scale)));
+        cells.push(Cell::figure(
+            overhead(&point.overhead, scale),
+            point.overhead.estimate,
+        ));
         cells.extend(fitted.map(|fit| height_cell(point, fit, scale)));
         Row {
             arm: level(point.level),
@@ -118,9 +124,8 @@ pub(crate) fn overhead(interval: &Interval, scale: Scale) -> String {
 fn height_cell(point: &CurvePoint, fit: &CurveFit, scale: Scale) -> Cell {
     if point.is_beyond_cap {
         return Cell {
-            text: "beyond cap".to_owned(),
-            tone: Tone::Faint,
             basis: Some("More was lost than sampling explains: shown, and not fitted".to_owned()),
+            ..Cell::faint("beyond cap")
         };
     }
     // As wide as the point's own interval, so that both are written with the same decimals.
@@ -133,7 +138,8 @@ fn height_cell(point: &CurvePoint, fit: &CurveFit, scale: Scale) -> Cell {
         ..point.overhead.clone()
     };
     let written = scale.signed(&interval);
-    plain(written.map_or(NOT_AVAILABLE.to_owned(), |s| scale.attach(&s.estimate)))
+    let text = written.map_or(NOT_AVAILABLE.to_owned(), |s| scale.attach(&s.estimate));
+    Cell::figure(text, height)
 }
 
 fn facts(analysis: &Analysis, curve: &Curve, unit: FidelityUnit) -> Vec<Fact> {
@@ -147,7 +153,7 @@ fn facts(analysis: &Analysis, curve: &Curve, unit: FidelityUnit) -> Vec<Fact> {
             Against::Attempted => "attempted",
             Against::Delivered => "delivered",
         };
-        facts.push(Fact::new(label, in_words(curve, fit, unit)));
+        facts.push(Fact::new(label, clauses(curve, fit, unit).join("; ")));
     }
     facts.extend(
         curve
@@ -167,10 +173,10 @@ pub(crate) fn why_not_fitted(analysis: &Analysis, curve: &Curve) -> String {
 }
 
 /// The formula, how well it fits, and what it predicted.
-fn in_words(curve: &Curve, fit: &CurveFit, unit: FidelityUnit) -> String {
+pub(crate) fn clauses(curve: &Curve, fit: &CurveFit, unit: FidelityUnit) -> Vec<String> {
     let mut clauses = vec![formula(curve, fit, unit), fitness(fit)];
     clauses.extend(held_out(curve, fit));
-    clauses.join("; ")
+    clauses
 }
 
 /// "fixed +1.20 µs (+0.90 to +1.50), +0.0710 µs (+0.0680 to +0.0740) a unit of rate"

@@ -4,7 +4,7 @@ use windage_analysis::{Analysis, ArmAnalysis, DeliveredSource, ExportDelay, Fide
 use windage_model::Interval;
 
 use super::aspect::{Aspect, aspects_table, counted, nothing};
-use super::{Cell, Row, Table, Tone, column, time};
+use super::{Cell, Row, Table, Tone, column, lasting};
 use crate::facts::one_line;
 use crate::number;
 
@@ -103,7 +103,6 @@ fn whole_traces(fidelity: &Fidelity) -> Cell {
     };
     let ends = [share.low, share.high].map(number::percent_short);
     Cell {
-        text: number::percent_short(share.estimate),
         tone: if share.estimate < 1.0 {
             Tone::Alarm
         } else {
@@ -116,14 +115,14 @@ fn whole_traces(fidelity: &Fidelity) -> Cell {
             ends[0],
             ends[1],
         )),
+        ..Cell::figure(number::percent_short(share.estimate), share.estimate)
     }
 }
 
 fn delay(fidelity: &Fidelity, of: fn(&ExportDelay) -> u64) -> Cell {
     fidelity.export_delay.map_or_else(nothing, |delay| Cell {
-        text: time(of(&delay)),
         basis: Some(format!("{} spans", number::count(delay.spans))),
-        ..Cell::default()
+        ..lasting(of(&delay))
     })
 }
 
@@ -165,7 +164,7 @@ fn arrival(analysis: &Analysis) -> Option<Table> {
     let rows = known.map(|(arm, fidelity)| Row {
         arm: one_line(&arm.name),
         cells: vec![
-            plain(number::count(fidelity.counts.export_requests)),
+            many(fidelity.counts.export_requests),
             delay(fidelity, |delay| delay.p50_ns),
             delay(fidelity, |delay| delay.p90_ns),
             delay(fidelity, |delay| delay.p99_ns),
@@ -184,7 +183,8 @@ fn in_windows(fidelity: &Fidelity) -> Cell {
     let count = number::count(of.delivered);
     let share = of.expected.filter(|expected| *expected > 0.0);
     let share = share.map(|expected| number::percent_short(of.delivered as f64 / expected));
-    plain(share.map_or(count.clone(), |share| format!("{count} ({share})")))
+    let text = share.map_or(count.clone(), |share| format!("{count} ({share})"));
+    Cell::figure(text, of.delivered as f64)
 }
 
 fn protocols(analysis: &Analysis) -> Option<Table> {
@@ -200,12 +200,12 @@ fn protocols(analysis: &Analysis) -> Option<Table> {
         let rows = fidelity.by_protocol.iter().map(|of| Row {
             arm: format!("{}, {}", one_line(&arm.name), one_line(&of.protocol)),
             cells: vec![
-                plain(number::count(of.export_requests)),
-                plain(number::count(of.spans)),
-                plain(number::count(of.metric_points)),
-                plain(number::count(of.log_records)),
-                plain(bytes(of.wire_bytes)),
-                plain(bytes(of.body_bytes)),
+                many(of.export_requests),
+                many(of.spans),
+                many(of.metric_points),
+                many(of.log_records),
+                bytes(of.wire_bytes),
+                bytes(of.body_bytes),
             ],
         });
         rows.collect::<Vec<_>>()
@@ -225,10 +225,10 @@ fn sources(analysis: &Analysis) -> Option<Table> {
         let rows = fidelity.by_source.iter().take(SOURCES).map(|source| Row {
             arm: format!("{}, {}", one_line(&arm.name), source_name(source)),
             cells: vec![
-                plain(number::count(source.spans)),
-                plain(number::count(source.span_events)),
-                plain(number::count(source.metric_points)),
-                plain(number::count(source.log_records)),
+                many(source.spans),
+                many(source.span_events),
+                many(source.metric_points),
+                many(source.log_records),
             ],
         });
         rows.collect::<Vec<_>>()
@@ -255,16 +255,14 @@ fn arms(analysis: &Analysis) -> impl Iterator<Item = (&ArmAnalysis, &Fidelity)> 
     arms.filter_map(|arm| Some((arm, arm.fidelity.as_ref()?)))
 }
 
-fn bytes(n: u64) -> String {
-    let n = n as f64;
-    number::Scale::fitting(windage_model::Unit::Bytes, [n]).with_unit(n)
+fn many(n: u64) -> Cell {
+    Cell::figure(number::count(n), n as f64)
 }
 
-fn plain(text: String) -> Cell {
-    Cell {
-        text,
-        ..Cell::default()
-    }
+fn bytes(n: u64) -> Cell {
+    let n = n as f64;
+    let scale = number::Scale::fitting(windage_model::Unit::Bytes, [n]);
+    Cell::figure(scale.with_unit(n), n)
 }
 
 /// A table of detail; `None` without a row.

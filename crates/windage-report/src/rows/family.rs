@@ -1,25 +1,20 @@
 //! What is said of a comparison on its own, and holds no longer when all of its family have to
 //! hold together.
 
-use windage_analysis::{Analysis, Family, InFamily, MetricAnalysis};
-use windage_model::{Interval, Metric, Verdict};
+use windage_analysis::{Analysis, Family, MetricAnalysis, Seat};
+use windage_model::{Interval, Metric};
 
 use super::spoken;
 use crate::number::{self, Scale};
 
 /// Marks what is said on its own and does not hold in its family.
-pub(super) const ON_ITS_OWN: char = '‡';
+pub(crate) const ON_ITS_OWN: char = '‡';
 
 /// The family of more than one comparison in which a verdict, or that the figure excludes nil,
 /// does not hold.
-pub(crate) fn overstated(result: &MetricAnalysis) -> Option<&InFamily> {
-    let of = result.inference.in_family.as_ref()?;
-    let verdict_falls = match result.verdict {
-        Some(Verdict::Costs | Verdict::Saves | Verdict::Negligible) => of.verdict != result.verdict,
-        Some(Verdict::Inconclusive) | None => false,
-    };
-    let excess_falls = result.exceeds_nil() == Some(true) && !of.interval.excludes_nil();
-    (of.comparisons > 1 && (verdict_falls || excess_falls)).then_some(of)
+pub(crate) fn overstated(result: &MetricAnalysis) -> Option<Seat> {
+    let seat = result.inference.seat()?;
+    (seat.comparisons > 1 && result.holds_in_family() == Some(false)).then_some(seat)
 }
 
 /// The mark that a comparison needs; empty for most.
@@ -30,23 +25,19 @@ pub(super) fn mark(result: &MetricAnalysis) -> String {
 /// How the error of the families is controlled, and what the mark means where there `is_marked`
 /// something; `None` when no family has more than one comparison.
 pub(super) fn legend(analysis: &Analysis, is_marked: bool) -> Option<String> {
+    let results = || analysis.arms.iter().flat_map(|arm| arm.metrics.values());
     let of = |family| {
-        let mut all = analysis.arms.iter().flat_map(|arm| arm.metrics.values());
-        let member = |result: &'_ MetricAnalysis| {
-            let of = result.inference.in_family.clone()?;
-            (of.family == family).then_some(of)
-        };
-        all.find_map(member)
+        let mut seats = results().filter_map(|result| result.inference.seat());
+        seats.find(|seat| seat.family == family)
     };
     let (primary, secondary) = (of(Family::Primary), of(Family::Secondary));
-    let largest = primary
-        .iter()
-        .chain(&secondary)
-        .max_by_key(|of| of.comparisons)
-        .filter(|of| of.comparisons > 1)?;
-    let confidence = number::percent_short(confidence(largest));
-    let of_primary = |of: &InFamily| format!("{} of {}", of.comparisons, spoken(analysis.primary));
-    let of_others = |of: &InFamily| format!("{} of the other metrics", of.comparisons);
+    let mut families = primary.iter().chain(&secondary);
+    families.find(|seat| seat.comparisons > 1)?;
+    // All of a family together hold at the confidence at which each holds on its own.
+    let mut differences = results().filter_map(|result| result.difference.as_ref().ok());
+    let confidence = number::percent_short(differences.next()?.absolute.confidence);
+    let of_primary = |of: &Seat| format!("{} of {}", of.comparisons, spoken(analysis.primary));
+    let of_others = |of: &Seat| format!("{} of the other metrics", of.comparisons);
     let families = primary.iter().map(of_primary);
     let families: Vec<_> = families.chain(secondary.iter().map(of_others)).collect();
     let families = families.join(", ");
@@ -56,11 +47,6 @@ pub(super) fn legend(analysis: &Analysis, is_marked: bool) -> Option<String> {
         "what is found holds also when all comparisons of its family have to".to_owned()
     };
     Some(format!("{says}: {families} (Bonferroni, {confidence})"))
-}
-
-/// At which all of the family hold together.
-fn confidence(of: &InFamily) -> f64 {
-    1.0 - (1.0 - of.interval.confidence) * of.comparisons as f64
 }
 
 /// The interval in its family, for tooltips and details; `None` for a family of one.

@@ -134,16 +134,28 @@ fn fidelity_cells(fidelity: &Fidelity, unit: FidelityUnit) -> Vec<Cell> {
         Some(true) => Tone::Alarm,
         Some(false) | None => Tone::Plain,
     };
-    let bytes = |b: Option<f64>| b.map_or_else(absent, number::plain);
+    let known = |figure: Option<f64>, write: fn(f64) -> String| Cell {
+        value: figure,
+        ..plain(figure.map_or_else(absent, write))
+    };
+    // What is counted in something else is no match for the other figures of the column.
+    let of_unit = |figure: Option<f64>| figure.filter(|_| fidelity.of == unit);
     vec![
-        plain(fidelity.expected.map_or_else(absent, number::count_f64)),
-        plain(delivered),
+        Cell {
+            value: of_unit(fidelity.expected),
+            ..known(fidelity.expected, number::count_f64)
+        },
+        Cell {
+            value: of_unit(Some(fidelity.delivered as f64)),
+            ..plain(delivered)
+        },
         Cell {
             text: lost,
             tone,
             basis,
+            value: of_unit(fidelity.lost),
         },
-        plain(bytes(fidelity.bytes_per_span)),
-        plain(bytes(fidelity.wire_bytes_per_span)),
+        known(fidelity.bytes_per_span, number::plain),
+        known(fidelity.wire_bytes_per_span, number::plain),
     ]
 }

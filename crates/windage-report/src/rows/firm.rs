@@ -3,7 +3,7 @@
 use windage_analysis::{Advice, Analysis, CovariateUse, MetricAnalysis, Scatter};
 use windage_model::{Metric, Verdict};
 
-use super::{Align, Cell, Column, Notes, Row, Table, Tone, column, family, spoken};
+use super::{Align, Cell, Column, Notes, Row, Table, Tone, column, family, nothing, plain, spoken};
 use crate::facts::one_line;
 use crate::firmness::{self, gain_in_words};
 use crate::{duration, number};
@@ -21,7 +21,7 @@ const ASPECTS: &[Aspect] = &[
         heading: "interval in its family",
         about: "Holds together with the intervals of all other treatments",
         align: Align::Right,
-        cell: |metric, result, _| Some(plain(family::interval(metric, result)?)),
+        cell: |metric, result, _| in_its_family(metric, result),
     },
     Aspect {
         heading: "verdict in its family",
@@ -99,8 +99,7 @@ pub(super) fn firm_table(analysis: &Analysis) -> Option<Table> {
             ..column(aspect.heading, aspect.about)
         });
         for (row, cell) in rows.iter_mut().zip(cells) {
-            row.cells
-                .push(cell.unwrap_or_else(|| faint("–".to_owned())));
+            row.cells.push(cell.unwrap_or_else(nothing));
         }
     }
     // A single column says no more than the line below the primary table.
@@ -115,27 +114,19 @@ pub(super) fn firm_table(analysis: &Analysis) -> Option<Table> {
     })
 }
 
-fn plain(text: String) -> Cell {
-    Cell {
-        text,
-        ..Cell::default()
-    }
-}
-
-fn faint(text: String) -> Cell {
-    Cell {
-        text,
-        tone: Tone::Faint,
-        basis: None,
-    }
-}
-
 fn scatter(result: &MetricAnalysis) -> Option<&Scatter> {
     result.inference.scatter.as_ref()
 }
 
 fn share(share: f64) -> Option<Cell> {
-    share.is_finite().then(|| plain(number::percent_two(share)))
+    let written = || Cell::figure(number::percent_two(share), share);
+    share.is_finite().then(written)
+}
+
+fn in_its_family(metric: Metric, result: &MetricAnalysis) -> Option<Cell> {
+    let written = family::interval(metric, result)?;
+    let of = result.inference.in_family.as_ref()?;
+    Some(Cell::figure(written, of.interval.estimate))
 }
 
 /// Only in a family of several: of one it is the verdict itself.
@@ -143,26 +134,23 @@ fn verdict(result: &MetricAnalysis) -> Option<Cell> {
     let of = result.inference.in_family.as_ref()?;
     let verdict = of.verdict.filter(|_| of.comparisons > 1)?;
     Some(Cell {
-        text: Verdict::as_str(verdict).to_owned(),
         tone: Tone::Judged(verdict),
-        basis: None,
+        ..plain(verdict.as_str())
     })
 }
 
 fn to_settle(result: &MetricAnalysis) -> Option<Cell> {
     match result.inference.needs_s {
-        Some(needs_s) => Some(plain(duration::more(needs_s))),
-        None if result.verdict == Some(Verdict::Inconclusive) => {
-            Some(plain("no reasonable time".to_owned()))
-        }
+        Some(needs_s) => Some(Cell::figure(duration::more(needs_s), needs_s)),
+        None if result.verdict == Some(Verdict::Inconclusive) => Some(plain("no reasonable time")),
         None => None,
     }
 }
 
 fn visible(result: &MetricAnalysis) -> Option<Cell> {
     let smallest = result.difference.as_ref().ok()?.smallest_visible?;
-    let is_finite = smallest.is_finite();
-    is_finite.then(|| plain(number::percent_bound(smallest)))
+    let written = || Cell::figure(number::percent_bound(smallest), smallest);
+    smallest.is_finite().then(written)
 }
 
 /// As short as a column needs it; in a sentence it stands below the primary table.
@@ -182,20 +170,22 @@ fn advice(advice: Advice) -> String {
 
 fn covariate(of: &CovariateUse, notes: &mut Notes) -> Cell {
     match &of.outcome {
-        Ok(gain) => Cell {
-            text: gain_in_words(std::iter::once(gain))
-                .unwrap_or_else(|| number::NOT_AVAILABLE.to_owned()),
-            tone: Tone::Plain,
-            basis: number::percent(&gain.without)
-                .map(|p| format!("{} % ({}) without it", p.estimate, p.range())),
-        },
+        Ok(gain) => {
+            let words = gain_in_words(std::iter::once(gain));
+            let words = words.unwrap_or_else(|| number::NOT_AVAILABLE.to_owned());
+            Cell {
+                basis: number::percent(&gain.without)
+                    .map(|p| format!("{} % ({}) without it", p.estimate, p.range())),
+                ..Cell::figure(words, gain.narrower)
+            }
+        }
         Err(why) => {
             let why = format!(
                 "{} is not taken out: {}",
                 spoken(of.of),
                 one_line(&why.to_string())
             );
-            faint(format!("not used{}", notes.mark(&why)))
+            Cell::faint(format!("not used{}", notes.mark(&why)))
         }
     }
 }

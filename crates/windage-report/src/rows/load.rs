@@ -4,7 +4,7 @@ use windage_analysis::{Analysis, ArmLoad, Coincidence, SlowExchange};
 use windage_model::Exchanges;
 
 use super::aspect::{Aspect, aspects_table, counted, nothing, share};
-use super::{Align, Cell, Column, Row, Table, Tone, column, time};
+use super::{Align, Cell, Column, Row, Table, Tone, column, lasting, plain, time};
 use crate::facts::one_line;
 use crate::number;
 
@@ -91,14 +91,15 @@ fn achieved(load: &ArmLoad) -> Cell {
         .into_iter()
         .filter_map(|(what, rate)| Some(format!("{what} {}/s", number::plain(rate?))))
         .collect();
+    let share = share(load.exchanges.completed, load.exchanges.intended);
     Cell {
-        text: number::percent_short(share(load.exchanges.completed, load.exchanges.intended)),
         tone: if is_rate_missed(load) {
             Tone::Alarm
         } else {
             Tone::Plain
         },
         basis: Some(basis.join(", ")),
+        ..Cell::figure(number::percent_short(share), share)
     }
 }
 
@@ -141,16 +142,13 @@ pub(super) fn outliers_table(analysis: &Analysis) -> Option<Table> {
 
 fn outlier_row(slow: &SlowExchange, analysis: &Analysis) -> Row {
     let arm = analysis.arms.get(slow.place.arm.get());
-    let cell = |text: String| Cell {
-        text,
-        ..Cell::default()
-    };
+    let at_s = slow.at.intended_ns as f64 / 1e9;
     Row {
         arm: arm.map_or_else(String::new, |arm| one_line(&arm.name)),
         cells: vec![
-            cell(format!("{:.3} s", slow.at.intended_ns as f64 / 1e9)),
-            cell(time(slow.at.response_time_ns())),
-            cell(time(slow.at.waited_ns())),
+            Cell::figure(format!("{at_s:.3} s"), at_s),
+            lasting(slow.at.response_time_ns()),
+            lasting(slow.at.waited_ns()),
             coincided(&slow.coincided),
         ],
     }
@@ -175,8 +173,5 @@ fn coincided(with: &Coincidence) -> Cell {
     if found.is_empty() {
         return nothing();
     }
-    Cell {
-        text: found.join("; "),
-        ..Cell::default()
-    }
+    plain(found.join("; "))
 }

@@ -1,7 +1,9 @@
 //! Which tables there are and what stands in their cells. Every renderer draws these, so that
 //! none of them can disagree with another.
 
+pub(crate) mod agents;
 mod aspect;
+pub(crate) mod by_rate;
 mod compact;
 pub(crate) mod curve;
 mod export;
@@ -15,11 +17,14 @@ pub(crate) mod profile;
 pub(crate) mod script;
 mod stages;
 
+use agents::{agent_details, agent_tables};
 pub(crate) use aspect::nothing;
-use compact::{GROUPS, compact_table};
+pub(crate) use by_rate::by_rate_table;
+use compact::compact_table;
+pub(crate) use compact::{GROUPS, Group, Shown, marked};
 use curve::curve_tables;
 use export::{export_details, export_tables};
-pub(crate) use family::overstated;
+pub(crate) use family::{ON_ITS_OWN, overstated};
 use fidelity::fidelity_table;
 use firm::firm_table;
 use load::{load_table, outliers_table};
@@ -27,9 +32,10 @@ use planning::planning_tables;
 use primary::primary_table;
 use profile::{profile_details, profile_tables};
 use script::script_tables;
+pub(crate) use stages::arm_name;
 use stages::stage_tables;
 use windage_analysis::{Analysis, ArmAnalysis, MetricAnalysis};
-use windage_model::{Difference, Metric, Role, Unit, Verdict};
+use windage_model::{Difference, LoadModel, Metric, Role, Unit, Verdict};
 
 use crate::facts::{Fact, one_line};
 use crate::number::{self, NOT_AVAILABLE, Scale};
@@ -81,6 +87,28 @@ pub(crate) struct Cell {
     pub(crate) tone: Tone,
     /// What went into the figure, for tooltips.
     pub(crate) basis: Option<String>,
+    /// The figure that the text writes, as it was computed: by it rows can be sorted. Of an interval
+    /// it is the estimate; `None` where the text is no figure, or none that can be compared with the
+    /// others of its column.
+    pub(crate) value: Option<f64>,
+}
+
+impl Cell {
+    /// A figure as it is written, and as it was computed.
+    pub(crate) fn figure(text: impl Into<String>, value: f64) -> Cell {
+        Cell {
+            value: Some(value),
+            ..plain(text)
+        }
+    }
+
+    /// Something of lesser interest.
+    pub(crate) fn faint(text: impl Into<String>) -> Cell {
+        Cell {
+            tone: Tone::Faint,
+            ..plain(text)
+        }
+    }
 }
 
 /// A footnote.
@@ -130,8 +158,8 @@ pub(crate) fn legend(analysis: &Analysis, tables: &[&Table]) -> Option<String> {
 }
 
 // Marks stand before their figures, so that right-aligned figures stay aligned.
-const NEGLIGIBLE: &str = "=";
-const INCONCLUSIVE: &str = "~";
+pub(crate) const NEGLIGIBLE: &str = "=";
+pub(crate) const INCONCLUSIVE: &str = "~";
 const BEYOND_SAMPLING: &str = "!";
 
 /// A metric's name for people, short enough for a column.
@@ -162,6 +190,15 @@ pub(crate) fn name(metric: Metric) -> &'static str {
         Metric::WallPerIteration => "time an iteration",
         Metric::CpuPerSpan => "CPU a span delivered",
         Metric::CpuPerEvent => "CPU an event delivered",
+        Metric::AgentCpu => "agent CPU",
+        Metric::AgentCpuPerRequest => "agent CPU a request",
+        Metric::KernelThreadsCpuPerRequest => "kernel threads' CPU a request",
+        Metric::AgentRssSteady => "agent RSS, steady",
+        Metric::AgentRssPeak => "agent RSS, peak",
+        Metric::AgentAttachTime => "attaching",
+        Metric::AgentAttachCpu => "attaching, CPU",
+        Metric::BpfNsPerRequest => "time in BPF a request",
+        Metric::BpfRunsPerRequest => "BPF runs a request",
     }
 }
 
@@ -194,6 +231,7 @@ pub(crate) fn tables(analysis: &Analysis) -> Vec<Table> {
     tables.extend(script_tables(analysis));
     tables.extend(curve_tables(analysis));
     tables.extend(stage_tables(analysis));
+    tables.extend(agent_tables(analysis));
     let compact = GROUPS
         .iter()
         .filter_map(|group| compact_table(analysis, group, primary));
@@ -206,6 +244,7 @@ pub(crate) fn tables(analysis: &Analysis) -> Vec<Table> {
         .chain(profile_tables(analysis));
     let before_details = tables.iter().position(|t| t.detail).unwrap_or(tables.len());
     tables.splice(before_details..before_details, whole);
+    tables.extend(agent_details(analysis));
     tables.extend(export_details(analysis));
     tables.extend(profile_details(analysis));
     tables.extend(firm_table(analysis));
@@ -213,9 +252,25 @@ pub(crate) fn tables(analysis: &Analysis) -> Vec<Table> {
     tables
 }
 
-const NOT_FINITE: &str = "the computation gave no finite figure";
-const NO_RATIO: &str = "there is no ratio to the baseline";
+pub(crate) const NOT_FINITE: &str = "the computation gave no finite figure";
+pub(crate) const NO_RATIO: &str = "there is no ratio to the baseline";
 const NOT_FOR_ARM: &str = "not measured for this arm";
+
+/// What figures are divided by.
+pub(crate) fn divided_by(analysis: &Analysis) -> &'static str {
+    match analysis.design.load {
+        LoadModel::Open | LoadModel::Closed => "a request",
+        LoadModel::Batch => "an iteration",
+    }
+}
+
+/// What CPU is told by under this load.
+pub(crate) fn cpu_metric(analysis: &Analysis) -> Metric {
+    match analysis.design.load {
+        LoadModel::Batch => Metric::CpuPerIteration,
+        LoadModel::Open | LoadModel::Closed => Metric::CpuPerRequest,
+    }
+}
 
 fn results(analysis: &Analysis, metric: Metric) -> Vec<(&ArmAnalysis, Option<&MetricAnalysis>)> {
     analysis
@@ -284,13 +339,18 @@ pub(crate) fn plain(text: impl Into<String>) -> Cell {
     }
 }
 
+/// A time in nanoseconds.
+fn lasting(ns: u64) -> Cell {
+    Cell::figure(time(ns), ns as f64)
+}
+
 /// A time from nanoseconds in the unit that keeps it short.
 fn time(ns: u64) -> String {
     let microseconds = ns as f64 / 1e3;
     Scale::fitting(Unit::Microseconds, [microseconds]).with_unit(microseconds)
 }
 
-fn capitalised(text: &str) -> String {
+pub(crate) fn capitalised(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or(String::new(), |first| {
         first.to_uppercase().chain(chars).collect()
@@ -299,11 +359,11 @@ fn capitalised(text: &str) -> String {
 
 /// Footnotes: each text once, numbered in order of appearance.
 #[derive(Default)]
-struct Notes(Vec<Note>);
+pub(crate) struct Notes(pub(crate) Vec<Note>);
 
 impl Notes {
     /// The mark that leads to this text.
-    fn mark(&mut self, text: &str) -> String {
+    pub(crate) fn mark(&mut self, text: &str) -> String {
         let text = one_line(text);
         if let Some(note) = self.0.iter().find(|note| note.text == text) {
             return note.mark.clone();
@@ -317,13 +377,8 @@ impl Notes {
     }
 
     /// Cells without a figure, the first of them marked.
-    fn absent(&mut self, cells: usize, text: &str) -> Vec<Cell> {
-        let faint = |text: String| Cell {
-            text,
-            tone: Tone::Faint,
-            basis: None,
-        };
-        let mut absent = vec![faint(NOT_AVAILABLE.to_owned()); cells];
+    pub(crate) fn absent(&mut self, cells: usize, text: &str) -> Vec<Cell> {
+        let mut absent = vec![Cell::faint(NOT_AVAILABLE); cells];
         if let Some(first) = absent.first_mut() {
             first.text.push_str(&self.mark(text));
         }

@@ -3,7 +3,7 @@
 use windage_analysis::{Analysis, ArmAnalysis, Planning, PlanningFigures, Room};
 use windage_model::Unit;
 
-use super::{Cell, Column, Row, Table, column, plain};
+use super::{Cell, Column, Row, Table, column};
 use crate::facts::{Fact, one_line};
 use crate::number::{self, NOT_AVAILABLE, Scale};
 
@@ -79,11 +79,18 @@ fn columns(within_s: f64) -> [Column; 2] {
 }
 
 fn cells(of: &PlanningFigures) -> [Cell; 2] {
-    let figures = of.per_core_second.estimate.or(Some(of.per_core_second.low));
-    let scale = Scale::fitting(Unit::PerSecond, figures);
+    let scale = Scale::fitting(Unit::PerSecond, [least(&of.per_core_second)]);
     let per_second = |n: f64| scale.bare(n);
     let rate = room(&of.per_core_second, per_second, |text| scale.attach(text));
-    [plain(rate), plain(room(&of.within, items, str::to_owned))]
+    [
+        Cell::figure(rate, least(&of.per_core_second)),
+        Cell::figure(room(&of.within, items, str::to_owned), least(&of.within)),
+    ]
+}
+
+/// What there is room for; where nothing is too many, what there is room for at least.
+fn least(of: &Room) -> f64 {
+    of.estimate.unwrap_or(of.low)
 }
 
 /// "71.2 k/s (70.1 to 72.3)", or "at least 50.3 k/s" where nothing is too many.

@@ -1,77 +1,35 @@
 //! The table of the metric by which the question is answered, with everything said about it.
 
 use windage_analysis::{Analysis, ArmAnalysis, MetricAnalysis, MissingCode};
-use windage_model::{Metric, Verdict};
+use windage_model::{Difference, Interval, Metric, Verdict};
 
 use super::script::whole_process;
 use super::{
     Align, Cell, Column, NO_RATIO, NOT_FINITE, NOT_FOR_ARM, Notes, Row, Table, Tone, basis,
-    capitalised, column, family, name, results, value, value_scale,
+    capitalised, column, family, name, plain, results, value, value_scale,
 };
 use crate::facts::one_line;
 use crate::firmness;
-use crate::number::{self, NOT_AVAILABLE, Scale};
+use crate::number::{self, NOT_AVAILABLE, Scale, Shown};
 
 /// The value, both differences, the interval and the verdict; `None` when no arm has the metric.
 pub(super) fn primary_table(analysis: &Analysis, metric: Metric) -> Option<Table> {
     let results = results(analysis, metric);
-    let present = || results.iter().filter_map(|(_, result)| *result);
-    present().next()?;
-    let differences = || present().filter_map(|result| result.difference.as_ref().ok());
-    let value_scale = value_scale(metric, present());
-    let change_scale = Scale::fitting(metric.unit(), differences().map(|d| d.absolute.estimate));
-    let relative = differences().any(|d| d.relative.is_some());
-
-    let confidence = differences().next().map_or(0.95, |d| d.absolute.confidence);
-    let about = metric.about();
-    let change_unit = change_scale.unit();
-    let mut columns = vec![
-        column(value_scale.unit(), about),
-        column(
-            format!("Δ {change_unit}").trim_end().to_owned(),
-            "Arm − baseline",
-        ),
-    ];
-    if relative {
-        columns.push(column(
-            "Δ %",
-            "Arm against baseline, from ratios within blocks",
-        ));
-    }
-    let interval = format!("{} interval", number::percent_short(confidence));
-    columns.push(column(
-        interval,
-        "Where the difference lies, with this confidence",
-    ));
-    columns.push(Column {
-        heading: "verdict".to_owned(),
-        about: "What the interval says about differences that matter",
-        align: Align::Left,
-    });
-
+    let told = Told::of(metric, &results)?;
+    let columns = told.columns();
     let mut notes = Notes::default();
-    let rows = results
-        .iter()
-        .map(|(arm, result)| Row {
-            arm: one_line(&arm.name),
-            cells: match result {
-                Some(r) => {
-                    let scales = (value_scale, change_scale);
-                    primary_cells((metric, arm, r), scales, relative, &mut notes)
-                }
-                None => absent_cells(columns.len(), &mut notes),
-            },
-        })
-        .collect();
-    let title = name(metric);
-    let title = match metric {
-        Metric::ResponseTimeP50 => format!("Response time, {title}"),
-        _ => capitalised(title),
-    };
+    let rows = results.iter().map(|(arm, result)| Row {
+        arm: one_line(&arm.name),
+        cells: match result {
+            Some(result) => told.cells(arm, result, &mut notes),
+            None => absent_cells(columns.len(), &mut notes),
+        },
+    });
+    let rows = rows.collect();
     let mut facts = firmness::facts(analysis);
     facts.extend(whole_process(analysis, metric));
     Some(Table {
-        title,
+        title: title(metric),
         columns,
         rows,
         notes: notes.0,
@@ -81,82 +39,126 @@ pub(super) fn primary_table(analysis: &Analysis, metric: Metric) -> Option<Table
     })
 }
 
-fn primary_cells(
-    (metric, arm, result): (Metric, &ArmAnalysis, &MetricAnalysis),
-    (value_scale, change_scale): (Scale, Scale),
-    relative: bool,
-    notes: &mut Notes,
-) -> Vec<Cell> {
-    let value = value(arm, result).map_or(NOT_AVAILABLE.to_owned(), |v| value_scale.bare(v));
-    let mut cells = vec![Cell {
-        text: value,
-        ..Cell::default()
-    }];
-    let width = if relative { 3 } else { 2 };
-    let difference = match &result.difference {
-        Ok(difference) => difference,
-        Err(missing) if missing.code == MissingCode::Baseline => {
-            cells.extend(std::iter::repeat_n(Cell::default(), width));
-            cells.push(Cell {
-                text: "baseline".to_owned(),
-                tone: Tone::Faint,
-                basis: None,
-            });
-            return cells;
-        }
-        Err(missing) => {
-            cells.extend(notes.absent(width, &missing.text));
-            cells.push(Cell {
-                text: NOT_AVAILABLE.to_owned(),
-                tone: Tone::Faint,
-                basis: None,
-            });
-            return cells;
-        }
-    };
-    let basis = Some(basis(metric, result, difference));
-    let absolute = change_scale.signed(&difference.absolute);
-    let percent = difference.relative.as_ref().and_then(number::percent);
-    let tone = result.verdict.map_or(Tone::Plain, Tone::Judged);
-    let plain = |text: String| Cell {
-        text,
-        tone: Tone::Plain,
-        basis: basis.clone(),
-    };
-    match &absolute {
-        Some(shown) => cells.push(plain(shown.estimate.clone())),
-        None => cells.extend(notes.absent(1, NOT_FINITE)),
+fn title(metric: Metric) -> String {
+    match metric {
+        Metric::ResponseTimeP50 => format!("Response time, {}", name(metric)),
+        _ => capitalised(name(metric)),
     }
-    let interval = if relative {
-        match &percent {
-            Some(shown) => cells.push(plain(shown.estimate.clone())),
-            None => cells.extend(notes.absent(1, NO_RATIO)),
+}
+
+/// How the metric is told of all arms.
+#[derive(Clone, Copy)]
+struct Told {
+    metric: Metric,
+    /// Of the arms' own figures.
+    values: Scale,
+    /// Of differences.
+    changes: Scale,
+    /// Whether any difference has a ratio to the baseline.
+    relative: bool,
+    confidence: f64,
+}
+
+impl Told {
+    /// `None` when no arm has the metric.
+    fn of(metric: Metric, results: &[(&ArmAnalysis, Option<&MetricAnalysis>)]) -> Option<Told> {
+        let present = || results.iter().filter_map(|(_, result)| *result);
+        present().next()?;
+        let differences = || present().filter_map(|result| result.difference.as_ref().ok());
+        let estimates = differences().map(|difference| difference.absolute.estimate);
+        Some(Told {
+            metric,
+            values: value_scale(metric, present()),
+            changes: Scale::fitting(metric.unit(), estimates),
+            relative: differences().any(|difference| difference.relative.is_some()),
+            confidence: differences().next().map_or(0.95, |d| d.absolute.confidence),
+        })
+    }
+
+    fn columns(self) -> Vec<Column> {
+        let change = format!("Δ {}", self.changes.unit());
+        let relative = column("Δ %", "Arm against baseline, from ratios within blocks");
+        let mut columns = vec![
+            column(self.values.unit(), self.metric.about()),
+            column(change.trim_end(), "Arm − baseline"),
+        ];
+        columns.extend(self.relative.then_some(relative));
+        columns.push(column(
+            format!("{} interval", number::percent_short(self.confidence)),
+            "Where the difference lies, with this confidence",
+        ));
+        columns.push(Column {
+            heading: "verdict".to_owned(),
+            about: "What the interval says about differences that matter",
+            align: Align::Left,
+        });
+        columns
+    }
+
+    fn cells(self, arm: &ArmAnalysis, result: &MetricAnalysis, notes: &mut Notes) -> Vec<Cell> {
+        let value = value(arm, result);
+        let mut cells = vec![Cell {
+            value,
+            ..plain(value.map_or(NOT_AVAILABLE.to_owned(), |v| self.values.bare(v)))
+        }];
+        let width = if self.relative { 3 } else { 2 };
+        match &result.difference {
+            Ok(difference) => cells.extend(self.judged(result, difference, notes)),
+            Err(missing) if missing.code == MissingCode::Baseline => {
+                cells.extend(std::iter::repeat_n(Cell::default(), width));
+                cells.push(Cell::faint("baseline"));
+            }
+            Err(missing) => {
+                cells.extend(notes.absent(width, &missing.text));
+                cells.push(Cell::faint(NOT_AVAILABLE));
+            }
         }
-        percent.as_ref()
-    } else {
-        absolute.as_ref()
-    };
-    cells.push(plain(
-        interval.map_or(NOT_AVAILABLE.to_owned(), number::Shown::range),
-    ));
-    let verdict = result.verdict.map_or(NOT_AVAILABLE, Verdict::as_str);
-    cells.push(Cell {
-        text: format!("{verdict}{}", family::mark(result)),
-        tone,
-        basis,
-    });
-    cells
+        cells
+    }
+
+    /// The difference, in its unit and as a share, its interval and the verdict.
+    fn judged(
+        self,
+        result: &MetricAnalysis,
+        difference: &Difference,
+        notes: &mut Notes,
+    ) -> Vec<Cell> {
+        let basis = basis(self.metric, result, difference);
+        let figure = |text: String, value: f64| Cell {
+            basis: Some(basis.clone()),
+            ..Cell::figure(text, value)
+        };
+        let written = |of: &Interval, shown: Option<Shown>| Some((of.estimate, shown?));
+        let absolute = &difference.absolute;
+        let absolute = written(absolute, self.changes.signed(absolute));
+        let relative = difference.relative.as_ref();
+        let relative = relative.and_then(|of| written(of, number::percent(of)));
+        let mut estimates = vec![(&absolute, NOT_FINITE)];
+        estimates.extend(self.relative.then_some((&relative, NO_RATIO)));
+        let mut cells = Vec::new();
+        for (told, without) in &estimates {
+            match told {
+                Some((estimate, shown)) => cells.push(figure(shown.estimate.clone(), *estimate)),
+                None => cells.extend(notes.absent(1, without)),
+            }
+        }
+        let interval = estimates.last().and_then(|(told, _)| told.as_ref());
+        cells.push(match interval {
+            Some((estimate, shown)) => figure(shown.range(), *estimate),
+            None => plain(NOT_AVAILABLE),
+        });
+        let verdict = result.verdict.map_or(NOT_AVAILABLE, Verdict::as_str);
+        cells.push(Cell {
+            tone: result.verdict.map_or(Tone::Plain, Tone::Judged),
+            basis: Some(basis),
+            ..plain(format!("{verdict}{}", family::mark(result)))
+        });
+        cells
+    }
 }
 
 fn absent_cells(columns: usize, notes: &mut Notes) -> Vec<Cell> {
     let mut cells = notes.absent(1, NOT_FOR_ARM);
-    cells.resize(
-        columns,
-        Cell {
-            text: NOT_AVAILABLE.to_owned(),
-            tone: Tone::Faint,
-            basis: None,
-        },
-    );
+    cells.resize(columns, Cell::faint(NOT_AVAILABLE));
     cells
 }

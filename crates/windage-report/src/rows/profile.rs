@@ -1,10 +1,10 @@
 //! What telemetry added, function by function, and how the profiles were taken.
 
 use windage_analysis::{Added, Analysis, ArmAnalysis, ArmProfile, FunctionCost, Sampled, profiles};
-use windage_model::{LoadModel, Metric, Role, Unit};
+use windage_model::{Role, Unit};
 
 use super::aspect::nothing;
-use super::{Cell, INCONCLUSIVE, Notes, Row, Table, Tone, column, plain, value};
+use super::{Cell, INCONCLUSIVE, Notes, Row, Table, Tone, column, cpu_metric, divided_by, value};
 use crate::facts::{Fact, one_line};
 use crate::number::{self, NOT_AVAILABLE, Scale};
 
@@ -27,14 +27,6 @@ pub(crate) fn profiled(analysis: &Analysis) -> impl Iterator<Item = Profiled<'_>
             sampled: profile.outcome.as_ref().ok()?,
         })
     })
-}
-
-/// What is counted: "an iteration" of a batch load, else "a request".
-pub(crate) fn each(analysis: &Analysis) -> &'static str {
-    match analysis.design.load {
-        LoadModel::Batch => "an iteration",
-        LoadModel::Closed | LoadModel::Open => "a request",
-    }
 }
 
 /// For each treatment what it added beyond what sampling explains; before these, where an arm has
@@ -94,7 +86,7 @@ fn functions(
             cells: vec![cell(&cost.total, scale), cell(&cost.itself, scale)],
         })
         .collect();
-    let heading = format!("{} {}", scale.unit(), each(analysis));
+    let heading = format!("{} {}", scale.unit(), divided_by(analysis));
     (!rows.is_empty()).then(|| Table {
         title,
         columns: vec![
@@ -129,9 +121,9 @@ fn cell(added: &Added, scale: Scale) -> Cell {
         (text, Tone::Plain)
     };
     Cell {
-        text,
         tone,
         basis: Some(basis),
+        ..Cell::figure(text, added.us())
     }
 }
 
@@ -186,7 +178,7 @@ fn overview(analysis: &Analysis) -> Option<Table> {
             },
         })
         .collect();
-    let cpu = format!("profiled, {} {}", scale.unit(), each(analysis));
+    let cpu = format!("profiled, {} {}", scale.unit(), divided_by(analysis));
     Some(Table {
         title: "Profiles".to_owned(),
         columns: vec![
@@ -216,23 +208,21 @@ fn overview_cells(
     sampled: &Sampled,
     scale: Scale,
 ) -> Vec<Cell> {
-    let measured = measured(analysis, arm).map(|us| plain(scale.bare(us)));
+    let cpu = |us: f64| Cell::figure(scale.bare(us), us);
+    let samples = sampled.profile.stacks.samples();
+    let added = sampled.functions_added;
     vec![
-        plain(number::count(sampled.profile.stacks.samples())),
-        plain(scale.bare(sampled.profiled_cpu_us)),
-        measured.unwrap_or_else(nothing),
+        Cell::figure(number::count(samples), samples as f64),
+        cpu(sampled.profiled_cpu_us),
+        measured(analysis, arm).map_or_else(nothing, cpu),
         match sampled.functions_compared {
             0 => nothing(),
-            compared => plain(format!("{} of {compared}", sampled.functions_added)),
+            compared => Cell::figure(format!("{added} of {compared}"), added as f64),
         },
     ]
 }
 
 /// CPU an iteration or a request in the windows, in microseconds.
 fn measured(analysis: &Analysis, arm: &ArmAnalysis) -> Option<f64> {
-    let cpu = match analysis.design.load {
-        LoadModel::Batch => Metric::CpuPerIteration,
-        LoadModel::Closed | LoadModel::Open => Metric::CpuPerRequest,
-    };
-    value(arm, arm.metrics.get(&cpu)?)
+    value(arm, arm.metrics.get(&cpu_metric(analysis))?)
 }

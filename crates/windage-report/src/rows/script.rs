@@ -3,7 +3,7 @@
 use windage_analysis::{Analysis, ArmAnalysis, Averaged, Script, ScriptPhase};
 use windage_model::{Metric, Phase};
 
-use super::{Cell, Row, Table, column, nothing, plain};
+use super::{Cell, Row, Table, column, nothing};
 use crate::facts::{Fact, one_line};
 use crate::number::{self, NOT_AVAILABLE};
 
@@ -42,7 +42,7 @@ fn times_table(analysis: &Analysis) -> Table {
     ];
     let of_script = |script: &Script| {
         vec![
-            plain(number::count(script.runs as u64)),
+            Cell::figure(number::count(script.runs as u64), script.runs as f64),
             with_interval(&script.real_s),
             mean(&script.user_s),
             mean(&script.system_s),
@@ -124,19 +124,20 @@ fn phase_cell(of: &ScriptPhase) -> Cell {
     let interval = range(&of.wall_s).map_or(String::new(), |range| format!("; {range} s"));
     Cell {
         basis: Some(format!("{runs} runs{interval}")),
-        ..plain(text)
+        ..Cell::figure(text, of.wall_s.mean)
     }
 }
 
 fn with_interval(averaged: &Averaged) -> Cell {
     let mean = seconds(averaged.mean);
-    plain(range(averaged).map_or(mean.clone(), |range| format!("{mean} ({range})")))
+    let text = range(averaged).map_or(mean.clone(), |range| format!("{mean} ({range})"));
+    Cell::figure(text, averaged.mean)
 }
 
 fn mean(averaged: &Averaged) -> Cell {
     Cell {
         basis: range(averaged).map(|range| format!("{range} s")),
-        ..plain(seconds(averaged.mean))
+        ..Cell::figure(seconds(averaged.mean), averaged.mean)
     }
 }
 

@@ -139,7 +139,7 @@ impl Drawn {
         usize::from(self.per_span.is_some()) + usize::from(self.per_event.is_some())
     }
 
-    /// What the first stage is added to.
+    /// What the first stage is added to: a figure that the others are not compared with.
     fn first(&self, us: Option<f64>) -> Vec<Cell> {
         let own = us.map_or(NOT_AVAILABLE.to_owned(), |us| self.whole.bare(us));
         let mut cells = vec![plain(own)];
@@ -160,7 +160,7 @@ impl Drawn {
         let relative = number::percent(&cost.relative);
         let mut cells = vec![Cell {
             basis: relative.map(|r| format!("{} % ({})", r.estimate, r.range())),
-            ..plain(figure(&cost.absolute, self.whole))
+            ..estimated(&cost.absolute, self.whole)
         }];
         let items = [
             (self.per_span, &cost.per_span),
@@ -168,18 +168,21 @@ impl Drawn {
         ];
         for (scale, item) in items {
             let Some(scale) = scale else { continue };
-            cells.push(
-                item.as_ref()
-                    .map_or_else(nothing, |i| plain(figure(i, scale))),
-            );
+            cells.push(item.as_ref().map_or_else(nothing, |i| estimated(i, scale)));
         }
-        cells.push(share.map_or_else(nothing, |share| plain(number::percent_whole(share))));
+        cells.push(share.map_or_else(nothing, |share| {
+            Cell::figure(number::percent_whole(share), share)
+        }));
         cells
     }
 }
 
+fn estimated(interval: &Interval, scale: Scale) -> Cell {
+    Cell::figure(figure(interval, scale), interval.estimate)
+}
+
 /// "+9.31 (+8.90 to +9.72)"
-fn figure(interval: &Interval, scale: Scale) -> String {
+pub(super) fn figure(interval: &Interval, scale: Scale) -> String {
     let shown = scale.signed(interval);
     shown.map_or(NOT_AVAILABLE.to_owned(), |shown| {
         format!("{} ({})", shown.estimate, shown.range())

@@ -20,6 +20,8 @@ pub(crate) const HEADING: Style = Style::new().bold();
 const GAP: u16 = 2;
 /// An arm's name is not cut shorter for the sake of other columns.
 const NAME_MIN: usize = 12;
+/// Nor is it cut shorter where columns can stand below one another instead.
+const NAME_ROOM: usize = 24;
 
 pub(crate) struct Page {
     width: usize,
@@ -42,9 +44,7 @@ impl Page {
 
     /// A line in bold, cut to the width.
     pub(crate) fn heading(&mut self, text: &str) {
-        let title = truncated(text, self.width);
-        let title = self.paint(HEADING, &title);
-        self.line(&title);
+        self.cut_line(text, HEADING);
     }
 
     pub(crate) fn line(&mut self, line: &str) {
@@ -54,6 +54,13 @@ impl Page {
 
     pub(crate) fn blank(&mut self) {
         self.text.push('\n');
+    }
+
+    /// A line in a style, cut to the width.
+    pub(crate) fn cut_line(&mut self, text: &str, style: Style) {
+        let line = truncated(text.trim_end(), self.width);
+        let line = self.paint(style, &line);
+        self.line(&line);
     }
 
     fn paint(&self, style: Style, text: &str) -> String {
@@ -90,17 +97,40 @@ impl Page {
         }
     }
 
+    /// The table, or where it is too wide several of them with some of its columns each; its facts
+    /// stand below the last.
     pub(crate) fn table(&mut self, table: &Table) {
-        if self.natural_width(table, NAME_MIN) > self.width
-            && table.separable
-            && table.columns.len() > 1
-        {
-            for column in 0..table.columns.len() {
-                self.table(&cut(table, column..column + 1));
-            }
-            return;
+        let parts = self.fitting_parts(table);
+        let Some((last, before)) = parts.split_last().filter(|(_, before)| !before.is_empty())
+        else {
+            return self.whole_table(table);
+        };
+        for columns in before {
+            let mut part = cut(table, columns.clone());
+            part.facts.clear();
+            self.whole_table(&part);
         }
-        self.whole_table(table);
+        self.whole_table(&cut(table, last.clone()));
+    }
+
+    /// Columns in groups, each with as many as fit. Names are cut before columns that are read
+    /// together are parted.
+    fn fitting_parts(&self, table: &Table) -> Vec<Range<usize>> {
+        let names = if table.separable {
+            names_room(table)
+        } else {
+            NAME_MIN
+        };
+        let fits =
+            |columns: &Range<usize>| natural_width(table, names, columns.clone()) <= self.width;
+        let mut parts: Vec<Range<usize>> = Vec::new();
+        for column in 0..table.columns.len() {
+            match parts.last_mut().map(|last| (last.start..column + 1, last)) {
+                Some((wider, last)) if fits(&wider) => *last = wider,
+                _ => parts.push(column..column + 1),
+            }
+        }
+        parts
     }
 
     /// The table, or where it is too wide for its names in full two of them, with the columns
@@ -108,13 +138,13 @@ impl Page {
     pub(crate) fn table_in_two(&mut self, table: &Table, at: usize) {
         let names = table.rows.iter().map(|row| row.arm.width());
         let names = names.chain([table.title.width()]).max().unwrap_or(0);
-        if self.natural_width(table, names) <= self.width {
+        if natural_width(table, names, 0..table.columns.len()) <= self.width {
             return self.whole_table(table);
         }
         let mut first = cut(table, 0..at);
         first.facts.clear();
-        self.whole_table(&first);
-        self.whole_table(&cut(table, at..table.columns.len()));
+        self.table(&first);
+        self.table(&cut(table, at..table.columns.len()));
     }
 
     fn whole_table(&mut self, table: &Table) {
@@ -126,20 +156,10 @@ impl Page {
         self.blank();
     }
 
-    /// The width of a table whose names take `names` columns.
-    fn natural_width(&self, table: &Table, names: usize) -> usize {
-        let columns = table.columns.iter().enumerate().map(|(i, column)| {
-            let cells = table.rows.iter().filter_map(|row| row.cells.get(i));
-            let widest = cells.map(|cell| cell.text.width()).max().unwrap_or(0);
-            widest.max(column.heading.width()) + usize::from(GAP)
-        });
-        names + columns.sum::<usize>()
-    }
-
     fn table_lines(&mut self, table: &Table) {
         let names = self
             .width
-            .saturating_sub(self.natural_width(table, 0))
+            .saturating_sub(natural_width(table, 0, 0..table.columns.len()))
             .max(NAME_MIN);
         let mut drawn = comfy_table::Table::new();
         drawn.load_style(TableStyle::new());
@@ -202,10 +222,7 @@ impl Page {
     pub(crate) fn doubts(&mut self, analysis: &Analysis) {
         let soundness = analysis.validity.soundness();
         let doubts = doubts::doubts(analysis);
-        let heading = match (soundness, doubts.is_empty()) {
-            (Soundness::Valid, false) => "valid as a whole, but of single figures:",
-            _ => doubts::heading(soundness),
-        };
+        let heading = doubts::heading(soundness, !doubts.is_empty());
         self.wrapped("", heading, soundness_style(soundness));
         for doubt in &doubts {
             self.doubt(doubt);
@@ -224,6 +241,24 @@ impl Page {
             self.wrapped("    about: ", about, FAINT);
         }
     }
+}
+
+/// The width of these columns of a table whose names take `names`.
+fn natural_width(table: &Table, names: usize, columns: Range<usize>) -> usize {
+    let width = |i: usize| {
+        let heading = table.columns.get(i).map(|column| column.heading.width());
+        let cells = table.rows.iter().filter_map(|row| row.cells.get(i));
+        let cells = cells.map(|cell| cell.text.width());
+        cells.chain(heading).max().unwrap_or(0) + usize::from(GAP)
+    };
+    names + columns.map(width).sum::<usize>()
+}
+
+/// What a table's names need in full, as far as other columns make room for them.
+fn names_room(table: &Table) -> usize {
+    let names = table.rows.iter().map(|row| row.arm.width());
+    let longest = names.chain([table.title.width()]).max().unwrap_or(0);
+    longest.clamp(NAME_MIN, NAME_ROOM)
 }
 
 /// Some columns of a table as a table of its own.
@@ -272,43 +307,66 @@ fn soundness_style(soundness: Soundness) -> Style {
 mod tests {
     use super::*;
 
+    /// A table of one arm, with a heading for each of these cells.
+    fn table(cells: &[&str], separable: bool) -> Table {
+        let columns = ["left", "right", "more", "last"].iter().zip(cells);
+        Table {
+            title: "Both".to_owned(),
+            columns: columns
+                .map(|(heading, _)| rows::column(*heading, ""))
+                .collect(),
+            rows: vec![rows::Row {
+                arm: "otel, with a name that can be cut".into(),
+                cells: cells.iter().map(|text| rows::plain(*text)).collect(),
+            }],
+            notes: Vec::new(),
+            facts: Vec::new(),
+            separable,
+            detail: false,
+        }
+    }
+
+    fn drawn(table: &Table) -> String {
+        let mut page = Page::new(TerminalOptions {
+            width: 72,
+            color: false,
+        });
+        page.table(table);
+        page.text
+    }
+
+    #[test]
+    fn no_cell_is_lost() {
+        let (wide, wider) = ("w".repeat(24), "x".repeat(34));
+        let table_of: [(&[&str], bool, usize, &str); 4] = [
+            (&[&wide, &wide], false, 1, "the name is cut"),
+            (&[&wide, &wide], true, 2, "names come before columns"),
+            (&[&wide, &wide, "y", "costs"], false, 2, "no name so short"),
+            (&[&wider, &wider, "costs"], false, 2, "no name so short"),
+        ];
+        for (cells, separable, parts, why) in table_of {
+            let text = drawn(&table(cells, separable));
+            assert_eq!(text.matches("Both").count(), parts, "{why}: {text}");
+            let words: Vec<&str> = text.split_whitespace().collect();
+            let told = words.iter().filter(|word| cells.contains(*word)).count();
+            assert_eq!(told, cells.len(), "{why}: {text}");
+        }
+    }
+
     #[test]
     fn a_table_that_does_not_fit_is_cut_into_its_columns() {
-        let cell = |text: &str| rows::Cell {
-            text: text.to_owned(),
-            ..rows::Cell::default()
-        };
-        let column = |heading: &str| rows::Column {
-            heading: heading.to_owned(),
-            about: "",
-            align: Align::Right,
-        };
         let note = |mark: &str, text: &str| rows::Note {
             mark: mark.into(),
             text: text.into(),
         };
         let (left, right) = ("l".repeat(40), format!("{}²", "r".repeat(40)));
-        let table = Table {
-            title: "Both".to_owned(),
-            columns: vec![column("left"), column("right")],
-            rows: vec![rows::Row {
-                arm: "otel".into(),
-                cells: vec![cell(&left), cell(&right)],
-            }],
-            notes: vec![note("¹", "of another"), note("²", "of the right")],
-            facts: Vec::new(),
-            separable: true,
-            detail: false,
-        };
-        let mut page = Page::new(TerminalOptions {
-            width: 72,
-            color: false,
-        });
-        page.table(&table);
+        let mut table = table(&[&left, &right], true);
+        table.rows[0].arm = "otel".into();
+        table.notes = vec![note("¹", "of another"), note("²", "of the right")];
         let pad = " ".repeat(36);
         let expected = format!(
             "Both  {pad}left\notel  {left}\n\nBoth  {pad}right\notel  {right}\n² of the right\n\n"
         );
-        assert_eq!(page.text, expected);
+        assert_eq!(drawn(&table), expected);
     }
 }

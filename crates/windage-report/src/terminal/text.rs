@@ -22,9 +22,10 @@ pub(super) fn truncated(text: &str, width: usize) -> String {
     cut
 }
 
-/// Lines no wider than `width`. A unit stays with its figure; a word that is wider than a line
-/// is broken within.
-pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
+/// A text in lines no wider than `width` columns, broken at spaces; one empty line for none. A unit
+/// stays with its figure; a word that is wider than a line is broken within.
+#[must_use]
+pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
     for chunk in chunks(text) {

@@ -1,10 +1,11 @@
 //! Curves over swept factors, and runs under several loads, in every renderer.
 
 use windage_analysis::Analysis;
-use windage_report::{csv, curves_csv, html, markdown};
+use windage_model::Metric;
+use windage_report::{PictureKind, PictureOptions, csv, curves_csv, markdown, svg};
 
 use crate::fixtures::{self, sweep};
-use crate::{plain, tags, unwrapped};
+use crate::{page, plain, unwrapped};
 
 #[test]
 fn text_forms() {
@@ -104,12 +105,32 @@ fn curves_of_several_kinds_are_told_apart() {
 }
 
 #[test]
+fn table_and_picture_name_a_curve_alike() {
+    let mut analysis = fixtures::sweep();
+    analysis.curves[0].metric = Metric::ResponseTimeP50;
+    let title = "Median response time by rate";
+    let options = PictureOptions {
+        kind: PictureKind::Curve,
+        metric: Some(Metric::ResponseTimeP50),
+        ..PictureOptions::default()
+    };
+    let picture = svg(&fixtures::detailed(analysis.clone()), &options).expect("a curve");
+    for (form, text) in [
+        ("terminal", plain(&analysis, 120)),
+        ("markdown", markdown(&analysis)),
+        ("picture", picture),
+    ] {
+        assert!(text.contains(title), "{form}: {text}");
+    }
+}
+
+#[test]
 fn each_load_has_a_part_and_the_machine_stands_once() {
     let analysis = fixtures::regimes();
     let forms = [
         ("terminal", plain(&analysis, 80)),
         ("markdown", markdown(&analysis)),
-        ("html", html(&analysis)),
+        ("page", page::words(&analysis)),
     ];
     let once = ["0.213 cores", "windage report 20261001"];
     let twice = ["nothing speaks against this run", "mirrored order"];
@@ -153,76 +174,4 @@ fn tables_name_the_load_of_each_row() {
     let points = column(&curves_csv(&[two]).unwrap(), "regime").unwrap();
     assert_eq!(points[..14], ["saturation"; 14]);
     assert_eq!(points[14..], ["a third of it"; 7]);
-}
-
-#[test]
-fn the_picture_shows_points_curve_and_cap() {
-    let page = html(&fixtures::sweep());
-    let pictures: Vec<&str> = page
-        .split("<svg class=\"forest curve\"")
-        .filter(|part| part.contains("</figure>"))
-        .collect();
-    // What comes before the first curve's picture is the first part.
-    let [_, cpu, throughput] = pictures[..] else {
-        panic!("{} parts", pictures.len())
-    };
-    let table = [
-        (
-            cpu,
-            "class=\"point measured\"",
-            10,
-            "five levels, two panels",
-        ),
-        (
-            cpu,
-            "class=\"point beyond\"",
-            4,
-            "two levels beyond the cap",
-        ),
-        (cpu, "class=\"fitted\"", 2, "against both axes"),
-        (cpu, "rate, as asked for →", 1, "the axis above"),
-        (cpu, "traces that arrived, a request →", 1, "the axis below"),
-        (
-            cpu,
-            "<title id=\"curve0-title\">CPU a request by rate</title>",
-            1,
-            "its name",
-        ),
-        (
-            cpu,
-            " 75.0: +6.30 µs (+6.09 to +6.51), beyond the cap and not fitted.",
-            1,
-            "in words",
-        ),
-        (cpu, "The curve: fixed +0.43 µs", 1, "in words"),
-        (throughput, "id=\"curve1-title\"", 1, "an id of its own"),
-        (throughput, "+0 %", 0, "nil has no sign"),
-    ];
-    for (picture, part, expected, why) in table {
-        assert_eq!(picture.matches(part).count(), expected, "{part}: {why}");
-    }
-    for id in ["curve0-title", "curve0-desc", "curve1-title", "curve1-desc"] {
-        assert_eq!(page.matches(&format!("id=\"{id}\"")).count(), 1, "{id}");
-    }
-    let is_empty = |tag: &str| tag.contains("d=\"\"");
-    assert!(page.contains("d=\"M") && !page.contains("NaN") && !tags(&page).any(is_empty));
-}
-
-#[test]
-fn ids_are_unique_under_several_loads() {
-    let page = html(&fixtures::regimes());
-    let mut ids: Vec<&str> = tags(&page)
-        .filter_map(|tag| tag.split("id=\"").nth(1)?.split('"').next())
-        .collect();
-    assert!(ids.contains(&"load0-curve0-title") && ids.contains(&"load1-curve0-title"));
-    let all = ids.len();
-    ids.sort_unstable();
-    ids.dedup();
-    assert_eq!(ids.len(), all);
-}
-
-#[test]
-fn pages_without_curves_or_loads_have_no_rules_for_them() {
-    let page = html(&fixtures::demo());
-    assert!(!page.contains(".curve") && !page.contains(".regime"));
 }

@@ -2,9 +2,9 @@
 
 use windage_analysis::{Analysis, ArmProfile, ProfileFailure, Profiled, RecordedProfile, Sampled};
 use windage_profile::{ArmProfile as Weighed, Stacks, added};
-use windage_report::{TerminalOptions, flame_graphs, html, markdown, terminal};
+use windage_report::{TerminalOptions, flame_graphs, markdown, terminal};
 
-use crate::fixtures;
+use crate::{fixtures, page};
 
 const BASELINE: &str = "main;serve;query 700\nmain;serve;render 290\nmain 10\n";
 
@@ -69,6 +69,11 @@ fn sampled(profile: Weighed, baseline: &Weighed) -> Sampled {
     }
 }
 
+/// The demo with a profile of each of its first arms.
+pub(crate) fn profiled() -> Analysis {
+    demo(Ok(&of_treatment()))
+}
+
 /// Twelve functions of the SDK, of which a terminal shows ten, and what else the arm does.
 fn of_treatment() -> String {
     let parts: String = (1..=11)
@@ -95,7 +100,7 @@ fn part<'a>(text: &'a str, begins: &str) -> &'a str {
 
 #[test]
 fn what_was_added_is_a_table() {
-    let analysis = demo(Ok(&of_treatment()));
+    let analysis = profiled();
     let text = on_terminal(&analysis);
     let name = &analysis.arms[2].name;
     insta::assert_snapshot!("added", part(&text, &format!("What {name} added")));
@@ -113,20 +118,31 @@ fn a_missing_profile_says_why() {
     }));
     insta::assert_snapshot!("missing", part(&on_terminal(&analysis), "Profiles"));
     assert_eq!(flame_graphs(&analysis).len(), 1, "the control's alone");
-    assert!(!html(&analysis).contains("<template"));
+    let document = page::document(&analysis);
+    assert_eq!(document["loads"][0]["flame_graphs"], serde_json::json!([]));
 }
 
 #[test]
 fn pictures_are_on_the_page_without_a_script_and_beside_it_with_one() {
-    let analysis = demo(Ok(&of_treatment()));
-    let page = html(&analysis);
-    assert_eq!(
-        page.matches("<template shadowrootmode=\"open\"><svg")
-            .count(),
-        1
+    let analysis = profiled();
+    let document = page::document(&analysis);
+    let pictures = document["loads"][0]["flame_graphs"].as_array().unwrap();
+    let [picture] = pictures.as_slice() else {
+        panic!("{} pictures", pictures.len())
+    };
+    assert_eq!(picture["arm"], analysis.arms[2].id.as_str());
+    let svg = picture["svg"].as_str().unwrap();
+    assert!(
+        svg.starts_with("<svg") && svg.contains("&lt;render&gt;&amp;co"),
+        "names stay names"
     );
-    assert!(page.contains("&lt;render&gt;&amp;co"), "names stay names");
-    assert!(!page.contains("<script") && !page.contains("onload"));
+    for forbidden in ["<script", "onload", "onclick", "href", "<image"] {
+        assert!(!svg.contains(forbidden), "{forbidden}");
+    }
+    let (all, own) = ("url(", "url(#");
+    assert_eq!(svg.matches(all).count(), svg.matches(own).count());
+    let note = picture["note"].as_str().unwrap();
+    assert!(note.contains("profiles/") && note.contains(".svg in the run directory"));
     let graphs = flame_graphs(&analysis);
     let arms: Vec<_> = graphs.iter().map(|graph| &graph.profile.arm).collect();
     assert_eq!(arms, [&analysis.arms[1].id, &analysis.arms[2].id]);
@@ -136,8 +152,9 @@ fn pictures_are_on_the_page_without_a_script_and_beside_it_with_one() {
 #[test]
 fn without_profiles_nothing_is_said_of_them() {
     let analysis = fixtures::demo();
-    for text in [on_terminal(&analysis), markdown(&analysis), html(&analysis)] {
-        assert!(!text.contains("Profiles") && !text.contains("flames"));
+    let words = page::words(&analysis);
+    for text in [on_terminal(&analysis), markdown(&analysis), words] {
+        assert!(!text.contains("Profiles") && !text.contains("Width: CPU"));
     }
     assert!(flame_graphs(&analysis).is_empty());
 }

@@ -12,8 +12,8 @@ use serde_json::Value;
 use windage_stats::location::sample_variance;
 use windage_stats::{
     Confidence, Estimator, Independence, Launches, Over, Paired, TwoLevel, admit, bimodal,
-    components, locate, location, mean_error, moved_at_most, onset, radius, robust_sd, trend,
-    trend_over, two_level, unpaired,
+    components, difference, locate, location, mean_error, moved_at_most, onset, proportion, radius,
+    robust_sd, trend, trend_over, two_level, unpaired,
 };
 
 /// Relative to what is expected, or to the scale of the values where nil is expected.
@@ -233,6 +233,21 @@ fn simultaneous_confidence() {
         let comparisons = usize::try_from(of["comparisons"].as_u64().unwrap()).unwrap();
         let each = alone.simultaneous(comparisons).get();
         assert_close(each, number(&of["each"]), 0.0, &row);
+    }
+}
+
+#[test]
+fn difference_of_two_shares() {
+    for (row, of) in entries(&values()["differences"]) {
+        let share = |side: &str| {
+            let [hits, of] = [0, 1].map(|i| of[side][i].as_u64().unwrap());
+            let (low, high) = proportion(hits, of, Confidence::P95).unwrap();
+            (hits as f64 / of as f64, low, high)
+        };
+        let (low, high) = difference(share("one"), share("other")).unwrap();
+        let expected = numbers(&of["interval_95"]);
+        assert_close(low, expected[0], 1.0, &row);
+        assert_close(high, expected[1], 1.0, &row);
     }
 }
 

@@ -16,3 +16,4 @@ mod fixed_length;
 mod looks;
 mod noise;
 mod one_after_the_other;
+mod two_runs;

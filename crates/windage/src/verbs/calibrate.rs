@@ -17,9 +17,10 @@ use crate::cli::{CalibrateFlags, OutputFlags};
 use crate::exit::Exit;
 use crate::message;
 use crate::run_name::{RUNS, unused};
+use crate::signals::Signals;
 use crate::verbs::demo::share_cores;
 use crate::verbs::report::print;
-use crate::verbs::run::{Signals, Start, measure, show_plan_error};
+use crate::verbs::run::{Start, measure, show_plan_error};
 use findings::Findings;
 use observed::{ObserveError, Observed};
 
@@ -141,9 +142,9 @@ fn conclude(
 ) -> Exit {
     let document = document::json(findings, began, runs);
     let printed = if output.json {
-        print(&format!("{document:#}\n"))
+        print(format!("{document:#}\n"))
     } else {
-        print(&text::text(findings))
+        print(text::text(findings))
     };
     let printed = printed.max(worst);
     if worst == Exit::Void || findings.headline().is_none() {

@@ -11,7 +11,9 @@ use crate::cli::DemoFlags;
 use crate::exit::Exit;
 use crate::message;
 use crate::run_name::{RUNS, unused};
-use crate::verbs::run::{Signals, Start, measure, show, show_plan_error};
+use crate::signals::Signals;
+use crate::verbs::publish::Publishing;
+use crate::verbs::run::{Start, measure, show, show_plan_error};
 
 /// The verb with which windage is executed again as the demo's service.
 pub(crate) const SERVICE_VERB: &str = "__demo-service";
@@ -22,6 +24,10 @@ const PLAN: &str = include_str!("../demo/plan.toml");
 pub(crate) fn demo(flags: &DemoFlags) -> Exit {
     let Some(signals) = Signals::install() else {
         return Exit::CouldNotMeasure;
+    };
+    let publishing = match Publishing::start(&flags.publish) {
+        Ok(publishing) => publishing,
+        Err(exit) => return exit,
     };
     let here = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
     let mut plan = match Plan::parse(PLAN, "the demo's plan", &here) {
@@ -37,8 +43,9 @@ pub(crate) fn demo(flags: &DemoFlags) -> Exit {
         Some(out) => out.clone(),
         None => unused(Path::new(RUNS), &plan.name, SystemTime::now()),
     };
+    publishing.follow(&directory);
     let measured = measure(&plan, &directory, Start::New, &flags.output, &signals);
-    show(&[measured], false, &flags.output)
+    show(&[measured], false, &flags.output, &publishing)
 }
 
 /// The service on the first core that may be used, the generator on the second. With one core

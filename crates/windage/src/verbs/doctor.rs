@@ -1,29 +1,58 @@
-//! `windage doctor`: what this machine can and can't measure, and what to do about it.
+//! `windage doctor`: what this machine can and can't measure, or lacks for a plan, and what to do
+//! about it.
 
 mod finding;
 mod look;
+mod plans;
 mod render;
 mod rules;
 mod seen;
 
 use std::io::IsTerminal;
+use std::path::PathBuf;
 
 use windage_probe::Linux;
+use windage_probe::facility::KernelTrials;
 
 use crate::cli::DoctorFlags;
 use crate::exit::Exit;
 use crate::message;
 use crate::verbs::report::print;
 use finding::Diagnosis;
+use plans::PlanNeeds;
 
-/// Looks at the machine and tells what was found.
+/// Looks at the machine and tells what was found: in general, or for plans.
 pub(crate) fn doctor(flags: &DoctorFlags) -> Exit {
+    if flags.plans.is_empty() {
+        diagnose(flags.json)
+    } else {
+        look_for(&flags.plans, flags.json).unwrap_or_else(|exit| exit)
+    }
+}
+
+/// Whether this machine has what the agents of these plans need.
+fn look_for(paths: &[PathBuf], json: bool) -> Result<Exit, Exit> {
+    let plans = plans::look(paths, &Linux, &KernelTrials)?;
+    let text = if json {
+        format!("{:#}\n", plans::json(&plans))
+    } else {
+        plans::text(&plans)
+    };
+    let exit = if plans.iter().all(PlanNeeds::runs_here) {
+        Exit::Success
+    } else {
+        Exit::CouldNotMeasure
+    };
+    Ok(exit.max(print(&text)))
+}
+
+fn diagnose(json: bool) -> Exit {
     if std::io::stderr().is_terminal() {
         anstream::eprintln!("looking at this machine, about two seconds …");
     }
-    let seen = look::look(&Linux);
+    let seen = look::look(&Linux, &KernelTrials);
     let diagnosis = Diagnosis::of(rules::findings(&seen));
-    let text = if flags.json {
+    let text = if json {
         format!("{:#}\n", render::json(&diagnosis))
     } else {
         render::text(&diagnosis, message::colors_on_stdout())

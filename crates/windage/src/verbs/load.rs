@@ -21,8 +21,8 @@ pub(crate) use flags::LoadFlags;
 use crate::descriptors;
 use crate::exit::Exit;
 use crate::message;
+use crate::signals::Signals;
 use crate::verbs::report::print;
-use crate::verbs::run::Signals;
 use design::Design;
 use error::LoadError;
 use live::Live;
@@ -66,7 +66,7 @@ fn exit_of(outcome: &Outcome) -> Exit {
     if outcome.exchanges.completed == 0 {
         let why = outcome.first_error.as_deref().map_or_else(
             || "no request was ever due; lengthen --for or raise --rate".to_owned(),
-            text::one_line,
+            windage_report::one_line,
         );
         message::error(format_args!("nothing was completed: {why}"));
         return Exit::CouldNotMeasure;

@@ -3,14 +3,19 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use windage_analysis::{Analysis, of_run_directory, wire};
+use windage_analysis::keeping::{detailed, of_run_directory};
+use windage_analysis::{Analysis, Detailed, wire};
 use windage_record::{RecordError, RunDir};
-use windage_report::{GuideError, GuideOptions, ReportError, TerminalOptions};
+use windage_report::{
+    GuideError, GuideOptions, PageSource, ReportError, TerminalOptions, page_json,
+};
 
 use crate::cli::{ReportFlags, ReportFormat};
 use crate::exit::Exit;
 use crate::message;
 use crate::run_name::find;
+use crate::verbs::picture::{PictureForm, Undrawable};
+use crate::verbs::publish::push_all;
 
 /// Columns of a report; wider terminals get no wider tables.
 pub(crate) const WIDTH: usize = 80;
@@ -28,8 +33,12 @@ pub(crate) enum Unreportable {
     Guide(#[from] GuideError),
     #[error(transparent)]
     Render(#[from] ReportError),
-    #[error("--format html is one page for one run; name one of the {0}, or ask for markdown")]
-    SeveralPages(usize),
+    #[error(transparent)]
+    Picture(#[from] Undrawable),
+    #[error("--format {format} shows one run; name one of the {runs}, or ask for markdown")]
+    SeveralPages { format: &'static str, runs: usize },
+    #[error("--metric {0}: neither run has it for any arm but the baseline; leave it out")]
+    NotMeasured(&'static str),
     #[error("--budget goes with --format guide alone")]
     BudgetUnused,
     #[error("can't write {}: {cause}", path.display())]
@@ -44,37 +53,47 @@ impl Unreportable {
         match self {
             Unreportable::Record(_)
             | Unreportable::Guide(_)
-            | Unreportable::SeveralPages(_)
+            | Unreportable::Picture(_)
+            | Unreportable::SeveralPages { .. }
+            | Unreportable::NotMeasured(_)
             | Unreportable::BudgetUnused => Exit::Usage,
             Unreportable::Render(_) | Unreportable::Write { .. } => Exit::CouldNotMeasure,
         }
     }
 }
 
-/// Reads the runs and prints their report.
+/// Reads the runs, prints their report and pushes their results where that is asked for.
 pub(crate) fn report(flags: &ReportFlags) -> Exit {
-    let text = match text(flags) {
-        Ok(text) => text,
+    let (analyses, written) = match read_and_written(flags) {
+        Ok(done) => done,
         Err(error) => return refused(&error),
     };
-    let Some(path) = &flags.output else {
-        return print(&text);
+    let told = tell(flags.output.as_deref(), &written);
+    match &flags.otlp {
+        Some(endpoint) => told.max(push_all(analyses.iter(), endpoint)),
+        None => told,
+    }
+}
+
+pub(crate) fn tell(output: Option<&Path>, written: impl AsRef<[u8]>) -> Exit {
+    let Some(path) = output else {
+        return print(written);
     };
-    match std::fs::write(path, text) {
+    match std::fs::write(path, written) {
         Ok(()) => Exit::Success,
         Err(cause) => refused(&Unreportable::Write {
-            path: path.clone(),
+            path: path.to_owned(),
             cause,
         }),
     }
 }
 
-fn refused(error: &Unreportable) -> Exit {
+pub(crate) fn refused(error: &Unreportable) -> Exit {
     message::error(error);
     error.exit()
 }
 
-fn text(flags: &ReportFlags) -> Result<String, Unreportable> {
+fn read_and_written(flags: &ReportFlags) -> Result<(Vec<Analysis>, Vec<u8>), Unreportable> {
     let format = if flags.json {
         ReportFormat::Json
     } else {
@@ -83,45 +102,113 @@ fn text(flags: &ReportFlags) -> Result<String, Unreportable> {
     if flags.budget.is_some() && format != ReportFormat::Guide {
         return Err(Unreportable::BudgetUnused);
     }
-    let runs = flags.runs.iter();
-    let mut analyses: Vec<Analysis> = runs.map(|run| read(run)).collect::<Result<_, _>>()?;
-    if let Some(within) = flags.within {
-        let analyses = analyses.iter_mut();
-        analyses.for_each(|analysis| analysis.plan_within(within.as_secs_f64()));
+    if !matches!(format, ReportFormat::Svg | ReportFormat::Png) {
+        flags.picture.refuse()?;
     }
     let color = flags.output.is_none() && message::colors_on_stdout();
-    written(&analyses, format, color, flags.budget.unwrap_or(BUDGET))
+    let terminal = TerminalOptions { width: WIDE, color };
+    let budget = flags.budget.unwrap_or(BUDGET);
+    match format {
+        ReportFormat::Terminal => of_all(flags, |all| Ok(on_terminal(all, color))),
+        ReportFormat::Markdown => of_all(flags, |all| {
+            let reports = all.iter().map(windage_report::markdown).collect();
+            Ok(with_summary(reports, || {
+                windage_report::summary_of_runs_markdown(all)
+            }))
+        }),
+        ReportFormat::Csv => of_all(flags, |all| Ok(windage_report::csv(all)?)),
+        ReportFormat::Curves => of_all(flags, |all| Ok(windage_report::curves_csv(all)?)),
+        ReportFormat::Stages => of_all(flags, |all| Ok(windage_report::stages_csv(all)?)),
+        ReportFormat::Bill => of_all(flags, |all| Ok(windage_report::bill_csv(all)?)),
+        ReportFormat::Bpf => of_all(flags, |all| Ok(windage_report::bpf_csv(all)?)),
+        ReportFormat::Html => page(flags, "html", windage_report::page_html),
+        ReportFormat::Page => page(flags, "page", |source| page_json(source) + "\n"),
+        ReportFormat::Svg => picture(flags, "svg", PictureForm::Svg),
+        ReportFormat::Png => picture(flags, "png", PictureForm::Png),
+        ReportFormat::Json => of_all(flags, |all| Ok(format!("{:#}\n", json(all)))),
+        ReportFormat::Guide => of_all(flags, |all| {
+            let options = GuideOptions { terminal, budget };
+            Ok(windage_report::guide(all, options)?)
+        }),
+        ReportFormat::Summary => of_all(flags, |all| {
+            Ok(windage_report::summary_of_runs(all, terminal))
+        }),
+    }
+}
+
+/// The report on all runs together, and what it is made of.
+fn of_all(
+    flags: &ReportFlags,
+    written: impl FnOnce(&[Analysis]) -> Result<String, Unreportable>,
+) -> Result<(Vec<Analysis>, Vec<u8>), Unreportable> {
+    let runs = flags.runs.iter();
+    let mut analyses: Vec<Analysis> = runs.map(|run| read(run)).collect::<Result<_, _>>()?;
+    for analysis in &mut analyses {
+        plan_within(analysis, flags);
+    }
+    let text = written(&analyses)?;
+    Ok((analyses, text.into_bytes()))
+}
+
+fn json(analyses: &[Analysis]) -> serde_json::Value {
+    match analyses {
+        [one] => wire::to_json(one),
+        several => wire::several_to_json(several),
+    }
+}
+
+/// The page of the only run, in whichever form.
+fn page(
+    flags: &ReportFlags,
+    format: &'static str,
+    form: fn(PageSource) -> String,
+) -> Result<(Vec<Analysis>, Vec<u8>), Unreportable> {
+    of_one(flags, format, |detailed, directory| {
+        let source = PageSource {
+            detailed,
+            directory,
+        };
+        Ok(form(source).into_bytes())
+    })
+}
+
+/// A picture of the only run.
+fn picture(
+    flags: &ReportFlags,
+    format: &'static str,
+    form: PictureForm,
+) -> Result<(Vec<Analysis>, Vec<u8>), Unreportable> {
+    form.refuse_terminal(flags.output.is_some())?;
+    of_one(flags, format, |detailed, _| {
+        Ok(flags.picture.drawn(detailed, form)?)
+    })
+}
+
+/// What shows one run, and that run alone.
+fn of_one(
+    flags: &ReportFlags,
+    format: &'static str,
+    written: impl FnOnce(&Detailed, &str) -> Result<Vec<u8>, Unreportable>,
+) -> Result<(Vec<Analysis>, Vec<u8>), Unreportable> {
+    let [run] = flags.runs.as_slice() else {
+        let runs = flags.runs.len();
+        return Err(Unreportable::SeveralPages { format, runs });
+    };
+    let run = RunDir::open(find(run))?;
+    let mut detailed = detailed(&run)?;
+    plan_within(&mut detailed.analysis, flags);
+    let shown = written(&detailed, &run.name())?;
+    Ok((vec![detailed.analysis], shown))
+}
+
+fn plan_within(analysis: &mut Analysis, flags: &ReportFlags) {
+    if let Some(within) = flags.within {
+        analysis.plan_within(within.as_secs_f64());
+    }
 }
 
 fn read(run: &Path) -> Result<Analysis, RecordError> {
     of_run_directory(&RunDir::open(find(run))?)
-}
-
-fn written(
-    analyses: &[Analysis],
-    format: ReportFormat,
-    color: bool,
-    budget: f64,
-) -> Result<String, Unreportable> {
-    let terminal = TerminalOptions { width: WIDE, color };
-    Ok(match (format, analyses) {
-        (ReportFormat::Terminal, all) => on_terminal(all, color),
-        (ReportFormat::Markdown, all) => {
-            let reports = all.iter().map(windage_report::markdown).collect();
-            with_summary(reports, || windage_report::summary_of_runs_markdown(all))
-        }
-        (ReportFormat::Csv, all) => windage_report::csv(all)?,
-        (ReportFormat::Curves, all) => windage_report::curves_csv(all)?,
-        (ReportFormat::Stages, all) => windage_report::stages_csv(all)?,
-        (ReportFormat::Html, [one]) => windage_report::html(one),
-        (ReportFormat::Html, several) => return Err(Unreportable::SeveralPages(several.len())),
-        (ReportFormat::Json, [one]) => format!("{:#}\n", wire::to_json(one)),
-        (ReportFormat::Json, several) => format!("{:#}\n", wire::several_to_json(several)),
-        (ReportFormat::Guide, all) => {
-            windage_report::guide(all, GuideOptions { terminal, budget })?
-        }
-        (ReportFormat::Summary, all) => windage_report::summary_of_runs(all, terminal),
-    })
 }
 
 /// The reports of runs for a terminal, of several with a summary over them at the end.
@@ -141,10 +228,10 @@ fn with_summary(mut reports: Vec<String>, summary: impl Fn() -> String) -> Strin
 }
 
 /// Writes to standard output. A reader that has gone, such as `head`, is no failure.
-pub(crate) fn print(text: &str) -> Exit {
+pub(crate) fn print(text: impl AsRef<[u8]>) -> Exit {
     let mut stdout = std::io::stdout().lock();
     match stdout
-        .write_all(text.as_bytes())
+        .write_all(text.as_ref())
         .and_then(|()| stdout.flush())
     {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {

@@ -1,37 +1,46 @@
 //! `windage run PLAN…` and what `windage demo` shares with it.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::SystemTime;
+mod plans;
 
-use signal_hook::consts::{SIGINT, SIGTERM};
-use windage_analysis::{Analysis, of_run_directory, wire};
+use std::path::{Path, PathBuf};
+
+use windage_analysis::keeping::{detailed, gathering};
+use windage_analysis::{Analysis, wire};
 use windage_lab::{Finished, LabError, RunOptions, Stopping, manifest_of};
 use windage_model::Soundness;
-use windage_plan::{Depth, Length, Plan, PlanError, Stop};
+use windage_plan::Plan;
 use windage_record::{Ending, RecordError, RunDir};
+use windage_report::PageSource;
 
 use crate::cli::{OutputFlags, RunFlags};
 use crate::exit::Exit;
 use crate::message;
 use crate::progress::Progress;
-use crate::run_name::{RUNS, find, unused};
+use crate::run_name::find;
+use crate::signals::Signals;
 use crate::verbs::calibrate;
+use crate::verbs::publish::Publishing;
 use crate::verbs::report::{on_terminal, print};
 use crate::watch::{Watch, choose};
+use plans::{directory_for, load_all, plan_of_run};
+pub(crate) use plans::{files, show_plan_error};
 
 /// Measures every plan, or goes on with one run.
 pub(crate) fn run(flags: &RunFlags) -> Exit {
     let Some(signals) = Signals::install() else {
         return Exit::CouldNotMeasure;
     };
+    let publishing = match Publishing::start(&flags.publish) {
+        Ok(publishing) => publishing,
+        Err(exit) => return exit,
+    };
     if let Some(directory) = &flags.resume {
         let directory = &find(directory);
         return match plan_of_run(directory) {
             Ok(plan) => {
+                publishing.follow(directory);
                 let measured = measure(&plan, directory, Start::Resumed, &flags.output, &signals);
-                show(&[measured], false, &flags.output)
+                show(&[measured], false, &flags.output, &publishing)
             }
             Err(exit) => exit,
         };
@@ -41,21 +50,38 @@ pub(crate) fn run(flags: &RunFlags) -> Exit {
         Err(exit) => return exit,
     };
     let several = plans.len() > 1 || flags.plans.iter().any(|path| path.is_dir());
-    let mut measured = Vec::with_capacity(plans.len());
-    for plan in &plans {
+    let measure_one = |plan: &Plan| {
         let directory = directory_for(plan, flags.out.as_deref(), plans.len() > 1);
-        measured.push(measure(
-            plan,
-            &directory,
-            Start::New,
-            &flags.output,
-            &signals,
-        ));
-        if signals.came() {
+        publishing.follow(&directory);
+        measure(plan, &directory, Start::New, &flags.output, &signals)
+    };
+    let measured = until(|| signals.came(), &plans, measure_one);
+    let shown = show(&measured, several, &flags.output, &publishing);
+    shown.max(left_out(plans.len(), measured.len()))
+}
+
+/// Measures one plan after another, and none any more once a signal `came`.
+fn until<P, M>(came: impl Fn() -> bool, plans: &[P], mut measure: impl FnMut(&P) -> M) -> Vec<M> {
+    let mut measured = Vec::with_capacity(plans.len());
+    for plan in plans {
+        measured.push(measure(plan));
+        if came() {
             break;
         }
     }
-    show(&measured, several, &flags.output)
+    measured
+}
+
+/// Plans that a signal left out are told, even where it came too late for the run before them.
+fn left_out(plans: usize, measured: usize) -> Exit {
+    if measured == plans {
+        return Exit::Success;
+    }
+    let left = plans - measured;
+    message::warning(format_args!(
+        "interrupted: {left} of {plans} plans were not measured"
+    ));
+    Exit::Interrupted
 }
 
 /// Where a run starts.
@@ -80,38 +106,6 @@ impl Measured {
     }
 }
 
-/// Ctrl-C and SIGTERM: the first one asks the run to end in order, the second one ends it.
-pub(crate) struct Signals(Arc<AtomicBool>);
-
-impl Signals {
-    pub(crate) fn install() -> Option<Signals> {
-        let flag = Arc::new(AtomicBool::new(false));
-        for signal in [SIGINT, SIGTERM] {
-            let second = signal_hook::flag::register_conditional_shutdown(
-                signal,
-                Exit::Interrupted as i32,
-                Arc::clone(&flag),
-            );
-            let first = signal_hook::flag::register(signal, Arc::clone(&flag));
-            if let Err(error) = second.and(first) {
-                message::error(format_args!("can't listen for signals: {error}"));
-                return None;
-            }
-        }
-        Some(Signals(flag))
-    }
-
-    /// The flag that a signal sets.
-    pub(crate) fn flag(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.0)
-    }
-
-    /// Whether one came.
-    pub(crate) fn came(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
 /// Measures a plan and writes `analysis.json` and `report.html` into its run directory.
 pub(crate) fn measure(
     plan: &Plan,
@@ -121,8 +115,7 @@ pub(crate) fn measure(
     signals: &Signals,
 ) -> Measured {
     let order = windage_lab::run_order(plan);
-    let blocks = order.rounds().saturating_mul(order.blocks_per_round());
-    let progress = Progress::new(output.quiet, blocks);
+    let progress = Progress::start(output.quiet, directory, signals.flag());
     let executable = std::env::current_exe().unwrap_or_else(|_| "/proc/self/exe".into());
     let options = RunOptions {
         executable,
@@ -132,8 +125,9 @@ pub(crate) fn measure(
                 .skip(1)
                 .map(|arg| arg.to_string_lossy().into_owned()),
         ),
-        interrupted: Arc::clone(&signals.0),
+        interrupted: signals.flag(),
         choose: Some(choose),
+        gather: Some(gathering),
         calibration: calibrate::latest(),
     };
     let emit = |event| progress.show(event);
@@ -151,8 +145,18 @@ pub(crate) fn measure(
                 windage_lab::resume(plan, &options, stopping, &emit)
             }),
     };
-    progress.finish();
     let exit = exit_of(&result, plan.design.stop.is_some());
+    let is_others = matches!(
+        &result,
+        Err(LabError::Record(
+            RecordError::NotEmpty { .. } | RecordError::Locked { .. }
+        ))
+    );
+    let concluded = (!is_others).then(|| {
+        progress.analysing();
+        conclude(directory)
+    });
+    progress.finish();
     match &result {
         Err(error) => message::error(error),
         Ok(Finished {
@@ -160,24 +164,16 @@ pub(crate) fn measure(
         }) => message::error(text),
         Ok(_) => {}
     }
-    if let Err(LabError::Record(RecordError::NotEmpty { .. } | RecordError::Locked { .. })) =
-        &result
-    {
-        // What is there is another run's.
-        return Measured {
-            directory: directory.to_owned(),
-            analysis: None,
-            exit,
-        };
-    }
-    let analysis = match conclude(directory) {
-        Ok(analysis) => Some(analysis),
-        Err(error) => {
+    let analysis = match concluded {
+        Some(Ok(analysis)) => Some(analysis),
+        Some(Err(error)) => {
             if result.is_ok() {
                 message::error(error);
             }
             None
         }
+        // What is there is another run's.
+        None => None,
     };
     let is_void = |a: &Analysis| a.validity.soundness() == Soundness::Void;
     let void = analysis.as_ref().is_some_and(|a| a.regimes().any(is_void));
@@ -218,6 +214,7 @@ fn exit_of(result: &Result<Finished, LabError>, stops: bool) -> Exit {
             Ending::Died { .. } => Exit::CouldNotMeasure,
         },
         Err(LabError::Interrupted) => Exit::Interrupted,
+        Err(LabError::LeftBehind { .. }) => Exit::Void,
         Err(
             LabError::Unsupported(_)
             | LabError::Request { .. }
@@ -231,20 +228,30 @@ fn exit_of(result: &Result<Finished, LabError>, stops: bool) -> Exit {
 /// The analysis of a run directory, kept in it beside the page.
 fn conclude(directory: &Path) -> Result<Analysis, windage_record::RecordError> {
     let run = RunDir::open(directory)?;
-    let analysis = of_run_directory(&run)?;
+    let detailed = detailed(&run)?;
+    let analysis = &detailed.analysis;
     run.write_whole(
         "analysis.json",
-        format!("{:#}\n", wire::to_json(&analysis)).as_bytes(),
+        format!("{:#}\n", wire::to_json(analysis)).as_bytes(),
     )?;
-    run.write_whole("report.html", windage_report::html(&analysis).as_bytes())?;
-    for graph in windage_report::flame_graphs(&analysis) {
+    let page = windage_report::page_html(PageSource {
+        detailed: &detailed,
+        directory: &run.name(),
+    });
+    run.write_whole("report.html", page.as_bytes())?;
+    for graph in windage_report::flame_graphs(analysis) {
         run.write_beside_profile(graph.profile, "svg", graph.svg.as_bytes())?;
     }
-    Ok(analysis)
+    Ok(detailed.analysis)
 }
 
-/// Prints what was measured; the worst exit of all.
-pub(crate) fn show(measured: &[Measured], several: bool, output: &OutputFlags) -> Exit {
+/// Prints what was measured, and pushes it; the worst exit of all.
+pub(crate) fn show(
+    measured: &[Measured],
+    several: bool,
+    output: &OutputFlags,
+    publishing: &Publishing<'_>,
+) -> Exit {
     let exit = measured
         .iter()
         .map(|m| m.exit)
@@ -270,126 +277,32 @@ pub(crate) fn show(measured: &[Measured], several: bool, output: &OutputFlags) -
             anstream::eprintln!("page: {}", page.display());
         }
     }
-    exit.max(printed)
-}
-
-/// Reads every plan before the first is measured: a typo in the last costs no time then.
-fn load_all(flags: &RunFlags) -> Result<Vec<Plan>, Exit> {
-    let mut plans = Vec::new();
-    let mut failed = false;
-    let depth = if flags.thorough {
-        Depth::Thorough
-    } else {
-        Depth::Usual
-    };
-    for path in files(&flags.plans)? {
-        match Plan::load(&path, depth) {
-            Ok(mut plan) => match change(&mut plan, flags) {
-                Ok(()) => plans.push(plan),
-                Err(why) => {
-                    failed = true;
-                    message::error(format_args!("{}: {why}", path.display()));
-                }
-            },
-            Err(error) => {
-                failed = true;
-                show_plan_error(&error);
-            }
-        }
-    }
-    if failed { Err(Exit::Usage) } else { Ok(plans) }
-}
-
-pub(crate) fn show_plan_error(error: &PlanError) {
-    anstream::eprintln!("{}", error.render(message::colors_on_stderr()));
-}
-
-/// What flags put in place of the plan's own design; why they can't, if so.
-fn change(plan: &mut Plan, flags: &RunFlags) -> Result<(), String> {
-    if flags.no_profile {
-        plan.profile = None;
-    }
-    let design = &mut plan.design;
-    if let Some(length) = flags.length {
-        design.length = Length::MeasuringTime(length);
-        design.stop = None;
-    }
-    design.rounds = flags.rounds.unwrap_or(design.rounds);
-    design.seed = flags.seed.unwrap_or(design.seed);
-    if design.stop.is_some() && !Stop::allows(design.rounds) {
-        return Err(format!(
-            "--rounds {} is too few for the plan's `stop`, which takes 1, or {} and more; give \
-             --for instead of it, or another --rounds",
-            design.rounds,
-            Stop::FEWEST_ROUNDS,
-        ));
-    }
-    Ok(())
-}
-
-/// Plan files; a folder stands for its `*.toml`, sorted.
-fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Exit> {
-    let mut files = Vec::new();
-    for path in paths {
-        if !path.is_dir() {
-            files.push(path.clone());
-            continue;
-        }
-        let entries = std::fs::read_dir(path).map_err(|error| {
-            message::error(format_args!(
-                "can't read the folder {}: {error}",
-                path.display()
-            ));
-            Exit::Usage
-        })?;
-        let mut found: Vec<PathBuf> = entries
-            .filter_map(|entry| Some(entry.ok()?.path()))
-            .filter(|path| path.extension().is_some_and(|e| e == "toml") && path.is_file())
-            .collect();
-        found.sort();
-        if found.is_empty() {
-            message::error(format_args!(
-                "the folder {} holds no *.toml plan",
-                path.display()
-            ));
-            return Err(Exit::Usage);
-        }
-        files.extend(found);
-    }
-    Ok(files)
-}
-
-fn directory_for(plan: &Plan, out: Option<&Path>, several: bool) -> PathBuf {
-    match out {
-        Some(out) if several => unused(out, &plan.name, SystemTime::now()),
-        Some(out) => out.to_owned(),
-        None => unused(Path::new(RUNS), &plan.name, SystemTime::now()),
-    }
-}
-
-/// The plan that a run was made from, as it was resolved.
-fn plan_of_run(directory: &Path) -> Result<Plan, Exit> {
-    let read = RunDir::open(directory).and_then(|run| {
-        let text = run.resolved_text()?;
-        Ok((text, run.manifest().plan_folder.clone()))
-    });
-    let (text, folder) = read.map_err(|error| {
-        message::error(error);
-        Exit::Usage
-    })?;
-    let name = directory.join("resolved.toml").display().to_string();
-    Plan::parse(&text, &name, &folder).map_err(|error| {
-        show_plan_error(&error);
-        Exit::Usage
-    })
+    exit.max(printed).max(publishing.push(analyses.iter()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::Parser;
 
-    use crate::cli::{Cli, Verb};
+    #[test]
+    fn plans_that_a_signal_leaves_out_are_an_interruption() {
+        // plans, whose analysis the signal comes in, measured, exit
+        let table = [
+            (3, Some(1), 1, Exit::Interrupted),
+            (3, Some(2), 2, Exit::Interrupted),
+            (3, Some(3), 3, Exit::Success),
+            (1, Some(1), 1, Exit::Success),
+            (3, None, 3, Exit::Success),
+        ];
+        for (count, signal, expected, exit) in table {
+            let plans: Vec<i32> = (1..=count).collect();
+            let last = std::cell::Cell::new(0);
+            let came = || Some(last.get()) == signal;
+            let measured = until(came, &plans, |plan| last.set(*plan));
+            assert_eq!(measured.len(), expected, "{signal:?}");
+            assert_eq!(left_out(plans.len(), measured.len()), exit, "{signal:?}");
+        }
+    }
 
     #[test]
     fn only_a_stop_that_was_not_reached_is_inconclusive() {
@@ -406,32 +319,6 @@ mod tests {
             let case = format!("{ending:?}");
             assert_eq!(exit_of(&Ok(Finished { ending }), stops), expected, "{case}");
         }
-    }
-
-    #[test]
-    fn flags_that_do_not_go_with_a_stop_are_refused() {
-        let text = "name = 'p'\n[[service]]\nname = 'app'\ncommand = ['x', '{listen}']\n\
-            [load]\nmodel = 'closed'\nrequest = 'GET http://{app}/'\n\
-            [[arm]]\nname = 'off'\nbaseline = true\n\
-            [design]\nstop = { metric = 'throughput', half_width = '1%', within = '5m' }\n";
-        let plan = Plan::parse(text, "plan.toml", Path::new("/")).unwrap();
-        let changed = |args: &[&str]| {
-            let words = ["windage", "run", "plan.toml"].iter().chain(args);
-            let Verb::Run(flags) = Cli::parse_from(words).verb else {
-                panic!("it runs")
-            };
-            let mut plan = plan.clone();
-            change(&mut plan, &flags).map(|()| (plan.design.stop.is_some(), plan.design.rounds))
-        };
-        assert_eq!(changed(&[]), Ok((true, 30)));
-        assert_eq!(changed(&["--rounds", "1"]), Ok((true, 1)));
-        assert_eq!(
-            changed(&["--for", "60s", "--rounds", "3"]),
-            Ok((false, 3)),
-            "a given length is measured whole"
-        );
-        let why = changed(&["--rounds", "3"]).unwrap_err();
-        assert!(why.contains("--rounds 3") && why.contains("--for"), "{why}");
     }
 
     #[test]

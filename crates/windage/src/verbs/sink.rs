@@ -21,8 +21,8 @@ pub(crate) use flags::SinkFlags;
 use crate::descriptors::{self, TooFewDescriptors};
 use crate::exit::Exit;
 use crate::message;
+use crate::signals::Signals;
 use crate::verbs::report::print;
-use crate::verbs::run::Signals;
 use live::Live;
 use orders::Orders;
 use spans::FirstSpans;
@@ -95,7 +95,7 @@ fn received(flags: &SinkFlags, signals: &Signals) -> Result<Received, SinkVerbEr
     watch(flags, signals, &sink, &mut first_spans);
     let (lasted, cpu_ns) = (began.elapsed(), sink.cpu_ns());
     let mut deliveries = sink.shut_down();
-    first_spans.show();
+    first_spans.show_rest();
     Ok(Received {
         delivery: deliveries.pop().unwrap_or_default(),
         cpu_ns,

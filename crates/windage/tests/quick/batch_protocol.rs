@@ -72,7 +72,7 @@ fn fated(fate: &str, on_death: &str) -> String {
 }
 
 /// What the journal of a run holds.
-fn journal(shop: &Workshop) -> Vec<Entry> {
+pub(crate) fn journal(shop: &Workshop) -> Vec<Entry> {
     let run = RunDir::open(shop.of_run("")).unwrap();
     let entries: Result<Vec<Entry>, _> = Journal::open(&run).unwrap().collect();
     entries.unwrap()

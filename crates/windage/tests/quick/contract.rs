@@ -2,6 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use flate2::read::GzDecoder;
 use serde_json::{Map, Value};
 
 const METRICS: &[&str] = &[
@@ -26,9 +29,14 @@ const METRICS: &[&str] = &[
     "rss_peak",
     "pss",
     "agent_cpu",
+    "agent_cpu_per_request",
+    "kernel_threads_cpu_per_request",
     "agent_rss_steady",
     "agent_rss_peak",
+    "agent_attach_time",
+    "agent_attach_cpu",
     "bpf_ns_per_request",
+    "bpf_runs_per_request",
     "wire_bytes_per_request",
     "errors_per_request",
     "startup_time",
@@ -40,6 +48,14 @@ const METRICS: &[&str] = &[
     "cpu_per_span",
     "cpu_per_event",
 ];
+
+/// The document that a page carries in itself.
+pub(crate) fn document_in(page: &str) -> Value {
+    let (_, rest) = page.split_once("data-kind=\"run\">").expect("a document");
+    let (packed, _) = rest.split_once("</script>").expect("its end");
+    let packed = STANDARD.decode(packed).expect("Base64");
+    serde_json::from_reader(GzDecoder::new(packed.as_slice())).expect("a document")
+}
 
 /// An arm of an analysis.
 pub(crate) fn arm<'a>(analysis: &'a Value, id: &str) -> &'a Value {

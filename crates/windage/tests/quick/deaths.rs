@@ -10,12 +10,14 @@ fn arms(dies: &str) -> String {
 }
 
 fn doomed(dies: &str, on_death: &str) -> String {
+    // It dies by the CPU that it used, which on a busy machine takes its time; only what goes on lasts to the end.
+    let length = if on_death == "end" { "60s" } else { "12s" };
     Plan {
         service: DOOMED,
         arms: &arms(dies),
         window: "100ms",
         rounds: 1,
-        length: "6s",
+        length,
         design: &format!("{BRIEF}\non_death = '{on_death}'"),
         ..Plan::default()
     }

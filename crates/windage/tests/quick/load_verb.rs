@@ -1,71 +1,23 @@
 //! `windage load URL`, against servers within this process.
 
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io::Write;
 use std::os::unix::net::UnixListener;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
+use crate::load_servers::{HELLO, answering, nobody, request, server};
 use crate::workshop::{Ended, Workshop};
 
-const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
-const BROKEN: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n";
-
-/// A server on a port of its own that does this with each connection, until the test's process
-/// ends.
-fn server(serve: impl Fn(TcpStream) + Clone + Send + 'static) -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    std::thread::spawn(move || {
-        for stream in listener.incoming().map_while(Result::ok) {
-            let serve = serve.clone();
-            std::thread::spawn(move || serve(stream));
-        }
-    });
-    address
-}
-
-/// Reads one request, whose body has `body_bytes`. `None` when no more come.
-fn request(stream: &mut impl Read, body_bytes: usize) -> Option<String> {
-    let mut text = Vec::new();
-    let mut byte = [0];
-    while !text.ends_with(b"\r\n\r\n") {
-        stream.read_exact(&mut byte).ok()?;
-        text.push(byte[0]);
-    }
-    let mut body = vec![0; body_bytes];
-    stream.read_exact(&mut body).ok()?;
-    text.extend(body);
-    String::from_utf8(text).ok()
-}
-
-/// A server that answers every request with the same bytes.
-fn answering(answer: &'static [u8]) -> String {
-    let address =
-        server(
-            move |mut stream| {
-                while request(&mut stream, 0).is_some() && stream.write_all(answer).is_ok() {}
-            },
-        );
-    format!("http://{address}/")
-}
-
-/// A port on which nobody listens.
-fn nobody() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    format!("http://{}/", listener.local_addr().unwrap())
-}
-
-fn load(args: &[&str]) -> Ended {
+pub(crate) fn load(args: &[&str]) -> Ended {
     let words: Vec<&str> = ["load"].into_iter().chain(args.iter().copied()).collect();
     Workshop::new().windage(&words)
 }
 
 /// The document, in which every key of the contract must be.
-fn document(ended: &Ended) -> Value {
+pub(crate) fn document(ended: &Ended) -> Value {
     let document = ended.json();
     for pointer in [
         "/requests",
@@ -98,7 +50,7 @@ fn document(ended: &Ended) -> Value {
     document
 }
 
-fn codes(document: &Value) -> Vec<&str> {
+pub(crate) fn codes(document: &Value) -> Vec<&str> {
     let reasons = document["validity"]["reasons"].as_array().unwrap();
     reasons
         .iter()
@@ -277,166 +229,6 @@ fn the_request_is_what_the_flags_say_and_secrets_stay_secret() {
     }
     assert!(seen.ends_with("{\"a\":1}"), "{seen}");
     assert!(!ended.stdout.contains("hush") && !ended.stderr.contains("hush"));
-}
-
-#[test]
-fn mistakes_are_usage_errors_that_name_the_remedy() {
-    let table: &[(&[&str], &[&str])] = &[
-        (&["127.0.0.1:8080"], &["scheme", "http://"]),
-        (&["ftp://127.0.0.1/"], &["`ftp`", "http or https"]),
-        (&["http://127.0.0.1:0/"], &["not HOST"]),
-        (
-            &["http://127.0.0.1/", "--rate", "0"],
-            &["--rate", "above 0/s"],
-        ),
-        (
-            &["http://127.0.0.1/", "--rate", "-5/s"],
-            &["--rate", "above 0/s"],
-        ),
-        (&["http://127.0.0.1/", "--rate", "fast"], &["not a rate"]),
-        (&["http://127.0.0.1/", "--rate", "nan"], &["not a rate"]),
-        (
-            &["http://127.0.0.1/", "--connections", "0"],
-            &["--connections"],
-        ),
-        (&["http://127.0.0.1/", "--for", "0s"], &["--for"]),
-        (
-            &["http://192.0.2.1/"],
-            &["not this machine", "--allow 192.0.2.1"],
-        ),
-        (
-            &["http://127.0.0.1/", "-H", "A: $WINDAGE_TEST_UNSET"],
-            &["WINDAGE_TEST_UNSET"],
-        ),
-        (&["http://127.0.0.1/", "-H", "no colon"], &["Name: value"]),
-        (&["http://127.0.0.1/", "-X", "GE T"], &["method"]),
-        (
-            &["http://127.0.0.1/", "--data-file", "none"],
-            &["--data-file", "none"],
-        ),
-        (
-            &["http://127.0.0.1/", "--cpus", "100000"],
-            &["--cpus", "100000"],
-        ),
-        (&["https://127.0.0.1/", "--ca", "none.pem"], &["none.pem"]),
-        (
-            &["http://127.0.0.1/", "--replay", "none"],
-            &["--replay", "none"],
-        ),
-    ];
-    for (args, words) in table {
-        let ended = load(args).code(2).says(&["error: "]).says(words);
-        assert_eq!(ended.stdout, "", "{args:?}");
-    }
-}
-
-#[test]
-fn more_connections_than_descriptors_are_refused() {
-    let shop = Workshop::new();
-    let script = format!(
-        "ulimit -n 256; exec {} load http://127.0.0.1:9/ --connections 500",
-        env!("CARGO_BIN_EXE_windage")
-    );
-    let output = std::process::Command::new("/bin/sh")
-        .args(["-c", &script])
-        .current_dir(shop.dir())
-        .output()
-        .unwrap();
-    let stderr = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(5), "{stderr}");
-    for word in ["500 connections", "256", "ulimit -n", "--connections"] {
-        assert!(stderr.contains(word), "{word}: {stderr}");
-    }
-}
-
-#[test]
-fn a_soft_limit_is_raised_to_what_the_connections_need() {
-    let url = answering(HELLO);
-    let script = format!(
-        "ulimit -Sn 64; exec {} load {url} --connections 100 --for 200ms --json",
-        env!("CARGO_BIN_EXE_windage")
-    );
-    let output = std::process::Command::new("/bin/sh")
-        .args(["-c", &script])
-        .output()
-        .unwrap();
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{stderr}");
-}
-
-#[test]
-fn a_name_without_an_address_can_not_be_measured() {
-    // RFC 2606 keeps this name from ever having one.
-    let ended = load(&["http://nowhere.invalid/", "--allow", "nowhere.invalid"]).code(5);
-    ended.says(&["can't resolve", "nowhere.invalid"]);
-}
-
-#[test]
-fn nobody_listens() {
-    let began = Instant::now();
-    let ended = load(&[&nobody(), "--for", "20s", "--json"]).code(5);
-    assert!(
-        began.elapsed() < Duration::from_secs(10),
-        "it waited for nothing"
-    );
-    let document = document(&ended);
-    assert_eq!(document["requests"], 0);
-    assert_eq!(document["errors"]["connect"], 8);
-    assert_eq!(document["response_time_us"]["p99"], Value::Null);
-    assert_eq!(document["validity"]["verdict"], "void");
-    ended.says(&["nothing was completed", "refused"]);
-}
-
-#[test]
-fn what_servers_do_wrong_is_counted_by_class() {
-    type Serve = fn(TcpStream);
-    let garbage: Serve = |mut stream| {
-        while request(&mut stream, 0).is_some()
-            && stream.write_all(b"\0\x01garbage\r\n\r\n").is_ok()
-        {}
-    };
-    let closing: Serve = |mut stream| {
-        request(&mut stream, 0);
-        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf");
-    };
-    let silent: Serve = |mut stream| while request(&mut stream, 0).is_some() {};
-    for (serve, class) in [
-        (garbage, "protocol"),
-        (closing, "closed"),
-        (silent, "timeout"),
-    ] {
-        let url = format!("http://{}/", server(serve));
-        let began = Instant::now();
-        let args = [
-            &url,
-            "--for",
-            "500ms",
-            "--timeout",
-            "200ms",
-            "--warmup",
-            "0s",
-            "--json",
-        ];
-        let ended = load(&args).code(5);
-        assert!(
-            began.elapsed() < Duration::from_secs(20),
-            "{class}: did not end in time"
-        );
-        let document = document(&ended);
-        assert!(
-            document["errors"][class].as_u64().unwrap() > 0,
-            "{class}: {document:#}"
-        );
-        assert_eq!(document["requests"], 0, "{class}");
-        assert!(document["first_error"].is_string(), "{class}");
-    }
-}
-
-#[test]
-fn nothing_but_errors_is_void() {
-    let document = document(&load(&[&answering(BROKEN), "--for", "200ms", "--json"]).code(4));
-    assert_eq!(document["requests"], document["status"]["5xx"]);
-    assert_eq!(codes(&document), ["only_errors"]);
 }
 
 #[test]

@@ -28,7 +28,7 @@ fn sweeps_and_several_runs_have_forms_of_their_own() {
     measure(&shop, "again", SWEPT);
     measure(&shop, "plain", Plan::default().arms);
     let summary = ["\nSummary\n", "swept: rate 100.0", "again: rate 100.0"];
-    let table: [(&[&str], &[&str]); 9] = [
+    let table: [(&[&str], &[&str]); 12] = [
         (
             &["swept", "--format", "guide"],
             &["rate ", "\n100.0 ", "\ndisabled ", "\noff ", "within 5 %"],
@@ -59,6 +59,18 @@ fn sweeps_and_several_runs_have_forms_of_their_own() {
             &["swept", "--format", "stages", "--within", "20ms"],
             &["run,plan,regime,metric,unit,from,kind,arm,against,"],
         ),
+        (
+            &["swept", "--format", "bill"],
+            &["run,plan,regime,arm,role,line,baseline_us_per_request,"],
+        ),
+        (
+            &["swept", "--format", "svg", "--picture", "curve"],
+            &["<svg ", "swept: CPU", "rate, as asked for", "</svg>"],
+        ),
+        (
+            &["swept", "--format", "bpf"],
+            &["run,plan,regime,arm,line,program,type,count,"],
+        ),
     ];
     for (args, parts) in table {
         let ended = shop.windage(&[&["report"], args].concat()).code(0);
@@ -77,7 +89,7 @@ fn sweeps_and_several_runs_have_forms_of_their_own() {
 }
 
 fn what_is_refused(shop: &Workshop) {
-    let table: [(&[&str], &[&str]); 5] = [
+    let table: [(&[&str], &[&str]); 9] = [
         (
             &["swept", "plain", "--format", "guide"],
             &["run plain", "sweep = { rate", "--format terminal"],
@@ -85,6 +97,22 @@ fn what_is_refused(shop: &Workshop) {
         (
             &["swept", "plain", "--format", "html", "-o", "page"],
             &["--format html", "one run", "markdown"],
+        ),
+        (
+            &["swept", "plain", "--format", "page"],
+            &["--format page", "one run", "markdown"],
+        ),
+        (
+            &["swept", "plain", "--format", "svg"],
+            &["--format svg", "one run", "markdown"],
+        ),
+        (
+            &["swept", "--theme", "dark"],
+            &["--theme", "--format svg", "png"],
+        ),
+        (
+            &["swept", "--format", "png", "--picture", "bill"],
+            &["no bill", "forest", "curve"],
         ),
         (
             &["swept", "--budget", "2%"],

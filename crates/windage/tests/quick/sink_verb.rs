@@ -19,17 +19,11 @@ const TWO_SPANS: &str = r#"{"resourceSpans":[{"resource":{"attributes":[{"key":"
 
 /// Waits until it says where it receives this.
 fn address(sink: &mut Going, protocol: &str) -> SocketAddr {
-    let mut found = None;
-    while found.is_none() {
-        let said = sink.stderr();
-        let line = said
-            .lines()
-            .find_map(|line| line.strip_prefix(protocol)?.strip_prefix(' '));
-        found = line.map(|address| address.parse().unwrap());
-        sink.until("says where it listens", || true);
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    found.unwrap()
+    sink.until_said("says where it listens", |said| {
+        let mut lines = said.lines();
+        let address = lines.find_map(|line| line.strip_prefix(protocol)?.strip_prefix(' '));
+        Some(address?.parse().unwrap())
+    })
 }
 
 /// Posts a body and gives the answer's status, `None` when there is no answer.
@@ -124,10 +118,7 @@ fn the_backend_obeys_while_it_runs() {
         ("ok", "the backend is now: ok", Some(200)),
     ] {
         sink.tell(order);
-        while !sink.stderr().contains(heard) {
-            sink.until(heard, || true);
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        sink.until_said(heard, |said| said.find(heard));
         // It is told before it is done, by the time that a thread takes to hear of it.
         let patience = std::time::Instant::now() + Duration::from_secs(10);
         let mut found = send();

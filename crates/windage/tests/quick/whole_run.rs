@@ -1,6 +1,9 @@
 //! Runs that go well.
 
 use std::fs;
+use std::process::Command;
+
+use serde_json::Value;
 
 use crate::contract;
 use crate::files::names_in;
@@ -59,6 +62,23 @@ fn a_run_is_measured_recorded_and_reported() {
     let again = shop.windage(&["report", &shop.run, "--json"]).code(0);
     assert_eq!(again.stdout, kept, "recomputed, byte for byte");
     assert_eq!(again.stderr, "");
+
+    let page = fs::read_to_string(shop.of_run("report.html")).unwrap();
+    let document = contract::document_in(&page);
+    let asked = shop.windage(&["report", &shop.run, "--format", "page"]);
+    assert_eq!(asked.code(0).json(), document, "the page's own");
+    assert_eq!(document["analysis"], ended.json());
+    assert_eq!(document["state"], "ended");
+    assert_eq!(document["directory"], shop.run);
+    // As docs/FORMAT.md has it.
+    let by_hand =
+        "grep -o 'data-kind=\"run\">[^<]*' report.html | cut -d'>' -f2 | base64 -d | gunzip";
+    let by_hand = Command::new("sh")
+        .args(["-c", by_hand])
+        .current_dir(shop.of_run(""))
+        .output();
+    let by_hand: Value = serde_json::from_slice(&by_hand.unwrap().stdout).unwrap();
+    assert_eq!(by_hand, document);
 }
 
 #[test]
@@ -71,6 +91,7 @@ fn a_report_comes_in_every_form() {
         ("markdown", "| "),
         ("csv", "cpu_per_request"),
         ("html", "</html>"),
+        ("page", "\"page\":1"),
         ("json", "\"cpu_per_request\""),
     ];
     for (format, mark) in table {

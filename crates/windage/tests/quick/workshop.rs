@@ -40,6 +40,16 @@ impl Workshop {
         self.dir().join(&self.run).join(name)
     }
 
+    /// What a service or an agent has said, launch by launch and arm by arm.
+    pub(crate) fn logs_of(&self, service: &str) -> Vec<String> {
+        let named = format!("+{service}.");
+        let logs = fs::read_dir(self.of_run("logs")).into_iter().flatten();
+        logs.flatten()
+            .filter(|log| log.file_name().to_string_lossy().contains(&named))
+            .filter_map(|log| fs::read_to_string(log.path()).ok())
+            .collect()
+    }
+
     pub(crate) fn write(&self, name: &str, text: &str) {
         fs::write(self.dir().join(name), text).unwrap();
     }
@@ -108,17 +118,31 @@ impl Going {
         writeln!(self.child.stdin.as_mut().unwrap(), "{line}").unwrap();
     }
 
-    /// What it has said on standard error so far.
-    pub(crate) fn stderr(&self) -> String {
-        let [_, stderr] = self.texts();
-        stderr
-    }
-
     /// Waits until `condition` holds; fails when windage ends before.
     pub(crate) fn until(&mut self, what: &str, condition: impl Fn() -> bool) {
+        self.until_some(what, || condition().then_some(()));
+    }
+
+    /// Waits until something is found in the lines that it has said on standard error; fails when
+    /// windage ends before.
+    pub(crate) fn until_said<T>(&mut self, what: &str, find: impl Fn(&str) -> Option<T>) -> T {
+        let [_, stderr] = self.output.clone();
+        self.until_some(what, || {
+            let said = text_of(&stderr);
+            // The last line may be half said.
+            let (whole, _) = said.rsplit_once('\n')?;
+            find(whole)
+        })
+    }
+
+    fn until_some<T>(&mut self, what: &str, find: impl Fn() -> Option<T>) -> T {
         let deadline = Instant::now() + LONGEST;
-        while !condition() {
+        loop {
+            // Whether it has ended is asked first: what it did right before that counts.
             let ended = self.child.try_wait().unwrap();
+            if let Some(found) = find() {
+                return found;
+            }
             assert!(
                 ended.is_none() && Instant::now() < deadline,
                 "never {what}: {}",
@@ -162,11 +186,7 @@ impl Going {
     }
 
     fn texts(&self) -> [String; 2] {
-        self.output.each_ref().map(|path| {
-            let mut text = String::new();
-            File::open(path).unwrap().read_to_string(&mut text).unwrap();
-            text
-        })
+        self.output.each_ref().map(|path| text_of(path))
     }
 }
 
@@ -176,6 +196,12 @@ impl Drop for Going {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+fn text_of(path: &Path) -> String {
+    let mut text = String::new();
+    File::open(path).unwrap().read_to_string(&mut text).unwrap();
+    text
 }
 
 /// A windage that ended, and what it said.
@@ -220,4 +246,12 @@ impl Ended {
         serde_json::from_str(&self.stdout)
             .unwrap_or_else(|error| panic!("not one JSON document: {error}\n{}", self.stdout))
     }
+}
+
+#[test]
+#[should_panic(expected = "never says where it listens")]
+fn nobody_waits_for_what_one_that_has_ended_never_said() {
+    let shop = Workshop::new();
+    let mut going = shop.start(&["--version"], &[]);
+    going.until_said("says where it listens", |said| said.find("listens"));
 }

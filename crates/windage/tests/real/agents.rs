@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::measurements::{arm, relative_cpu};
+use crate::measurements::{arm, relative_cpu, replaced};
 use crate::workshop::{Ended, Workshop};
 use crate::{alone, experiment};
 
@@ -79,12 +79,8 @@ impl Agent {
         let (kept, _) = plan.split_once("[profile]").unwrap();
         let named = format!("../../subjects/{}", self.subject);
         let subject = subject.display().to_string();
-        let mut plan = kept.replace("{plan}/", "").replace(&named, &subject);
-        for (from, to) in changes {
-            assert!(plan.contains(from), "no `{from}` in {plan}");
-            plan = plan.replace(from, to);
-        }
-        plan
+        let plan = kept.replace("{plan}/", "").replace(&named, &subject);
+        replaced(&plan, changes)
     }
 
     fn measured(&self) -> Value {

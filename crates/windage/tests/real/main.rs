@@ -5,12 +5,29 @@
 #![allow(clippy::unwrap_used)]
 
 mod agents;
+mod ebpf;
+mod in_kernel;
 #[path = "../quick/leftovers.rs"]
 mod leftovers;
 mod measurements;
+mod mechanisms;
+mod otel_agent;
 mod outlived;
+#[path = "../quick/plans.rs"]
+#[expect(
+    dead_code,
+    reason = "what only the quick tests need stands there as well"
+)]
+mod plans;
 mod profiles;
+mod prometheus;
 mod proxies;
+#[path = "../quick/scrape.rs"]
+#[expect(
+    dead_code,
+    reason = "what only the quick tests need stands there as well"
+)]
+mod scrape;
 mod sdks;
 #[path = "../quick/skip.rs"]
 mod skip;

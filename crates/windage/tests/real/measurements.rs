@@ -30,6 +30,22 @@ pub(crate) fn relative_cpu(arm: &Value) -> f64 {
     relative["estimate"].as_f64().unwrap()
 }
 
+pub(crate) fn number(value: &Value) -> f64 {
+    value
+        .as_f64()
+        .unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+/// A plan with text replaced, all of which is in it.
+pub(crate) fn replaced(plan: &str, changes: &[(&str, &str)]) -> String {
+    let mut plan = plan.to_owned();
+    for (from, to) in changes {
+        assert!(plan.contains(from), "no `{from}` in {plan}");
+        plan = plan.replace(from, to);
+    }
+    plan
+}
+
 #[test]
 fn nginx_differs_little_from_itself() {
     let analysis = measured("aa-nginx", "4s");

@@ -11,7 +11,8 @@ use crate::measurements::arm;
 use crate::workshop::{Ended, Workshop};
 use crate::{alone, experiment};
 
-fn root() -> PathBuf {
+/// The folder of the whole project.
+pub(crate) fn root() -> PathBuf {
     experiment("..").canonicalize().unwrap()
 }
 

@@ -2,6 +2,7 @@
 
 use super::contender::Contender;
 use super::trial::{Quantity, Reading, Trial};
+use crate::bench::judged::Judged;
 use crate::bench::median::{Median, median};
 
 /// A figure to reach, by Windage.
@@ -134,16 +135,6 @@ const fn memory(what: &'static str, scenario: &'static str, most_bytes: f64) -> 
         against: Against::Nothing,
         bound: Bound::AtMost(most_bytes),
     }
-}
-
-/// What became of a goal.
-#[derive(Clone, Debug)]
-pub(super) struct Judged {
-    pub(super) figure: Option<Median>,
-    /// `None` where too little was measured to say.
-    pub(super) is_reached: Option<bool>,
-    /// Reasons to doubt the figure.
-    pub(super) doubts: Vec<String>,
 }
 
 impl Goal {

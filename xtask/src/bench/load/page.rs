@@ -3,10 +3,12 @@
 use std::fmt::Write as _;
 
 use super::contender::Contender;
-use super::goals::{Against, Bound, GOALS, Goal, Judged, ratio};
+use super::goals::{Against, Bound, GOALS, Goal, ratio};
 use super::scenario::Scenario;
 use super::study::Study;
 use super::trial::{Quantity, Trial};
+use crate::bench::judged::Judged;
+use crate::bench::markdown::{self, Failed, dash, or_dash};
 use crate::bench::median::{Median, median};
 
 /// What is shown as a ratio to another contender's.
@@ -38,19 +40,13 @@ impl Study {
         for scenario in &self.scenarios {
             page += &scenario_markdown(scenario, &self.trials, self.lasts_s);
         }
-        page += &self.commands_markdown();
-        page += &failures(&self.trials);
+        page += &markdown::commands(self.commands.iter().map(|(_, _, line)| line.as_str()));
+        page += &markdown::failures(self.trials.iter().filter_map(failed));
         page
     }
 
     fn facts(&self) -> String {
         let machine = &self.machine;
-        let kind = if machine.is_virtual {
-            "virtual machine"
-        } else {
-            "no hypervisor seen"
-        };
-        let gib = machine.memory_kib as f64 / f64::from(1 << 20);
         let versions: Vec<String> = self
             .versions
             .iter()
@@ -62,13 +58,11 @@ impl Study {
             .filter_map(|trial| Some(trial.outcome.as_ref().ok()?.steal_s))
             .sum();
         format!(
-            "- Command: `{}`\n- Machine: {}, {} cores, {gib:.1} GiB, {kind}; {}\n\
+            "- Command: `{}`\n- Machine: {}\n\
              - Versions: {}, {}; {}\n- Rounds: {} of {}\n\
              - Stolen by the hypervisor while contenders ran: {steal_s:.1} s of all cores together\n",
             self.command,
-            machine.processor,
-            machine.cores,
-            machine.kernel,
+            machine.in_words(),
             machine.nginx,
             machine.rustc,
             versions.join("; "),
@@ -89,7 +83,7 @@ impl Study {
                 goal.what,
                 bound(goal),
                 measured(goal, &judged),
-                word(&judged),
+                judged.word(),
             );
             for doubt in judged.doubts {
                 let _ = writeln!(doubts, "- {}: {doubt}", goal.what);
@@ -99,15 +93,6 @@ impl Study {
             let _ = write!(table, "\nDoubts:\n\n{doubts}");
         }
         table
-    }
-
-    fn commands_markdown(&self) -> String {
-        let mut text = String::from("\n## Commands\n\n```console\n");
-        for (_, _, command) in &self.commands {
-            let _ = writeln!(text, "$ {command}");
-        }
-        text += "```\n";
-        text
     }
 }
 
@@ -127,24 +112,15 @@ fn measured(goal: &Goal, judged: &Judged) -> String {
     let quantity = goal.quantity;
     match (goal.against, judged.figure) {
         (Against::Nothing, Some(_)) => {
-            let numbers = with_interval(judged.figure, |value| quantity.number(value));
+            let numbers = or_dash(judged.figure, |value| quantity.number(value));
             quantity.with_unit(&numbers)
         }
-        _ => with_interval(judged.figure, plain_ratio),
+        _ => or_dash(judged.figure, plain_ratio),
     }
 }
 
 fn plain_ratio(value: f64) -> String {
     format!("{value:.3}")
-}
-
-fn word(judged: &Judged) -> &'static str {
-    match (judged.is_reached, judged.figure) {
-        (Some(true), _) => "reached",
-        (Some(false), _) => "**not reached**",
-        (None, Some(_)) => "too few rounds",
-        (None, None) => "not measured",
-    }
 }
 
 fn scenario_markdown(scenario: &Scenario, trials: &[Trial], wanted_s: u32) -> String {
@@ -166,7 +142,7 @@ fn scenario_markdown(scenario: &Scenario, trials: &[Trial], wanted_s: u32) -> St
         let _ = write!(text, "| {} |", contender.as_str());
         for &quantity in &shown {
             let value = value(trials, scenario, contender, quantity);
-            let _ = write!(text, " {} |", with_interval(value, |v| quantity.number(v)));
+            let _ = write!(text, " {} |", or_dash(value, |v| quantity.number(v)));
         }
         text.push('\n');
     }
@@ -201,7 +177,7 @@ fn against_others(scenario: &Scenario, trials: &[Trial]) -> String {
         for quantity in COMPARED {
             let against = Against::Contender(other);
             let figure = ratio(trials, scenario.name, Contender::Windage, quantity, against);
-            let _ = write!(text, " {} |", with_interval(figure, plain_ratio));
+            let _ = write!(text, " {} |", or_dash(figure, plain_ratio));
         }
         text.push('\n');
     }
@@ -234,7 +210,7 @@ fn against_truth(scenario: &Scenario, trials: &[Trial]) -> String {
         let _ = write!(text, "| {} |", contender.as_str());
         for quantity in HAS_TRUTH {
             let figure = ratio(trials, scenario.name, contender, quantity, Against::Truth);
-            let _ = write!(text, " {} |", with_interval(figure, plain_ratio));
+            let _ = write!(text, " {} |", or_dash(figure, plain_ratio));
         }
         text.push('\n');
     }
@@ -256,22 +232,13 @@ fn header(first: &str, columns: &[Quantity], with_units: bool) -> String {
     )
 }
 
-fn with_interval(figure: Option<Median>, show: impl Fn(f64) -> String) -> String {
-    figure.map_or_else(|| "–".to_owned(), |figure| figure.show(show))
-}
-
-fn failures(trials: &[Trial]) -> String {
-    let mut text = String::new();
-    for trial in trials {
-        if let Err(why) = &trial.outcome {
-            let (round, name) = (trial.round, trial.contender.as_str());
-            let _ = writeln!(text, "- {}, round {round}, {name}: {why}", trial.scenario);
-        }
-    }
-    if text.is_empty() {
-        return text;
-    }
-    format!("\n## Failed runs\n\n{text}")
+fn failed(trial: &Trial) -> Option<Failed<'_>> {
+    Some(Failed {
+        scenario: trial.scenario,
+        round: trial.round,
+        name: trial.contender.as_str(),
+        why: trial.outcome.as_ref().err()?,
+    })
 }
 
 /// One line about a run that has ended, for the terminal.
@@ -282,10 +249,7 @@ pub(super) fn progress(trial: &Trial) -> String {
         Ok(reading) => {
             let show = |quantity: Quantity| {
                 let value = reading.value(quantity);
-                value.map_or_else(
-                    || "–".to_owned(),
-                    |value| quantity.with_unit(&quantity.number(value)),
-                )
+                value.map_or_else(dash, |value| quantity.with_unit(&quantity.number(value)))
             };
             let figures = [
                 Quantity::Throughput,

@@ -2,6 +2,7 @@
 
 use super::receiver::Receiver;
 use super::trial::{Quantity, Reading, Trial};
+use crate::bench::judged::Judged;
 use crate::bench::median::{Median, median};
 
 /// A figure that the sink has to reach in the comparison: no less than a bound.
@@ -69,16 +70,6 @@ pub(super) const GOALS: &[Goal] = &[
 
 const fn run(receiver: Receiver, scenario: &'static str) -> Run {
     Run { receiver, scenario }
-}
-
-/// What became of a goal.
-#[derive(Clone, Debug)]
-pub(super) struct Judged {
-    pub(super) figure: Option<Median>,
-    /// Whether the median reaches the bound; `None` where too little was measured to say.
-    pub(super) is_reached: Option<bool>,
-    /// Reasons to doubt the figure.
-    pub(super) doubts: Vec<String>,
 }
 
 impl Goal {

@@ -4,13 +4,14 @@ use std::fmt::Write as _;
 
 use super::connections::{Crowd, MEMORY_BELOW_BYTES, Turn};
 use super::exactness::{BATCH_SPANS, Exactness};
-use super::goals::{GOALS, Goal, Judged, Run, figure};
+use super::goals::{GOALS, Goal, Run, figure};
 use super::receiver::Receiver;
 use super::record::{Outcome, Record};
 use super::scenario::Scenario;
 use super::study;
 use super::trial::{Quantity, Trial};
-use crate::bench::median::Median;
+use crate::bench::judged::verdict;
+use crate::bench::markdown::{self, Failed, dash, or_dash};
 
 /// What is shown as a ratio to another receiver's.
 const COMPARED: Quantity = Quantity::SpansPerCpuSecond;
@@ -31,8 +32,8 @@ impl Record {
         }
         page += &exactness_markdown(self);
         page += &crowds_markdown(self);
-        page += &self.commands_markdown();
-        page += &failures(&self.trials);
+        page += &markdown::commands(self.commands.iter().map(String::as_str));
+        page += &markdown::failures(self.trials.iter().filter_map(failed));
         page
     }
 
@@ -85,15 +86,13 @@ HTTP and looks at nothing but their length; for gRPC there is no such floor.
         let mut doubts = String::new();
         for goal in GOALS {
             let judged = goal.judge(&self.trials);
-            let measured = judged
-                .figure
-                .map_or_else(dash, |f| f.show(|v| shown(goal, v)));
+            let measured = or_dash(judged.figure, |value| shown(goal, value));
             let _ = writeln!(
                 table,
                 "| {} | ≥ {} | {measured} | {} |",
                 goal.what,
                 shown(goal, goal.at_least),
-                word(&judged),
+                judged.word(),
             );
             for doubt in judged.doubts {
                 let _ = writeln!(doubts, "- {}: {doubt}", goal.what);
@@ -177,15 +176,6 @@ HTTP and looks at nothing but their length; for gRPC there is no such floor.
             let _ = writeln!(text, " {} |", or_dash(ratio, |v| format!("{v:.2}")));
         }
         text += "\nThe last column: spans a CPU second of `windage`, divided by that receiver's.\n";
-        text
-    }
-
-    fn commands_markdown(&self) -> String {
-        let mut text = String::from("\n## Commands\n\n```console\n");
-        for command in &self.commands {
-            let _ = writeln!(text, "$ {command}");
-        }
-        text += "```\n";
         text
     }
 }
@@ -288,45 +278,17 @@ fn shown(goal: &Goal, value: f64) -> String {
     }
 }
 
-fn word(judged: &Judged) -> &'static str {
-    match (judged.is_reached, judged.figure) {
-        (None, Some(_)) => "too few rounds",
-        (is_reached, _) => verdict(is_reached),
-    }
-}
-
-fn verdict(is_reached: Option<bool>) -> &'static str {
-    match is_reached {
-        Some(true) => "reached",
-        Some(false) => "**not reached**",
-        None => "not measured",
-    }
-}
-
-fn or_dash(figure: Option<Median>, show: impl Fn(f64) -> String) -> String {
-    figure.map_or_else(dash, |figure| figure.show(show))
-}
-
-fn dash() -> String {
-    "–".to_owned()
-}
-
 fn megabytes(bytes: u64) -> String {
     format!("{:.1}", bytes as f64 / 1e6)
 }
 
-fn failures(trials: &[Trial]) -> String {
-    let mut text = String::new();
-    for trial in trials {
-        if let Err(why) = &trial.outcome {
-            let (round, name) = (trial.round, trial.receiver.as_str());
-            let _ = writeln!(text, "- {}, round {round}, {name}: {why}", trial.scenario);
-        }
-    }
-    if text.is_empty() {
-        return text;
-    }
-    format!("\n## Failed runs\n\n{text}")
+fn failed(trial: &Trial) -> Option<Failed<'_>> {
+    Some(Failed {
+        scenario: trial.scenario,
+        round: trial.round,
+        name: trial.receiver.as_str(),
+        why: trial.outcome.as_ref().err()?,
+    })
 }
 
 /// One line about a run that has ended, for the terminal.

@@ -201,6 +201,7 @@ pub(crate) fn window(place: Place) -> Window {
         },
         cpu: WindowCpu::default(),
         machine: MachineDelta::default(),
+        beside: Default::default(),
         rss_bytes: None,
         page_faults: 0,
         arm_context_switches: 0,
@@ -267,6 +268,9 @@ pub(super) fn conducted(given: Given<'_>) -> Outcome {
         interest: 0.005,
         generator_moved_at_most: None,
         on_death,
+        turn: Duration::ZERO,
+        agent_warmup: Duration::ZERO,
+        bpf_statistics: Duration::ZERO,
     };
     let order = RunOrder::new(&design, ARMS, 1);
     let interrupted = AtomicBool::new(false);
@@ -281,6 +285,7 @@ pub(super) fn conducted(given: Given<'_>) -> Outcome {
         on_death,
         arms: &arms,
         interrupted: &interrupted,
+        attaching: Duration::ZERO,
         window_and_settle: WINDOW,
         warm_up: WARM_UP,
         drain: DRAIN,

@@ -46,6 +46,13 @@ pub(super) fn model(file: &PlanFile) -> Option<LoadModel> {
     known.map(|(_, model)| *model)
 }
 
+/// Whether each window is one process of its own.
+pub(super) fn is_by_process(file: &PlanFile) -> bool {
+    let kind = file.load.batch.as_ref().map(wire::Text::get_ref);
+    let resident = BatchKind::Resident.as_str();
+    model(file) == Some(LoadModel::Batch) && kind.is_none_or(|kind| kind != resident)
+}
+
 /// `window` is there unless it is wrong itself.
 pub(super) fn resolve(
     checker: &mut Checker<'_>,

@@ -28,15 +28,14 @@ impl Scope<'_> {
         used: &Use,
         name: &str,
         FurtherPort { service, port }: FurtherPort<'_>,
-        shared: bool,
     ) -> Result<Vec<usize>, Misuse> {
         let owners = match service.map(|service| self.service(service)) {
             None => self.owners(used, name)?,
             Some(None) => return Err(self.unknown(used, name)),
-            Some(Some(index)) if shared && !self.services[index].service.shared => {
-                return Err(self.not_in_shared(name));
+            Some(Some(index)) => {
+                self.may_name(used, name, index)?;
+                vec![index]
             }
-            Some(Some(index)) => vec![index],
         };
         let mut owners = owners.into_iter().map(|index| &self.services[index]);
         match owners.find(|s| !has_port(s, port)) {
@@ -69,7 +68,7 @@ impl Scope<'_> {
         let bearer = match used.site {
             Site::ArmSwitch { .. } => "a switch",
             Site::ArmSocket { .. } => "a switch's socket",
-            Site::Metrics => "the address of metrics",
+            Site::Metrics { .. } => "the address of metrics",
             Site::Load => "the request",
             Site::Socket => "the socket",
             _ => {

@@ -126,6 +126,8 @@ mod tests {
             expected: None,
             backend: windage_model::Backend::Ok,
             adds_to: None,
+            agents: Vec::new(),
+            bystander_of: None,
             same_as: None,
         }
     }

@@ -159,11 +159,11 @@ impl Diagnosis {
             return format!("This machine can't measure: see {}.", listed(&why));
         }
         let mut text = format!("This machine can measure {}.", listed(&ALWAYS));
-        // What the kernel allows and this version does not use yet is told apart.
+        // What depends on the kernel is told apart.
         let offers = self.can.iter().filter(|can| !ALWAYS.contains(can));
         let offers: Vec<&str> = offers.copied().collect();
         if !offers.is_empty() {
-            text += &format!(" Its kernel would also allow {}.", listed(&offers));
+            text += &format!(" Its kernel allows {}.", listed(&offers));
         }
         if !self.can_not.is_empty() {
             text += &format!(" It does not allow {}.", listed(&self.can_not));
@@ -172,7 +172,8 @@ impl Diagnosis {
     }
 }
 
-fn listed(words: &[&str]) -> String {
+/// Words as a sentence lists them.
+pub(super) fn listed(words: &[&str]) -> String {
     match words {
         [] => String::new(),
         [one] => (*one).to_owned(),
@@ -214,8 +215,8 @@ mod tests {
                     finding("b", Ability("y"), Missing),
                 ],
                 format!(
-                    "This machine can measure {always} and memory. Its kernel would also allow \
-                     x. It does not allow y."
+                    "This machine can measure {always} and memory. Its kernel allows x. \
+                     It does not allow y."
                 ),
                 "abilities are counted one by one",
             ),

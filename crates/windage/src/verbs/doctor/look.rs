@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 use nix::sys::statvfs::statvfs;
 use nix::unistd::{AccessFlags, access};
 use windage_keeper::{Containment, Keeper, KeeperOptions};
+use windage_model::Facility;
 use windage_probe::cgroup::CgroupTree;
+use windage_probe::facility::{Trials, lacking};
 use windage_probe::host::HostFacts;
 use windage_probe::{MachineProbe, System};
 
@@ -24,7 +26,7 @@ const SLEEP: Duration = Duration::from_millis(1);
 const CONNECT_WITHIN: Duration = Duration::from_secs(1);
 
 /// Looks at everything, about a second long.
-pub(super) fn look(system: &dyn System) -> Seen {
+pub(super) fn look(system: &dyn System, trials: &dyn Trials) -> Seen {
     let cores_allowed = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
     // Tried before the machine is watched, so that their own work is over by then.
     let containment = try_keeper();
@@ -41,7 +43,7 @@ pub(super) fn look(system: &dyn System) -> Seen {
         steal_since_boot,
         sample,
         timer: sleep_and_time(),
-        bpf: bpf_facilities(system),
+        bpf: bpf_facilities(system, trials),
         programs: programs(std::env::var_os("PATH").as_deref(), &is_program),
         disk: disk(Path::new(".")),
         loopback: try_loopback().map_err(|error| error.to_string()),
@@ -116,15 +118,10 @@ fn sleep_and_time() -> Lateness {
     Lateness::of(late.collect())
 }
 
-fn bpf_facilities(system: &dyn System) -> BpfFacilities {
-    let there = |path: &str| system.open(Path::new(path)).is_ok();
-    let mounts = text(system, "/proc/self/mountinfo").unwrap_or_default();
+fn bpf_facilities(system: &dyn System, trials: &dyn Trials) -> BpfFacilities {
     let statistics = text(system, "/proc/sys/kernel/bpf_stats_enabled");
     BpfFacilities {
-        tracefs_mounted: mounts.lines().any(|line| line.contains(" - tracefs ")),
-        kprobe: there("/sys/bus/event_source/devices/kprobe/type"),
-        uprobe: there("/sys/bus/event_source/devices/uprobe/type"),
-        btf: there("/sys/kernel/btf/vmlinux"),
+        lacks: lacking(Facility::ALL, system, trials),
         run_time_statistics: statistics.map(|text| text.trim() != "0"),
     }
 }
@@ -188,28 +185,21 @@ fn text(system: &dyn System, path: &str) -> Option<String> {
 mod tests {
     use super::*;
     use windage_probe::FakeSystem;
+    use windage_probe::facility::FakeTrials;
 
     #[test]
     fn facilities_are_read_through_the_seam() {
         let fake = FakeSystem::new();
-        assert_eq!(bpf_facilities(&fake), BpfFacilities::default());
-        fake.set("/sys/bus/event_source/devices/kprobe/type", "6\n");
+        let look = || bpf_facilities(&fake, &FakeTrials::new());
+        assert!(look().lack(Facility::Btf).is_some());
+        assert!(look().lack(Facility::Bpf).is_none());
+        assert_eq!(look().run_time_statistics, None);
         fake.set("/sys/kernel/btf/vmlinux", "");
         fake.set("/proc/sys/kernel/bpf_stats_enabled", "0\n");
-        fake.set(
-            "/proc/self/mountinfo",
-            "27 20 0:7 / /sys/kernel/tracing rw - tracefs tracefs rw\n",
-        );
-        let expected = BpfFacilities {
-            tracefs_mounted: true,
-            kprobe: true,
-            uprobe: false,
-            btf: true,
-            run_time_statistics: Some(false),
-        };
-        assert_eq!(bpf_facilities(&fake), expected);
+        assert!(look().lack(Facility::Btf).is_none());
+        assert_eq!(look().run_time_statistics, Some(false));
         fake.set("/proc/sys/kernel/bpf_stats_enabled", "1\n");
-        assert_eq!(bpf_facilities(&fake).run_time_statistics, Some(true));
+        assert_eq!(look().run_time_statistics, Some(true));
     }
 
     #[test]

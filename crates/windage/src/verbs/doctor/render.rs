@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use anstyle::{AnsiColor, Style};
 use serde_json::{Value, json};
 use windage_model::Evidence;
+use windage_report::wrap;
 
 use super::finding::{Diagnosis, Finding, Standing};
 use crate::verbs::report::WIDTH;
 
 const STANDING_COLUMNS: usize = 9;
-const ID_COLUMNS: usize = 17;
+const ID_COLUMNS: usize = 19;
 
 /// A list that fits [`WIDTH`] columns. What is well takes one line; what is not says what that
 /// means and what to do.
@@ -25,7 +26,7 @@ pub(super) fn text(diagnosis: &Diagnosis, color: bool) -> String {
     } else {
         Style::new()
     };
-    for line in wrapped(&diagnosis.summary(), WIDTH) {
+    for line in wrap(&diagnosis.summary(), WIDTH) {
         out.push_str(&format!("{bold}{line}{bold:#}\n"));
     }
     out
@@ -45,9 +46,7 @@ fn entry(out: &mut String, finding: &Finding, color: bool) {
         paragraphs.push(finding.means.clone());
         paragraphs.extend(finding.remedy.iter().map(|remedy| format!("-> {remedy}")));
     }
-    let lines = paragraphs
-        .iter()
-        .flat_map(|text| wrapped(text, WIDTH - lead));
+    let lines = paragraphs.iter().flat_map(|text| wrap(text, WIDTH - lead));
     for (index, line) in lines.enumerate() {
         if index == 0 {
             let id = finding.id;
@@ -67,32 +66,6 @@ fn style(standing: Standing) -> Style {
         Standing::Missing => AnsiColor::Red,
     };
     Style::new().fg_color(Some(color.into()))
-}
-
-/// Text broken at spaces; a word longer than a line is cut into pieces.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    let mut used = 0;
-    for word in text.split_whitespace() {
-        let letters: Vec<char> = word.chars().collect();
-        for (index, piece) in letters.chunks(width).enumerate() {
-            let space = usize::from(index == 0 && used > 0);
-            if used + space + piece.len() > width || index > 0 {
-                lines.push(String::new());
-                used = 0;
-            } else if space > 0 {
-                used += 1;
-                if let Some(line) = lines.last_mut() {
-                    line.push(' ');
-                }
-            }
-            used += piece.len();
-            if let Some(line) = lines.last_mut() {
-                line.extend(piece);
-            }
-        }
-    }
-    lines
 }
 
 /// The document of `--json`.
@@ -134,24 +107,5 @@ fn evidence_value(evidence: &Evidence) -> Value {
         // `json!` makes null of what JSON has no number for.
         Evidence::Number(number) => json!(number),
         Evidence::Text(text) => json!(text),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_are_broken_at_spaces() {
-        let table: [(&str, &[&str]); 5] = [
-            ("", &[""]),
-            ("one two", &["one two"]),
-            ("one two three", &["one two", "three"]),
-            ("abcdefghijk", &["abcdefgh", "ijk"]),
-            ("a  bcdefghijk l", &["a", "bcdefghi", "jk l"]),
-        ];
-        for (text, lines) in table {
-            assert_eq!(wrapped(text, 8), lines, "{text:?}");
-        }
     }
 }

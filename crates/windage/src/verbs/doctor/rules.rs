@@ -9,7 +9,7 @@ use super::seen::Seen;
 
 /// Every rule, in the order of the list.
 pub(super) fn findings(seen: &Seen) -> Vec<Finding> {
-    let rules: [fn(&Seen) -> Finding; 23] = [
+    let rules: [fn(&Seen) -> Finding; 28] = [
         machine::linux,
         machine::cores,
         machine::load,
@@ -28,11 +28,16 @@ pub(super) fn findings(seen: &Seen) -> Vec<Finding> {
         means::disk,
         bpf::permission,
         bpf::kprobes,
+        bpf::fentry,
         bpf::uprobes,
+        bpf::writing,
         bpf::tracefs,
+        bpf::tracepoints,
+        bpf::raw_tracepoints,
         bpf::btf,
         bpf::run_time,
         bpf::perf_events,
+        bpf::hardware_counters,
     ];
     rules
         .iter()

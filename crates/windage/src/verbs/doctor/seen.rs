@@ -4,14 +4,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use windage_keeper::Containment;
+use windage_model::Facility;
+use windage_probe::facility::Lack;
 use windage_probe::host::HostFacts;
 
 /// `CAP_SYS_ADMIN` of `capability(7)`.
 const CAP_SYS_ADMIN: u32 = 21;
 /// `CAP_PERFMON`, Linux 5.8.
 const CAP_PERFMON: u32 = 38;
-/// `CAP_BPF`, Linux 5.8.
-const CAP_BPF: u32 = 39;
 
 /// What was seen.
 #[derive(Clone, Debug)]
@@ -60,10 +60,6 @@ impl Privileges {
         }
     }
 
-    pub(super) fn may_load_bpf(self) -> bool {
-        self.has(CAP_BPF) || self.has(CAP_SYS_ADMIN)
-    }
-
     pub(super) fn may_count_events(self) -> bool {
         self.has(CAP_PERFMON) || self.has(CAP_SYS_ADMIN)
     }
@@ -110,15 +106,19 @@ impl Lateness {
 }
 
 /// What the kernel offers to eBPF agents.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct BpfFacilities {
-    pub(super) tracefs_mounted: bool,
-    pub(super) kprobe: bool,
-    pub(super) uprobe: bool,
-    /// The kernel's own types, `/sys/kernel/btf/vmlinux`.
-    pub(super) btf: bool,
+    /// The facilities that are not there.
+    pub(super) lacks: Vec<Lack>,
     /// `kernel.bpf_stats_enabled`; `None` where the kernel (before 5.1) has no such setting.
     pub(super) run_time_statistics: Option<bool>,
+}
+
+impl BpfFacilities {
+    /// Why a facility is not there; `None` when it is.
+    pub(super) fn lack(&self, facility: Facility) -> Option<&Lack> {
+        self.lacks.iter().find(|lack| lack.facility == facility)
+    }
 }
 
 /// A program that experiments and tests use.
@@ -176,16 +176,9 @@ mod tests {
     fn privileges_are_the_effective_ones() {
         let status = |uid: &str, mask: &str| format!("Name:\tx\nUid:\t{uid}\nCapEff:\t{mask}\n");
         let table = [
-            (
-                status("0\t0\t0\t0", "000001ffffffffff"),
-                true,
-                true,
-                true,
-                "root",
-            ),
+            (status("0\t0\t0\t0", "000001ffffffffff"), true, true, "root"),
             (
                 status("1000\t0\t0\t0", "000001ffffffffff"),
-                true,
                 true,
                 true,
                 "set-uid",
@@ -194,19 +187,16 @@ mod tests {
                 status("0\t0\t0\t0", "00000000a80425fb"),
                 true,
                 false,
-                false,
                 "root of a container",
             ),
             (
                 status("1000\t1000\t1000\t1000", "0000008000000000"),
                 false,
-                true,
                 false,
                 "CAP_BPF",
             ),
             (
                 status("1000\t1000\t1000\t1000", "0000004000000000"),
-                false,
                 false,
                 true,
                 "CAP_PERFMON",
@@ -215,19 +205,14 @@ mod tests {
                 status("1000\t1000\t1000\t1000", "0"),
                 false,
                 false,
-                false,
                 "nobody",
             ),
-            (String::new(), false, false, false, "unreadable"),
+            (String::new(), false, false, "unreadable"),
         ];
-        for (status, root, bpf, perf, who) in table {
+        for (status, root, perf, who) in table {
             let privileges = Privileges::of_status(&status);
-            let seen = (
-                privileges.root,
-                privileges.may_load_bpf(),
-                privileges.may_count_events(),
-            );
-            assert_eq!(seen, (root, bpf, perf), "{who}");
+            let seen = (privileges.root, privileges.may_count_events());
+            assert_eq!(seen, (root, perf), "{who}");
         }
     }
 

@@ -3,6 +3,7 @@
 use anstyle::{AnsiColor, Style};
 use hdrhistogram::Histogram;
 use windage_model::{Evidence, Soundness, Validity};
+use windage_report::{one_line, wrap};
 
 use super::design::{Design, Model};
 use super::outcome::{Outcome, Percentiles};
@@ -55,7 +56,7 @@ impl Page {
 
     /// A name and a text, which is broken at spaces.
     fn fact(&mut self, label: &str, text: &str) {
-        for (index, line) in wrapped(text, WIDTH - LABEL).iter().enumerate() {
+        for (index, line) in wrap(text, WIDTH - LABEL).iter().enumerate() {
             let label = if index == 0 { label } else { "" };
             let label = self.painted(Style::new().dimmed(), &format!("{label:LABEL$}"));
             self.text.push_str(format!("{label}{line}").trim_end());
@@ -156,7 +157,9 @@ impl Page {
         if let Some(bytes) = outcome.rss_peak_bytes {
             parts.push(format!("{} of memory", size(bytes as f64)));
         }
-        self.fact("generator", &parts.join(", "));
+        if !parts.is_empty() {
+            self.fact("generator", &parts.join(", "));
+        }
     }
 
     fn slowest(&mut self, outcome: &Outcome) {
@@ -195,11 +198,11 @@ impl Page {
                 .iter()
                 .map(|(name, value)| format!("{name} = {}", evidence(value)))
                 .collect();
-            for line in wrapped(&doubt.text, WIDTH - 4) {
+            for line in wrap(&doubt.text, WIDTH - 4) {
                 self.text.push_str(&format!("    {line}\n"));
             }
             if !evidence.is_empty() {
-                for line in wrapped(&evidence.join(", "), WIDTH - 4) {
+                for line in wrap(&evidence.join(", "), WIDTH - 4) {
                     let line = self.painted(Style::new().dimmed(), &line);
                     self.text.push_str(&format!("    {line}\n"));
                 }
@@ -290,24 +293,4 @@ fn evidence(value: &Evidence) -> String {
         Evidence::Number(number) => format!("{number:.3}"),
         Evidence::Text(text) => one_line(text),
     }
-}
-
-/// Text from elsewhere on one line, without what a terminal would obey.
-pub(super) fn one_line(text: &str) -> String {
-    text.replace(char::is_control, " ")
-}
-
-/// Text broken at spaces; a word longer than a line has a line of its own.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
 }

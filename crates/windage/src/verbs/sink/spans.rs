@@ -1,13 +1,16 @@
 //! The first spans as text, read from the bodies that were kept.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::common::v1::any_value::Value;
 use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue};
 use opentelemetry_proto::tonic::trace::v1::Span;
 use prost::Message as _;
+use windage_report::one_line;
 
 use crate::figures::time;
 
@@ -15,57 +18,97 @@ use crate::figures::time;
 pub(super) struct FirstSpans {
     dir: Option<PathBuf>,
     left: usize,
-    shown: Vec<PathBuf>,
+    /// The bodies that were there at the last look.
+    bodies: BTreeMap<PathBuf, Body>,
 }
+
+/// A body as it was found.
+struct Body {
+    stamp: Stamp,
+    is_read: bool,
+}
+
+/// When a file was written last, and its length in bytes. One that was written anew has another,
+/// and so has one that is being written.
+type Stamp = (SystemTime, u64);
 
 impl FirstSpans {
     /// Shows `count` spans of bodies that come into `dir` from now on.
     pub(super) fn new(dir: Option<PathBuf>, count: usize) -> FirstSpans {
+        let there = dir.as_deref().map(trace_files).unwrap_or_default();
+        let read = |stamp| Body {
+            stamp,
+            is_read: true,
+        };
         FirstSpans {
-            left: count,
-            shown: dir.as_deref().map(trace_files).unwrap_or_default(),
             dir,
+            left: count,
+            bodies: there
+                .into_iter()
+                .filter_map(|file| Some((stamp(&file)?, file)))
+                .map(|(stamp, file)| (file, read(stamp)))
+                .collect(),
         }
     }
 
     /// Shows what has come since the last time. To standard error: standard output is for what
     /// came of it all.
     pub(super) fn show(&mut self) {
-        let Some(dir) = self.dir.clone().filter(|_| self.left > 0) else {
-            return;
-        };
-        for file in trace_files(&dir) {
-            if self.shown.contains(&file) {
-                continue;
-            }
-            // A file that gave way in the meantime, or is being written, is none to show.
-            let body = std::fs::read(&file).unwrap_or_default();
-            if body.is_empty() {
-                continue;
-            }
-            if let Ok(request) = ExportTraceServiceRequest::decode(body.as_slice()) {
-                self.show_request(&request);
-                self.shown.push(file);
-            }
-            if self.left == 0 {
-                return;
-            }
-        }
+        anstream::eprint!("{}", self.texts(false));
     }
 
-    fn show_request(&mut self, request: &ExportTraceServiceRequest) {
+    /// The same when nobody writes any more.
+    pub(super) fn show_rest(&mut self) {
+        anstream::eprint!("{}", self.texts(true));
+    }
+
+    /// Of each body that is whole, once: when it has not changed for a look, or nobody writes.
+    fn texts(&mut self, is_over: bool) -> String {
+        let mut text = String::new();
+        let Some(dir) = self.dir.as_deref().filter(|_| self.left > 0) else {
+            return text;
+        };
+        let mut bodies = BTreeMap::new();
+        for file in trace_files(dir) {
+            // A file that gave way in the meantime is none to show.
+            let Some(stamp) = stamp(&file) else {
+                continue;
+            };
+            let before = self.bodies.get(&file).filter(|body| body.stamp == stamp);
+            let was_read = before.is_some_and(|body| body.is_read);
+            let is_read = before.is_some() || is_over;
+            if is_read && !was_read {
+                text.push_str(&self.text_of(&file));
+            }
+            bodies.insert(file, Body { stamp, is_read });
+        }
+        self.bodies = bodies;
+        text
+    }
+
+    fn text_of(&mut self, file: &Path) -> String {
+        let body = std::fs::read(file).unwrap_or_default();
+        let request = ExportTraceServiceRequest::decode(body.as_slice()).unwrap_or_default();
+        let mut shown = String::new();
         for resource in &request.resource_spans {
             let attributes = resource.resource.as_ref().map(|r| r.attributes.as_slice());
             let service = service_name(attributes.unwrap_or_default());
             for scope in &resource.scope_spans {
                 let scope_name = scope.scope.as_ref().map_or("", |scope| &scope.name);
                 for span in scope.spans.iter().take(self.left) {
-                    anstream::eprint!("{}", text(service, scope_name, span));
+                    shown.push_str(&text(service, scope_name, span));
                 }
                 self.left = self.left.saturating_sub(scope.spans.len());
             }
         }
+        shown
     }
+}
+
+/// `None` for a file that is gone, or is empty as yet.
+fn stamp(file: &Path) -> Option<Stamp> {
+    let found = file.metadata().ok().filter(|found| found.len() > 0)?;
+    Some((found.modified().ok()?, found.len()))
 }
 
 /// Bodies with spans, the oldest first.
@@ -92,13 +135,14 @@ fn service_name(attributes: &[KeyValue]) -> &str {
     }
 }
 
+/// A line for the span and one for each thing on it; whatever stands in them steers no terminal.
 fn text(service: &str, scope: &str, span: &Span) -> String {
     let lasted_ns = span
         .end_time_unix_nano
         .saturating_sub(span.start_time_unix_nano);
+    let [name, service, scope] = [span.name.as_str(), service, scope].map(one_line);
     let mut text = format!(
-        "{} · {} · {service} · {scope}\n  trace {} span {} parent {}\n",
-        span.name,
+        "{name} · {} · {service} · {scope}\n  trace {} span {} parent {}\n",
         time(lasted_ns as f64 / 1e3),
         hex(&span.trace_id),
         hex(&span.span_id),
@@ -106,15 +150,16 @@ fn text(service: &str, scope: &str, span: &Span) -> String {
     );
     // Writing to a string can't fail.
     for pair in &span.attributes {
-        let _ = writeln!(text, "  {} = {}", pair.key, shown(pair.value.as_ref()));
+        let key = one_line(&pair.key);
+        let _ = writeln!(text, "  {key} = {}", shown(pair.value.as_ref()));
     }
     for event in &span.events {
-        let _ = writeln!(text, "  event {}", event.name);
+        let _ = writeln!(text, "  event {}", one_line(&event.name));
     }
     for link in &span.links {
         let _ = writeln!(text, "  link to {}", hex(&link.trace_id));
     }
-    text.chars().map(visible).collect()
+    text
 }
 
 fn hex(id: &[u8]) -> String {
@@ -137,41 +182,91 @@ fn shown(value: Option<&AnyValue>) -> String {
     }
 }
 
-/// What others wrote must not steer the terminal.
-fn visible(letter: char) -> char {
-    if letter.is_control() && letter != '\n' {
-        '\u{fffd}'
-    } else {
-        letter
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans};
+
     use super::*;
 
     #[test]
     fn a_span_is_shown_with_what_is_on_it_and_nothing_that_steers() {
+        let attribute = |key: &str, value| KeyValue {
+            key: key.into(),
+            value: Some(AnyValue { value: Some(value) }),
+            ..KeyValue::default()
+        };
         let span = Span {
-            name: "GET /\u{1b}[2J".into(),
+            name: "GET /\u{1b}[2J\nforged".into(),
             trace_id: vec![0xab; 16],
             span_id: vec![1; 8],
             start_time_unix_nano: 1_000,
             end_time_unix_nano: 1_501_000,
-            attributes: vec![KeyValue {
-                key: "http.status".into(),
-                value: Some(AnyValue {
-                    value: Some(Value::IntValue(200)),
-                }),
-                ..KeyValue::default()
-            }],
+            attributes: vec![
+                attribute("http.status", Value::IntValue(200)),
+                attribute("a\nb", Value::StringValue("\u{1b}[2J\u{202e}\n".into())),
+            ],
             ..Span::default()
         };
         assert_eq!(
-            text("shop", "http", &span),
-            "GET /\u{fffd}[2J · 1.50 ms · shop · http\n  trace \
+            text("shop\n", "ht\u{202e}tp", &span),
+            "GET / [2J forged · 1.50 ms · shop · ht tp\n  trace \
              abababababababababababababababab span 0101010101010101 parent none\n  http.status = \
-             200\n"
+             200\n  a b = \"\\u{1b}[2J\\u{202e}\\n\"\n"
         );
+    }
+
+    /// A body of spans with these names.
+    fn body(names: &[&str]) -> Vec<u8> {
+        let span = |name: &&str| Span {
+            name: (*name).to_owned(),
+            ..Span::default()
+        };
+        let request = ExportTraceServiceRequest {
+            resource_spans: vec![ResourceSpans {
+                scope_spans: vec![ScopeSpans {
+                    spans: names.iter().map(span).collect(),
+                    ..ScopeSpans::default()
+                }],
+                ..ResourceSpans::default()
+            }],
+        };
+        request.encode_to_vec()
+    }
+
+    #[test]
+    fn each_body_is_shown_once_and_when_it_is_whole() {
+        let kept = tempfile::tempdir().unwrap();
+        let receiver = kept.path().join("0-otlp-http");
+        std::fs::create_dir(&receiver).unwrap();
+        let put = |number: u32, bytes: &[u8]| {
+            std::fs::write(receiver.join(format!("{number:08}-traces.pb")), bytes).unwrap();
+        };
+        let names = |text: &str| -> Vec<String> {
+            let heads = text.lines().filter(|line| !line.starts_with(' '));
+            heads
+                .map(|head| head.split(' ').next().unwrap().to_owned())
+                .collect()
+        };
+        let nothing: [&str; 0] = [];
+        put(1, &body(&["of-another-run"]));
+        let mut first = FirstSpans::new(Some(kept.path().to_owned()), 4);
+        assert_eq!(names(&first.texts(false)), nothing, "nothing came");
+
+        let whole = body(&["a", "b"]);
+        put(2, &whole[..whole.len() - 1]);
+        assert_eq!(names(&first.texts(false)), nothing, "it may grow");
+        put(2, &whole);
+        assert_eq!(names(&first.texts(false)), nothing, "it has grown");
+        assert_eq!(names(&first.texts(false)), ["a", "b"]);
+        assert_eq!(names(&first.texts(false)), nothing, "only once");
+
+        // The first of this run, where another run has left one of that name.
+        put(1, &body(&["of-this-run"]));
+        put(3, b"\xff, no spans");
+        assert_eq!(names(&first.texts(false)), nothing);
+        assert_eq!(names(&first.texts(false)), ["of-this-run"]);
+        put(4, &body(&["d", "e"]));
+        assert_eq!(names(&first.texts(true)), ["d"], "four were asked for");
+        assert_eq!(names(&first.texts(true)), nothing);
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use comfy_table::{CellAlignment, Table, TableStyle};
+use windage_report::one_line;
 use windage_sink::{Counts, Delivery};
 
 use super::Received;
@@ -116,8 +117,9 @@ fn table(columns: &[&str]) -> Table {
     table
 }
 
+/// Whatever senders call themselves, it is one line and steers no terminal.
 fn named(service: &str, scope: &str) -> String {
-    match (service, scope) {
+    match (one_line(service).as_str(), one_line(scope).as_str()) {
         ("", "") => "an unnamed service".to_owned(),
         ("", scope) => format!("an unnamed service ({scope})"),
         (service, "") => service.to_owned(),
@@ -145,4 +147,28 @@ fn troubles(all: &Counts) -> impl Iterator<Item = String> {
         format!("{many} beyond --max-connections were closed at once")
     });
     lines.into_iter().filter_map(said).chain(turned_away)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn senders_are_named_on_one_line_that_steers_nothing() {
+        let table = [
+            ("", "", "an unnamed service"),
+            ("shop", "", "shop"),
+            ("", "http", "an unnamed service (http)"),
+            ("shop", "http", "shop (http)"),
+            (
+                "shop\u{1b}[2J",
+                "ht\u{202e}tp\nfrom bank: 9 spans",
+                "shop [2J (ht tp from bank: 9 spans)",
+            ),
+            ("\u{7}\n", "\u{200b}", "an unnamed service"),
+        ];
+        for (service, scope, expected) in table {
+            assert_eq!(named(service, scope), expected, "{service:?}, {scope:?}");
+        }
+    }
 }

@@ -1,33 +1,23 @@
 //! What agents beside the process need: eBPF programs and the places to attach them.
 
+use windage_model::Facility;
+
 use crate::verbs::doctor::finding::{Finding, NeededFor, Standing};
 use crate::verbs::doctor::seen::Seen;
 
 const AGENTS: NeededFor = NeededFor::Ability("eBPF agents");
 
 pub(super) fn permission(seen: &Seen) -> Finding {
-    let setting = seen.host.unprivileged_bpf_disabled;
-    let text = match setting {
-        Some(value) => format!("kernel.unprivileged_bpf_disabled={value}"),
-        None => "the kernel has no bpf(2)".to_owned(),
-    };
-    let new = |standing, text: String, means| Finding::new("bpf", AGENTS, standing, text, means);
-    let finding = match setting {
-        None => new(Standing::Missing, text, "no eBPF agent can run")
-            .remedy("use a kernel with CONFIG_BPF_SYSCALL"),
-        Some(_) if seen.privileges.may_load_bpf() => new(
-            Standing::Ok,
-            format!("programs may be loaded ({text})"),
-            "agents can be started",
-        ),
-        Some(_) => new(
-            Standing::Missing,
-            format!("programs may not be loaded ({text})"),
-            "agents can't be started by this user; socket filters are no agents",
-        )
-        .remedy("run as root, or with CAP_BPF and CAP_PERFMON"),
-    };
-    match setting {
+    let finding = Offer {
+        facility: Facility::Bpf,
+        id: "bpf",
+        needed_for: AGENTS,
+        without: Standing::Missing,
+        means: "agents can be started",
+        means_without: "agents can't be started by this user; socket filters are no agents",
+    }
+    .finding(seen);
+    match seen.host.unprivileged_bpf_disabled {
         // The setting is 0, 1 or 2.
         Some(value) => finding.with("unprivileged_bpf_disabled", value as f64),
         None => finding,
@@ -35,69 +25,163 @@ pub(super) fn permission(seen: &Seen) -> Finding {
 }
 
 pub(super) fn kprobes(seen: &Seen) -> Finding {
-    facility(
-        "kprobes",
-        NeededFor::Ability("agents with kernel probes"),
-        seen.bpf.kprobe,
-        "agents can watch functions of the kernel",
-        "agents that watch functions of the kernel (most network agents) can't run",
-        "use a kernel with CONFIG_KPROBE_EVENTS",
-    )
+    Offer {
+        facility: Facility::Kprobe,
+        id: "kprobes",
+        needed_for: NeededFor::Ability("agents with kernel probes"),
+        without: Standing::Missing,
+        means: "agents can watch functions of the kernel",
+        means_without: "agents that watch functions of the kernel (most network agents) can't run",
+    }
+    .finding(seen)
+}
+
+pub(super) fn fentry(seen: &Seen) -> Finding {
+    Offer {
+        facility: Facility::Fentry,
+        id: "fentry",
+        needed_for: NeededFor::Ability("agents with kernel trampolines"),
+        without: Standing::Missing,
+        means: "agents can watch functions of the kernel without the cost of a trap",
+        means_without: "agents that watch functions of the kernel by trampolines (fentry, fexit) \
+                        can't run; some use kernel probes instead",
+    }
+    .finding(seen)
 }
 
 pub(super) fn uprobes(seen: &Seen) -> Finding {
-    facility(
-        "uprobes",
-        NeededFor::Ability("agents with user probes"),
-        seen.bpf.uprobe,
-        "agents can watch functions of programs, such as those of TLS libraries",
-        "agents that watch functions of programs, such as those of TLS libraries, can't run",
-        "use a kernel with CONFIG_UPROBE_EVENTS",
-    )
+    Offer {
+        facility: Facility::Uprobe,
+        id: "uprobes",
+        needed_for: NeededFor::Ability("agents with user probes"),
+        without: Standing::Missing,
+        means: "agents can watch functions of programs, such as those of TLS libraries",
+        means_without: "agents that watch functions of programs, such as those of TLS libraries, \
+                        can't run",
+    }
+    .finding(seen)
 }
 
-pub(super) fn btf(seen: &Seen) -> Finding {
-    if seen.bpf.btf {
-        let means = "agents find the kernel's types by themselves";
-        return Finding::new("btf", AGENTS, Standing::Ok, "available", means);
+pub(super) fn writing(seen: &Seen) -> Finding {
+    Offer {
+        facility: Facility::ProbeWriteUser,
+        id: "bpf_write_user",
+        needed_for: NeededFor::Ability("agents that write to processes"),
+        without: Standing::Missing,
+        means: "agents can put trace contexts into the requests of what they watch",
+        means_without: "agents that put trace contexts into the requests of what they watch can't, \
+                        or don't load",
     }
-    let means = "agents that are compiled once for all kernels can't run; those that bring or \
-                 build their own types can";
-    Finding::new(
-        "btf",
-        AGENTS,
-        Standing::Limited,
-        "not offered by this kernel",
-        means,
-    )
-    .remedy("use a kernel with CONFIG_DEBUG_INFO_BTF")
-}
-
-fn facility(
-    id: &'static str,
-    needed_for: NeededFor,
-    there: bool,
-    means: &'static str,
-    means_without: &'static str,
-    remedy: &'static str,
-) -> Finding {
-    if there {
-        Finding::new(id, needed_for, Standing::Ok, "available", means)
-    } else {
-        let text = "not offered by this kernel";
-        Finding::new(id, needed_for, Standing::Missing, text, means_without).remedy(remedy)
-    }
+    .finding(seen)
 }
 
 pub(super) fn tracefs(seen: &Seen) -> Finding {
-    let new = |standing, text, means| Finding::new("tracefs", AGENTS, standing, text, means);
-    if seen.bpf.tracefs_mounted {
-        new(Standing::Ok, "mounted", "agents find tracepoints")
-    } else {
-        let means = "agents that look tracepoints up, or place probes by file, can't run; others \
-                     use perf_event_open(2)";
-        new(Standing::Limited, "not mounted", means)
-            .remedy("mount -t tracefs tracefs /sys/kernel/tracing")
+    Offer {
+        facility: Facility::Tracefs,
+        id: "tracefs",
+        needed_for: AGENTS,
+        without: Standing::Limited,
+        means: "agents find tracepoints",
+        means_without: "agents that look tracepoints up, or place probes by file, can't run; \
+                        others use perf_event_open(2)",
+    }
+    .finding(seen)
+}
+
+pub(super) fn tracepoints(seen: &Seen) -> Finding {
+    Offer {
+        facility: Facility::Tracepoint,
+        id: "tracepoints",
+        needed_for: NeededFor::Ability("agents with tracepoints"),
+        without: Standing::Missing,
+        means: "agents can watch the kernel's static probes",
+        means_without: "agents that watch system calls and the scheduler by tracepoints can't run",
+    }
+    .finding(seen)
+}
+
+pub(super) fn raw_tracepoints(seen: &Seen) -> Finding {
+    Offer {
+        facility: Facility::RawTracepoint,
+        id: "raw_tracepoints",
+        needed_for: NeededFor::Ability("agents with raw tracepoints"),
+        without: Standing::Missing,
+        means: "agents can watch the kernel's static probes without copied arguments",
+        means_without: "agents that use raw tracepoints can't run; some use others instead",
+    }
+    .finding(seen)
+}
+
+pub(super) fn btf(seen: &Seen) -> Finding {
+    Offer {
+        facility: Facility::Btf,
+        id: "btf",
+        needed_for: AGENTS,
+        without: Standing::Limited,
+        means: "agents find the kernel's types by themselves",
+        means_without: "agents that are compiled once for all kernels can't run; those that bring \
+                        or build their own types can",
+    }
+    .finding(seen)
+}
+
+pub(super) fn perf_events(seen: &Seen) -> Finding {
+    let mut finding = Offer {
+        facility: Facility::PerfEvent,
+        id: "perf_events",
+        needed_for: NeededFor::Ability("agents that use perf events"),
+        without: Standing::Missing,
+        means: "profiling agents can run",
+        means_without: "nothing can be profiled by this user",
+    }
+    .finding(seen);
+    let Some(value) = seen.host.perf_event_paranoid else {
+        return finding;
+    };
+    let own_only = value > 0 && !seen.privileges.may_count_events();
+    if finding.standing == Standing::Ok && own_only {
+        finding.standing = Standing::Limited;
+        finding.seen = format!("kernel.perf_event_paranoid={value}");
+        finding.means = "a user's own processes can be profiled, the whole machine can't".into();
+        finding = finding.remedy("run as root, or with CAP_PERFMON");
+    }
+    // The setting is a small number, -1 to 4.
+    finding.with("perf_event_paranoid", value as f64)
+}
+
+pub(super) fn hardware_counters(seen: &Seen) -> Finding {
+    Offer {
+        facility: Facility::HardwareCounters,
+        id: "hardware_counters",
+        needed_for: NeededFor::Ability("hardware counters"),
+        without: Standing::Missing,
+        means: "agents can sample by cycles",
+        means_without: "agents that count or sample by cycles can't run; others sample by a clock",
+    }
+    .finding(seen)
+}
+
+/// A facility, and what it means to have it or not.
+struct Offer {
+    facility: Facility,
+    id: &'static str,
+    needed_for: NeededFor,
+    /// The standing without it.
+    without: Standing,
+    means: &'static str,
+    means_without: &'static str,
+}
+
+impl Offer {
+    fn finding(self, seen: &Seen) -> Finding {
+        let Offer { id, needed_for, .. } = self;
+        match seen.bpf.lack(self.facility) {
+            None => Finding::new(id, needed_for, Standing::Ok, "available", self.means),
+            Some(lack) => {
+                Finding::new(id, needed_for, self.without, &*lack.why, self.means_without)
+                    .remedy(&*lack.remedy)
+            }
+        }
     }
 }
 
@@ -131,34 +215,4 @@ pub(super) fn run_time(seen: &Seen) -> Finding {
         )
         .remedy("run as root"),
     }
-}
-
-pub(super) fn perf_events(seen: &Seen) -> Finding {
-    let new = |standing, text: String, means| {
-        let needed_for = NeededFor::Ability("agents that use perf events");
-        Finding::new("perf_events", needed_for, standing, text, means)
-    };
-    let Some(value) = seen.host.perf_event_paranoid else {
-        return new(
-            Standing::Missing,
-            "the kernel has no perf_event_open(2)".to_owned(),
-            "profiling agents and probes of eBPF agents can't run",
-        )
-        .remedy("use a kernel with CONFIG_PERF_EVENTS");
-    };
-    let text = format!("kernel.perf_event_paranoid={value}");
-    let finding = if seen.privileges.may_count_events() {
-        let text = format!("allowed by privilege ({text})");
-        new(Standing::Ok, text, "profiling agents can run")
-    } else if value <= 0 {
-        new(Standing::Ok, text, "profiling agents can run")
-    } else if value <= 2 {
-        let means = "a user's own processes can be profiled, the whole machine can't";
-        new(Standing::Limited, text, means).remedy("run as root, or with CAP_PERFMON")
-    } else {
-        let means = "nothing can be profiled by this user";
-        new(Standing::Missing, text, means).remedy("run as root, or with CAP_PERFMON")
-    };
-    // The setting is a small number, -1 to 4.
-    finding.with("perf_event_paranoid", value as f64)
 }

@@ -2,7 +2,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use windage_keeper::Containment;
+use windage_model::Facility;
+use windage_probe::FakeSystem;
 use windage_probe::cgroup::CgroupVersion;
+use windage_probe::facility::{Event, FakeTrials, Lack, ProgramType, lacking};
 use windage_probe::host::{HostFacts, LoadAverage};
 
 use super::*;
@@ -11,6 +14,11 @@ use crate::verbs::doctor::render;
 use crate::verbs::doctor::seen::{
     BpfFacilities, Disk, Lateness, Privileges, Program, ProgramKind, Sample,
 };
+
+// The kernel's numbers, as `errno(3)` has them.
+const EPERM: i32 = 1;
+const ENOENT: i32 = 2;
+const EACCES: i32 = 13;
 
 const ALL_CAPABILITIES: u64 = 0x1ff_ffff_ffff;
 
@@ -58,10 +66,7 @@ fn good() -> Seen {
             p99: Duration::from_micros(130),
         },
         bpf: BpfFacilities {
-            tracefs_mounted: true,
-            kprobe: true,
-            uprobe: true,
-            btf: true,
+            lacks: Vec::new(),
             run_time_statistics: Some(false),
         },
         programs: ProgramKind::ALL
@@ -102,10 +107,11 @@ fn poor() -> Seen {
         steal: 0.02,
     });
     seen.timer.p99 = Duration::from_millis(4);
-    seen.bpf = BpfFacilities {
-        run_time_statistics: Some(false),
-        ..BpfFacilities::default()
-    };
+    let trials = FakeTrials::new()
+        .failing(ProgramType::Tracepoint, EPERM)
+        .closed(Event::CpuClock, EACCES)
+        .closed(Event::Cycles, ENOENT);
+    seen.bpf.lacks = lacking(Facility::ALL, &FakeSystem::new(), &trials);
     seen.programs
         .iter_mut()
         .for_each(|program| program.path = None);
@@ -218,12 +224,20 @@ fn each_rule_concludes_from_its_own_facts() {
         ("disk", Limited, |s| free(s, 100 << 20, true)),
         ("disk", Missing, |s| free(s, 100 << 30, false)),
         ("disk", Limited, |s| s.disk = Err("gone".into())),
-        ("bpf", Missing, |s| s.privileges.capabilities = 0),
-        ("bpf", Missing, |s| s.host.unprivileged_bpf_disabled = None),
-        ("kprobes", Missing, |s| s.bpf.kprobe = false),
-        ("uprobes", Missing, |s| s.bpf.uprobe = false),
-        ("tracefs", Limited, |s| s.bpf.tracefs_mounted = false),
-        ("btf", Limited, |s| s.bpf.btf = false),
+        ("bpf", Missing, |s| without(s, Facility::Bpf)),
+        ("bpf", Fine, |s| s.host.unprivileged_bpf_disabled = None),
+        ("kprobes", Missing, |s| without(s, Facility::Kprobe)),
+        ("fentry", Missing, |s| without(s, Facility::Fentry)),
+        ("uprobes", Missing, |s| without(s, Facility::Uprobe)),
+        ("bpf_write_user", Missing, |s| {
+            without(s, Facility::ProbeWriteUser)
+        }),
+        ("tracefs", Limited, |s| without(s, Facility::Tracefs)),
+        ("tracepoints", Missing, |s| without(s, Facility::Tracepoint)),
+        ("raw_tracepoints", Missing, |s| {
+            without(s, Facility::RawTracepoint)
+        }),
+        ("btf", Limited, |s| without(s, Facility::Btf)),
         ("bpf_run_time", Limited, |s| {
             s.bpf.run_time_statistics = Some(true)
         }),
@@ -231,10 +245,15 @@ fn each_rule_concludes_from_its_own_facts() {
             s.bpf.run_time_statistics = None
         }),
         ("bpf_run_time", Missing, |s| s.privileges.capabilities = 0),
-        ("perf_events", Missing, |s| {
-            s.host.perf_event_paranoid = None
-        }),
+        ("perf_events", Missing, |s| without(s, Facility::PerfEvent)),
         ("perf_events", Limited, |s| s.privileges.capabilities = 0),
+        ("perf_events", Fine, |s| {
+            s.privileges.capabilities = 0;
+            s.host.perf_event_paranoid = Some(0);
+        }),
+        ("hardware_counters", Missing, |s| {
+            without(s, Facility::HardwareCounters)
+        }),
         ("program_python3", Missing, |s| s.programs[2].path = None),
     ];
     for (id, standing, change) in table {
@@ -244,6 +263,14 @@ fn each_rule_concludes_from_its_own_facts() {
         let finding = findings.iter().find(|finding| finding.id == *id).unwrap();
         assert_eq!(finding.standing, *standing, "{finding:?}");
     }
+}
+
+fn without(seen: &mut Seen, facility: Facility) {
+    seen.bpf.lacks.push(Lack {
+        facility,
+        why: "it is not here".into(),
+        remedy: "get it".into(),
+    });
 }
 
 fn busy(seen: &mut Seen, busy_cores: Option<f64>) {

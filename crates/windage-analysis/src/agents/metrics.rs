@@ -1,0 +1,207 @@
+//! The metrics of agents: an arm's attachments against none of the baseline.
+
+use std::collections::BTreeMap;
+
+use windage_model::{AgentCycle, ArmIndex, BpfStatistics, Metric};
+
+use super::over::{ByLaunch, units};
+use super::pieces::Part;
+use crate::analyse::Run;
+use crate::compare::{self, Comparison, Ratios, Scale, mean_by_launch};
+use crate::sums::Quotient;
+use crate::windows::AgentsBeside;
+
+/// An attachment, and what its agents used while windows lasted.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Attachment<'a> {
+    pub(super) cycle: &'a AgentCycle,
+    /// In the arm's own windows.
+    pub(super) own: AgentsBeside,
+    /// In those of its bystanders, void ones included, in nanoseconds.
+    pub(super) bystanders_ns: f64,
+}
+
+/// What an attachment has of a metric, to be divided by what; `None` when it was not read.
+pub(super) type Figure = fn(&Attachment<'_>) -> Option<Quotient>;
+
+const FIGURES: [(Metric, Figure); 8] = [
+    (Metric::AgentCpu, cores),
+    (Metric::AgentCpuPerRequest, us_per_request),
+    (Metric::AgentRssSteady, rss_steady),
+    (Metric::AgentRssPeak, |of| {
+        Some((of.cycle.rss_peak_bytes? as f64, 1.0))
+    }),
+    (Metric::AgentAttachTime, |of| {
+        Some((of.cycle.attach_ns as f64 / 1e9, 1.0))
+    }),
+    (Metric::AgentAttachCpu, |of| {
+        Some((of.cycle.attach_cpu_ns? as f64 / 1e9, 1.0))
+    }),
+    (Metric::BpfNsPerRequest, bpf_ns_per_request),
+    (Metric::BpfRunsPerRequest, bpf_runs_per_request),
+];
+
+/// Cores that the agents kept busy in the arm's own windows: under its load, and no other.
+pub(super) fn cores(of: &Attachment<'_>) -> Option<Quotient> {
+    (of.own.duration_ns > 0.0).then_some((of.own.usable_ns, of.own.duration_ns))
+}
+
+/// Microseconds of the agents for a request, those in windows of bystanders left out: what agents
+/// use there is not for the arm's requests.
+pub(super) fn us_per_request(of: &Attachment<'_>) -> Option<Quotient> {
+    // Two counters, read at other times, may differ by a little.
+    let ns = (of.cycle.up_cpu_ns? as f64 - of.bystanders_ns).max(0.0);
+    Some((ns / 1e3, of.cycle.requests as f64))
+}
+
+/// Resident memory at the end.
+pub(super) fn rss_steady(of: &Attachment<'_>) -> Option<Quotient> {
+    Some((of.cycle.rss_steady_bytes? as f64, 1.0))
+}
+
+/// Nanoseconds in BPF programs for a request.
+pub(super) fn bpf_ns_per_request(of: &Attachment<'_>) -> Option<Quotient> {
+    let (statistics, _, run_ns) = bpf(of.cycle)?;
+    Some((run_ns as f64, statistics.requests as f64))
+}
+
+/// Runs of BPF programs for a request.
+pub(super) fn bpf_runs_per_request(of: &Attachment<'_>) -> Option<Quotient> {
+    let (statistics, runs, _) = bpf(of.cycle)?;
+    Some((runs as f64, statistics.requests as f64))
+}
+
+/// What these attachments have of a figure.
+pub(super) fn by_launch(attached: &[Attachment<'_>], figure: Figure) -> ByLaunch {
+    let mut parts = ByLaunch::new();
+    for of in attached {
+        if let Some(part) = figure(of) {
+            parts.entry(of.cycle.launch).or_default().push(part);
+        }
+    }
+    parts
+}
+
+/// The statistics of an attachment with the runs of all its programs and the time in them.
+pub(super) fn bpf(cycle: &AgentCycle) -> Option<(&BpfStatistics, u64, u64)> {
+    let statistics = cycle.statistics.as_ref()?;
+    let programs = cycle.programs.as_ref()?;
+    let sum = |of: fn(&windage_model::BpfProgram) -> u64| {
+        programs.iter().map(of).fold(0, u64::saturating_add)
+    };
+    Some((statistics, sum(|p| p.runs), sum(|p| p.run_ns)))
+}
+
+impl Run<'_> {
+    /// All attachments of an arm, in the order in which they ended.
+    pub(super) fn all_attachments(&self, arm: ArmIndex) -> impl Iterator<Item = Attachment<'_>> {
+        let cycles = self.records.cycles.iter();
+        let of_arm = cycles.filter(move |cycle| cycle.arm == arm);
+        of_arm.map(move |cycle| self.attachment(cycle))
+    }
+
+    /// Those that did not fail.
+    pub(super) fn attachments(&self, arm: ArmIndex) -> impl Iterator<Item = Attachment<'_>> {
+        let all = self.all_attachments(arm);
+        all.filter(|of| of.cycle.failed.is_none())
+    }
+
+    fn attachment<'a>(&'a self, cycle: &'a AgentCycle) -> Attachment<'a> {
+        let windows = &self.records.windows;
+        let beside = |arm| windows.agents_beside(arm, cycle.launch, cycle.block);
+        let arms = self.records.manifest.arms.iter();
+        let bystanders = arms.filter(|of| of.bystander_of == Some(cycle.arm));
+        Attachment {
+            cycle,
+            own: beside(cycle.arm),
+            bystanders_ns: bystanders.map(|of| beside(of.index).all_ns).sum(),
+        }
+    }
+
+    /// What a plan with agents has of every arm; nothing in any other plan.
+    pub(crate) fn of_agents(&self, arm: ArmIndex) -> Vec<(Metric, Comparison)> {
+        let mut arms = self.records.manifest.arms.iter();
+        if arms.all(|arm| arm.agents.is_empty()) {
+            return Vec::new();
+        }
+        let kernel_threads = self.kernel_threads(arm);
+        let of_cycles = FIGURES
+            .into_iter()
+            .filter_map(|(metric, figure)| Some((metric, self.of_cycles(arm, figure)?)));
+        kernel_threads
+            .map(|found| (Metric::KernelThreadsCpuPerRequest, found))
+            .into_iter()
+            .chain(of_cycles)
+            .collect()
+    }
+
+    /// Differences within blocks, because a quiet machine's kernel threads may use nothing.
+    fn kernel_threads(&self, arm: ArmIndex) -> Option<Comparison> {
+        let pieces = self.pieces(arm)?;
+        let of = pieces.part(Part::KernelThreads)?;
+        let (baseline, rounds) = (Some(of.baseline_us), of.differences.len());
+        Some(Comparison {
+            arm: Some(of.arm_us),
+            ..self.of_differences(arm, baseline, rounds, &of.differences)
+        })
+    }
+
+    /// A figure of an arm's attachments; nil of the baseline, where agents are gone; `None` for
+    /// other arms and where nobody has it.
+    fn of_cycles(&self, arm: ArmIndex, figure: Figure) -> Option<Comparison> {
+        let mut parts = self.parts(arm, figure);
+        if arm == ArmIndex::BASELINE {
+            let mut arms = self.records.manifest.arms.iter();
+            let is_known = arms.any(|of| !self.parts(of.index, figure).is_empty());
+            is_known.then(|| parts.insert(0, vec![(0.0, 1.0)]))?;
+        }
+        let rounds = parts.len();
+        let values = replicates(&parts);
+        let mean = compare::mean(values.values().flatten().copied())?;
+        Some(Comparison {
+            arm: Some(mean),
+            ..self.of_differences(arm, Some(0.0), rounds, &values)
+        })
+    }
+
+    /// A comparison by differences of whole launches or attachments, without log ratios.
+    fn of_differences(
+        &self,
+        arm: ArmIndex,
+        baseline: Option<f64>,
+        rounds: usize,
+        values: &BTreeMap<u32, Vec<f64>>,
+    ) -> Comparison {
+        Comparison {
+            baseline,
+            arm: None,
+            rounds,
+            location: mean_by_launch(values),
+            scale: Scale::Difference,
+            windows: self.usable_windows(arm),
+            scatter: None,
+            covariate: None,
+            ratios: Ratios::new(),
+            doubts: Vec::new(),
+        }
+    }
+
+    /// What an arm's attachments have of a figure, in launches in which there is something to
+    /// divide by.
+    fn parts(&self, arm: ArmIndex, figure: Figure) -> ByLaunch {
+        let attached: Vec<Attachment<'_>> = self.attachments(arm).collect();
+        let mut parts = by_launch(&attached, figure);
+        parts.retain(|_, of| of.iter().any(|(_, under)| *under > 0.0));
+        parts
+    }
+}
+
+/// One value for each launch, sums divided by sums. In a run of one launch the attachments
+/// stand where launches do: each of them starts the agents anew.
+fn replicates(parts: &ByLaunch) -> BTreeMap<u32, Vec<f64>> {
+    let (units, _) = units(parts);
+    let known = units.into_iter().filter(|(_, under)| *under > 0.0);
+    (0..)
+        .zip(known.map(|(over, under)| vec![over / under]))
+        .collect()
+}

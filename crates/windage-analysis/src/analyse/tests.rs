@@ -1,0 +1,252 @@
+//! What is concluded of recorded runs, one thing changed at a time.
+
+mod covariate;
+mod load;
+
+use super::*;
+use crate::fixture::{self, Recorded};
+use windage_model::{Backend, DoubtCode, LoadModel, Order, Soundness, Verdict};
+use windage_record::DeliveredInWindow;
+
+fn analysed(recorded: &Recorded) -> Analysis {
+    analyse(&recorded.gathered(), std::iter::empty(), std::iter::empty())
+}
+
+#[test]
+fn overhead_is_found_under_drift_and_holds_what_was_deferred() {
+    let analysis = analysed(&fixture::records(4));
+    let otel = &analysis.arms[2];
+    let cpu = &otel.metrics[&Metric::CpuPerRequest];
+    let relative = cpu.difference.as_ref().unwrap().relative.as_ref().unwrap();
+    // A fifth in the windows; 2.2 ms for 1100 requests, spread over hidden settle times,
+    // are 2 µs and a little more beyond the 60 µs.
+    let truth = 1.2 * (1.0 + 2.0 / 60.0) - 1.0;
+    assert!((relative.estimate - truth).abs() < 0.01, "{relative:?}");
+    assert_eq!(cpu.verdict, Some(Verdict::Costs));
+    assert_eq!(cpu.exceeds_nil(), Some(true));
+    let in_window = &otel.metrics[&Metric::CpuInWindow];
+    let relative = in_window
+        .difference
+        .as_ref()
+        .unwrap()
+        .relative
+        .as_ref()
+        .unwrap();
+    assert!((relative.estimate - 0.2).abs() < 0.003, "{relative:?}");
+    assert_eq!(
+        analysis.validity.soundness(),
+        Soundness::Valid,
+        "{:?}",
+        analysis.validity
+    );
+}
+
+#[test]
+fn the_control_is_negligible_and_the_baseline_has_no_difference() {
+    let analysis = analysed(&fixture::records(4));
+    let control = &analysis.control().unwrap().metrics[&Metric::CpuPerRequest];
+    assert_eq!(control.verdict, Some(Verdict::Negligible));
+    let baseline = &analysis.baseline().unwrap().metrics[&Metric::CpuPerRequest];
+    assert_eq!(
+        baseline.difference.as_ref().unwrap_err().code,
+        crate::MissingCode::Baseline
+    );
+}
+
+#[test]
+fn sequential_order_is_named_for_what_it_is() {
+    let mut records = fixture::records(1);
+    records.manifest.design.order = Order::Sequential;
+    let codes: Vec<DoubtCode> = analysed(&records)
+        .validity
+        .reasons
+        .iter()
+        .map(|r| r.code)
+        .collect();
+    assert_eq!(codes, [DoubtCode::SingleRound, DoubtCode::SequentialOrder]);
+}
+
+#[test]
+fn what_was_lost_is_a_doubt() {
+    let mut records = fixture::records(3);
+    records.delivered[1].root_spans -= 5_000;
+    let analysis = analysed(&records);
+    assert!(
+        analysis
+            .validity
+            .reasons
+            .iter()
+            .any(|r| r.code == DoubtCode::TelemetryLost)
+    );
+    assert_eq!(
+        analysis.arms[2].fidelity.as_ref().unwrap().lost,
+        Some(5_000.0)
+    );
+}
+
+#[test]
+fn what_an_ill_backend_lost_is_the_answer_and_no_doubt() {
+    let mut records = fixture::records(3);
+    records.manifest.arms[2].backend = Backend::Stall { lasts: None };
+    records.delivered[1].root_spans -= 5_000;
+    let analysis = analysed(&records);
+    assert_eq!(analysis.validity.soundness(), Soundness::Valid);
+    let fidelity = analysis.arms[2].fidelity.as_ref().unwrap();
+    assert_eq!(
+        (fidelity.lost, fidelity.beyond_sampling),
+        (Some(5_000.0), Some(true))
+    );
+}
+
+#[test]
+fn what_was_counted_of_windows_is_held_against_their_requests_alone() {
+    let mut records = fixture::records(3);
+    for delivered in &mut records.delivered {
+        let blocks = delivered.launch * 10..(delivered.launch + 1) * 10;
+        let windows = blocks.flat_map(|block| [2, 3].map(|position| (block, position)));
+        delivered.in_windows = windows
+            .map(|(block, position)| DeliveredInWindow {
+                block,
+                position,
+                spans: 990,
+                root_spans: 990,
+            })
+            .collect();
+    }
+    let analysis = analysed(&records);
+    let found = analysis.arms[2]
+        .fidelity
+        .as_ref()
+        .unwrap()
+        .in_windows
+        .unwrap();
+    // Twenty windows of a thousand requests in each of three rounds.
+    assert_eq!(
+        (found.expected, found.delivered, found.lost),
+        (Some(60_000.0), 59_400, Some(600.0))
+    );
+}
+
+#[test]
+fn little_or_nothing_gives_a_defined_answer() {
+    let nothing = Recorded {
+        windows: vec![],
+        launches: vec![],
+        ends: vec![],
+        delivered: vec![],
+        ..fixture::records(1)
+    };
+    assert_eq!(analysed(&nothing).validity.soundness(), Soundness::Void);
+    let one = Recorded {
+        windows: fixture::records(1).windows[..1].to_vec(),
+        ..nothing.clone()
+    };
+    let analysis = analysed(&one);
+    assert!(
+        analysis.arms[2].metrics[&Metric::CpuPerRequest]
+            .difference
+            .is_err()
+    );
+    let mut idle = fixture::records(3);
+    for window in &mut idle.windows {
+        window.exchanges.completed = 0;
+        window.cpu.in_window_ns = None;
+    }
+    let analysis = analysed(&idle);
+    let missing = analysis.arms[2].metrics.get(&Metric::CpuInWindow);
+    assert!(missing.is_none_or(|m| m.difference.is_err()));
+}
+
+#[test]
+fn a_control_that_differs_makes_the_run_suspect() {
+    let mut records = fixture::records(4);
+    for window in records
+        .windows
+        .iter_mut()
+        .filter(|w| w.place.arm == ArmIndex::CONTROL)
+    {
+        window.cpu.in_window_ns = window.cpu.in_window_ns.map(|ns| ns + ns / 50);
+    }
+    let analysis = analysed(&records);
+    assert!(
+        analysis
+            .validity
+            .reasons
+            .iter()
+            .any(|r| r.code == DoubtCode::ControlNotNil)
+    );
+}
+
+#[test]
+fn the_last_words_of_what_ended_a_run_are_told_once() {
+    let table = [
+        (
+            "`origin` exited; its last lines (log):\n  farewell",
+            "`origin` exited",
+            "the arm's doubt has the words",
+        ),
+        ("the disk is full", "the disk is full", "no death at all"),
+    ];
+    for (account, told, why) in table {
+        let mut records = fixture::records(3).gathered();
+        let died = windage_model::Doubt::new(DoubtCode::ArmDied, "`origin` exited");
+        records.doubts.push(died.with("last_words", "farewell"));
+        records.ending = Some(windage_record::Ending::Died {
+            text: account.to_owned(),
+        });
+        let reasons = crate::validity::of_run(&records, None).reasons;
+        let text = |code| &reasons.iter().find(|r| r.code == code).unwrap().text;
+        let expected = format!("The run ended before its plan did: {told}");
+        assert_eq!(text(DoubtCode::RunIncomplete), &expected, "{why}");
+    }
+}
+
+#[test]
+fn json_has_no_figure_that_is_not_one() {
+    let json = crate::wire::to_json(&analysed(&fixture::records(3)));
+    assert_eq!(json["schema"], 1);
+    let otel = &json["arms"][2];
+    assert_eq!(otel["metrics"]["cpu_per_request"]["verdict"], "costs");
+    assert_eq!(otel["metrics"]["cpu_per_request"]["exceeds_nil"], true);
+    assert_eq!(
+        json["arms"][0]["metrics"]["cpu_per_request"]["missing"]["code"],
+        "baseline"
+    );
+    assert_eq!(
+        otel["metrics"]["cpu_deferred"]["missing"]["code"],
+        "baseline_nil"
+    );
+    assert!(otel["metrics"]["cpu_per_span"]["difference"]["estimate"].is_number());
+    assert_eq!(otel["fidelity"]["lost"], 0.0);
+    assert_eq!(otel["versions"]["app"], "app 1.2.3");
+}
+
+#[test]
+fn each_load_is_concluded_from_its_own_launches() {
+    let whole = fixture::records(4);
+    let mut under_two_loads = whole.clone();
+    let half = windage_record::LoadScope {
+        regime: Some("half".to_owned()),
+        model: LoadModel::Open,
+        rate_per_s: Some(2000.0),
+        ..whole.manifest.load.clone()
+    };
+    under_two_loads.manifest.further_loads.push(half);
+    let by_load = under_two_loads.gathered_by_load();
+    assert_eq!(by_load.len(), 2);
+    for (load, records) in by_load.iter().enumerate() {
+        // As if only every second launch had been recorded, and under this load alone.
+        let is_own = |launch: u32| launch as usize % 2 == load;
+        let mut alone = whole.clone();
+        alone.manifest = under_two_loads.manifest.under_load(load);
+        alone.launches.retain(|launch| is_own(launch.launch));
+        alone.windows.retain(|window| is_own(window.place.launch));
+        alone.ends.retain(|end| is_own(end.launch));
+        alone.delivered.retain(|delivered| is_own(delivered.launch));
+        assert_eq!(records, &alone.gathered(), "load {load}");
+        assert_eq!(records.manifest.design.rounds, 2);
+        let analysis = analyse(records, std::iter::empty(), std::iter::empty());
+        let name = [None, Some("half".to_owned())][load].clone();
+        assert_eq!((analysis.regime, analysis.design.rounds), (name, 2));
+    }
+}

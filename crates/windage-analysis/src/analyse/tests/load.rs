@@ -1,0 +1,162 @@
+//! What is told of the load, and what speaks against times alone.
+
+use super::*;
+
+#[test]
+fn a_late_generator_speaks_against_times_and_nothing_else() {
+    let mut records = fixture::records(3);
+    for window in &mut records.windows {
+        window
+            .doubts
+            .push(windage_model::Doubt::new(DoubtCode::SendLag, "Late."));
+    }
+    let times = |arm: u16| Timed {
+        launch: 0,
+        block: 0,
+        arm: ArmIndex(arm),
+        times: {
+            let mut times = hdrhistogram::Histogram::<u64>::new_with_max(1_000_000, 3).unwrap();
+            times.record_n(1000, 100).unwrap();
+            (&times).into()
+        },
+    };
+    let analysis = analyse(
+        &records.gathered(),
+        [times(0), times(2)].into_iter(),
+        std::iter::empty(),
+    );
+    let otel = &analysis.arms[2].metrics;
+    let codes = |metric| -> Vec<DoubtCode> {
+        otel[&metric]
+            .validity
+            .reasons
+            .iter()
+            .map(|d| d.code)
+            .collect()
+    };
+    assert_eq!(codes(Metric::ResponseTimeP50), [DoubtCode::SendLag]);
+    assert_eq!(codes(Metric::CpuPerRequest), []);
+    assert_eq!(analysis.validity.soundness(), Soundness::Valid);
+}
+
+#[test]
+fn connections_that_were_all_in_use_speak_against_service_times_and_nothing_else() {
+    let mut records = fixture::records(3);
+    for window in &mut records.windows {
+        window.doubts.push(windage_model::Doubt::new(
+            DoubtCode::ConnectionsBusy,
+            "All.",
+        ));
+    }
+    let times = || {
+        [0, 2].into_iter().map(|arm| Timed {
+            launch: 0,
+            block: 0,
+            arm: ArmIndex(arm),
+            times: {
+                let mut times = hdrhistogram::Histogram::<u64>::new_with_max(1_000_000, 3).unwrap();
+                times.record_n(1000, 100).unwrap();
+                (&times).into()
+            },
+        })
+    };
+    let analysis = analyse(&records.gathered(), times(), times());
+    let otel = &analysis.arms[2].metrics;
+    let is_doubted = |metric| {
+        let reasons = &otel[&metric].validity.reasons;
+        reasons.iter().any(|d| d.code == DoubtCode::ConnectionsBusy)
+    };
+    assert!(is_doubted(Metric::ServiceTimeP50));
+    assert!(!is_doubted(Metric::ResponseTimeP50));
+    assert_eq!(analysis.validity.soundness(), Soundness::Valid);
+}
+
+#[test]
+fn the_load_and_the_slowest_exchanges_are_told() {
+    let mut records = fixture::records(3);
+    records.windows[1].exchanges.errors.timeout = 3;
+    records.windows[1].exchanges.grown = 2;
+    records.windows[1].outliers = vec![windage_model::Outlier {
+        intended_ns: 1_000_000_000,
+        sent_ns: 1_000_500_000,
+        completed_ns: 1_009_000_000,
+    }];
+    let json = crate::wire::to_json(&analysed(&records));
+    let load = &json["arms"][1]["load"];
+    assert_eq!(load["errors"]["timeout"], 3);
+    assert_eq!(load["connections_opened"], 2);
+    assert_eq!(load["intended_per_s"], serde_json::Value::Null);
+    assert_eq!(load["status"]["2xx"], load["completed"]);
+    let slow = &json["outliers"][0];
+    assert_eq!(
+        (&slow["arm"], &slow["at_s"], &slow["response_time_us"]),
+        (&"control".into(), &1.0.into(), &9000.0.into())
+    );
+    assert_eq!(slow["waited_us"], 500.0);
+    assert_eq!(slow["coincided"]["stall_us"], serde_json::Value::Null);
+}
+
+#[test]
+fn the_mean_response_time_is_that_of_all_answers_of_the_arm() {
+    let timed = |block, arm, ns, count| {
+        let mut times = hdrhistogram::Histogram::<u64>::new_with_bounds(1, 1_000_000_000, 3);
+        let times = times.as_mut().unwrap();
+        times.record_n(ns, count).unwrap();
+        Timed {
+            launch: 0,
+            block,
+            arm: ArmIndex(arm),
+            times: (&*times).into(),
+        }
+    };
+    // One answer of 1 ms and three of 2 ms.
+    let times = [timed(0, 2, 1_000_000, 1), timed(1, 2, 2_000_000, 3)];
+    let records = fixture::records(1).gathered();
+    let analysis = analyse(&records, times.into_iter(), std::iter::empty());
+    let mean_us = |arm: usize| {
+        analysis.arms[arm]
+            .load
+            .as_ref()
+            .unwrap()
+            .mean_response_time_us
+    };
+    assert!((mean_us(2).unwrap() - 1750.0).abs() < 1.0);
+    assert_eq!(mean_us(0), None);
+    let json = crate::wire::to_json(&analysis);
+    assert!(json["arms"][2]["load"]["mean_response_time_us"].is_number());
+    let none = &json["arms"][0]["load"]["mean_response_time_us"];
+    assert_eq!(*none, serde_json::Value::Null);
+    assert_eq!(json["curves"], serde_json::json!([]));
+}
+
+#[test]
+fn a_rate_that_was_not_reached_names_what_most_windows_name() {
+    let mut records = fixture::records(3);
+    records.manifest.load.model = windage_model::LoadModel::Open;
+    let text = |records: &Recorded| {
+        let reasons = analysed(records).validity.reasons;
+        let doubt = reasons
+            .into_iter()
+            .find(|d| d.code == DoubtCode::RateNotReached && d.evidence.contains_key("completed"));
+        doubt.map(|d| d.text)
+    };
+    assert_eq!(text(&records), None, "all were completed");
+    for window in &mut records.windows {
+        window.exchanges.completed = 900;
+    }
+    let unnamed = text(&records).unwrap();
+    assert!(
+        unnamed.contains("90.0 %") && unnamed.contains("are the ceiling"),
+        "{unnamed}"
+    );
+    for (window, ceiling) in records
+        .windows
+        .iter_mut()
+        .zip(["subject", "generator", "subject"])
+    {
+        let doubt = windage_model::Doubt::new(DoubtCode::RateNotReached, "Late.");
+        window.doubts.push(doubt.with("ceiling", ceiling));
+    }
+    let named = text(&records).unwrap();
+    assert!(named.contains("the ceiling was: subject"), "{named}");
+}

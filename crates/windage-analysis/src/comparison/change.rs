@@ -1,0 +1,159 @@
+//! From an overhead in two runs to its change, and what that means.
+
+use windage_model::{Difference, Interval, Metric, Role, Verdict};
+use windage_stats::difference;
+
+use super::{Change, ChangeInFamily, ChangeVerdict, ComparedMetric, Side};
+use crate::conclude::judge;
+use crate::{InFamily, MetricAnalysis, Missing, MissingCode};
+
+/// What stays the same over all metrics of a load.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rules {
+    pub(super) interest: f64,
+    /// Whether the runs can be compared in it, so that there are verdicts.
+    pub(super) judges: bool,
+}
+
+/// One metric of an arm of that role in A and in B.
+pub(super) fn compared_metric(
+    (metric, role): (Metric, Role),
+    [a, b]: [Option<&MetricAnalysis>; 2],
+    rules: Rules,
+) -> ComparedMetric {
+    let judged = change_and_verdicts(metric, a, b, rules);
+    let (change, verdict, in_family) = match judged {
+        Ok((change, verdict, in_family)) => (Ok(change), verdict, in_family),
+        Err(missing) => (Err(missing), None, None),
+    };
+    ComparedMetric {
+        a: Side::of(a),
+        b: Side::of(b),
+        change,
+        verdict,
+        has_family: role == Role::Treatment,
+        in_family,
+    }
+}
+
+type Judged = (Change, Option<ChangeVerdict>, Option<ChangeInFamily>);
+
+fn change_and_verdicts(
+    metric: Metric,
+    a: Option<&MetricAnalysis>,
+    b: Option<&MetricAnalysis>,
+    rules: Rules,
+) -> Result<Judged, Missing> {
+    let (a, b) = (measured(a, "A")?, measured(b, "B")?);
+    let (of_a, of_b) = (found(a, "A")?, found(b, "B")?);
+    let relative = both(&of_b.relative, &of_a.relative);
+    let absolute = between(&of_b.absolute, &of_a.absolute);
+    let is_judged = relative.is_some();
+    // What is judged stands without a difference, as where the baseline's own figure is not known.
+    let absolute = absolute
+        .or_else(|| is_judged.then(|| endless(&of_b.absolute, &of_a.absolute)))
+        .ok_or_else(unbounded)?;
+    let at_90 = both(&of_b.relative_90, &of_a.relative_90);
+    let judge = |at_95: &Interval, at_90: &Interval| {
+        // A change is judged as an overhead is.
+        judge(at_95, at_90, metric.direction(), rules.interest).into()
+    };
+    let intervals = relative.as_ref().zip(at_90).filter(|_| rules.judges);
+    let verdict = intervals.map(|(at_95, at_90)| judge(at_95, &at_90));
+    let families = a
+        .inference
+        .in_family
+        .as_ref()
+        .zip(b.inference.in_family.as_ref());
+    let in_family = families
+        .filter(|_| verdict.is_some())
+        .and_then(|(a, b)| in_family(a, b, judge));
+    Ok((Change { relative, absolute }, verdict, in_family))
+}
+
+fn measured<'a>(
+    side: Option<&'a MetricAnalysis>,
+    name: &str,
+) -> Result<&'a MetricAnalysis, Missing> {
+    side.ok_or_else(|| Missing {
+        code: MissingCode::NotMeasured,
+        text: format!("Run {name} did not measure it."),
+    })
+}
+
+fn found<'a>(side: &'a MetricAnalysis, name: &str) -> Result<&'a Difference, Missing> {
+    side.difference.as_ref().map_err(|missing| Missing {
+        code: missing.code,
+        text: match missing.code {
+            MissingCode::Baseline => missing.text.clone(),
+            _ => format!("Run {name}: {}", missing.text),
+        },
+    })
+}
+
+fn unbounded() -> Missing {
+    Missing {
+        code: MissingCode::TooFew,
+        text: "The interval of one of the runs has no end.".to_owned(),
+    }
+}
+
+/// B − A, where both have it.
+fn both(b: &Option<Interval>, a: &Option<Interval>) -> Option<Interval> {
+    between(b.as_ref()?, a.as_ref()?)
+}
+
+/// B − A with the confidence that both have; `None` when an end is not finite.
+fn between(b: &Interval, a: &Interval) -> Option<Interval> {
+    let ends = |of: &Interval| (of.estimate, of.low, of.high);
+    Some(of_both(b, a, difference(ends(b), ends(a))?))
+}
+
+/// B − A where an end of either is not finite.
+fn endless(b: &Interval, a: &Interval) -> Interval {
+    of_both(b, a, (f64::NEG_INFINITY, f64::INFINITY))
+}
+
+fn of_both(b: &Interval, a: &Interval, (low, high): (f64, f64)) -> Interval {
+    let method = if a.method == b.method {
+        b.method.clone()
+    } else {
+        format!("A: {}; B: {}", a.method, b.method)
+    };
+    Interval {
+        estimate: b.estimate - a.estimate,
+        low,
+        high,
+        confidence: a.confidence.min(b.confidence),
+        method: format!("difference of two independent runs (MOVER) of: {method}"),
+    }
+}
+
+/// The change at the confidence at which each run holds all of its family. Changes hold together
+/// with those that stand in the same family in A and in the same one in B, of which there are no
+/// more than either run has in its own: none too few are counted.
+fn in_family(
+    a: &InFamily,
+    b: &InFamily,
+    judge: impl Fn(&Interval, &Interval) -> ChangeVerdict,
+) -> Option<ChangeInFamily> {
+    let interval = between(&b.interval, &a.interval)?;
+    let at_90 = both(&b.interval_90, &a.interval_90)?;
+    Some(ChangeInFamily {
+        family: a.family,
+        comparisons: a.comparisons.min(b.comparisons),
+        verdict: judge(&interval, &at_90),
+        interval,
+    })
+}
+
+impl From<Verdict> for ChangeVerdict {
+    fn from(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Costs => ChangeVerdict::Dearer,
+            Verdict::Saves => ChangeVerdict::Cheaper,
+            Verdict::Negligible => ChangeVerdict::Same,
+            Verdict::Inconclusive => ChangeVerdict::Inconclusive,
+        }
+    }
+}

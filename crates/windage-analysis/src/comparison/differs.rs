@@ -1,0 +1,160 @@
+//! What is not the same in two runs: of the machine, of versions, of the design.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::{Pair, regime};
+use crate::{Analysis, ArmAnalysis};
+
+/// Something that is not the same in both, as text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Differing {
+    /// What it is.
+    pub key: String,
+    /// In A; `None` where it is not there.
+    pub a: Option<String>,
+    /// In B; `None` where it is not there.
+    pub b: Option<String>,
+}
+
+/// Everything that is not the same in both.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Differs {
+    /// Facts of the machine, what changes by the minute left out.
+    pub host: Vec<Differing>,
+    /// What programs said of their versions and of themselves.
+    pub versions: Vec<Differing>,
+    /// How it was measured.
+    pub design: Vec<Differing>,
+}
+
+/// What a host is at the moment, and what was found of it by a calibration, which is no part of it.
+const PASSING: [&str; 3] = ["load_average_1min", "cpu_mhz", "calibration"];
+
+pub(super) fn differs(a: &Analysis, b: &Analysis, pairs: &[Pair<'_>]) -> Differs {
+    let mut design = differing(run_facts(a), run_facts(b));
+    for &(in_a, in_b) in pairs {
+        let mut of_load = differing(design_facts(in_a), design_facts(in_b));
+        if let Some(regime) = regime((in_a, in_b)).filter(|_| pairs.len() > 1) {
+            of_load
+                .iter_mut()
+                .for_each(|of| of.key = format!("{regime}: {}", of.key));
+        }
+        design.extend(of_load);
+    }
+    Differs {
+        host: differing(host_facts(a), host_facts(b)),
+        versions: differing(versions(a), versions(b)),
+        design,
+    }
+}
+
+type Facts = Vec<(String, String)>;
+
+/// Keys of either, in A's order and then in B's, where they have not the same text.
+fn differing(a: Facts, b: Facts) -> Vec<Differing> {
+    let mut in_b: BTreeMap<String, String> = b.iter().cloned().collect();
+    let of_a = a.into_iter().map(|(key, text)| {
+        let other = in_b.remove(&key);
+        (key, Some(text), other)
+    });
+    let mut all: Vec<_> = of_a.collect();
+    let left = b.into_iter().filter(|(key, _)| in_b.contains_key(key));
+    all.extend(left.map(|(key, text)| (key, None, Some(text))));
+    let differ = all.into_iter().filter(|(_, a, b)| a != b);
+    differ.map(|(key, a, b)| Differing { key, a, b }).collect()
+}
+
+fn host_facts(of: &Analysis) -> Facts {
+    let mut facts = Facts::new();
+    let host = of.host.as_object().into_iter().flatten();
+    for (key, value) in host.filter(|(key, _)| !PASSING.contains(&key.as_str())) {
+        flatten(key, value, &mut facts);
+    }
+    facts
+}
+
+/// Nested facts become `outer.inner`.
+fn flatten(key: &str, value: &Value, facts: &mut Facts) {
+    if let Value::Object(inner) = value {
+        for (name, value) in inner {
+            flatten(&format!("{key}.{name}"), value, facts);
+        }
+    } else if let Some(text) = text(value) {
+        facts.push((key.to_owned(), text));
+    }
+}
+
+/// A fact as text, lists on one line; `None` for none.
+pub(super) fn text(value: &Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
+        Value::Array(items) => {
+            let texts: Vec<_> = items.iter().filter_map(text).collect();
+            Some(texts.join(", ")).filter(|text| !text.is_empty())
+        }
+        other => Some(other.to_string()),
+    }
+}
+
+fn versions(of: &Analysis) -> Facts {
+    let said = of.arms.iter().flat_map(|arm: &ArmAnalysis| {
+        let said = arm.said.iter();
+        said.map(|(name, text)| (format!("{}: {name}", arm.id), text.clone()))
+    });
+    let versions = of.versions.iter();
+    let versions = versions.map(|(name, text)| (name.clone(), text.clone()));
+    versions.chain(said).collect()
+}
+
+/// What holds under all loads.
+fn run_facts(of: &Analysis) -> Facts {
+    let levels = of.arms.iter().flat_map(|arm| {
+        let levels = arm.levels.iter();
+        levels.map(|(factor, level)| (format!("{}: {factor}", arm.id), level.to_string()))
+    });
+    let windage = ("windage".to_owned(), of.windage.clone());
+    let baseline = super::baseline_id(of).map(|id| ("baseline".to_owned(), id.to_string()));
+    std::iter::once(windage)
+        .chain(baseline)
+        .chain(levels)
+        .collect()
+}
+
+fn design_facts(of: &Analysis) -> Facts {
+    let design = &of.design;
+    let seconds = |s: f64| format!("{s} s");
+    let mut facts = vec![
+        ("load", design.load.as_str().to_owned()),
+        ("connections", design.connections.to_string()),
+        ("order", design.order.as_str().to_owned()),
+        ("window", seconds(design.window_s)),
+        ("settle", seconds(design.settle_s)),
+        ("drain", seconds(design.drain_s)),
+        ("idle", seconds(design.idle_s)),
+        ("rounds planned", design.rounds_planned.to_string()),
+        ("rounds", design.rounds.to_string()),
+        ("interest", format!("{} %", percent(design.interest))),
+        ("CPU source", design.cpu_source.as_str().to_owned()),
+    ];
+    facts.extend(design.request.clone().map(|request| ("request", request)));
+    facts.extend(design.rate_per_s.map(|rate| ("rate", format!("{rate}/s"))));
+    facts.extend(design.stop.map(|stop| {
+        let half_width = percent(stop.half_width);
+        let within = seconds(stop.within_s);
+        let metric = stop.metric.as_str();
+        (
+            "stop",
+            format!("{metric} known to ±{half_width} %, within {within}"),
+        )
+    }));
+    let named = facts.into_iter().map(|(key, text)| (key.to_owned(), text));
+    named.collect()
+}
+
+/// A share as percent, without the digits that binary fractions bring along.
+fn percent(share: f64) -> f64 {
+    (share * 1e8).round() / 1e6
+}

@@ -1,0 +1,405 @@
+//! Two runs that differ in one thing at a time.
+
+mod cautions;
+
+use proptest::prelude::*;
+use windage_model::{Interval, LevelValue, Validity};
+
+use super::*;
+use crate::{Family, InFamily, Missing, MissingCode, analyse, fixture, wire};
+
+/// The treatment of the fixture.
+const OTEL: usize = 2;
+const CPU: Metric = Metric::CpuPerRequest;
+
+/// A run of eight launches in which a treatment costs a fifth.
+fn run() -> Analysis {
+    let mut run = analyse(
+        &fixture::records(8).gathered(),
+        [].into_iter(),
+        [].into_iter(),
+    );
+    run.validity = Validity::default();
+    run
+}
+
+/// The same in another directory, at another time.
+fn again() -> Analysis {
+    let mut run = run();
+    run.run = "20260201-000000-fixture".to_owned();
+    run.started = "2026-02-01T00:00:00Z".to_owned();
+    run
+}
+
+fn interval((estimate, low, high): (f64, f64, f64), confidence: f64) -> Interval {
+    Interval {
+        estimate,
+        low,
+        high,
+        confidence,
+        method: "t interval".to_owned(),
+    }
+}
+
+/// Gives the treatment an overhead, alike at 90 % and in its family, which is the primary one.
+fn set(run: &mut Analysis, metric: Metric, ends: (f64, f64, f64)) {
+    let of = run.arms[OTEL].metrics.get_mut(&metric).unwrap();
+    let difference = of.difference.as_mut().unwrap();
+    difference.relative = Some(interval(ends, 0.95));
+    difference.relative_90 = Some(interval(ends, 0.90));
+    of.inference.in_family = Some(InFamily {
+        family: Family::Primary,
+        comparisons: 1,
+        interval: interval(ends, 0.95),
+        interval_90: Some(interval(ends, 0.90)),
+        verdict: None,
+    });
+}
+
+fn otel(of: &Comparison, metric: Metric) -> &ComparedMetric {
+    &of.loads[0].arms[OTEL].metrics[&metric]
+}
+
+fn codes(of: &Comparison) -> Vec<&'static str> {
+    let codes = of.cautions.iter().map(|caution| caution.code.as_str());
+    codes.collect()
+}
+
+#[test]
+fn verdicts_say_which_way_an_overhead_went() {
+    use ChangeVerdict::{Cheaper, Dearer, Inconclusive, Same};
+    let throughput = Metric::Throughput;
+    // metric, overhead in A, overhead in B, verdict at an interest of 0.005
+    let table = [
+        (CPU, (0.10, 0.09, 0.11), (0.13, 0.12, 0.14), Dearer),
+        (CPU, (0.13, 0.12, 0.14), (0.10, 0.09, 0.11), Cheaper),
+        // Less throughput lost is cheaper.
+        (
+            throughput,
+            (-0.10, -0.11, -0.09),
+            (-0.05, -0.06, -0.04),
+            Cheaper,
+        ),
+        (
+            throughput,
+            (-0.05, -0.06, -0.04),
+            (-0.10, -0.11, -0.09),
+            Dearer,
+        ),
+        (CPU, (0.10, 0.098, 0.102), (0.101, 0.099, 0.103), Same),
+        (CPU, (0.10, 0.09, 0.11), (0.101, 0.09, 0.11), Inconclusive),
+        // Each excludes nil and the other's estimate, and the change may be below the interest.
+        (
+            CPU,
+            (0.10, 0.096, 0.104),
+            (0.11, 0.106, 0.114),
+            Inconclusive,
+        ),
+        // An arm that cost nothing and still does; one that saved and saves more.
+        (CPU, (0.0, -0.002, 0.002), (0.0005, -0.002, 0.002), Same),
+        (CPU, (-0.02, -0.03, -0.01), (-0.10, -0.11, -0.09), Cheaper),
+    ];
+    for (metric, in_a, in_b, verdict) in table {
+        let (mut a, mut b) = (run(), again());
+        set(&mut a, metric, in_a);
+        set(&mut b, metric, in_b);
+        let found = compare(&a, &b);
+        let found = otel(&found, metric);
+        assert_eq!(found.verdict, Some(verdict), "{in_a:?} {in_b:?}");
+        let claims = verdict != Inconclusive;
+        assert_eq!(found.holds_in_family(), claims.then_some(true));
+    }
+}
+
+#[test]
+fn changes_are_judged_by_the_larger_interest() {
+    for (of_a, of_b, verdict) in [
+        (0.005, 0.005, ChangeVerdict::Dearer),
+        (0.005, 0.05, ChangeVerdict::Same),
+        (0.05, 0.005, ChangeVerdict::Same),
+    ] {
+        let (mut a, mut b) = (run(), again());
+        (a.design.interest, b.design.interest) = (of_a, of_b);
+        set(&mut a, CPU, (0.10, 0.09, 0.11));
+        set(&mut b, CPU, (0.13, 0.12, 0.14));
+        let found = compare(&a, &b);
+        assert_eq!(found.loads[0].interest, f64::max(of_a, of_b));
+        assert_eq!(otel(&found, CPU).verdict, Some(verdict), "{of_a} {of_b}");
+    }
+}
+
+#[test]
+fn a_change_is_of_shares_and_of_differences() {
+    let (a, b) = (run(), again());
+    let found = compare(&a, &b);
+    let of = otel(&found, CPU);
+    let change = of.change.as_ref().unwrap();
+    let relative = change.relative.as_ref().unwrap();
+    let half_width = of.a.relative.as_ref().unwrap().half_width();
+    // Two equal intervals: √2 times as wide, nearly, as a ratio's lies unevenly.
+    let times = relative.half_width() / half_width;
+    assert!((times - 2f64.sqrt()).abs() < 1e-3, "{times}");
+    assert!(relative.method.contains("MOVER"), "{}", relative.method);
+    assert_eq!((relative.estimate, relative.confidence), (0.0, 0.95));
+    assert_eq!(change.absolute.estimate, 0.0);
+}
+
+#[test]
+fn what_holds_on_its_own_may_not_hold_in_its_family() {
+    let (mut a, mut b) = (run(), again());
+    for (run, ends) in [(&mut a, (0.10, 0.09, 0.11)), (&mut b, (0.13, 0.12, 0.14))] {
+        set(run, CPU, ends);
+        let metric = run.arms[OTEL].metrics.get_mut(&CPU).unwrap();
+        let family = metric.inference.in_family.as_mut().unwrap();
+        family.comparisons = 4;
+        let (estimate, ..) = ends;
+        family.interval = interval((estimate, estimate - 0.02, estimate + 0.02), 0.9875);
+    }
+    let found = compare(&a, &b);
+    let of = otel(&found, CPU);
+    assert_eq!(of.verdict, Some(ChangeVerdict::Dearer));
+    assert_eq!(of.holds_in_family(), Some(false));
+    let family = of.in_family.as_ref().unwrap();
+    assert_eq!(
+        (family.comparisons, family.interval.confidence),
+        (4, 0.9875)
+    );
+    let control = &found.loads[0].arms[1].metrics[&CPU];
+    assert_eq!(
+        (control.in_family.as_ref(), control.verdict.is_some()),
+        (None, true)
+    );
+}
+
+#[test]
+fn a_claim_is_held_to_its_family_whatever_either_run_asks_first() {
+    type Change = fn(&mut Option<InFamily>);
+    let widen: Change = |of| {
+        let of = of.as_mut().unwrap();
+        of.family = Family::Secondary;
+        of.comparisons = 40;
+        of.interval = interval((0.13, 0.10, 0.16), 0.998_75);
+    };
+    // what B has of the family, whether "dearer" holds in it
+    let table: [(Change, bool); 4] = [
+        (|_| {}, true),
+        (|of| of.as_mut().unwrap().family = Family::Secondary, true),
+        (widen, false),
+        // A confidence sequence that has no end yet at such confidence.
+        (|of| *of = None, false),
+    ];
+    for (case, (change, holds)) in table.into_iter().enumerate() {
+        let (mut a, mut b) = (run(), again());
+        set(&mut a, CPU, (0.10, 0.09, 0.11));
+        set(&mut b, CPU, (0.13, 0.12, 0.14));
+        change(
+            &mut b.arms[OTEL]
+                .metrics
+                .get_mut(&CPU)
+                .unwrap()
+                .inference
+                .in_family,
+        );
+        let found = compare(&a, &b);
+        let of = otel(&found, CPU);
+        assert_eq!(of.verdict, Some(ChangeVerdict::Dearer), "{case}");
+        assert_eq!(of.holds_in_family(), Some(holds), "{case}");
+        let told = of.in_family.as_ref();
+        let expected = (case < 3).then_some((Family::Primary, 1));
+        assert_eq!(told.map(|of| (of.family, of.comparisons)), expected);
+    }
+}
+
+#[test]
+fn a_run_against_itself_has_no_change() {
+    let a = run();
+    let found = compare(&a, &a);
+    assert_eq!(codes(&found), ["same_run"]);
+    for arm in &found.loads[0].arms {
+        for of in arm.metrics.values().filter(|of| of.change.is_ok()) {
+            let change = of.change.as_ref().unwrap();
+            let absolute = &change.absolute;
+            assert!(absolute.estimate == 0.0 && absolute.low <= 0.0 && absolute.high >= 0.0);
+            let verdicts = [
+                None,
+                Some(ChangeVerdict::Same),
+                Some(ChangeVerdict::Inconclusive),
+            ];
+            assert!(verdicts.contains(&of.verdict), "{:?}", of.verdict);
+        }
+    }
+}
+
+#[test]
+fn what_only_one_run_knows_has_a_reason() {
+    let (mut a, mut b) = (run(), again());
+    let mut lone = a.arms[OTEL].clone();
+    lone.id = ArmId::from_text("new").unwrap();
+    b.arms.push(lone);
+    a.arms[OTEL].metrics.remove(&Metric::RssSteady);
+    let missing = Missing {
+        code: MissingCode::TooFew,
+        text: "Too few.".to_owned(),
+    };
+    b.arms[OTEL].metrics.get_mut(&CPU).unwrap().difference = Err(missing);
+    let found = compare(&a, &b);
+    let lone: Vec<_> = found.loads[0]
+        .only_in_b
+        .iter()
+        .map(|arm| arm.id.as_str())
+        .collect();
+    assert_eq!((lone, found.loads[0].only_in_a.len()), (vec!["new"], 0));
+    // metric, code, text
+    let table = [
+        (
+            Metric::RssSteady,
+            MissingCode::NotMeasured,
+            "Run A did not measure it.",
+        ),
+        (CPU, MissingCode::TooFew, "Run B: Too few."),
+    ];
+    for (metric, code, text) in table {
+        let of = otel(&found, metric);
+        let missing = of.change.as_ref().unwrap_err();
+        assert_eq!((missing.code, missing.text.as_str()), (code, text));
+        assert_eq!(of.verdict, None);
+    }
+    let baseline = &found.loads[0].arms[0].metrics[&CPU];
+    assert_eq!(
+        baseline.change.as_ref().unwrap_err().code,
+        MissingCode::Baseline
+    );
+    assert!(baseline.a.arm.is_some() && baseline.b.arm.is_some());
+}
+
+#[test]
+fn what_is_judged_stands_without_a_difference_in_the_unit() {
+    let (mut a, mut b) = (run(), again());
+    set(&mut a, CPU, (0.10, 0.09, 0.11));
+    set(&mut b, CPU, (0.13, 0.12, 0.14));
+    let of = b.arms[OTEL].metrics.get_mut(&CPU).unwrap();
+    let difference = of.difference.as_mut().unwrap();
+    // As where the baseline's own figure is not known.
+    difference.absolute = interval((f64::NAN, f64::NAN, f64::NAN), 0.95);
+    let found = compare(&a, &b);
+    let of = otel(&found, CPU);
+    assert_eq!(of.verdict, Some(ChangeVerdict::Dearer));
+    let absolute = &of.change.as_ref().unwrap().absolute;
+    assert!(absolute.low == f64::NEG_INFINITY && absolute.high == f64::INFINITY);
+    let document = wire::comparison_to_json(&Compared::new(&a, &b, None));
+    let change = &document["loads"][0]["arms"][OTEL]["metrics"][CPU.as_str()]["change"];
+    assert!(change["relative"]["low"].is_number() && change["absolute"]["low"].is_null());
+    // Without a ratio nothing is left.
+    let of = b.arms[OTEL].metrics.get_mut(&CPU).unwrap();
+    of.difference.as_mut().unwrap().relative = None;
+    let found = compare(&a, &b);
+    let missing = otel(&found, CPU).change.as_ref().unwrap_err();
+    assert_eq!(missing.code, MissingCode::TooFew);
+}
+
+#[test]
+fn what_differs_is_listed() {
+    let (mut a, mut b) = (run(), again());
+    a.host = serde_json::json!({
+        "kernel": "6.1", "governors": ["a", "b"], "cpu": {"cores": 2}, "load_average_1min": 1.0,
+        "calibration": {"date": "then"}, "gone": true, "none": null,
+    });
+    b.host = serde_json::json!({
+        "kernel": "6.1", "governors": ["a", "c"], "cpu": {"cores": 4}, "load_average_1min": 2.0,
+    });
+    a.versions.insert("otel".to_owned(), "1.0".to_owned());
+    b.versions.insert("otel".to_owned(), "2.0".to_owned());
+    b.arms[OTEL].said.insert("gc".to_owned(), "on".to_owned());
+    b.arms[OTEL].levels = vec![("rate".to_owned(), LevelValue::Number(0.1))];
+    b.arms[0].id = ArmId::from_text("bare").unwrap();
+    b.design.window_s = 0.25;
+    b.design.idle_s = 0.5;
+    b.design.request = Some("GET http://{app}/heavy".to_owned());
+    b.design.seed = 7;
+    let found = compare(&a, &b).differs;
+    let told = |of: &[Differing]| -> Vec<String> {
+        let or_none = |of: &Option<String>| of.clone().unwrap_or("–".to_owned());
+        let one = |d: &Differing| format!("{}: {} | {}", d.key, or_none(&d.a), or_none(&d.b));
+        of.iter().map(one).collect()
+    };
+    assert_eq!(
+        told(&found.host),
+        [
+            "cpu.cores: 2 | 4",
+            "gone: true | –",
+            "governors: a, b | a, c"
+        ]
+    );
+    assert_eq!(
+        told(&found.versions),
+        ["otel: 1.0 | 2.0", "otel: gc: – | on"]
+    );
+    assert_eq!(
+        told(&found.design),
+        [
+            "baseline: off | bare",
+            "otel: rate: – | 0.1",
+            "window: 0.1 s | 0.25 s",
+            "idle: 0.1 s | 0.5 s",
+            "request: GET http://{app}/ | GET http://{app}/heavy"
+        ]
+    );
+}
+
+#[test]
+fn the_document_has_figures_or_reasons() {
+    let (a, b) = (run(), again());
+    let document = wire::comparison_to_json(&Compared::new(&a, &b, Some(["x = 1", "x = 2"])));
+    assert_eq!(
+        (&document["schema"], &document["comparison"]),
+        (&1.into(), &1.into())
+    );
+    assert_eq!(document["comparable"], "yes");
+    let load = &document["loads"][0];
+    let arms = load["arms"].as_array().unwrap();
+    assert_eq!(arms.len(), 3);
+    for arm in arms {
+        for (name, metric) in arm["metrics"].as_object().unwrap() {
+            let has_change = metric["change"].is_object();
+            assert_ne!(has_change, metric["missing"].is_object(), "{name}");
+            let is_judged = metric["change"]["relative"].is_object();
+            assert_eq!(is_judged, metric["verdict"].is_string(), "{name}");
+        }
+    }
+    let tags: Vec<_> = document["plan_diff"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|l| &l["tag"])
+        .collect();
+    assert_eq!(tags, ["delete", "insert"]);
+    let unread = wire::comparison_to_json(&Compared::new(&a, &b, None));
+    assert!(unread["plan_diff"].is_null());
+}
+
+proptest! {
+    #[test]
+    fn to_swap_the_runs_mirrors_every_change(
+        of_a in (-0.2..0.5_f64, 0.0..0.05_f64, 0.0..0.05_f64),
+        of_b in (-0.2..0.5_f64, 0.0..0.05_f64, 0.0..0.05_f64),
+    ) {
+        let (mut a, mut b) = (run(), again());
+        let ends = |(estimate, below, above): (f64, f64, f64)| {
+            (estimate, estimate - below, estimate + above)
+        };
+        set(&mut a, CPU, ends(of_a));
+        set(&mut b, CPU, ends(of_b));
+        let (there, back) = (compare(&a, &b), compare(&b, &a));
+        let (there, back) = (otel(&there, CPU), otel(&back, CPU));
+        let relative = |of: &ComparedMetric| of.change.clone().unwrap().relative.unwrap();
+        let (forth, mirrored) = (relative(there), relative(back));
+        prop_assert!((forth.low + mirrored.high).abs() < 1e-12);
+        prop_assert!((forth.high + mirrored.low).abs() < 1e-12);
+        let opposite = there.verdict.map(|verdict| match verdict {
+            ChangeVerdict::Dearer => ChangeVerdict::Cheaper,
+            ChangeVerdict::Cheaper => ChangeVerdict::Dearer,
+            other => other,
+        });
+        prop_assert_eq!(back.verdict, opposite);
+    }
+}

@@ -1,0 +1,115 @@
+//! Times by percentile.
+
+use windage_model::{ArmIndex, Interval};
+use windage_record::Timing;
+
+use super::steps::levels;
+use crate::analyse::Run;
+use crate::conclude::difference;
+use crate::each_arm::of_each_arm;
+use crate::gathered::Gathered;
+use crate::quantiles::Finished;
+
+/// Steps that an arm has at most, and at least where there are very many arms.
+const STEPS: (usize, usize) = (50, 100);
+/// Steps that all arms have together, as long as that is not too few of each.
+const STEPS_IN_ALL: usize = 20_000;
+
+/// Times of each arm by percentile, and how they differ from the baseline's.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Latency {
+    /// Which times.
+    pub timing: Timing,
+    /// Arms of which times were recorded, in the order of the plan.
+    pub arms: Vec<ArmLatency>,
+    /// Every arm but the baseline, as far as there are differences.
+    pub differences: Vec<QuantileDifferences>,
+}
+
+/// The distribution of one arm's times over the whole run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ArmLatency {
+    /// The arm.
+    pub arm: ArmIndex,
+    /// How many times there are.
+    pub count: u64,
+    /// Quantiles from 0 to 1, rising, denser towards 1 as HdrHistogram's axis has them, and the time
+    /// at each in microseconds. The last is 1: the longest. There are a hundred at most, and fewer
+    /// of each arm beyond 200 arms.
+    pub steps: Vec<(f64, f64)>,
+}
+
+/// How one arm's quantiles differ from the baseline's, over the same stretches and with the same
+/// intervals as the metrics: at 0.1, 0.5, 0.9, 0.99 and 0.999 they are those of the metrics.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QuantileDifferences {
+    /// The arm.
+    pub arm: ArmIndex,
+    /// By rising quantile: those at which enough was measured for an interval.
+    pub points: Vec<QuantileDifference>,
+}
+
+/// The difference at one quantile. Each interval holds on its own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QuantileDifference {
+    /// The quantile, from 0 to 1.
+    pub quantile: f64,
+    /// arm ÷ baseline − 1.
+    pub relative: Interval,
+    /// arm − baseline in microseconds; `None` where the baseline's own figure is not known.
+    pub us: Option<Interval>,
+}
+
+/// Response times and then service times of a run under one load, each if any was recorded.
+pub(super) fn of(run: &Run<'_>) -> Vec<Latency> {
+    let kinds = [
+        (Timing::ResponseTime, &run.response_times),
+        (Timing::ServiceTime, &run.service_times),
+    ];
+    let of_kinds = kinds.map(|(timing, times)| of_kind(run, timing, times));
+    let measured = of_kinds
+        .into_iter()
+        .filter(|latency| !latency.arms.is_empty());
+    measured.collect()
+}
+
+fn of_kind(run: &Run<'_>, timing: Timing, times: &Finished) -> Latency {
+    let arms = u16::try_from(run.records.manifest.arms.len()).unwrap_or(u16::MAX);
+    let (fewest, most) = STEPS;
+    let steps = (STEPS_IN_ALL / usize::from(arms).max(1)).clamp(fewest, most);
+    let whole = (0..arms).filter_map(|arm| {
+        let arm = ArmIndex(arm);
+        Some(of_arm(arm, times.whole(arm)?, steps))
+    });
+    let differences = of_each_arm(arms, |arm| differences(run, times, arm));
+    Latency {
+        timing,
+        arms: whole.collect(),
+        differences: differences.into_iter().flatten().collect(),
+    }
+}
+
+fn of_arm(arm: ArmIndex, whole: &Gathered, most: usize) -> ArmLatency {
+    let count = whole.len();
+    let at = |quantile| (quantile, whole.at_quantile(quantile) as f64 / 1e3);
+    ArmLatency {
+        arm,
+        count,
+        steps: levels(count, most).into_iter().map(at).collect(),
+    }
+}
+
+/// `None` for the baseline, and without a quantile that has an interval.
+fn differences(run: &Run<'_>, times: &Finished, arm: ArmIndex) -> Option<QuantileDifferences> {
+    let compared = times.by_quantile(arm, run.usable_windows(arm)).into_iter();
+    let points = compared.filter_map(|(quantile, comparison)| {
+        let found = difference(arm, run.rules, &comparison).ok()?;
+        Some(QuantileDifference {
+            quantile,
+            relative: found.relative?,
+            us: comparison.baseline.map(|_| found.absolute),
+        })
+    });
+    let points: Vec<_> = points.collect();
+    (!points.is_empty()).then_some(QuantileDifferences { arm, points })
+}

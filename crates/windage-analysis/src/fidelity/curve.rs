@@ -1,0 +1,255 @@
+//! What arrived of what was expected, against the rate: the curve up to saturation.
+
+use std::collections::BTreeMap;
+
+use windage_model::{ArmId, Interval};
+use windage_stats::{Confidence, proportion};
+
+use super::{Fidelity, FidelityOfLaunch};
+use crate::compare::mean_by_launch;
+use crate::sums::{Quotient, linear};
+use crate::{Analysis, ArmAnalysis};
+
+/// Standard deviations of a normal distribution on either side that hold 95 % of it.
+const TWO_SIDED: f64 = 1.959_963_984_540_054;
+
+/// What arrived of one arm's telemetry under one load.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FidelityPoint {
+    /// The arm.
+    pub arm: ArmId,
+    /// The name of the load.
+    pub regime: String,
+    /// Starts a second that were asked for; `None` for a closed loop.
+    pub rate_per_s: Option<f64>,
+    /// Requests sent a second; `None` when nothing was measured.
+    pub offered_per_s: Option<f64>,
+    /// Requests completed a second; `None` when nothing was measured.
+    pub achieved_per_s: Option<f64>,
+    /// What the plan expects for the requests that were completed.
+    pub expected: f64,
+    /// What arrived.
+    pub delivered: u64,
+    /// 1 − delivered / expected, from 0 (also where more arrived) to 1, with its interval; `None`
+    /// when nothing was expected.
+    pub lost_share: Option<Interval>,
+}
+
+/// A point for each arm that expects something, under each load; none without several loads.
+pub(crate) fn curve(first: &Analysis) -> Vec<FidelityPoint> {
+    if first.further.is_empty() {
+        return Vec::new();
+    }
+    let mut points: Vec<FidelityPoint> = first
+        .regimes()
+        .flat_map(|load| load.arms.iter().filter_map(|arm| point(load, arm)))
+        .collect();
+    // Arms stay in the plan's order where rates are alike.
+    points.sort_by(|a, b| at(a).total_cmp(&at(b)));
+    points
+}
+
+/// By rate; closed loops, which have none, behind all that do.
+fn at(point: &FidelityPoint) -> f64 {
+    point.rate_per_s.unwrap_or(f64::INFINITY)
+}
+
+fn point(load: &Analysis, arm: &ArmAnalysis) -> Option<FidelityPoint> {
+    let fidelity = arm.fidelity.as_ref()?;
+    let expected = fidelity.expected?;
+    let rates = arm.load.as_ref();
+    Some(FidelityPoint {
+        arm: arm.id.clone(),
+        regime: load.regime.clone().unwrap_or_default(),
+        rate_per_s: load.design.rate_per_s,
+        offered_per_s: rates.and_then(|rates| rates.offered_per_s),
+        achieved_per_s: rates.and_then(|rates| rates.achieved_per_s),
+        expected,
+        delivered: fidelity.delivered,
+        lost_share: lost_share(expected, fidelity),
+    })
+}
+
+/// The share that was lost. Losses come in bursts, which differ from launch to launch: with two or
+/// more of these they say how much. That several were lost alike does not make a share known to
+/// the last item.
+fn lost_share(expected: f64, fidelity: &Fidelity) -> Option<Interval> {
+    let by_item = by_item(expected, fidelity)?;
+    let found = match over_launches(&fidelity.launches) {
+        Some((low, high)) => Interval {
+            low: by_item.low.min(low),
+            high: by_item.high.max(high),
+            method: "ratio of sums by launch, t interval, at least as wide as Wilson's score \
+                     interval with the chance of sampling"
+                .to_owned(),
+            ..by_item
+        },
+        None => by_item,
+    };
+    Some(found.map(|share| share.clamp(0.0, 1.0)))
+}
+
+/// The ends of what was lost of what was expected, over launches; `None` with fewer than two.
+fn over_launches(launches: &[FidelityOfLaunch]) -> Option<(f64, f64)> {
+    if launches.len() < 2 {
+        return None;
+    }
+    let lost = |of: &FidelityOfLaunch| (of.expected - of.delivered as f64, of.expected);
+    let parts: Vec<Quotient> = launches.iter().map(lost).collect();
+    let each = linear(&parts)?.into_iter().map(|share| vec![share]);
+    let each: BTreeMap<u32, Vec<f64>> = (0..).zip(each).collect();
+    Some(mean_by_launch(&each).ok()?.ends(Confidence::P95))
+}
+
+/// Each item by itself. A sampler's chance stands in the interval besides that of the count: what
+/// it leaves out is not lost.
+fn by_item(expected: f64, fidelity: &Fidelity) -> Option<Interval> {
+    let share = 1.0 - fidelity.delivered as f64 / expected;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a count of telemetry"
+    )]
+    let of = expected.round() as u64;
+    let lost = of.saturating_sub(fidelity.delivered);
+    let (low, high) = proportion(lost, of, Confidence::P95)?;
+    // More than expected may arrive; then nothing was lost, and the share is below nil.
+    let (low, high) = (low.min(share), high.max(share));
+    let by_chance = TWO_SIDED * fidelity.sampling_sd? / expected;
+    Some(Interval {
+        estimate: share,
+        low: share - (share - low).hypot(by_chance),
+        high: share + (high - share).hypot(by_chance),
+        confidence: Confidence::P95.get(),
+        method: "Wilson's score interval, each item by itself, with the chance of sampling"
+            .to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use windage_model::LoadModel;
+
+    use super::*;
+    use crate::{analyse, fixture};
+
+    /// Three loads, at each of which so many of 22,000 traces a launch arrive.
+    fn under_loads(rates: [Option<f64>; 3], delivered: [u64; 3]) -> Analysis {
+        let mut analyses = rates.into_iter().zip(delivered).map(|(rate_per_s, roots)| {
+            let mut run = fixture::records(3);
+            run.manifest.load.rate_per_s = rate_per_s;
+            run.manifest.load.model = match rate_per_s {
+                Some(_) => LoadModel::Open,
+                None => LoadModel::Closed,
+            };
+            run.manifest.load.regime = Some(format!("{rate_per_s:?}"));
+            run.delivered = (0..3)
+                .map(|launch| fixture::delivered(launch, 2, 22_000, roots))
+                .collect();
+            analyse(&run.gathered(), std::iter::empty(), std::iter::empty())
+        });
+        let mut first = analyses.next().unwrap();
+        first.further = analyses.collect();
+        first
+    }
+
+    #[test]
+    fn what_arrives_is_told_by_rate_and_closed_loops_last() {
+        let loads = under_loads([None, Some(9_000.0), Some(100.0)], [11_000, 20_900, 22_000]);
+        let found = curve(&loads);
+        let rates: Vec<_> = found.iter().map(|point| point.rate_per_s).collect();
+        assert_eq!(rates, [Some(100.0), Some(9_000.0), None]);
+        for (point, lost) in found.iter().zip([0.0, 0.05, 0.5]) {
+            assert_eq!((point.expected, point.arm.as_str()), (66_000.0, "otel"));
+            let share = point.lost_share.as_ref().unwrap();
+            assert!((share.estimate - lost).abs() < 1e-12, "{share:?}");
+            assert!(share.low <= lost && lost <= share.high, "{share:?}");
+            assert!(share.half_width() < 0.005, "{share:?}");
+            let from_counts = 1.0 - point.delivered as f64 / point.expected;
+            assert!((share.estimate - from_counts).abs() < 1e-12);
+            assert!(point.achieved_per_s.is_some());
+        }
+    }
+
+    #[test]
+    fn one_load_or_no_expectation_makes_no_curve() {
+        let mut loads = under_loads([Some(1.0), Some(2.0), None], [22_000; 3]);
+        for load in loads.further.iter_mut() {
+            load.arms[2].fidelity = None;
+        }
+        assert_eq!(curve(&loads).len(), 1);
+        loads.further.clear();
+        assert_eq!(curve(&loads), []);
+    }
+
+    #[test]
+    fn bursts_in_some_launches_make_a_share_less_sure() {
+        // expected and delivered of each launch, the least and the greatest half-width
+        type Launches = &'static [(f64, u64)];
+        let table: [(&str, Launches, f64, f64); 4] = [
+            // One launch: Wilson's, which knows 0.1 of 30,000 to ± 0.0034.
+            ("one launch", &[(30_000.0, 27_000)], 0.003, 0.004),
+            ("alike", &[(10_000.0, 9_000); 3], 0.003, 0.004),
+            // 0.0, 0.0 and 0.3: a standard error of 0.1, times 4.3 for three launches, cut at 0.
+            (
+                "a burst in one",
+                &[(10_000.0, 10_000), (10_000.0, 10_000), (10_000.0, 7_000)],
+                0.26,
+                0.27,
+            ),
+            // All in two launches: a t of 12.7 tells next to nothing, and no share is above 1.
+            (
+                "two unlike",
+                &[(15_000.0, 15_000), (15_000.0, 12_000)],
+                0.49,
+                0.5,
+            ),
+        ];
+        for (what, launches, least, most) in table {
+            let each = launches.iter();
+            let launches = each.map(|&(expected, delivered)| FidelityOfLaunch {
+                expected,
+                delivered,
+            });
+            let launches: Vec<FidelityOfLaunch> = launches.collect();
+            let fidelity = Fidelity {
+                delivered: 27_000,
+                sampling_sd: Some(0.0),
+                launches,
+                ..Fidelity::default()
+            };
+            let found = lost_share(30_000.0, &fidelity).unwrap();
+            assert!((found.estimate - 0.1).abs() < 1e-12, "{what}: {found:?}");
+            let half_width = found.half_width();
+            assert!(
+                least < half_width && half_width <= most,
+                "{what}: {found:?}"
+            );
+            let is_by_launch = found.method.contains("by launch");
+            assert_eq!(is_by_launch, fidelity.launches.len() > 1, "{what}");
+        }
+    }
+
+    #[test]
+    fn shares_are_as_sure_as_counts_and_samplers_are() {
+        let of = |expected: f64, delivered: u64, sampling_sd: f64| {
+            let fidelity = Fidelity {
+                delivered,
+                sampling_sd: Some(sampling_sd),
+                ..Fidelity::default()
+            };
+            lost_share(expected, &fidelity)
+        };
+        assert_eq!(of(0.0, 0, 0.0), None, "nothing was expected");
+        let more = of(100.0, 120, 0.0).unwrap();
+        let ends = (more.low, more.estimate);
+        assert_eq!(ends, (0.0, 0.0), "more than expected is no loss");
+        assert!((0.01..0.05).contains(&more.high), "{more:?}");
+        let plain = of(1_000.0, 900, 0.0).unwrap();
+        let sampled = of(1_000.0, 900, 30.0).unwrap();
+        assert!(sampled.half_width() > plain.half_width());
+        assert!((0.05..0.07).contains(&(sampled.high - 0.1)), "{sampled:?}");
+        let none = of(1_000.0, 0, 0.0).unwrap();
+        assert_eq!((none.estimate, none.high), (1.0, 1.0));
+    }
+}

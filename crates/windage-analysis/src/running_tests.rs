@@ -1,0 +1,156 @@
+//! Against the analysis of the same records.
+
+use std::convert::Infallible;
+
+use windage_model::{LoadModel, Order};
+use windage_record::{Entry, StopScope};
+
+use super::*;
+use crate::analyse::analyse;
+use crate::fixture::{self, Recorded};
+
+/// The entries of a run in the order in which a lab writes them.
+fn entries(of: &Recorded) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    for launch in &of.launches {
+        entries.push(Entry::LaunchStarted(launch.clone()));
+        let windows = of.windows.iter();
+        let own = windows.filter(|w| w.place.launch == launch.launch);
+        entries.extend(own.cloned().map(Entry::Window));
+        let ends = of.ends.iter().filter(|end| end.launch == launch.launch);
+        entries.extend(ends.cloned().map(Entry::LaunchEnded));
+    }
+    entries
+}
+
+/// What is known after all of it, having looked after each entry.
+fn at_the_end(of: &Recorded) -> Option<Running> {
+    let mut gathering = Gathering::of(&of.manifest, &serde_json::Value::Null);
+    let mut last = None;
+    for entry in entries(of) {
+        gathering.take(entry);
+        last = gathering.present().and_then(|p| p.so_far(running));
+    }
+    last
+}
+
+/// The intervals that the report of the same entries has.
+fn reported(of: &Recorded, metric: Metric) -> Vec<Option<Interval>> {
+    let entries = entries(of).into_iter().map(Ok::<_, Infallible>);
+    let records = Records::gather(&of.manifest, &serde_json::Value::Null, entries).unwrap();
+    let analysis = analyse(&records[0], std::iter::empty(), std::iter::empty());
+    let arms = analysis.arms.iter().filter(|a| a.role != Role::Baseline);
+    arms.map(|arm| arm.metrics[&metric].difference.clone().ok()?.relative)
+        .collect()
+}
+
+fn intervals(running: &Running) -> Vec<Option<Interval>> {
+    let of = |estimate: &RunningEstimate| match &estimate.known {
+        Known::Interval(found) => Some(found.clone()),
+        Known::Estimate { .. } | Known::Nothing => None,
+    };
+    running.estimates.iter().map(of).collect()
+}
+
+#[test]
+fn looking_often_ends_at_what_the_report_says() {
+    for rounds in [2, 3, 8] {
+        let recorded = fixture::records(rounds);
+        let found = at_the_end(&recorded).unwrap();
+        assert_eq!(found.metric, Metric::CpuPerRequest, "{rounds} rounds");
+        assert_eq!(intervals(&found), reported(&recorded, found.metric));
+        let names: Vec<&str> = found.estimates.iter().map(|e| e.name.as_str()).collect();
+        assert_eq!(names, ["control", "otel"]);
+        assert_eq!(found.estimates[0].role, Role::Control);
+    }
+}
+
+#[test]
+fn one_round_of_several_has_a_figure_and_no_interval() {
+    let mut recorded = fixture::records(1);
+    let of_one = at_the_end(&recorded).unwrap();
+    recorded.manifest.design.rounds = 3;
+    let of_three = at_the_end(&recorded).unwrap();
+    let Known::Interval(within) = &of_one.estimates[1].known else {
+        panic!("a run of one round has the interval within its launch")
+    };
+    let expected = Known::Estimate {
+        relative: within.estimate,
+        why: NoInterval::OneRound,
+    };
+    assert_eq!(of_three.estimates[1].known, expected);
+}
+
+#[test]
+fn a_run_with_a_stop_shows_what_it_stops_by() {
+    let mut recorded = fixture::records(3);
+    recorded.manifest.design.stop = Some(StopScope {
+        metric: Metric::Throughput,
+        half_width: 0.02,
+        within_ns: 60_000_000_000,
+    });
+    let early = at_the_end(&recorded).unwrap();
+    assert_eq!(
+        (early.metric, early.asked),
+        (Metric::Throughput, Some(0.02))
+    );
+    let why = early.estimates.iter().map(|e| match e.known {
+        Known::Estimate { why, .. } => Some(why),
+        Known::Interval(_) | Known::Nothing => None,
+    });
+    assert!(why.eq([Some(NoInterval::TooFew); 2]), "{early:?}");
+    let stop = recorded.manifest.design.stop;
+    let mut recorded = fixture::records(8);
+    recorded.manifest.design.stop = stop;
+    let late = at_the_end(&recorded).unwrap();
+    assert_eq!(intervals(&late), reported(&recorded, Metric::Throughput));
+    assert!(intervals(&late).iter().all(Option::is_some));
+}
+
+#[test]
+fn without_cpu_it_is_what_the_report_would_answer_by() {
+    for (model, expected) in [
+        (LoadModel::Closed, Some(Metric::Throughput)),
+        // There it is the median of response times, which the journal has not.
+        (LoadModel::Open, None),
+    ] {
+        let mut recorded = fixture::records(2);
+        recorded.manifest.load.model = model;
+        for window in &mut recorded.windows {
+            window.cpu.in_window_ns = None;
+        }
+        let found = at_the_end(&recorded);
+        assert_eq!(found.map(|f| f.metric), expected, "{model:?}");
+    }
+}
+
+#[test]
+fn nothing_is_known_before_there_is_something_to_compare() {
+    let stop = StopScope {
+        metric: Metric::Throughput,
+        half_width: 0.02,
+        within_ns: 60_000_000_000,
+    };
+    for stop in [None, Some(stop)] {
+        let mut recorded = fixture::records(1);
+        recorded.manifest.design.stop = stop;
+        recorded.windows.clear();
+        assert_eq!(at_the_end(&recorded), None, "{stop:?}");
+        recorded.launches.clear();
+        assert_eq!(at_the_end(&recorded), None, "{stop:?}");
+    }
+    // An arm that was never measured is one of which nothing is known.
+    let mut recorded = fixture::records(2);
+    recorded.windows.retain(|w| w.place.arm != ArmIndex(2));
+    let found = at_the_end(&recorded).unwrap();
+    assert_eq!(found.estimates[1].known, Known::Nothing);
+    assert!(matches!(found.estimates[0].known, Known::Interval(_)));
+}
+
+#[test]
+fn one_arm_after_another_is_followed_as_well() {
+    let mut recorded = fixture::records(2);
+    recorded.manifest.design.order = Order::Sequential;
+    let found = at_the_end(&recorded).unwrap();
+    assert_eq!(intervals(&found), reported(&recorded, found.metric));
+}

@@ -1,0 +1,278 @@
+//! Two runs of one plan as `windage compare --json` prints them: a contract as `analysis.json` is.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use windage_model::{Interval, Metric, Verdict};
+
+use super::{IntervalWire, MissingWire, SCHEMA, ValidityWire, finite, to_value};
+use crate::comparison::{
+    Caution, Compared, ComparedArm, ComparedLoad, ComparedMetric, ComparedRun, Differing, LoneArm,
+    PlanLine, Side,
+};
+
+/// The number of this document; it changes only when a reader of the old one would be misled.
+const COMPARISON: u32 = 1;
+
+/// A comparison as JSON.
+#[must_use]
+pub fn comparison_to_json(compared: &Compared) -> serde_json::Value {
+    to_value(&ComparisonWire::from(compared))
+}
+
+#[derive(Serialize)]
+struct ComparisonWire<'a> {
+    schema: u32,
+    comparison: u32,
+    a: RunWire<'a>,
+    b: RunWire<'a>,
+    comparable: &'static str,
+    cautions: Vec<CautionWire<'a>>,
+    loads: Vec<LoadWire<'a>>,
+    only_in_a: &'a [String],
+    only_in_b: &'a [String],
+    differs: DiffersWire<'a>,
+    plan_diff: Option<Vec<LineWire<'a>>>,
+}
+
+#[derive(Serialize)]
+struct RunWire<'a> {
+    run: &'a str,
+    plan: &'a str,
+    started: &'a str,
+    windage: &'a str,
+    validity: &'static str,
+}
+
+#[derive(Serialize)]
+struct CautionWire<'a> {
+    code: &'static str,
+    grave: bool,
+    regime: Option<&'a str>,
+    text: &'a str,
+}
+
+#[derive(Serialize)]
+struct LoadWire<'a> {
+    regime: Option<&'a str>,
+    comparable: &'static str,
+    primary: &'static str,
+    interest: Option<f64>,
+    arms: Vec<ArmWire<'a>>,
+    only_in_a: Vec<LoneArmWire<'a>>,
+    only_in_b: Vec<LoneArmWire<'a>>,
+}
+
+#[derive(Serialize)]
+struct LoneArmWire<'a> {
+    id: &'a str,
+    name: &'a str,
+}
+
+#[derive(Serialize)]
+struct ArmWire<'a> {
+    id: &'a str,
+    name: &'a str,
+    role: &'static str,
+    metrics: BTreeMap<&'static str, MetricWire<'a>>,
+}
+
+#[derive(Serialize)]
+struct MetricWire<'a> {
+    unit: &'static str,
+    direction: &'static str,
+    a: SideWire<'a>,
+    b: SideWire<'a>,
+    change: Option<ChangeWire>,
+    interest: Option<f64>,
+    verdict: Option<&'static str>,
+    holds_in_family: Option<bool>,
+    in_family: Option<FamilyWire>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    missing: Option<MissingWire<'a>>,
+}
+
+#[derive(Serialize)]
+struct SideWire<'a> {
+    baseline: Option<f64>,
+    arm: Option<f64>,
+    difference: Option<IntervalWire>,
+    relative: Option<IntervalWire>,
+    verdict: Option<&'static str>,
+    validity: ValidityWire<'a>,
+}
+
+#[derive(Serialize)]
+struct ChangeWire {
+    relative: Option<IntervalWire>,
+    absolute: IntervalWire,
+}
+
+#[derive(Serialize)]
+struct FamilyWire {
+    name: &'static str,
+    comparisons: usize,
+    interval: IntervalWire,
+    verdict: &'static str,
+}
+
+#[derive(Serialize)]
+struct DiffersWire<'a> {
+    host: Vec<DifferingWire<'a>>,
+    versions: Vec<DifferingWire<'a>>,
+    design: Vec<DifferingWire<'a>>,
+}
+
+#[derive(Serialize)]
+struct DifferingWire<'a> {
+    key: &'a str,
+    a: Option<&'a str>,
+    b: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct LineWire<'a> {
+    tag: &'static str,
+    text: &'a str,
+}
+
+fn wires<'a, T, W: From<&'a T>>(of: &'a [T]) -> Vec<W> {
+    of.iter().map(W::from).collect()
+}
+
+impl<'a> From<&'a Compared> for ComparisonWire<'a> {
+    fn from(compared: &'a Compared) -> Self {
+        let of = &compared.comparison;
+        ComparisonWire {
+            schema: SCHEMA,
+            comparison: COMPARISON,
+            a: (&of.a).into(),
+            b: (&of.b).into(),
+            comparable: of.comparable().as_str(),
+            cautions: wires(&of.cautions),
+            loads: wires(&of.loads),
+            only_in_a: &of.only_in_a,
+            only_in_b: &of.only_in_b,
+            differs: DiffersWire {
+                host: wires(&of.differs.host),
+                versions: wires(&of.differs.versions),
+                design: wires(&of.differs.design),
+            },
+            plan_diff: compared.plan_diff.as_deref().map(wires),
+        }
+    }
+}
+
+impl<'a> From<&'a ComparedRun> for RunWire<'a> {
+    fn from(run: &'a ComparedRun) -> Self {
+        RunWire {
+            run: &run.run,
+            plan: &run.plan,
+            started: &run.started,
+            windage: &run.windage,
+            validity: run.validity.as_str(),
+        }
+    }
+}
+
+impl<'a> From<&'a Caution> for CautionWire<'a> {
+    fn from(caution: &'a Caution) -> Self {
+        CautionWire {
+            code: caution.code.as_str(),
+            grave: caution.code.is_grave(),
+            regime: caution.regime.as_deref(),
+            text: &caution.text,
+        }
+    }
+}
+
+impl<'a> From<&'a ComparedLoad> for LoadWire<'a> {
+    fn from(load: &'a ComparedLoad) -> Self {
+        LoadWire {
+            regime: load.regime.as_deref(),
+            comparable: load.comparable.as_str(),
+            primary: load.primary.as_str(),
+            interest: finite(load.interest),
+            arms: load.arms.iter().map(|arm| arm_wire(arm, load)).collect(),
+            only_in_a: wires(&load.only_in_a),
+            only_in_b: wires(&load.only_in_b),
+        }
+    }
+}
+
+impl<'a> From<&'a LoneArm> for LoneArmWire<'a> {
+    fn from(arm: &'a LoneArm) -> Self {
+        LoneArmWire {
+            id: arm.id.as_str(),
+            name: &arm.name,
+        }
+    }
+}
+
+fn arm_wire<'a>(arm: &'a ComparedArm, load: &ComparedLoad) -> ArmWire<'a> {
+    let metric = |(&metric, of): (&Metric, &'a ComparedMetric)| {
+        (metric.as_str(), metric_wire(metric, of, load.interest))
+    };
+    ArmWire {
+        id: arm.id.as_str(),
+        name: &arm.name,
+        role: arm.role.as_str(),
+        metrics: arm.metrics.iter().map(metric).collect(),
+    }
+}
+
+fn metric_wire(metric: Metric, of: &ComparedMetric, interest: f64) -> MetricWire<'_> {
+    MetricWire {
+        unit: metric.unit().as_str(),
+        direction: metric.direction().as_str(),
+        a: (&of.a).into(),
+        b: (&of.b).into(),
+        change: of.change.as_ref().ok().map(|change| ChangeWire {
+            relative: change.relative.as_ref().map(Into::into),
+            absolute: (&change.absolute).into(),
+        }),
+        interest: finite(interest),
+        verdict: of.verdict.map(|verdict| verdict.as_str()),
+        holds_in_family: of.holds_in_family(),
+        in_family: of.in_family.as_ref().map(|family| FamilyWire {
+            name: family.family.as_str(),
+            comparisons: family.comparisons,
+            interval: (&family.interval).into(),
+            verdict: family.verdict.as_str(),
+        }),
+        missing: of.change.as_ref().err().map(Into::into),
+    }
+}
+
+impl<'a> From<&'a Side> for SideWire<'a> {
+    fn from(side: &'a Side) -> Self {
+        let interval = |of: &Option<Interval>| of.as_ref().map(Into::into);
+        SideWire {
+            baseline: side.baseline.and_then(finite),
+            arm: side.arm.and_then(finite),
+            difference: interval(&side.difference),
+            relative: interval(&side.relative),
+            verdict: side.verdict.map(Verdict::as_str),
+            validity: (&side.validity).into(),
+        }
+    }
+}
+
+impl<'a> From<&'a Differing> for DifferingWire<'a> {
+    fn from(of: &'a Differing) -> Self {
+        DifferingWire {
+            key: &of.key,
+            a: of.a.as_deref(),
+            b: of.b.as_deref(),
+        }
+    }
+}
+
+impl<'a> From<&'a PlanLine> for LineWire<'a> {
+    fn from(line: &'a PlanLine) -> Self {
+        LineWire {
+            tag: line.tag.as_str(),
+            text: &line.text,
+        }
+    }
+}

@@ -1,0 +1,195 @@
+use super::*;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use windage_plan::{Design, OnDeath};
+
+fn design(order: Order, length: Length, seed: u64) -> Design {
+    Design {
+        window: Duration::from_millis(100),
+        settle: Duration::from_millis(10),
+        pilot: None,
+        rounds: 3,
+        length,
+        stop: None,
+        warmup: Duration::ZERO,
+        drain: Duration::ZERO,
+        idle: Duration::ZERO,
+        order,
+        seed,
+        interest: 0.005,
+        generator_moved_at_most: None,
+        on_death: OnDeath::End,
+        turn: Duration::from_secs(4),
+        agent_warmup: Duration::ZERO,
+        bpf_statistics: Duration::ZERO,
+    }
+}
+
+fn mirrored(arms: u16, seed: u64) -> RunOrder {
+    RunOrder::new(&design(Order::Mirrored, Length::Blocks(12), seed), arms, 1)
+}
+
+#[test]
+fn time_becomes_blocks() {
+    let minute = Length::MeasuringTime(Duration::from_secs(60));
+    // Baseline and control: windows of 112 ms, four in a block, three rounds.
+    let order = RunOrder::new(&design(Order::Mirrored, minute, 1), 2, 1);
+    assert_eq!((order.block(0).len(), order.blocks_per_round()), (4, 44));
+    // A time shorter than a block still measures one.
+    let instant = Length::MeasuringTime(Duration::from_millis(1));
+    assert_eq!(
+        RunOrder::new(&design(Order::Mirrored, instant, 1), 9, 1).blocks_per_round(),
+        1
+    );
+}
+
+#[test]
+fn loads_take_turns_by_round_and_share_the_time() {
+    let minute = design(
+        Order::Mirrored,
+        Length::MeasuringTime(Duration::from_secs(60)),
+        1,
+    );
+    let (one, two) = (RunOrder::new(&minute, 2, 1), RunOrder::new(&minute, 2, 2));
+    assert_eq!((one.rounds(), one.blocks_per_round()), (3, 44));
+    assert_eq!((two.rounds(), two.blocks_per_round()), (6, 22));
+}
+
+#[test]
+fn under_each_load_the_order_is_that_of_a_run_with_this_load_alone() {
+    for (arms, blocks) in [(4, 1), (9, 1), (9, 5), (20, 2)] {
+        let design = design(Order::Mirrored, Length::Blocks(blocks), 7);
+        let alone = RunOrder::new(&design, arms, 1);
+        let whole = RunOrder::new(&design, arms, 3);
+        for round in 0..alone.rounds() {
+            for load in 0..3 {
+                for block in 0..blocks {
+                    let in_whole = (round * 3 + load) * blocks + block;
+                    assert_eq!(
+                        whole.block(in_whole),
+                        alone.block(round * blocks + block),
+                        "{arms} arms, {blocks} blocks, round {round}, load {load}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn sequential_measures_one_arm_after_another() {
+    let order = RunOrder::new(&design(Order::Sequential, Length::Blocks(6), 1), 3, 1);
+    let round = |round: u32| -> Vec<u16> {
+        let first = round * order.blocks_per_round();
+        (first..first + order.blocks_per_round())
+            .flat_map(|block| order.block(block))
+            .map(|arm| arm.0)
+            .collect()
+    };
+    assert_eq!(round(0), [[0; 12], [1; 12], [2; 12]].concat());
+    assert_eq!(round(1), round(0));
+}
+
+#[test]
+fn a_pilot_has_long_turns_of_every_arm() {
+    let window = Duration::from_millis(20);
+    let design = Design {
+        window,
+        settle: Duration::ZERO,
+        ..design(Order::Sequential, Length::Blocks(1), 1)
+    };
+    let lasts = Duration::from_secs(12);
+    // (arms, windows of a turn, seconds at least and at most)
+    let table = [
+        (2, 45, 11.0, 13.0),
+        (3, 45, 11.0, 13.0),
+        (8, 27, 11.0, 13.0),
+        (40, 18, 12.0, 60.0),
+    ];
+    for (arms, turn, least_s, most_s) in table {
+        let order = RunOrder::of_pilot(&design, arms, lasts);
+        assert_eq!(order.rounds(), 1);
+        let blocks: Vec<Vec<ArmIndex>> = (0..order.blocks_per_round())
+            .map(|block| order.block(block))
+            .collect();
+        let windows = blocks.concat();
+        for arm in (0..arms).map(ArmIndex) {
+            assert!(windows.contains(&arm), "{arm:?} of {arms}");
+        }
+        for block in &blocks {
+            let turns = block.chunk_by(|a, b| a == b).map(<[ArmIndex]>::len);
+            assert!(
+                turns.clone().all(|length| length % turn == 0),
+                "{arms}: {turns:?}"
+            );
+            let backwards: Vec<ArmIndex> = block.iter().rev().copied().collect();
+            assert_eq!(block, &backwards);
+        }
+        let takes_s = (window + OVERHEAD).as_secs_f64() * windows.len() as f64;
+        assert!((least_s..=most_s).contains(&takes_s), "{arms}: {takes_s}");
+    }
+}
+
+#[test]
+fn the_baseline_is_repeated_about_as_the_root_of_the_others() {
+    for (others, baselines) in [(1u16, 1), (4, 2), (6, 2), (7, 3)] {
+        let block = mirrored(others + 1, 5).block(0);
+        let count = block.iter().filter(|&&a| a == ArmIndex::BASELINE).count();
+        assert_eq!(count, 2 * baselines, "{others} others");
+    }
+}
+
+proptest! {
+    #[test]
+    fn blocks_are_mirrored_and_fair(arms in 2u16..40, seed: u64) {
+        let order = mirrored(arms, seed);
+        let cycle = order.parts();
+        let mut seen: BTreeMap<ArmIndex, usize> = BTreeMap::new();
+        for block in 0..cycle {
+            let windows = order.block(block);
+            let backwards: Vec<_> = windows.iter().rev().copied().collect();
+            prop_assert_eq!(&windows, &backwards);
+            prop_assert!(windows.contains(&ArmIndex::BASELINE));
+            prop_assert!(windows.contains(&ArmIndex::CONTROL));
+            for arm in windows {
+                *seen.entry(arm).or_default() += 1;
+            }
+        }
+        for arm in 2..arms {
+            prop_assert_eq!(seen.get(&ArmIndex(arm)), Some(&2), "each treatment twice a cycle");
+        }
+    }
+
+    #[test]
+    fn the_seed_decides(arms in 3u16..20, seed: u64, block in 0u32..1000) {
+        prop_assert_eq!(mirrored(arms, seed).block(block), mirrored(arms, seed).block(block));
+    }
+}
+
+#[test]
+fn over_a_square_every_arm_stands_at_every_place_by_its_share() {
+    // Baseline and control; with treatments, of which five others have the baseline twice.
+    for (arms, windows) in [(2u16, 2usize), (3, 3), (5, 6), (6, 7), (8, 10)] {
+        for seed in 0..20 {
+            let order = mirrored(arms, seed);
+            assert_eq!(order.square() as usize, windows, "{arms} arms");
+            let blocks: Vec<_> = (0..order.square()).map(|b| order.block(b)).collect();
+            let share = |arm: u16| blocks[0].iter().filter(|a| a.0 == arm).count() / 2;
+            for place in 0..windows {
+                for arm in 0..arms {
+                    let there = blocks.iter().filter(|b| b[place].0 == arm).count();
+                    assert_eq!(there, share(arm), "arm {arm} of {arms} at {place}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn blocks_differ_from_one_another() {
+    let order = mirrored(6, 3);
+    let different = (0..20)
+        .filter(|&b| order.block(b) != order.block(b + 1))
+        .count();
+    assert!(different > 10, "{different} of 20");
+}

@@ -1,0 +1,124 @@
+//! Spikes of pressure: stretches in which tasks waited for a core far longer than they usually do.
+//!
+//! They go to the display, so that whoever looks on knows at once that the machine is busy with
+//! something else. Pressure itself is recorded with every window, and nothing is concluded here.
+
+use windage_model::Window;
+
+/// The kernel adds to its sum of pressure every two seconds (`PSI_FREQ`, kernel/sched/psi.c): what a
+/// short window read is a whole sum or nothing, and only several of them together are a share.
+const STRETCH_NS: u64 = 10_000_000_000;
+/// After so many stretches it is known what is usual.
+const KNOWN_AFTER: u32 = 3;
+/// A spike is so many times what is usual …
+const TIMES: f64 = 3.0;
+/// … and such a part of the time: what is usual may be next to nothing.
+const SHARE: f64 = 0.25;
+/// What is usual follows the last stretches, each with such a weight.
+const WEIGHT: f64 = 0.2;
+
+/// Adds up the pressure of windows, whichever arm they are of.
+#[derive(Debug, Default)]
+pub(crate) struct Pressure {
+    pressure_ns: u64,
+    windows_ns: u64,
+    usual: f64,
+    stretches: u32,
+}
+
+/// A stretch with far more pressure than usual. Both are parts of the time in windows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Spike {
+    pub(crate) share: f64,
+    pub(crate) usual: f64,
+}
+
+impl Pressure {
+    /// Takes note of a window, and says whether a stretch of them that ends with it is a spike.
+    /// Without pressure information in the kernel there is none.
+    pub(crate) fn look(&mut self, window: &Window) -> Option<Spike> {
+        let pressure_ns = window.machine.cpu_pressure_ns?;
+        self.pressure_ns = self.pressure_ns.saturating_add(pressure_ns);
+        self.windows_ns = self.windows_ns.saturating_add(window.duration_ns);
+        if self.windows_ns < STRETCH_NS {
+            return None;
+        }
+        // Both are far below 2^53, up to which they are exact.
+        let share = (self.pressure_ns as f64 / self.windows_ns as f64).min(1.0);
+        (self.pressure_ns, self.windows_ns) = (0, 0);
+        let usual = self.usual;
+        let is_spike = self.stretches >= KNOWN_AFTER && share >= SHARE && share >= TIMES * usual;
+        self.take(share);
+        is_spike.then_some(Spike { share, usual })
+    }
+
+    fn take(&mut self, share: f64) {
+        self.stretches = self.stretches.saturating_add(1);
+        let weight = WEIGHT.max(1.0 / f64::from(self.stretches));
+        self.usual += weight * (share - self.usual);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conduct::tests::fakes::window;
+    use windage_model::{ArmIndex, Place};
+
+    const SECOND_NS: u64 = 1_000_000_000;
+
+    fn look(pressure: &mut Pressure, pressure_ns: Option<u64>) -> Option<Spike> {
+        let mut window = window(Place {
+            launch: 0,
+            round: 0,
+            block: 0,
+            position: 0,
+            arm: ArmIndex(2),
+        });
+        window.duration_ns = SECOND_NS;
+        window.machine.cpu_pressure_ns = pressure_ns;
+        pressure.look(&window)
+    }
+
+    /// Which stretches are spikes, where each has such a pressure, in percent. All of it is read at
+    /// once in one of its ten windows.
+    fn spikes(percents: &[u64]) -> Vec<usize> {
+        let mut pressure = Pressure::default();
+        let mut stretch = |percent: u64| {
+            let sum = percent * STRETCH_NS / 100;
+            let reads = (0..10).map(|i| Some(if i == 4 { sum } else { 0 }));
+            let seen: Vec<_> = reads.filter_map(|read| look(&mut pressure, read)).collect();
+            assert!(seen.iter().all(|spike| spike.share <= 1.0), "{seen:?}");
+            !seen.is_empty()
+        };
+        let found: Vec<bool> = percents.iter().map(|&p| stretch(p)).collect();
+        (0..found.len()).filter(|&i| found[i]).collect()
+    }
+
+    #[test]
+    fn a_spike_is_several_times_what_is_usual_and_much() {
+        let table: &[(&[u64], &[usize], &str)] = &[
+            (&[2, 2, 2, 2, 50, 2], &[4], "others ran for ten seconds"),
+            (
+                &[2, 2, 2, 2, 20],
+                &[],
+                "ten times as much, and still little",
+            ),
+            (&[30, 30, 30, 30, 60], &[], "much, where much is usual"),
+            (&[0, 0, 0, 30], &[3], "nothing is usual"),
+            (&[2, 90, 2], &[], "what is usual is not known yet"),
+            (&[2, 2, 2, 50, 50, 50], &[3, 4], "what stays becomes usual"),
+        ];
+        for (percents, expected, why) in table {
+            assert_eq!(spikes(percents), *expected, "{why}");
+        }
+    }
+
+    #[test]
+    fn without_a_counter_there_is_no_spike() {
+        let mut pressure = Pressure::default();
+        for _ in 0..100 {
+            assert_eq!(look(&mut pressure, None), None);
+        }
+    }
+}

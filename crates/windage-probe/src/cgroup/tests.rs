@@ -1,0 +1,170 @@
+use super::*;
+use crate::fake::FakeSystem;
+
+const BORN: [(&str, &str); 2] = [("cgroup.procs", ""), ("cpuacct.usage", "0\n")];
+
+fn hybrid() -> FakeSystem {
+    let fake = FakeSystem::new();
+    fake.set(
+        MOUNTINFO_PATH,
+        include_bytes!("../../tests/samples/mountinfo-hybrid.txt"),
+    );
+    fake.set(
+        "/proc/self/cgroup",
+        include_bytes!("../../tests/samples/cgroup-hybrid.txt"),
+    );
+    fake.set("/sys/fs/cgroup/unified/cgroup.controllers", "hugetlb\n");
+    fake.born_with("/sys/fs/cgroup/cpuacct", &BORN);
+    fake.born_with("/sys/fs/cgroup/memory/services/bench", &BORN[..1]);
+    fake
+}
+
+fn v2_only() -> FakeSystem {
+    let fake = FakeSystem::new();
+    fake.set(
+        MOUNTINFO_PATH,
+        "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
+    );
+    fake.set("/proc/self/cgroup", "0::/user.slice/w.scope\n");
+    fake.set("/sys/fs/cgroup/cgroup.controllers", "memory cpu\n");
+    let born = [("cgroup.procs", ""), ("cpu.stat", "usage_usec 5\n")];
+    fake.born_with("/sys/fs/cgroup/user.slice/w.scope", &born);
+    fake
+}
+
+#[test]
+fn an_arm_gets_a_directory_in_each_hierarchy_that_accounts() {
+    let fake = hybrid();
+    let tree = CgroupTree::detect(&fake).unwrap();
+    let mut group = tree.create("otel-1.0").unwrap();
+    let cpuacct = Path::new("/sys/fs/cgroup/cpuacct/windage-4711-otel-1.0");
+    let memory = Path::new("/sys/fs/cgroup/memory/services/bench/windage-4711-otel-1.0");
+    assert_eq!(group.dirs, [cpuacct, memory]);
+    assert_eq!(
+        (group.cpuacct_dir.as_path(), group.memory_dir.as_deref()),
+        (cpuacct, Some(memory))
+    );
+    group.adopt(77).unwrap();
+    assert_eq!(group.processes().unwrap(), [77]);
+    assert_eq!(fake.content(memory.join("cgroup.procs")).unwrap(), b"77\n");
+    let busy = group.remove().unwrap_err().to_string();
+    assert!(busy.contains("end the processes in it first"), "{busy}");
+    fake.set(cpuacct.join("cgroup.procs"), "");
+    fake.set(memory.join("cgroup.procs"), "");
+    group.remove().unwrap();
+    group.remove().unwrap();
+    assert!(!fake.has_dir(cpuacct) && !fake.has_dir(memory));
+}
+
+#[test]
+fn version_2_needs_no_controller() {
+    let fake = v2_only();
+    let group = CgroupTree::detect(&fake).unwrap().create("off").unwrap();
+    let dir = Path::new("/sys/fs/cgroup/user.slice/w.scope/windage-4711-off");
+    assert_eq!(group.dirs, [dir]);
+    assert_eq!(group.probe().unwrap().cpu_ns().unwrap(), 5000);
+    drop(group);
+    assert!(!fake.has_dir(dir), "dropping removes it");
+}
+
+#[test]
+fn memory_that_refuses_is_done_without() {
+    let fake = hybrid();
+    fake.fail("/sys/fs/cgroup/memory/services/bench", libc::EROFS);
+    let group = CgroupTree::detect(&fake).unwrap().create("off").unwrap();
+    assert_eq!((group.dirs.len(), &group.memory_dir), (1, &None));
+}
+
+#[test]
+fn refusals_say_what_to_do() {
+    let fake = v2_only();
+    let tree = CgroupTree::detect(&fake).unwrap();
+    for name in ["", "a/b", "..\n", "a b"] {
+        assert!(
+            matches!(tree.create(name), Err(CgroupError::Name { .. })),
+            "{name:?}"
+        );
+    }
+    let kept = tree.create("twice").unwrap();
+    let twice = tree.create("twice").unwrap_err().to_string();
+    assert!(twice.contains("remove it with rmdir"), "{twice}");
+    drop(kept);
+    let parent = "/sys/fs/cgroup/user.slice/w.scope";
+    fake.fail(parent, libc::EACCES);
+    let denied = tree.create("off").unwrap_err().to_string();
+    assert!(denied.contains("Delegate=yes"), "{denied}");
+    let bare = FakeSystem::new();
+    bare.set(
+        MOUNTINFO_PATH,
+        "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
+    );
+    bare.set("/proc/self/cgroup", "0::/\n");
+    bare.set("/sys/fs/cgroup/cgroup.procs", "");
+    assert!(
+        CgroupTree::detect(&bare).unwrap().create("off").is_err(),
+        "no files of a group"
+    );
+    assert!(
+        !bare.has_dir("/sys/fs/cgroup/windage-4711-off"),
+        "and nothing left behind"
+    );
+}
+
+#[test]
+fn without_groups_there_is_no_tree() {
+    let none = FakeSystem::new();
+    none.set(MOUNTINFO_PATH, "27 1 254:0 / / rw - ext4 /dev/vda rw\n");
+    none.set("/proc/self/cgroup", "");
+    assert!(CgroupTree::detect(&none).is_none());
+    assert!(CgroupTree::detect(&FakeSystem::new()).is_none());
+}
+
+#[test]
+fn only_empty_groups_of_dead_windages_are_swept() {
+    let fake = hybrid();
+    let base = Path::new("/sys/fs/cgroup/cpuacct");
+    fake.set("/proc/10/stat", "10 (windage) S 1");
+    let table = [
+        ("windage-10-off", "", true, "its windage runs"),
+        ("windage-11-off", "", false, "its windage is gone"),
+        ("windage-12-off", "99\n", true, "a process is left in it"),
+        ("windage-x-off", "", true, "not of windage's making"),
+        ("other-11-off", "", true, "another program's"),
+        ("windage-11", "", true, "not a name that windage gives"),
+    ];
+    for (name, procs, _, _) in table {
+        fake.set(base.join(name).join("cgroup.procs"), procs);
+    }
+    assert_eq!(CgroupTree::detect(&fake).unwrap().sweep_stale(), 1);
+    for (name, _, stays, why) in table {
+        assert_eq!(fake.has_dir(base.join(name)), stays, "{name}: {why}");
+    }
+}
+
+#[test]
+fn what_is_available_is_told() {
+    let none = FakeSystem::new();
+    none.set(MOUNTINFO_PATH, "27 1 254:0 / / rw - ext4 /dev/vda rw\n");
+    let systemd = FakeSystem::new();
+    systemd.set(
+        MOUNTINFO_PATH,
+        "40 31 0:37 / /cg/systemd rw - cgroup cgroup rw,name=systemd\n\
+         41 31 0:38 / /cg rw - cgroup2 cgroup2 rw\n",
+    );
+    let table: [(FakeSystem, CgroupVersion, &[&str]); 4] = [
+        (
+            hybrid(),
+            CgroupVersion::Hybrid,
+            &["cpu", "cpuacct", "cpuset", "hugetlb", "memory", "pids"],
+        ),
+        (v2_only(), CgroupVersion::V2, &["cpu", "memory"]),
+        (systemd, CgroupVersion::V2, &[]),
+        (none, CgroupVersion::None, &[]),
+    ];
+    for (system, version, controllers) in table {
+        let (found, names) = available(&system).unwrap();
+        assert_eq!(found, version);
+        assert_eq!(names, controllers);
+    }
+    assert_eq!(available(&FakeSystem::new()), None);
+}

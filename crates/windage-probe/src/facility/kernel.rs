@@ -1,0 +1,93 @@
+//! The real trials: `bpf()` by aya, `perf_event_open()` by its bindings.
+
+use std::io;
+use std::os::fd::{FromRawFd, OwnedFd};
+
+use aya::sys::is_program_supported;
+use perf_event_open_sys as perf;
+use perf_event_open_sys::bindings::{
+    PERF_COUNT_HW_CPU_CYCLES, PERF_COUNT_SW_CPU_CLOCK, PERF_TYPE_HARDWARE, PERF_TYPE_SOFTWARE,
+    PERF_TYPE_TRACEPOINT, perf_event_attr,
+};
+
+use super::{Event, ProgramType, Trials};
+use crate::bpf::Failed;
+
+mod uprobe;
+mod writing;
+
+/// The kernel that this process runs on.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct KernelTrials;
+
+impl Trials for KernelTrials {
+    fn load(&self, program: ProgramType) -> io::Result<bool> {
+        let known = match program {
+            ProgramType::Kprobe => aya::programs::ProgramType::KProbe,
+            ProgramType::Tracepoint => aya::programs::ProgramType::TracePoint,
+            ProgramType::RawTracepoint => aya::programs::ProgramType::RawTracePoint,
+            ProgramType::Tracing => aya::programs::ProgramType::Tracing,
+        };
+        is_program_supported(known).map_err(|error| Failed::from(error).source)
+    }
+
+    fn writes_to_processes(&self) -> io::Result<bool> {
+        match writing::load() {
+            Ok(_let_go) => Ok(true),
+            // The verifier knows no such helper for such programs.
+            Err(error) if error.raw_os_error() == Some(libc::EINVAL) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn open(&self, event: Event) -> io::Result<()> {
+        match event {
+            Event::CpuClock => own_process(PERF_TYPE_SOFTWARE, u64::from(PERF_COUNT_SW_CPU_CLOCK)),
+            Event::Uprobe(kind) => uprobe::open_on_own_function(kind),
+            Event::Cycles => own_process(PERF_TYPE_HARDWARE, u64::from(PERF_COUNT_HW_CPU_CYCLES)),
+            Event::Tracepoint(id) => {
+                let (every_process, first_core) = (-1, 0);
+                open(
+                    &mut attributes(PERF_TYPE_TRACEPOINT, id),
+                    every_process,
+                    first_core,
+                )
+            }
+        }
+        .map(drop)
+    }
+}
+
+/// As far as any user may go, unless the kernel forbids all of it.
+fn own_process(kind: u32, config: u64) -> io::Result<OwnedFd> {
+    let mut attributes = attributes(kind, config);
+    attributes.set_exclude_kernel(1);
+    attributes.set_exclude_hv(1);
+    let (this_process, any_core) = (0, -1);
+    open(&mut attributes, this_process, any_core)
+}
+
+fn attributes(kind: u32, config: u64) -> perf_event_attr {
+    let mut attributes = perf_event_attr {
+        type_: kind,
+        config,
+        ..perf_event_attr::default()
+    };
+    // The structure has some hundred bytes.
+    attributes.size = size_of::<perf_event_attr>() as u32;
+    attributes.set_disabled(1);
+    attributes
+}
+
+fn open(attributes: &mut perf_event_attr, process: i32, core: i32) -> io::Result<OwnedFd> {
+    const NO_GROUP: i32 = -1;
+    let flags = libc::c_ulong::from(perf::bindings::PERF_FLAG_FD_CLOEXEC);
+    // SAFETY: the attributes are initialised, tell their own size and outlive the call, which
+    // writes to nothing else.
+    let descriptor = unsafe { perf::perf_event_open(attributes, process, core, NO_GROUP, flags) };
+    if descriptor < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the call succeeded, so the descriptor is open and nobody else's.
+    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
+}

@@ -1,0 +1,85 @@
+//! The end of a file that only grows.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+
+use crate::RecordError;
+
+/// What is saved of a file, what will be with the next commit, and what waits for its block to be
+/// done.
+pub(super) struct Tail {
+    pub(super) file: File,
+    pub(super) path: PathBuf,
+    pub(super) saved_bytes: u64,
+    pub(super) sealed: Vec<u8>,
+    pub(super) open: Vec<u8>,
+    /// Of what was saved since the file was opened.
+    checksum: crc32fast::Hasher,
+}
+
+impl Tail {
+    /// Goes on behind the bytes that are saved already.
+    pub(super) fn behind(saved_bytes: u64, file: File, path: PathBuf) -> Tail {
+        Tail {
+            file,
+            path,
+            saved_bytes,
+            sealed: Vec::new(),
+            open: Vec::new(),
+            checksum: crc32fast::Hasher::new(),
+        }
+    }
+
+    pub(super) fn seal(&mut self) {
+        self.sealed.append(&mut self.open);
+    }
+
+    /// How long the file will be after the next commit.
+    pub(super) fn sealed_end(&self) -> u64 {
+        self.saved_bytes + self.sealed.len() as u64
+    }
+
+    pub(super) fn waiting_bytes(&self) -> usize {
+        self.sealed.len() + self.open.len()
+    }
+
+    /// The CRC-32 of all that is saved, if the file was begun here.
+    pub(super) fn checksum(&self) -> u32 {
+        self.checksum.clone().finalize()
+    }
+
+    /// Writes at the place where the last commit ended, so that a second attempt overwrites
+    /// whatever a failed one has left there.
+    pub(super) fn save(&mut self) -> io::Result<()> {
+        if self.sealed.is_empty() {
+            return Ok(());
+        }
+        self.file.write_all_at(&self.sealed, self.saved_bytes)?;
+        self.file.sync_data()?;
+        self.saved_bytes = self.sealed_end();
+        self.checksum.update(&self.sealed);
+        self.sealed.clear();
+        Ok(())
+    }
+
+    /// Cuts the file to what is to be kept.
+    pub(super) fn shorten(&mut self) -> Result<(), RecordError> {
+        let metadata = self
+            .file
+            .metadata()
+            .map_err(RecordError::io("read", &self.path))?;
+        if metadata.len() < self.saved_bytes {
+            return Err(RecordError::HistogramsShort {
+                path: self.path.clone(),
+                expected_bytes: self.saved_bytes,
+                found_bytes: metadata.len(),
+            });
+        }
+        self.file
+            .set_len(self.saved_bytes)
+            .and_then(|()| self.file.sync_data())
+            .map_err(RecordError::io("shorten", &self.path))
+    }
+}

@@ -1,0 +1,107 @@
+//! Two runs of one plan, the later held against the earlier. What there is to show is decided in
+//! `answer`, `tables` and `differs`; the renderers only dress it.
+
+mod answer;
+mod csv;
+mod differs;
+mod document;
+mod markdown;
+mod primary;
+mod tables;
+mod terminal;
+
+use windage_analysis::{Caution, ChangeVerdict, Comparable, Compared, ComparedLoad, ComparedRun};
+use windage_model::{Soundness, Verdict};
+
+use crate::facts::{Fact, one_line, shell_word};
+use crate::rows::Tone;
+
+pub use self::csv::comparison_csv;
+pub use document::{comparison_html, comparison_page_json};
+pub use markdown::comparison_markdown;
+pub use terminal::comparison_terminal;
+
+/// What it is: the plan, or both.
+fn title(compared: &Compared) -> String {
+    let of = &compared.comparison;
+    if of.a.plan == of.b.plan {
+        format!("{}, two runs compared", one_line(&of.a.plan))
+    } else {
+        format!(
+            "{} and {} compared",
+            one_line(&of.a.plan),
+            one_line(&of.b.plan)
+        )
+    }
+}
+
+/// Whether they can be compared, in a few words.
+fn heading(comparable: Comparable) -> &'static str {
+    match comparable {
+        Comparable::Yes => "can be compared: nothing speaks against it",
+        Comparable::WithCare => "to be compared with care:",
+        Comparable::No => "can't be compared:",
+    }
+}
+
+/// Which runs these are.
+fn header(compared: &Compared) -> Vec<Fact> {
+    let of = &compared.comparison;
+    vec![Fact::new("A", which(&of.a)), Fact::new("B", which(&of.b))]
+}
+
+fn which(run: &ComparedRun) -> String {
+    let validity = match run.validity {
+        Soundness::Valid => String::new(),
+        unsound => format!(", {}", unsound.as_str()),
+    };
+    let [name, started, windage] = [&run.run, &run.started, &run.windage].map(|t| one_line(t));
+    format!("{name}, {started}, windage {windage}{validity}")
+}
+
+/// The command that makes this again.
+fn closing(compared: &Compared) -> Vec<Fact> {
+    let of = &compared.comparison;
+    let [a, b] = [&of.a.run, &of.b.run].map(|run| shell_word(&one_line(run)));
+    vec![Fact::new("again", format!("windage compare {a} {b}"))]
+}
+
+/// A caution with the load that it is about, as one sentence.
+fn told(caution: &Caution) -> String {
+    let text = one_line(&caution.text);
+    match &caution.regime {
+        Some(regime) => format!("{}: {text}", one_line(regime)),
+        None => text,
+    }
+}
+
+/// The heading of a load where there are several.
+fn of_load(load: &ComparedLoad) -> Option<String> {
+    load.regime.as_deref().map(one_line)
+}
+
+/// Arms that only one of the runs has.
+fn lone_arms(load: &ComparedLoad) -> Vec<Fact> {
+    let sides = [
+        ("only in A", &load.only_in_a),
+        ("only in B", &load.only_in_b),
+    ];
+    let told = sides.into_iter().filter(|(_, arms)| !arms.is_empty());
+    told.map(|(label, arms)| {
+        let names: Vec<String> = arms.iter().map(|arm| one_line(&arm.name)).collect();
+        Fact::new(label, names.join("; "))
+    })
+    .collect()
+}
+
+/// A change has the tone of an overhead that went the same way.
+fn tone(verdict: Option<ChangeVerdict>) -> Tone {
+    verdict.map_or(Tone::Plain, |verdict| {
+        Tone::Judged(match verdict {
+            ChangeVerdict::Dearer => Verdict::Costs,
+            ChangeVerdict::Cheaper => Verdict::Saves,
+            ChangeVerdict::Same => Verdict::Negligible,
+            ChangeVerdict::Inconclusive => Verdict::Inconclusive,
+        })
+    })
+}

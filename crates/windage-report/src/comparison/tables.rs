@@ -1,0 +1,238 @@
+//! The tables of two runs: arms as rows, and what became of their overheads.
+
+use windage_analysis::{ChangeVerdict, ComparedArm, ComparedLoad, ComparedMetric, Side};
+use windage_model::{Interval, Metric, Role};
+
+use super::primary::primary_table;
+use super::tone;
+use crate::facts::{Fact, one_line};
+use crate::number::{self, Scale};
+use crate::rows::{
+    Cell, GROUPS, Group, INCONCLUSIVE, NEGLIGIBLE, NOT_FINITE, Notes, ON_ITS_OWN, Row, Shown,
+    Table, column, marked, name,
+};
+
+pub(super) const NOT_COMPARED: &str = "neither run has it for this arm";
+
+/// Metrics that reports of one run tell in tables of their own.
+const OF_AGENTS: Group = Group {
+    title: "Agents",
+    metrics: &[
+        (Metric::AgentCpu, Shown::Absolute),
+        (Metric::AgentCpuPerRequest, Shown::Absolute),
+        (Metric::AgentRssSteady, Shown::Absolute),
+        (Metric::BpfNsPerRequest, Shown::Absolute),
+        (Metric::BpfRunsPerRequest, Shown::Absolute),
+    ],
+    detail: false,
+};
+
+/// What is asked after rather than first: parts of another metric, what a launch has once, and what
+/// repeats response times where clients wait for answers.
+const ASIDE: &[Metric] = &[
+    Metric::CpuInWindow,
+    Metric::CpuDeferred,
+    Metric::CpuIdle,
+    Metric::ServiceTimeP50,
+    Metric::ServiceTimeP99,
+    Metric::StartupTime,
+    Metric::StartupCpu,
+    Metric::FlushTime,
+    Metric::FlushCpu,
+    Metric::MachineCpuPerRequest,
+];
+
+/// The primary metric first, then the others by what they are of.
+pub(super) fn tables(load: &ComparedLoad) -> Vec<Table> {
+    let primary = primary_table(load);
+    let others = GROUPS.iter().chain([&OF_AGENTS]);
+    let others = others.filter_map(|group| compact_table(load, group));
+    primary.into_iter().chain(others).collect()
+}
+
+/// Arms that have a change: all but the baseline.
+pub(super) fn arms(load: &ComparedLoad) -> impl Iterator<Item = &ComparedArm> {
+    let is_compared = |arm: &&ComparedArm| arm.role != Role::Baseline;
+    load.arms.iter().filter(is_compared)
+}
+
+/// Whether there is anything to tell: what was nil in both runs, as errors should be, is not.
+fn has_change(load: &ComparedLoad, metric: Metric) -> bool {
+    let changes = arms(load).filter_map(|arm| arm.metrics.get(&metric)?.change.as_ref().ok());
+    let mut ends = changes.flat_map(|change| [change.absolute.low, change.absolute.high]);
+    ends.any(|end| end != 0.0)
+}
+
+fn compact_table(load: &ComparedLoad, group: &Group) -> Option<Table> {
+    let told = |metric: &Metric| *metric != load.primary && has_change(load, *metric);
+    let metrics: Vec<(Metric, Shown)> = group
+        .metrics
+        .iter()
+        .copied()
+        .filter(|(metric, _)| told(metric))
+        .collect();
+    let mut notes = Notes::default();
+    let rows = arms(load).map(|arm| {
+        let cells = metrics.iter().map(|(metric, shown)| {
+            let of = arm.metrics.get(metric);
+            compact_cell(*metric, of, *shown, &mut notes)
+        });
+        Row {
+            arm: one_line(&arm.name),
+            cells: cells.collect(),
+        }
+    });
+    let rows: Vec<Row> = rows.collect();
+    let heading = |(metric, shown): &(Metric, Shown)| {
+        let unit = match shown {
+            Shown::Relative => ", Δ points",
+            Shown::Absolute => ", Δ",
+        };
+        column(format!("{}{unit}", name(*metric)), metric.about())
+    };
+    (!metrics.is_empty()).then(|| Table {
+        title: group.title.to_owned(),
+        columns: metrics.iter().map(heading).collect(),
+        rows,
+        notes: notes.0,
+        facts: Vec::new(),
+        separable: true,
+        detail: group.detail || metrics.iter().all(|(metric, _)| ASIDE.contains(metric)),
+    })
+}
+
+fn compact_cell(
+    metric: Metric,
+    of: Option<&ComparedMetric>,
+    shown: Shown,
+    notes: &mut Notes,
+) -> Cell {
+    let Some(of) = of else {
+        return Cell::faint(notes.absent(1, NOT_COMPARED).remove(0).text);
+    };
+    let change = match &of.change {
+        Ok(change) => change,
+        Err(missing) => return notes.absent(1, &missing.text).remove(0),
+    };
+    let relative = change
+        .relative
+        .as_ref()
+        .filter(|_| shown == Shown::Relative);
+    let figure = match relative {
+        // The column's heading says that these are points.
+        Some(relative) => in_percent(relative).map(|(s, _, of)| (s, Scale::ONE, of)),
+        None => in_unit(metric, &change.absolute),
+    };
+    let Some((written, unit, interval)) = figure else {
+        return notes.absent(1, NOT_FINITE).remove(0);
+    };
+    let estimate = unit.attach(&written.estimate);
+    let figure = format!("{estimate} ({})", written.range());
+    let verdict = match of.verdict.filter(|_| relative.is_some()) {
+        Some(ChangeVerdict::Same) => NEGLIGIBLE,
+        Some(ChangeVerdict::Inconclusive) => INCONCLUSIVE,
+        // The sign and the metric say it.
+        Some(ChangeVerdict::Dearer | ChangeVerdict::Cheaper) | None => "",
+    };
+    let of_family = if relative.is_some() {
+        mark(of)
+    } else {
+        String::new()
+    };
+    Cell {
+        text: marked(&format!("{verdict}{of_family}"), &figure),
+        tone: tone(of.verdict.filter(|_| relative.is_some())),
+        basis: Some(basis(metric, of)),
+        value: Some(interval.estimate),
+    }
+}
+
+/// What is written of an interval, in which unit.
+type Written<'a> = (number::Shown, Scale, &'a Interval);
+
+fn in_percent(share: &Interval) -> Option<Written<'_>> {
+    Some((number::percent(share)?, Scale::PERCENT, share))
+}
+
+fn in_unit(metric: Metric, interval: &Interval) -> Option<Written<'_>> {
+    let ends = [interval.estimate, interval.low, interval.high];
+    let scale = Scale::fitting(metric.unit(), ends);
+    Some((scale.signed(interval)?, scale, interval))
+}
+
+/// Marks what is said on its own and does not hold in its family.
+pub(super) fn mark(of: &ComparedMetric) -> String {
+    match of.holds_in_family() {
+        Some(false) => ON_ITS_OWN.to_string(),
+        Some(true) | None => String::new(),
+    }
+}
+
+/// What a change is made of.
+pub(super) fn basis(metric: Metric, of: &ComparedMetric) -> String {
+    let side = |name: &str, side: &Side| {
+        let (written, unit, _) = match &side.relative {
+            Some(relative) => in_percent(relative)?,
+            None => in_unit(metric, side.difference.as_ref()?)?,
+        };
+        let estimate = unit.attach(&written.estimate);
+        Some(format!("{name}: {estimate} ({})", written.range()))
+    };
+    let sides = [side("A", &of.a), side("B", &of.b)];
+    let method = of.change.as_ref().ok();
+    let method = method.map(|change| one_line(&change.absolute.method));
+    let parts: Vec<String> = sides.into_iter().flatten().chain(method).collect();
+    parts.join("; ")
+}
+
+/// The baseline's own figures, which say what became of the service and of the machine.
+pub(super) fn baseline(load: &ComparedLoad) -> Option<Fact> {
+    let (a, b) = baseline_figures(load)?;
+    let scale = Scale::fitting(load.primary.unit(), [a, b]);
+    let share = Scale::PERCENT.signed_point_to(b / a - 1.0, 1);
+    let text = format!(
+        "{} in A, {} in B ({share} %)",
+        scale.with_unit(a),
+        scale.with_unit(b)
+    );
+    Some(Fact::new("baseline", text))
+}
+
+/// The baseline's figure of the primary metric in A and in B, where both have one above nil.
+pub(super) fn baseline_figures(load: &ComparedLoad) -> Option<(f64, f64)> {
+    let of = load.arm_of(Role::Baseline)?.metrics.get(&load.primary)?;
+    let own = |side: &Side| {
+        side.arm
+            .or(side.baseline)
+            .filter(|v| v.is_finite() && *v > 0.0)
+    };
+    own(&of.a).zip(own(&of.b))
+}
+
+/// What the marks at figures mean; `None` without any.
+pub(super) fn legend(load: &ComparedLoad, tables: &[&Table]) -> Option<String> {
+    let interest = number::percent_short(load.interest);
+    let points = interest.trim_end_matches(" %");
+    let cells = || {
+        tables
+            .iter()
+            .flat_map(|t| &t.rows)
+            .flat_map(|row| &row.cells)
+    };
+    let begins = |mark: &str| cells().any(|cell| cell.text.starts_with(mark));
+    let meanings = [
+        (NEGLIGIBLE, format!("the same, within ±{points} points")),
+        (INCONCLUSIVE, "can't tell".to_owned()),
+    ];
+    let mut told: Vec<String> = meanings
+        .into_iter()
+        .filter(|(mark, _)| begins(mark))
+        .map(|(mark, meaning)| format!("{mark} {meaning}"))
+        .collect();
+    if cells().any(|cell| cell.text.contains(ON_ITS_OWN)) {
+        told.push(format!(
+            "{ON_ITS_OWN} holds on its own, but not when all of its family have to (Bonferroni)"
+        ));
+    }
+    (!told.is_empty()).then(|| told.join("; "))
+}

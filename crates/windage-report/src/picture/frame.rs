@@ -1,0 +1,298 @@
+//! What stands around every picture: its title, the key to its marks, and where it is from.
+
+use maud::{Markup, PreEscaped, html};
+use windage_analysis::{Detailed, RunState};
+use windage_model::Soundness;
+
+use super::PictureOptions;
+use super::lettering;
+use super::plane::px;
+use crate::doubts;
+use crate::facts::{self, one_line};
+
+/// Families by which viewers find a plain font, and the rasteriser its own.
+const FONTS: &str = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif";
+/// Around everything, in pixels.
+const MARGIN: f64 = 24.0;
+
+/// A picture before it is framed.
+pub(super) struct Picture {
+    /// What is shown.
+    pub(super) title: String,
+    pub(super) sections: Vec<Section>,
+}
+
+/// What was found under one load.
+pub(super) struct Section {
+    /// Which load; `None` in a run under a single one.
+    pub(super) heading: Option<String>,
+    /// How much was measured under it, where there are several.
+    pub(super) extent: Option<String>,
+    pub(super) soundness: Soundness,
+    pub(super) panels: Vec<Panel>,
+}
+
+/// A drawing, as wide as the frame's room.
+pub(super) struct Panel {
+    pub(super) caption: Option<String>,
+    /// In pixels.
+    pub(super) height: f64,
+    pub(super) drawing: Markup,
+    pub(super) key: Vec<KeyEntry>,
+    pub(super) note: Option<String>,
+    /// The drawing in words, for those who can't see it.
+    pub(super) description: String,
+}
+
+/// What a mark means.
+pub(super) struct KeyEntry {
+    /// Drawn about the origin.
+    pub(super) mark: Markup,
+    /// How far the mark reaches to either side, in pixels.
+    pub(super) reach: f64,
+    pub(super) meaning: String,
+}
+
+/// What is left for drawings of this picture's width.
+pub(super) fn room(options: &PictureOptions) -> f64 {
+    f64::from(options.width()) - 2.0 * MARGIN
+}
+
+/// The whole picture as a file.
+pub(super) fn framed(picture: &Picture, run: &Detailed, options: &PictureOptions) -> String {
+    let title = format!("{}: {}", one_line(&run.analysis.plan), picture.title);
+    let mut sheet = Sheet {
+        room: room(options),
+        down: MARGIN,
+        drawn: Vec::new(),
+    };
+    sheet.text(&title, TITLE);
+    for section in &picture.sections {
+        sheet.section(section);
+    }
+    sheet.gap(14.0);
+    for line in provenance(picture, run) {
+        sheet.text(&line, SMALL_PRINT);
+    }
+    let (width, height) = (options.width(), (sheet.down + MARGIN - 8.0).ceil());
+    let whole = html! {
+        svg xmlns="http://www.w3.org/2000/svg" width=(width) height=(height)
+            viewBox=(format!("0 0 {width} {height}")) role="img"
+            aria-labelledby="windage-title windage-description" font-family=(FONTS) {
+            title id="windage-title" { (title) }
+            desc id="windage-description" { (description(picture)) }
+            style { (PreEscaped(options.theme.css())) }
+            rect.paper width="100%" height="100%" {}
+            g transform=(format!("translate({MARGIN} 0)")) {
+                @for part in &sheet.drawn { (part) }
+            }
+        }
+    };
+    whole.into_string()
+}
+
+/// How words are set.
+#[derive(Clone, Copy, Debug)]
+struct Lettering {
+    class: &'static str,
+    /// In pixels.
+    size: f64,
+    weight: u32,
+    most_lines: usize,
+}
+
+impl Lettering {
+    /// The size of letters of common weight that are as wide.
+    fn widest(self) -> f64 {
+        match self.weight {
+            ..=400 => self.size,
+            _ => self.size * lettering::BOLD,
+        }
+    }
+}
+
+const TITLE: Lettering = Lettering {
+    class: "ink",
+    size: 17.0,
+    weight: 600,
+    most_lines: 3,
+};
+const HEADING: Lettering = Lettering {
+    class: "ink",
+    size: 14.0,
+    weight: 600,
+    most_lines: 2,
+};
+const CAPTION: Lettering = Lettering {
+    class: "ink",
+    size: 13.0,
+    weight: 400,
+    most_lines: 2,
+};
+const NOTE: Lettering = Lettering {
+    class: "soft",
+    size: 12.0,
+    weight: 400,
+    most_lines: 4,
+};
+const SMALL_PRINT: Lettering = Lettering {
+    class: "soft",
+    size: 11.0,
+    weight: 400,
+    most_lines: 4,
+};
+
+/// The frame as it is filled from the top.
+struct Sheet {
+    room: f64,
+    down: f64,
+    drawn: Vec<Markup>,
+}
+
+impl Sheet {
+    fn gap(&mut self, pixels: f64) {
+        self.down += pixels;
+    }
+
+    fn text(&mut self, text: &str, set: Lettering) {
+        for line in lettering::wrapped(text, set.widest(), self.room, set.most_lines) {
+            let y = px(self.down + set.size);
+            self.drawn.push(html! {
+                text class=(set.class) font-size=(set.size) font-weight=(set.weight) x="0" y=(y) { (line) }
+            });
+            self.gap(set.size * 1.4);
+        }
+    }
+
+    fn section(&mut self, section: &Section) {
+        if let Some(heading) = &section.heading {
+            self.gap(18.0);
+            self.text(heading, HEADING);
+        }
+        if let Some(extent) = &section.extent {
+            self.text(&unbroken(extent), SMALL_PRINT);
+        }
+        if section.soundness == Soundness::Void {
+            self.banner();
+        }
+        for panel in &section.panels {
+            self.panel(panel);
+        }
+    }
+
+    /// Nobody takes the figures of a void run from its picture by mistake.
+    fn banner(&mut self) {
+        const HEIGHT: f64 = 48.0;
+        self.gap(10.0);
+        self.place(
+            HEIGHT,
+            &html! {
+                rect.banner x="1" y="1" width=(px(self.room - 2.0)) height=(HEIGHT - 2.0) rx="4" {}
+                text.void font-size="30" font-weight="700" x="14" y="35" { "VOID" }
+                text.ink font-size="14" x="118" y="30" { "the figures are not to be used" }
+            },
+        );
+    }
+
+    fn panel(&mut self, panel: &Panel) {
+        self.gap(14.0);
+        if let Some(caption) = &panel.caption {
+            self.text(caption, CAPTION);
+            self.gap(6.0);
+        }
+        self.place(panel.height, &panel.drawing);
+        self.key(&panel.key);
+        if let Some(note) = &panel.note {
+            self.gap(4.0);
+            self.text(note, NOTE);
+        }
+    }
+
+    fn place(&mut self, height: f64, drawing: &Markup) {
+        let at = format!("translate(0 {:.1})", self.down);
+        self.drawn.push(html! { g transform=(at) { (drawing) } });
+        self.gap(height);
+    }
+
+    /// Marks and their meanings side by side, on as many lines as they take.
+    fn key(&mut self, key: &[KeyEntry]) {
+        const GAP: f64 = 7.0;
+        const APART: f64 = 18.0;
+        const LINE: f64 = 20.0;
+        if key.is_empty() {
+            return;
+        }
+        self.gap(6.0);
+        let mut across = 0.0;
+        for entry in key {
+            let mark = 2.0 * entry.reach + GAP;
+            let meaning = lettering::name(&entry.meaning, NOTE.size, self.room - mark);
+            let width = mark + lettering::width(&meaning, NOTE.size);
+            if across > 0.0 && across + width > self.room {
+                across = 0.0;
+                self.gap(LINE);
+            }
+            let at = format!(
+                "translate({:.1} {:.1})",
+                across + entry.reach,
+                self.down + LINE / 2.0
+            );
+            self.drawn.push(html! {
+                g transform=(at) {
+                    (entry.mark)
+                    text.soft font-size=(NOTE.size) x=(px(entry.reach + GAP)) y="4" { (meaning) }
+                }
+            });
+            across += width + APART;
+        }
+        self.gap(LINE);
+    }
+}
+
+fn description(picture: &Picture) -> String {
+    let mut texts: Vec<String> = Vec::new();
+    for section in &picture.sections {
+        texts.extend(section.heading.iter().map(|heading| format!("{heading}.")));
+        texts.extend(doubt(section.soundness).map(|doubt| format!("{doubt}.")));
+        texts.extend(section.panels.iter().map(|panel| panel.description.clone()));
+    }
+    texts.join(" ")
+}
+
+/// Which run, how much was measured (under several loads that stands with each), whether more may
+/// come and whether something speaks against it.
+fn provenance(picture: &Picture, run: &Detailed) -> Vec<String> {
+    let analysis = &run.analysis;
+    let mut from = vec![
+        one_line(&analysis.run),
+        one_line(&analysis.started),
+        format!("windage {}", one_line(&analysis.windage)),
+    ];
+    if analysis.further.is_empty() {
+        from.push(facts::extent(analysis));
+    }
+    let from = from.iter().map(|of| unbroken(of)).collect::<Vec<_>>();
+    let from = from.join(" · ");
+    let gravest = picture.sections.iter().map(|of| of.soundness).max();
+    let so_far = match run.state {
+        RunState::GoingOn => Some("the run goes on: this is what was measured so far".to_owned()),
+        RunState::Ended | RunState::BrokenOff => None,
+    };
+    std::iter::once(from)
+        .chain(so_far)
+        .chain(gravest.and_then(doubt))
+        .collect()
+}
+
+/// Broken behind its commas alone, where there is no room for all of it on a line.
+fn unbroken(text: &str) -> String {
+    text.replace(' ', "\u{a0}").replace(",\u{a0}", ", ")
+}
+
+fn doubt(soundness: Soundness) -> Option<String> {
+    match soundness {
+        Soundness::Valid => None,
+        Soundness::Suspect => Some("suspect: the run's report names the reasons".to_owned()),
+        Soundness::Void => Some(doubts::heading(Soundness::Void, true).to_owned()),
+    }
+}

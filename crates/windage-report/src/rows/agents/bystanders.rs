@@ -1,0 +1,96 @@
+//! What a service pays that agents do not watch.
+
+use windage_analysis::{Analysis, ArmAnalysis, Bystander, MetricAnalysis};
+use windage_model::Verdict;
+
+use crate::facts::{Fact, one_line};
+use crate::number::{self, NOT_AVAILABLE, Scale};
+use crate::rows::stages::{arm_name, figure};
+use crate::rows::{Align, Cell, Column, Notes, Row, Table, Tone, column, plain};
+
+/// Bystanders against themselves without agents, and against what is watched; `None` without any.
+pub(super) fn bystander_table(analysis: &Analysis) -> Option<Table> {
+    let arms = analysis.arms.iter();
+    let bystanders: Vec<(&ArmAnalysis, &Bystander)> = arms
+        .filter_map(|arm| Some((arm, arm.bystander.as_ref()?)))
+        .collect();
+    if bystanders.is_empty() {
+        return None;
+    }
+    let mut notes = Notes::default();
+    let row = |(arm, of): &(&ArmAnalysis, &Bystander)| Row {
+        arm: one_line(&arm.name),
+        cells: vec![
+            against(&of.against_control, &mut notes),
+            verdict(&of.against_control),
+            against(&of.against_watched, &mut notes),
+        ],
+    };
+    let rows = bystanders.iter().map(row).collect();
+    let facts = bystanders.iter().map(|(arm, of)| told(analysis, arm, of));
+    Some(Table {
+        title: "Bystanders".to_owned(),
+        columns: vec![
+            column(
+                "CPU, attached − gone",
+                "The price for a service that is not watched: CPU with the agents \
+                 attached against that of the same processes without",
+            ),
+            Column {
+                align: Align::Left,
+                ..column(
+                    "verdict",
+                    "What the interval says about differences that matter",
+                )
+            },
+            column(
+                "unwatched − watched",
+                "The same against that of the service that the agents watch",
+            ),
+        ],
+        rows,
+        notes: notes.0,
+        facts: facts.collect(),
+        separable: true,
+        detail: false,
+    })
+}
+
+fn told(analysis: &Analysis, arm: &ArmAnalysis, of: &Bystander) -> Fact {
+    let text = format!(
+        "{} has the processes of {}, under load while the agents of {} are attached to others",
+        one_line(&arm.name),
+        arm_name(analysis, &of.control),
+        arm_name(analysis, &of.bystander_of),
+    );
+    Fact::new("unwatched", text)
+}
+
+/// "+0.3 % (−0.4 to +1.1)", in µs where there is no ratio.
+fn against(of: &MetricAnalysis, notes: &mut Notes) -> Cell {
+    let difference = match &of.difference {
+        Ok(difference) => difference,
+        Err(missing) => return notes.absent(1, &missing.text).remove(0),
+    };
+    let us = Scale::fitting(
+        windage_model::Unit::Microseconds,
+        [difference.absolute.estimate],
+    );
+    let absolute = figure(&difference.absolute, us);
+    let relative = difference.relative.as_ref().and_then(number::percent);
+    match relative {
+        Some(percent) => Cell {
+            basis: Some(format!("{absolute}, in {}", us.unit())),
+            value: difference.relative.as_ref().map(|of| of.estimate),
+            ..plain(format!("{} % ({})", percent.estimate, percent.range()))
+        },
+        None => plain(us.attach(&absolute)),
+    }
+}
+
+fn verdict(of: &MetricAnalysis) -> Cell {
+    Cell {
+        tone: of.verdict.map_or(Tone::Faint, Tone::Judged),
+        ..plain(of.verdict.map_or(NOT_AVAILABLE, Verdict::as_str))
+    }
+}

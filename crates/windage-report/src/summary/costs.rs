@@ -1,0 +1,291 @@
+//! What each treatment costs, in words.
+
+use windage_analysis::{Analysis, ArmAnalysis, MetricAnalysis};
+use windage_model::{Difference, Interval, Metric, Role, Verdict};
+
+use super::{Piece, arm, as_cost, joined, plain, reversed, text, without_stop};
+use crate::duration;
+use crate::number::{self, Scale};
+use crate::rows::{overstated, spoken};
+
+/// How many treatments are spelled out before the rest is counted.
+const SPELLED: usize = 4;
+
+pub(super) fn costs(analysis: &Analysis, metric: Metric) -> Vec<Piece> {
+    // What a bystander pays is not what an arm costs: it has a sentence of its own.
+    let treatments: Vec<_> = analysis
+        .arms
+        .iter()
+        .filter(|arm| arm.role == Role::Treatment && arm.bystander_of.is_none())
+        .collect();
+    if treatments.is_empty() {
+        return vec![text(
+            "The plan has no treatment: there is nothing to compare",
+        )];
+    }
+    let estimates = treatments
+        .iter()
+        .filter_map(|arm| Some(difference(arm, metric)?.absolute.estimate));
+    let scale = Scale::fitting(metric.unit(), estimates);
+    let spelled = if treatments.len() > SPELLED {
+        SPELLED - 1
+    } else {
+        treatments.len()
+    };
+    let mut ranked = treatments;
+    if ranked.len() > spelled {
+        // The dearest first: what is left out matters less than what is told.
+        ranked.sort_by(|a, b| cost_estimate(b, metric).total_cmp(&cost_estimate(a, metric)));
+    }
+    let interest = analysis.design.interest;
+    let (told, counted) = ranked.split_at(spelled);
+    // Only the first figure names its metric.
+    let naming = told
+        .iter()
+        .position(|arm| difference(arm, metric).is_some());
+    let explaining = told
+        .iter()
+        .position(|arm| arm.metrics.get(&metric).is_some_and(is_claimed(metric)));
+    let mut clauses: Vec<_> = told
+        .iter()
+        .enumerate()
+        .map(|(i, arm)| {
+            let first = First {
+                names: naming == Some(i),
+                explains: explaining == Some(i),
+            };
+            let result = arm.metrics.get(&metric);
+            clause((arm, result), metric, scale, interest, first)
+        })
+        .collect();
+    clauses.extend(counted_clause(counted, metric));
+    joined(clauses, "; ")
+}
+
+/// What only the first clause that has cause to says in full.
+#[derive(Clone, Copy)]
+struct First {
+    /// Names the metric.
+    names: bool,
+    /// Explains what it is for a claim to hold on its own only.
+    explains: bool,
+}
+
+/// What one arm costs, as a clause: "`otel` costs 22.7 % of CPU a request (22.2 to 23.2 %), 13.9 µs".
+pub(crate) fn told(analysis: &Analysis, arm: &ArmAnalysis) -> String {
+    let metric = analysis.primary;
+    plain(&alone(analysis, arm, metric, arm.metrics.get(&metric)))
+}
+
+/// What one arm costs against another than the baseline, in the same words.
+pub(crate) fn alone(
+    analysis: &Analysis,
+    arm: &ArmAnalysis,
+    metric: Metric,
+    result: Option<&MetricAnalysis>,
+) -> Vec<Piece> {
+    let difference = result.and_then(|result| result.difference.as_ref().ok());
+    let estimate = difference.map(|difference| difference.absolute.estimate);
+    let scale = Scale::fitting(metric.unit(), estimate);
+    let first = First {
+        names: true,
+        explains: true,
+    };
+    clause(
+        (arm, result),
+        metric,
+        scale,
+        analysis.design.interest,
+        first,
+    )
+}
+
+fn difference(arm: &ArmAnalysis, metric: Metric) -> Option<&Difference> {
+    arm.metrics.get(&metric)?.difference.as_ref().ok()
+}
+
+/// The relative cost, positive where it is one; what has none comes last.
+fn cost_estimate(arm: &ArmAnalysis, metric: Metric) -> f64 {
+    let relative = difference(arm, metric).and_then(|difference| difference.relative.as_ref());
+    relative.map_or(f64::NEG_INFINITY, |r| as_cost(r, metric).estimate)
+}
+
+fn clause(
+    (arm_analysis, result): (&ArmAnalysis, Option<&MetricAnalysis>),
+    metric: Metric,
+    scale: Scale,
+    interest: f64,
+    first: First,
+) -> Vec<Piece> {
+    let name = arm(arm_analysis);
+    let Some(result) = result else {
+        return vec![name, text(" was not measured")];
+    };
+    match &result.difference {
+        Err(missing) => {
+            vec![
+                name,
+                text(format!(" has no figure ({})", without_stop(&missing.text))),
+            ]
+        }
+        Ok(difference) => {
+            let mut said = judged(result, difference, metric, scale, interest, first.names);
+            if is_claimed(metric)(result) {
+                said.push_str(&on_its_own(result, first.explains));
+            }
+            said.push_str(&to_settle(result, difference, interest));
+            vec![name, text(said)]
+        }
+    }
+}
+
+/// What is said of a treatment with a difference.
+fn judged(
+    result: &MetricAnalysis,
+    difference: &Difference,
+    metric: Metric,
+    scale: Scale,
+    interest: f64,
+    naming: bool,
+) -> String {
+    let of = if naming {
+        format!(" of {}", spoken(metric))
+    } else {
+        String::new()
+    };
+    let Some(relative) = &difference.relative else {
+        let shown = scale.signed(&difference.absolute);
+        return shown.map_or(" has no finite figure".to_owned(), |s| {
+            let unit = scale.attach("").trim().to_owned();
+            format!(" differs by {} {unit}{of} ({})", s.estimate, s.range())
+        });
+    };
+    let cost = as_cost(relative, metric);
+    // As the tables have it: what may be nil has no direction to be a cost in.
+    let Some(shown) = number::percent(relative) else {
+        return " has no finite figure".to_owned();
+    };
+    match result.verdict {
+        Some(Verdict::Costs) => format!(" costs {}", magnitude(&cost, difference, scale, &of)),
+        Some(Verdict::Saves) => {
+            format!(
+                " saves {}",
+                magnitude(&reversed(&cost), difference, scale, &of)
+            )
+        }
+        Some(Verdict::Negligible) => {
+            let judged_on = difference.relative_90.as_ref().unwrap_or(relative);
+            match as_cost(judged_on, metric).high {
+                bound if bound > 0.0 => {
+                    format!(" costs no more than {}{of}", number::percent_bound(bound))
+                }
+                _ => format!(" costs nothing{of} ({} %)", shown.range()),
+            }
+        }
+        Some(Verdict::Inconclusive) if cost.low > 0.0 => format!(
+            " costs something, {} %{of}, but whether more than the {} that matter can't be told yet",
+            number::percent(&cost).map_or_else(String::new, |cost| cost.range()),
+            number::percent_short(interest)
+        ),
+        Some(Verdict::Inconclusive) | None => {
+            let smallest = difference.smallest_visible.filter(|s| s.is_finite());
+            let smallest = smallest.map_or(String::new(), |s| {
+                format!(
+                    ", the smallest visible here is {}",
+                    number::percent_bound(s)
+                )
+            });
+            let ends = and(&shown);
+            format!(": can't tell yet, between {ends} %{of}{smallest}")
+        }
+    }
+}
+
+/// Whether more is said of a comparison in this metric than holds in its family.
+fn is_claimed(metric: Metric) -> impl Fn(&MetricAnalysis) -> bool {
+    move |result| {
+        let difference = result.difference.as_ref().ok();
+        let relative = difference.and_then(|difference| difference.relative.as_ref());
+        let is_something = relative.is_some_and(|relative| as_cost(relative, metric).low > 0.0);
+        let is_claim = result.verdict != Some(Verdict::Inconclusive) || is_something;
+        is_claim && overstated(result).is_some()
+    }
+}
+
+fn on_its_own(result: &MetricAnalysis, explains: bool) -> String {
+    match overstated(result).filter(|_| explains) {
+        Some(of) => format!(
+            " (on its own, but not when all {} comparisons have to hold together)",
+            of.comparisons
+        ),
+        None => " (likewise on its own only)".to_owned(),
+    }
+}
+
+/// What would settle an inconclusive verdict; empty for others.
+fn to_settle(result: &MetricAnalysis, difference: &Difference, interest: f64) -> String {
+    let is_open = result.verdict == Some(Verdict::Inconclusive) && difference.relative.is_some();
+    match result.inference.needs_s {
+        _ if !is_open => String::new(),
+        Some(needs_s) => format!(
+            ": about {} of such a run would settle it",
+            duration::more(needs_s)
+        ),
+        None => format!(
+            ": no reasonable time would settle it, as the estimate lies at the limit of ±{}",
+            number::percent_short(interest)
+        ),
+    }
+}
+
+fn and(shown: &number::Shown) -> String {
+    format!("{} and {}", shown.low, shown.high)
+}
+
+/// "22.7 % of CPU a request (22.0 to 23.0 %), 13.9 µs"
+fn magnitude(cost: &Interval, difference: &Difference, scale: Scale, of: &str) -> String {
+    let share = number::percent_unsigned(cost).map_or(String::new(), |p| {
+        format!("{} %{of} ({} %)", p.estimate, p.range())
+    });
+    match difference.absolute.estimate {
+        v if v.is_finite() => format!("{share}, {}", scale.with_unit(v.abs())),
+        _ => share,
+    }
+}
+
+fn counted_clause(counted: &[&ArmAnalysis], metric: Metric) -> Option<Vec<Piece>> {
+    let relative = |arm: &&ArmAnalysis| difference(arm, metric)?.relative.clone();
+    let estimates = counted.iter().filter_map(relative).map(|r| r.estimate);
+    // As the tables have it, without a direction: they may lie on both sides of nil.
+    let estimates: Vec<f64> = estimates.filter(|estimate| estimate.is_finite()).collect();
+    let without = match counted.len() - estimates.len() {
+        0 => None,
+        1 => Some("1 more has no figure".to_owned()),
+        several => Some(format!("{several} more have no figure")),
+    };
+    let said: Vec<String> = between(&estimates).into_iter().chain(without).collect();
+    (!said.is_empty()).then(|| vec![text(said.join(", "))])
+}
+
+/// "3 more lie between +0.1 and +3.4 %"
+fn between(estimates: &[f64]) -> Option<String> {
+    let low = estimates.iter().copied().reduce(f64::min)?;
+    let high = estimates.iter().copied().reduce(f64::max)?;
+    let span = Interval {
+        estimate: high,
+        low,
+        high,
+        confidence: 1.0,
+        method: String::new(),
+    };
+    let shown = number::percent(&span)?;
+    let lie = match estimates {
+        [_] => "1 more lies".to_owned(),
+        several => format!("{} more lie", several.len()),
+    };
+    Some(if shown.low == shown.high {
+        format!("{lie} at {} %", Scale::PERCENT.signed_point_to(high, 1))
+    } else {
+        format!("{lie} between {} %", and(&shown))
+    })
+}

@@ -1,0 +1,93 @@
+//! Whether the figures may be believed, in words.
+
+use windage_analysis::Analysis;
+use windage_model::{DoubtCode, Metric, Soundness, Verdict};
+
+use super::{Piece, text, without_stop};
+use crate::number::{self, Scale};
+
+/// Whether the figures may be believed: the control first, then what speaks against the run.
+pub(super) fn trust(analysis: &Analysis, metric: Metric) -> Vec<Piece> {
+    let control = control(analysis, metric);
+    // The warning about the control is not given twice.
+    let told: &[DoubtCode] = if control.starts_with(WARNING) {
+        &[DoubtCode::ControlNotNil]
+    } else {
+        &[]
+    };
+    let reasons = reasons(analysis, Soundness::Suspect, told);
+    let mut sentence = vec![text(control)];
+    if !reasons.is_empty() {
+        sentence.push(text(format!(". The run is suspect: {reasons}")));
+    }
+    sentence
+}
+
+const WARNING: &str = "Warning";
+
+/// Whether the control vouches for a metric.
+pub(crate) fn control(analysis: &Analysis, metric: Metric) -> String {
+    let result = analysis
+        .control()
+        .and_then(|control| control.metrics.get(&metric));
+    let Some(result) = result else {
+        return "There is no control to vouch for it".to_owned();
+    };
+    let difference = match &result.difference {
+        Ok(difference) => difference,
+        Err(missing) => {
+            return format!(
+                "The control has no figure ({})",
+                without_stop(&missing.text)
+            );
+        }
+    };
+    let shown = match &difference.relative {
+        Some(relative) => number::percent(relative)
+            .map(|p| (format!("{} %", p.estimate), format!("{} %", p.range()))),
+        None => {
+            let scale = Scale::fitting(metric.unit(), [difference.absolute.estimate]);
+            let written = scale.signed(&difference.absolute);
+            written.map(|s| (scale.attach(&s.estimate), scale.attach(&s.range())))
+        }
+    };
+    let Some((estimate, range)) = shown else {
+        return "The control has no finite figure".to_owned();
+    };
+    match (result.exceeds_nil(), result.verdict) {
+        (Some(false), _) => {
+            format!("The control, a second baseline, holds: its difference is nil within {range}")
+        }
+        (_, Some(Verdict::Negligible)) => format!(
+            "The control, a second baseline, differs by {estimate} ({range}), \
+             which is below the interest of {}",
+            number::percent_short(analysis.design.interest)
+        ),
+        _ => format!(
+            "{WARNING}: the control, a second baseline, differs by {estimate} ({range}) \
+             though nothing was changed, so something besides telemetry differs"
+        ),
+    }
+}
+
+/// The first reasons of that gravity, each a sentence, and how many more there are.
+pub(super) fn reasons(analysis: &Analysis, gravity: Soundness, told: &[DoubtCode]) -> String {
+    const SPELLED: usize = 2;
+    let grave: Vec<_> = analysis
+        .validity
+        .reasons
+        .iter()
+        .filter(|reason| reason.code.soundness() == gravity && !told.contains(&reason.code))
+        .collect();
+    let spelled = grave
+        .iter()
+        .take(SPELLED)
+        .map(|reason| without_stop(&reason.text));
+    let mut words = spelled.collect::<Vec<_>>().join(". ");
+    match grave.len().saturating_sub(SPELLED) {
+        0 => {}
+        1 => words.push_str(". One more reason is listed below"),
+        more => words.push_str(&format!(". {more} more reasons are listed below")),
+    }
+    words
+}

@@ -1,0 +1,197 @@
+//! The answer in words, and what stands below it.
+
+use windage_model::{Doubt, DoubtCode, Metric};
+use windage_report::{markdown, summary};
+
+use crate::{fixtures, plain, unwrapped};
+
+#[test]
+fn the_answer_says_what_the_data_say() {
+    let table = [
+        (
+            fixtures::demo(),
+            "`otel, sampling 1.0` costs 22.7 % of CPU a request (22.2 to 23.2 %), 13.9 µs",
+        ),
+        (
+            fixtures::demo(),
+            "`otel, sampling 0.0` costs no more than 0.4 %",
+        ),
+        (fixtures::demo(), "The control, a second baseline, holds"),
+        (
+            fixtures::demo(),
+            "`otel, sampling 1.0` lost 0.01 % of its traces",
+        ),
+        (
+            fixtures::suspect(),
+            "can't tell yet, between −0.4 and +1.1 % of CPU a request, the smallest visible here is 1.1 %: \
+             about 90 more minutes of such a run would settle it",
+        ),
+        (
+            fixtures::family(),
+            "`spans only` costs 1.1 % (0.6 to 1.6 %), 0.643 µs (on its own, but not when all 4 \
+             comparisons have to hold together)",
+        ),
+        (
+            fixtures::family(),
+            "`metrics only` costs something, +0.0 to +1.2 %, but whether more than the 0.5 % that \
+             matter can't be told yet (likewise on its own only): about 7 more minutes of such a \
+             run would settle it",
+        ),
+        (
+            fixtures::not_reached(),
+            "no reasonable time would settle it, as the estimate lies at the limit of ±0.5 %",
+        ),
+        (fixtures::suspect(), "Warning: the control"),
+        (fixtures::suspect(), "One more reason is listed below."),
+        (
+            fixtures::void(),
+            "This run is void and its figures are not to be used: No window is left",
+        ),
+        (
+            fixtures::batch(),
+            "`profiler` saves 5.1 % of CPU an iteration (3.8 to 6.4 %), 118 ms",
+        ),
+    ];
+    for (analysis, expected) in table {
+        let summary = summary(&analysis);
+        assert!(
+            summary.contains(expected),
+            "{expected:?} not in {summary:?}"
+        );
+    }
+}
+
+#[test]
+fn of_many_treatments_the_dearest_are_told_and_the_rest_is_counted() {
+    let mut analysis = fixtures::demo();
+    let mut more = analysis.arms[2..].to_vec();
+    for (i, arm) in more.iter_mut().enumerate() {
+        arm.name = format!("again {i}");
+    }
+    analysis.arms.extend(more);
+    let summary = summary(&analysis);
+    assert!(
+        summary.contains("; 3 more lie between +0.1 and +3.4 %."),
+        "{summary}"
+    );
+    for told in ["`otel, sampling 1.0`", "`again 0`", "`otel, sampling 0.1`"] {
+        assert!(summary.contains(told), "{told} not in {summary}");
+    }
+}
+
+#[test]
+fn what_has_no_figure_is_not_counted_among_what_has() {
+    let counted = |without: usize| {
+        let mut analysis = fixtures::demo();
+        let more = analysis.arms[2..].to_vec();
+        analysis.arms.extend(more);
+        for arm in analysis.arms.iter_mut().rev().take(without) {
+            arm.metrics.remove(&Metric::CpuPerRequest);
+        }
+        summary(&analysis)
+    };
+    let table = [
+        (0, "; 3 more lie between +0.1 and +3.4 %."),
+        (
+            1,
+            "; 2 more lie between +0.1 and +3.4 %, 1 more has no figure.",
+        ),
+        (3, "; 3 more have no figure."),
+        (2, "; 1 more lies at +0.1 %, 2 more have no figure."),
+    ];
+    for (without, expected) in table {
+        let summary = counted(without);
+        assert!(summary.contains(expected), "{without}: {summary}");
+    }
+}
+
+#[test]
+fn what_is_counted_in_throughput_has_the_signs_of_the_table() {
+    let mut analysis = fixtures::without_cpu();
+    for i in 0..4 {
+        let mut arm = analysis.arms[2].clone();
+        arm.name = format!("otel {i}");
+        analysis.arms.push(arm);
+    }
+    let summary = summary(&analysis);
+    let expected = "; 2 more lie at −10.0 %.";
+    assert!(summary.contains(expected), "{summary}");
+}
+
+#[test]
+fn without_cpu_the_answer_is_in_throughput() {
+    let analysis = fixtures::without_cpu();
+    let summary = summary(&analysis);
+    let expected = "`otel` costs 10.0 % of throughput (8.0 to 12.0 %), 1234/s.";
+    assert!(summary.starts_with(expected), "{summary}");
+}
+
+#[test]
+fn how_firm_the_answer_is_stands_below_it() {
+    let table = [
+        (
+            fixtures::family(),
+            "visible this run would have seen 0.7 to 0.9 % of CPU a request",
+        ),
+        (
+            fixtures::family(),
+            "scatter launches 0 to 0.52 %, drift between blocks 0.78 to 0.81 %, windows 1.9 %; \
+             more rounds, with about 12 blocks each, would narrow the interval most",
+        ),
+        (
+            fixtures::family(),
+            "covariate the generator's CPU a request was taken out: interval 33 to 41 % narrower \
+             (correlation 0.74 to 0.81), in 3 of 4 treatments",
+        ),
+        (
+            fixtures::stopped(),
+            "scatter launches 0.52 %, blocks 2.1 %; more blocks a round, about 40, would",
+        ),
+        (
+            fixtures::not_reached(),
+            "scatter launches unknown after a single one, drift between blocks 1.2 %",
+        ),
+        (
+            fixtures::stopped(),
+            "stopped when CPU a request was known to ±0.5 %; 5 min were allowed",
+        ),
+        (fixtures::stopped(), "intervals are confidence sequences"),
+        (
+            fixtures::stopped(),
+            "pilot Windows of 250 ms, at which drift",
+        ),
+        (
+            fixtures::not_reached(),
+            "±0.5 % of CPU a request was not reached within 5 min: ±0.8 %",
+        ),
+        (
+            fixtures::family(),
+            "machine calibrated 2026-11-21: smallest visible effect in 60 s 0.5 % of CPU a \
+             request; truth inside 38 of 40 intervals; 2 of 40 false positives",
+        ),
+        (
+            fixtures::not_reached(),
+            "machine calibrated 2026-11-20 [2J: truth inside 37 of 40 intervals run",
+        ),
+        (
+            fixtures::stopped(),
+            "machine not calibrated; to do so: windage calibrate",
+        ),
+    ];
+    for (analysis, expected) in table {
+        let report = unwrapped(&plain(&analysis, 80));
+        assert!(report.contains(expected), "{expected:?} not in {report}");
+    }
+    assert!(!markdown(&fixtures::stopped()).contains("not calibrated"));
+}
+
+#[test]
+fn a_run_that_was_broken_off_did_not_run_out_of_time() {
+    let mut analysis = fixtures::not_reached();
+    analysis
+        .validity
+        .push(Doubt::new(DoubtCode::RunIncomplete, "It was broken off."));
+    let report = unwrapped(&plain(&analysis, 80));
+    let expected = "±0.5 % of CPU a request was not reached before the run was broken off: ±0.8 %";
+    assert!(report.contains(expected), "{report}");
+}

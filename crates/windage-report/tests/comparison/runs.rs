@@ -1,0 +1,212 @@
+//! Runs that are compared.
+
+use windage_analysis::{Analysis, Compared, Family, InFamily};
+use windage_model::{Doubt, DoubtCode, Metric, Role};
+
+use crate::fixtures;
+
+/// The same plan a week later.
+pub(super) fn later(mut run: Analysis) -> Analysis {
+    run.run = "20261008T120000Z-go-http".to_owned();
+    run.started = "2026-10-08T12:00:00Z".to_owned();
+    run
+}
+
+/// Moves an arm's overhead by so many percentage points.
+fn moved(run: &mut Analysis, arm: usize, metric: Metric, by: f64) {
+    let of = run.arms[arm].metrics.get_mut(&metric).expect("measured");
+    let difference = of.difference.as_mut().expect("a difference");
+    let baseline = of.baseline.expect("a baseline");
+    for interval in [&mut difference.relative, &mut difference.relative_90] {
+        let moved = interval.as_ref().map(|interval| interval.map(|v| v + by));
+        *interval = moved;
+    }
+    difference.absolute = difference.absolute.map(|v| v + by * baseline);
+    if let Some(family) = &mut of.inference.in_family {
+        family.interval = family.interval.map(|v| v + by);
+        family.interval_90 = family.interval_90.as_ref().map(|of| of.map(|v| v + by));
+    }
+}
+
+/// Two runs of which each treatment's comparisons are a family of their own, where they have none.
+pub(super) fn compared(mut a: Analysis, mut b: Analysis, plans: Option<[&str; 2]>) -> Compared {
+    for run in [&mut a, &mut b] {
+        alone_in_family(run);
+        run.further.iter_mut().for_each(alone_in_family);
+    }
+    Compared::new(&a, &b, plans)
+}
+
+fn alone_in_family(load: &mut Analysis) {
+    let treatments = load
+        .arms
+        .iter_mut()
+        .filter(|arm| arm.role == Role::Treatment);
+    for (metric, of) in treatments.flat_map(|arm| &mut arm.metrics) {
+        let Ok(difference) = &of.difference else {
+            continue;
+        };
+        let is_primary = *metric == load.primary;
+        of.inference.in_family.get_or_insert_with(|| InFamily {
+            family: if is_primary {
+                Family::Primary
+            } else {
+                Family::Secondary
+            },
+            comparisons: 1,
+            interval: difference
+                .relative
+                .clone()
+                .unwrap_or(difference.absolute.clone()),
+            interval_90: difference.relative_90.clone(),
+            verdict: of.verdict,
+        });
+    }
+}
+
+/// Another version of the library on a machine with another kernel and a faster service.
+pub(super) fn changed() -> Compared {
+    let (a, mut b) = (fixtures::demo(), later(fixtures::demo()));
+    moved(&mut b, 2, Metric::CpuPerRequest, 0.031);
+    moved(&mut b, 3, Metric::CpuPerRequest, -0.012);
+    moved(&mut b, 4, Metric::CpuPerRequest, 0.0004);
+    moved(&mut b, 2, Metric::ResponseTimeP99, -0.09);
+    moved(&mut b, 3, Metric::Throughput, -0.01);
+    let baseline = b.arms[0]
+        .metrics
+        .get_mut(&Metric::CpuPerRequest)
+        .expect("measured");
+    baseline.arm = Some(55.1);
+    b.host["kernel"] = "6.2.0".into();
+    b.versions
+        .insert("otelhttp".to_owned(), "v0.73.0".to_owned());
+    b.design.rounds_planned = 9;
+    let mut lone = b.arms[4].clone();
+    lone.id = windage_model::ArmId::from_text("new").expect("letters");
+    lone.name = "new here".to_owned();
+    b.arms.push(lone);
+    let plans = [
+        "name = 'go-http'\nrounds = 8\n",
+        "name = 'go-http'\nrounds = 9\n",
+    ];
+    compared(a, b, Some(plans))
+}
+
+/// A run that may stop, in which a confidence sequence has no end yet at its family's confidence.
+fn no_end() -> Compared {
+    let (mut a, mut b) = (fixtures::demo(), later(fixtures::demo()));
+    moved(&mut b, 2, Metric::CpuPerRequest, 0.031);
+    for run in [&mut a, &mut b] {
+        alone_in_family(run);
+    }
+    for metric in b.arms[2].metrics.values_mut() {
+        metric.inference.in_family = None;
+    }
+    Compared::new(&a, &b, None)
+}
+
+/// What an arm does later for its requests is known in one run only.
+fn withheld() -> Compared {
+    let mut b = later(fixtures::demo());
+    moved(&mut b, 2, Metric::CpuPerRequest, 0.031);
+    b.arms[2].metrics.remove(&Metric::CpuDeferred);
+    compared(fixtures::demo(), b, None)
+}
+
+/// Only the metrics of these names, the first of which is asked first.
+pub(super) fn only(mut compared: Compared, metrics: &[Metric]) -> Compared {
+    compared.comparison.only(metrics).expect("they have it");
+    compared
+}
+
+/// What the subject uses when it is idle, which has no ratio to the baseline.
+pub(super) fn idle(cores: [f64; 3]) -> Analysis {
+    let mut run = fixtures::demo();
+    for (arm, more) in run
+        .arms
+        .iter_mut()
+        .zip([None, Some(0.0)].into_iter().chain(cores.map(Some)))
+    {
+        let mut of = arm.metrics[&Metric::CpuPerRequest].clone();
+        (of.baseline, of.verdict) = (Some(0.01), None);
+        of.arm = Some(0.01 + more.unwrap_or(0.0));
+        if let (Ok(difference), Some(more)) = (&mut of.difference, more) {
+            (difference.relative, difference.relative_90) = (None, None);
+            difference.absolute.estimate = more;
+            (difference.absolute.low, difference.absolute.high) = (more - 0.002, more + 0.002);
+        }
+        arm.metrics.insert(Metric::CpuIdle, of);
+    }
+    run
+}
+
+/// A metric that has no ratio is asked first.
+pub(super) fn in_unit() -> Compared {
+    let [a, b] = [idle([0.012, 0.004, 0.0]), later(idle([0.019, 0.004, 0.0]))];
+    only(compared(a, b, None), &[Metric::CpuIdle])
+}
+
+/// More treatments than are spelled out, in a metric that has no ratio.
+fn many_in_unit() -> Compared {
+    let [mut a, mut b] = [idle([0.012, 0.004, 0.0]), later(idle([0.019, 0.004, 0.0]))];
+    for run in [&mut a, &mut b] {
+        for i in 0..3 {
+            let mut arm = run.arms[4].clone();
+            arm.id = windage_model::ArmId::from_text(&format!("more {i}")).expect("letters");
+            arm.name = format!("more {i}");
+            run.arms.push(arm);
+        }
+        let last = run.arms.last_mut().expect("arms");
+        last.metrics.remove(&Metric::CpuIdle);
+    }
+    only(compared(a, b, None), &[Metric::CpuIdle])
+}
+
+/// Higher is better, and the change may be either.
+pub(super) fn throughput() -> Compared {
+    let (mut a, mut b) = (fixtures::demo(), later(fixtures::demo()));
+    moved(&mut b, 2, Metric::Throughput, 0.0005);
+    for run in [&mut a, &mut b] {
+        run.design.interest = 0.001;
+    }
+    let compared = compared(a, b, None);
+    only(compared, &[Metric::Throughput])
+}
+
+pub(super) fn all() -> Vec<(&'static str, Compared)> {
+    let of = compared;
+    let mut family = later(fixtures::family());
+    moved(&mut family, 3, Metric::CpuPerRequest, 0.014);
+    let mut doubted = later(fixtures::demo());
+    for code in [DoubtCode::ControlNotNil, DoubtCode::Steal] {
+        doubted.validity.push(Doubt::new(code, "why"));
+    }
+    let mut baseline = later(fixtures::demo());
+    baseline.arms[0].id = windage_model::ArmId::from_text("noop").expect("letters");
+    let evil = "x = '```'\n\u{1b}[31m<script>\u{202e}\n";
+    vec![
+        ("changed", changed()),
+        ("void", of(fixtures::demo(), later(fixtures::void()), None)),
+        ("family", of(fixtures::family(), family, Some(["", ""]))),
+        (
+            "hostile",
+            of(
+                fixtures::suspect(),
+                later(fixtures::suspect()),
+                Some(["", evil]),
+            ),
+        ),
+        (
+            "regimes",
+            of(fixtures::regimes(), later(fixtures::regimes()), None),
+        ),
+        ("doubted", of(fixtures::demo(), doubted, None)),
+        ("itself", of(fixtures::agents(), fixtures::agents(), None)),
+        ("no_end", no_end()),
+        ("baseline", of(fixtures::demo(), baseline, None)),
+        ("in_unit", in_unit()),
+        ("withheld", withheld()),
+        ("many_in_unit", many_in_unit()),
+        ("throughput", throughput()),
+    ]
+}

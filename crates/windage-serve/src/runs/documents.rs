@@ -1,0 +1,371 @@
+//! What is made of one run when somebody asks: its page, its analysis, its report.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Instant;
+
+use axum::body::Bytes;
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use tokio::task::JoinError;
+use windage_analysis::keeping::detailed;
+use windage_analysis::{Analysis, Compared, wire};
+use windage_record::{RecordError, RunState};
+use windage_report::{PageSource, comparison_page_json, page_html, page_json};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::reading::{analysed, is_being_written, open};
+use super::stamps::{Seen, Stamps};
+use crate::concluded::forgive_going_on;
+use crate::locked;
+use crate::looking::ESTIMATES_AFTER;
+use crate::sparing::{cpu_of, due_after};
+
+/// What all documents that are kept may take, compressed.
+const KEPT_BYTES_MAX: usize = 64 << 20;
+
+/// What can be made of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Form {
+    /// What the page shows.
+    Page,
+    /// As `windage report --json` has it.
+    Analysis,
+    /// The page that carries all it shows.
+    Report,
+}
+
+/// A text, compressed, with a name for its content.
+#[derive(Clone, Debug)]
+pub(crate) struct Document {
+    gzip: Bytes,
+    /// Weak, as it names the text and not its bytes in one encoding.
+    pub(crate) etag: String,
+}
+
+/// Why there is no document.
+#[derive(Debug)]
+pub(crate) enum Unmade {
+    /// The run is gone.
+    Gone,
+    /// It can't be read.
+    Unreadable(String),
+}
+
+/// Documents that were made, as far as they can be kept.
+#[derive(Debug, Default)]
+pub(crate) struct Documents {
+    kept: Mutex<Kept>,
+    /// One is made at a time.
+    making: Arc<tokio::sync::Mutex<()>>,
+}
+
+type Key = (String, Form);
+
+#[derive(Debug, Default)]
+struct Kept {
+    made: BTreeMap<Key, Made>,
+    bytes: usize,
+    uses: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Made {
+    /// `None` for one that is too large to be kept.
+    document: Option<Document>,
+    seen: Seen,
+    /// When it may be made anew.
+    due: Instant,
+    last_use: u64,
+}
+
+impl Document {
+    pub(crate) fn of(text: &str) -> Document {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+        // Memory takes whatever is written to it.
+        let written = encoder.write_all(text.as_bytes());
+        let gzip = written.and_then(|()| encoder.finish()).unwrap_or_default();
+        Document {
+            gzip: gzip.into(),
+            etag: format!("W/\"{:016x}\"", xxh3_64(text.as_bytes())),
+        }
+    }
+
+    /// Compressed with gzip.
+    pub(crate) fn compressed(&self) -> Bytes {
+        self.gzip.clone()
+    }
+
+    /// For whoever takes nothing else.
+    ///
+    /// # Errors
+    /// Never, unless memory failed.
+    pub(crate) fn plain(&self) -> io::Result<Vec<u8>> {
+        let mut text = Vec::new();
+        GzDecoder::new(&*self.gzip).read_to_end(&mut text)?;
+        Ok(text)
+    }
+}
+
+impl Documents {
+    /// The document of a run: one that was made before, as long as the run is unchanged or was read
+    /// a moment ago.
+    pub(crate) async fn get(
+        self: &Arc<Documents>,
+        name: &str,
+        path: &Path,
+        form: Form,
+    ) -> Result<Document, Unmade> {
+        let (key, path) = ((name.to_owned(), form), path.to_owned());
+        let documents = Arc::clone(self);
+        let (asked, at) = (key.clone(), path.clone());
+        if let Some(document) = on_thread(move || documents.current(&asked, &at)).await? {
+            return Ok(document);
+        }
+        let documents = Arc::clone(self);
+        self.alone(move || documents.make(key, &path)).await?
+    }
+
+    /// One run held against another, `a` against `b`; it is made each time.
+    pub(crate) async fn comparison(&self, a: PathBuf, b: PathBuf) -> Result<Document, Unmade> {
+        self.alone(move || {
+            let compared = compared(&a, &b)?;
+            Ok(Document::of(&comparison_page_json(&compared)))
+        })
+        .await?
+    }
+
+    /// Does what nothing else is done beside, to its end, even when nobody waits for it any more.
+    async fn alone<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Unmade> {
+        let making = Arc::clone(&self.making).lock_owned().await;
+        let done = on_thread(move || {
+            let done = work();
+            drop(making);
+            done
+        });
+        Ok(done.await?)
+    }
+
+    /// Whether a page of a run with these stamps would say more than the one that was made last, and
+    /// may be made.
+    pub(crate) fn is_behind(&self, name: &str, now: &Stamps) -> bool {
+        let kept = self.kept();
+        let made = kept.made.get(&(name.to_owned(), Form::Page));
+        made.is_none_or(|made| made.due <= Instant::now() && made.seen.stamps != now.text())
+    }
+
+    fn current(&self, key: &Key, path: &Path) -> Option<Document> {
+        let stamps = Stamps::of(path)?;
+        let made = self.kept().used(key)?;
+        let goes_on = made.seen.state == RunState::GoingOn;
+        let rests = goes_on && made.due > Instant::now() && is_being_written(path);
+        let holds = rests || made.seen.still_holds(path, &stamps);
+        made.document.filter(|_| holds)
+    }
+
+    fn make(&self, key: Key, path: &Path) -> Result<Document, Unmade> {
+        // Somebody else may have asked for it meanwhile.
+        if let Some(document) = self.current(&key, path) {
+            return Ok(document);
+        }
+        let stamps = Stamps::of(path).ok_or(Unmade::Gone)?;
+        let (written, took) = cpu_of(|| written(path, key.1));
+        let (document, state) = written?;
+        let made = Made {
+            document: Some(document.clone()),
+            seen: Seen {
+                stamps: stamps.text(),
+                state,
+            },
+            due: due_after(took, ESTIMATES_AFTER),
+            last_use: 0,
+        };
+        self.kept().keep(key, made, KEPT_BYTES_MAX);
+        Ok(document)
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        locked(&self.kept)
+    }
+}
+
+impl Kept {
+    fn used(&mut self, key: &Key) -> Option<Made> {
+        self.uses += 1;
+        let made = self.made.get_mut(key)?;
+        made.last_use = self.uses;
+        Some(made.clone())
+    }
+
+    /// Keeps one more, and drops those that were not asked for for longest. Of one that is too large
+    /// is kept when it was made.
+    fn keep(&mut self, key: Key, mut made: Made, bytes_max: usize) {
+        self.remove(&key);
+        if made.bytes() > bytes_max {
+            made.document = None;
+        }
+        let bytes = made.bytes();
+        while self.bytes + bytes > bytes_max {
+            let oldest = self.made.iter().min_by_key(|(_, made)| made.last_use);
+            let Some(oldest) = oldest.map(|(key, _)| key.clone()) else {
+                break;
+            };
+            self.remove(&oldest);
+        }
+        self.uses += 1;
+        made.last_use = self.uses;
+        self.bytes += bytes;
+        self.made.insert(key, made);
+    }
+
+    fn remove(&mut self, key: &Key) {
+        if let Some(made) = self.made.remove(key) {
+            self.bytes -= made.bytes();
+        }
+    }
+}
+
+impl Made {
+    fn bytes(&self) -> usize {
+        self.document
+            .as_ref()
+            .map_or(0, |document| document.gzip.len())
+    }
+}
+
+/// Does what takes its time where nobody waits for it.
+pub(crate) async fn on_thread<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, JoinError> {
+    tokio::task::spawn_blocking(work).await
+}
+
+impl From<JoinError> for Unmade {
+    fn from(_: JoinError) -> Unmade {
+        let why = "windage failed on the run's records, which is a mistake in windage";
+        Unmade::Unreadable(why.to_owned())
+    }
+}
+
+/// Why a run can't be read; one that lost its manifest alone is still there.
+fn unreadable(path: &Path) -> impl Fn(RecordError) -> Unmade {
+    move |error| match Stamps::of(path) {
+        None => Unmade::Gone,
+        Some(_) => Unmade::Unreadable(error.to_string()),
+    }
+}
+
+fn compared(a: &Path, b: &Path) -> Result<Compared, Unmade> {
+    let [(a, plan_a), (b, plan_b)] = [concluded(a)?, concluded(b)?];
+    let plans = plan_a.as_deref().zip(plan_b.as_deref());
+    Ok(Compared::new(&a, &b, plans.map(|(a, b)| [a, b])))
+}
+
+/// What is concluded from a run, and its plan.
+fn concluded(path: &Path) -> Result<(Analysis, Option<String>), Unmade> {
+    let run = open(path).map_err(unreadable(path))?;
+    let (_, analysis) = analysed(&run).map_err(unreadable(path))?;
+    Ok((analysis, run.resolved_text().ok()))
+}
+
+/// Reads the run and writes what was asked for.
+fn written(path: &Path, form: Form) -> Result<(Document, RunState), Unmade> {
+    let run = open(path).map_err(unreadable(path))?;
+    let mut detailed = detailed(&run).map_err(unreadable(path))?;
+    if detailed.state == RunState::GoingOn {
+        forgive_going_on(&mut detailed.analysis);
+    }
+    let source = PageSource {
+        detailed: &detailed,
+        directory: &run.name(),
+    };
+    let text = match form {
+        Form::Page => page_json(source),
+        Form::Analysis => format!("{:#}\n", wire::to_json(&detailed.analysis)),
+        Form::Report => page_html(source),
+    };
+    Ok((Document::of(&text), detailed.state))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn made(bytes: usize) -> Made {
+        Made {
+            document: Some(Document {
+                gzip: vec![0; bytes].into(),
+                etag: String::new(),
+            }),
+            seen: Seen {
+                stamps: String::new(),
+                state: RunState::Ended,
+            },
+            due: Instant::now() + ESTIMATES_AFTER,
+            last_use: 0,
+        }
+    }
+
+    fn key(name: &str) -> Key {
+        (name.to_owned(), Form::Page)
+    }
+
+    #[test]
+    fn what_was_not_asked_for_for_longest_goes_first() {
+        let mut kept = Kept::default();
+        for name in ["a", "b", "c"] {
+            kept.keep(key(name), made(30), 100);
+        }
+        kept.used(&key("a"));
+        kept.keep(key("d"), made(30), 100);
+        let names: Vec<_> = kept.made.keys().map(|(name, _)| &**name).collect();
+        assert_eq!(names, ["a", "c", "d"]);
+        assert_eq!(kept.bytes, 90);
+        kept.keep(key("d"), made(10), 100);
+        assert_eq!(kept.bytes, 70, "another one of the same takes its place");
+        kept.keep(key("e"), made(101), 100);
+        assert_eq!(kept.bytes, 70, "what is larger than everything is not kept");
+        let large = &kept.made[&key("e")];
+        assert!(large.document.is_none() && large.due > Instant::now());
+        kept.keep(key("f"), made(100), 100);
+        assert_eq!(kept.bytes, 100);
+        let documents = kept.made.values().filter(|made| made.document.is_some());
+        assert_eq!(documents.count(), 1);
+    }
+
+    #[tokio::test]
+    async fn one_is_made_at_a_time_though_nobody_waits_for_it() {
+        let documents = Arc::new(Documents::default());
+        let (end, ended) = std::sync::mpsc::channel::<()>();
+        let (began, begun) = tokio::sync::oneshot::channel();
+        let first = Arc::clone(&documents);
+        let client = tokio::spawn(async move {
+            let work = move || {
+                began.send(()).unwrap();
+                ended.recv()
+            };
+            first.alone(work).await
+        });
+        begun.await.unwrap();
+        client.abort();
+        assert!(client.await.unwrap_err().is_cancelled());
+        assert!(documents.making.try_lock().is_err(), "it is still made");
+        end.send(()).unwrap();
+        assert_eq!(documents.alone(|| 1).await.unwrap(), 1);
+    }
+
+    #[test]
+    fn texts_come_back() {
+        for text in ["", "a", "ä\u{0}<script>"] {
+            let document = Document::of(text);
+            assert_eq!(document.plain().unwrap(), text.as_bytes());
+        }
+        assert_ne!(Document::of("a").etag, Document::of("b").etag);
+    }
+}

@@ -1,0 +1,399 @@
+//! What was read of runs, kept in a database, so that a server that starts knows it at once.
+//!
+//! The run directories are the truth. The index can be deleted at any time, and is, when something
+//! is wrong with it.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior, params};
+
+use super::row::Row;
+use super::stamps::Seen;
+
+/// The index's name in the directory of runs.
+pub(crate) const FILE_NAME: &str = ".windage-index.sqlite";
+/// What the tables mean; it changes with them and with [`Row`].
+const VERSION: i64 = 1;
+/// How long another server on the same directory may keep the index to itself.
+const BUSY_FOR: Duration = Duration::from_secs(1);
+const TABLES: &str = "CREATE TABLE IF NOT EXISTS run (name TEXT PRIMARY KEY NOT NULL, stamps TEXT NOT NULL, \
+                      row TEXT NOT NULL) WITHOUT ROWID";
+
+/// A run as the index knows it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Known {
+    pub(crate) name: String,
+    pub(crate) seen: Seen,
+    pub(crate) row: Row,
+}
+
+/// The database, or nothing where there can't be one.
+#[derive(Debug)]
+pub(crate) struct Index(Option<Connection>);
+
+/// Why there is no index to be had from a file.
+enum Unusable {
+    /// What is in it is of no use.
+    Content(String),
+    /// It can't be read or written.
+    Access(rusqlite::Error),
+}
+
+impl Index {
+    /// The index of a directory of runs and what it knows; with a note where something was wrong.
+    pub(crate) fn open(directory: &Path) -> (Index, Vec<Known>, Option<String>) {
+        let path = directory.join(FILE_NAME);
+        match open(&path) {
+            Ok((index, known, unwritable)) => {
+                let note = unwritable.map(|error| in_memory(&path, &error));
+                (index, known, note)
+            }
+            Err(Unusable::Access(error)) => {
+                (Index(None), Vec::new(), Some(in_memory(&path, &error)))
+            }
+            Err(Unusable::Content(why)) => rebuilt(&path, &why),
+        }
+    }
+
+    /// None, in memory alone.
+    pub(crate) fn none() -> Index {
+        Index(None)
+    }
+
+    /// Keeps what was read of a run.
+    ///
+    /// # Errors
+    /// When it can't be written; nothing is written from then on.
+    pub(crate) fn put(&mut self, known: &Known) -> Result<(), String> {
+        self.write(|connection| {
+            let row = serde_json::to_string(&known.row).unwrap_or_default();
+            connection
+                .prepare_cached(
+                    "INSERT OR REPLACE INTO run (name, stamps, row) VALUES (?1, ?2, ?3)",
+                )?
+                .execute(params![known.name, known.seen.stamps, row])
+        })
+    }
+
+    /// Forgets runs that are gone.
+    ///
+    /// # Errors
+    /// As for [`Index::put`].
+    pub(crate) fn remove(&mut self, names: &[String]) -> Result<(), String> {
+        self.write(|connection| {
+            let mut remove = connection.prepare_cached("DELETE FROM run WHERE name = ?1")?;
+            names.iter().map(|name| remove.execute([name])).sum()
+        })
+    }
+
+    fn write(
+        &mut self,
+        write: impl FnOnce(&Connection) -> rusqlite::Result<usize>,
+    ) -> Result<(), String> {
+        let Some(connection) = &self.0 else {
+            return Ok(());
+        };
+        let Err(error) = write(connection) else {
+            return Ok(());
+        };
+        let path = connection.path().unwrap_or(FILE_NAME).to_owned();
+        self.0 = None;
+        Err(in_memory(Path::new(&path), &error))
+    }
+}
+
+fn in_memory(path: &Path, error: &rusqlite::Error) -> String {
+    let path = path.display();
+    format!("{path} can't be written ({error}); what is read of runs is kept in memory only")
+}
+
+/// A new index instead of one that is of no use.
+fn rebuilt(path: &Path, why: &str) -> (Index, Vec<Known>, Option<String>) {
+    let made = delete(path)
+        .map_err(|error| error.to_string())
+        .and_then(|()| open(path).map_err(|unusable| unusable.to_string()));
+    let shown = path.display();
+    match made {
+        Ok((index, known, _)) => {
+            let note = format!("{shown} {why}: it is made anew from the runs");
+            (index, known, Some(note))
+        }
+        Err(error) => {
+            let note = format!(
+                "{shown} {why}, and can't be made anew ({error}); what is read of runs is kept in \
+                 memory only"
+            );
+            (Index(None), Vec::new(), Some(note))
+        }
+    }
+}
+
+/// With what SQLite may have written beside it.
+fn delete(path: &Path) -> io::Result<()> {
+    for suffix in ["-journal", "-wal", "-shm"] {
+        let mut beside = path.as_os_str().to_owned();
+        beside.push(suffix);
+        // It is hardly ever there.
+        let _ = fs::remove_file(PathBuf::from(beside));
+    }
+    fs::remove_file(path)
+}
+
+/// What is in the index at that path, which is made where there is none; and why it can't be written,
+/// where it can only be read.
+fn open(path: &Path) -> Result<(Index, Vec<Known>, Option<rusqlite::Error>), Unusable> {
+    let connection = Connection::open(path)?;
+    connection.busy_timeout(BUSY_FOR)?;
+    // Killed at any moment, it is whole. After a loss of power it may not be, and is made anew.
+    connection.pragma_update(None, "synchronous", "OFF")?;
+    if version(&connection)? == 0 {
+        make(&connection)?;
+    }
+    let version = version(&connection)?;
+    if version != VERSION {
+        return Err(Unusable::Content(format!(
+            "is of version {version} and this windage has {VERSION}"
+        )));
+    }
+    let known = read(&connection)?;
+    // Whether it can be written shows now, and not with the first run that is read.
+    Ok(match connection.execute_batch("BEGIN IMMEDIATE; COMMIT") {
+        Ok(()) => (Index(Some(connection)), known, None),
+        Err(error) => (Index(None), known, Some(error)),
+    })
+}
+
+/// 0 in a new file.
+fn version(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.pragma_query_value(None, "user_version", |row| row.get(0))
+}
+
+/// Makes the tables at once, unless another server does so at the same time.
+fn make(connection: &Connection) -> rusqlite::Result<()> {
+    let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+    if version(&transaction)? == 0 {
+        transaction.execute_batch(TABLES)?;
+        transaction.pragma_update(None, "user_version", VERSION)?;
+    }
+    transaction.commit()
+}
+
+fn read(connection: &Connection) -> Result<Vec<Known>, Unusable> {
+    let check: String = connection.pragma_query_value(None, "quick_check", |row| row.get(0))?;
+    if check != "ok" {
+        return Err(Unusable::Content("is damaged".to_owned()));
+    }
+    let mut select = connection.prepare("SELECT name, stamps, row FROM run")?;
+    let mut rows = select.query([])?;
+    let mut known = Vec::new();
+    while let Some(found) = rows.next()? {
+        let row: String = found.get(2)?;
+        let row: Row = serde_json::from_str(&row)
+            .map_err(|error| Unusable::Content(format!("has a row that is damaged ({error})")))?;
+        known.push(Known {
+            name: found.get(0)?,
+            seen: Seen {
+                stamps: found.get(1)?,
+                state: row.state.into(),
+            },
+            row,
+        });
+    }
+    Ok(known)
+}
+
+impl From<rusqlite::Error> for Unusable {
+    fn from(error: rusqlite::Error) -> Unusable {
+        use ErrorCode as E;
+        match error.sqlite_error_code() {
+            Some(
+                E::CannotOpen
+                | E::ReadOnly
+                | E::PermissionDenied
+                | E::DatabaseBusy
+                | E::DatabaseLocked
+                | E::DiskFull
+                | E::SystemIoFailure
+                | E::FileLockingProtocolFailed,
+            ) => Unusable::Access(error),
+            _ => Unusable::Content(format!("is damaged ({error})")),
+        }
+    }
+}
+
+impl std::fmt::Display for Unusable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Unusable::Content(why) => f.write_str(why),
+            Unusable::Access(error) => error.fmt(f),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use windage_record::RunState;
+
+    fn known(name: &str) -> Known {
+        let row = Row {
+            state: RunState::Ended.into(),
+            ..Row::default()
+        };
+        Known {
+            name: name.to_owned(),
+            seen: Seen {
+                stamps: "1".to_owned(),
+                state: RunState::Ended,
+            },
+            row,
+        }
+    }
+
+    /// A directory with an index that knows of two runs.
+    fn filled() -> tempfile::TempDir {
+        let directory = tempfile::tempdir().unwrap();
+        let (mut index, none, note) = Index::open(directory.path());
+        assert_eq!((none.len(), note), (0, None));
+        for name in ["a", "b/ä"] {
+            index.put(&known(name)).unwrap();
+        }
+        directory
+    }
+
+    #[test]
+    fn what_was_read_is_there_after_a_restart() {
+        let directory = filled();
+        let (mut index, found, note) = Index::open(directory.path());
+        assert_eq!((found, note), (vec![known("a"), known("b/ä")], None));
+        index.remove(&["a".to_owned(), "never".to_owned()]).unwrap();
+        drop(index);
+        let (_, found, _) = Index::open(directory.path());
+        assert_eq!(found, [known("b/ä")]);
+        let files = fs::read_dir(directory.path()).unwrap().count();
+        assert_eq!(files, 1, "nothing is left beside the index");
+    }
+
+    #[test]
+    fn an_index_that_is_of_no_use_is_made_anew() {
+        let sql = |sql: &str| {
+            let sql = sql.to_owned();
+            move |path: &Path| Connection::open(path).unwrap().execute_batch(&sql).unwrap()
+        };
+        type Spoil = Box<dyn Fn(&Path)>;
+        let table: [(Spoil, &str); 6] = [
+            (
+                Box::new(|p| fs::write(p, "<!DOCTYPE html>").unwrap()),
+                "is damaged",
+            ),
+            (
+                Box::new(|p| {
+                    let mut bytes = fs::read(p).unwrap();
+                    bytes[150..].fill(0xaa);
+                    fs::write(p, bytes).unwrap();
+                }),
+                "is damaged",
+            ),
+            (
+                Box::new(|p| {
+                    let bytes = fs::read(p).unwrap();
+                    fs::write(p, &bytes[..bytes.len() / 2]).unwrap();
+                }),
+                "is damaged",
+            ),
+            (Box::new(sql("PRAGMA user_version = 7")), "is of version 7"),
+            (Box::new(sql("DROP TABLE run")), "is damaged"),
+            (
+                Box::new(sql("UPDATE run SET row = '{}'")),
+                "has a row that is damaged",
+            ),
+        ];
+        for (spoil, why) in table {
+            let directory = filled();
+            spoil(&directory.path().join(FILE_NAME));
+            let (mut index, found, note) = Index::open(directory.path());
+            let note = note.unwrap_or_else(|| panic!("no note, where it {why}"));
+            assert!(
+                note.contains(why) && note.contains("anew") && !note.contains('\n'),
+                "{note}"
+            );
+            assert_eq!(found, [], "{why}");
+            index.put(&known("c")).unwrap();
+            drop(index);
+            assert_eq!(Index::open(directory.path()).1, [known("c")], "{why}");
+        }
+    }
+
+    #[test]
+    fn an_empty_file_is_no_damage() {
+        let directory = tempfile::tempdir().unwrap();
+        fs::write(directory.path().join(FILE_NAME), "").unwrap();
+        assert_eq!(Index::open(directory.path()).2, None);
+    }
+
+    #[test]
+    fn servers_that_start_together_share_a_new_index() {
+        for _ in 0..10 {
+            let directory = tempfile::tempdir().unwrap();
+            let together = std::sync::Barrier::new(4);
+            std::thread::scope(|scope| {
+                for server in 0..4 {
+                    let (directory, together) = (directory.path(), &together);
+                    scope.spawn(move || {
+                        together.wait();
+                        let (mut index, _, note) = Index::open(directory);
+                        assert_eq!(note, None);
+                        assert_eq!(index.put(&known(&server.to_string())), Ok(()));
+                    });
+                }
+            });
+            let (_, found, note) = Index::open(directory.path());
+            assert_eq!((found.len(), note), (4, None), "what each has put is there");
+        }
+    }
+
+    #[test]
+    fn what_can_only_be_read_is_known_all_the_same() {
+        let directory = filled();
+        let other = Connection::open(directory.path().join(FILE_NAME)).unwrap();
+        other.execute_batch("BEGIN IMMEDIATE").unwrap();
+        let (mut index, found, note) = Index::open(directory.path());
+        assert_eq!(found, [known("a"), known("b/ä")]);
+        assert!(note.unwrap().contains("in memory only"));
+        assert_eq!(index.put(&known("c")), Ok(()));
+        other.execute_batch("COMMIT").unwrap();
+        assert_eq!(Index::open(directory.path()).1.len(), 2);
+    }
+
+    #[test]
+    fn without_a_place_for_it_there_is_none() {
+        let directory = tempfile::tempdir().unwrap();
+        fs::create_dir(directory.path().join(FILE_NAME)).unwrap();
+        let (mut index, found, note) = Index::open(directory.path());
+        assert_eq!(found, []);
+        assert!(note.unwrap().contains("in memory only"));
+        assert_eq!(index.put(&known("a")), Ok(()));
+        assert_eq!(index.remove(&["a".to_owned()]), Ok(()));
+    }
+
+    #[test]
+    fn a_write_that_fails_is_told_once() {
+        let directory = filled();
+        let (mut index, ..) = Index::open(directory.path());
+        index
+            .0
+            .as_ref()
+            .unwrap()
+            .execute_batch("DROP TABLE run")
+            .unwrap();
+        let told = index.put(&known("c")).unwrap_err();
+        assert!(
+            told.contains(FILE_NAME) && told.contains("in memory only"),
+            "{told}"
+        );
+        assert_eq!(index.put(&known("c")), Ok(()));
+    }
+}

@@ -1,0 +1,131 @@
+//! Runs that somebody watches: each is looked at once for all who do, and not too often.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, Weak};
+use std::time::Instant;
+
+use windage_record::RecordError;
+
+use super::progress::{Following, Progress};
+use super::reading::is_being_written;
+use super::stamps::Stamps;
+use crate::locked;
+use crate::looking::COUNTS_AFTER;
+use crate::sparing::{cpu_of, due_after};
+
+/// Every run that is watched.
+#[derive(Debug, Default)]
+pub(crate) struct Live {
+    watched: Mutex<BTreeMap<String, Weak<Watched>>>,
+}
+
+/// One run that is watched.
+#[derive(Debug, Default)]
+pub(crate) struct Watched {
+    latest: Arc<tokio::sync::Mutex<Latest>>,
+}
+
+#[derive(Default)]
+struct Latest {
+    snapshot: Option<Arc<Snapshot>>,
+    following: Option<Following>,
+    /// When the journal may be read on.
+    due: Option<Instant>,
+}
+
+/// What was seen of a run.
+#[derive(Clone, Debug)]
+pub(crate) struct Snapshot {
+    pub(crate) stamps: Stamps,
+    pub(crate) progress: Progress,
+    is_written: bool,
+}
+
+impl Live {
+    /// The run of that name, watched from now on for as long as this is held.
+    pub(crate) fn watch(&self, name: &str) -> Arc<Watched> {
+        let mut watched = locked(&self.watched);
+        if let Some(run) = watched.get(name).and_then(Weak::upgrade) {
+            return run;
+        }
+        watched.retain(|_, run| run.strong_count() > 0);
+        let run = Arc::default();
+        watched.insert(name.to_owned(), Arc::downgrade(&run));
+        run
+    }
+}
+
+impl Watched {
+    /// What is to be seen now, or was when it was last read; `None` when the run is gone or can't be
+    /// read.
+    pub(crate) async fn look(&self, path: &Path) -> Option<Arc<Snapshot>> {
+        let mut latest = Arc::clone(&self.latest).lock_owned().await;
+        let path = path.to_owned();
+        let seen = tokio::task::spawn_blocking(move || latest.look(&path)).await;
+        seen.ok().flatten()
+    }
+}
+
+impl Latest {
+    /// Reads the journal on if it changed and it is time for that, and in any case when the run is over.
+    fn look(&mut self, path: &Path) -> Option<Arc<Snapshot>> {
+        let stamps = Stamps::of(path)?;
+        // Asked before the journal is read: a run that ends in between would seem to be broken off.
+        let is_written = is_being_written(path);
+        let before = self.snapshot.take().filter(|seen| {
+            let rests = self.due.is_some_and(|due| due > Instant::now());
+            seen.is_written == is_written && (rests || seen.stamps == stamps)
+        });
+        self.snapshot = before.or_else(|| {
+            let (progress, took) = cpu_of(|| self.read_on(path, is_written));
+            self.due = Some(due_after(took, COUNTS_AFTER));
+            let progress = progress.ok()?;
+            Some(Arc::new(Snapshot {
+                stamps,
+                progress,
+                is_written,
+            }))
+        });
+        self.snapshot.clone()
+    }
+
+    fn read_on(&mut self, path: &Path, is_written: bool) -> Result<Progress, RecordError> {
+        let mut following = match self.following.take() {
+            Some(following) => following,
+            None => Following::open(path)?,
+        };
+        let progress = following.read_on(is_written)?;
+        self.following = Some(following);
+        Ok(progress)
+    }
+}
+
+impl fmt::Debug for Latest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Latest")
+            .field("snapshot", &self.snapshot)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_is_held_for_as_long_as_somebody_watches_it() {
+        let live = Live::default();
+        let (first, second) = (live.watch("a"), live.watch("a"));
+        assert!(Arc::ptr_eq(&first, &second));
+        let held = Arc::downgrade(&first.latest);
+        drop(first);
+        assert_eq!(held.strong_count(), 1);
+        drop(second);
+        assert_eq!(held.strong_count(), 0, "its journal is closed");
+        let _b = live.watch("b");
+        let watched = live.watched.lock().unwrap();
+        assert_eq!(watched.keys().collect::<Vec<_>>(), ["b"]);
+    }
+}

@@ -1,0 +1,133 @@
+//! A page over all runs of a directory, as `windage serve` shows it.
+
+mod answers;
+mod catalog;
+mod documents;
+mod guard;
+mod index;
+mod live;
+mod progress;
+mod reading;
+mod routes;
+mod row;
+mod scan;
+mod stamps;
+mod streams;
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tokio::sync::Semaphore;
+
+use crate::listening::{Listening, bind};
+use catalog::Catalog;
+use documents::Documents;
+use live::Live;
+use routes::Assets;
+
+/// Connections at a time; further ones wait in the kernel's queue. Streams of events leave room for
+/// questions.
+const CONNECTIONS_MAX: usize = 2 * streams::STREAMS_MAX;
+
+/// Why there is no page over runs.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunsError {
+    /// The directory can't be listed.
+    #[error("can't list {directory}: {source}; name the directory that holds your runs")]
+    Directory {
+        /// The directory.
+        directory: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The address can't be listened on.
+    #[error(
+        "can't listen on {address}: {source}; name another --listen, such as 127.0.0.1:0 for any \
+         free port"
+    )]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// There is no thread or event loop to be had.
+    #[error("the threads of the server can't be started: {0}; raise `ulimit -n` or `ulimit -u`")]
+    Thread(io::Error),
+}
+
+/// A page over all runs of a directory, for browsers. It ends when this is dropped.
+#[derive(Debug)]
+pub struct RunsServer {
+    listening: Listening,
+    catalog: Arc<Catalog>,
+}
+
+/// What is served.
+#[derive(Debug)]
+struct Served {
+    catalog: Arc<Catalog>,
+    documents: Arc<Documents>,
+    live: Live,
+    /// Places for streams of events.
+    streams: Arc<Semaphore>,
+    assets: Assets,
+}
+
+impl RunsServer {
+    /// Begins to answer at that address for the runs in a directory and in its folders, or for the one
+    /// that the directory is; port 0 lets the kernel choose.
+    ///
+    /// # Errors
+    /// When the directory can't be listed, the address can't be listened on, or there is no thread to
+    /// be had.
+    pub fn start(directory: &Path, address: SocketAddr) -> Result<RunsServer, RunsError> {
+        let shown = directory.display().to_string();
+        let found = directory.canonicalize().and_then(|found| {
+            std::fs::read_dir(&found)?;
+            Ok(found)
+        });
+        let found = found.map_err(|source| RunsError::Directory {
+            directory: directory.to_owned(),
+            source,
+        })?;
+        let listen = |source| RunsError::Listen { address, source };
+        let listener = bind(address).map_err(listen)?;
+        let address = listener.local_addr().map_err(listen)?;
+        let catalog = Catalog::start(&found, &shown).map_err(RunsError::Thread)?;
+        let served = Arc::new(Served::of(Arc::clone(&catalog)));
+        let router = routes::router(served, address);
+        let listening = Listening::start("windage-serve", listener, router, CONNECTIONS_MAX)
+            .map_err(RunsError::Thread)?;
+        Ok(RunsServer { listening, catalog })
+    }
+
+    /// Where it answers.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.listening.address()
+    }
+
+    /// What there is to tell of the index, in sentences, since this was last asked.
+    #[must_use]
+    pub fn take_notes(&self) -> Vec<String> {
+        self.catalog.take_notes()
+    }
+}
+
+impl Served {
+    fn of(catalog: Arc<Catalog>) -> Served {
+        Served {
+            catalog,
+            documents: Arc::default(),
+            live: Live::default(),
+            streams: Arc::new(Semaphore::new(streams::STREAMS_MAX)),
+            assets: Assets::new(),
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! What happened in a run, in words: rounds, void windows, doubts about windows, agents.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use windage_model::{AgentCycle, ArmIndex, Doubt, DoubtCode, Window};
+use windage_record::{Ending, Launch};
+use windage_report::one_line;
+
+use crate::seconds;
+
+/// How many events are kept, the last ones.
+const KEPT: usize = 50;
+
+/// One event.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct Told {
+    /// Seconds since the run began.
+    at_s: f64,
+    text: String,
+}
+
+impl Told {
+    /// In one line: names come from plans, and some of the text from what services said.
+    fn at(at_ns: u64, text: &str) -> Told {
+        Told {
+            at_s: seconds(at_ns),
+            text: one_line(text),
+        }
+    }
+}
+
+/// The last events of a run.
+#[derive(Debug)]
+pub(super) struct Events {
+    names: BTreeMap<ArmIndex, String>,
+    told: BTreeMap<u64, Told>,
+    next: u64,
+    /// What was seen in windows of the block that is not done yet.
+    in_block: BTreeMap<DoubtCode, InBlock>,
+    /// What was seen in the block before.
+    lasting: BTreeMap<DoubtCode, Lasting>,
+}
+
+#[derive(Debug)]
+struct InBlock {
+    windows: u64,
+    arm: ArmIndex,
+    text: String,
+    until_ns: u64,
+}
+
+/// A doubt about windows of one block after another, which is one event.
+#[derive(Clone, Copy, Debug)]
+struct Lasting {
+    event: u64,
+    since_block: u32,
+    windows: u64,
+}
+
+impl Events {
+    pub(super) fn naming(names: BTreeMap<ArmIndex, String>) -> Events {
+        Events {
+            names,
+            told: BTreeMap::new(),
+            next: 0,
+            in_block: BTreeMap::new(),
+            lasting: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn told(&self) -> Vec<Told> {
+        self.told.values().cloned().collect()
+    }
+
+    pub(super) fn round(&mut self, launch: &Launch, rounds: u32) {
+        let round = launch.round.saturating_add(1);
+        self.tell(
+            launch.started_ns,
+            &format!("round {round} of {rounds} began"),
+        );
+    }
+
+    pub(super) fn window(&mut self, window: &Window, ended_ns: u64) {
+        for doubt in &window.doubts {
+            let seen = self.in_block.entry(doubt.code).or_insert_with(|| InBlock {
+                windows: 0,
+                arm: window.place.arm,
+                text: doubt.text.clone(),
+                until_ns: 0,
+            });
+            seen.windows += 1;
+            seen.until_ns = ended_ns;
+        }
+    }
+
+    /// What was seen in its windows is told, as one event for as long as it lasts.
+    pub(super) fn block_done(&mut self, block: u32) {
+        let before = std::mem::take(&mut self.lasting);
+        for (code, seen) in std::mem::take(&mut self.in_block) {
+            let went_on = before
+                .get(&code)
+                .filter(|b| self.told.contains_key(&b.event));
+            let lasting = match went_on {
+                Some(before) => Lasting {
+                    windows: before.windows + seen.windows,
+                    ..*before
+                },
+                None => Lasting {
+                    event: self.next,
+                    since_block: block,
+                    windows: seen.windows,
+                },
+            };
+            let told = Told::at(seen.until_ns, &self.of_windows(code, &seen, lasting));
+            self.put(lasting.event, told);
+            self.lasting.insert(code, lasting);
+        }
+    }
+
+    fn of_windows(&self, code: DoubtCode, seen: &InBlock, lasting: Lasting) -> String {
+        let (how, why) = (code.soundness().as_str(), &seen.text);
+        match lasting.windows {
+            1 => format!("a window of {} is {how}: {why}", self.name(seen.arm)),
+            windows => {
+                let since = lasting.since_block.saturating_add(1);
+                format!("{windows} windows since block {since} are {how}: {why}")
+            }
+        }
+    }
+
+    pub(super) fn agents(&mut self, cycle: &AgentCycle, at_ns: u64) {
+        let arm = self.name(cycle.arm);
+        let attached_s = seconds(cycle.attach_ns);
+        let up_s = seconds(cycle.up_ns);
+        let text = match (&cycle.failed, &cycle.left_behind[..]) {
+            (Some(why), _) => format!("agents of {arm} failed: {why}"),
+            (None, []) => format!(
+                "agents of {arm} were attached in {attached_s:.1} s, watched for {up_s:.1} s, are gone"
+            ),
+            (None, left) => format!("agents of {arm} left behind: {}", left.join(", ")),
+        };
+        self.tell(at_ns, &text);
+    }
+
+    pub(super) fn doubt(&mut self, doubt: &Doubt, at_ns: u64) {
+        self.tell(at_ns, &doubt.text);
+    }
+
+    pub(super) fn ended(&mut self, ending: &Ending, at_ns: u64) {
+        let text = match ending {
+            Ending::Complete => "measuring ended as planned".to_owned(),
+            Ending::StoppedEarly { reason } => format!("measuring ended early: {reason}"),
+            Ending::Interrupted => "the run was interrupted".to_owned(),
+            Ending::Died { text } => format!("the run could not go on: {text}"),
+        };
+        self.tell(at_ns, &text);
+    }
+
+    fn name(&self, arm: ArmIndex) -> &str {
+        // What a damaged record says of an unknown arm can't be named.
+        self.names.get(&arm).map_or("an unknown arm", |name| name)
+    }
+
+    fn tell(&mut self, at_ns: u64, text: &str) {
+        self.put(self.next, Told::at(at_ns, text));
+    }
+
+    fn put(&mut self, event: u64, told: Told) {
+        self.told.insert(event, told);
+        self.next = self.next.max(event + 1);
+        if self.told.len() > KEPT {
+            self.told.pop_first();
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! Which runs there are in a directory.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use super::stamps::Stamps;
+
+/// What a run makes before it has a manifest: a run of its own, but not one to be listed.
+const PILOT: &str = "pilot";
+
+/// A run directory that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Found {
+    /// Its name below the directory, with `/` where it is in a folder of several runs.
+    pub(crate) name: String,
+    /// Where it is.
+    pub(crate) path: PathBuf,
+    /// When it was last written.
+    pub(crate) stamps: Stamps,
+}
+
+/// The runs in a directory and in its folders, or the one that the directory itself is; each once,
+/// however many links lead to it.
+///
+/// # Errors
+/// When the directory can't be listed. What can't be looked at below it is left out.
+pub(crate) fn scan(directory: &Path) -> io::Result<Vec<Found>> {
+    let own_name = directory
+        .file_name()
+        .map(|name| readable(name.as_encoded_bytes()));
+    if let (Some(name), Some(found)) = (own_name, Stamps::of(directory)) {
+        return Ok(vec![Found {
+            name,
+            path: directory.to_owned(),
+            stamps: found,
+        }]);
+    }
+    let (mut found, mut in_folders) = (Vec::new(), Vec::new());
+    for (name, path) in folders(directory)? {
+        match Stamps::of(&path) {
+            Some(stamps) => found.push(Found { name, path, stamps }),
+            None => in_folders.extend(in_folder(&name, &path)),
+        }
+    }
+    // Under the shortest name that it has.
+    found.append(&mut in_folders);
+    let mut seen = BTreeSet::new();
+    found.retain(|found| {
+        let directory = fs::metadata(&found.path);
+        directory.is_ok_and(|directory| seen.insert((directory.dev(), directory.ino())))
+    });
+    Ok(found)
+}
+
+/// The runs in a folder that is none itself, such as `windage run FOLDER --out DIR` makes.
+fn in_folder(folder: &str, path: &Path) -> Vec<Found> {
+    let inner = folders(path).unwrap_or_default().into_iter();
+    let found: Vec<_> = inner
+        .filter_map(|(name, path)| {
+            let stamps = Stamps::of(&path)?;
+            Some((name, path, stamps))
+        })
+        .collect();
+    if matches!(&found[..], [(name, ..)] if name == PILOT) {
+        return Vec::new();
+    }
+    found
+        .into_iter()
+        .map(|(name, path, stamps)| Found {
+            name: format!("{folder}/{name}"),
+            path,
+            stamps,
+        })
+        .collect()
+}
+
+/// The directories in a directory by name, after them links to such; hidden ones are left out.
+fn folders(directory: &Path) -> io::Result<Vec<(String, PathBuf)>> {
+    let mut folders = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        // What vanished while the directory was read is not there.
+        let Ok(entry) = entry else { continue };
+        let name = readable(entry.file_name().as_encoded_bytes());
+        let kind = entry.file_type();
+        let is_file = kind.as_ref().is_ok_and(|kind| kind.is_file());
+        let is_link = kind.is_ok_and(|kind| kind.is_symlink());
+        if !is_file && !name.starts_with('.') {
+            folders.push((is_link, name, entry.path()));
+        }
+    }
+    folders.sort_unstable();
+    let folders = folders.into_iter();
+    Ok(folders.map(|(_, name, path)| (name, path)).collect())
+}
+
+/// A name as text; bytes that are none are written as `\xff`, and a backslash twice, so that different
+/// names stay different.
+fn readable(name: &[u8]) -> String {
+    match std::str::from_utf8(name) {
+        Ok(name) => name.replace('\\', r"\\"),
+        Err(_) => name.escape_ascii().to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::fs::symlink;
+
+    fn names(directory: &Path) -> Vec<String> {
+        let mut names: Vec<_> = scan(directory)
+            .unwrap()
+            .into_iter()
+            .map(|f| f.name)
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn runs_are_found_where_runs_are_made() {
+        let table: [(&[&str], &[&str], &str); 9] = [
+            (&[], &[], "an empty directory"),
+            (&["a/manifest.json", "b/manifest.json"], &["a", "b"], "runs"),
+            (
+                &["all/a/manifest.json", "b/manifest.json"],
+                &["all/a", "b"],
+                "a folder of runs",
+            ),
+            (&["x/y/a/manifest.json"], &[], "deeper than that"),
+            (
+                &["a/manifest.json", "a/pilot/manifest.json"],
+                &["a"],
+                "a run's pilot is a part of it",
+            ),
+            (
+                &["a/pilot/manifest.json"],
+                &[],
+                "a run that has no manifest yet",
+            ),
+            (&["a/journal.bin"], &["a"], "a run that lost its manifest"),
+            (
+                &["notes/readme", "manifest.txt", ".a/manifest.json"],
+                &[],
+                "no runs",
+            ),
+            (
+                &["a b/manifest.json", "ä%2f/manifest.json"],
+                &["a b", "ä%2f"],
+                "odd names",
+            ),
+        ];
+        for (files, expected, what) in table {
+            let directory = tempfile::tempdir().unwrap();
+            for file in files {
+                let path = directory.path().join(file);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, "").unwrap();
+            }
+            assert_eq!(names(directory.path()), expected, "{what}");
+        }
+    }
+
+    #[test]
+    fn a_run_may_be_named_itself() {
+        let directory = tempfile::tempdir().unwrap();
+        let run = directory.path().join("20260101-000000-app");
+        fs::create_dir_all(run.join("pilot")).unwrap();
+        for file in ["manifest.json", "pilot/manifest.json"] {
+            fs::write(run.join(file), "").unwrap();
+        }
+        assert_eq!(names(&run), ["20260101-000000-app"]);
+    }
+
+    #[test]
+    fn names_that_are_no_text_are_told_apart() {
+        let directory = tempfile::tempdir().unwrap();
+        for name in [&b"a\xff"[..], b"a\xfe", br"a\xff"] {
+            let run = directory.path().join(OsStr::from_bytes(name));
+            fs::create_dir(&run).unwrap();
+            fs::write(run.join("manifest.json"), "").unwrap();
+        }
+        assert_eq!(
+            names(directory.path()),
+            [r"a\\xff", r"a\xfe", r"a\xff"],
+            "a backslash is one of two, another byte's begins with one"
+        );
+    }
+
+    #[test]
+    fn a_run_is_found_once_however_many_links_lead_to_it() {
+        let directory = tempfile::tempdir().unwrap();
+        for run in ["b", "all/c"] {
+            let run = directory.path().join(run);
+            fs::create_dir_all(&run).unwrap();
+            fs::write(run.join("manifest.json"), "").unwrap();
+        }
+        for (link, to) in [("a", "b"), ("loop", "."), ("any", "all"), ("all/b", "../b")] {
+            symlink(to, directory.path().join(link)).unwrap();
+        }
+        assert_eq!(names(directory.path()), ["all/c", "b"]);
+        fs::remove_dir_all(directory.path().join("all")).unwrap();
+        let elsewhere = tempfile::tempdir().unwrap();
+        symlink(directory.path().join("b"), elsewhere.path().join("x")).unwrap();
+        assert_eq!(names(elsewhere.path()), ["x"], "a link alone will do");
+    }
+
+    #[test]
+    fn a_directory_that_is_gone_is_an_error() {
+        let directory = tempfile::tempdir().unwrap();
+        assert!(scan(&directory.path().join("gone")).is_err());
+    }
+}

@@ -1,0 +1,422 @@
+//! What is answered, over runs that are made, go on, break off and go away.
+
+mod shelf;
+mod streams;
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use axum::http::{Request, StatusCode, header};
+use rustix::fs::{CWD, Mode, mkfifoat};
+use serde_json::Value;
+
+use super::index;
+use shelf::{Answer, Shelf, Shop};
+
+/// The names in the list, as it has them.
+fn names(list: &Value) -> Vec<&str> {
+    let runs = list["runs"].as_array().unwrap().iter();
+    runs.map(|run| run["name"].as_str().unwrap()).collect()
+}
+
+fn named<'a>(list: &'a Value, name: &str) -> &'a Value {
+    let mut runs = list["runs"].as_array().unwrap().iter();
+    runs.find(|run| run["name"] == name)
+        .unwrap_or_else(|| panic!("no {name} in {list}"))
+}
+
+#[tokio::test]
+async fn the_newest_run_comes_first() {
+    let shelf = Shelf::new();
+    for (name, at_s) in [("a", 10), ("all/b", 30), ("c", 20)] {
+        shelf.ended(name, at_s);
+    }
+    let shop = Shop::open(&shelf);
+    let list = shop.all_read().await;
+    assert_eq!(names(&list), ["all/b", "c", "a"]);
+    assert_eq!(list["directory"], shelf.path().display().to_string());
+    let run = named(&list, "c");
+    for (key, expected) in [
+        ("plan", Value::from("p")),
+        ("about", Value::Null),
+        ("started", Value::from("1970-01-01T00:00:20Z")),
+        ("state", Value::from("ended")),
+        ("primary", Value::from("cpu_per_request")),
+        ("rounds", Value::from(6)),
+        ("arms", Value::from(3)),
+        ("problem", Value::Null),
+    ] {
+        assert_eq!(run[key], expected, "{key} in {run}");
+    }
+    assert_eq!(run["treatments"][0]["arm"], "a\"b\n");
+    assert!(run["answer"].as_str().unwrap().contains("a\"b"), "{run}");
+    assert!(run["verdict"].is_string());
+}
+
+#[tokio::test]
+async fn what_is_odd_is_listed_and_hides_nothing() {
+    let shelf = Shelf::new();
+    shelf.ended("good", 1);
+    shelf.ended("all/good", 1);
+    drop(shelf.begun("empty", 2));
+    drop(shelf.going_on("killed", 3, 2));
+    shelf.ended("no-manifest", 4);
+    fs::remove_file(shelf.path().join("no-manifest/manifest.json")).unwrap();
+    for (name, file, text) in [
+        ("no-json", "manifest.json", "{"),
+        (
+            "newer",
+            "manifest.json",
+            r#"{"format":99,"windage":"9.9.9"}"#,
+        ),
+        ("no-journal", "journal.bin", "<!DOCTYPE html>\n"),
+    ] {
+        shelf.ended(name, 5);
+        fs::write(shelf.path().join(name).join(file), text).unwrap();
+    }
+    for (name, file) in [("pipe", "manifest.json"), ("piped", "journal.bin")] {
+        shelf.ended(name, 6);
+        let file = shelf.path().join(name).join(file);
+        fs::remove_file(&file).unwrap();
+        mkfifoat(CWD, &file, Mode::RUSR).unwrap();
+    }
+    let shop = Shop::open(&shelf);
+    let list = shop.all_read().await;
+    for (name, state, problem) in [
+        ("good", "ended", None),
+        ("all/good", "ended", None),
+        ("empty", "broken_off", None),
+        ("killed", "broken_off", None),
+        ("no-manifest", "broken_off", Some("manifest.json")),
+        ("no-json", "broken_off", Some("is damaged")),
+        ("newer", "broken_off", Some("9.9.9")),
+        (
+            "no-journal",
+            "broken_off",
+            Some("does not begin like a journal"),
+        ),
+        ("pipe", "broken_off", Some("is a pipe")),
+        ("piped", "broken_off", Some("is a pipe")),
+    ] {
+        let run = named(&list, name);
+        assert_eq!(run["state"], state, "{run}");
+        let found = run["problem"].as_str();
+        assert_eq!(found.is_some(), problem.is_some(), "{run}");
+        assert!(
+            found
+                .unwrap_or_default()
+                .contains(problem.unwrap_or_default()),
+            "{run}"
+        );
+        let page = shop
+            .get(&format!("/api/runs/{}/page", name.replace('/', "%2F")))
+            .await;
+        let expected = match problem {
+            None => StatusCode::OK,
+            Some(_) => StatusCode::SERVICE_UNAVAILABLE,
+        };
+        assert_eq!(page.status, expected, "{name}: {}", page.text());
+    }
+    assert_eq!(
+        named(&list, "no-journal")["plan"],
+        "p",
+        "what can be read is there"
+    );
+    let (_, known, _) = index::Index::open(shelf.path());
+    let known: Vec<_> = known.into_iter().map(|known| known.name).collect();
+    let whole = ["all/good", "empty", "good", "killed"];
+    assert_eq!(known, whole, "the rest may be read when it is tried again");
+}
+
+#[tokio::test]
+async fn a_run_has_its_documents() {
+    let shelf = Shelf::new();
+    shelf.ended("all/a b%", 1);
+    let shop = Shop::open(&shelf);
+    let of_run = "/api/runs/all%2Fa%20b%25";
+    let page = shop.get(&format!("{of_run}/page")).await;
+    assert_eq!(page.json()["directory"], "a b%");
+    assert_eq!(page.json()["state"], "ended");
+    let analysis = shop.get(&format!("{of_run}/analysis.json")).await.json();
+    assert_eq!(analysis["run"], "r");
+    assert_eq!(analysis, page.json()["analysis"]);
+    let report = shop.get(&format!("{of_run}/report.html")).await;
+    assert!(report.text().starts_with("<!DOCTYPE html>"));
+    assert_eq!(
+        report.header(header::CONTENT_TYPE),
+        "text/html; charset=utf-8"
+    );
+    let file = "attachment; filename=\"all-a-b-.html\"";
+    assert_eq!(report.header(header::CONTENT_DISPOSITION), file);
+}
+
+#[tokio::test]
+async fn what_a_browser_has_is_not_sent_again() {
+    let shelf = Shelf::new();
+    shelf.ended("a", 1);
+    let shop = Shop::open(&shelf);
+    shop.all_read().await;
+    for path in [
+        "/",
+        "/assets/windage.js",
+        "/assets/windage.css",
+        "/api/runs",
+        "/api/runs/a/page",
+    ] {
+        let first = shop.get(path).await;
+        assert_eq!(first.status, StatusCode::OK, "{path}");
+        let etag = first.header(header::ETAG);
+        let asked = Shop::request(path).header(header::IF_NONE_MATCH, format!("\"x\", {etag}"));
+        let again = shop.ask(asked).await;
+        assert_eq!(
+            (again.status, again.body.len()),
+            (StatusCode::NOT_MODIFIED, 0),
+            "{path}"
+        );
+        assert_eq!(again.header(header::ETAG), etag, "{path}");
+        let small = shop
+            .ask(Shop::request(path).header(header::ACCEPT_ENCODING, "br, gzip"))
+            .await;
+        assert_eq!(small.header(header::CONTENT_ENCODING), "gzip", "{path}");
+        assert!(small.body.starts_with(&[0x1f, 0x8b]), "{path}");
+        assert_eq!(small.header(header::VARY), "accept-encoding", "{path}");
+    }
+    let before = shop.get("/api/runs/a/page").await.header(header::ETAG);
+    shelf.remove("a");
+    shelf.going_on("a", 1, 3).finish();
+    let after = shop.get("/api/runs/a/page").await;
+    assert_ne!(
+        after.header(header::ETAG),
+        before,
+        "another run is another document"
+    );
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_refused_in_words() {
+    let shelf = Shelf::new();
+    shelf.ended("a", 1);
+    fs::write(shelf.path().join("secret"), "hush").unwrap();
+    let shop = Shop::open(&shelf);
+    let odd = [
+        "b",
+        "..",
+        "%2e%2e",
+        "..%2f",
+        "%2e%2e%2fsecret",
+        "..%2F..%2Fetc%2Fpasswd",
+        "a%2F..",
+        "a%2F..%2Fsecret",
+        "a%2f",
+        "%2Fetc",
+        "a%00",
+        "%00",
+        "secret",
+        ".",
+        "%ff",
+        "%",
+        "a%",
+        "A",
+        "a%20",
+        "%3Cscript%3E",
+        "a;b",
+        "a?b",
+        "a#b",
+        ".windage-index.sqlite",
+        "a%5C..",
+        "%25",
+        "%252e%252e",
+        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+    ];
+    for name in odd {
+        for of in ["page", "analysis.json", "report.html", "events"] {
+            let Ok(request) = Shop::request(&format!("/api/runs/{name}/{of}")).body(()) else {
+                continue;
+            };
+            let answer = shop.ask_for(request).await;
+            assert_eq!(
+                answer.status,
+                StatusCode::NOT_FOUND,
+                "{name}/{of}: {}",
+                answer.text()
+            );
+            assert!(
+                answer.json()["error"].as_str().unwrap().len() > 10,
+                "{name}/{of}"
+            );
+        }
+    }
+    for path in [
+        "/api",
+        "/api/runs/",
+        "/api/runs/a",
+        "/api/runs/a/journal.bin",
+        "/api/runs/a/b/page",
+        "/assets/",
+        "/x",
+    ] {
+        let answer = shop.get(path).await;
+        assert_eq!(answer.status, StatusCode::NOT_FOUND, "{path}");
+        assert!(answer.json()["error"].is_string(), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn only_reading_is_answered_and_only_under_an_address() {
+    let shelf = Shelf::new();
+    shelf.ended("a", 1);
+    let shop = Shop::open(&shelf);
+    let asked = |method: &str, host: &str| {
+        Request::builder()
+            .method(method)
+            .uri("/api/runs")
+            .header(header::HOST, host)
+    };
+    for (method, host, expected) in [
+        ("GET", "localhost:9470", StatusCode::OK),
+        ("HEAD", "127.0.0.1:9470", StatusCode::OK),
+        ("POST", "localhost", StatusCode::METHOD_NOT_ALLOWED),
+        ("DELETE", "localhost", StatusCode::METHOD_NOT_ALLOWED),
+        ("OPTIONS", "localhost", StatusCode::METHOD_NOT_ALLOWED),
+        ("GET", "evil.example", StatusCode::MISDIRECTED_REQUEST),
+        ("GET", "", StatusCode::MISDIRECTED_REQUEST),
+    ] {
+        let answer = shop.ask(asked(method, host)).await;
+        assert_eq!(answer.status, expected, "{method} {host}");
+        let policy = answer.header(header::CONTENT_SECURITY_POLICY);
+        assert!(policy.starts_with("default-src 'none'"), "{policy}");
+        assert_eq!(answer.header(header::X_CONTENT_TYPE_OPTIONS), "nosniff");
+        assert_eq!(answer.header(header::REFERRER_POLICY), "no-referrer");
+        assert_eq!(answer.header(header::CACHE_CONTROL), "no-cache");
+        if method == "HEAD" {
+            assert!(answer.body.is_empty());
+        }
+    }
+    let twice = asked("GET", "localhost").header(header::HOST, "evil.example");
+    assert_eq!(
+        shop.ask(twice).await.status,
+        StatusCode::MISDIRECTED_REQUEST
+    );
+    let nameless = Request::builder().uri("/api/runs");
+    assert_eq!(
+        shop.ask(nameless).await.status,
+        StatusCode::MISDIRECTED_REQUEST
+    );
+    let absolute = Request::builder()
+        .uri("http://evil.example/")
+        .header(header::HOST, "localhost");
+    assert_eq!(
+        shop.ask(absolute).await.status,
+        StatusCode::MISDIRECTED_REQUEST
+    );
+}
+
+#[tokio::test]
+async fn a_damaged_index_is_made_anew() {
+    let shelf = Shelf::new();
+    shelf.ended("a", 1);
+    let first = Shop::open(&shelf).all_read().await;
+    fs::write(shelf.path().join(index::FILE_NAME), "garbage").unwrap();
+    let shop = Shop::open(&shelf);
+    assert_eq!(shop.all_read().await, first);
+    let [note] = &shop.notes()[..] else {
+        panic!("one note")
+    };
+    assert!(note.contains("made anew"), "{note}");
+    let again = Shop::open(&shelf);
+    assert_eq!(
+        again.get("/api/runs").await.json(),
+        first,
+        "known without reading a run"
+    );
+    assert_eq!(again.notes(), [""; 0]);
+}
+
+#[tokio::test]
+async fn runs_come_and_go() {
+    let shelf = Shelf::new();
+    shelf.ended("a", 1);
+    let shop = Shop::open(&shelf);
+    assert_eq!(names(&shop.all_read().await), ["a"]);
+    shelf.ended("b", 2);
+    shelf.remove("a");
+    let list = shop.until_list(|list| names(list) == ["b"]).await;
+    assert_eq!(list["reading"], 0);
+    assert_eq!(
+        shop.get("/api/runs/a/page").await.status,
+        StatusCode::NOT_FOUND
+    );
+    assert_eq!(shop.get("/api/runs/b/page").await.status, StatusCode::OK);
+    fs::remove_dir_all(shelf.path()).unwrap();
+    let no_list = |gone: &Answer| gone.status == StatusCode::SERVICE_UNAVAILABLE;
+    let gone = shop.until("/api/runs", no_list).await.json();
+    let why = gone["error"].as_str().unwrap();
+    assert!(why.contains("can't be listed"), "{why}");
+}
+
+#[tokio::test]
+async fn two_runs_are_compared() {
+    let shelf = Shelf::new();
+    shelf.ended("a", 1);
+    shelf.ended("all/b c", 2);
+    let shop = Shop::open(&shelf);
+    let compared = shop.get("/api/compare?a=a&b=all%2Fb+c").await;
+    assert_eq!(compared.status, StatusCode::OK, "{}", compared.text());
+    let started = |of: &str| compared.json()["comparison"][of]["started"].clone();
+    assert_eq!(started("a"), "1970-01-01T00:00:01Z");
+    assert_eq!(started("b"), "1970-01-01T00:00:02Z");
+    for (query, why) in [
+        ("", "missing field `a`"),
+        ("?a=a", "missing field `b`"),
+        ("?a=a&b=x", "there is no run x here"),
+        ("?a=..%2Fx&b=a", "there is no run ../x here"),
+    ] {
+        let refused = shop.get(&format!("/api/compare{query}")).await;
+        assert_eq!(refused.status, StatusCode::BAD_REQUEST, "{query}");
+        let said = refused.json()["error"].as_str().unwrap().to_owned();
+        assert!(said.contains(why), "{query}: {said}");
+    }
+}
+
+#[tokio::test]
+async fn a_run_that_goes_on_is_compared_without_holding_that_against_it() {
+    let shelf = Shelf::new();
+    shelf.ended("a", 1);
+    let run = shelf.going_on("b", 2, 4);
+    let shop = Shop::open(&shelf);
+    let doubts = async || {
+        let compared = shop.get("/api/compare?a=a&b=b").await;
+        assert_eq!(compared.status, StatusCode::OK, "{}", compared.text());
+        compared.json()["comparison"]["cautions"].to_string()
+    };
+    let live = doubts().await;
+    assert!(!live.contains("run_incomplete"), "{live}");
+    drop(run);
+    let broken_off = doubts().await;
+    assert!(broken_off.contains("run_incomplete"), "{broken_off}");
+}
+
+#[tokio::test]
+async fn a_thousand_runs_are_listed_at_once() {
+    let shelf = Shelf::new();
+    shelf.ended("run", 1);
+    for number in 1..1000 {
+        shelf.link("run", &format!("run-{number}"));
+    }
+    let shop = Shop::open(&shelf);
+    shop.all_read().await;
+    // Far more than it takes: who reads a thousand runs before answering needs longer.
+    let long = Duration::from_secs(2);
+    let began = Instant::now();
+    let list = shop.get("/api/runs").await.json();
+    assert_eq!(names(&list).len(), 1000);
+    assert!(began.elapsed() < long, "{:?}", began.elapsed());
+    let began = Instant::now();
+    let again = Shop::open(&shelf).get("/api/runs").await.json();
+    assert_eq!(again, list);
+    assert!(
+        began.elapsed() < long,
+        "{:?} with an index",
+        began.elapsed()
+    );
+}

@@ -1,0 +1,206 @@
+//! Events: of the list, and of runs that go on, end, break off or go away.
+
+use axum::http::StatusCode;
+use futures_util::StreamExt as _;
+use serde_json::Value;
+use windage_model::{Doubt, DoubtCode};
+use windage_record::{Ending, Entry};
+
+use super::shelf::{Answer, LONGEST, Shelf, Shop, Stream};
+use super::{named, names};
+use crate::runs::streams::STREAMS_MAX;
+
+/// Reads a stream of events up to that one, and says what it was.
+async fn event(stream: &mut Stream, name: &str) -> String {
+    loop {
+        let event = tokio::time::timeout(LONGEST, stream.next()).await;
+        let event = event
+            .expect("an event in time")
+            .expect("the stream goes on");
+        if event.lines().any(|line| line == format!("event: {name}")) {
+            return event;
+        }
+    }
+}
+
+fn data(event: &str) -> Value {
+    let data = event.lines().find_map(|line| line.strip_prefix("data: "));
+    serde_json::from_str(data.unwrap()).unwrap()
+}
+
+#[tokio::test]
+async fn a_run_that_goes_on_is_followed_to_its_end() {
+    let shelf = Shelf::new();
+    let mut run = shelf.going_on("a", 1, 2);
+    let shop = Shop::open(&shelf);
+    let list = shop.all_read().await;
+    assert_eq!(named(&list, "a")["state"], "going_on");
+    let page = shop.get("/api/runs/a/page").await.json();
+    assert_eq!(page["state"], "going_on");
+    let reasons = page["analysis"]["validity"]["reasons"].to_string();
+    assert!(!reasons.contains("run_incomplete"), "{reasons}");
+
+    let mut events = shop.stream("/api/runs/a/events").await;
+    let progress = data(&event(&mut events, "progress").await);
+    assert_eq!(
+        (&progress["state"], &progress["blocks_done"]),
+        (&"going_on".into(), &2.into())
+    );
+    run.block();
+    let progress = data(&event(&mut events, "progress").await);
+    assert_eq!(progress["blocks_done"], 3);
+    assert_eq!(
+        data(&event(&mut events, "page").await),
+        serde_json::json!({})
+    );
+    assert_ne!(
+        shop.get("/api/runs/a/page").await.json(),
+        page,
+        "there is more by now"
+    );
+
+    run.push(&Entry::Doubt(Doubt::new(DoubtCode::ArmDied, "an arm died")));
+    run.finish();
+    let mut progress = Value::Null;
+    while progress["state"] != "ended" {
+        progress = data(&event(&mut events, "progress").await);
+    }
+    assert!(
+        progress["events"].to_string().contains("an arm died"),
+        "{progress}"
+    );
+    assert!(event(&mut events, "page").await.contains("id: ended"));
+    assert_eq!(events.next().await, None, "it ends with the run");
+    assert_eq!(shop.get("/api/runs/a/page").await.json()["state"], "ended");
+    shop.until_list(|list| named(list, "a")["state"] == "ended")
+        .await;
+    let again = Shop::request("/api/runs/a/events").header("last-event-id", "ended");
+    assert_eq!(shop.ask(again).await.status, StatusCode::NO_CONTENT);
+}
+
+#[tokio::test]
+async fn a_run_that_is_killed_is_broken_off() {
+    let shelf = Shelf::new();
+    let run = shelf.going_on("a", 1, 2);
+    let shop = Shop::open(&shelf);
+    assert_eq!(named(&shop.all_read().await, "a")["state"], "going_on");
+    assert_eq!(
+        shop.get("/api/runs/a/page").await.json()["state"],
+        "going_on"
+    );
+    let mut events = shop.stream("/api/runs/a/events").await;
+    event(&mut events, "progress").await;
+    // Its lock goes with it, and nothing else changes.
+    drop(run);
+    assert_eq!(
+        data(&event(&mut events, "progress").await)["state"],
+        "broken_off"
+    );
+    event(&mut events, "page").await;
+    assert_eq!(events.next().await, None);
+    assert_eq!(
+        shop.get("/api/runs/a/page").await.json()["state"],
+        "broken_off"
+    );
+    shop.until_list(|list| named(list, "a")["state"] == "broken_off")
+        .await;
+}
+
+#[tokio::test]
+async fn a_run_that_goes_away_ends_its_events() {
+    let shelf = Shelf::new();
+    let run = shelf.going_on("a", 1, 1);
+    let shop = Shop::open(&shelf);
+    let mut events = shop.stream("/api/runs/a/events").await;
+    event(&mut events, "progress").await;
+    shelf.remove("a");
+    let mut last = String::new();
+    while let Some(event) = events.next().await {
+        last = event;
+    }
+    assert!(
+        last.contains("event: page") && last.contains("id: ended"),
+        "{last}"
+    );
+    // Until the directory is scanned again, the run has events that end at once.
+    let is_gone = |answer: &Answer| answer.status == StatusCode::NOT_FOUND;
+    shop.until("/api/runs/a/events", is_gone).await;
+    let again = Shop::request("/api/runs/a/events").header("last-event-id", "ended");
+    let again = shop.ask(again).await.status;
+    assert_eq!(again, StatusCode::NOT_FOUND, "a browser comes back");
+    drop(run);
+}
+
+#[tokio::test]
+async fn a_run_that_can_not_be_read_ends_its_events() {
+    let shelf = Shelf::new();
+    let run = shelf.going_on("a", 1, 1);
+    let journal = shelf.path().join("a/journal.bin");
+    std::fs::write(journal, "<!DOCTYPE html>\n").unwrap();
+    let shop = Shop::open(&shelf);
+    shop.all_read().await;
+    let mut events = shop.stream("/api/runs/a/events").await;
+    let only = events.next().await.unwrap();
+    assert!(
+        only.contains("event: page") && only.contains("id: ended"),
+        "{only}"
+    );
+    assert_eq!(events.next().await, None);
+    let again = Shop::request("/api/runs/a/events").header("last-event-id", "ended");
+    assert_eq!(shop.ask(again).await.status, StatusCode::NO_CONTENT);
+    drop(run);
+}
+
+#[tokio::test]
+async fn changes_of_the_list_are_told() {
+    let shelf = Shelf::new();
+    let shop = Shop::open(&shelf);
+    let mut events = shop.stream("/api/events").await;
+    assert_eq!(
+        data(&event(&mut events, "runs").await),
+        serde_json::json!({})
+    );
+    shelf.ended("a", 1);
+    event(&mut events, "runs").await;
+    assert_eq!(names(&shop.all_read().await), ["a"]);
+}
+
+#[tokio::test]
+async fn streams_are_bounded() {
+    let shelf = Shelf::new();
+    let shop = Shop::open(&shelf);
+    let mut open = Vec::new();
+    for _ in 0..STREAMS_MAX {
+        open.push(shop.stream("/api/events").await);
+    }
+    let refused = shop.get("/api/events").await;
+    assert_eq!(refused.status, StatusCode::SERVICE_UNAVAILABLE);
+    assert!(
+        refused.json()["error"]
+            .as_str()
+            .unwrap()
+            .contains("64 streams")
+    );
+    assert_eq!(
+        shop.get("/api/runs").await.status,
+        StatusCode::OK,
+        "questions are answered"
+    );
+    open.pop();
+    open.push(shop.stream("/api/events").await);
+}
+
+#[tokio::test]
+async fn a_run_broken_off_has_its_end_in_its_events() {
+    let shelf = Shelf::new();
+    let mut run = shelf.going_on("a", 1, 1);
+    run.push(&Entry::RunEnded(Ending::Interrupted));
+    run.commit();
+    drop(run);
+    let shop = Shop::open(&shelf);
+    shop.all_read().await;
+    let mut events = shop.stream("/api/runs/a/events").await;
+    let progress = data(&event(&mut events, "progress").await);
+    assert_eq!(progress["state"], "ended");
+    assert!(progress["events"].to_string().contains("interrupted"));
+}

@@ -1,0 +1,273 @@
+//! How far a run is, as its events tell, and what of them is worth a line that stays.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use windage_analysis::Running;
+use windage_model::{ArmId, Doubt, DoubtCode, Event, Evidence, Soundness};
+use windage_report::one_line;
+
+use super::left::spoken;
+
+/// Void windows that are shown one by one; more of them would drown the rest.
+const VOID_SHOWN: usize = 5;
+/// The same of steal and pressure.
+const SPIKES_SHOWN: usize = 5;
+/// The phase in which blocks are counted.
+const MEASURING: &str = "measuring";
+/// The phase in which the run is over.
+const ANALYSING: &str = "analysing";
+
+/// How far a run is.
+#[derive(Debug, Default)]
+pub(super) struct Course {
+    /// What is done at the moment.
+    pub(super) phase: String,
+    pub(super) stretch: Stretch,
+    pub(super) blocks: Option<Blocks>,
+    pub(super) left: Option<Left>,
+    /// What is known so far.
+    pub(super) running: Option<Running>,
+    void: usize,
+    spikes: usize,
+    /// Arms whose agents were attached at least once.
+    attached: BTreeSet<ArmId>,
+}
+
+/// The part of the run that goes on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Stretch {
+    /// What comes before everything, or after it.
+    #[default]
+    Beside,
+    Pilot,
+    /// From 1, and in all.
+    Round(u32, u32),
+}
+
+/// Blocks that are on disk, and how many there are at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Blocks {
+    pub(super) done: u32,
+    pub(super) of: u32,
+}
+
+/// Time that is left, as it was told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Left {
+    /// When; `None` before the first block, for launches are not counted in it.
+    told: Option<Duration>,
+    left: Duration,
+    at_most: bool,
+}
+
+impl Left {
+    /// In words, at a time on the display's clock.
+    pub(super) fn spoken(self, now: Duration) -> String {
+        let passed = self
+            .told
+            .map_or(Duration::ZERO, |at| now.saturating_sub(at));
+        let about = if self.at_most { "at most" } else { "about" };
+        format!("{about} {} left", spoken(self.left.saturating_sub(passed)))
+    }
+}
+
+/// Something that an event says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Line {
+    /// A new phase: worth a line where lines are plain.
+    Phase(String),
+    /// To be read later as well.
+    Stays(String),
+}
+
+impl Course {
+    /// Follows an event that came at a time on the display's clock.
+    pub(super) fn take(&mut self, event: Event, now: Duration) -> Vec<Line> {
+        match event {
+            Event::Building { command } => self.enters(&format!("building: {command}")),
+            Event::Piloting { lasts } => {
+                self.stretch = Stretch::Pilot;
+                let lasts = format!("about {}", spoken(lasts));
+                self.does(&lasts);
+                vec![Line::Phase(format!("a pilot of {lasts}"))]
+            }
+            Event::Planned { lasts, at_most } => self.planned(lasts, at_most),
+            Event::RoundStarted { round, rounds } => {
+                self.stretch = Stretch::Round(round + 1, rounds);
+                self.enters("launching")
+            }
+            Event::Launching { arm, service } => {
+                self.does(&format!("launching {service} of {arm}"))
+            }
+            Event::ServiceReady {
+                arm,
+                service,
+                after,
+            } => self.does(&format!("{service} of {arm} is up after {after:.0?}")),
+            Event::Attaching { arm } => self.does(&format!("attaching the agents of {arm}")),
+            Event::Attached {
+                arm,
+                after,
+                programs,
+            } => self.attached(arm, after, programs),
+            Event::Detached { arm, after } => {
+                self.does(&format!("the agents of {arm} are gone after {after:.0?}"))
+            }
+            Event::WarmingUp { lasts } => self.enters(&format!("warming up for {lasts:.0?}")),
+            Event::Measuring => self.does(MEASURING),
+            Event::BlockDone {
+                done,
+                blocks,
+                left,
+                at_most,
+            } => {
+                self.blocks = Some(Blocks { done, of: blocks });
+                self.left = Some(Left {
+                    told: Some(now),
+                    left,
+                    at_most,
+                });
+                self.does(MEASURING)
+            }
+            Event::Doubted { arm, doubt } => self.doubted(&arm, &doubt),
+            Event::PressureSpike { share, usual } => self.spike(&format!(
+                "pressure: tasks waited for a core {:.0} % of the time; {:.0} % is usual",
+                share * 100.0,
+                usual * 100.0
+            )),
+            Event::Draining { lasts } => {
+                self.enters(&format!("waiting {lasts:.1?} for deferred work"))
+            }
+            Event::Profiling { arm, with, lasts } => {
+                self.stretch = Stretch::Beside;
+                self.left = None;
+                self.does(&format!(
+                    "profiling {arm}: {with} looks at it for {lasts:.0?}"
+                ))
+            }
+            Event::TakingDown => self.does("taking down"),
+            Event::Note { text } => several_lines(&text),
+        }
+    }
+
+    /// The run is over and is being analysed.
+    pub(super) fn analysing(&mut self) {
+        self.stretch = Stretch::Beside;
+        self.left = None;
+        self.does(ANALYSING);
+    }
+
+    /// Whether nothing of the run goes on any more.
+    pub(super) fn is_analysing(&self) -> bool {
+        self.phase == ANALYSING
+    }
+
+    /// What goes on, and in which part of the run.
+    pub(super) fn heading(&self) -> String {
+        let phase = &self.phase;
+        match (self.stretch, self.blocks) {
+            (Stretch::Beside, _) => phase.clone(),
+            (Stretch::Pilot, _) => format!("pilot: {phase}"),
+            (Stretch::Round(round, rounds), Some(Blocks { done, of })) if phase == MEASURING => {
+                format!("round {round} of {rounds}, block {done} of {of}: {phase}")
+            }
+            (Stretch::Round(round, rounds), _) => format!("round {round} of {rounds}: {phase}"),
+        }
+    }
+
+    /// A new phase.
+    fn enters(&mut self, phase: &str) -> Vec<Line> {
+        self.does(phase);
+        vec![Line::Phase(self.heading())]
+    }
+
+    /// Something that passes by.
+    fn does(&mut self, phase: &str) -> Vec<Line> {
+        self.phase = one_line(phase);
+        Vec::new()
+    }
+
+    fn planned(&mut self, lasts: Duration, at_most: bool) -> Vec<Line> {
+        self.left = Some(Left {
+            told: None,
+            left: lasts,
+            at_most,
+        });
+        let about = if at_most { "at most" } else { "about" };
+        let lasts = spoken(lasts);
+        vec![Line::Stays(format!(
+            "this takes {about} {lasts}, launches not counted"
+        ))]
+    }
+
+    fn attached(&mut self, arm: ArmId, after: Duration, programs: Option<usize>) -> Vec<Line> {
+        let programs = programs.map_or_else(String::new, |n| format!(", {n} BPF programs"));
+        let text = format!("the agents of {arm} are attached after {after:.0?}{programs}");
+        self.does(&text);
+        // They come and go with each block: the first time tells how it is.
+        if self.attached.insert(arm) {
+            vec![Line::Stays(text)]
+        } else {
+            Vec::new()
+        }
+    }
+
+    fn doubted(&mut self, arm: &ArmId, doubt: &Doubt) -> Vec<Line> {
+        if doubt.code == DoubtCode::Steal {
+            return self.spike(&format!("steal in a window of {arm}: {}", stolen(doubt)));
+        }
+        if doubt.code.soundness() != Soundness::Void {
+            return Vec::new();
+        }
+        self.void += 1;
+        bounded(self.void, VOID_SHOWN, || {
+            let text = format!("a window of {arm} is void: {}", one_line(&doubt.text));
+            (text, "more windows are void; the report counts them")
+        })
+    }
+
+    fn spike(&mut self, text: &str) -> Vec<Line> {
+        self.spikes += 1;
+        bounded(self.spikes, SPIKES_SHOWN, || {
+            let more = "there is more steal or pressure, which is recorded and not shown here";
+            (text.to_owned(), more)
+        })
+    }
+}
+
+/// The first so many of a kind, and after them once that there are more.
+fn bounded(count: usize, shown: usize, line: impl Fn() -> (String, &'static str)) -> Vec<Line> {
+    let (text, more) = line();
+    match count {
+        count if count <= shown => vec![Line::Stays(text)],
+        count if count == shown + 1 => vec![Line::Stays(more.to_owned())],
+        _ => Vec::new(),
+    }
+}
+
+fn stolen(doubt: &Doubt) -> String {
+    let ms = |name: &str| match doubt.evidence.get(name) {
+        Some(Evidence::Number(ns)) => Some(ns / 1e6),
+        _ => None,
+    };
+    match (ms("steal_ns"), ms("window_ns")) {
+        (Some(steal), Some(window)) => {
+            format!("the hypervisor took {steal:.0} ms from all cores together, in {window:.0} ms")
+        }
+        _ => one_line(&doubt.text),
+    }
+}
+
+/// A note as it is, such as with the last lines of a log, but for what would steer a terminal.
+fn several_lines(text: &str) -> Vec<Line> {
+    let line = |line: &str| {
+        let indent = if line.starts_with(' ') { "  " } else { "" };
+        Line::Stays(format!("{indent}{}", one_line(line)))
+    };
+    text.lines().map(line).collect()
+}
+
+#[cfg(test)]
+#[path = "course_tests.rs"]
+mod tests;

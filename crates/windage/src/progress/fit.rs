@@ -1,0 +1,107 @@
+//! Text in a given number of columns. A character may take none, one or two of them.
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+const ELLIPSIS: char = '…';
+
+/// The columns that a text takes.
+pub(super) fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// The text, or its beginning with an ellipsis where it takes more than so many columns.
+pub(super) fn cut(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let mut cut = beginning(text, columns.saturating_sub(1));
+    if columns > 0 {
+        cut.push(ELLIPSIS);
+    }
+    cut
+}
+
+/// The text, or its two ends with an ellipsis between them: names often begin alike and end in the
+/// level by which they differ.
+pub(super) fn shorten(text: &str, columns: usize) -> String {
+    if width(text) <= columns || columns < 5 {
+        return cut(text, columns);
+    }
+    let kept = columns - 1;
+    let (before, after) = (kept - kept / 2, kept / 2);
+    let backwards: String = text.chars().rev().collect();
+    let end = beginning(&backwards, after);
+    let mut shortened = beginning(text, before);
+    shortened.push(ELLIPSIS);
+    shortened.extend(end.chars().rev());
+    shortened
+}
+
+/// The text with spaces behind it.
+pub(super) fn pad(text: &str, columns: usize) -> String {
+    let missing = columns.saturating_sub(width(text));
+    format!("{text}{:missing$}", "")
+}
+
+/// The text with spaces before it.
+pub(super) fn pad_left(text: &str, columns: usize) -> String {
+    let missing = columns.saturating_sub(width(text));
+    format!("{:missing$}{text}", "")
+}
+
+/// As many characters as fit.
+fn beginning(text: &str, columns: usize) -> String {
+    let mut taken = 0;
+    text.chars()
+        .take_while(|c| {
+            taken += c.width().unwrap_or(0);
+            taken <= columns
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_too_wide_is_cut_at_a_character() {
+        let table = [
+            ("", 0, ""),
+            ("abc", 3, "abc"),
+            ("abcd", 3, "ab…"),
+            ("abcd", 1, "…"),
+            ("abcd", 0, ""),
+            ("日本語", 6, "日本語"),
+            // Half of a wide character can't be shown.
+            ("日本語", 5, "日本…"),
+            ("日本語", 4, "日…"),
+        ];
+        for (text, columns, expected) in table {
+            assert_eq!(cut(text, columns), expected, "{text} in {columns}");
+        }
+    }
+
+    #[test]
+    fn names_keep_both_ends() {
+        let table = [
+            ("sdk, sampling 0.1", 17, "sdk, sampling 0.1"),
+            ("sdk, sampling 0.1", 11, "sdk, …g 0.1"),
+            ("sdk, sampling 0.1", 10, "sdk, … 0.1"),
+            ("sdk, sampling 0.1", 4, "sdk…"),
+            ("日本語日本語", 9, "日本…本語"),
+        ];
+        for (text, columns, expected) in table {
+            let shortened = shorten(text, columns);
+            assert_eq!(shortened, expected, "{text} in {columns}");
+            assert!(width(&shortened) <= columns);
+        }
+    }
+
+    #[test]
+    fn columns_line_up() {
+        assert_eq!(pad("é", 3), "é  ");
+        assert_eq!(pad_left("日", 3), " 日");
+        assert_eq!(pad("long", 2), "long");
+    }
+}

@@ -1,0 +1,212 @@
+//! Lines at the foot of a terminal that are drawn anew in place; what stays goes above them.
+//!
+//! By hand and not by `indicatif`, which fills each line with blanks to the terminal's edge and sets
+//! no line break behind it. When such a terminal is made wider the lines run into one another, and
+//! the next drawing goes up too far and takes away what stood above. Here every line ends with a break
+//! before the edge, and what the terminal has folded since is counted. On a terminal that does not fold
+//! that is too many lines, once, when it is made narrower.
+
+use std::io::{self, Write};
+
+use super::fit::width;
+
+/// The foot of a terminal.
+pub(super) struct Screen<W> {
+    out: W,
+    /// The columns that each line takes that is drawn at present.
+    drawn: Vec<usize>,
+}
+
+/// How large a terminal is, in characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Size {
+    pub(super) columns: usize,
+    pub(super) rows: usize,
+}
+
+impl Size {
+    /// Of the terminal that standard error is; the usual one where it does not say.
+    pub(super) fn of_stderr() -> Size {
+        let found = rustix::termios::tcgetwinsize(io::stderr());
+        let found = found.ok().filter(|size| size.ws_col > 0 && size.ws_row > 0);
+        found.map_or(Size::USUAL, |size| Size {
+            columns: size.ws_col.into(),
+            rows: size.ws_row.into(),
+        })
+    }
+
+    const USUAL: Size = Size {
+        columns: 80,
+        rows: 24,
+    };
+
+    /// The columns of a line: two are left for the `^C` that a terminal echoes behind it.
+    pub(super) fn line(self) -> usize {
+        self.columns.saturating_sub(2).max(1)
+    }
+}
+
+impl<W: Write> Screen<W> {
+    pub(super) fn new(out: W) -> Screen<W> {
+        Screen {
+            out,
+            drawn: Vec::new(),
+        }
+    }
+
+    /// Writes lines that stay, and below them the others in the place of those drawn before, as
+    /// many as there is room for.
+    pub(super) fn draw(&mut self, stay: &[String], lines: &[String], size: Size) -> io::Result<()> {
+        let mut text = self.go_back(size.columns);
+        for line in stay {
+            text.push_str(line);
+            text.push('\n');
+        }
+        let lines = &lines[..lines.len().min(size.rows.saturating_sub(1))];
+        text.push_str(&lines.join("\n"));
+        self.drawn = lines.iter().map(|line| width(line)).collect();
+        self.out.write_all(text.as_bytes())?;
+        self.out.flush()
+    }
+
+    /// To the beginning of what is drawn, which goes away. Terminals that cut lines instead of folding
+    /// them when they are made narrower (xterm, the Linux console) lose as many lines that stand above as
+    /// would have been folded: which kind it is none of them says.
+    fn go_back(&self, columns: usize) -> String {
+        // A terminal that was made narrower has folded lines.
+        let folded = |width: &usize| width.div_ceil(columns.max(1)).max(1);
+        match self.drawn.iter().map(folded).sum::<usize>() {
+            0 => String::new(),
+            1 => "\r\u{1b}[J".to_owned(),
+            rows => format!("\r\u{1b}[{}A\u{1b}[J", rows - 1),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::num::NonZero;
+
+    fn lines(texts: &[&str]) -> Vec<String> {
+        texts.iter().map(|&text| text.to_owned()).collect()
+    }
+
+    /// What a terminal shows after each drawing.
+    struct Shown {
+        size: Size,
+        screen: Screen<Vec<u8>>,
+        terminal: vt100::Parser,
+    }
+
+    impl Shown {
+        fn new(rows: u16, columns: u16) -> Shown {
+            let [few, many] = [rows, columns].map(|n| NonZero::new(n).unwrap());
+            Shown {
+                size: Size {
+                    columns: columns.into(),
+                    rows: rows.into(),
+                },
+                screen: Screen::new(Vec::new()),
+                terminal: vt100::Parser::new(few, many, 100),
+            }
+        }
+
+        fn widen(&mut self, columns: u16) {
+            let (rows, _) = self.terminal.screen().size();
+            let to = NonZero::new(columns).unwrap();
+            self.terminal.screen_mut().set_size(rows, to);
+            self.size.columns = columns.into();
+        }
+
+        fn draw(&mut self, stay: &[&str], foot: &[&str]) -> String {
+            let drawn = self.screen.draw(&lines(stay), &lines(foot), self.size);
+            drawn.unwrap();
+            // As the terminal's driver does.
+            let text = String::from_utf8(std::mem::take(&mut self.screen.out)).unwrap();
+            self.terminal.process(text.replace('\n', "\r\n").as_bytes());
+            self.contents()
+        }
+
+        fn contents(&self) -> String {
+            let contents = self.terminal.screen().contents();
+            let lines: Vec<&str> = contents.lines().map(str::trim_end).collect();
+            lines.join("|")
+        }
+    }
+
+    #[test]
+    fn lines_are_drawn_anew_in_place_and_what_stays_stands_above() {
+        let mut shown = Shown::new(6, 20);
+        shown.terminal.process(b"$ windage run\r\n");
+        let steps: &[(&[&str], &[&str], &str)] = &[
+            (
+                &[],
+                &["one", "bar", "estimate"],
+                "$ windage run|one|bar|estimate",
+            ),
+            (&[], &["two", "bar"], "$ windage run|two|bar"),
+            (&["it stays"], &["three"], "$ windage run|it stays|three"),
+            (
+                &["folded where it is too long"],
+                &["four"],
+                "$ windage run|it stays|folded where it is too long|four",
+            ),
+            (
+                &[],
+                &[],
+                "$ windage run|it stays|folded where it is too long",
+            ),
+        ];
+        for (stay, foot, expected) in steps {
+            assert_eq!(shown.draw(stay, foot), *expected);
+        }
+        assert_eq!(shown.terminal.screen().cursor_position(), (4, 0));
+        assert!(!shown.terminal.screen().hide_cursor());
+    }
+
+    #[test]
+    fn what_a_terminal_echoes_goes_away() {
+        let mut shown = Shown::new(5, 20);
+        shown.draw(&[], &["one", "eighteen columns.."]);
+        shown.terminal.process(b"^C");
+        assert_eq!(shown.draw(&["stopped"], &["two"]), "stopped|two");
+    }
+
+    #[test]
+    fn a_terminal_with_few_rows_shows_the_first_lines() {
+        let mut shown = Shown::new(3, 20);
+        for round in ["1", "2", "3"] {
+            let contents = shown.draw(&[], &[round, "b", "c", "d"]);
+            assert_eq!(contents, format!("{round}|b"));
+        }
+    }
+
+    #[test]
+    fn a_wider_terminal_keeps_what_stands_above() {
+        let mut shown = Shown::new(5, 20);
+        shown.draw(&["it stays"], &["one", "bar"]);
+        shown.widen(60);
+        assert_eq!(shown.draw(&[], &["two", "bar"]), "it stays|two|bar");
+    }
+
+    #[test]
+    fn lines_that_a_narrower_terminal_has_folded_are_counted() {
+        let mut screen = Screen::new(Vec::new());
+        let wide = Size {
+            columns: 80,
+            rows: 24,
+        };
+        screen
+            .draw(&[], &lines(&["", &"x".repeat(41), &"y".repeat(40)]), wide)
+            .unwrap();
+        screen.out.clear();
+        let narrow = Size {
+            columns: 40,
+            rows: 24,
+        };
+        screen.draw(&[], &[], narrow).unwrap();
+        // One, two and one: three up from the last.
+        assert_eq!(screen.out, b"\r\x1b[3A\x1b[J");
+    }
+}

@@ -1,0 +1,217 @@
+//! `windage doctor PLAN…`: whether this machine has what the agents of plans need.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use windage_model::Facility;
+use windage_plan::{Agent, Depth, Plan};
+use windage_probe::System;
+use windage_probe::facility::{Lack, Trials, lacking};
+
+use crate::exit::Exit;
+use crate::verbs::run::{files, show_plan_error};
+
+use super::finding::listed;
+
+/// A plan's agents, in the order of the file.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct PlanNeeds {
+    path: PathBuf,
+    agents: Vec<AgentNeeds>,
+}
+
+/// What an agent needs, and what of it is not there.
+#[derive(Clone, Debug, PartialEq)]
+struct AgentNeeds {
+    name: String,
+    needs: Vec<Facility>,
+    lacks: Vec<Lack>,
+}
+
+impl PlanNeeds {
+    /// Looks at what the agents need, one by one.
+    fn of(path: &Path, agents: &[Agent], system: &dyn System, trials: &dyn Trials) -> PlanNeeds {
+        let needs = |agent: &Agent| AgentNeeds {
+            name: agent.service.name.to_string(),
+            needs: agent.needs.clone(),
+            lacks: lacking(&agent.needs, system, trials),
+        };
+        PlanNeeds {
+            path: path.to_owned(),
+            agents: agents.iter().map(needs).collect(),
+        }
+    }
+
+    /// Whether nothing is missing.
+    pub(super) fn runs_here(&self) -> bool {
+        self.agents.iter().all(|agent| agent.lacks.is_empty())
+    }
+
+    fn missing(&self) -> Vec<&'static str> {
+        let mut missing = Vec::new();
+        for lack in self.agents.iter().flat_map(|agent| &agent.lacks) {
+            if !missing.contains(&lack.facility.as_str()) {
+                missing.push(lack.facility.as_str());
+            }
+        }
+        missing
+    }
+}
+
+/// Reads every plan and looks at what it needs.
+///
+/// # Errors
+///
+/// [`Exit::Usage`] when a plan is wrong, which was shown.
+pub(super) fn look(
+    paths: &[PathBuf],
+    system: &dyn System,
+    trials: &dyn Trials,
+) -> Result<Vec<PlanNeeds>, Exit> {
+    let mut plans = Vec::new();
+    let mut failed = false;
+    for path in files(paths)? {
+        match Plan::load(&path, Depth::Usual) {
+            Ok(plan) => plans.push(PlanNeeds::of(&path, &plan.agents, system, trials)),
+            Err(error) => {
+                failed = true;
+                show_plan_error(&error);
+            }
+        }
+    }
+    if failed { Err(Exit::Usage) } else { Ok(plans) }
+}
+
+/// A paragraph for each plan.
+pub(super) fn text(plans: &[PlanNeeds]) -> String {
+    let paragraphs: Vec<String> = plans.iter().map(paragraph).collect();
+    paragraphs.join("\n")
+}
+
+fn paragraph(plan: &PlanNeeds) -> String {
+    let mut out = format!("{}\n", plan.path.display());
+    if plan.agents.is_empty() {
+        out += "  has no agents: it needs nothing more than `windage doctor` looks at\n";
+        return out;
+    }
+    for agent in &plan.agents {
+        out += &lines_of(agent);
+    }
+    out += &match &plan.missing()[..] {
+        [] => "  everything that its agents need is here\n".to_owned(),
+        missing => format!(
+            "  on a host that has {} the plan runs as it is\n",
+            listed(missing)
+        ),
+    };
+    out
+}
+
+fn lines_of(agent: &AgentNeeds) -> String {
+    let AgentNeeds { name, needs, lacks } = agent;
+    if needs.is_empty() {
+        return format!("  agent `{name}` names nothing that it needs\n");
+    }
+    let needs: Vec<&str> = needs.iter().map(|facility| facility.as_str()).collect();
+    let mut out = format!("  agent `{name}` needs {}", listed(&needs));
+    out += if lacks.is_empty() {
+        ": all here\n"
+    } else {
+        "\n"
+    };
+    for lack in lacks {
+        let facility = lack.facility.as_str();
+        out += &format!("    missing: {facility}: {}\n", lack.why);
+        out += &format!("    -> {}\n", lack.remedy);
+    }
+    out
+}
+
+/// The document of `--json`.
+pub(super) fn json(plans: &[PlanNeeds]) -> Value {
+    let plans: Vec<Value> = plans.iter().map(document).collect();
+    json!({ "schema": 1, "plans": plans })
+}
+
+fn document(plan: &PlanNeeds) -> Value {
+    let agents: Vec<Value> = plan
+        .agents
+        .iter()
+        .map(|agent| {
+            let needs: Vec<&str> = agent.needs.iter().map(|need| need.as_str()).collect();
+            let missing: Vec<Value> = agent.lacks.iter().map(lack).collect();
+            json!({ "name": agent.name, "needs": needs, "missing": missing })
+        })
+        .collect();
+    json!({
+        "path": plan.path.display().to_string(),
+        "agents": agents,
+        "runs_here": plan.runs_here(),
+    })
+}
+
+fn lack(lack: &Lack) -> Value {
+    json!({
+        "facility": lack.facility.as_str(),
+        "why": lack.why,
+        "remedy": lack.remedy,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use windage_probe::FakeSystem;
+    use windage_probe::facility::{FakeTrials, ProgramType};
+
+    /// A machine without kernel probes on which tracing programs are withheld.
+    fn needs(agents: &[(&str, &[Facility])]) -> PlanNeeds {
+        let system = FakeSystem::new();
+        system.set("/sys/kernel/btf/vmlinux", "");
+        let trials = FakeTrials::new().failing(ProgramType::Tracing, 1);
+        let agent = |&(name, needs): &(&str, &[Facility])| AgentNeeds {
+            name: name.to_owned(),
+            needs: needs.to_owned(),
+            lacks: lacking(needs, &system, &trials),
+        };
+        PlanNeeds {
+            path: PathBuf::from("plans/beyla.toml"),
+            agents: agents.iter().map(agent).collect(),
+        }
+    }
+
+    #[test]
+    fn each_agent_is_told_what_it_lacks() {
+        use Facility::{Bpf, Btf, Fentry, Kprobe};
+        let plans = [
+            needs(&[
+                ("beyla", &[Bpf, Kprobe, Btf]),
+                ("tracer", &[Kprobe, Fentry]),
+                ("otel", &[Bpf]),
+                ("script", &[]),
+            ]),
+            needs(&[("otel", &[Bpf, Btf])]),
+            needs(&[]),
+        ];
+        let here: Vec<bool> = plans.iter().map(PlanNeeds::runs_here).collect();
+        assert_eq!(here, [false, true, true]);
+        insta::assert_snapshot!(text(&plans));
+    }
+
+    #[test]
+    fn the_document_names_what_is_missing() {
+        let plan = needs(&[("beyla", &[Facility::Bpf, Facility::Kprobe])]);
+        let document = json(&[plan]);
+        assert_eq!(document["schema"], 1);
+        let plan = &document["plans"][0];
+        assert_eq!(plan["path"], "plans/beyla.toml");
+        assert_eq!(plan["runs_here"], false);
+        let agent = &plan["agents"][0];
+        assert_eq!(agent["needs"], json!(["bpf", "kprobe"]));
+        let missing = agent["missing"].as_array().unwrap();
+        assert_eq!(missing.len(), 1, "{missing:?}");
+        assert_eq!(missing[0]["facility"], "kprobe");
+        let remedy = missing[0]["remedy"].as_str().unwrap();
+        assert!(remedy.contains("CONFIG_KPROBE_EVENTS"), "{remedy}");
+    }
+}

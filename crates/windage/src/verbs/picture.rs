@@ -1,0 +1,130 @@
+//! `windage report RUN --format svg|png`: a static picture of one run.
+
+use std::io::IsTerminal;
+
+use clap::{Args, ValueEnum};
+use windage_analysis::Detailed;
+use windage_model::Metric;
+use windage_report::{PictureError, PictureKind, PictureOptions, Theme};
+
+use super::compare::metric;
+
+/// Heading of these flags in `--help`.
+const PICTURES: &str = "Pictures (--format svg and png)";
+
+#[derive(Args, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PictureFlags {
+    /// What is drawn [default: forest].
+    #[arg(long, value_name = "WHAT", help_heading = PICTURES)]
+    picture: Option<Drawn>,
+    /// The metric of a forest or a curve [default: the run's primary one].
+    #[arg(long, value_name = "NAME", value_parser = metric, help_heading = PICTURES)]
+    metric: Option<Metric>,
+    /// The ground on which the picture stands [default: light].
+    #[arg(long, value_name = "THEME", help_heading = PICTURES)]
+    theme: Option<Ground>,
+    /// How wide it is; a PNG has twice as many pixels [default: 900].
+    #[arg(long, value_name = "PX", value_parser = width(), help_heading = PICTURES)]
+    width: Option<u32>,
+}
+
+/// What there is to be drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Drawn {
+    /// Each arm's difference from the baseline with its interval.
+    Forest,
+    /// The overhead over a swept factor, with the fitted curve.
+    Curve,
+    /// Who takes the machine's CPU for a request.
+    Bill,
+    /// Times by percentile.
+    Latency,
+    /// The share of telemetry that arrived, against the rate.
+    ByRate,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Ground {
+    /// Dark on white.
+    Light,
+    /// Light on nearly black.
+    Dark,
+}
+
+/// In which form a picture is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PictureForm {
+    Svg,
+    Png,
+}
+
+/// Why there is no picture.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Undrawable {
+    #[error(transparent)]
+    Picture(#[from] PictureError),
+    #[error("--picture, --metric, --theme and --width go with --format svg and --format png")]
+    FlagsUnused,
+    #[error("--format png writes no text: name a file with --output, or redirect standard output")]
+    OnTerminal,
+}
+
+fn width() -> clap::builder::RangedI64ValueParser<u32> {
+    let (narrowest, widest) = PictureOptions::WIDTHS.into_inner();
+    clap::value_parser!(u32).range(i64::from(narrowest)..=i64::from(widest))
+}
+
+impl PictureFlags {
+    /// Refuses flags that a report in another form would pass over.
+    pub(crate) fn refuse(&self) -> Result<(), Undrawable> {
+        let none = PictureFlags {
+            picture: None,
+            metric: None,
+            theme: None,
+            width: None,
+        };
+        match *self == none {
+            true => Ok(()),
+            false => Err(Undrawable::FlagsUnused),
+        }
+    }
+
+    fn options(&self) -> PictureOptions {
+        PictureOptions {
+            kind: match self.picture {
+                None | Some(Drawn::Forest) => PictureKind::Forest,
+                Some(Drawn::Curve) => PictureKind::Curve,
+                Some(Drawn::Bill) => PictureKind::Bill,
+                Some(Drawn::Latency) => PictureKind::Latency,
+                Some(Drawn::ByRate) => PictureKind::ByRate,
+            },
+            metric: self.metric,
+            theme: match self.theme {
+                None | Some(Ground::Light) => Theme::Light,
+                Some(Ground::Dark) => Theme::Dark,
+            },
+            width: self.width,
+        }
+    }
+
+    /// The picture as it is written to a file.
+    pub(crate) fn drawn(&self, run: &Detailed, form: PictureForm) -> Result<Vec<u8>, Undrawable> {
+        let svg = windage_report::svg(run, &self.options())?;
+        Ok(match form {
+            PictureForm::Svg => svg.into_bytes(),
+            PictureForm::Png => windage_report::png(&svg)?,
+        })
+    }
+}
+
+impl PictureForm {
+    /// Refuses to write pixels where somebody reads.
+    pub(crate) fn refuse_terminal(self, has_output: bool) -> Result<(), Undrawable> {
+        match self {
+            PictureForm::Png if !has_output && std::io::stdout().is_terminal() => {
+                Err(Undrawable::OnTerminal)
+            }
+            PictureForm::Png | PictureForm::Svg => Ok(()),
+        }
+    }
+}

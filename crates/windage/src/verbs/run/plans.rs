@@ -1,0 +1,157 @@
+//! From flags to plans, and to the directories of their runs.
+
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use windage_plan::{Depth, Length, Plan, PlanError, Stop};
+use windage_record::RunDir;
+
+use crate::cli::RunFlags;
+use crate::exit::Exit;
+use crate::message;
+use crate::run_name::{RUNS, unused};
+
+/// Reads every plan before the first is measured: a typo in the last costs no time then.
+pub(super) fn load_all(flags: &RunFlags) -> Result<Vec<Plan>, Exit> {
+    let mut plans = Vec::new();
+    let mut failed = false;
+    let depth = if flags.thorough {
+        Depth::Thorough
+    } else {
+        Depth::Usual
+    };
+    for path in files(&flags.plans)? {
+        match Plan::load(&path, depth) {
+            Ok(mut plan) => match change(&mut plan, flags) {
+                Ok(()) => plans.push(plan),
+                Err(why) => {
+                    failed = true;
+                    message::error(format_args!("{}: {why}", path.display()));
+                }
+            },
+            Err(error) => {
+                failed = true;
+                show_plan_error(&error);
+            }
+        }
+    }
+    if failed { Err(Exit::Usage) } else { Ok(plans) }
+}
+
+pub(crate) fn show_plan_error(error: &PlanError) {
+    anstream::eprintln!("{}", error.render(message::colors_on_stderr()));
+}
+
+/// What flags put in place of the plan's own design; why they can't, if so.
+fn change(plan: &mut Plan, flags: &RunFlags) -> Result<(), String> {
+    if flags.no_profile {
+        plan.profile = None;
+    }
+    let design = &mut plan.design;
+    if let Some(length) = flags.length {
+        design.length = Length::MeasuringTime(length);
+        design.stop = None;
+    }
+    design.rounds = flags.rounds.unwrap_or(design.rounds);
+    design.seed = flags.seed.unwrap_or(design.seed);
+    if design.stop.is_some() && !Stop::allows(design.rounds) {
+        return Err(format!(
+            "--rounds {} is too few for the plan's `stop`, which takes 1, or {} and more; give \
+             --for instead of it, or another --rounds",
+            design.rounds,
+            Stop::FEWEST_ROUNDS,
+        ));
+    }
+    Ok(())
+}
+
+/// Plan files; a folder stands for its `*.toml`, sorted.
+pub(crate) fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Exit> {
+    let mut files = Vec::new();
+    for path in paths {
+        if !path.is_dir() {
+            files.push(path.clone());
+            continue;
+        }
+        let entries = std::fs::read_dir(path).map_err(|error| {
+            message::error(format_args!(
+                "can't read the folder {}: {error}",
+                path.display()
+            ));
+            Exit::Usage
+        })?;
+        let mut found: Vec<PathBuf> = entries
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .filter(|path| path.extension().is_some_and(|e| e == "toml") && path.is_file())
+            .collect();
+        found.sort();
+        if found.is_empty() {
+            message::error(format_args!(
+                "the folder {} holds no *.toml plan",
+                path.display()
+            ));
+            return Err(Exit::Usage);
+        }
+        files.extend(found);
+    }
+    Ok(files)
+}
+
+pub(super) fn directory_for(plan: &Plan, out: Option<&Path>, several: bool) -> PathBuf {
+    match out {
+        Some(out) if several => unused(out, &plan.name, SystemTime::now()),
+        Some(out) => out.to_owned(),
+        None => unused(Path::new(RUNS), &plan.name, SystemTime::now()),
+    }
+}
+
+/// The plan that a run was made from, as it was resolved.
+pub(super) fn plan_of_run(directory: &Path) -> Result<Plan, Exit> {
+    let read = RunDir::open(directory).and_then(|run| {
+        let text = run.resolved_text()?;
+        Ok((text, run.manifest().plan_folder.clone()))
+    });
+    let (text, folder) = read.map_err(|error| {
+        message::error(error);
+        Exit::Usage
+    })?;
+    let name = directory.join("resolved.toml").display().to_string();
+    Plan::parse(&text, &name, &folder).map_err(|error| {
+        show_plan_error(&error);
+        Exit::Usage
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    use crate::cli::{Cli, Verb};
+
+    #[test]
+    fn flags_that_do_not_go_with_a_stop_are_refused() {
+        let text = "name = 'p'\n[[service]]\nname = 'app'\ncommand = ['x', '{listen}']\n\
+            [load]\nmodel = 'closed'\nrequest = 'GET http://{app}/'\n\
+            [[arm]]\nname = 'off'\nbaseline = true\n\
+            [design]\nstop = { metric = 'throughput', half_width = '1%', within = '5m' }\n";
+        let plan = Plan::parse(text, "plan.toml", Path::new("/")).unwrap();
+        let changed = |args: &[&str]| {
+            let words = ["windage", "run", "plan.toml"].iter().chain(args);
+            let Verb::Run(flags) = Cli::parse_from(words).verb else {
+                panic!("it runs")
+            };
+            let mut plan = plan.clone();
+            change(&mut plan, &flags).map(|()| (plan.design.stop.is_some(), plan.design.rounds))
+        };
+        assert_eq!(changed(&[]), Ok((true, 30)));
+        assert_eq!(changed(&["--rounds", "1"]), Ok((true, 1)));
+        assert_eq!(
+            changed(&["--for", "60s", "--rounds", "3"]),
+            Ok((false, 3)),
+            "a given length is measured whole"
+        );
+        let why = changed(&["--rounds", "3"]).unwrap_err();
+        assert!(why.contains("--rounds 3") && why.contains("--for"), "{why}");
+    }
+}

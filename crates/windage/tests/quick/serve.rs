@@ -1,0 +1,133 @@
+//! `windage serve`: the list, a run that goes on, and its end.
+
+use std::net::{SocketAddr, TcpListener};
+use std::os::unix::fs::symlink;
+
+use nix::sys::signal::Signal;
+use serde_json::Value;
+
+use crate::contract;
+use crate::interruption::send;
+use crate::plans::Plan;
+use crate::scrape::get;
+use crate::workshop::{Going, Workshop};
+
+/// A workshop with a place for runs.
+fn with_runs() -> Workshop {
+    let shop = Workshop::new();
+    std::fs::create_dir(shop.dir().join("windage-runs")).unwrap();
+    shop
+}
+
+/// Starts a server over the runs of a workshop, on a port that the kernel chooses.
+fn serving(shop: &Workshop) -> (Going, SocketAddr) {
+    let mut going = shop.start(&["serve", "--listen", "127.0.0.1:0"], &[]);
+    let address = going.until_said("says where it answers", |said| {
+        let rest = said.strip_prefix("runs in windage-runs: http://")?;
+        let (address, _) = rest.split_once("/ ")?;
+        Some(address.parse().unwrap())
+    });
+    (going, address)
+}
+
+fn asked(from: SocketAddr, path: &str) -> Value {
+    let answer = get(from, path).unwrap_or_else(|| panic!("{path} is not answered"));
+    serde_json::from_str(&answer.body).unwrap_or_else(|_| panic!("{path}: {}", answer.body))
+}
+
+fn state(from: SocketAddr) -> Value {
+    asked(from, "/api/runs")["runs"][0]["state"].clone()
+}
+
+#[test]
+fn a_run_is_shown_while_it_goes_on_and_when_it_is_over() {
+    let shop = with_runs();
+    // A place of its own: after a run, what is left in its place is looked at.
+    let serving_shop = Workshop::new();
+    let runs = "windage-runs";
+    symlink(shop.dir().join(runs), serving_shop.dir().join(runs)).unwrap();
+    let plan = Plan {
+        length: "10m",
+        rounds: 200,
+        ..Plan::default()
+    };
+    shop.write("plan.toml", &plan.text());
+    let (mut server, from) = serving(&serving_shop);
+    assert_eq!(asked(from, "/api/runs")["runs"], Value::Array(Vec::new()));
+
+    let out = format!("windage-runs/{}", shop.run);
+    let mut run = shop.start(&["run", "plan.toml", "--out", &out, "--quiet"], &[]);
+    server.until("lists the run", || state(from) == "going_on");
+    run.until("measured", || {
+        let page = asked(from, &format!("/api/runs/{}/page", shop.run));
+        page["analysis"]["design"]["blocks"].as_u64() > Some(0)
+    });
+    send(&run, Signal::SIGINT);
+    run.end().code(130);
+    server.until("sees its end", || state(from) == "ended");
+    let analysis = asked(from, &format!("/api/runs/{}/analysis.json", shop.run));
+    contract::check(&analysis);
+    let report = shop.windage(&["report", &out, "--json"]).code(0).json();
+    assert_eq!(analysis, report, "it says what the report says");
+    let page = get(from, "/").unwrap();
+    assert!(
+        page.head
+            .to_ascii_lowercase()
+            .contains("content-security-policy"),
+        "{}",
+        page.head
+    );
+    assert!(page.body.starts_with("<!DOCTYPE html>"), "{}", page.body);
+
+    send(&server, Signal::SIGINT);
+    let ended = server.end().code(0);
+    assert_eq!(ended.stdout, "");
+    assert!(get(from, "/").is_none(), "it has ended");
+    let kept = shop.dir().join("windage-runs/.windage-index.sqlite");
+    assert!(kept.is_file());
+}
+
+#[test]
+fn what_can_t_be_served_is_said_and_how_to_mend_it() {
+    let shop = Workshop::new();
+    shop.windage(&["serve"])
+        .code(2)
+        .says(&["windage-runs", "name the directory"]);
+    let shop = with_runs();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let refused = shop.windage(&["serve", "--listen", &address]);
+    refused.code(5).says(&[&address, "in use", "--listen"]);
+    shop.windage(&["serve", "--listen", "here"])
+        .code(2)
+        .says(&["--listen", "127.0.0.1:"]);
+}
+
+#[test]
+fn a_script_learns_the_address_and_a_person_who_can_read() {
+    let shop = with_runs();
+    let index = "windage-runs/.windage-index.sqlite";
+    shop.write(index, "garbage");
+    let mut going = shop.start(
+        &["serve", "--listen", "0.0.0.0:0", "--json", "--quiet"],
+        &[],
+    );
+    going.until("says what it found", || {
+        std::fs::read(shop.dir().join(index))
+            .unwrap()
+            .starts_with(b"SQLite")
+    });
+    going.until_said("warns", |said| said.find("made anew"));
+    send(&going, Signal::SIGTERM);
+    let ended = going
+        .end()
+        .code(0)
+        .says(&["whoever reaches 0.0.0.0:", "no password"]);
+    assert!(
+        ended.json()["url"]
+            .as_str()
+            .unwrap()
+            .starts_with("http://0.0.0.0:")
+    );
+    assert_eq!(ended.stderr.lines().count(), 2, "{}", ended.stderr);
+}

@@ -1,0 +1,108 @@
+//! What an event costs by the way in which a probe is attached: `experiments/probe-mechanisms` in short.
+
+use std::fs;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::in_kernel::{assert_gone, attached, can_attach};
+use crate::measurements::{arm, number, replaced};
+use crate::sdks::root;
+use crate::skip::skip;
+use crate::workshop::Workshop;
+use crate::{alone, experiment};
+
+/// An iteration is a thousand events. A tracepoint is of the whole machine, where others make system
+/// calls as well.
+const EVENTS: std::ops::RangeInclusive<f64> = 999.0..=1100.0;
+
+/// A run of a plan of the experiment, cut short, with these lines of it replaced.
+fn measured(plan: &str, changes: &[(&str, &str)]) -> Value {
+    let shop = Workshop::new();
+    let before = attached(&shop.run);
+    let plan = fs::read_to_string(experiment("probe-mechanisms").join(plan)).unwrap();
+    let turn = (r#"turn           = "1s""#, r#"turn = "300ms""#);
+    shop.write("plan.toml", &replaced(&plan, &[changes, &[turn]].concat()));
+    let args = ["run", "plan.toml", "--for", "1s", "--rounds", "1"];
+    let to = ["--out", &shop.run, "--json"];
+    let ended = shop.windage(&[&args[..], &to].concat());
+    let analysis = ended.code(0).json();
+    assert_gone(&shop.run, &before);
+    analysis
+}
+
+/// Demands that an arm has a program of this kind alone, which saw each event.
+fn hold_events(analysis: &Value, id: &str, kind: &str) {
+    let bpf = &arm(analysis, id)["agent"]["bpf"];
+    let events = number(&bpf["events_per_request"]["estimate"]);
+    assert!(EVENTS.contains(&events), "{id}: {bpf:#}");
+    let [program] = &bpf["programs"].as_array().unwrap()[..] else {
+        panic!("{id} has one program: {bpf:#}");
+    };
+    assert_eq!(program["kind"], kind, "{id}: {bpf:#}");
+}
+
+/// Demands that any probe by a trap costs something, and by far more than any by a call.
+fn hold_costs(analysis: &Value, calls: &[&str], traps: &[&str]) {
+    let cost = |id: &&str| number(&arm(analysis, id)["metrics"]["cpu_per_iteration"]["arm"]);
+    let dearest_call = calls.iter().map(cost).fold(0.0, f64::max);
+    let cheapest_trap = traps.iter().map(cost).fold(f64::INFINITY, f64::min);
+    for id in traps {
+        let difference = &arm(analysis, id)["metrics"]["cpu_per_iteration"]["difference"];
+        assert!(number(&difference["low"]) > 0.0, "{id}: {difference}");
+    }
+    assert!(
+        10.0 * dearest_call < cheapest_trap,
+        "{calls:?} cost up to {dearest_call}, {traps:?} from {cheapest_trap}"
+    );
+}
+
+#[test]
+fn each_mechanism_sees_each_event_and_a_trap_is_dearer_than_a_call() {
+    let _alone = alone();
+    if !can_attach("each_mechanism_sees_each_event") {
+        return;
+    }
+    let to_root = format!("{}/", root().display());
+    let analysis = measured("plan.toml", &[("../../", &to_root)]);
+    for (id, kind) in [
+        ("raw-tracepoint", "raw_tracepoint"),
+        ("tracepoint", "tracepoint"),
+        ("uprobe", "kprobe"),
+        ("uretprobe", "kprobe"),
+    ] {
+        hold_events(&analysis, id, kind);
+    }
+    let calls = ["raw-tracepoint", "tracepoint"];
+    hold_costs(&analysis, &calls, &["uprobe", "uretprobe"]);
+}
+
+#[test]
+fn bpftrace_sees_each_event_as_well() {
+    let _alone = alone();
+    if !can_attach("bpftrace_sees_each_event_as_well") || !has_bpftrace() {
+        return;
+    }
+    let to_root = format!("{}/", root().display());
+    let to_program = ("{plan}/../../../", &*to_root);
+    let analysis = measured("bpftrace/plan.toml", &[to_program, ("../../../", &to_root)]);
+    for (id, kind) in [
+        ("tracepoint", "tracepoint"),
+        ("uprobe", "kprobe"),
+        ("uretprobe", "kprobe"),
+    ] {
+        hold_events(&analysis, id, kind);
+    }
+    hold_costs(&analysis, &["tracepoint"], &["uprobe", "uretprobe"]);
+}
+
+fn has_bpftrace() -> bool {
+    let version = Command::new("bpftrace").arg("--version").output();
+    if version.is_err() {
+        skip(
+            "bpftrace_sees_each_event_as_well",
+            "bpftrace is not installed",
+        );
+    }
+    version.is_ok()
+}

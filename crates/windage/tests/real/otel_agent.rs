@@ -1,0 +1,166 @@
+//! OpenTelemetry's eBPF agent beside a Go server: `experiments/agent-constant-rate` in short, killed in
+//! the middle, and with nobody to watch.
+
+use std::fs;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+
+use crate::in_kernel::{assert_gone, attached, can_attach};
+use crate::measurements::{arm, number, replaced};
+use crate::sdks::root;
+use crate::workshop::{Ended, Workshop};
+use crate::{alone, experiment};
+
+/// What the agent loses of its spans at most: its probe has room for 50 requests in flight, which is
+/// more than there are unless the machine stands still for a while.
+const LOST: f64 = 0.05;
+/// A request that is in flight when load ends is answered and traced, but not counted.
+const IN_FLIGHT: f64 = 0.01;
+
+/// The agent finds nobody.
+const NOBODY: [(&str, &str); 3] = [
+    (
+        r#""-target-pid", "{app.pid}""#,
+        r#""-target-exe", "/nobody""#,
+    ),
+    (r#"expect = { spans_per_request = "{sampling}" }"#, ""),
+    (r#"turn           = "1s""#, r#"turn = "300ms""#),
+];
+
+/// The plan under one load, of which the agent need not lose anything, with all requests sampled and
+/// text replaced.
+fn plan(changes: &[(&str, &str)]) -> String {
+    let text = fs::read_to_string(experiment("agent-constant-rate").join("plan.toml")).unwrap();
+    let (first, further) = text.split_once("[[regime]]").unwrap();
+    let (_, arms) = further.split_once("[[arm]]").unwrap();
+    let plan = replaced(
+        &format!("{first}[[arm]]{arms}"),
+        &[
+            ("../../", &format!("{}/", root().display())),
+            (r#"regime      = "3,000/s""#, ""),
+            (r#""3000/s""#, r#""500/s""#),
+            ("[1.0, 0.1]", "[1.0]"),
+        ],
+    );
+    replaced(&plan, changes)
+}
+
+/// Each arm's agent is attached once.
+fn run(shop: &Workshop, plan: &str) -> Ended {
+    shop.write("plan.toml", plan);
+    let args = ["run", "plan.toml", "--for", "1s", "--rounds", "1"];
+    let to = ["--out", &shop.run, "--json"];
+    shop.windage(&[&args[..], &to].concat())
+}
+
+#[test]
+fn a_go_server_is_watched_and_every_request_told() {
+    let _alone = alone();
+    if !can_attach("a_go_server_is_watched_and_every_request_told") {
+        return;
+    }
+    let shop = Workshop::new();
+    let before = attached(&shop.run);
+    let analysis = run(&shop, &plan(&[])).code(0).json();
+    assert_gone(&shop.run, &before);
+
+    let [silent, sending] =
+        ["no-exporter-sampling-1.0", "otlp-sampling-1.0"].map(|id| arm(&analysis, id));
+    for watched in [silent, sending] {
+        assert_its_programs_ran(watched);
+    }
+    let fidelity = &sending["fidelity"];
+    let [expected, delivered] = ["expected", "delivered"].map(|key| number(&fidelity[key]));
+    assert!(expected > 500.0, "{fidelity}");
+    let share = delivered / expected;
+    assert!(
+        (1.0 - LOST..1.0 + IN_FLIGHT).contains(&share),
+        "{share}: {fidelity}"
+    );
+    assert!(silent["fidelity"].is_null(), "{}", silent["fidelity"]);
+
+    let bystander = arm(&analysis, "bystander");
+    assert_eq!(bystander["bystander"]["bystander_of"], "otlp-sampling-1.0");
+    let windows = &bystander["metrics"]["cpu_per_request"]["windows"];
+    assert!(windows.as_u64() > Some(0), "{bystander:#}");
+    assert!(bystander["agent"].is_null(), "{bystander:#}");
+}
+
+/// The probes of a request are two at its beginning and at its end, and one for each of its headers.
+fn assert_its_programs_ran(arm: &Value) {
+    let agent = &arm["agent"];
+    let bpf = &agent["bpf"];
+    let events = number(&bpf["events_per_request"]["estimate"]);
+    assert!((3.0..=5.0).contains(&events), "{bpf:#}");
+    for program in bpf["programs"].as_array().unwrap() {
+        assert_eq!(program["kind"], "kprobe", "{program}");
+        assert!(number(&program["runs_per_request"]) > 0.0, "{program}");
+        assert!(number(&program["ns_per_run"]) > 0.0, "{program}");
+    }
+    assert!(number(&agent["up"]["cpu_cores"]["estimate"]) > 0.0);
+    let [cycle] = &agent["cycles"].as_array().unwrap()[..] else {
+        panic!("it was attached once: {agent:#}");
+    };
+    assert!(number(&cycle["attach_s"]) > 0.0, "{cycle:#}");
+    let [programs, links] = ["bpf_programs", "bpf_links"].map(|key| cycle[key].as_u64());
+    assert!(programs > Some(0) && links >= programs, "{cycle:#}");
+    assert_eq!(cycle["left_behind"].as_array().map(Vec::len), Some(0));
+    assert!(cycle["failed"].is_null(), "{cycle:#}");
+}
+
+#[test]
+fn a_killed_windage_takes_the_agent_with_it() {
+    let _alone = alone();
+    if !can_attach("a_killed_windage_takes_the_agent_with_it") {
+        return;
+    }
+    let shop = Workshop::new();
+    let before = attached(&shop.run);
+    let mut going = shop.start_plan(&plan(&[(r#"turn           = "1s""#, r#"turn = "3s""#)]));
+    going.until("the agent has attached", || {
+        let logs = shop.logs_of("otel");
+        logs.iter()
+            .any(|log| log.contains("instrumentation loaded successfully"))
+    });
+    assert_ne!(attached(&shop.run), before);
+    kill(Pid::from_raw(going.pid().cast_signed()), Signal::SIGKILL).unwrap();
+    // That no process is left is looked at there.
+    going.end();
+    assert_gone(&shop.run, &before);
+}
+
+#[test]
+fn an_agent_that_finds_nobody_is_told_for_what_it_is() {
+    let _alone = alone();
+    if !can_attach("an_agent_that_finds_nobody_is_told_for_what_it_is") {
+        return;
+    }
+    // It is up when it searches.
+    let searching = replaced(
+        &plan(&NOBODY),
+        &[("instrumentation loaded successfully", "Polling for process")],
+    );
+    let analysis = run(&Workshop::new(), &searching).code(0).json();
+    let reasons = analysis["validity"]["reasons"].as_array().unwrap();
+    let idle: Vec<&Value> = reasons
+        .iter()
+        .filter(|reason| reason["code"] == "agent_idle")
+        .map(|reason| &reason["evidence"]["arm"])
+        .collect();
+    assert_eq!(idle, ["no-exporter-sampling-1.0", "otlp-sampling-1.0"]);
+    let bpf = &arm(&analysis, "otlp-sampling-1.0")["agent"]["bpf"];
+    assert_eq!(bpf["programs"].as_array().map(Vec::len), Some(0), "{bpf:#}");
+
+    // It is up when it has attached, which it never has.
+    let waited_for = replaced(&plan(&NOBODY), &[(r#"within = "60s""#, r#"within = "3s""#)]);
+    run(&Workshop::new(), &waited_for).code(5).says(&[
+        "`otel`",
+        "was not ready within 3s",
+        "instrumentation loaded successfully",
+        "Polling for process",
+        "/nobody",
+        "ready.within",
+    ]);
+}

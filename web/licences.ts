@@ -1,0 +1,51 @@
+// The licences of what is bundled: a comment at the head of the script, which travels with it in the binary
+// and in every report.
+
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+import type { Plugin } from "vite";
+
+/** Writes the licences of the packages in the bundle above it. */
+export function licences(): Plugin {
+  return {
+    name: "windage:licences",
+    generateBundle(_, bundle) {
+      for (const chunk of Object.values(bundle)) {
+        if (chunk.type !== "chunk") continue;
+        const rendered = Object.entries(chunk.modules).filter(([, { renderedLength }]) => renderedLength > 0);
+        chunk.code = `${banner(rendered.map(([id]) => id))}\n${chunk.code}`;
+      }
+    },
+  };
+}
+
+/** The paragraphs of each licence, the long ones by their numbers: many packages share them. */
+function banner(modules: readonly string[]): string {
+  const folders = new Set(modules.flatMap((id) => /^(.*\/node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(id)?.[1] ?? []));
+  const texts: string[] = [];
+  const written = (paragraph: string) => {
+    if (paragraph.length < SHORT) return paragraph;
+    if (!texts.includes(paragraph)) texts.push(paragraph);
+    return `[${texts.indexOf(paragraph) + 1}]`;
+  };
+  const notices = [...folders].sort().map((folder) => {
+    const { named, paragraphs } = licenceOf(folder);
+    return `${named}: ${paragraphs.map(written).join(" ")}`;
+  });
+  const all = [...notices, ...texts.map((text, i) => `[${i + 1}] ${text}`)].join("\n");
+  // Nothing in a licence may end the comment, or the element that the script is in.
+  const safe = all.replaceAll("*/", "* /").replaceAll("</", "< /").replaceAll("<!--", "< !--");
+  return `/*! windage, Apache-2.0, with parts of:\n${safe}\n*/`;
+}
+
+/** Shorter paragraphs, such as notices of copyright, are a package's own. */
+const SHORT = 120;
+
+function licenceOf(folder: string): { named: string; paragraphs: string[] } {
+  const { name, version } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Record<string, string>;
+  const file = readdirSync(folder).find((entry) => /^(licen[cs]e|copying)(\.|$)/i.test(entry));
+  if (!file) throw new Error(`${name} is bundled and has no file with its licence in ${folder}: bundle another, or add its notice here`);
+  const paragraphs = readFileSync(join(folder, file), "utf8").split(/\r?\n\s*\r?\n/).map((text) => text.trim().replace(/\s+/g, " "));
+  return { named: `${name} ${version}`, paragraphs: paragraphs.filter((text) => text !== "") };
+}

@@ -1,0 +1,21 @@
+import { ComparisonReport } from "../comparison/ComparisonReport";
+import { oneLine } from "../figure/names";
+import { comparison } from "./api";
+import { useAnswer } from "./asking";
+import { address } from "./route";
+import { Instead, Trail } from "./Trail";
+
+/** Two runs, the second held against the first. */
+export function ComparePage({ a, b }: { a: string; b: string }) {
+  const { answer, error } = useAnswer((signal) => comparison(a, b, signal));
+  return (
+    <>
+      <Trail>
+        <a href={address({ page: "run", name: a })}>A: {oneLine(a)}</a>
+        <a href={address({ page: "run", name: b })}>B: {oneLine(b)}</a>
+        <a href={address({ page: "compare", a: b, b: a })}>The other way round</a>
+      </Trail>
+      {answer ? <ComparisonReport document={answer} /> : <Instead error={error} waiting="Comparing …" />}
+    </>
+  );
+}

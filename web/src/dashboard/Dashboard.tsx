@@ -1,0 +1,51 @@
+// The page of `windage serve`: all runs of a directory, one of them, or two of them side by side.
+
+import type { ComponentChild } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+
+import { Guard } from "../report/Guard";
+import { ComparePage } from "./ComparePage";
+import { RunPage } from "./RunPage";
+import { Runs } from "./Runs";
+import { type Route, address, useRoute } from "./route";
+import { Instead, Trail } from "./Trail";
+
+/** Shows what the page's address asks for. */
+export function Dashboard() {
+  const route = useRoute();
+  const place = useRef<HTMLDivElement>(null);
+  const shown = address(route);
+  const before = useRef(shown);
+  // What was activated is gone: the reader goes on at the beginning of what is there in its stead.
+  useEffect(() => {
+    if (before.current === shown) return;
+    before.current = shown;
+    scrollTo(0, 0);
+    place.current?.focus({ preventScroll: true });
+  }, [shown]);
+  return (
+    <div ref={place} tabIndex={-1} class="dashboard">
+      <Guard key={shown} instead={unexpected}>{pageOf(route)}</Guard>
+    </div>
+  );
+}
+
+function pageOf(route: Route): ComponentChild {
+  switch (route.page) {
+    case "runs":
+      return <Runs />;
+    case "run":
+      return <RunPage name={route.name} />;
+    case "compare":
+      return <ComparePage a={route.a} b={route.b} />;
+  }
+}
+
+function unexpected(problem: string): ComponentChild {
+  return (
+    <>
+      <Trail />
+      <Instead error={`This page can’t be shown: something in it is not as expected (${problem}).`} waiting="" />
+    </>
+  );
+}

@@ -1,0 +1,33 @@
+import { useState } from "preact/hooks";
+
+import { oneLine } from "../figure/names";
+import { Report } from "../report/Report";
+import { type RunProgress, ofRun, page } from "./api";
+import { useAnswer } from "./asking";
+import { Connection, useEvents } from "./hearing";
+import { Progress } from "./Progress";
+import { Instead, Trail } from "./Trail";
+
+/** One run: its report, and how far it is while it goes on. */
+export function RunPage({ name }: { name: string }) {
+  const { answer, error, ask } = useAnswer((signal) => page(name, signal));
+  const [progress, setProgress] = useState<RunProgress | null>(null);
+  const isGoingOn = answer?.state === "going_on";
+  // The server tells an ended run's last news once, and whoever asks again that there are none.
+  const hearing = useEvents(isGoingOn ? `${ofRun(name)}/events` : null, {
+    progress: (data) => setProgress(JSON.parse(data) as RunProgress),
+    page: ask,
+  });
+  return (
+    <>
+      <Trail>
+        <a href={`${ofRun(name)}/report.html`} download={`${name.replaceAll("/", "-")}.html`}>Report as a file</a>
+        <a href={`${ofRun(name)}/analysis.json`}>analysis.json</a>
+      </Trail>
+      {isGoingOn && <Connection hearing={hearing} />}
+      {isGoingOn && progress && <Progress progress={progress} />}
+      {error && answer && <p role="alert" class="alert">{error}</p>}
+      {answer ? <Report document={answer} /> : <Instead error={error} waiting={`Reading ${oneLine(name)} …`} />}
+    </>
+  );
+}

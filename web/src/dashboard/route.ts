@@ -1,0 +1,51 @@
+import { useEffect, useState } from "preact/hooks";
+
+/** Which page is asked for, by the part of the address after `#`. */
+export type Route = { page: "runs" } | { page: "run"; name: string } | { page: "compare"; a: string; b: string };
+
+/** The route of an address; null for the address of a place within a page, and for none that is known. */
+export function parsed(hash: string): Route | null {
+  const [start, page, ...names] = hash.split("/");
+  if (hash === "" || hash === "#/") return { page: "runs" };
+  if (start !== "#") return null;
+  const [a, b] = names.map(decoded);
+  if (page === "runs" && a && names.length === 1) return { page: "run", name: a };
+  if (page === "compare" && a && b && names.length === 2) return { page: "compare", a, b };
+  return null;
+}
+
+/** The address of a route. */
+export function address(route: Route): string {
+  switch (route.page) {
+    case "runs":
+      return "#/";
+    case "run":
+      return `#/runs/${encodeURIComponent(route.name)}`;
+    case "compare":
+      return `#/compare/${encodeURIComponent(route.a)}/${encodeURIComponent(route.b)}`;
+  }
+}
+
+function decoded(part: string): string | null {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return null;
+  }
+}
+
+/** The route of the page's address, followed as it changes. */
+export function useRoute(): Route {
+  const [route, setRoute] = useState<Route>(() => parsed(location.hash) ?? { page: "runs" });
+  useEffect(() => {
+    const follow = () => {
+      const next = parsed(location.hash);
+      // A place within the page was gone to: the address stays that of the page, to be kept or sent on.
+      if (next) setRoute(next);
+      else history.replaceState(null, "", address(route));
+    };
+    addEventListener("hashchange", follow);
+    return () => removeEventListener("hashchange", follow);
+  }, [route]);
+  return route;
+}

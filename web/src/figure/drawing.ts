@@ -1,0 +1,138 @@
+// When a picture is drawn. The page must be there at once however many pictures it has, and on paper
+// and in pictures of the page none may be missing: so those in sight first, the others when the
+// browser has nothing else to do, and all that are left before printing.
+
+/** A picture that knows when to draw itself. */
+export class Drawing {
+  private readonly place: HTMLElement;
+  private draw: (width: number) => Element | null;
+  private width = 0;
+  private isDrawn = false;
+  private frame = 0;
+  private readonly resized: ResizeObserver;
+  private readonly seen: IntersectionObserver;
+
+  constructor(place: HTMLElement, draw: (width: number) => Element | null) {
+    this.place = place;
+    this.draw = draw;
+    this.resized = new ResizeObserver(() => this.fit());
+    this.resized.observe(place);
+    this.seen = new IntersectionObserver(
+      (entries) => {
+        if (entries.some((entry) => entry.isIntersecting)) this.show(this.place.clientWidth);
+      },
+      { rootMargin: "400px" },
+    );
+    this.seen.observe(place);
+    waiting.add(this);
+    all.add(this);
+    inIdleTime();
+  }
+
+  /** Another picture in the same place. */
+  replace(draw: (width: number) => Element | null): void {
+    if (draw === this.draw) return;
+    this.draw = draw;
+    if (!this.isDrawn) return;
+    if (this.place.clientWidth > 0) return this.show(this.place.clientWidth, true);
+    // In a closed detail: what was drawn is another picture, and this one waits until it is opened.
+    this.place.replaceChildren();
+    this.isDrawn = false;
+    waiting.add(this);
+  }
+
+  /** The place with the picture in it, drawn if it was not yet; null where nothing is to be seen. */
+  drawn(): HTMLElement | null {
+    if (!this.isDrawn) this.show(this.place.clientWidth);
+    return this.place.childElementCount > 0 ? this.place : null;
+  }
+
+  /** Draws it unless it is there already; in a place without width (a closed detail) it waits on. */
+  show(width: number, anew = false): void {
+    const whole = Math.floor(width);
+    if (whole <= 0 || (this.isDrawn && !anew && whole === this.width)) return;
+    waiting.delete(this);
+    this.width = whole;
+    this.isDrawn = true;
+    const picture = drawnOr(() => this.draw(whole));
+    // Its place speaks for the whole picture; what Plot calls its parts ("rule", "dot") helps nobody.
+    for (const part of picture?.querySelectorAll("[aria-label]") ?? []) part.removeAttribute("aria-label");
+    this.place.replaceChildren(...(picture ? [picture] : []));
+    this.place.style.minHeight = "0";
+    this.seen.disconnect();
+  }
+
+  /** As wide as paper, or as its place again. */
+  forPaper(isPaper: boolean): void {
+    const own = this.place.clientWidth;
+    if (own <= 0) return;
+    const paper = this.place.closest(".chart-grid > figure + figure, .chart-grid > figure:has(+ figure)") ? HALF_PAPER : PAPER;
+    this.show(isPaper ? Math.min(own, paper) : own);
+  }
+
+  /** Takes it away. */
+  end(): void {
+    waiting.delete(this);
+    all.delete(this);
+    this.resized.disconnect();
+    this.seen.disconnect();
+    cancelAnimationFrame(this.frame);
+  }
+
+  // One drawing for each frame at most; until then the old one is scaled by the style sheet.
+  private fit(): void {
+    if (this.place.clientWidth === 0) return;
+    if (!this.isDrawn) return inIdleTime();
+    if (isPrinting || this.place.clientWidth === this.width) return;
+    cancelAnimationFrame(this.frame);
+    this.frame = requestAnimationFrame(() => this.show(this.place.clientWidth));
+  }
+}
+
+/** What was drawn, or why it could not be: one bad picture must not take the page with it. */
+function drawnOr(draw: () => Element | null): Element | null {
+  try {
+    return draw();
+  } catch (problem) {
+    const words = document.createElement("p");
+    words.className = "note";
+    words.textContent = `This picture can’t be drawn: ${problem instanceof Error ? problem.message : String(problem)}`;
+    return words;
+  }
+}
+
+/** What A4 leaves between its margins, in CSS pixels. */
+const PAPER = 680;
+/** What each of two pictures side by side has of it (style/print.css). */
+const HALF_PAPER = 330;
+const waiting = new Set<Drawing>();
+const all = new Set<Drawing>();
+let isScheduled = false;
+let isPrinting = false;
+
+const later: (then: () => void) => void =
+  typeof requestIdleCallback === "function"
+    ? (then) => void requestIdleCallback(then, { timeout: 2000 })
+    : (then) => void setTimeout(then, 50);
+
+/** One picture at a time, so that the reader's clicks come between. */
+function inIdleTime(): void {
+  if (isScheduled) return;
+  isScheduled = true;
+  later(() => {
+    isScheduled = false;
+    const next = [...waiting].find((drawing) => drawing.drawn() !== null || !waiting.has(drawing));
+    if (next && waiting.size > 0) inIdleTime();
+  });
+}
+
+if (typeof window !== "undefined") {
+  window.addEventListener("beforeprint", () => {
+    isPrinting = true;
+    for (const drawing of all) drawing.forPaper(true);
+  });
+  window.addEventListener("afterprint", () => {
+    isPrinting = false;
+    for (const drawing of all) drawing.forPaper(false);
+  });
+}

@@ -1,0 +1,145 @@
+import * as Plot from "@observablehq/plot";
+import { useCallback, useMemo, useState } from "preact/hooks";
+
+import { Figure } from "../figure/Figure";
+import { type Scale, bare, signedPoint, tickText, withUnit } from "../figure/format";
+import { LETTER } from "../figure/letters";
+import { colour } from "../figure/palette";
+import { ShownNote, useShown } from "./charts/ArmPicker";
+import { Choice } from "./charts/Choice";
+import { armMarks } from "./charts/arms";
+import {
+  type Bar,
+  type Of,
+  type Segment,
+  barsOf,
+  billInWords,
+  billTable,
+  drawnOf,
+  entriesOf,
+  extentOf,
+  scaleOf,
+  sumInWords,
+} from "./charts/bill";
+import { along, ticksIn } from "./charts/panel";
+import { pixelsEach, rowsOf } from "./charts/rows";
+import { joined } from "./charts/words";
+import { Block, type SectionProps } from "./section";
+
+/** So many bars are drawn before the reader asks for more. */
+const BARS_AT_FIRST = 24;
+/** The height of a row, and where its bar and the interval of its sum stand, in pixels. */
+const ROW = 56;
+const BAR = [20, 38] as const;
+const SUM = 46;
+
+/** Who used the machine's CPU for a request: stacked bars. */
+export function BillSection({ load, under, prefix }: SectionProps) {
+  const [of, setOf] = useState<Of>("whole");
+  const marks = useMemo(() => armMarks(under), [under]);
+  const billed = useMemo(() => under.arms.filter((arm) => arm.bill), [under]);
+  const ids = useMemo(() => billed.map((arm) => arm.id), [billed]);
+  const { arms, picker, told } = useShown(under, marks, ids, BARS_AT_FIRST);
+  const entries = useMemo(() => entriesOf(load.words), [load]);
+  const bars = useMemo(() => {
+    const shown = arms.flatMap((mark) => billed.filter((arm) => arm.id === mark.id).map((arm) => ({ arm, mark })));
+    return barsOf(shown, entries, of);
+  }, [arms, billed, entries, of]);
+  const draw = useCallback((width: number) => drawn(bars, of, width), [bars, of]);
+  if (billed.length === 0) return null;
+  const scale = scaleOf(bars);
+  const isNegative = of === "whole" && bars.some((bar) => bar.segments.some((segment) => segment.us < 0));
+  return (
+    <Block name="bill" title="The bill" prefix={prefix}>
+      <Figure
+        title={of === "whole" ? "CPU of the machine for a request" : "CPU of the machine for a request: difference from the baseline"}
+        name={`${prefix}bill`}
+        description={joined(told, billInWords(bars, of, scale))}
+        draw={draw}
+        csv={() => billTable(under.arms)}
+        entries={[
+          ...drawnOf(entries, bars).map((entry) => ({ label: entry.name, colour: entry.colour, shape: "square" as const })),
+          { label: "in all, with its 95 % interval", colour: colour.ink, shape: "disc" as const },
+        ]}
+        height={bars.length * ROW + 48}
+        controls={
+          <>
+            <Choice label="Show" options={FORMS} chosen={of} choose={setOf} />
+            {picker}
+          </>
+        }
+      >
+        <ShownNote told={told} />
+        <p class="note">
+          The interval is that of the difference from the baseline
+          {of === "whole" ? ", drawn from the baseline’s sum in the same blocks." : "; what an arm saves stands left of nil."}
+          {isNegative && " What is below nil is left of it; the dot is the sum."}
+        </p>
+      </Figure>
+    </Block>
+  );
+}
+
+const FORMS = [
+  { value: "whole", label: "the whole" },
+  { value: "difference", label: "difference from the baseline" },
+] as const;
+
+/** On these black is too dark in the light theme. */
+const DARK = new Set(["agent", "service"]);
+
+/** A segment with its row. */
+interface Placed extends Segment {
+  row: number;
+}
+
+function drawn(bars: readonly Bar[], of: Of, width: number): Element | null {
+  if (bars.length === 0) return null;
+  const scale = scaleOf(bars);
+  const domain = extentOf(bars);
+  const segments = bars.flatMap((bar, row) => bar.segments.map((segment): Placed => ({ ...segment, row })));
+  const each = pixelsEach({ width, domain });
+  const sums = bars.flatMap((bar, row) => (bar.ends ? [{ ...bar.ends, y: row + SUM / ROW }] : []));
+  return rowsOf({
+    width,
+    row: ROW,
+    domain,
+    labels: bars.map((bar) => ({
+      label: bar.mark.label,
+      figures: sumInWords(bar, of, scale),
+      short: of === "whole" ? withUnit(scale, bar.sum) : signedPoint(scale, bar.sum),
+    })),
+    axis: along(`${scale.unit} of CPU a request`, {
+      ticks: ticksIn(width),
+      tickFormat: (us: number) => tickText(scale, us, of === "difference"),
+    }),
+    marks: [
+      Plot.rect(segments, {
+        x1: "from",
+        x2: "to",
+        y1: (segment: Placed) => segment.row + BAR[0] / ROW,
+        y2: (segment: Placed) => segment.row + BAR[1] / ROW,
+        fill: (segment: Placed) => segment.entry.colour,
+        stroke: colour.paper,
+        strokeWidth: 1,
+        title: (segment: Placed) => `${segment.entry.name}: ${withUnit(scale, segment.us)}`,
+      }),
+      Plot.text(segments, {
+        x: (segment: Placed) => (segment.from + segment.to) / 2,
+        y: (segment: Placed) => segment.row + (BAR[0] + BAR[1]) / 2 / ROW,
+        text: (segment: Placed) => within(segment, scale, Math.abs(segment.us) * each),
+        fill: (segment: Placed) => (DARK.has(segment.entry.item) ? colour.within : "#000"),
+      }),
+      Plot.ruleY(sums, { y: "y", x1: "low", x2: "high", stroke: colour.ink, strokeWidth: 1.8 }),
+      Plot.dot(sums, { y: "y", x: "estimate", fill: colour.ink, r: 4 }),
+    ],
+  });
+}
+
+/** Name and figure of a segment, as far as they fit in so many pixels. */
+function within(segment: Segment, scale: Scale, room: number): string {
+  const figure = bare(scale, segment.us);
+  const whole = `${segment.entry.name} ${figure}`;
+  const fits = (text: string) => text.length * LETTER + 6 < room;
+  return fits(whole) ? whole : fits(figure) ? figure : "";
+}

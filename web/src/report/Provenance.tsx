@@ -1,0 +1,60 @@
+import { useState } from "preact/hooks";
+
+import type { Fact, PageDocument } from "../document";
+import { Facts } from "./Facts";
+import { Block } from "./section";
+
+/** What is needed to judge the run or to repeat it. */
+export function Provenance({ document }: { document: PageDocument }) {
+  const { provenance, directory, analysis } = document;
+  const ofHost = (fact: Fact) => fact.label === "host" || (fact.label.split(".")[0] ?? "") in analysis.host;
+  const isCommand = (fact: Fact) => COMMANDS.has(fact.label);
+  const host = provenance.filter(ofHost);
+  const rest = provenance.filter((fact) => !ofHost(fact) && !isCommand(fact));
+  return (
+    <Block name="provenance" title="Provenance" prefix="">
+      {provenance.filter(isCommand).map((fact) => <Command key={fact.label} fact={fact} />)}
+      <p>
+        The raw data, counters and histograms of every window, lie in the run directory <code>{directory}</code>;
+        everything on this page is computed from them.
+      </p>
+      <Facts facts={rest} />
+      {host.length > 0 && (
+        <details class="more">
+          <summary>The machine: {host.length} facts</summary>
+          <Facts facts={host} />
+        </details>
+      )}
+    </Block>
+  );
+}
+
+/** Facts that are commands to be run again. */
+const COMMANDS = new Set(["repeat", "recompute"]);
+
+function Command({ fact }: { fact: Fact }) {
+  const [said, say] = useState("Copy");
+  const copy = async () => {
+    say((await copied(fact.text)) ? "Copied" : "Select and copy it by hand");
+    setTimeout(() => say("Copy"), 3000);
+  };
+  return (
+    <div class="command">
+      <span class="label">{fact.label}</span>
+      <code>{fact.text}</code>
+      <button type="button" aria-label={`Copy the command to ${fact.label}`} onClick={() => void copy()}>
+        <span aria-live="polite">{said}</span>
+      </button>
+    </div>
+  );
+}
+
+/** Whether the clipboard took it; browsers refuse some pages. */
+async function copied(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

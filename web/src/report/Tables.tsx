@@ -1,0 +1,60 @@
+import type { ComponentChild } from "preact";
+
+import type { Table as TableData } from "../document";
+import { Block, type SectionProps } from "./section";
+import { Table } from "./Table";
+
+/** The primary metric by arm, with what the marks in this and the other tables mean. */
+export function PrimaryTable({ load: { tables, legend, validity }, prefix }: SectionProps) {
+  const [primary] = tables;
+  const why = validity.doubts.filter((doubt) => doubt.verdict === "void");
+  return (
+    <Block name="figures" title="Figures" prefix={prefix}>
+      {primary ? <Table table={primary} prefix={prefix} /> : (
+        <>
+          <p>Nothing was measured.</p>
+          {why.map((doubt, i) => <p key={i} class="note">{doubt.text}</p>)}
+        </>
+      )}
+      {legend && <p class="note">{legend}</p>}
+    </Block>
+  );
+}
+
+/** All tables but the first. */
+export function AllTables({ load: { tables }, prefix }: SectionProps) {
+  const [, ...others] = tables;
+  if (others.length === 0) return null;
+  return (
+    <Block name="all-figures" title="Further figures" prefix={prefix}>
+      <Folded tables={others}>
+        {(of) => <div class="tables">{of.map((table, i) => <Table key={i} table={table} prefix={prefix} />)}</div>}
+      </Folded>
+    </Block>
+  );
+}
+
+export interface FoldedProps {
+  tables: readonly TableData[];
+  /** Shows some of them. */
+  children: (tables: readonly TableData[]) => ComponentChild;
+  /** What the marks in them mean. */
+  legend?: string | null;
+}
+
+/** Tables, of which those of further detail are folded away. */
+export function Folded({ tables, children, legend = null }: FoldedProps) {
+  const detail = tables.filter((table) => table.detail);
+  return (
+    <>
+      {children(tables.filter((table) => !table.detail))}
+      {legend && <p class="note">{legend}</p>}
+      {detail.length > 0 && (
+        <details class="more">
+          <summary>More figures</summary>
+          {children(detail)}
+        </details>
+      )}
+    </>
+  );
+}

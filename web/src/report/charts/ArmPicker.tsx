@@ -1,0 +1,73 @@
+import type { ComponentChildren } from "preact";
+import { useMemo } from "preact/hooks";
+
+import type { UnderLoad } from "../../analysis";
+import { Swatch } from "../../figure/Key";
+import { type ArmMark, type ArmMarks, markOf, mostTelling } from "./arms";
+import { useChosen } from "./chosen";
+
+/** Those arms that a picture shows, and what the reader chooses them by; null where all fit. */
+export interface Shown {
+  arms: readonly ArmMark[];
+  picker: ComponentChildren;
+  /** What a file or a sheet of paper, which has no picker, says of it; null where all are shown. */
+  told: string | null;
+}
+
+/** That in its place: a note below a picture. */
+export function ShownNote({ told }: { told: string | null }) {
+  return told === null ? null : <p class="note">{told}</p>;
+}
+
+/**
+ * The arms among `ids` that are shown: no more than `limit` until the reader asks for more. `ids` and
+ * `marks` are to be the same from one rendering to the next.
+ */
+export function useShown(under: UnderLoad, marks: ArmMarks, ids: readonly string[], limit: number): Shown {
+  const [chosen, choose] = useChosen();
+  const isMany = ids.length > limit;
+  const telling = useMemo(() => mostTelling(under, ids, limit), [under, ids, limit]);
+  const arms = useMemo(() => {
+    const shown = isMany && chosen ? ids.filter((id) => chosen.includes(id)) : telling;
+    return shown.map((id) => markOf(marks, id));
+  }, [marks, ids, isMany, chosen, telling]);
+  const all = useMemo(() => ids.map((id) => markOf(marks, id)), [marks, ids]);
+  return {
+    arms,
+    told: arms.length < ids.length ? `${arms.length} of ${ids.length} arms are shown.` : null,
+    picker: isMany ? <ArmPicker all={all} shown={arms} choose={choose} /> : null,
+  };
+}
+
+/** Boxes to tick, one for each arm. */
+function ArmPicker(props: {
+  all: readonly ArmMark[];
+  shown: readonly ArmMark[];
+  choose: (ids: readonly string[] | null) => void;
+}) {
+  const { all, shown, choose } = props;
+  const ids = shown.map((arm) => arm.id);
+  const toggle = (id: string) => choose(ids.includes(id) ? ids.filter((other) => other !== id) : [...ids, id]);
+  return (
+    <details class="arm-picker">
+      <summary>
+        Arms: {shown.length} of {all.length}
+      </summary>
+      <p>
+        <button type="button" onClick={() => choose(null)}>those with the largest effect</button>{" "}
+        <button type="button" onClick={() => choose(all.map((arm) => arm.id))}>all</button>{" "}
+        <button type="button" onClick={() => choose([])}>none</button>
+      </p>
+      <fieldset>
+        <legend class="unseen">Arms that are shown</legend>
+        {all.map((arm) => (
+          <label key={arm.id}>
+            <input type="checkbox" checked={ids.includes(arm.id)} onChange={() => toggle(arm.id)} />
+            <Swatch entry={{ shape: "line", ...arm.style }} />
+            {arm.label}
+          </label>
+        ))}
+      </fieldset>
+    </details>
+  );
+}

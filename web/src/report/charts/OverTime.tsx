@@ -1,0 +1,176 @@
+import * as Plot from "@observablehq/plot";
+import type { ComponentChildren } from "preact";
+import { useCallback, useMemo } from "preact/hooks";
+
+import type { UnderLoad } from "../../analysis";
+import type { Series } from "../../document";
+import { Figure } from "../../figure/Figure";
+import { armEntries, type KeyEntry } from "../../figure/Key";
+import { ONE, PERCENT, type Scale, bare, fitting } from "../../figure/format";
+import { colour } from "../../figure/palette";
+import { ShownNote } from "./ArmPicker";
+import type { ArmMark } from "./arms";
+import { extent } from "./extent";
+import { along, heights, panel, stacked, ticksIn } from "./panel";
+import { type ArmLine, type Drawn, type Moment, type Quantity, drawnOf, heightsOf, isCut, momentsOf, seriesInWords, seriesTable, timeScale } from "./timeSeries";
+import { counted, joined } from "./words";
+
+/** Over this time pressure is averaged at least, in seconds. */
+const PRESSURE_S = 10;
+/** Of so many moments points are drawn besides lines. */
+const POINTS_UP_TO = 80;
+
+/** Panels above each other with one time axis: what arms used, and beneath what the machine met. */
+export function OverTime(props: {
+  series: Series;
+  under: UnderLoad;
+  arms: readonly ArmMark[];
+  picker: ComponentChildren;
+  /** That not all arms are shown. */
+  told: string | null;
+  name: string;
+}) {
+  const { series, under, arms, picker, told, name } = props;
+  const quantities = useMemo(() => quantitiesOf(under), [under]);
+  const shown = useMemo(() => drawnOf(series, quantities, arms), [series, quantities, arms]);
+  const draw = useCallback((width: number) => drawn(series, shown, width), [series, shown]);
+  const hasCut = useMemo(() => shown.some(({ lines }) => isCut(lines, heightsOf(lines))), [shown]);
+  return (
+    <Figure
+      title="CPU, rate and memory over time"
+      name={name}
+      description={joined(told, seriesInWords(series, shown))}
+      draw={draw}
+      csv={() => seriesTable(series)}
+      entries={[...armEntries(withLines(shown, arms)), ...machineKey(series)]}
+      height={shown.length * 146 + 206}
+      controls={picker}
+    >
+      <ShownNote told={told} />
+      <p class="note">
+        {series.rounds.length > 0 && "Shaded: rounds. "}
+        {series.bin_s === null ? "Each point is a window." : `Each point is the mean over ${bare(ONE, series.bin_s)} s.`}
+        {isPressureKnown(series) && (series.bin_s ?? 0) < PRESSURE_S && " Pressure: the mean over the windows within 5 s, as the kernel brings it up to date in lumps."}
+        {hasOthersAgents(series, under, arms) && " In the windows of a bystander agents are those that watch another arm."}
+        {hasCut && " What lies beyond a panel stands at its edge."}
+      </p>
+    </Figure>
+  );
+}
+
+function quantitiesOf(under: UnderLoad): Quantity[] {
+  const one = counted(under);
+  return [
+    { column: "cpu_us_per_request", name: `CPU ${one}`, unit: "us" },
+    { column: "rate_per_s", name: one === "a request" ? "requests a second" : "iterations a second", unit: "1/s" },
+    { column: "rss_bytes", name: "resident memory", unit: "bytes" },
+    { column: "agent_cores", name: "CPU of agents", unit: "cores" },
+    { column: "agent_rss_bytes", name: "resident memory of agents", unit: "bytes" },
+  ];
+}
+
+/** Those arms of which there is a line. */
+function withLines(shown: readonly Drawn[], arms: readonly ArmMark[]): ArmMark[] {
+  return arms.filter((arm) => shown.some(({ lines }) => lines.some((line) => line.mark === arm)));
+}
+
+/** Whether agents are drawn beside an arm that they do not watch. */
+function hasOthersAgents(series: Series, under: UnderLoad, shown: readonly ArmMark[]): boolean {
+  const observed = new Set(series.arms.filter((own) => own.agent_cores ?? own.agent_rss_bytes).map((own) => own.arm));
+  const bystanders = under.arms.filter((arm) => arm["bystander"] && observed.has(arm.id));
+  return bystanders.some((arm) => shown.some((mark) => mark.id === arm.id));
+}
+
+function isPressureKnown({ machine }: Series): boolean {
+  return machine.pressure.some((share) => share !== null);
+}
+
+function machineKey(series: Series): KeyEntry[] {
+  return [
+    { label: "steal", colour: colour.ink, shape: "line" },
+    ...(isPressureKnown(series) ? [{ label: "pressure on CPUs", colour: colour.soft, shape: "dashed" as const }] : []),
+  ];
+}
+
+function drawn(series: Series, shown: readonly Drawn[], width: number): Element | null {
+  const time = timeScale(series.lasts_s);
+  // The middle of the last stretch may lie behind the last window.
+  const ends = extent([series.lasts_s, 1e-3, ...series.machine.at_s])[1];
+  const panels = shown.map(({ name, unit, lines }) => {
+    const domain = heightsOf(lines);
+    const scale = fitting(unit, domain);
+    const label = scale.unit === "" || scale.unit === "/s" ? name : `${name}, ${scale.unit}`;
+    return { height: 120, domain, label, scale, marks: lines.map(lineOf) };
+  });
+  const all = [...panels, ...machinePanels(series)];
+  if (all.length === 0) return null;
+  return stacked(
+    all.map((of, i) => {
+      const isLast = i === all.length - 1;
+      return panel({
+        width,
+        height: of.height + 26 + (isLast ? 40 : 8),
+        marginBottom: isLast ? 40 : 8,
+        x: { domain: [0, ends / time.divisor], transform: (at: number) => at / time.divisor },
+        y: { domain: of.domain, clamp: true },
+        marks: [
+          rounds(series, of.domain),
+          heights(of.label, of.scale, { ticks: 4 }),
+          isLast ? timeAxis(time, width) : Plot.axisX({ ticks: [], label: null }),
+          of.marks,
+        ],
+      });
+    }),
+  );
+}
+
+/** The stretches of rounds, shaded, every other one less: some follow each other at once. */
+function rounds(series: Series, [low, high]: [number, number]): Plot.Markish {
+  return Plot.rect(series.rounds, { x1: "from_s", x2: "to_s", y1: () => low, y2: () => high, fill: colour.panel, fillOpacity: (_, i) => (i % 2 === 0 ? 1 : 0.4) });
+}
+
+function timeAxis(time: Scale, width: number): Plot.Markish {
+  return along(`${time.unit} since the run began`, {
+    ticks: ticksIn(width),
+  });
+}
+
+function lineOf({ mark: { style }, moments }: ArmLine): Plot.Markish {
+  const place = { x: "at", y: "value" };
+  return [
+    Plot.line(moments, { ...place, z: "stretch", stroke: style.colour, strokeDasharray: style.dash ?? "none", strokeWidth: 1.2, strokeOpacity: 0.8 }),
+    ...(moments.length <= POINTS_UP_TO ? [Plot.dot(moments, { ...place, symbol: style.symbol, r: 2, fill: style.colour })] : []),
+  ];
+}
+
+interface Panel {
+  height: number;
+  domain: [number, number];
+  label: string;
+  scale: Scale;
+  marks: Plot.Markish[];
+}
+
+/** Steal and pressure in one panel, busy cores in another. */
+function machinePanels(series: Series): Panel[] {
+  const { at_s, steal, pressure, busy_cores } = series.machine;
+  const [stolen, pressed, busy] = [steal, pressure, busy_cores].map((of) => momentsOf(series, at_s, of));
+  const line = (moments: Moment[] | undefined, stroke: string, dash = "none") =>
+    Plot.line(moments ?? [], { x: "at", y: "value", z: "stretch", stroke, strokeDasharray: dash, strokeWidth: 1.2 });
+  const top = (...of: (Moment[] | undefined)[]) => extent(of.flatMap((moments) => (moments ?? []).map((moment) => moment.value)))[1];
+  const panels: Panel[] = [];
+  if (stolen && stolen.length > 0) {
+    panels.push({
+      height: 70,
+      // Less than a percent is nothing to look at closely.
+      domain: [0, Math.max(top(stolen, pressed) * 1.05, 0.01)],
+      label: pressed && pressed.length > 0 ? "steal and pressure, %" : "steal, %",
+      scale: PERCENT,
+      marks: [line(pressed, colour.soft, "6 3"), line(stolen, colour.ink)],
+    });
+  }
+  if (busy && busy.length > 0) {
+    panels.push({ height: 70, domain: [0, top(busy) * 1.05 || 1], label: "busy cores of the machine", scale: ONE, marks: [line(busy, colour.ink)] });
+  }
+  return panels;
+}

@@ -1,0 +1,166 @@
+// The bill of the machine's CPU for a request, as bars.
+
+import type { Arm, Bill, BillLine } from "../../analysis";
+import type { Words } from "../../document";
+import type { Field } from "../../figure/csv";
+import { type Ends, type Scale, fitting, isEnds, isFigure, signedEnds, withUnit } from "../../figure/format";
+import { colour } from "../../figure/palette";
+import type { ArmMark } from "./arms";
+import { extent } from "./extent";
+import { listed } from "./words";
+
+/** A line of the bill as it is shown. */
+export interface Entry {
+  item: string;
+  name: string;
+  colour: string;
+}
+
+/** A line that this page does not know is grey. */
+const COLOURS: Readonly<Record<string, string>> = {
+  service: colour.service,
+  agent: colour.agent,
+  generator: colour.generator,
+  windage: colour.windage,
+  kernel_threads: colour.kernel,
+  remainder: colour.remainder,
+  agent_outside_windows: "var(--agent-outside)",
+  service_outside_windows: colour.exporter,
+};
+
+/** The lines of a load's bills as they are shown, in their order. */
+export function entriesOf({ bill }: Pick<Words, "bill">): Entry[] {
+  return bill.map(({ item, name }) => ({ item, name, colour: COLOURS[item] ?? colour.soft }));
+}
+
+/** Whether bars show all that the machine paid, or the difference from the baseline. */
+export type Of = "whole" | "difference";
+
+/** A part of a bar, from one end to the other, in microseconds. */
+export interface Segment {
+  entry: Entry;
+  us: number;
+  from: number;
+  to: number;
+}
+
+/** An arm's bar. */
+export interface Bar {
+  mark: ArmMark;
+  segments: Segment[];
+  /** What the machine paid in all; null where it is not known. */
+  sum: number | null;
+  /** Where the interval of the sum lies on the axis. */
+  ends: Ends | null;
+  /** The difference from the baseline; null for the baseline. */
+  difference: Ends | null;
+}
+
+/** The bars of these arms; those without a bill are left out, and the baseline where differences are shown. */
+export function barsOf(arms: readonly { arm: Arm; mark: ArmMark }[], entries: readonly Entry[], of: Of): Bar[] {
+  return arms.flatMap(({ arm, mark }) => {
+    if (!arm.bill || (of === "difference" && arm.role === "baseline")) return [];
+    const { bill } = arm;
+    const lines = entries.map((entry) => ({ entry, line: lineOf(bill, entry.item) }));
+    const segments = stacked(lines, of);
+    return segments.length > 0 ? [{ mark, segments, ...sumOf(bill, of) }] : [];
+  });
+}
+
+/** What was used in windows, and what was used outside of them. */
+const OUTSIDE = ["agent_outside_windows", "service_outside_windows"] as const;
+
+function lineOf(bill: Bill, item: string): BillLine | null {
+  const outside = OUTSIDE.find((name) => name === item);
+  return outside ? bill[outside] : (bill.lines.find((line) => line.item === item) ?? null);
+}
+
+function figureOf(line: BillLine, of: Of): number | null {
+  return of === "difference" ? line.difference_us_per_request : line.arm_us_per_request;
+}
+
+/** What is above nil side by side to the right of it, what is below to the left. */
+function stacked(lines: readonly { entry: Entry; line: BillLine | null }[], of: Of): Segment[] {
+  let [left, right] = [0, 0];
+  return lines.flatMap(({ entry, line }) => {
+    const us = line && figureOf(line, of);
+    if (!isFigure(us) || us === 0) return [];
+    const from = us < 0 ? left : right;
+    const to = from + us;
+    if (us < 0) left = to;
+    else right = to;
+    return [{ entry, us, from, to }];
+  });
+}
+
+function sumOf({ with_deferred: line }: Bill, of: Of): Pick<Bar, "sum" | "ends" | "difference"> {
+  const sum = line ? figureOf(line, of) : null;
+  const difference = isEnds(line?.interval) ? line.interval : null;
+  const baseline = line?.baseline_us_per_request ?? null;
+  if (of === "difference") return { sum, ends: difference, difference };
+  const ends =
+    difference && isFigure(baseline)
+      ? { estimate: baseline + difference.estimate, low: baseline + difference.low, high: baseline + difference.high }
+      : null;
+  return { sum, ends, difference };
+}
+
+/** Nil and all that is drawn. */
+export function extentOf(bars: readonly Bar[]): [number, number] {
+  const reached = bars.flatMap((bar) => [
+    ...bar.segments.flatMap((segment) => [segment.from, segment.to]),
+    ...(bar.ends ? [bar.ends.low, bar.ends.high] : []),
+  ]);
+  const [low, high] = extent([0, ...reached]);
+  // A little more, so that no end stands at the very edge.
+  const more = (high - low) * 0.02;
+  return low < high ? [low < 0 ? low - more : 0, high + more] : [0, 1];
+}
+
+/** The entries that are drawn, in the order of the bill. */
+export function drawnOf(entries: readonly Entry[], bars: readonly Bar[]): Entry[] {
+  const drawn = new Set(bars.flatMap((bar) => bar.segments.map((segment) => segment.entry)));
+  return entries.filter((entry) => drawn.has(entry));
+}
+
+/** The unit in which the sums are short. */
+export function scaleOf(bars: readonly Bar[]): Scale {
+  return fitting("us", bars.map((bar) => bar.sum));
+}
+
+/** The sum of a bar: "291 µs, +140 µs (+120 to +159) more than the baseline". */
+export function sumInWords(bar: Bar, of: Of, scale: Scale): string {
+  if (of === "difference") return bar.difference ? signedEnds(scale, bar.difference) : withUnit(scale, bar.sum);
+  const difference = bar.difference ? `, ${signedEnds(scale, bar.difference)} against the baseline` : "";
+  return `${withUnit(scale, bar.sum)}${difference}`;
+}
+
+/** The bars in words, for those who can't see them. */
+export function billInWords(bars: readonly Bar[], of: Of, scale: Scale): string {
+  const sentences = bars.map((bar) => {
+    const parts = bar.segments.map(({ entry, us }) => `${entry.name} ${withUnit(scale, us)}`);
+    return `${bar.mark.label}: ${sumInWords(bar, of, scale)}; ${listed(parts)}.`;
+  });
+  return `${of === "whole" ? "CPU of the machine for a request" : "Differences from the baseline’s bill"}. ${sentences.join(" ")}`;
+}
+
+/** Every line of every bill. */
+export function billTable(arms: readonly Arm[]): Field[][] {
+  const row = (arm: Arm, item: string, line: BillLine | null | undefined): Field[] => [
+    arm.id,
+    item,
+    line?.baseline_us_per_request ?? null,
+    line?.arm_us_per_request ?? null,
+    line?.difference_us_per_request ?? null,
+    line?.interval?.low ?? null,
+    line?.interval?.high ?? null,
+  ];
+  const rows = arms.flatMap((arm) => {
+    const { bill } = arm;
+    if (!bill) return [];
+    const parts = bill.lines.map((line) => row(arm, line.item, line));
+    const outside = OUTSIDE.flatMap((item) => (bill[item] ? [row(arm, item, bill[item])] : []));
+    return [...parts, ...outside, row(arm, "machine", bill.machine), row(arm, "with_deferred", bill.with_deferred)];
+  });
+  return [["arm", "item", "baseline_us_per_request", "arm_us_per_request", "difference_us_per_request", "low", "high"], ...rows];
+}

@@ -1,0 +1,121 @@
+// A metric's overhead over a swept factor: what is drawn, and in words.
+
+import type { Curve, CurveFit, Interval } from "../../analysis";
+import type { CurveWords } from "../../document";
+import { PERCENT, type Scale, fitting, isEnds, isFigure, plain, signedEnds } from "../../figure/format";
+import type { Field } from "../../figure/csv";
+import { oneLine } from "../../figure/names";
+
+/** What stands on the axis: the level that was asked for, or what arrived. */
+export type Against = CurveFit["against"];
+
+/** A level with its overhead. */
+export interface Point {
+  arm: string;
+  level: number;
+  x: number;
+  overhead: Interval;
+  isBeyondCap: boolean;
+}
+
+/** One picture of a curve. */
+export interface CurvePicture {
+  title: string;
+  xLabel: string;
+  scale: Scale;
+  points: Point[];
+  ribbon: CurveFit["ribbon"];
+  /** Whether the curve leaves more than the points' own error explains. */
+  isRejected: boolean;
+  /** Predictions of points by the curve through all others. */
+  heldOut: { x: number; predicted: number; isInside: boolean }[];
+  /** Whether the levels span so much that a logarithmic axis shows more. */
+  isWide: boolean;
+}
+
+/** From this ratio of the largest level to the smallest above nil on, a logarithmic axis is offered. */
+const WIDE = 100;
+
+/** Against what this curve can be drawn: what has points, and beyond the level a fit of its own. */
+export function axesOf(curve: Curve): Against[] {
+  const isDelivered = curve.fits.some((fit) => fit.against === "delivered") && pointsOf(curve, "delivered").length > 1;
+  return isDelivered ? ["attempted", "delivered"] : ["attempted"];
+}
+
+/** The picture; null when no point is known. */
+export function curvePicture(curve: Curve, words: CurveWords, against: Against): CurvePicture | null {
+  const points = pointsOf(curve, against);
+  if (points.length === 0) return null;
+  const fit = fitOf(curve, against);
+  const ribbon = (fit?.ribbon ?? []).filter((of) => [of.x, of.y, of.low, of.high].every(isFigure));
+  const xs = points.map((point) => point.x).filter((x) => x > 0);
+  return {
+    title: words.title,
+    xLabel: against === "attempted" ? oneLine(curve.factor) : words.delivered,
+    scale: scaleOf(curve),
+    points,
+    ribbon,
+    isRejected: words.fits.some((of) => of.against === against && of.is_rejected),
+    heldOut: (fit?.held_out ?? [])
+      .filter((of) => isFigure(of.x) && isFigure(of.predicted?.estimate))
+      .map((of) => ({ x: of.x, predicted: of.predicted.estimate, isInside: of.inside })),
+    isWide: xs.length > 1 && Math.max(...xs) / Math.min(...xs) > WIDE,
+  };
+}
+
+/** The unit in which all of a curve's overheads are written. */
+export function scaleOf(curve: Curve): Scale {
+  if (curve.scale === "share") return PERCENT;
+  return fitting(curve.unit, curve.points.map((point) => point.overhead?.estimate));
+}
+
+function pointsOf(curve: Curve, against: Against): Point[] {
+  return curve.points.flatMap((point) => {
+    const x = against === "attempted" ? point.level : point.delivered;
+    if (!isFigure(x) || !isEnds(point.overhead)) return [];
+    return [{ arm: point.arm, level: point.level, x, overhead: point.overhead, isBeyondCap: point.beyond_cap }];
+  });
+}
+
+function fitOf(curve: Curve, against: Against): CurveFit | undefined {
+  return curve.fits.find((fit) => fit.against === against);
+}
+
+/** What is said of the fit that is shown, and of the curve: a sentence each. */
+export function curveInWords(words: CurveWords, against: Against): string[] {
+  const fit = words.fits.find((of) => of.against === against);
+  return [...(fit?.sentences ?? []), ...words.sentences];
+}
+
+/** The points in words, for those who can't see them. */
+export function pointsInWords(picture: CurvePicture): string {
+  const points = picture.points.map((point) => {
+    const beyond = point.isBeyondCap ? ", beyond the cap and not fitted" : "";
+    return `${plain(point.level)}: ${signedEnds(picture.scale, point.overhead)}${beyond}`;
+  });
+  return `Overheads with their 95 % intervals, by rising level. ${points.join("; ")}.`;
+}
+
+/** Every point of a curve with what the fits say of it. */
+export function curveTable(curve: Curve): Field[][] {
+  const predicted = (arm: string, against: Against) => fitOf(curve, against)?.held_out.find((of) => of.arm === arm);
+  const rows = curve.points.map((point): Field[] => {
+    const held = predicted(point.arm, "attempted");
+    return [
+      point.arm,
+      point.level,
+      point.attempted,
+      point.delivered,
+      point.overhead?.estimate ?? null,
+      point.overhead?.low ?? null,
+      point.overhead?.high ?? null,
+      String(point.beyond_cap),
+      held?.predicted?.estimate ?? null,
+      held ? String(held.inside) : null,
+    ];
+  });
+  return [
+    ["arm", oneLine(curve.factor), "attempted", "delivered", `overhead_${curve.unit}`, "low", "high", "beyond_cap", "predicted", "inside"],
+    ...rows,
+  ];
+}

@@ -1,0 +1,178 @@
+// Times by percentile on the axis of HdrHistogram, 1 / (1 − quantile), and how arms differ there.
+
+import type { Latency } from "../../document";
+import type { Field } from "../../figure/csv";
+import { type Ends, type Scale, fitting, isFigure, percentEnds, signedEnds, withUnit } from "../../figure/format";
+import { LETTER } from "../../figure/letters";
+import type { ArmMark } from "./arms";
+import { extent } from "./extent";
+
+/** A time at a quantile, with its place on the axis. */
+export interface Step {
+  x: number;
+  quantile: number;
+  us: number;
+}
+
+/** The quantiles that the axis names. */
+const NAMED = [0, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999];
+
+/** Where a quantile stands on the axis. */
+export function placeOf(quantile: number): number {
+  return 1 / (1 - quantile);
+}
+
+/** The ticks of an axis up to this place, as far as `room` pixels hold them: places, and what is written there. */
+export interface Ticks {
+  places: number[];
+  text: (place: number) => string;
+}
+
+/** Those of round percentiles. */
+export function ticksTo(highest: number, room: number): Ticks {
+  return { places: fittingPlaces(namedPlaces(highest), highest, room), text: percentile };
+}
+
+/** Those of round percentiles, and that at the end. */
+export function ticksWithEnd(highest: number, room: number): Ticks {
+  const end = Math.round(highest * 1000) / 1000;
+  const before = namedPlaces(highest).filter((place) => place < end && apart(place, end, highest, room));
+  return { places: [...fittingPlaces(before, highest, room), end], text: percentile };
+}
+
+function percentile(place: number): string {
+  return `${Number((100 - 100 / place).toPrecision(8))}`;
+}
+
+function namedPlaces(highest: number): number[] {
+  // A place is a quotient: what is next to a whole one is that.
+  return NAMED.map((quantile) => Math.round(placeOf(quantile))).filter((place) => place <= highest * 1.001);
+}
+
+function fittingPlaces(places: readonly number[], highest: number, room: number): number[] {
+  const kept: number[] = [];
+  for (const place of places) {
+    const last = kept.at(-1);
+    if (last === undefined || apart(last, place, highest, room)) kept.push(place);
+  }
+  return kept;
+}
+
+/** Whether what is written at two places does not touch. */
+function apart(low: number, high: number, highest: number, room: number): boolean {
+  const pixels = (room * Math.log(high / low)) / Math.log(highest);
+  return pixels > ((percentile(low).length + percentile(high).length) / 2) * LETTER + 6;
+}
+
+/** An arm's times; the longest, whose quantile is 1, stands where one of all of them lies. */
+export function stepsOf(arm: Latency["arms"][number]): Step[] {
+  let furthest = 1;
+  return arm.quantiles.flatMap((quantile, i) => {
+    const us = arm.us[i];
+    if (!isFigure(quantile) || !isFigure(us) || us <= 0 || quantile < 0 || quantile > 1) return [];
+    const x = quantile < 1 ? placeOf(quantile) : Math.max(furthest, arm.count);
+    furthest = Math.max(furthest, x);
+    return [{ x, quantile, us }];
+  });
+}
+
+/** The first time at or beyond a quantile. */
+export function timeAt(steps: readonly Step[], quantile: number): Step | undefined {
+  return steps.find((step) => step.quantile >= quantile - 1e-9);
+}
+
+/** Those steps at which the axis has a tick, for marks on the lines. */
+export function namedSteps(steps: readonly Step[]): Step[] {
+  const last = steps.at(-1);
+  const named = NAMED.slice(1).flatMap((quantile) => {
+    const step = timeAt(steps, quantile);
+    return step && step.quantile < 1 ? [step] : [];
+  });
+  return [...new Set(last ? [...named, last] : named)];
+}
+
+/** How an arm differs from the baseline at a quantile. */
+export interface DifferencePoint extends Ends {
+  x: number;
+  quantile: number;
+}
+
+/** The differences of an arm as shares or in microseconds. */
+export function differencesOf(of: Latency["differences"][number], as: "relative" | "us"): DifferencePoint[] {
+  return of.points.flatMap((point) => {
+    const ends = point[as];
+    if (!ends || ![ends.estimate, ends.low, ends.high].every(isFigure) || !(point.quantile < 1)) return [];
+    return [{ ...ends, quantile: point.quantile, x: placeOf(point.quantile) }];
+  });
+}
+
+/**
+ * The heights of a panel that shows these: nil and every estimate, and of the bands no more than four times
+ * the largest estimate, so that what is hardly known does not hide what is.
+ */
+export function heightsOf(points: readonly DifferencePoint[]): [number, number] {
+  const largest = extent(points.map((point) => Math.abs(point.estimate)))[1];
+  const narrowest = extent(points.map((point) => point.high - point.low))[0];
+  const limit = Math.max(4 * largest, narrowest);
+  const low = Math.max(extent([0, ...points.map((point) => point.low)])[0], -limit);
+  const high = Math.min(extent([0, ...points.map((point) => point.high)])[1], limit);
+  return low < high ? [low, high] : [-1, 1];
+}
+
+/** Whether a band goes on beyond these heights. */
+export function isCut(points: readonly DifferencePoint[], [low, high]: [number, number]): boolean {
+  return points.some((point) => point.low < low || point.high > high);
+}
+
+/** The unit of times up to those that most requests took. */
+export function scaleOf(steps: readonly (readonly Step[])[]): Scale {
+  return fitting("us", steps.map((own) => timeAt(own, 0.9)?.us));
+}
+
+/** Each arm's median, 99th percentile and longest time, for those who can't see the lines. */
+export function latencyInWords(arms: readonly { mark: ArmMark; steps: readonly Step[] }[]): string {
+  const sentences = arms.map(({ mark, steps }) => {
+    const longest = steps.at(-1);
+    const scale = fitting("us", [timeAt(steps, 0.5)?.us]);
+    const at = (quantile: number) => withUnit(scale, timeAt(steps, quantile)?.us);
+    return `${mark.label}: median ${at(0.5)}, 99th percentile ${at(0.99)}, the longest ${withUnit(fitting("us", [longest?.us]), longest?.us)}.`;
+  });
+  return `Times by percentile. ${sentences.join(" ")}`;
+}
+
+/** Each arm's differences at the median and the 99th percentile. */
+export function differencesInWords(arms: readonly { mark: ArmMark; points: readonly DifferencePoint[] }[], as: "relative" | "us"): string {
+  const sentences = arms.map(({ mark, points }) => {
+    const told = [0.5, 0.99].flatMap((quantile) => {
+      const point = points.find((of) => Math.abs(of.quantile - quantile) < 1e-6);
+      if (!point) return [];
+      const written = as === "relative" ? percentEnds(point) : signedEnds(fitting("us", [point.estimate]), point);
+      return [`${written} at the ${quantile === 0.5 ? "median" : "99th percentile"}`];
+    });
+    return `${mark.label}: ${told.length > 0 ? told.join(", ") : "see the table of figures"}.`;
+  });
+  return `Differences from the baseline by percentile, with 95 % bands. ${sentences.join(" ")}`;
+}
+
+/** Every time of every arm. */
+export function latencyTable(latency: Latency): Field[][] {
+  const rows = latency.arms.flatMap((arm) => arm.quantiles.map((quantile, i): Field[] => [arm.arm, quantile, arm.us[i] ?? null]));
+  return [["arm", "quantile", `${latency.timing}_us`], ...rows];
+}
+
+/** Every difference of every arm. */
+export function differencesTable(latency: Latency): Field[][] {
+  const rows = latency.differences.flatMap((of) =>
+    of.points.map((point): Field[] => [
+      of.arm,
+      point.quantile,
+      point.relative?.estimate ?? null,
+      point.relative?.low ?? null,
+      point.relative?.high ?? null,
+      point.us?.estimate ?? null,
+      point.us?.low ?? null,
+      point.us?.high ?? null,
+    ]),
+  );
+  return [["arm", "quantile", "relative", "relative_low", "relative_high", "us", "us_low", "us_high"], ...rows];
+}

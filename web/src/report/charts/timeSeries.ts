@@ -1,0 +1,166 @@
+// The run over time: what each arm used, what the machine met, and the first windows one by one.
+
+import type { Series } from "../../document";
+import type { Field } from "../../figure/csv";
+import { type Scale, type Unit, bare, count, fitting, isFigure, percentTwo, withUnit } from "../../figure/format";
+import { type ArmMark, type ArmMarks, markOf } from "./arms";
+import { extent } from "./extent";
+
+/** What is drawn of each arm, with the column it stands in. */
+export interface Quantity {
+  column: "cpu_us_per_request" | "rate_per_s" | "rss_bytes" | "agent_cores" | "agent_rss_bytes";
+  name: string;
+  unit: Unit;
+}
+
+/** A quantity with the lines of those arms of which it is known. */
+export interface Drawn extends Quantity {
+  lines: ArmLine[];
+}
+
+/** A point in time; `stretch` changes from round to round, so that no line leads across the gap. */
+export interface Moment {
+  at: number;
+  value: number;
+  stretch: number;
+}
+
+/** An arm's points. */
+export interface ArmLine {
+  mark: ArmMark;
+  moments: Moment[];
+}
+
+/** The unit of the time axis: what keeps a run's length short. */
+export function timeScale(lastsS: number): Scale {
+  if (lastsS > 3 * 3600) return { divisor: 3600, unit: "h" };
+  return lastsS > 300 ? { divisor: 60, unit: "min" } : { divisor: 1, unit: "s" };
+}
+
+/** The quantities that are known of any of these arms. */
+export function drawnOf(series: Series, quantities: readonly Quantity[], arms: readonly ArmMark[]): Drawn[] {
+  const drawn = quantities.map((quantity) => ({ ...quantity, lines: linesOf(series, quantity.column, arms) }));
+  return drawn.filter(({ lines }) => lines.length > 0);
+}
+
+function linesOf(series: Series, column: Quantity["column"], arms: readonly ArmMark[]): ArmLine[] {
+  return arms.flatMap((mark) => {
+    const own = series.arms.find((arm) => arm.arm === mark.id);
+    const moments = own ? momentsOf(series, own.at_s, own[column] ?? []) : [];
+    return moments.length > 0 ? [{ mark, moments }] : [];
+  });
+}
+
+/** What is known of one column, whose times rise as rounds do. */
+export function momentsOf({ rounds, bin_s }: Series, at: readonly number[], values: readonly (number | null)[]): Moment[] {
+  // The middle of a stretch in which a round begins may lie before it.
+  const half = (bin_s ?? 0) / 2 + 1e-6;
+  let stretch = -1;
+  return at.flatMap((time, i) => {
+    while ((rounds[stretch + 1]?.from_s ?? Infinity) <= time + half) stretch += 1;
+    const value = values[i];
+    return isFigure(time) && isFigure(value) ? [{ at: time, value, stretch }] : [];
+  });
+}
+
+/**
+ * The heights that a panel shows: the middle 98 % of what was measured and a quarter more at both ends,
+ * as far as there is anything. A single wild window would flatten all others else.
+ */
+export function heightsOf(lines: readonly { moments: readonly Moment[] }[]): [number, number] {
+  const values = lines.flatMap((line) => line.moments.map((moment) => moment.value)).sort((a, b) => a - b);
+  const [least, most] = extent(values);
+  const at = (share: number) => values[Math.min(values.length - 1, Math.floor(share * values.length))] ?? 0;
+  const [low, high] = [at(0.01), at(0.99)];
+  const more = (high - low) * 0.25 || Math.abs(high) * 0.02 || 1;
+  return [Math.max(low - more, Math.min(least, low) - more * 0.2), Math.min(high + more, Math.max(most, high) + more * 0.2)];
+}
+
+/** Whether something lies beyond these heights. */
+export function isCut(lines: readonly { moments: readonly Moment[] }[], [low, high]: [number, number]): boolean {
+  return lines.some((line) => line.moments.some(({ value }) => value < low || value > high));
+}
+
+/** A window in its lane. */
+export interface LaneWindow {
+  lane: number;
+  mark: ArmMark;
+  from: number;
+  to: number;
+  verdict: Series["windows"][number]["verdict"];
+}
+
+/** The first windows in lanes: one for each arm among them, and one more for the arms that are not shown. */
+export interface Lanes {
+  labels: string[];
+  windows: LaneWindow[];
+}
+
+/** The first windows, as many as `most`, in lanes for `shown` arms. `order` has the ids as in the analysis. */
+export function lanesOf(series: Series, order: readonly string[], marks: ArmMarks, shown: readonly ArmMark[], most: number): Lanes {
+  const first = series.windows.filter((window) => isFigure(window.from_s) && isFigure(window.to_s)).slice(0, most);
+  const lanes = shown.filter((mark) => first.some((window) => order[window.arm] === mark.id));
+  const laneOf = new Map(lanes.map((mark, lane) => [mark.id, lane]));
+  const windows = first.map((window): LaneWindow => {
+    const mark = markOf(marks, order[window.arm] ?? `arm ${window.arm}`);
+    return { lane: laneOf.get(mark.id) ?? lanes.length, mark, from: window.from_s, to: window.to_s, verdict: window.verdict };
+  });
+  const hasOthers = windows.some((window) => window.lane === lanes.length);
+  return { labels: [...lanes.map((mark) => mark.label), ...(hasOthers ? ["other arms"] : [])], windows };
+}
+
+/** How many windows are drawn, and how many of those that are known one by one are sound. */
+export function windowsInWords(series: Series, drawn: number): string {
+  const { windows, windows_in_all: all } = series;
+  const of = (verdict: string) => windows.filter((window) => window.verdict === verdict).length;
+  const some = drawn < all ? `The first ${count(drawn)} of ${count(all)} windows are drawn` : `All ${count(all)} windows are drawn`;
+  const among = windows.length === drawn ? "Of these" : windows.length === all ? "Of all" : `Of the first ${count(windows.length)}`;
+  return `${some}. ${among}, ${count(of("valid"))} are valid, ${count(of("suspect"))} suspect, ${count(of("void"))} void.`;
+}
+
+/** The range of each arm's quantities, for those who can't see the lines. */
+export function seriesInWords(series: Series, drawn: readonly Drawn[]): string {
+  const sentences = drawn.map(({ name, unit, lines }) => {
+    const told = lines.map(({ mark, moments }) => {
+      const [low, high] = extent(moments.map((moment) => moment.value));
+      const scale = fitting(unit, [high]);
+      return `${mark.label} ${bare(scale, low)} to ${withUnit(scale, high)}`;
+    });
+    return `${name}: ${told.join(", ")}.`;
+  });
+  const steal = extent(series.machine.steal)[1];
+  const pressure = series.machine.pressure.some(isFigure) ? `, pressure on CPUs at most ${percentTwo(extent(series.machine.pressure)[1])}` : "";
+  const machine = series.machine.at_s.length > 0 ? ` Steal at most ${percentTwo(steal)}${pressure}.` : "";
+  const rounds = series.rounds.length;
+  const lasts = withUnit(timeScale(series.lasts_s), series.lasts_s);
+  // Of very many rounds none is told one by one.
+  const course = rounds === 0 ? `Over ${lasts}` : `${count(rounds)} round${rounds === 1 ? "" : "s"} in ${lasts}`;
+  return `${course}. ${sentences.join(" ")}${machine}`;
+}
+
+/** Every figure over time: a row for each arm and moment, then the machine's. */
+export function seriesTable(series: Series): Field[][] {
+  const arms = series.arms.flatMap((arm) =>
+    arm.at_s.map((at, i): Field[] => [
+      arm.arm,
+      at,
+      arm.cpu_us_per_request[i] ?? null,
+      arm.rate_per_s[i] ?? null,
+      arm.rss_bytes[i] ?? null,
+      arm.agent_cores?.[i] ?? null,
+      arm.agent_rss_bytes?.[i] ?? null,
+      null,
+      null,
+      null,
+    ]),
+  );
+  const { at_s, steal, pressure, busy_cores } = series.machine;
+  const machine = at_s.map((at, i): Field[] => [null, at, null, null, null, null, null, steal[i] ?? null, pressure[i] ?? null, busy_cores[i] ?? null]);
+  return [["arm", "at_s", "cpu_us_per_request", "rate_per_s", "rss_bytes", "agent_cores", "agent_rss_bytes", "steal", "pressure", "busy_cores"], ...arms, ...machine];
+}
+
+/** The first windows one by one. */
+export function windowsTable(series: Series, order: readonly string[]): Field[][] {
+  const rows = series.windows.map((window): Field[] => [order[window.arm] ?? window.arm, window.from_s, window.to_s, window.verdict]);
+  return [["arm", "from_s", "to_s", "verdict"], ...rows];
+}

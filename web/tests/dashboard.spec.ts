@@ -1,0 +1,244 @@
+// `windage serve`: the list of runs, one run, two of them side by side, and one that goes on.
+
+import { readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+
+import type { Page } from "@playwright/test";
+
+import { barriers, drawn, expect, expectNarrow, expectPicture, open, percent, rowOf, unfolded } from "./page";
+import { TWICE, compared, pageOf } from "./runs";
+import { begun, ended, test } from "./serving";
+
+const list = (page: Page) => page.getByRole("region", { name: "Runs, the newest first" });
+
+/** The line of a run, by the name of its directory. */
+const line = (page: Page, name: string) => list(page).getByRole("row").filter({ hasText: name });
+
+/** What a run's page answers, in words. */
+const answers = (page: Page) => page.locator("main .answer").allInnerTexts();
+
+/** The list, with every run read, which takes as long as it takes where the machine is busy. */
+async function opened(page: Page, url: string): Promise<void> {
+  await open(page, url);
+  await expect(list(page).locator("tbody tr")).toHaveCount(11, { timeout: 40_000 });
+  await expect(page.getByText("still being read")).toHaveCount(0, { timeout: 40_000 });
+}
+
+test("all runs are listed, the newest first, each with its state", async ({ watched: { page }, served }) => {
+  await opened(page, served.url);
+  await expect(page.locator("main")).toContainText(`11 in ${served.directory}`);
+  const dated = await list(page).locator("tbody th .name").allInnerTexts();
+  expect(dated).toHaveLength(10);
+  expect(dated).toEqual([...dated].sort().reverse());
+  await expect(list(page)).not.toContainText("no-run");
+
+  for (const [run, state] of [
+    ["20260113-090000-agents", "valid"],
+    ["20260112-090000-sweep", "suspect"],
+    ["20260115-090000-void", "void"],
+    ["20260116-090000-empty", "broke off"],
+    ["damaged", "unreadable"],
+  ] as const) {
+    await expect(line(page, run).getByRole("cell").filter({ hasText: state }), run).toHaveCount(1);
+  }
+  await expect(line(page, "20260113-090000-agents")).toContainText("agent +49.0 %");
+  await expect(line(page, "20260115-090000-void")).not.toContainText("%");
+  const damaged = line(page, "damaged");
+  await expect(damaged).toContainText("manifest.json is damaged");
+  await expect(damaged.getByRole("checkbox")).toBeDisabled();
+  await expect(damaged.getByRole("link")).toHaveCount(0);
+});
+
+test("runs are found by name and by words", async ({ watched: { page }, served }) => {
+  await opened(page, served.url);
+  const find = page.getByRole("searchbox", { name: "Find" });
+  const lines = list(page).locator("tbody tr");
+  await find.fill("sweep");
+  await expect(lines).toHaveCount(2);
+  await find.fill("SWEEP 20260112");
+  await expect(lines).toHaveCount(1);
+  await find.fill("void");
+  await expect(line(page, "20260115-090000-void")).toBeVisible();
+  await find.fill("no such run");
+  await expect(lines).toHaveCount(0);
+  await expect(page.getByText("No run has “no such run” in it.")).toBeVisible();
+  await find.fill("");
+  await expect(lines).toHaveCount(11);
+});
+
+test("a run says what its file says, and the way back leads to the list", async ({ watched: { page }, served, browser }) => {
+  await opened(page, served.url);
+  await line(page, "20260113-090000-agents").getByRole("link").click();
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("agents");
+  await expect(page).toHaveURL(/#\/runs\/20260113-090000-agents$/);
+  const said = await answers(page);
+  const headings = await page.locator("main h2").allTextContents();
+  const primary = await page.getByRole("table", { name: "CPU a request", exact: true }).innerText();
+
+  const context = await browser.newContext();
+  const file = await context.newPage();
+  await open(file, pageOf("agents"));
+  expect(said).toEqual(await answers(file));
+  expect(headings).toEqual(await file.locator("main h2").allTextContents());
+  expect(primary).toEqual(await file.getByRole("table", { name: "CPU a request", exact: true }).innerText());
+  await context.close();
+
+  await page.goBack();
+  await expect(list(page)).toBeVisible();
+  await page.goForward();
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("agents");
+  await page.getByRole("link", { name: "All runs" }).click();
+  await expect(list(page)).toBeVisible();
+});
+
+test("a run can be taken away as a file that stands alone", async ({ watched: { page }, served, browser }) => {
+  await open(page, `${served.url}#/runs/20260113-090000-agents`);
+  const link = page.getByRole("link", { name: "Report as a file" });
+  await expect(link).toBeVisible();
+  const said = await answers(page);
+  const coming = page.waitForEvent("download");
+  await link.click();
+  const download = await coming;
+  expect(download.suggestedFilename()).toBe("20260113-090000-agents.html");
+  const context = await browser.newContext({ offline: true });
+  const file = await context.newPage();
+  await file.setContent(readFileSync(await download.path(), "utf8"));
+  await expect(file.locator("#windage[data-ready]")).toBeVisible();
+  expect(await answers(file)).toEqual(said);
+  await context.close();
+});
+
+test("two runs that are ticked are compared", async ({ watched: { page }, served }) => {
+  await opened(page, served.url);
+  const [a, b] = TWICE;
+  await page.getByRole("checkbox", { name: `Compare ${a}` }).check();
+  await expect(page.getByText("tick another to compare with it")).toBeVisible();
+  await page.getByRole("checkbox", { name: `Compare ${b}` }).check();
+  await page.getByRole("link", { name: `Compare ${a} and ${b}` }).click();
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("sweep: two runs compared");
+
+  for (const [i, load] of compared().loads.entries()) {
+    const table = page.locator("section.load").nth(i).getByRole("table", { name: "CPU a request", exact: true });
+    const dearer = load.arms.find((arm) => arm.metrics[load.primary]?.verdict === "dearer");
+    const change = dearer?.metrics[load.primary]?.change?.relative;
+    if (!dearer || !change) throw new Error("no arm is dearer");
+    const row = rowOf(table, dearer.name);
+    await expect(row).toContainText(percent(change.estimate));
+    await expect(row).toContainText(`${percent(change.low)} to ${percent(change.high)}`);
+    await expect(row).toContainText("dearer");
+  }
+
+  await page.getByRole("link", { name: "The other way round" }).click();
+  await expect(page.getByRole("link", { name: `A: ${b}` })).toBeVisible();
+  await expect(page.getByRole("table", { name: "CPU a request", exact: true }).first()).toContainText("cheaper");
+  await page.goBack();
+  await expect(page.getByRole("link", { name: `A: ${a}` })).toBeVisible();
+  await page.goBack();
+  await expect(list(page)).toBeVisible();
+});
+
+test("a run that is not there is said not to be", async ({ watched: { page, complaints }, served }) => {
+  await open(page, `${served.url}#/runs/${encodeURIComponent("../20260113-090000-agents")}`);
+  await expect(page.getByRole("alert")).toBeVisible();
+  await page.getByRole("link", { name: "All runs" }).click();
+  await expect(list(page)).toBeVisible();
+  // The browser itself notes an answer of 404.
+  expect(complaints.splice(0)).toEqual([expect.stringContaining("404")]);
+});
+
+test("names that would do harm are shown as they are", async ({ watched: { page }, served }) => {
+  const name = "20260118-090000-hostile";
+  await opened(page, served.url);
+  await expect(line(page, name).getByRole("link")).toHaveText("</title></script><script>document.title='harmed'</script>");
+  expect(await list(page).innerText()).not.toMatch(/[\u0007\u001b\u202e]/);
+  await line(page, name).getByRole("link").click();
+  await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
+  await drawn(page);
+  await unfolded(page);
+  expect(await page.title()).not.toBe("harmed");
+  expect(await page.locator("img[src=x]").count()).toBe(0);
+  expect(await page.locator("main").innerText()).not.toMatch(/[\u0007\u001b\u202e]/);
+});
+
+test("the list is walked by keyboard", async ({ watched: { page }, served }) => {
+  await opened(page, served.url);
+  await page.getByRole("searchbox", { name: "Find" }).focus();
+  await page.keyboard.type("agents");
+  await expect(list(page).locator("tbody tr")).toHaveCount(1);
+  await page.keyboard.press("Tab");
+  await expect(list(page)).toBeFocused();
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Space");
+  await expect(page.getByRole("checkbox", { name: "Compare 20260113-090000-agents" })).toBeChecked();
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("agents");
+});
+
+for (const scheme of ["light", "dark"] as const) {
+  test(`axe finds nothing serious: list and comparison, ${scheme}`, async ({ watched: { page }, served }) => {
+    await page.emulateMedia({ colorScheme: scheme });
+    await opened(page, served.url);
+    expect(await barriers(page, scheme)).toEqual([]);
+    await page.goto(`${served.url}#/compare/${TWICE.join("/")}`);
+    await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
+    expect(await barriers(page, scheme)).toEqual([]);
+  });
+}
+
+test("nothing is wider than a telephone", async ({ watched: { page }, served }) => {
+  await page.setViewportSize({ width: 360, height: 800 });
+  await opened(page, served.url);
+  await expectNarrow(page, "list");
+  for (const name of TWICE) await page.getByRole("checkbox", { name: `Compare ${name}` }).check();
+  await expectNarrow(page, "list, two ticked");
+  await page.goto(`${served.url}#/compare/${TWICE.join("/")}`);
+  await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
+  await drawn(page);
+  await expectNarrow(page, "comparison");
+});
+
+test.describe("pictures", () => {
+  test.use({ deviceScaleFactor: 0.5 });
+
+  test("how the list looks", async ({ watched: { page }, served }) => {
+    await page.setViewportSize({ width: 1280, height: 900 });
+    await opened(page, served.url);
+    // The directory is another each time.
+    await page.locator("main > p > code, .problem").evaluateAll((places) => places.forEach((place) => (place.textContent = "somewhere")));
+    await expectPicture(page, "list-light-1280");
+  });
+});
+
+test("a run that goes on is followed to its end", async ({ watched: { page }, served }) => {
+  test.setTimeout(150_000);
+  await opened(page, served.url);
+  const demo = begun(served.directory, "live");
+  try {
+    // Nothing is loaded anew: the server tells.
+    await expect(line(page, "live")).toContainText("going on", { timeout: 40_000 });
+    await line(page, "live").getByRole("link").click();
+    const progress = page.getByRole("region", { name: "Progress" });
+    await expect(progress).toContainText("Going on: round", { timeout: 20_000 });
+    await expect(page.getByText("This run is still going on")).toBeVisible();
+    expect(await barriers(page, "light")).toEqual([]);
+
+    const blocks = async () => Number(await progress.getByRole("progressbar").getAttribute("value"));
+    const before = await blocks();
+    await expect.poll(blocks, { timeout: 60_000 }).toBeGreaterThan(before);
+    const figures = page.getByRole("table", { name: "CPU a request", exact: true });
+    await expect(figures).toBeVisible({ timeout: 60_000 });
+    const early = await figures.innerText();
+    await expect(figures).not.toHaveText(early, { timeout: 60_000, useInnerText: true });
+
+    await expect(progress).toHaveCount(0, { timeout: 90_000 });
+    await expect(page.getByText("This run is still going on")).toHaveCount(0);
+    await expect(page.locator("main .answer .badge")).toHaveText(/valid|suspect|void/);
+    await page.getByRole("link", { name: "All runs" }).click();
+    await expect(line(page, "live")).not.toContainText("going on");
+    await expect(list(page).locator("tbody tr")).toHaveCount(12);
+  } finally {
+    await ended(demo);
+    rmSync(join(served.directory, "live"), { recursive: true, force: true });
+  }
+});

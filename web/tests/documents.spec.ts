@@ -1,0 +1,73 @@
+// The documents that the binary writes are what the front end's types say: each is a value of them to tsc.
+
+import { execFileSync } from "node:child_process";
+import { readdirSync, writeFileSync } from "node:fs";
+import { resolve } from "node:path";
+
+import { expect, test } from "@playwright/test";
+
+import type { ComparisonDocument } from "../src/comparison";
+import type { PageDocument } from "../src/document";
+import { documentOf } from "./documents";
+import { pages } from "./runs";
+
+const SOURCES = resolve(import.meta.dirname, "../src");
+
+/**
+ * What `--json` prints may have more than the page reads, since it is a contract of its own (docs/FORMAT.md);
+ * the rest is the front end's alone, so that nothing may be there that no type has.
+ */
+const HEAD = `
+  import type { Analysis } from "${SOURCES}/analysis";
+  import type { Comparison, ComparisonDocument } from "${SOURCES}/comparison";
+  import type { PageDocument } from "${SOURCES}/document";
+  type Constant<T> = T extends object ? { readonly [Key in keyof T]: Constant<T[Key]> } : T;
+`;
+
+test("what the binary writes is what the types say", ({}, testInfo) => {
+  test.setTimeout(120_000);
+  const names = readdirSync(pages()).filter((file) => file.endsWith(".html")).map((file) => file.slice(0, -".html".length));
+  expect(names).toEqual(expect.arrayContaining(["agents", "batch", "comparison", "empty", "hostile", "missing", "sweep", "void"]));
+  const filled = new Map<string, boolean>();
+  const all: string[] = [];
+  for (const name of names) {
+    const document = documentOf<PageDocument | ComparisonDocument>(name);
+    if ("comparison" in document) {
+      const { comparison, ...rest } = document;
+      all.push(constant(comparison, "Comparison"), exact(rest, 'Omit<ComparisonDocument, "comparison">'));
+    } else {
+      const { analysis, ...rest } = document;
+      fill(rest.loads, "loads", filled);
+      all.push(constant(analysis, "Analysis"), exact(rest, 'Omit<PageDocument, "analysis">'));
+    }
+  }
+  // Of what is nothing in each of them, nothing would be known.
+  expect([...filled].filter(([, isSomething]) => !isSomething).map(([key]) => key)).toEqual([]);
+  writeFileSync(testInfo.outputPath("written.ts"), [HEAD, ...all].join("\n"));
+  const settings = { extends: resolve(import.meta.dirname, "../tsconfig.json"), compilerOptions: { types: [] }, include: ["written.ts"] };
+  writeFileSync(testInfo.outputPath("tsconfig.json"), JSON.stringify(settings));
+  expect(complaints(testInfo.outputDir)).toBe("");
+});
+
+/** A value that has all that the type has. */
+const constant = (value: unknown, type: string) => `{ const value = ${JSON.stringify(value)} as const; value satisfies Constant<${type}>; }`;
+
+/** A value that has all that the type has, and nothing else. */
+const exact = (value: unknown, type: string) => `(${JSON.stringify(value)}) satisfies ${type};`;
+
+/** What tsc says of the project in this folder. */
+function complaints(folder: string): string {
+  try {
+    return execFileSync("npx", ["--no-install", "tsc", "--noEmit", "--project", folder], { cwd: SOURCES, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+  } catch (error) {
+    return (error as { stdout: string }).stdout.slice(0, 3000);
+  }
+}
+
+/** Tells of every key, those of a list's objects as one, whether it has something anywhere. */
+function fill(value: unknown, at: string, filled: Map<string, boolean>): void {
+  const within = typeof value === "object" && value !== null ? Object.entries(value) : [];
+  const isSomething = value !== null && (typeof value !== "object" || within.length > 0);
+  filled.set(at, isSomething || (filled.get(at) ?? false));
+  for (const [key, each] of within) fill(each, Array.isArray(value) ? `${at}[]` : `${at}.${key}`, filled);
+}

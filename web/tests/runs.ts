@@ -1,0 +1,65 @@
+// What the tests look at: invented runs of every kind (crates/windage-record/examples/showcase), and the
+// pages that the binary makes of them.
+
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+
+import type { Comparison } from "../src/comparison";
+
+const ROOT = resolve(import.meta.dirname, "../..");
+const BUILT = join(process.env["CARGO_TARGET_DIR"] ?? join(ROOT, "target"), "debug");
+
+/** The binary as the sources are. */
+export const WINDAGE = join(BUILT, "windage");
+
+/** Where the invented runs are, during a test. */
+export const runs = () => process.env["WINDAGE_SHOWCASE"] ?? "";
+
+/** Where the pages are, during a test. */
+export const pages = () => process.env["WINDAGE_PAGES"] ?? "";
+
+/** Where a page is, during a test: `sweep` for the first run whose name ends so, `comparison` for that of `TWICE`. */
+export const pageOf = (name: string) => `file://${join(pages(), `${name}.html`)}`;
+
+/** Runs the binary and returns what it printed. */
+export function windage(...words: string[]): string {
+  return execFileSync(WINDAGE, words, { encoding: "utf8", maxBuffer: 64 << 20, stdio: ["ignore", "pipe", "pipe"] });
+}
+
+/** The directory of the first run whose name ends so. */
+export function runNamed(name: string): string {
+  const found = readdirSync(runs()).sort().find((run) => run.endsWith(`-${name}`));
+  if (!found) throw new Error(`no invented run is called ${name}`);
+  return join(runs(), found);
+}
+
+/** The two runs of one plan: of which the second is dearer, on another kernel. */
+export const TWICE = ["20260105-090000-sweep", "20260112-090000-sweep"] as const;
+
+/** What the command line says of the two. */
+export function compared(): Comparison {
+  const [a, b] = TWICE;
+  return JSON.parse(windage("compare", join(runs(), a), join(runs(), b), "--json")) as Comparison;
+}
+
+/** Makes the runs and their pages, once for all tests, and returns what takes them away again. */
+export default function make(): () => void {
+  const folder = mkdtempSync(join(tmpdir(), "windage-page-"));
+  // Where the binary would look for a calibration of this machine: no page is to quote one.
+  process.env["XDG_STATE_HOME"] = folder;
+  process.env["WINDAGE_SHOWCASE"] = join(folder, "runs");
+  process.env["WINDAGE_PAGES"] = folder;
+  // As `cargo xtask test` builds them, so that nothing is compiled a second time.
+  execFileSync("cargo", ["build", "--quiet", "--workspace", "--all-features", "--bin", "windage", "--example", "showcase"], { cwd: ROOT, stdio: "inherit" });
+  execFileSync(join(BUILT, "examples/showcase"), [runs()], { stdio: "inherit" });
+  for (const run of readdirSync(runs()).sort().reverse()) {
+    const name = run.split("-").at(-1) ?? run;
+    if (name === "run" || name === "damaged") continue;
+    windage("report", join(runs(), run), "--format", "html", "-o", join(folder, `${name}.html`));
+  }
+  const [a, b] = TWICE;
+  windage("compare", join(runs(), a), join(runs(), b), "--format", "html", "-o", join(folder, "comparison.html"));
+  return () => rmSync(folder, { recursive: true });
+}

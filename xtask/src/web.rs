@@ -1,0 +1,95 @@
+//! `cargo xtask web`: builds the front end into the files that the binary embeds.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, Result, bail};
+
+use crate::{command, workspace};
+
+/// What the build makes, and what is embedded.
+const ASSETS: &[&str] = &["windage.js", "windage.css"];
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Change nothing: fail unless the committed files are what the sources build
+    #[arg(long)]
+    check: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    install()?;
+    if args.check {
+        check()?;
+    } else {
+        build_into(&assets())?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Where the sources of the front end are.
+pub(crate) fn folder() -> PathBuf {
+    workspace::root().join("web")
+}
+
+fn assets() -> PathBuf {
+    workspace::root().join("crates/windage-report/assets")
+}
+
+/// A command of a package that the front end depends on.
+pub(crate) fn npx(words: &[&str]) -> Command {
+    let mut npx = Command::new("npx");
+    npx.arg("--no-install")
+        .args(words)
+        // What they print is read.
+        .env("NO_COLOR", "1")
+        .env_remove("FORCE_COLOR")
+        .current_dir(folder());
+    npx
+}
+
+/// Installs the packages that the front end is built and tested with, exactly those of its lock
+/// file, unless they are there.
+pub(crate) fn install() -> Result<()> {
+    let lock = folder().join("package-lock.json");
+    let wanted = fs::read(&lock).with_context(|| format!("read {}", lock.display()))?;
+    // Written last: what was interrupted is begun again.
+    let installed = folder().join("node_modules/.installed-lock.json");
+    if fs::read(&installed).is_ok_and(|found| found == wanted) {
+        return Ok(());
+    }
+    command::run(
+        Command::new("npm")
+            .args(["ci", "--no-audit", "--no-fund", "--ignore-scripts"])
+            .current_dir(folder()),
+    )?;
+    fs::write(&installed, wanted).with_context(|| format!("write {}", installed.display()))
+}
+
+fn build_into(assets: &Path) -> Result<()> {
+    command::run(npx(&["vite", "build", "--outDir"]).arg(assets))
+}
+
+fn check() -> Result<()> {
+    let built = tempfile::tempdir().context("make a folder for the build")?;
+    build_into(built.path())?;
+    let mut stale = Vec::new();
+    for name in ASSETS {
+        let read = |folder: &Path| {
+            let path = folder.join(name);
+            fs::read(&path).with_context(|| format!("read {}", path.display()))
+        };
+        if read(built.path())? != read(&assets())? {
+            stale.push(*name);
+        }
+    }
+    if !stale.is_empty() {
+        bail!(
+            "{} in crates/windage-report/assets is not what web/ builds; run `cargo xtask web` and \
+             commit the result",
+            stale.join(" and ")
+        );
+    }
+    Ok(())
+}
