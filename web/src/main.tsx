@@ -1,7 +1,8 @@
 // One front end, delivered twice: as a report that carries its document in itself, and as the local
 // page of `windage serve`, which asks the server for everything.
 
-import { type ComponentChild, render } from "preact";
+import { type ComponentChild, type ComponentChildren, render } from "preact";
+import { useEffect } from "preact/hooks";
 
 import type { ComparisonDocument } from "./comparison";
 import { ComparisonReport } from "./comparison/ComparisonReport";
@@ -20,8 +21,14 @@ import "./style/print.css";
 async function main(): Promise<void> {
   const place = document.getElementById("windage");
   if (!place) return;
-  render(<Guard instead={unexpected}>{await shown()}</Guard>, place);
-  place.dataset["ready"] = "true";
+  const page = <Guard instead={unexpected}>{await shown()}</Guard>;
+  render(<Ready onReady={() => (place.dataset["ready"] = "true")}>{page}</Ready>, place);
+}
+
+/** Tells once what it holds can be used. Effects of children come first: by then they hear what they are to hear. */
+function Ready({ children, onReady }: { children: ComponentChildren; onReady: () => void }) {
+  useEffect(onReady, []);
+  return <>{children}</>;
 }
 
 async function shown(): Promise<ComponentChild> {

@@ -35,19 +35,28 @@ export const test = base.extend<{ watched: Watched; allowed: RegExp }>({
   },
 });
 
-/** Opens a page and waits until it can be used. */
+/** Opens a page and waits until it can be used, what a server is asked for included. */
 export async function open(page: Page, url: string): Promise<void> {
   await page.goto(url);
+  await ready(page);
+}
+
+/** Waits until a page can be used, and no server is waited for. */
+export async function ready(page: Page): Promise<void> {
   await expect(page.locator("#windage[data-ready]")).toBeVisible();
+  await expect(page.locator("main.instead").getByRole("status")).toHaveCount(0);
 }
 
 /** Has all pictures drawn, those far below as well; those that are folded away are drawn once they are opened. */
 export async function drawn(page: Page): Promise<void> {
-  await page.evaluate(() => window.dispatchEvent(new Event("beforeprint")));
-  await page.evaluate(() => window.dispatchEvent(new Event("afterprint")));
-  const empty = await page.locator("figure .drawing").evaluateAll((places) =>
-    places.filter((place) => place.clientWidth > 0 && !place.querySelector("svg")).map((place) => place.closest("figure")?.querySelector("figcaption")?.textContent));
-  expect(empty, "pictures without a picture").toEqual([]);
+  // Pictures that a page of the dashboard is only about to have hear it the next time.
+  await expect(async () => {
+    await page.evaluate(() => window.dispatchEvent(new Event("beforeprint")));
+    await page.evaluate(() => window.dispatchEvent(new Event("afterprint")));
+    const empty = await page.locator("figure .drawing").evaluateAll((places) =>
+      places.filter((place) => place.clientWidth > 0 && !place.querySelector("svg")).map((place) => place.closest("figure")?.querySelector("figcaption")?.textContent));
+    expect(empty, "pictures without a picture").toEqual([]);
+  }).toPass({ timeout: 20_000 });
 }
 
 /** What is at fault on a page as it is shown now, for those who can't see it or not well. */

@@ -37,7 +37,7 @@ export const test = base.extend<object, { served: Served }>({
 
 /** A small run of the built-in service, begun in `directory`. */
 export function begun(directory: string, name: string): ChildProcess {
-  return spawn(WINDAGE, ["demo", "--for", "10s", "--out", join(directory, name), "--quiet"], { stdio: "ignore" });
+  return spawn(WINDAGE, ["demo", "--for", "20s", "--out", join(directory, name), "--quiet"], { stdio: "ignore" });
 }
 
 /** Ends a process and waits until it is gone. */
