@@ -282,6 +282,7 @@ fn entries() -> Vec<Entry> {
                 idle_ns: 500_000_000,
                 ..LaunchArmEnd::default()
             }],
+            own_rss_bytes: Some(28_000_000),
         }),
         Entry::Delivered(Delivered {
             arm: otel,

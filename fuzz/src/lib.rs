@@ -96,6 +96,7 @@ fn manifest() -> Manifest {
             interest: 0.005,
             generator_moved_at_most: None,
             subject_cores: 1,
+            placement: Vec::new(),
             stop: None,
             pilot: None,
         },

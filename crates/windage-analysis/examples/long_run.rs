@@ -393,6 +393,7 @@ fn manifest(arms: u16) -> Manifest {
             interest: 0.005,
             generator_moved_at_most: None,
             subject_cores: 1,
+            placement: Vec::new(),
             stop: None,
             pilot: None,
         },
@@ -433,6 +434,7 @@ fn launch_end(launch: u32, arms: u16) -> LaunchEnd {
     LaunchEnd {
         launch,
         arms: (0..arms).map(arm).collect(),
+        own_rss_bytes: Some(28_000_000),
     }
 }
 

@@ -16,7 +16,6 @@ use crate::quantiles::{self, Finished, RESPONSE_TIME, SERVICE_TIME, Timed};
 use crate::reading::{Leave, Reading};
 use crate::records::{Records, Streamed};
 use crate::scatter::Pace;
-use crate::windows::Windows;
 use crate::{
     Analysis, ArmAnalysis, ArmLoad, BatchFacts, DesignFacts, MetricAnalysis, OwnCost, StopOutcome,
     course, family, fidelity, planning, profiles, said, script, validity,
@@ -183,7 +182,7 @@ impl<'a> Run<'a> {
             curves: curve::curves(&sources, &arms),
             stages: self.stages(&arms),
             arms,
-            own_cost: own_cost(&self.records.windows),
+            own_cost: own_cost(self.records),
             outliers: self.records.windows.slowest.exchanges().to_vec(),
             profiles: Vec::new(),
             fidelity_curve: Vec::new(),
@@ -218,6 +217,7 @@ impl<'a> Run<'a> {
                 .first()
                 .and_then(|l| l.arms.first())
                 .map_or(CpuSource::None, |a| a.cpu_source),
+            placement: design.placement.clone(),
             stop: design.stop.map(|stop| StopOutcome {
                 metric: stop.metric,
                 half_width: stop.half_width,
@@ -373,7 +373,8 @@ fn is_time(metric: Metric) -> bool {
     times.any(|(of_time, _)| *of_time == metric)
 }
 
-fn own_cost(windows: &Windows) -> OwnCost {
+fn own_cost(records: &Records) -> OwnCost {
+    let windows = &records.windows;
     let time_ns = windows.duration_ns as f64;
     let own = &windows.own;
     if time_ns <= 0.0 {
@@ -383,6 +384,11 @@ fn own_cost(windows: &Windows) -> OwnCost {
         generator_cores: own.generator_ns / time_ns,
         sink_cores: own.sink_ns / time_ns,
         rest_cores: (own.all_ns - own.generator_ns - own.sink_ns).max(0.0) / time_ns,
+        rss_bytes: records
+            .ends
+            .iter()
+            .filter_map(|end| end.own_rss_bytes)
+            .max(),
     }
 }
 

@@ -6,7 +6,7 @@ use windage_model::{
     ArmId, CpuSource, Difference, Exchanges, LevelValue, LoadModel, Metric, Order, Outlier, Place,
     Role, Validity, Verdict,
 };
-use windage_record::PilotScope;
+use windage_record::{PilotScope, Placed};
 
 use crate::{
     AgentUse, ArmProfile, Bill, Bystander, Curve, Fidelity, FidelityPoint, Inference, Planning,
@@ -115,6 +115,8 @@ pub struct DesignFacts {
     pub interest: f64,
     /// Where the subject's CPU figures come from.
     pub cpu_source: CpuSource,
+    /// Which cores the plan gives each part; empty for runs older than this was.
+    pub placement: Vec<Placed>,
     /// What the run waited for; `None` when its length was fixed.
     pub stop: Option<StopOutcome>,
     /// What a pilot chose of the design; `None` without one.
@@ -149,7 +151,7 @@ pub struct StopOutcome {
     pub is_reached: bool,
 }
 
-/// What windage itself used while windows lasted, in cores.
+/// What windage itself used: CPU while windows lasted, in cores, and memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct OwnCost {
     /// The load generator.
@@ -158,6 +160,9 @@ pub struct OwnCost {
     pub sink_cores: f64,
     /// All the rest of windage: probes, journal, display.
     pub rest_cores: f64,
+    /// Resident memory of all of it at the end of a launch, in bytes: the most of any launch; `None`
+    /// when none was read.
+    pub rss_bytes: Option<u64>,
 }
 
 /// One arm.

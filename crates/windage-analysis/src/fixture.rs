@@ -135,7 +135,11 @@ pub(crate) fn launch_end(launch: u32, arms: &[(u16, u64, u64)]) -> LaunchEnd {
             ..LaunchArmEnd::default()
         })
         .collect();
-    LaunchEnd { launch, arms }
+    LaunchEnd {
+        launch,
+        arms,
+        own_rss_bytes: Some(28_000_000 + u64::from(launch)),
+    }
 }
 
 /// One span a trace, 200 bytes each.
@@ -214,6 +218,7 @@ pub(crate) fn records(rounds: u32) -> Recorded {
                 interest: 0.005,
                 generator_moved_at_most: None,
                 subject_cores: 1,
+                placement: Vec::new(),
                 stop: None,
                 pilot: None,
             },

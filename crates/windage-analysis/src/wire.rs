@@ -18,6 +18,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use windage_model::{Doubt, Evidence, Interval, LevelValue, Metric, Validity};
+use windage_record::Placed;
 
 use crate::{Analysis, ArmAnalysis, DesignFacts, MetricAnalysis, Missing, MissingCode, OwnCost};
 pub use comparison::comparison_to_json;
@@ -105,9 +106,17 @@ struct DesignWire<'a> {
     seed: u64,
     interest: Option<f64>,
     cpu_source: &'static str,
+    placement: Vec<PlacedWire<'a>>,
     stop: Option<StopWire>,
     pilot: Option<PilotWire<'a>>,
     batch: Option<BatchWire>,
+}
+
+#[derive(Serialize)]
+struct PlacedWire<'a> {
+    part: &'static str,
+    name: Option<&'a str>,
+    cpus: Option<&'a [u32]>,
 }
 
 #[derive(Serialize)]
@@ -115,6 +124,7 @@ struct OwnCostWire {
     generator_cores: Option<f64>,
     sink_cores: Option<f64>,
     rest_cores: Option<f64>,
+    rss_bytes: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -269,9 +279,20 @@ impl<'a> From<&'a DesignFacts> for DesignWire<'a> {
             seed: design.seed,
             interest: finite(design.interest),
             cpu_source: design.cpu_source.as_str(),
+            placement: design.placement.iter().map(Into::into).collect(),
             stop: design.stop.map(Into::into),
             pilot: design.pilot.as_ref().map(Into::into),
             batch: design.batch.as_ref().map(Into::into),
+        }
+    }
+}
+
+impl<'a> From<&'a Placed> for PlacedWire<'a> {
+    fn from(placed: &'a Placed) -> Self {
+        PlacedWire {
+            part: placed.part.kind(),
+            name: placed.part.name(),
+            cpus: placed.cpus.as_deref(),
         }
     }
 }
@@ -282,6 +303,7 @@ impl From<&OwnCost> for OwnCostWire {
             generator_cores: finite(own.generator_cores),
             sink_cores: finite(own.sink_cores),
             rest_cores: finite(own.rest_cores),
+            rss_bytes: own.rss_bytes,
         }
     }
 }

@@ -3,8 +3,10 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use windage_model::{ArmId, ArmIndex};
-use windage_plan::{Arm, Iterations, Load, Plan};
-use windage_record::{DesignScope, Expected, LoadScope, Manifest, ManifestArm, StopScope};
+use windage_plan::{Agent, Arm, Iterations, Load, Plan, Service};
+use windage_record::{
+    DesignScope, Expected, LoadScope, Manifest, ManifestArm, Part, Placed, StopScope,
+};
 
 use crate::clock::whole_ns;
 use crate::{RunOptions, RunOrder};
@@ -46,6 +48,7 @@ pub fn of(plan: &Plan, order: &RunOrder, options: &RunOptions) -> Manifest {
             interest: design.interest,
             generator_moved_at_most: design.generator_moved_at_most,
             subject_cores: subject_cores(plan),
+            placement: placement(plan),
             stop: design.stop.map(|stop| StopScope {
                 metric: stop.metric,
                 half_width: stop.half_width,
@@ -98,6 +101,27 @@ fn manifest_arm(index: ArmIndex, arm: &Arm, all: &[Arm]) -> ManifestArm {
         agents: arm.agents.iter().map(ToString::to_string).collect(),
         bystander_of: arm.bystander_of.as_ref().and_then(index_of),
     }
+}
+
+/// Which cores the plan gives each part.
+fn placement(plan: &Plan) -> Vec<Placed> {
+    let service = |service: &Service| Placed {
+        part: Part::Service(service.name.to_string()),
+        cpus: service.cpus.clone(),
+    };
+    let agent = |agent: &Agent| Placed {
+        part: Part::Agent(agent.service.name.to_string()),
+        cpus: agent.service.cpus.clone(),
+    };
+    let generator = Placed {
+        part: Part::Generator,
+        cpus: plan.load.cpus.clone(),
+    };
+    let is_generated = plan.load.model != windage_model::LoadModel::Batch;
+    let all = plan.services.iter().map(service);
+    all.chain(plan.agents.iter().map(agent))
+        .chain(is_generated.then_some(generator))
+        .collect()
 }
 
 /// Cores that the services of one arm may keep busy at once.

@@ -147,7 +147,7 @@ mod tests {
         journal.push(&Entry::LaunchStarted(launch(1))).unwrap();
         let end = LaunchEnd {
             launch: 1,
-            arms: Vec::new(),
+            ..LaunchEnd::default()
         };
         journal.push(&Entry::LaunchEnded(end)).unwrap();
         journal.push(&Entry::RunEnded(Ending::Complete)).unwrap();

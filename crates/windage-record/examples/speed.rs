@@ -273,6 +273,7 @@ fn new_run(path: &Path) -> Result<RunDir, Box<dyn Error>> {
             interest: 0.005,
             generator_moved_at_most: None,
             subject_cores: 1,
+            placement: Vec::new(),
             stop: None,
             pilot: None,
         },

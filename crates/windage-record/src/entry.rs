@@ -84,6 +84,9 @@ pub struct LaunchEnd {
     pub launch: u32,
     /// Every arm of it.
     pub arms: Vec<LaunchArmEnd>,
+    /// Resident memory of windage itself then, generator and receivers included, in bytes; `None` when
+    /// unreadable, and in records of version 1.
+    pub own_rss_bytes: Option<u64>,
 }
 
 /// One arm at the end of a launch.

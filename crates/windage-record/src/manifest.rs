@@ -130,10 +130,53 @@ pub struct DesignScope {
     pub generator_moved_at_most: Option<f64>,
     /// Cores that an arm may keep busy at once.
     pub subject_cores: u32,
+    /// Which cores the plan gives each part; empty in runs older than this was.
+    pub placement: Vec<Placed>,
     /// When the run may end before its time; `None` also in runs older than this was.
     pub stop: Option<StopScope>,
     /// What a pilot chose; `None` without one, and in runs older than this was.
     pub pilot: Option<PilotScope>,
+}
+
+/// A part of a run, and the cores that the plan gives it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placed {
+    /// What runs there.
+    pub part: Part,
+    /// The cores, by number; `None` where the plan leaves it to the scheduler.
+    pub cpus: Option<Vec<u32>>,
+}
+
+/// What uses cores of its own in a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// A service of that name, in every arm.
+    Service(String),
+    /// An agent of that name.
+    Agent(String),
+    /// The load generator's thread, and the receiver's.
+    Generator,
+}
+
+impl Part {
+    /// What kind of part it is, as files have it.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Part::Service(_) => "service",
+            Part::Agent(_) => "agent",
+            Part::Generator => "generator",
+        }
+    }
+
+    /// The name among those of its kind.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        match self {
+            Part::Service(name) | Part::Agent(name) => Some(name),
+            Part::Generator => None,
+        }
+    }
 }
 
 /// A run ends as soon as a metric is known so well.

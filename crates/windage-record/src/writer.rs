@@ -346,6 +346,7 @@ mod tests {
                 interest: 0.005,
                 generator_moved_at_most: None,
                 subject_cores: 1,
+                placement: Vec::new(),
                 stop: None,
                 pilot: None,
             },

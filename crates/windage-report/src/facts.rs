@@ -4,7 +4,7 @@ use windage_analysis::{Analysis, ArmAnalysis, BatchFacts, StopOutcome};
 use windage_model::{DoubtCode, LoadModel, Role};
 
 use crate::rows::spoken;
-use crate::{calibration, duration, number, said};
+use crate::{calibration, duration, number, placement, said};
 
 /// A labelled line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,6 +64,7 @@ pub(crate) fn header(analysis: &Analysis) -> Vec<Fact> {
         facts.push(Fact::new("load", load(analysis)));
         facts.extend(course(analysis));
     }
+    facts.extend(placement::fact(&analysis.design.placement));
     facts
 }
 
@@ -139,13 +140,18 @@ fn widest(analysis: &Analysis, stop: StopOutcome) -> Option<f64> {
 pub(crate) fn own_cost(analysis: &Analysis) -> Fact {
     let cores = |v: f64| number::Scale::fitting(windage_model::Unit::Cores, [v]).with_unit(v);
     let cost = analysis.own_cost;
+    let memory = cost.rss_bytes.map(|bytes| bytes as f64).map(|bytes| {
+        let scale = number::Scale::fitting(windage_model::Unit::Bytes, [bytes]);
+        format!("; {} of memory in all", scale.with_unit(bytes))
+    });
     Fact::new(
         "windage",
         format!(
-            "itself used {} for the load, {} for the sink, {} for the rest",
+            "itself used {} for the load, {} for the sink, {} for the rest{}",
             cores(cost.generator_cores),
             cores(cost.sink_cores),
-            cores(cost.rest_cores)
+            cores(cost.rest_cores),
+            memory.unwrap_or_default()
         ),
     )
 }

@@ -17,6 +17,7 @@ mod markdown;
 mod number;
 mod page;
 mod picture;
+mod placement;
 mod rows;
 mod said;
 mod summary;

@@ -45,6 +45,7 @@ pub(crate) fn manifest() -> Manifest {
             interest: 0.005,
             generator_moved_at_most: None,
             subject_cores: 1,
+            placement: Vec::new(),
             stop: None,
             pilot: None,
         },

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::{Pair, regime};
-use crate::{Analysis, ArmAnalysis};
+use crate::{Analysis, ArmAnalysis, Placed};
 
 /// Something that is not the same in both, as text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +34,11 @@ const PASSING: [&str; 3] = ["load_average_1min", "cpu_mhz", "calibration"];
 
 pub(super) fn differs(a: &Analysis, b: &Analysis, pairs: &[Pair<'_>]) -> Differs {
     let mut design = differing(run_facts(a), run_facts(b));
+    let (cores_a, cores_b) = (cores(a), cores(b));
+    // Older runs don't know theirs.
+    if !cores_a.is_empty() && !cores_b.is_empty() {
+        design.extend(differing(cores_a, cores_b));
+    }
     for &(in_a, in_b) in pairs {
         let mut of_load = differing(design_facts(in_a), design_facts(in_b));
         if let Some(regime) = regime((in_a, in_b)).filter(|_| pairs.len() > 1) {
@@ -121,6 +126,22 @@ fn run_facts(of: &Analysis) -> Facts {
         .chain(baseline)
         .chain(levels)
         .collect()
+}
+
+/// Where the plan puts its parts.
+fn cores(of: &Analysis) -> Facts {
+    let of_part = |placed: &Placed| {
+        let name = placed.part.name().map(|name| format!(" {name}"));
+        let key = format!(
+            "cores of {}{}",
+            placed.part.kind(),
+            name.unwrap_or_default()
+        );
+        let numbers = |cpus: &Vec<u32>| cpus.iter().map(u32::to_string).collect::<Vec<_>>();
+        let cpus = placed.cpus.as_ref().map(|cpus| numbers(cpus).join(", "));
+        (key, cpus.unwrap_or_else(|| "any".to_owned()))
+    };
+    of.design.placement.iter().map(of_part).collect()
 }
 
 fn design_facts(of: &Analysis) -> Facts {

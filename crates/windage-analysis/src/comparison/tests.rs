@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use windage_model::{Interval, LevelValue, Validity};
 
 use super::*;
-use crate::{Family, InFamily, Missing, MissingCode, analyse, fixture, wire};
+use crate::{Family, InFamily, Missing, MissingCode, Part, Placed, analyse, fixture, wire};
 
 /// The treatment of the fixture.
 const OTEL: usize = 2;
@@ -344,6 +344,24 @@ fn what_differs_is_listed() {
             "request: GET http://{app}/ | GET http://{app}/heavy"
         ]
     );
+}
+
+#[test]
+fn cores_differ_only_where_both_runs_know_theirs() {
+    let (mut a, mut b) = (run(), again());
+    let generator = |cpus: Option<&[u32]>| Placed {
+        part: Part::Generator,
+        cpus: cpus.map(<[u32]>::to_vec),
+    };
+    b.design.placement = vec![generator(Some(&[2, 3]))];
+    assert_eq!(compare(&a, &b).differs.design, []);
+    a.design.placement = vec![generator(None)];
+    let expected = Differing {
+        key: "cores of generator".to_owned(),
+        a: Some("any".to_owned()),
+        b: Some("2, 3".to_owned()),
+    };
+    assert_eq!(compare(&a, &b).differs.design, [expected]);
 }
 
 #[test]

@@ -324,7 +324,7 @@ impl Rig for RealRig<'_> {
         let Some(mut live) = self.live.take() else {
             return Ok(LaunchEnd {
                 launch: number,
-                arms: Vec::new(),
+                ..LaunchEnd::default()
             });
         };
         self.detach(&mut live, false)?;
@@ -370,6 +370,7 @@ impl Rig for RealRig<'_> {
         Ok(LaunchEnd {
             launch: number,
             arms,
+            own_rss_bytes: self.meters.own.rss_bytes().ok(),
         })
     }
 

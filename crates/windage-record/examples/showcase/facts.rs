@@ -8,7 +8,7 @@ use windage_model::{
 };
 use windage_record::{
     DesignScope, Expected, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm, LoadScope, Manifest,
-    ManifestArm, Profiled, RecordedProfile, RunDir,
+    ManifestArm, Part, Placed, Profiled, RecordedProfile, RunDir,
 };
 
 use crate::cases::{ArmOf, Case};
@@ -55,10 +55,27 @@ pub(super) fn manifest(run: &str, case: &Case) -> Manifest {
             interest: 0.005,
             generator_moved_at_most: None,
             subject_cores: 1,
+            placement: placement(case),
             stop: None,
             pilot: None,
         },
     }
+}
+
+/// As the plans with agents have it on two cores: the agent where the load comes from.
+fn placement(case: &Case) -> Vec<Placed> {
+    let placed = |part, cpu| Placed {
+        part,
+        cpus: Some(vec![cpu]),
+    };
+    if !case.arms.iter().any(|of| of.has_agent) {
+        return Vec::new();
+    }
+    vec![
+        placed(Part::Service("app".to_owned()), 0),
+        placed(Part::Agent("agent".to_owned()), 1),
+        placed(Part::Generator, 1),
+    ]
 }
 
 fn manifest_arm(index: ArmIndex, of: &ArmOf) -> ManifestArm {
@@ -124,6 +141,7 @@ pub(super) fn launch_end(case: &Case, launch: u32) -> LaunchEnd {
     LaunchEnd {
         launch,
         arms: case.indexed().map(arm).collect(),
+        own_rss_bytes: Some(28_000_000),
     }
 }
 

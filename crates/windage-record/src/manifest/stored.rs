@@ -10,8 +10,8 @@ use windage_model::{
 };
 
 use super::{
-    DesignScope, Expected, FORMAT, FORMAT_OF_ONE_LOAD, LoadScope, Manifest, ManifestArm,
-    PilotScope, StopScope,
+    DesignScope, Expected, FORMAT, FORMAT_OF_ONE_LOAD, LoadScope, Manifest, ManifestArm, Part,
+    PilotScope, Placed, StopScope,
 };
 
 /// What every format has.
@@ -119,10 +119,27 @@ struct StoredDesign {
     #[serde(default)]
     generator_moved_at_most: Option<f64>,
     subject_cores: u32,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    placement: Vec<StoredPlaced>,
     #[serde(default)]
     stop: Option<StoredStop>,
     #[serde(default)]
     pilot: Option<StoredPilot>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredPlaced {
+    #[serde(flatten)]
+    part: StoredPart,
+    cpus: Option<Vec<u32>>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", tag = "part", content = "name")]
+enum StoredPart {
+    Service(String),
+    Agent(String),
+    Generator,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -332,6 +349,7 @@ impl From<&DesignScope> for StoredDesign {
             interest: design.interest,
             generator_moved_at_most: design.generator_moved_at_most,
             subject_cores: design.subject_cores,
+            placement: design.placement.iter().map(Into::into).collect(),
             stop: design.stop.map(Into::into),
             pilot: design.pilot.as_ref().map(Into::into),
         }
@@ -357,9 +375,36 @@ impl TryFrom<StoredDesign> for DesignScope {
             interest: stored.interest,
             generator_moved_at_most: stored.generator_moved_at_most,
             subject_cores: stored.subject_cores,
+            placement: stored.placement.into_iter().map(Into::into).collect(),
             stop: stored.stop.map(TryInto::try_into).transpose()?,
             pilot: stored.pilot.map(Into::into),
         })
+    }
+}
+
+impl From<&Placed> for StoredPlaced {
+    fn from(placed: &Placed) -> Self {
+        StoredPlaced {
+            part: match &placed.part {
+                Part::Service(name) => StoredPart::Service(name.clone()),
+                Part::Agent(name) => StoredPart::Agent(name.clone()),
+                Part::Generator => StoredPart::Generator,
+            },
+            cpus: placed.cpus.clone(),
+        }
+    }
+}
+
+impl From<StoredPlaced> for Placed {
+    fn from(stored: StoredPlaced) -> Self {
+        Placed {
+            part: match stored.part {
+                StoredPart::Service(name) => Part::Service(name),
+                StoredPart::Agent(name) => Part::Agent(name),
+                StoredPart::Generator => Part::Generator,
+            },
+            cpus: stored.cpus,
+        }
     }
 }
 

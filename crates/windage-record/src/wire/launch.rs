@@ -170,6 +170,7 @@ impl From<StoredLaunchEnd> for LaunchEnd {
         LaunchEnd {
             launch,
             arms: arms.into_iter().map(Into::into).collect(),
+            own_rss_bytes: None,
         }
     }
 }
@@ -184,7 +185,7 @@ impl From<&LaunchArmEnd> for StoredLaunchArmEnd {
             idle_ns,
             rss_peak_bytes,
             pss_bytes,
-            // Behind all arms, in `StoredHidden`.
+            // Behind all arms, in `StoredMore`.
             hidden_ns: _,
             unmeasured: _,
         } = *end;
@@ -224,25 +225,32 @@ impl From<StoredLaunchArmEnd> for LaunchArmEnd {
     }
 }
 
-/// What version 2 of a launch's end has behind the fields of version 1: of each arm, in their order,
-/// the hidden time and the requests of load that is not measured.
+/// What version 2 of a launch's end has behind the fields of version 1.
 #[derive(Serialize, Deserialize)]
-pub(super) struct StoredHidden(Vec<(u64, u64)>);
+pub(super) struct StoredMore {
+    /// Of each arm, in their order: the hidden time and the requests of load that is not measured.
+    arms: Vec<(u64, u64)>,
+    own_rss_bytes: Option<u64>,
+}
 
-impl From<&LaunchEnd> for StoredHidden {
+impl From<&LaunchEnd> for StoredMore {
     fn from(end: &LaunchEnd) -> Self {
         let of = |arm: &LaunchArmEnd| (arm.hidden_ns, arm.unmeasured);
-        StoredHidden(end.arms.iter().map(of).collect())
+        StoredMore {
+            arms: end.arms.iter().map(of).collect(),
+            own_rss_bytes: end.own_rss_bytes,
+        }
     }
 }
 
-impl StoredHidden {
+impl StoredMore {
     /// Fills in what the first version has no place for.
     pub(super) fn complete(self, end: &mut LaunchEnd) {
-        for (arm, (hidden_ns, unmeasured)) in end.arms.iter_mut().zip(self.0) {
+        for (arm, (hidden_ns, unmeasured)) in end.arms.iter_mut().zip(self.arms) {
             arm.hidden_ns = hidden_ns;
             arm.unmeasured = unmeasured;
         }
+        end.own_rss_bytes = self.own_rss_bytes;
     }
 }
 

@@ -39,7 +39,7 @@ const WINDOW_VERSION: u8 = 3;
 const WINDOW_WITH_ADDITION: u8 = 2;
 /// Version 2 has [`delivered::StoredMore`] behind the fields of version 1.
 const DELIVERED_VERSION: u8 = 2;
-/// Version 2 has [`launch::StoredHidden`] behind the fields of version 1.
+/// Version 2 has [`launch::StoredMore`] behind the fields of version 1.
 const LAUNCH_END_VERSION: u8 = 2;
 
 /// The commit mark of a block.
@@ -100,7 +100,7 @@ pub(crate) fn append(
             LAUNCH_END_VERSION,
             &(
                 launch::StoredLaunchEnd::from(l),
-                launch::StoredHidden::from(l),
+                launch::StoredMore::from(l),
             ),
         ),
         Entry::Delivered(d) => append_version(
@@ -207,10 +207,10 @@ fn read_launch_end(version: u8, payload: &[u8]) -> Result<LaunchEnd, String> {
     if version < LAUNCH_END_VERSION {
         return read::<launch::StoredLaunchEnd>(version, payload).map(Into::into);
     }
-    let (front, hidden): (launch::StoredLaunchEnd, launch::StoredHidden) =
+    let (front, more): (launch::StoredLaunchEnd, launch::StoredMore) =
         read_since(LAUNCH_END_VERSION, version, payload)?;
     let mut end: LaunchEnd = front.into();
-    hidden.complete(&mut end);
+    more.complete(&mut end);
     Ok(end)
 }
 

@@ -224,12 +224,19 @@ fn ends_of_launches_of_either_version_are_read() {
         unmeasured,
         ..LaunchArmEnd::default()
     };
-    let end = |arms| LaunchEnd { launch: 1, arms };
-    let whole = end(vec![arm(0, 0, 0), arm(2, 3_000_000_000, 700)]);
-    let old = end(vec![arm(0, 0, 0), arm(2, 0, 0)]);
+    let end = |arms, own_rss_bytes| LaunchEnd {
+        launch: 1,
+        arms,
+        own_rss_bytes,
+    };
+    let whole = end(
+        vec![arm(0, 0, 0), arm(2, 3_000_000_000, 700)],
+        Some(30_000_000),
+    );
+    let old = end(vec![arm(0, 0, 0), arm(2, 0, 0)], None);
     let parts = [
         postcard::to_stdvec(&launch::StoredLaunchEnd::from(&whole)),
-        postcard::to_stdvec(&launch::StoredHidden::from(&whole)),
+        postcard::to_stdvec(&launch::StoredMore::from(&whole)),
     ];
     let [old, whole] = [old, whole].map(Entry::LaunchEnded);
     both_versions_are_read(LAUNCH_ENDED, parts.map(Result::unwrap), &old, &whole);

@@ -236,7 +236,12 @@ fn any_launch_end() -> impl Strategy<Value = LaunchEnd> {
             unmeasured,
         }
     });
-    (any::<u32>(), vec(end, 0..4)).prop_map(|(launch, arms)| LaunchEnd { launch, arms })
+    let all = (any::<u32>(), vec(end, 0..4), any::<Option<u64>>());
+    all.prop_map(|(launch, arms, own_rss_bytes)| LaunchEnd {
+        launch,
+        arms,
+        own_rss_bytes,
+    })
 }
 
 fn phase() -> impl Strategy<Value = PhaseSpent> {

@@ -10,7 +10,7 @@ use windage_model::{
 };
 use windage_record::{
     DesignScope, Expected, JournalWriter, Launch, LaunchedArm, LoadScope, Manifest, ManifestArm,
-    PilotScope, RunDir, StopScope,
+    Part, PilotScope, Placed, RunDir, StopScope,
 };
 
 pub(crate) fn manifest() -> Manifest {
@@ -75,6 +75,20 @@ pub(crate) fn manifest() -> Manifest {
             interest: 0.005,
             generator_moved_at_most: None,
             subject_cores: 1,
+            placement: vec![
+                Placed {
+                    part: Part::Service("app".to_owned()),
+                    cpus: Some(vec![0]),
+                },
+                Placed {
+                    part: Part::Agent("otel".to_owned()),
+                    cpus: None,
+                },
+                Placed {
+                    part: Part::Generator,
+                    cpus: Some(vec![1, 2]),
+                },
+            ],
             stop: Some(StopScope {
                 metric: Metric::CpuPerRequest,
                 half_width: 0.005,

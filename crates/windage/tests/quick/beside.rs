@@ -195,6 +195,23 @@ fn an_agent_knows_the_process_that_it_watches() {
 }
 
 #[test]
+fn who_shares_a_core_is_said() {
+    let script = "echo watching $1; exec sleep 60";
+    let pinned = plan(script, "cpus = [0]", "").replace("[load]", "[load]\ncpus = [0]");
+    let (shop, ended) = run(&pinned);
+    let expected = serde_json::json!([
+        { "part": "service", "name": "app", "cpus": null },
+        { "part": "agent", "name": "watcher", "cpus": [0] },
+        { "part": "generator", "name": null, "cpus": [0] },
+    ]);
+    assert_eq!(ended.code(0).json()["design"]["placement"], expected);
+    let report = shop.windage(&["report", &shop.run]).code(0).stdout;
+    let report: Vec<&str> = report.split_whitespace().collect();
+    let said = "agent `watcher` and generator share core 0 and can delay each other";
+    assert!(report.join(" ").contains(said), "{report:?}");
+}
+
+#[test]
 fn an_agent_that_never_gets_ready_ends_the_run_or_its_arm() {
     let script = "echo not yet; exec sleep 60";
     let (_shop, ended) = run(&plan(script, "", ""));

@@ -131,7 +131,7 @@ impl Rig for FakeRig<'_> {
         }
         Ok(LaunchEnd {
             launch,
-            arms: Vec::new(),
+            ..LaunchEnd::default()
         })
     }
 

@@ -5,6 +5,7 @@ mod attached;
 pub(crate) mod bill;
 mod bpf;
 mod bystanders;
+mod memory;
 mod rungs;
 
 use windage_analysis::{AgentUse, Analysis, ArmAnalysis, OverCycles, Range};
@@ -23,6 +24,7 @@ pub(super) fn agent_tables(analysis: &Analysis) -> Vec<Table> {
     }
     let whole = bill::bill_table(analysis).into_iter();
     whole
+        .chain(memory::memory_table(analysis))
         .chain(attached::attached_table(analysis))
         .chain(attached::attaching_table(analysis))
         .chain(rungs::rung_tables(analysis))
