@@ -45,13 +45,16 @@ const PLANS_ENVIRONMENTS: &[(&str, &str)] = &[
     ("subjects/python-web/flask.txt", "experiments/flask"),
 ];
 
-/// What plans build of their subjects from packages, for the same reason.
-const SUBJECTS_BUILDS: &[&str] = &[
+/// What plans build or fetch of their services and agents, for the same reason; and because what compiles
+/// takes both cores from what another test measures.
+const BUILDS: &[&str] = &[
     "subjects/node-express/build.sh",
     "subjects/java-web/build.sh",
     "subjects/otel-go-agent/build.sh",
     "subjects/probe-target/build.sh",
     "subjects/shop/build.sh",
+    "experiments/caddy/build.sh",
+    "experiments/envoy/fetch.sh",
 ];
 
 /// Where tests find what was provided.
@@ -80,7 +83,7 @@ pub(crate) fn provide(mut failed: impl FnMut(&str, &anyhow::Error)) -> Provided 
             failed(&format!("Python environment of {plans}"), &error);
         }
     }
-    for build in SUBJECTS_BUILDS {
+    for build in BUILDS {
         announce(build);
         let script = workspace::root().join(build);
         if let Err(error) = command::run(Command::new("sh").arg(script)) {
@@ -89,6 +92,10 @@ pub(crate) fn provide(mut failed: impl FnMut(&str, &anyhow::Error)) -> Provided 
     }
     if let Err(error) = go_subjects() {
         failed("Go subjects", &error);
+    }
+    announce("building subjects/origin");
+    if let Err(error) = origin() {
+        failed("subjects/origin", &error);
     }
     announce("packages of the front end");
     if let Err(error) = web::install() {
@@ -170,6 +177,16 @@ fn go_subjects() -> Result<()> {
     Ok(())
 }
 
+/// Builds the origin behind proxies where the plans' build commands put it.
+fn origin() -> Result<()> {
+    command::run(
+        Command::new("cargo")
+            .args(["build", "--release", "--quiet", "--package", "origin"])
+            .args(["--target-dir", "target"])
+            .current_dir(workspace::root()),
+    )
+}
+
 pub(crate) fn go_build(module: &Path, program: &Path) -> Result<()> {
     command::run(
         Command::new("go")
@@ -194,7 +211,7 @@ mod tests {
             );
             assert!(workspace::root().join(plans).is_dir(), "{plans}");
         }
-        for build in SUBJECTS_BUILDS {
+        for build in BUILDS {
             assert!(workspace::root().join(build).is_file(), "{build}");
         }
     }

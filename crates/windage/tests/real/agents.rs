@@ -148,14 +148,19 @@ impl Agent {
         assert!(traces >= requests, "traces are missing: {fidelity}");
         let most = figure(arm, "completed_requests") * (1.0 + IN_FLIGHT);
         assert!(figure(arm, "root_spans") <= most, "{fidelity}");
-        let spans = traces * self.spans_per_request;
-        assert_eq!(counted(arm, "spans"), spans, "{fidelity}");
+        // One that is cut off in flight may have done only a part of what it does.
+        let spans = [requests, traces].map(|whole| whole * self.spans_per_request);
+        let [fewest, most] = spans;
+        assert!(
+            (fewest..=most).contains(&counted(arm, "spans")),
+            "{fidelity}"
+        );
         let sources = fidelity["by_source"].as_array().unwrap().iter();
         let mut found: Vec<_> = sources
             .map(|of| {
                 (
                     of["scope"].as_str().unwrap(),
-                    of["spans"].as_u64().unwrap() / traces,
+                    of["spans"].as_u64().unwrap() / requests,
                 )
             })
             .collect();
