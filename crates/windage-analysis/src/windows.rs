@@ -152,8 +152,8 @@ pub(crate) struct AgentsBeside {
     pub(crate) all_ns: f64,
     /// In the usable ones.
     pub(crate) usable_ns: f64,
-    /// Length of these.
-    pub(crate) duration_ns: f64,
+    /// The time of which that is.
+    pub(crate) lasted_ns: f64,
 }
 
 /// CPU of Windage itself, in nanoseconds.
@@ -310,7 +310,7 @@ impl AgentsBeside {
         self.all_ns += agent_ns as f64;
         if window.soundness() != Soundness::Void {
             self.usable_ns += agent_ns as f64;
-            self.duration_ns += window.duration_ns as f64;
+            self.lasted_ns += window.beside_over_ns() as f64;
         }
     }
 }

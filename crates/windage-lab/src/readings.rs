@@ -72,6 +72,7 @@ pub(crate) fn beside(from: &Reading, to: &Reading) -> Beside {
         agent_ns: used(from.agents_ns, to.agents_ns),
         agent_rss_bytes: None,
         kernel_threads_ns: used(from.kernel_threads_ns, to.kernel_threads_ns),
+        between_readings_ns: to.at_ns.saturating_sub(from.at_ns),
     }
 }
 

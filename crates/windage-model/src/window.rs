@@ -125,6 +125,15 @@ pub struct Window {
 }
 
 impl Window {
+    /// The time of which the CPU of what ran beside is, in nanoseconds.
+    #[must_use]
+    pub fn beside_over_ns(&self) -> u64 {
+        match self.beside.between_readings_ns {
+            0 => self.duration_ns,
+            known => known,
+        }
+    }
+
     /// How far the window may be believed.
     #[must_use]
     pub fn soundness(&self) -> Soundness {

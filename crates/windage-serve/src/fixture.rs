@@ -115,6 +115,7 @@ pub(crate) fn window(launch: u32, block: u32, arm: u16) -> Window {
             agent_ns: (arm == 2).then_some(2_000_000),
             agent_rss_bytes: (arm == 2).then_some(40_000_000),
             kernel_threads_ns: Some(500_000),
+            ..Beside::default()
         },
         rss_bytes: Some(10_000_000),
         page_faults: 0,

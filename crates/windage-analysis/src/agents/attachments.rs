@@ -80,7 +80,7 @@ fn cycle_use(of: &Attachment<'_>) -> CycleUse {
         up_s: seconds(cycle.up_ns),
         up_cpu_s: cycle.up_cpu_ns.map(seconds),
         requests: cycle.requests,
-        windows_s: of.own.duration_ns / 1e9,
+        windows_s: of.own.lasted_ns / 1e9,
         windows_cpu_s: of.own.usable_ns / 1e9,
         bystanders_cpu_s: of.bystanders_ns / 1e9,
         rss_steady_bytes: cycle.rss_steady_bytes,

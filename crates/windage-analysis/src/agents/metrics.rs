@@ -43,7 +43,7 @@ const FIGURES: [(Metric, Figure); 8] = [
 
 /// Cores that the agents kept busy in the arm's own windows: under its load, and no other.
 pub(super) fn cores(of: &Attachment<'_>) -> Option<Quotient> {
-    (of.own.duration_ns > 0.0).then_some((of.own.usable_ns, of.own.duration_ns))
+    (of.own.lasted_ns > 0.0).then_some((of.own.usable_ns, of.own.lasted_ns))
 }
 
 /// Microseconds of the agents for a request, those in windows of bystanders left out: what agents

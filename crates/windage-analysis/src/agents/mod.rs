@@ -88,7 +88,7 @@ pub struct CycleUse {
     /// Requests that the arm itself completed in that time.
     pub requests: u64,
     /// Length of the arm's own windows that are not void, in seconds, of those in which the CPU of
-    /// the agents was read.
+    /// the agents was read, and from reading to reading.
     pub windows_s: f64,
     /// CPU of the agents in them, in seconds.
     pub windows_cpu_s: f64,

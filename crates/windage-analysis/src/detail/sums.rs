@@ -18,7 +18,7 @@ pub(super) struct ArmSums {
     rss_readings: f64,
     /// Of windows in which the agents' CPU was read.
     agent_ns: f64,
-    agent_duration_ns: f64,
+    agent_lasted_ns: f64,
     agent_rss_bytes: f64,
     agent_rss_readings: f64,
 }
@@ -47,7 +47,8 @@ impl From<&Window> for ArmSums {
         let duration_ns = window.duration_ns as f64;
         let (cpu_ns, cpu_completed) = read(window.cpu.in_window_ns, completed);
         let (rss_bytes, rss_readings) = read(window.rss_bytes, 1.0);
-        let (agent_ns, agent_duration_ns) = read(window.beside.agent_ns, duration_ns);
+        let (agent_ns, agent_lasted_ns) =
+            read(window.beside.agent_ns, window.beside_over_ns() as f64);
         let (agent_rss_bytes, agent_rss_readings) = read(window.beside.agent_rss_bytes, 1.0);
         ArmSums {
             windows: 1,
@@ -59,7 +60,7 @@ impl From<&Window> for ArmSums {
             rss_bytes,
             rss_readings,
             agent_ns,
-            agent_duration_ns,
+            agent_lasted_ns,
             agent_rss_bytes,
             agent_rss_readings,
         }
@@ -77,7 +78,7 @@ impl Sums for ArmSums {
         self.rss_bytes += other.rss_bytes;
         self.rss_readings += other.rss_readings;
         self.agent_ns += other.agent_ns;
-        self.agent_duration_ns += other.agent_duration_ns;
+        self.agent_lasted_ns += other.agent_lasted_ns;
         self.agent_rss_bytes += other.agent_rss_bytes;
         self.agent_rss_readings += other.agent_rss_readings;
     }
@@ -86,7 +87,7 @@ impl Sums for ArmSums {
 impl ArmSums {
     /// Whether anything was read of agents.
     pub(super) fn has_agents(&self) -> bool {
-        self.agent_duration_ns > 0.0 || self.agent_rss_readings > 0.0
+        self.agent_lasted_ns > 0.0 || self.agent_rss_readings > 0.0
     }
 
     /// Appends the means as a point; none where nothing was measured.
@@ -109,7 +110,7 @@ impl ArmSums {
     }
 
     fn draw_agents(&self, agents: &mut AgentSeries) {
-        let cores = quotient(self.agent_ns, self.agent_duration_ns);
+        let cores = quotient(self.agent_ns, self.agent_lasted_ns);
         agents.cores.push(cores);
         let rss_bytes = quotient(self.agent_rss_bytes, self.agent_rss_readings);
         agents.rss_bytes.push(rss_bytes);

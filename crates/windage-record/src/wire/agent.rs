@@ -9,6 +9,7 @@ pub(super) struct StoredBeside {
     agent_ns: Option<u64>,
     agent_rss_bytes: Option<u64>,
     kernel_threads_ns: Option<u64>,
+    between_readings_ns: u64,
 }
 
 impl From<Beside> for StoredBeside {
@@ -17,11 +18,13 @@ impl From<Beside> for StoredBeside {
             agent_ns,
             agent_rss_bytes,
             kernel_threads_ns,
+            between_readings_ns,
         } = beside;
         StoredBeside {
             agent_ns,
             agent_rss_bytes,
             kernel_threads_ns,
+            between_readings_ns,
         }
     }
 }
@@ -32,11 +35,13 @@ impl From<StoredBeside> for Beside {
             agent_ns,
             agent_rss_bytes,
             kernel_threads_ns,
+            between_readings_ns,
         } = stored;
         Beside {
             agent_ns,
             agent_rss_bytes,
             kernel_threads_ns,
+            between_readings_ns,
         }
     }
 }

@@ -67,6 +67,7 @@ fn window() -> Window {
             agent_ns: Some(20_000_000),
             agent_rss_bytes: Some(80_000_000),
             kernel_threads_ns: Some(0),
+            between_readings_ns: 101_000_000,
         },
         rss_bytes: None,
         page_faults: 0,

@@ -126,11 +126,14 @@ fn machine() -> impl Strategy<Value = MachineDelta> {
 
 fn beside() -> impl Strategy<Value = Beside> {
     let reading = || option::of(any::<u64>());
-    [reading(), reading(), reading()].prop_map(|[agent_ns, agent_rss_bytes, kernel_threads_ns]| {
+    let all = ([reading(), reading(), reading()], any::<u64>());
+    all.prop_map(|(readings, between_readings_ns)| {
+        let [agent_ns, agent_rss_bytes, kernel_threads_ns] = readings;
         Beside {
             agent_ns,
             agent_rss_bytes,
             kernel_threads_ns,
+            between_readings_ns,
         }
     })
 }

@@ -223,6 +223,18 @@ fn attachments_that_failed_are_listed_and_not_counted() {
 }
 
 #[test]
+fn cores_of_agents_are_of_the_time_between_the_readings() {
+    let cores = |run: &Recorded| agent(run).up.unwrap().cpu_cores.unwrap().estimate;
+    let older = run(6, 1);
+    let mut longer = run(6, 1);
+    for window in &mut longer.windows {
+        // The load was a quarter of the time in which the agents' CPU was counted.
+        window.beside.between_readings_ns = window.duration_ns * 4;
+    }
+    assert!((cores(&older) / cores(&longer) - 4.0).abs() < 1e-9);
+}
+
+#[test]
 fn what_was_not_read_is_absent() {
     let mut blind = run(6, 1);
     for cycle in cycles(&mut blind) {

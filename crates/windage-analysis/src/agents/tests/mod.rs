@@ -103,6 +103,7 @@ fn window(round: u32, block: u32, position: u32, arm: u16) -> Window {
         agent_ns: is_attached.then_some(agent),
         agent_rss_bytes: is_attached.then_some(80_000_000),
         kernel_threads_ns: Some(kernel_threads),
+        ..Beside::default()
     };
     let beside = if is_attached { agent } else { 0 };
     let parts = service + beside + kernel_threads + generator + windage;
