@@ -84,8 +84,8 @@ pub use script::{Averaged, Script, ScriptPhase};
 pub use stages::{Stage, StageCost, Stages, Whole};
 pub use windage_profile::{Added, FunctionCost, Interaction, differential_flame_graph};
 pub use windage_record::{
-    DeliveredByProtocol, DeliveredSource, ExportDelay, Part, PilotScope, Placed, ProfileFailure,
-    Profiled, RecordedProfile, RunState, Timing,
+    DeliveredByProtocol, DeliveredSource, ExportDelay, PilotScope, Placed, ProfileFailure,
+    Profiled, RecordedProfile, RunPart, RunState, Timing,
 };
 pub use windage_stats::fit::BEYOND_A_LINE;
 pub use windage_stats::{Advice, Refused};

@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use windage_model::{ArmId, ArmIndex};
 use windage_plan::{Agent, Arm, Iterations, Load, Plan, Service};
 use windage_record::{
-    DesignScope, Expected, LoadScope, Manifest, ManifestArm, Part, Placed, StopScope,
+    DesignScope, Expected, LoadScope, Manifest, ManifestArm, Placed, RunPart, StopScope,
 };
 
 use crate::clock::whole_ns;
@@ -106,15 +106,15 @@ fn manifest_arm(index: ArmIndex, arm: &Arm, all: &[Arm]) -> ManifestArm {
 /// Which cores the plan gives each part.
 fn placement(plan: &Plan) -> Vec<Placed> {
     let service = |service: &Service| Placed {
-        part: Part::Service(service.name.to_string()),
+        part: RunPart::Service(service.name.to_string()),
         cpus: service.cpus.clone(),
     };
     let agent = |agent: &Agent| Placed {
-        part: Part::Agent(agent.service.name.to_string()),
+        part: RunPart::Agent(agent.service.name.to_string()),
         cpus: agent.service.cpus.clone(),
     };
     let generator = Placed {
-        part: Part::Generator,
+        part: RunPart::Generator,
         cpus: plan.load.cpus.clone(),
     };
     let is_generated = plan.load.model != windage_model::LoadModel::Batch;

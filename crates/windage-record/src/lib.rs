@@ -34,7 +34,7 @@ pub use histograms::{Histograms, TagParts, Timing, read_committed_histograms, re
 pub use journal::{Committed, Cut, CutCause, Journal, Recorded};
 pub use kept::{Kept, KeptTimes, KeptTrack};
 pub use manifest::{
-    DesignScope, Expected, LoadScope, Manifest, ManifestArm, Part, PilotScope, Placed, StopScope,
+    DesignScope, Expected, LoadScope, Manifest, ManifestArm, PilotScope, Placed, RunPart, StopScope,
 };
 pub use profiles::{ProfileFailure, Profiled, RecordedProfile};
 pub use run_dir::RunDir;

@@ -142,14 +142,14 @@ pub struct DesignScope {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placed {
     /// What runs there.
-    pub part: Part,
+    pub part: RunPart,
     /// The cores, by number; `None` where the plan leaves it to the scheduler.
     pub cpus: Option<Vec<u32>>,
 }
 
 /// What uses cores of its own in a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum RunPart {
     /// A service of that name, in every arm.
     Service(String),
     /// An agent of that name.
@@ -158,14 +158,14 @@ pub enum Part {
     Generator,
 }
 
-impl Part {
+impl RunPart {
     /// What kind of part it is, as files have it.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
-            Part::Service(_) => "service",
-            Part::Agent(_) => "agent",
-            Part::Generator => "generator",
+            RunPart::Service(_) => "service",
+            RunPart::Agent(_) => "agent",
+            RunPart::Generator => "generator",
         }
     }
 
@@ -173,8 +173,8 @@ impl Part {
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         match self {
-            Part::Service(name) | Part::Agent(name) => Some(name),
-            Part::Generator => None,
+            RunPart::Service(name) | RunPart::Agent(name) => Some(name),
+            RunPart::Generator => None,
         }
     }
 }

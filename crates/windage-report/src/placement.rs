@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use windage_analysis::{Part, Placed};
+use windage_analysis::{Placed, RunPart};
 
 use crate::facts::{Fact, one_line};
 
@@ -20,21 +20,21 @@ pub(crate) fn fact(placement: &[Placed]) -> Option<Fact> {
 /// Which parts meet on which core. Services do not count among each other: whatever they do is the
 /// subject's.
 fn shared(placement: &[Placed]) -> String {
-    let mut on: BTreeMap<u32, Vec<&Part>> = BTreeMap::new();
+    let mut on: BTreeMap<u32, Vec<&RunPart>> = BTreeMap::new();
     for Placed { part, cpus } in placement {
         for &cpu in cpus.iter().flatten() {
             on.entry(cpu).or_default().push(part);
         }
     }
     on.retain(|_, parts| parts.iter().any(|part| part.kind() != parts[0].kind()));
-    let mut met: Vec<(Vec<&Part>, Vec<u32>)> = Vec::new();
+    let mut met: Vec<(Vec<&RunPart>, Vec<u32>)> = Vec::new();
     for (cpu, parts) in on {
         match met.iter_mut().find(|(same, _)| *same == parts) {
             Some((_, cpus)) => cpus.push(cpu),
             None => met.push((parts, vec![cpu])),
         }
     }
-    let sentence = |(parts, cpus): &(Vec<&Part>, Vec<u32>)| {
+    let sentence = |(parts, cpus): &(Vec<&RunPart>, Vec<u32>)| {
         let parts: Vec<String> = parts.iter().map(|part| spoken(part)).collect();
         let s = if cpus.len() == 1 { "" } else { "s" };
         format!(
@@ -52,7 +52,7 @@ fn shared(placement: &[Placed]) -> String {
     }
 }
 
-fn spoken(part: &Part) -> String {
+fn spoken(part: &RunPart) -> String {
     let name = part.name().map(|name| format!(" `{}`", one_line(name)));
     format!("{}{}", part.kind(), name.unwrap_or_default())
 }
@@ -77,7 +77,7 @@ fn list(cpus: &[u32]) -> String {
 mod tests {
     use super::*;
 
-    fn placed(part: Part, cpus: &[u32]) -> Placed {
+    fn placed(part: RunPart, cpus: &[u32]) -> Placed {
         Placed {
             part,
             cpus: (!cpus.is_empty()).then(|| cpus.to_vec()),
@@ -86,10 +86,10 @@ mod tests {
 
     #[test]
     fn who_shares_a_core_is_said() {
-        let app = |cpus: &[u32]| placed(Part::Service("app".to_owned()), cpus);
-        let redis = |cpus: &[u32]| placed(Part::Service("redis".to_owned()), cpus);
-        let otel = |cpus: &[u32]| placed(Part::Agent("otel".to_owned()), cpus);
-        let generator = |cpus: &[u32]| placed(Part::Generator, cpus);
+        let app = |cpus: &[u32]| placed(RunPart::Service("app".to_owned()), cpus);
+        let redis = |cpus: &[u32]| placed(RunPart::Service("redis".to_owned()), cpus);
+        let otel = |cpus: &[u32]| placed(RunPart::Agent("otel".to_owned()), cpus);
+        let generator = |cpus: &[u32]| placed(RunPart::Generator, cpus);
         let table = [
             (vec![], None),
             (vec![app(&[]), otel(&[]), generator(&[])], None),

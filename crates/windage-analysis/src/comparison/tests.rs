@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use windage_model::{Interval, LevelValue, Validity};
 
 use super::*;
-use crate::{Family, InFamily, Missing, MissingCode, Part, Placed, analyse, fixture, wire};
+use crate::{Family, InFamily, Missing, MissingCode, Placed, RunPart, analyse, fixture, wire};
 
 /// The treatment of the fixture.
 const OTEL: usize = 2;
@@ -350,7 +350,7 @@ fn what_differs_is_listed() {
 fn cores_differ_only_where_both_runs_know_theirs() {
     let (mut a, mut b) = (run(), again());
     let generator = |cpus: Option<&[u32]>| Placed {
-        part: Part::Generator,
+        part: RunPart::Generator,
         cpus: cpus.map(<[u32]>::to_vec),
     };
     b.design.placement = vec![generator(Some(&[2, 3]))];

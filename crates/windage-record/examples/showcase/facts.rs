@@ -8,7 +8,7 @@ use windage_model::{
 };
 use windage_record::{
     DesignScope, Expected, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm, LoadScope, Manifest,
-    ManifestArm, Part, Placed, Profiled, RecordedProfile, RunDir,
+    ManifestArm, Placed, Profiled, RecordedProfile, RunDir, RunPart,
 };
 
 use crate::cases::{ArmOf, Case};
@@ -72,9 +72,9 @@ fn placement(case: &Case) -> Vec<Placed> {
         return Vec::new();
     }
     vec![
-        placed(Part::Service("app".to_owned()), 0),
-        placed(Part::Agent("agent".to_owned()), 1),
-        placed(Part::Generator, 1),
+        placed(RunPart::Service("app".to_owned()), 0),
+        placed(RunPart::Agent("agent".to_owned()), 1),
+        placed(RunPart::Generator, 1),
     ]
 }
 

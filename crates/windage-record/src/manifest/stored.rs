@@ -10,8 +10,8 @@ use windage_model::{
 };
 
 use super::{
-    DesignScope, Expected, FORMAT, FORMAT_OF_ONE_LOAD, LoadScope, Manifest, ManifestArm, Part,
-    PilotScope, Placed, StopScope,
+    DesignScope, Expected, FORMAT, FORMAT_OF_ONE_LOAD, LoadScope, Manifest, ManifestArm,
+    PilotScope, Placed, RunPart, StopScope,
 };
 
 /// What every format has.
@@ -386,9 +386,9 @@ impl From<&Placed> for StoredPlaced {
     fn from(placed: &Placed) -> Self {
         StoredPlaced {
             part: match &placed.part {
-                Part::Service(name) => StoredPart::Service(name.clone()),
-                Part::Agent(name) => StoredPart::Agent(name.clone()),
-                Part::Generator => StoredPart::Generator,
+                RunPart::Service(name) => StoredPart::Service(name.clone()),
+                RunPart::Agent(name) => StoredPart::Agent(name.clone()),
+                RunPart::Generator => StoredPart::Generator,
             },
             cpus: placed.cpus.clone(),
         }
@@ -399,9 +399,9 @@ impl From<StoredPlaced> for Placed {
     fn from(stored: StoredPlaced) -> Self {
         Placed {
             part: match stored.part {
-                StoredPart::Service(name) => Part::Service(name),
-                StoredPart::Agent(name) => Part::Agent(name),
-                StoredPart::Generator => Part::Generator,
+                StoredPart::Service(name) => RunPart::Service(name),
+                StoredPart::Agent(name) => RunPart::Agent(name),
+                StoredPart::Generator => RunPart::Generator,
             },
             cpus: stored.cpus,
         }

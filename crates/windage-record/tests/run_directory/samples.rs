@@ -10,7 +10,7 @@ use windage_model::{
 };
 use windage_record::{
     DesignScope, Expected, JournalWriter, Launch, LaunchedArm, LoadScope, Manifest, ManifestArm,
-    Part, PilotScope, Placed, RunDir, StopScope,
+    PilotScope, Placed, RunDir, RunPart, StopScope,
 };
 
 pub(crate) fn manifest() -> Manifest {
@@ -77,15 +77,15 @@ pub(crate) fn manifest() -> Manifest {
             subject_cores: 1,
             placement: vec![
                 Placed {
-                    part: Part::Service("app".to_owned()),
+                    part: RunPart::Service("app".to_owned()),
                     cpus: Some(vec![0]),
                 },
                 Placed {
-                    part: Part::Agent("otel".to_owned()),
+                    part: RunPart::Agent("otel".to_owned()),
                     cpus: None,
                 },
                 Placed {
-                    part: Part::Generator,
+                    part: RunPart::Generator,
                     cpus: Some(vec![1, 2]),
                 },
             ],

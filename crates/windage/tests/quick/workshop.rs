@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::leftovers;
 
 /// A run in these tests measures for seconds; one that is not back by then hangs.
-const LONGEST: Duration = Duration::from_secs(300);
+const LONGEST: Duration = Duration::from_secs(120);
 /// How soon after its end nothing of a run may be left.
 const GONE_WITHIN: Duration = Duration::from_secs(5);
 
