@@ -382,8 +382,8 @@ fn own_cost(records: &Records) -> OwnCost {
     }
     OwnCost {
         generator_cores: own.generator_ns / time_ns,
-        sink_cores: own.sink_ns / time_ns,
-        rest_cores: (own.all_ns - own.generator_ns - own.sink_ns).max(0.0) / time_ns,
+        sink_cores: own.sink_ns / own.read_over_ns,
+        rest_cores: (own.all_ns - own.generator_ns - own.sink_ns).max(0.0) / own.read_over_ns,
         rss_bytes: records
             .ends
             .iter()

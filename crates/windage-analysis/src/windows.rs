@@ -162,6 +162,8 @@ pub(crate) struct OwnCpu {
     pub(crate) generator_ns: f64,
     pub(crate) sink_ns: f64,
     pub(crate) all_ns: f64,
+    /// The time that the sink's and all CPU are of; the generator's is of the load alone.
+    pub(crate) read_over_ns: f64,
 }
 
 /// Doubts of one kind: how many there are, and the first one's words and evidence.
@@ -200,6 +202,7 @@ impl Windows {
         self.own.generator_ns += window.cpu.generator_ns as f64;
         self.own.sink_ns += window.cpu.sink_ns as f64;
         self.own.all_ns += window.cpu.windage_ns as f64;
+        self.own.read_over_ns += window.read_over_ns() as f64;
         let cpu_ns = window.cpu.in_window_ns.filter(|ns| *ns > 0);
         self.least_cpu_ns = self.least_cpu_ns.into_iter().chain(cpu_ns).min();
         self.note_doubts(window);
@@ -310,7 +313,7 @@ impl AgentsBeside {
         self.all_ns += agent_ns as f64;
         if window.soundness() != Soundness::Void {
             self.usable_ns += agent_ns as f64;
-            self.lasted_ns += window.beside_over_ns() as f64;
+            self.lasted_ns += window.read_over_ns() as f64;
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use windage_model::{ArmId, ArmIndex};
-use windage_plan::{Agent, Arm, Iterations, Load, Plan, Service};
+use windage_model::{ArmId, ArmIndex, LoadModel};
+use windage_plan::{Agent, Arm, Iterations, Load, Origin, Plan, Service};
 use windage_record::{
     DesignScope, Expected, LoadScope, Manifest, ManifestArm, Placed, RunPart, StopScope,
 };
@@ -103,24 +103,32 @@ fn manifest_arm(index: ArmIndex, arm: &Arm, all: &[Arm]) -> ManifestArm {
     }
 }
 
-/// Which cores the plan gives each part.
+/// Which cores the plan gives each part, in rising order.
 fn placement(plan: &Plan) -> Vec<Placed> {
-    let service = |service: &Service| Placed {
-        part: RunPart::Service(service.name.to_string()),
-        cpus: service.cpus.clone(),
+    let placed = |part, cpus: Option<&Vec<u32>>| {
+        let mut cpus = cpus.cloned();
+        cpus.iter_mut().for_each(|cpus| cpus.sort_unstable());
+        Placed { part, cpus }
     };
-    let agent = |agent: &Agent| Placed {
-        part: RunPart::Agent(agent.service.name.to_string()),
-        cpus: agent.service.cpus.clone(),
+    // What runs already stays where it is.
+    let launched = |service: &Service| matches!(service.origin, Origin::Command(_));
+    let service = |service: &Service| {
+        let cpus = service.cpus.as_ref().filter(|_| launched(service));
+        placed(RunPart::Service(service.name.to_string()), cpus)
     };
-    let generator = Placed {
-        part: RunPart::Generator,
-        cpus: plan.load.cpus.clone(),
+    let agent = |Agent { service, .. }: &Agent| {
+        let cpus = service.cpus.as_ref().filter(|_| launched(service));
+        placed(RunPart::Agent(service.name.to_string()), cpus)
     };
-    let is_generated = plan.load.model != windage_model::LoadModel::Batch;
-    let all = plan.services.iter().map(service);
-    all.chain(plan.agents.iter().map(agent))
-        .chain(is_generated.then_some(generator))
+    let own = match plan.load.model {
+        LoadModel::Open | LoadModel::Closed => Some(RunPart::Generator),
+        LoadModel::Batch => plan.sink.as_ref().map(|_| RunPart::Receiver),
+    };
+    let own = own.map(|part| placed(part, plan.load.cpus.as_ref()));
+    let services = plan.services.iter().map(service);
+    services
+        .chain(plan.agents.iter().map(agent))
+        .chain(own)
         .collect()
 }
 

@@ -72,7 +72,7 @@ pub(crate) fn beside(from: &Reading, to: &Reading) -> Beside {
         agent_ns: used(from.agents_ns, to.agents_ns),
         agent_rss_bytes: None,
         kernel_threads_ns: used(from.kernel_threads_ns, to.kernel_threads_ns),
-        between_readings_ns: to.at_ns.saturating_sub(from.at_ns),
+        between_readings_ns: Some(to.at_ns.saturating_sub(from.at_ns)),
     }
 }
 
@@ -144,6 +144,24 @@ mod tests {
                 cpu_ns: 1
             }]
         );
+    }
+
+    #[test]
+    fn what_ran_beside_is_of_the_time_between_the_readings() {
+        let at = |at_ns, agents_ns, kernel_threads_ns| Reading {
+            at_ns,
+            agents_ns,
+            kernel_threads_ns,
+            ..Reading::default()
+        };
+        let found = beside(&at(700, Some(40), Some(9)), &at(1_900, Some(640), None));
+        let expected = Beside {
+            agent_ns: Some(600),
+            agent_rss_bytes: None,
+            kernel_threads_ns: None,
+            between_readings_ns: Some(1_200),
+        };
+        assert_eq!(found, expected);
     }
 
     #[test]

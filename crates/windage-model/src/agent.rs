@@ -13,8 +13,9 @@ pub struct Beside {
     /// CPU of the kernel's own threads, in nanoseconds; `None` when it was not read.
     pub kernel_threads_ns: Option<u64>,
     /// The time from the reading of counters before the window's load to the one after it, in nanoseconds:
-    /// what is read there is of this time, which is a little longer than the load; 0 when it is not known.
-    pub between_readings_ns: u64,
+    /// what is read there is of this time, which is a little longer than the load; `None` when it is not
+    /// known.
+    pub between_readings_ns: Option<u64>,
 }
 
 /// One attachment of an arm's agents: from their start until they were gone.

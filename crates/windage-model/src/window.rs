@@ -125,13 +125,11 @@ pub struct Window {
 }
 
 impl Window {
-    /// The time of which the CPU of what ran beside is, in nanoseconds.
+    /// The time that counters are of which are read before and after the load, in nanoseconds: those of
+    /// agents, of the machine and of Windage itself.
     #[must_use]
-    pub fn beside_over_ns(&self) -> u64 {
-        match self.beside.between_readings_ns {
-            0 => self.duration_ns,
-            known => known,
-        }
+    pub fn read_over_ns(&self) -> u64 {
+        self.beside.between_readings_ns.unwrap_or(self.duration_ns)
     }
 
     /// How far the window may be believed.

@@ -89,7 +89,7 @@ pub struct LaunchEnd {
     /// Every arm of it.
     pub arms: Vec<LaunchArmEnd>,
     /// Resident memory of windage itself then, generator and receivers included, in bytes; `None` when
-    /// unreadable, and in records of version 1.
+    /// unreadable, and in records before version 3.
     pub own_rss_bytes: Option<u64>,
 }
 

@@ -156,6 +156,8 @@ pub enum RunPart {
     Agent(String),
     /// The load generator's thread, and the receiver's.
     Generator,
+    /// The receiver of telemetry where nothing generates load, since the subject is a batch.
+    Receiver,
 }
 
 impl RunPart {
@@ -166,6 +168,7 @@ impl RunPart {
             RunPart::Service(_) => "service",
             RunPart::Agent(_) => "agent",
             RunPart::Generator => "generator",
+            RunPart::Receiver => "receiver",
         }
     }
 
@@ -174,7 +177,7 @@ impl RunPart {
     pub fn name(&self) -> Option<&str> {
         match self {
             RunPart::Service(name) | RunPart::Agent(name) => Some(name),
-            RunPart::Generator => None,
+            RunPart::Generator | RunPart::Receiver => None,
         }
     }
 }

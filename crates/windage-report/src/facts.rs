@@ -142,7 +142,10 @@ pub(crate) fn own_cost(analysis: &Analysis) -> Fact {
     let cost = analysis.own_cost;
     let memory = cost.rss_bytes.map(|bytes| bytes as f64).map(|bytes| {
         let scale = number::Scale::fitting(windage_model::Unit::Bytes, [bytes]);
-        format!("; {} of memory in all", scale.with_unit(bytes))
+        format!(
+            "; {} resident at the end of a launch",
+            scale.with_unit(bytes)
+        )
     });
     Fact::new(
         "windage",

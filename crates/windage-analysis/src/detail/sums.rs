@@ -48,7 +48,7 @@ impl From<&Window> for ArmSums {
         let (cpu_ns, cpu_completed) = read(window.cpu.in_window_ns, completed);
         let (rss_bytes, rss_readings) = read(window.rss_bytes, 1.0);
         let (agent_ns, agent_lasted_ns) =
-            read(window.beside.agent_ns, window.beside_over_ns() as f64);
+            read(window.beside.agent_ns, window.read_over_ns() as f64);
         let (agent_rss_bytes, agent_rss_readings) = read(window.beside.agent_rss_bytes, 1.0);
         ArmSums {
             windows: 1,
@@ -120,8 +120,10 @@ impl ArmSums {
 impl From<&Window> for MachineSums {
     fn from(window: &Window) -> MachineSums {
         let duration_ns = window.duration_ns as f64;
-        let (pressure_ns, pressure_duration_ns) = read(window.machine.cpu_pressure_ns, duration_ns);
-        let (busy_ns, busy_duration_ns) = read(window.machine.busy_ns, duration_ns);
+        let read_over_ns = window.read_over_ns() as f64;
+        let (pressure_ns, pressure_duration_ns) =
+            read(window.machine.cpu_pressure_ns, read_over_ns);
+        let (busy_ns, busy_duration_ns) = read(window.machine.busy_ns, read_over_ns);
         MachineSums {
             windows: 1,
             middles_ns: u128::from(middle_ns(window)),
@@ -190,8 +192,8 @@ impl MachineSums {
         at_most(1.0, share, too_many_ns / self.pressure_duration_ns)
     }
 
-    /// Counters are read when the service sleeps, a little after the window's end: with all cores busy
-    /// that is a little more than can be. Of windows of some milliseconds it is much more, and then
+    /// Counters are read when the service sleeps, a little after the window's end. Where it is not known
+    /// when, with all cores busy that is a little more than can be. Of windows of some milliseconds it is much more, and then
     /// left open.
     fn busy_cores(&self, cores: Option<f64>) -> Option<f64> {
         let busy = quotient(self.busy_ns, self.busy_duration_ns)?;
@@ -286,6 +288,23 @@ mod tests {
             let found = drawn(&machine(1, ms, busy_ms), cores);
             assert_eq!(found.busy_cores, [expected], "{why}");
         }
+    }
+
+    #[test]
+    fn counters_are_of_the_time_between_their_readings() {
+        let mut windows = machine(3, 10, 24);
+        for window in &mut windows {
+            window.machine.cpu_pressure_ns = Some(3_000_000);
+            window.beside.agent_ns = Some(6_000_000);
+            window.beside.between_readings_ns = Some(12_000_000);
+        }
+        let found = drawn(&windows, Some(4.0));
+        assert_eq!(found.busy_cores, [Some(2.0); 3]);
+        assert_eq!(found.pressure, [Some(0.25); 3]);
+        let mut of_arm = ArmSeries::default();
+        of_arm.agents = Some(AgentSeries::default());
+        ArmSums::from(&windows[0]).draw(&mut of_arm);
+        assert_eq!(of_arm.agents.unwrap().cores, [Some(0.5)]);
     }
 
     #[test]

@@ -108,9 +108,10 @@ fn manifest_arm(index: ArmIndex, of: &ArmOf) -> ManifestArm {
 }
 
 pub(super) fn launch(case: &Case, round: u32, started_ns: u64) -> Launch {
-    let arm = |(arm, _): (ArmIndex, &ArmOf)| LaunchedArm {
+    let arm = |(arm, of): (ArmIndex, &ArmOf)| LaunchedArm {
         arm,
-        instance: arm.0,
+        // Agents watch the baseline's processes.
+        instance: if of.has_agent { 0 } else { arm.0 },
         startup_ns: Some(20_000_000),
         cpu_source: CpuSource::CgroupV2,
         cpu_grain_ns: 1_000,

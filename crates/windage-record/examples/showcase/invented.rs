@@ -198,7 +198,7 @@ impl<'a> Inventor<'a> {
                 agent_ns,
                 agent_rss_bytes: has_agent.then_some(180_000_000),
                 kernel_threads_ns,
-                between_readings_ns: WINDOW_NS,
+                between_readings_ns: Some(WINDOW_NS),
             },
             rss_bytes: (!of.is_unreadable)
                 .then(|| whole(4e7 * (1.0 + of.costs)) + self.random.below(1_000_000)),

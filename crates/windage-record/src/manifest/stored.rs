@@ -140,6 +140,7 @@ enum StoredPart {
     Service(String),
     Agent(String),
     Generator,
+    Receiver,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -389,6 +390,7 @@ impl From<&Placed> for StoredPlaced {
                 RunPart::Service(name) => StoredPart::Service(name.clone()),
                 RunPart::Agent(name) => StoredPart::Agent(name.clone()),
                 RunPart::Generator => StoredPart::Generator,
+                RunPart::Receiver => StoredPart::Receiver,
             },
             cpus: placed.cpus.clone(),
         }
@@ -402,6 +404,7 @@ impl From<StoredPlaced> for Placed {
                 StoredPart::Service(name) => RunPart::Service(name),
                 StoredPart::Agent(name) => RunPart::Agent(name),
                 StoredPart::Generator => RunPart::Generator,
+                StoredPart::Receiver => RunPart::Receiver,
             },
             cpus: stored.cpus,
         }

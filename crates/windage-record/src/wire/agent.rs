@@ -9,7 +9,6 @@ pub(super) struct StoredBeside {
     agent_ns: Option<u64>,
     agent_rss_bytes: Option<u64>,
     kernel_threads_ns: Option<u64>,
-    between_readings_ns: u64,
 }
 
 impl From<Beside> for StoredBeside {
@@ -18,13 +17,13 @@ impl From<Beside> for StoredBeside {
             agent_ns,
             agent_rss_bytes,
             kernel_threads_ns,
-            between_readings_ns,
+            // Since version 4, behind it.
+            between_readings_ns: _,
         } = beside;
         StoredBeside {
             agent_ns,
             agent_rss_bytes,
             kernel_threads_ns,
-            between_readings_ns,
         }
     }
 }
@@ -35,13 +34,12 @@ impl From<StoredBeside> for Beside {
             agent_ns,
             agent_rss_bytes,
             kernel_threads_ns,
-            between_readings_ns,
         } = stored;
         Beside {
             agent_ns,
             agent_rss_bytes,
             kernel_threads_ns,
-            between_readings_ns,
+            between_readings_ns: None,
         }
     }
 }

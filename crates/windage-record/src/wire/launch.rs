@@ -230,7 +230,6 @@ impl From<StoredLaunchArmEnd> for LaunchArmEnd {
 pub(super) struct StoredMore {
     /// Of each arm, in their order: the hidden time and the requests of load that is not measured.
     arms: Vec<(u64, u64)>,
-    own_rss_bytes: Option<u64>,
 }
 
 impl From<&LaunchEnd> for StoredMore {
@@ -238,7 +237,6 @@ impl From<&LaunchEnd> for StoredMore {
         let of = |arm: &LaunchArmEnd| (arm.hidden_ns, arm.unmeasured);
         StoredMore {
             arms: end.arms.iter().map(of).collect(),
-            own_rss_bytes: end.own_rss_bytes,
         }
     }
 }
@@ -250,7 +248,6 @@ impl StoredMore {
             arm.hidden_ns = hidden_ns;
             arm.unmeasured = unmeasured;
         }
-        end.own_rss_bytes = self.own_rss_bytes;
     }
 }
 

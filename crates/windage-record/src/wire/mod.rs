@@ -13,7 +13,7 @@ mod program;
 mod window;
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use windage_model::Window;
+use windage_model::{Beside, Window};
 
 use crate::frame::{self, AppendError};
 use crate::{Delivered, Entry, LaunchEnd, RecordError};
@@ -34,13 +34,15 @@ const AGENT: u8 = 12;
 /// The version of every other kind.
 const VERSION: u8 = 1;
 /// Version 2 has [`addition::StoredAddition`] behind the fields of version 1, version 3
-/// [`agent::StoredBeside`] behind those.
-const WINDOW_VERSION: u8 = 3;
+/// [`agent::StoredBeside`] behind those, version 4 the time between the readings.
+const WINDOW_VERSION: u8 = 4;
+const WINDOW_WITH_BESIDE: u8 = 3;
 const WINDOW_WITH_ADDITION: u8 = 2;
 /// Version 2 has [`delivered::StoredMore`] behind the fields of version 1.
 const DELIVERED_VERSION: u8 = 2;
-/// Version 2 has [`launch::StoredMore`] behind the fields of version 1.
-const LAUNCH_END_VERSION: u8 = 2;
+/// Version 2 has [`launch::StoredMore`] behind the fields of version 1, version 3 Windage's own memory.
+const LAUNCH_END_VERSION: u8 = 3;
+const LAUNCH_END_WITH_MORE: u8 = 2;
 
 /// The commit mark of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,6 +86,7 @@ pub(crate) fn append(
                 window::StoredWindow::from(w),
                 addition::StoredAddition::from(w),
                 agent::StoredBeside::from(w.beside),
+                w.beside.between_readings_ns,
             ),
         ),
         Entry::BlockDone { block } => append_as(
@@ -101,6 +104,7 @@ pub(crate) fn append(
             &(
                 launch::StoredLaunchEnd::from(l),
                 launch::StoredMore::from(l),
+                l.own_rss_bytes,
             ),
         ),
         Entry::Delivered(d) => append_version(
@@ -174,21 +178,33 @@ fn append_version<T: Serialize>(
 }
 
 fn read_window(version: u8, payload: &[u8]) -> Result<Window, String> {
-    if version < WINDOW_WITH_ADDITION {
-        return read::<window::StoredWindow>(version, payload)?.try_into();
-    }
-    let (front, addition, beside): (window::StoredWindow, _, Option<agent::StoredBeside>) =
-        if version < WINDOW_VERSION {
-            let (front, addition) = read_since(WINDOW_WITH_ADDITION, version, payload)?;
-            (front, addition, None)
-        } else {
-            let (front, addition, beside) = read_since(WINDOW_VERSION, version, payload)?;
-            (front, addition, Some(beside))
-        };
-    let addition: addition::StoredAddition = addition;
+    type Parts = (window::StoredWindow, addition::StoredAddition);
+    let ((front, addition), beside): (Parts, Beside) = match version {
+        ..WINDOW_WITH_ADDITION => {
+            return read::<window::StoredWindow>(version, payload)?.try_into();
+        }
+        ..WINDOW_WITH_BESIDE => {
+            let parts = read_since(WINDOW_WITH_ADDITION, version, payload)?;
+            (parts, Beside::default())
+        }
+        ..WINDOW_VERSION => {
+            let (parts, beside): (Parts, agent::StoredBeside) =
+                read_since(WINDOW_WITH_BESIDE, version, payload)?;
+            (parts, beside.into())
+        }
+        _ => {
+            let (parts, beside, between_readings_ns): (Parts, agent::StoredBeside, _) =
+                read_since(WINDOW_VERSION, version, payload)?;
+            let beside = Beside {
+                between_readings_ns,
+                ..beside.into()
+            };
+            (parts, beside)
+        }
+    };
     let mut window: Window = front.try_into()?;
     addition.complete(&mut window);
-    window.beside = beside.map(Into::into).unwrap_or_default();
+    window.beside = beside;
     Ok(window)
 }
 
@@ -204,13 +220,17 @@ fn read_delivered(version: u8, payload: &[u8]) -> Result<Delivered, String> {
 }
 
 fn read_launch_end(version: u8, payload: &[u8]) -> Result<LaunchEnd, String> {
-    if version < LAUNCH_END_VERSION {
-        return read::<launch::StoredLaunchEnd>(version, payload).map(Into::into);
-    }
-    let (front, more): (launch::StoredLaunchEnd, launch::StoredMore) =
-        read_since(LAUNCH_END_VERSION, version, payload)?;
+    type Parts = (launch::StoredLaunchEnd, launch::StoredMore);
+    let ((front, more), own_rss_bytes): (Parts, Option<u64>) = match version {
+        ..LAUNCH_END_WITH_MORE => {
+            return read::<launch::StoredLaunchEnd>(version, payload).map(Into::into);
+        }
+        ..LAUNCH_END_VERSION => (read_since(LAUNCH_END_WITH_MORE, version, payload)?, None),
+        _ => read_since(LAUNCH_END_VERSION, version, payload)?,
+    };
     let mut end: LaunchEnd = front.into();
     more.complete(&mut end);
+    end.own_rss_bytes = own_rss_bytes;
     Ok(end)
 }
 

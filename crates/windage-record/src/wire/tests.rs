@@ -67,7 +67,7 @@ fn window() -> Window {
             agent_ns: Some(20_000_000),
             agent_rss_bytes: Some(80_000_000),
             kernel_threads_ns: Some(0),
-            between_readings_ns: 101_000_000,
+            between_readings_ns: Some(101_000_000),
         },
         rss_bytes: None,
         page_faults: 0,
@@ -85,13 +85,15 @@ fn window() -> Window {
 #[test]
 fn windows_of_every_version_are_read() {
     let whole = window();
-    let front = postcard::to_stdvec(&window::StoredWindow::from(&whole)).unwrap();
-    let addition = postcard::to_stdvec(&addition::StoredAddition::from(&whole)).unwrap();
-    let beside = postcard::to_stdvec(&agent::StoredBeside::from(whole.beside)).unwrap();
-    let both = [&front[..], &addition].concat();
-    let all = [&both[..], &beside].concat();
-    let longer = [&all[..], b"new field"].concat();
+    let parts = [
+        postcard::to_stdvec(&window::StoredWindow::from(&whole)),
+        postcard::to_stdvec(&addition::StoredAddition::from(&whole)),
+        postcard::to_stdvec(&agent::StoredBeside::from(whole.beside)),
+        postcard::to_stdvec(&whole.beside.between_readings_ns),
+    ];
     // As older versions wrote it: what they did not record is nil or unknown.
+    let mut third = window();
+    third.beside.between_readings_ns = None;
     let mut second = window();
     second.beside = Beside::default();
     let mut first = second.clone();
@@ -100,23 +102,31 @@ fn windows_of_every_version_are_read() {
         completed: 200,
         ..Exchanges::default()
     };
-    let table = [
-        ("version 1", 1, &front, Some(&first)),
-        ("version 2", 2, &both, Some(&second)),
-        ("version 3", 3, &all, Some(&whole)),
-        ("fields added", 4, &longer, Some(&whole)),
-        ("version 1, too long", 1, &both, None),
-        ("version 2, too long", 2, &all, None),
-        ("version 3, too long", 3, &longer, None),
-        ("version 2 without its addition", 2, &front, None),
-        ("version 3 without what was beside", 3, &both, None),
-        ("no such version", 0, &front, None),
-    ];
-    for (what, version, payload, expected) in table {
-        let read = decode(WINDOW, version, payload).ok();
-        let expected = expected.map(|w| Decoded::Entry(Entry::Window(w.clone())));
-        assert_eq!(read, expected, "{what}");
+    let read = [first, second, third, whole].map(Entry::Window);
+    every_version_is_read(WINDOW, parts.map(Result::unwrap), &read);
+}
+
+/// Of a kind of which every version has one part behind those of the version before it.
+fn every_version_is_read<const N: usize>(kind: u8, parts: [Vec<u8>; N], read: &[Entry; N]) {
+    let up_to = |version: usize| parts[..version].concat();
+    let is = |version: usize, payload: &[u8], expected: Option<&Entry>, what: &str| {
+        let read = decode(kind, version.try_into().unwrap(), payload).ok();
+        let expected = expected.map(|entry| Decoded::Entry(entry.clone()));
+        assert_eq!(read, expected, "version {version}, {what}");
+    };
+    is(0, &up_to(1), None, "which does not exist");
+    let longest = [up_to(N), b"new field".to_vec()].concat();
+    for (version, entry) in (1..).zip(read) {
+        let longer = if version < N {
+            &up_to(version + 1)
+        } else {
+            &longest
+        };
+        is(version, &up_to(version), Some(entry), "as written");
+        is(version, &up_to(version - 1), None, "a part too short");
+        is(version, longer, None, "a part too long");
     }
+    is(N + 1, &longest, read.last(), "fields added");
 }
 
 /// A reader without this kind passes over attachments; one with it takes later fields, too.
@@ -181,43 +191,23 @@ fn delivered() -> Delivered {
 }
 
 #[test]
-fn deliveries_of_either_version_are_read() {
+fn deliveries_of_every_version_are_read() {
     let whole = delivered();
-    let old = Delivered {
-        refused_spans: 0,
-        drops: vec![],
-        ..delivered()
-    };
     let parts = [
         postcard::to_stdvec(&delivered::StoredDelivered::from(&whole)),
         postcard::to_stdvec(&delivered::StoredMore::from(&whole)),
     ];
-    let [old, whole] = [old, whole].map(Entry::Delivered);
-    both_versions_are_read(DELIVERED, parts.map(Result::unwrap), &old, &whole);
-}
-
-/// Of a kind whose version 2 has a second part behind that of version 1.
-fn both_versions_are_read(kind: u8, [front, more]: [Vec<u8>; 2], old: &Entry, whole: &Entry) {
-    let both = [&front[..], &more].concat();
-    let longer = [&both[..], b"new field"].concat();
-    let table = [
-        ("version 1", 1, &front, Some(old)),
-        ("version 2", 2, &both, Some(whole)),
-        ("fields added", 3, &longer, Some(whole)),
-        ("version 1, too long", 1, &both, None),
-        ("version 2, too long", 2, &longer, None),
-        ("version 2 without its addition", 2, &front, None),
-        ("no such version", 0, &front, None),
-    ];
-    for (what, version, payload, expected) in table {
-        let read = decode(kind, version, payload).ok();
-        let expected = expected.map(|entry| Decoded::Entry(entry.clone()));
-        assert_eq!(read, expected, "{what}");
-    }
+    let first = Delivered {
+        refused_spans: 0,
+        drops: vec![],
+        ..delivered()
+    };
+    let read = [first, whole].map(Entry::Delivered);
+    every_version_is_read(DELIVERED, parts.map(Result::unwrap), &read);
 }
 
 #[test]
-fn ends_of_launches_of_either_version_are_read() {
+fn ends_of_launches_of_every_version_are_read() {
     let arm = |arm, hidden_ns, unmeasured| LaunchArmEnd {
         arm: ArmIndex(arm),
         drain_ns: 1_000_000_000,
@@ -230,17 +220,16 @@ fn ends_of_launches_of_either_version_are_read() {
         arms,
         own_rss_bytes,
     };
-    let whole = end(
-        vec![arm(0, 0, 0), arm(2, 3_000_000_000, 700)],
-        Some(30_000_000),
-    );
-    let old = end(vec![arm(0, 0, 0), arm(2, 0, 0)], None);
+    let loaded = || vec![arm(0, 0, 0), arm(2, 3_000_000_000, 700)];
+    let whole = end(loaded(), Some(30_000_000));
     let parts = [
         postcard::to_stdvec(&launch::StoredLaunchEnd::from(&whole)),
         postcard::to_stdvec(&launch::StoredMore::from(&whole)),
+        postcard::to_stdvec(&whole.own_rss_bytes),
     ];
-    let [old, whole] = [old, whole].map(Entry::LaunchEnded);
-    both_versions_are_read(LAUNCH_ENDED, parts.map(Result::unwrap), &old, &whole);
+    let first = end(vec![arm(0, 0, 0), arm(2, 0, 0)], None);
+    let read = [first, end(loaded(), None), whole].map(Entry::LaunchEnded);
+    every_version_is_read(LAUNCH_ENDED, parts.map(Result::unwrap), &read);
 }
 
 #[test]

@@ -42,7 +42,7 @@ impl From<&Window> for StoredWindow {
             ref doubts,
             // Since version 2, in `StoredAddition`.
             outliers: _,
-            // Since version 3, in `StoredBeside`.
+            // Since version 3, in `StoredBeside`, and since version 4 behind it.
             beside: _,
         } = *window;
         StoredWindow {

@@ -126,9 +126,14 @@ fn machine() -> impl Strategy<Value = MachineDelta> {
 
 fn beside() -> impl Strategy<Value = Beside> {
     let reading = || option::of(any::<u64>());
-    let all = ([reading(), reading(), reading()], any::<u64>());
-    all.prop_map(|(readings, between_readings_ns)| {
-        let [agent_ns, agent_rss_bytes, kernel_threads_ns] = readings;
+    let all = [reading(), reading(), reading(), reading()];
+    all.prop_map(|readings| {
+        let [
+            agent_ns,
+            agent_rss_bytes,
+            kernel_threads_ns,
+            between_readings_ns,
+        ] = readings;
         Beside {
             agent_ns,
             agent_rss_bytes,

@@ -353,6 +353,39 @@ fn a_rung_is_held_against_the_one_below() {
 }
 
 #[test]
+fn memory_adds_up_of_what_is_an_arms_own() {
+    let rows = |analysis: &Analysis| -> Vec<String> {
+        let text = plain(analysis, 100);
+        let table = text
+            .lines()
+            .skip_while(|line| !line.starts_with("Memory bill"));
+        let rows = table.take_while(|line| !line.is_empty()).skip(1);
+        rows.map(str::to_owned).collect()
+    };
+    let ends = |row: &str, expected: &str| assert!(row.ends_with(expected), "{row}");
+    // Service, agent, BPF and the sum, of the arms that one table has room for.
+    let on_the_baselines = rows(&fixtures::agents());
+    ends(&on_the_baselines[0], "–");
+    ends(&on_the_baselines[3], "+50.1");
+    let with_own = changed(|analysis| {
+        for of in &mut analysis.arms[2..5] {
+            let memory = fixtures::of_memory(Some((0.5, 0.01)));
+            of.metrics.insert(Metric::RssSteady, memory);
+        }
+    });
+    ends(&rows(&with_own)[3], "+57.2");
+    let unread = changed(|analysis| {
+        for of in &mut analysis.arms {
+            of.metrics.remove(&Metric::RssSteady);
+            if let Some(agent) = &mut of.agent {
+                (agent.up, agent.bpf) = (None, None);
+            }
+        }
+    });
+    assert_eq!(rows(&unread), Vec::<String>::new());
+}
+
+#[test]
 fn of_many_arms_the_one_with_the_dearest_programs_stands_first() {
     let analysis = fixtures::agents();
     let arms = ["no exporter", "sampling 0.1", "sampling 1.0"];

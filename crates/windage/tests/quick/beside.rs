@@ -96,6 +96,30 @@ fn an_agent_is_there_in_its_arms_windows_and_gone_in_all_others() {
     let bystander = &contract::arm(&analysis, "unwatched")["bystander"];
     assert_eq!(bystander["bystander_of"], "watched");
     hold_lives_against_windows(&shop);
+    let memory = lines_of(
+        "Memory bill",
+        &shop.windage(&["report", &shop.run]).code(0).stdout,
+    );
+    let items: Vec<&str> = memory.iter().map(|line| line[0].as_str()).collect();
+    assert!(items.starts_with(&["service", "agent"]), "{memory:?}");
+    let is_figure = |text: &String| text.starts_with(|c: char| c.is_ascii_digit());
+    assert!(is_figure(&memory[0][1]), "of the baseline: {memory:?}");
+    assert!(
+        memory[1][2].starts_with('+'),
+        "added by the agent: {memory:?}"
+    );
+}
+
+/// The rows of the table of that title, each by its cells.
+fn lines_of(title: &str, report: &str) -> Vec<Vec<String>> {
+    let table = report.lines().skip_while(|line| !line.starts_with(title));
+    let rows = table.take_while(|line| !line.is_empty());
+    let cells = |line: &str| {
+        let cells = line.split("  ").map(|cell| cell.trim().to_owned());
+        cells.filter(|cell| !cell.is_empty()).collect()
+    };
+    let rows: Vec<Vec<String>> = rows.map(cells).collect();
+    rows.into_iter().filter(|cells| cells[0] != title).collect()
 }
 
 /// Demands that the agent lived in all windows of its arm and of the bystander, and in no others.
@@ -195,7 +219,7 @@ fn an_agent_knows_the_process_that_it_watches() {
 }
 
 #[test]
-fn who_shares_a_core_is_said() {
+fn what_stands_on_each_core_is_said() {
     let script = "echo watching $1; exec sleep 60";
     let pinned = plan(script, "cpus = [0]", "").replace("[load]", "[load]\ncpus = [0]");
     let (shop, ended) = run(&pinned);
@@ -207,7 +231,8 @@ fn who_shares_a_core_is_said() {
     assert_eq!(ended.code(0).json()["design"]["placement"], expected);
     let report = shop.windage(&["report", &shop.run]).code(0).stdout;
     let report: Vec<&str> = report.split_whitespace().collect();
-    let said = "agent `watcher` and generator share core 0 and can delay each other";
+    let said = "0: agent `watcher`, generator; not pinned: service `app`; parts that run on one \
+                core at a time delay each other";
     assert!(report.join(" ").contains(said), "{report:?}");
 }
 

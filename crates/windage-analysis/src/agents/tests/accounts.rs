@@ -229,7 +229,7 @@ fn cores_of_agents_are_of_the_time_between_the_readings() {
     let mut longer = run(6, 1);
     for window in &mut longer.windows {
         // The load was a quarter of the time in which the agents' CPU was counted.
-        window.beside.between_readings_ns = window.duration_ns * 4;
+        window.beside.between_readings_ns = Some(window.duration_ns * 4);
     }
     assert!((cores(&older) / cores(&longer) - 4.0).abs() < 1e-9);
 }

@@ -1,6 +1,6 @@
 //! The bill in memory: who holds how much while the agents are attached.
 
-use windage_analysis::{AgentUse, Analysis, ArmAnalysis, MetricAnalysis, OverCycles};
+use windage_analysis::{AgentUse, Analysis, ArmAnalysis, OverCycles};
 use windage_model::{Interval, Metric, Role, Unit};
 
 use super::with_agents;
@@ -9,25 +9,19 @@ use crate::number::Scale;
 use crate::rows::{Cell, Row, Table, column, nothing};
 
 /// The services' memory without agents, and what is added to it in each arm with agents; `None`
-/// without agents.
+/// without agents, and where nothing was read of any.
 pub(super) fn memory_table(analysis: &Analysis) -> Option<Table> {
     let all: Vec<_> = with_agents(analysis).collect();
-    let baseline = all.iter().find_map(|(arm, _)| service(arm)?.baseline);
+    let baseline = analysis
+        .arms
+        .iter()
+        .find(|arm| arm.role == Role::Baseline)?;
+    let own = baseline.metrics.get(&Metric::RssSteady);
+    let own = own.and_then(|of| of.arm);
     let agents = all.iter().filter_map(|(_, of)| Some(agent(of)?.estimate));
-    let scale = Scale::fitting(Unit::Bytes, baseline.into_iter().chain(agents));
-    if all.is_empty() {
-        return None;
-    }
-    let of_baseline = analysis.arms.iter().find(|arm| arm.role == Role::Baseline);
-    let heading = of_baseline.map_or("baseline".to_owned(), |arm| one_line(&arm.name));
-    let mut columns = vec![column(heading, "What is resident without agents")];
-    columns.extend(all.iter().map(|(arm, _)| {
-        let heading = format!("Δ {}", one_line(&arm.name));
-        column(heading, "What is added to it, with its 95 % interval")
-    }));
+    let scale = Scale::fitting(Unit::Bytes, own.into_iter().chain(agents));
     let row = |item: Item| {
-        let has_service = matches!(item, Item::Service | Item::InAll);
-        let own = baseline.filter(|_| has_service);
+        let own = own.filter(|_| matches!(item, Item::Service | Item::InAll));
         let own = own.map_or_else(nothing, |bytes| Cell::figure(scale.bare(bytes), bytes));
         let of_arms = all.iter().map(|(arm, of)| match item.added(arm, of) {
             Some(added) => added.cell(scale),
@@ -39,13 +33,27 @@ pub(super) fn memory_table(analysis: &Analysis) -> Option<Table> {
         }
     };
     let is_known = |row: &Row| row.cells.iter().any(|cell| cell.value.is_some());
-    let rows = Item::ALL.into_iter().map(row).filter(is_known);
-    Some(Table {
+    let rows = Item::ALL.map(|item| (item, row(item)));
+    let known = rows.into_iter().filter(|(_, row)| is_known(row));
+    let (items, rows): (Vec<Item>, Vec<Row>) = known.unzip();
+    let mut columns = vec![column(
+        one_line(&baseline.name),
+        "What is resident without agents",
+    )];
+    columns.extend(all.iter().map(|(arm, _)| {
+        let heading = format!("Δ {}", one_line(&arm.name));
+        column(
+            heading,
+            "What is added to it, with its 95 % interval where it has one",
+        )
+    }));
+    let facts = items.into_iter().map(Item::means);
+    (!rows.is_empty()).then(|| Table {
         title: format!("Memory bill, {}", scale.unit()),
         columns,
-        rows: rows.collect(),
+        facts: windage(analysis).into_iter().chain(facts).collect(),
+        rows,
         notes: Vec::new(),
-        facts: holds(analysis),
         separable: true,
         detail: false,
     })
@@ -72,12 +80,26 @@ impl Item {
         }
     }
 
-    /// What an arm has more of it than the baseline; `None` where it is not known.
+    /// What is in it.
+    fn means(self) -> Fact {
+        let text = match self {
+            Item::Service => {
+                "resident, mean over windows; an arm on the baseline's own processes has no memory of its own"
+            }
+            Item::Agent => "resident, at the end of an attachment, mean over attachments",
+            Item::Bpf => "the most of any attachment",
+            Item::InAll => "the sum of these points",
+        };
+        Fact::new(self.name(), text)
+    }
+
+    /// What an arm has more of it than the baseline; `None` where it is not known, or nothing of
+    /// its own.
     fn added(self, arm: &ArmAnalysis, of: &AgentUse) -> Option<Added> {
         match self {
             Item::Service => {
-                let difference = service(arm)?.difference.as_ref().ok()?;
-                let difference = &difference.absolute;
+                let service = arm.metrics.get(&Metric::RssSteady)?;
+                let difference = &service.difference.as_ref().ok()?.absolute;
                 Some(Added::known(difference.estimate, Some(difference)))
             }
             Item::Agent => {
@@ -87,11 +109,11 @@ impl Item {
             // Maps and programs are what they are: nothing of them is estimated.
             Item::Bpf => Some(Added::known(of.bpf.as_ref()?.memory_bytes as f64, None)),
             Item::InAll => {
-                let parts = [Item::Service, Item::Agent, Item::Bpf];
-                let bytes: Option<f64> = parts
-                    .iter()
-                    .map(|part| Some(part.added(arm, of)?.bytes))
-                    .sum();
+                // Without the metric, the arm's processes are the baseline's.
+                let has_own = arm.metrics.contains_key(&Metric::RssSteady);
+                let parts = [Item::Agent, Item::Bpf].into_iter();
+                let parts = parts.chain(has_own.then_some(Item::Service));
+                let bytes: Option<f64> = parts.map(|part| Some(part.added(arm, of)?.bytes)).sum();
                 Some(Added::known(bytes?, None))
             }
         }
@@ -120,26 +142,17 @@ impl Added {
     }
 }
 
-fn service(arm: &ArmAnalysis) -> Option<&MetricAnalysis> {
-    arm.metrics.get(&Metric::RssSteady)
-}
-
 fn agent(of: &AgentUse) -> Option<&OverCycles> {
     of.up.as_ref()?.rss_steady_bytes.as_ref()
 }
 
-/// What else holds memory, and what is in a line.
-fn holds(analysis: &Analysis) -> Vec<Fact> {
-    let own = analysis.own_cost.rss_bytes.map(|bytes| {
-        let bytes = bytes as f64;
-        let scale = Scale::fitting(Unit::Bytes, [bytes]);
-        let text = format!(
-            "{} at most, generator and receivers in it, with and without agents",
-            scale.with_unit(bytes)
-        );
-        Fact::new("windage", text)
-    });
-    let service = Fact::new("service", "resident, mean over windows");
-    let agent = Fact::new("agent", "resident, at the end of an attachment");
-    own.into_iter().chain([service, agent]).collect()
+/// What the measuring itself holds.
+fn windage(analysis: &Analysis) -> Option<Fact> {
+    let bytes = analysis.own_cost.rss_bytes? as f64;
+    let scale = Scale::fitting(Unit::Bytes, [bytes]);
+    let text = format!(
+        "{} resident at the end of a launch, generator and receivers in it; in no row",
+        scale.with_unit(bytes)
+    );
+    Some(Fact::new("windage", text))
 }
