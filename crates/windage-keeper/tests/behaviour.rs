@@ -181,6 +181,8 @@ fn pids_are_those_that_windage_sees() {
     each(|keeper, dir| {
         let marker = marker();
         let child = keeper.spawn(service(dir, &["pause", &marker])).unwrap();
+        // While it is executed it has no arguments for a moment.
+        eventually("found", || living(&marker, None).len() == 1);
         let found = living(&marker, None);
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(

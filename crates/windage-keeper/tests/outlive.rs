@@ -169,19 +169,30 @@ fn guardian_killed_with_a_subreaper() {
 /// The search itself must be able to find something, or the tests above prove nothing.
 #[test]
 fn the_search_finds_daemons_that_nobody_keeps() {
-    let marker = marker();
+    let (marker, dir) = (marker(), tempfile::tempdir().unwrap());
     let mut top = Command::new(fixture())
         .args(["tree", "2", &marker])
-        .stdout(Stdio::null())
+        .stdout(fs::File::create(dir.path().join("log")).unwrap())
         .spawn()
         .unwrap();
-    eventually("three daemons are found", || {
-        living(&marker, None).len() == 3
+    eventually("all up", || log(dir.path()).lines().count() == 3);
+    // Those between them may not have ended yet. The innermost executes itself anew after its line,
+    // and has no arguments for that moment.
+    let mut daemons = Vec::new();
+    eventually("the same three daemons are found twice", || {
+        let before = std::mem::replace(&mut daemons, living(&marker, None));
+        let has_innermost = daemons.iter().any(|daemon| daemon.contains(" pause "));
+        daemons.len() == 3 && has_innermost && daemons == before
     });
+    let is_top = format!("{}: ", top.id());
+    let mut orphans = daemons;
+    orphans.retain(|daemon| !daemon.starts_with(&is_top));
+    assert_eq!(orphans.len(), 2, "{orphans:?}");
     top.kill().unwrap();
     top.wait().unwrap();
-    let orphans = living(&marker, None);
-    assert_eq!(orphans.len(), 2, "{orphans:?}");
+    eventually("the other two are found", || {
+        living(&marker, None) == orphans
+    });
     for orphan in orphans {
         kill_9(orphan.split(':').next().unwrap().parse().unwrap());
     }

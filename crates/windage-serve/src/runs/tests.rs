@@ -4,7 +4,6 @@ mod shelf;
 mod streams;
 
 use std::fs;
-use std::time::{Duration, Instant};
 
 use axum::http::{Request, StatusCode, header};
 use rustix::fs::{CWD, Mode, mkfifoat};
@@ -398,27 +397,30 @@ async fn a_run_that_goes_on_is_compared_without_holding_that_against_it() {
 
 #[tokio::test]
 async fn a_thousand_runs_are_listed_at_once() {
-    let shelf = Shelf::new();
-    shelf.ended("run", 1);
-    for number in 1..1000 {
-        shelf.link("run", &format!("run-{number}"));
-    }
-    let shop = Shop::open(&shelf);
-    let began = Instant::now();
-    shop.all_read().await;
-    // Far more than it takes: who reads a thousand runs before answering needs longer, the more so on a
-    // machine that is busy.
-    let long = (began.elapsed() / 2).max(Duration::from_secs(2));
-    let began = Instant::now();
-    let list = shop.get("/api/runs").await.json();
+    let mut tries = 0;
+    let (shelf, shop) = loop {
+        let shelf = Shelf::new();
+        shelf.ended("run", 1);
+        for number in 1..1000 {
+            shelf.link("run", &format!("run-{number}"));
+        }
+        let shop = Shop::open(&shelf);
+        let first = shop.get("/api/runs").await.json();
+        if first["reading"].as_u64().unwrap() > 0 {
+            break (shelf, shop);
+        }
+        // A machine that stalls before the first answer may leave the time to read them all.
+        tries += 1;
+        assert!(tries < 3, "it is answered before all is read");
+    };
+    let list = shop.all_read().await;
     assert_eq!(names(&list).len(), 1000);
-    assert!(began.elapsed() < long, "{:?}", began.elapsed());
-    let began = Instant::now();
+    // From here on whoever reads a run finds something wrong with it, and the list would say so.
+    for name in names(&list) {
+        mkfifoat(CWD, shelf.path().join(name).join("pipe"), Mode::RUSR).unwrap();
+    }
+    let known = shop.get("/api/runs").await.json();
+    assert_eq!(known, list, "nothing is read for a list");
     let again = Shop::open(&shelf).get("/api/runs").await.json();
-    assert_eq!(again, list);
-    assert!(
-        began.elapsed() < long,
-        "{:?} with an index",
-        began.elapsed()
-    );
+    assert_eq!(again, list, "nothing is read with an index");
 }

@@ -1,5 +1,5 @@
 use std::io::{Read, Write};
-use std::time::Duration;
+use std::sync::mpsc::channel;
 
 use bytes::Bytes;
 use h2::Reason;
@@ -85,7 +85,8 @@ fn an_answer_in_between_calms_the_storm() {
 
 #[test]
 fn goaway_fails_what_lies_beyond_and_lets_the_rest_end() {
-    let server = Server::raw(|mut socket| {
+    let (go_on, told_to_go_on) = channel();
+    let server = Server::raw(move |mut socket| {
         begin_by_hand(&mut socket);
         for _ in 0..3 {
             await_frame(&mut socket, HEADERS);
@@ -93,7 +94,7 @@ fn goaway_fails_what_lies_beyond_and_lets_the_rest_end() {
         // The last stream that will be answered is 1; NO_ERROR.
         let goaway = [0, 0, 0, 1, 0, 0, 0, 0];
         socket.write_all(&frame(GOAWAY, 0, 0, &goaway)).unwrap();
-        std::thread::sleep(Duration::from_millis(30));
+        told_to_go_on.recv().unwrap();
         let head = frame(HEADERS, END_STREAM | END_HEADERS, 1, &[STATUS_200]);
         socket.write_all(&head).unwrap();
         let _ = socket.read_to_end(&mut Vec::new());
@@ -114,6 +115,7 @@ fn goaway_fails_what_lies_beyond_and_lets_the_rest_end() {
         .session
         .send(3, request("GET", "/"), Bytes::new(), false);
     assert!(matches!(refused, Err(SessionError::Over(_))), "{refused:?}");
+    go_on.send(()).unwrap();
     assert_eq!(client.events(1), [(0, answer(200))]);
     assert_eq!(
         client.session.ended(),

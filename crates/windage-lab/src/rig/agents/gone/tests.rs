@@ -102,7 +102,8 @@ fn a_listing_that_fails_half_way_leaves_it_unknown() {
     let bpf = FakeBpf::new();
     bpf.set(objects(&[7], &[]));
     let looks = Cell::new(0);
-    let left = await_gone(LOOK_EVERY * 3, || {
+    // Long enough for several looks on a machine that is busy.
+    let left = await_gone(LOOK_EVERY * 200, || {
         looks.set(looks.get() + 1);
         if looks.get() == 2 {
             bpf.fail(libc::EPERM);
