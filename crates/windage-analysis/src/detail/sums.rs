@@ -301,8 +301,10 @@ mod tests {
         let found = drawn(&windows, Some(4.0));
         assert_eq!(found.busy_cores, [Some(2.0); 3]);
         assert_eq!(found.pressure, [Some(0.25); 3]);
-        let mut of_arm = ArmSeries::default();
-        of_arm.agents = Some(AgentSeries::default());
+        let mut of_arm = ArmSeries {
+            agents: Some(AgentSeries::default()),
+            ..ArmSeries::default()
+        };
         ArmSums::from(&windows[0]).draw(&mut of_arm);
         assert_eq!(of_arm.agents.unwrap().cores, [Some(0.5)]);
     }

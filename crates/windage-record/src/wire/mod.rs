@@ -183,11 +183,11 @@ fn read_window(version: u8, payload: &[u8]) -> Result<Window, String> {
         ..WINDOW_WITH_ADDITION => {
             return read::<window::StoredWindow>(version, payload)?.try_into();
         }
-        ..WINDOW_WITH_BESIDE => {
+        WINDOW_WITH_ADDITION => {
             let parts = read_since(WINDOW_WITH_ADDITION, version, payload)?;
             (parts, Beside::default())
         }
-        ..WINDOW_VERSION => {
+        WINDOW_WITH_BESIDE => {
             let (parts, beside): (Parts, agent::StoredBeside) =
                 read_since(WINDOW_WITH_BESIDE, version, payload)?;
             (parts, beside.into())
@@ -225,7 +225,7 @@ fn read_launch_end(version: u8, payload: &[u8]) -> Result<LaunchEnd, String> {
         ..LAUNCH_END_WITH_MORE => {
             return read::<launch::StoredLaunchEnd>(version, payload).map(Into::into);
         }
-        ..LAUNCH_END_VERSION => (read_since(LAUNCH_END_WITH_MORE, version, payload)?, None),
+        LAUNCH_END_WITH_MORE => (read_since(LAUNCH_END_WITH_MORE, version, payload)?, None),
         _ => read_since(LAUNCH_END_VERSION, version, payload)?,
     };
     let mut end: LaunchEnd = front.into();

@@ -152,7 +152,7 @@ fn a_switch_that_fails_is_told() {
         arms: "switch = ['true']\n\n\
             [[arm]]\nname = 'on'\nswitch = ['test ! -e broken || { echo valve stuck; exit 9; }']",
         rounds: 1,
-        length: "2s",
+        length: "6s",
         ..Plan::default()
     };
     let mut going = shop.start_plan(&plan.text());

@@ -119,7 +119,8 @@ fn lines_of(title: &str, report: &str) -> Vec<Vec<String>> {
         cells.filter(|cell| !cell.is_empty()).collect()
     };
     let rows: Vec<Vec<String>> = rows.map(cells).collect();
-    rows.into_iter().filter(|cells| cells[0] != title).collect()
+    let is_row = |cells: &Vec<String>| !cells[0].starts_with(title);
+    rows.into_iter().filter(is_row).collect()
 }
 
 /// Demands that the agent lived in all windows of its arm and of the bystander, and in no others.

@@ -94,7 +94,7 @@ fn a_shared_service_that_dies_ends_the_run() {
         let shop = Workshop::new();
         let service = format!(
             "name = 'origin'\nshared = true\n\
-             command = ['/bin/sh', '-c', 'sleep 2; echo the well is dry; exit 3']\n\n\
+             command = ['/bin/sh', '-c', 'sleep 6; echo the well is dry; exit 3']\n\n\
              [[service]]\n{}",
             Plan::default().service
         );
@@ -102,7 +102,7 @@ fn a_shared_service_that_dies_ends_the_run() {
             service: &service,
             window: "100ms",
             rounds: 1,
-            length: "8s",
+            length: "20s",
             design: &format!("{BRIEF}\non_death = '{on_death}'"),
             ..Plan::default()
         };
@@ -198,19 +198,15 @@ fn a_death_of_what_all_share_ends_the_warm_up() {
 
 #[test]
 fn a_death_while_others_are_launched_ends_the_run() {
-    // A set of processes takes a second to come up.
+    // A set of processes takes four seconds to come up, from which half of it is far away on any machine.
     let table = [
-        (
-            "name = 'origin'\nshared = true",
-            "0.5",
-            "that all arms share",
-        ),
-        ("name = 'origin'", "0.5", "of the same arm"),
-        ("name = 'origin'", "1.5", "of an earlier arm"),
+        ("name = 'origin'\nshared = true", "2", "that all arms share"),
+        ("name = 'origin'", "2", "of the same arm"),
+        ("name = 'origin'", "6", "of an earlier arm"),
     ];
     for (first, seconds, whose) in table {
         let shop = Workshop::new();
-        let service = beside(first, seconds, "delay = '1s'");
+        let service = beside(first, seconds, "delay = '4s'");
         let plan = Plan {
             service: &service,
             ..Plan::default()

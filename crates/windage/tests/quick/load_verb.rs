@@ -2,6 +2,8 @@
 
 use std::io::Write;
 use std::os::unix::net::UnixListener;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
@@ -233,14 +235,22 @@ fn the_request_is_what_the_flags_say_and_secrets_stay_secret() {
 
 #[test]
 fn ctrl_c_ends_the_run_and_reports_it() {
-    let url = answering(HELLO);
+    let answered = Arc::new(AtomicU64::new(0));
+    let counts = Arc::clone(&answered);
+    let address = server(move |mut stream| {
+        while request(&mut stream, 0).is_some() && stream.write_all(HELLO).is_ok() {
+            counts.fetch_add(1, Ordering::Relaxed);
+        }
+    });
+    let url = format!("http://{address}/");
     let shop = Workshop::new();
     for args in [&["--rate", "100/s"][..], &[]] {
         let words = ["load", &url, "--for", "100s", "--warmup", "0s", "--json"];
         let words: Vec<&str> = words.iter().chain(args).copied().collect();
-        let going = shop.start(&words, &[]);
-        // Long enough for some answers on any machine; how many is not asked.
-        std::thread::sleep(Duration::from_secs(1));
+        answered.store(0, Ordering::Relaxed);
+        let mut going = shop.start(&words, &[]);
+        // More than it has connections: on one of them it has read an answer before it asked again.
+        going.until("answered", || answered.load(Ordering::Relaxed) > 64);
         kill(
             Pid::from_raw(going.pid().try_into().unwrap()),
             Signal::SIGINT,

@@ -23,7 +23,7 @@ fn measured(plan: &str, changes: &[(&str, &str)]) -> Value {
     let plan = fs::read_to_string(experiment("probe-mechanisms").join(plan)).unwrap();
     let turn = (r#"turn           = "1s""#, r#"turn = "300ms""#);
     shop.write("plan.toml", &replaced(&plan, &[changes, &[turn]].concat()));
-    let args = ["run", "plan.toml", "--for", "4s", "--rounds", "1"];
+    let args = ["run", "plan.toml", "--for", "8s", "--rounds", "1"];
     let to = ["--out", &shop.run, "--json"];
     let ended = shop.windage(&[&args[..], &to].concat());
     let analysis = ended.code(0).json();

@@ -41,6 +41,8 @@ fn plan(changes: &[(&str, &str)]) -> String {
             ("../../", &format!("{}/", root().display())),
             (r#"regime      = "3,000/s""#, ""),
             (r#""3000/s""#, r#""500/s""#),
+            // The agent remembers fifty requests at a time: more at once are lost.
+            ("connections = 100", "connections = 40"),
             ("[1.0, 0.1]", "[1.0]"),
         ],
     );

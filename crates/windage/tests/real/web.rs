@@ -69,14 +69,19 @@ fn delivers_every_trace(web: &Web, arm: &Value) {
     let fidelity = &arm["fidelity"];
     let requests = counted(arm, "completed_requests");
     assert!(requests > 500, "{fidelity}");
-    assert_eq!(counted(arm, "root_spans"), requests, "{fidelity}");
+    let traces = counted(arm, "root_spans");
+    // A look at whether the service is ready may be answered too late to count, and is traced.
+    assert!(
+        (requests..=requests + 3).contains(&traces),
+        "{requests}: {fidelity}"
+    );
     let whole = &fidelity["traces"]["complete"]["estimate"];
     assert_eq!(whole.as_f64(), Some(1.0), "{fidelity}");
     let sources = fidelity["by_source"].as_array().unwrap();
     assert_eq!(sources.len(), web.spans_per_request.len(), "{fidelity}");
     for (scope, spans) in web.spans_per_request {
         let source = sources.iter().find(|source| source["scope"] == scope);
-        assert_eq!(source.unwrap()["spans"], spans * requests, "{fidelity}");
+        assert_eq!(source.unwrap()["spans"], spans * traces, "{fidelity}");
     }
 }
 
