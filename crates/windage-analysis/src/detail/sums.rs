@@ -192,9 +192,9 @@ impl MachineSums {
         at_most(1.0, share, too_many_ns / self.pressure_duration_ns)
     }
 
-    /// Counters are read when the service sleeps, a little after the window's end. Where it is not known
-    /// when, with all cores busy that is a little more than can be. Of windows of some milliseconds it is much more, and then
-    /// left open.
+    /// Counters are read when the service sleeps, a little after the window's end. Where it is not
+    /// known when, that is a little more than can be with all cores busy; of windows of some
+    /// milliseconds it is much more, and then left open.
     fn busy_cores(&self, cores: Option<f64>) -> Option<f64> {
         let busy = quotient(self.busy_ns, self.busy_duration_ns)?;
         cores.map_or(Some(busy), |cores| at_most(cores, busy, READ_LATE))
