@@ -3,7 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use windage_model::{ArmId, ArmIndex, LoadModel};
-use windage_plan::{Agent, Arm, Iterations, Load, Origin, Plan, Service};
+use windage_plan::{Arm, Iterations, Load, Origin, Plan, Service};
 use windage_record::{
     DesignScope, Expected, LoadScope, Manifest, ManifestArm, Placed, RunPart, StopScope,
 };
@@ -105,31 +105,36 @@ fn manifest_arm(index: ArmIndex, arm: &Arm, all: &[Arm]) -> ManifestArm {
 
 /// Which cores the plan gives each part, in rising order.
 fn placement(plan: &Plan) -> Vec<Placed> {
-    let placed = |part, cpus: Option<&Vec<u32>>| {
-        let mut cpus = cpus.cloned();
-        cpus.iter_mut().for_each(|cpus| cpus.sort_unstable());
-        Placed { part, cpus }
+    let pinned = |cpus: &Option<Vec<u32>>| {
+        let mut cpus = cpus.clone()?;
+        cpus.sort_unstable();
+        Some(cpus)
     };
-    // What runs already stays where it is.
-    let launched = |service: &Service| matches!(service.origin, Origin::Command(_));
-    let service = |service: &Service| {
-        let cpus = service.cpus.as_ref().filter(|_| launched(service));
-        placed(RunPart::Service(service.name.to_string()), cpus)
+    let launched = |part, service: &Service| Placed {
+        part,
+        cpus: match service.origin {
+            Origin::Command(_) => pinned(&service.cpus),
+            // What runs already stays where it is.
+            Origin::Attach(_) => None,
+        },
     };
-    let agent = |Agent { service, .. }: &Agent| {
-        let cpus = service.cpus.as_ref().filter(|_| launched(service));
-        placed(RunPart::Agent(service.name.to_string()), cpus)
-    };
+    let services = plan.services.iter().map(|service| {
+        let part = RunPart::Service(service.name.to_string());
+        launched(part, service)
+    });
+    let agents = plan.agents.iter().map(|agent| {
+        let part = RunPart::Agent(agent.service.name.to_string());
+        launched(part, &agent.service)
+    });
     let own = match plan.load.model {
         LoadModel::Open | LoadModel::Closed => Some(RunPart::Generator),
         LoadModel::Batch => plan.sink.as_ref().map(|_| RunPart::Receiver),
     };
-    let own = own.map(|part| placed(part, plan.load.cpus.as_ref()));
-    let services = plan.services.iter().map(service);
-    services
-        .chain(plan.agents.iter().map(agent))
-        .chain(own)
-        .collect()
+    let own = own.map(|part| Placed {
+        part,
+        cpus: pinned(&plan.load.cpus),
+    });
+    services.chain(agents).chain(own).collect()
 }
 
 /// Cores that the services of one arm may keep busy at once.
@@ -145,4 +150,61 @@ fn subject_cores(plan: &Plan) -> u32 {
     cores.sort_unstable();
     cores.dedup();
     u32::try_from(cores.len()).unwrap_or(u32::MAX).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn placed(text: &str) -> Vec<(String, Option<Vec<u32>>)> {
+        let plan = Plan::parse(text, "plan.toml", Path::new("/")).unwrap();
+        let placed = placement(&plan).into_iter();
+        let spoken = |part: &RunPart| match part.name() {
+            Some(name) => format!("{} {name}", part.kind()),
+            None => part.kind().to_owned(),
+        };
+        placed.map(|of| (spoken(&of.part), of.cpus)).collect()
+    }
+
+    #[test]
+    fn parts_stand_where_the_plan_puts_what_it_launches() {
+        let of = |service: &str, load: &str| {
+            let is_attached = service.contains("attach");
+            let switch = if is_attached { "switch = ['true']" } else { "" };
+            let off = format!("[[arm]]\nname = 'off'\nbaseline = true\n{switch}");
+            let arms = format!("{off}\n[[arm]]\nname = 'on'\n{switch}");
+            placed(&format!(
+                "name = 'p'\n[[service]]\nname = 'app'\ncpus = [3, 2]\n{service}\n\
+                 [load]\ncpus = [1, 0]\n{load}\n{arms}"
+            ))
+        };
+        let closed = "model = 'closed'\nrequest = 'GET http://{app}/'";
+        let listening = "command = ['app', '{listen}']";
+        let table = [
+            (of(listening, closed), Some(vec![2, 3]), Some("generator")),
+            (
+                of("attach = { pid = 4711 }\nlisten = '127.0.0.1:80'", closed),
+                None,
+                Some("generator"),
+            ),
+            (
+                of("command = ['app', '{otlp_http}']", "model = 'batch'"),
+                Some(vec![2, 3]),
+                Some("receiver"),
+            ),
+            (
+                of("command = ['app']", "model = 'batch'"),
+                Some(vec![2, 3]),
+                None,
+            ),
+        ];
+        for (found, of_app, own) in table {
+            let app = ("service app".to_owned(), of_app);
+            let own = own.map(|own| (own.to_owned(), Some(vec![0, 1])));
+            let expected: Vec<_> = [app].into_iter().chain(own).collect();
+            assert_eq!(found, expected);
+        }
+    }
 }
