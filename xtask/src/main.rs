@@ -1,4 +1,4 @@
-//! The project's own chores: `cargo xtask test | web | record | calibrate | bench`.
+//! The project's own chores: `cargo xtask test | web | record | calibrate | bench | size`.
 
 use std::process::ExitCode;
 
@@ -15,6 +15,7 @@ mod documents;
 #[cfg(test)]
 mod plans;
 mod record;
+mod size;
 mod test;
 mod web;
 mod workspace;
@@ -41,6 +42,8 @@ enum Verb {
     Record(record::Study),
     /// Injects a known cost many times, and counts how often it is found
     Calibrate(calibrate::Args),
+    /// Counts lines of production code by crate
+    Size(size::Args),
     /// Measures what Windage's own parts cost
     #[command(subcommand)]
     Bench(bench::Part),
@@ -52,6 +55,7 @@ fn main() -> ExitCode {
         Verb::Web(args) => web::run(&args),
         Verb::Record(study) => record::run(&study),
         Verb::Calibrate(args) => calibrate::run(&args),
+        Verb::Size(args) => size::run(&args),
         Verb::Bench(part) => bench::run(&part),
     };
     result.unwrap_or_else(|error| {
