@@ -12,7 +12,6 @@ pub(crate) mod machine;
 pub(crate) mod page;
 mod picture;
 pub(crate) mod summary;
-mod table;
 pub(crate) mod trial;
 
 #[derive(Subcommand)]
@@ -21,8 +20,6 @@ pub(crate) enum Study {
     Aa(AaArgs),
     /// Draws a study that was recorded
     Picture(PictureArgs),
-    /// Makes experiments/README.md, the table across SDKs, from the newest record/*/sdks
-    Table,
 }
 
 #[derive(clap::Args)]
@@ -49,6 +46,5 @@ pub(crate) fn run(study: &Study) -> Result<ExitCode> {
     match study {
         Study::Aa(args) => aa::run(args),
         Study::Picture(args) => picture::run(&args.record, &args.metric),
-        Study::Table => table::run(),
     }
 }
