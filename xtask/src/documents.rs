@@ -1,6 +1,57 @@
-//! What a reader meets in a file or a report stands in the documents.
+//! What a reader meets in a file or a report stands in the documents, and their links lead somewhere.
+
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use windage_model::{DoubtCode, Metric};
+
+#[test]
+fn every_relative_link_leads_to_a_file() {
+    let mut pages = Vec::new();
+    find_pages(crate::workspace::root(), &mut pages);
+    assert!(pages.len() > 30, "only {pages:?}");
+    let dead: Vec<String> = pages.iter().flat_map(|page| dead_links(page)).collect();
+    assert!(dead.is_empty(), "{}", dead.join("\n"));
+}
+
+#[test]
+fn a_dead_link_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("page.md");
+    let text = "[a](page.md#b) ![c](no.svg) [d](#b) [e](https://no.example) [f](no/g.md#h)";
+    fs::write(&page, text).unwrap();
+    let dead = dead_links(&page);
+    assert_eq!(dead.len(), 2, "{dead:?}");
+    assert!(dead[0].ends_with(": no.svg") && dead[1].ends_with(": no/g.md#h"));
+}
+
+/// Every Markdown file of the checkout, but for what builds and runs leave there.
+fn find_pages(folder: &Path, pages: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let is_made = ["target", "node_modules", "windage-runs"].contains(&&*name);
+        if path.is_dir() && !is_made && !name.starts_with('.') {
+            find_pages(&path, pages);
+        } else if name.ends_with(".md") {
+            pages.push(path);
+        }
+    }
+}
+
+fn dead_links(page: &Path) -> Vec<String> {
+    let text = fs::read_to_string(page).unwrap();
+    let targets = text.split("](").skip(1);
+    targets
+        .filter_map(|rest| rest.split([')', ' ']).next())
+        .filter(|target| !target.contains(":") && !target.starts_with('#'))
+        .filter(|target| {
+            let file = target.split('#').next().unwrap_or_default();
+            !page.with_file_name(file).exists()
+        })
+        .map(|target| format!("{}: {target}", page.display()))
+        .collect()
+}
 
 fn document(name: &str) -> String {
     let path = crate::workspace::root().join("docs").join(name);
