@@ -35,8 +35,9 @@ it.each(["light", "dark"] as const)("every colour that means something is seen o
   expect(colours.size).toBeGreaterThan(25);
 });
 
-it.each(["light", "dark"] as const)("letters can be read in the bars of the %s theme", (name) => {
+it.each(["light", "dark"] as const)("letters can be read on paper and in the bars of the %s theme", (name) => {
   const colours = theme(name);
+  for (const of of ["ink", "soft"]) expect(contrast(colours.get(of) ?? "", colours.get("paper") ?? ""), of).toBeGreaterThan(4.5);
   for (const of of ["agent", "service"]) expect(contrast(colours.get(of) ?? "", colours.get("within") ?? ""), of).toBeGreaterThan(4.5);
   for (const of of ["generator", "windage", "kernel", "remainder", "agent-outside", "exporter"]) {
     expect(contrast(colours.get(of) ?? "", "#000"), of).toBeGreaterThan(4.5);

@@ -1,12 +1,12 @@
 //! What stands around every picture: its title, the key to its marks, and where it is from.
 
 use maud::{Markup, PreEscaped, html};
-use windage_analysis::{Detailed, RunState};
-use windage_model::Soundness;
+use windage_analysis::Analysis;
+use windage_model::{Metric, Soundness};
 
-use super::PictureOptions;
 use super::lettering;
 use super::plane::px;
+use super::{PictureOptions, panels, title};
 use crate::doubts;
 use crate::facts::{self, one_line};
 
@@ -15,21 +15,12 @@ const FONTS: &str = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-s
 /// Around everything, in pixels.
 const MARGIN: f64 = 24.0;
 
-/// A picture before it is framed.
-pub(super) struct Picture {
-    /// What is shown.
-    pub(super) title: String,
-    pub(super) sections: Vec<Section>,
-}
-
 /// What was found under one load.
-pub(super) struct Section {
-    /// Which load; `None` in a run under a single one.
-    pub(super) heading: Option<String>,
-    /// How much was measured under it, where there are several.
-    pub(super) extent: Option<String>,
-    pub(super) soundness: Soundness,
-    pub(super) panels: Vec<Panel>,
+struct Section {
+    /// Which load, and how much was measured under it; `None` in a run under a single one.
+    heading: Option<[String; 2]>,
+    soundness: Soundness,
+    panels: Vec<Panel>,
 }
 
 /// A drawing, as wide as the frame's room.
@@ -53,25 +44,24 @@ pub(super) struct KeyEntry {
     pub(super) meaning: String,
 }
 
-/// What is left for drawings of this picture's width.
-pub(super) fn room(options: &PictureOptions) -> f64 {
-    f64::from(options.width()) - 2.0 * MARGIN
-}
-
 /// The whole picture as a file.
-pub(super) fn framed(picture: &Picture, run: &Detailed, options: &PictureOptions) -> String {
-    let title = format!("{}: {}", one_line(&run.analysis.plan), picture.title);
+pub(super) fn framed(analysis: &Analysis, metric: Metric, options: &PictureOptions) -> String {
+    // What is left for drawings of this picture's width.
+    let room = f64::from(options.width()) - 2.0 * MARGIN;
+    let sections = sections(analysis, metric, options, room);
+    let what = title(analysis, options.kind, metric);
+    let title = format!("{}: {what}", one_line(&analysis.plan));
     let mut sheet = Sheet {
-        room: room(options),
+        room,
         down: MARGIN,
         drawn: Vec::new(),
     };
     sheet.text(&title, TITLE);
-    for section in &picture.sections {
+    for section in &sections {
         sheet.section(section);
     }
     sheet.gap(14.0);
-    for line in provenance(picture, run) {
+    for line in provenance(analysis, &sections) {
         sheet.text(&line, SMALL_PRINT);
     }
     let (width, height) = (options.width(), (sheet.down + MARGIN - 8.0).ceil());
@@ -80,7 +70,7 @@ pub(super) fn framed(picture: &Picture, run: &Detailed, options: &PictureOptions
             viewBox=(format!("0 0 {width} {height}")) role="img"
             aria-labelledby="windage-title windage-description" font-family=(FONTS) {
             title id="windage-title" { (title) }
-            desc id="windage-description" { (description(picture)) }
+            desc id="windage-description" { (description(&sections)) }
             style { (PreEscaped(options.theme.css())) }
             rect.paper width="100%" height="100%" {}
             g transform=(format!("translate({MARGIN} 0)")) {
@@ -89,6 +79,24 @@ pub(super) fn framed(picture: &Picture, run: &Detailed, options: &PictureOptions
         }
     };
     whole.into_string()
+}
+
+/// A section for each load of which there is anything.
+fn sections(
+    analysis: &Analysis,
+    metric: Metric,
+    options: &PictureOptions,
+    room: f64,
+) -> Vec<Section> {
+    let is_one_of_several = !analysis.further.is_empty();
+    let section = |of: &Analysis| Section {
+        heading: is_one_of_several.then(|| [facts::regime(of), facts::extent(of)]),
+        soundness: of.validity.soundness(),
+        panels: panels(of, options.kind, metric, room),
+    };
+    let mut sections: Vec<Section> = analysis.regimes().map(section).collect();
+    sections.retain(|section| !section.panels.is_empty());
+    sections
 }
 
 /// How words are set.
@@ -165,11 +173,9 @@ impl Sheet {
     }
 
     fn section(&mut self, section: &Section) {
-        if let Some(heading) = &section.heading {
+        if let Some([load, extent]) = &section.heading {
             self.gap(18.0);
-            self.text(heading, HEADING);
-        }
-        if let Some(extent) = &section.extent {
+            self.text(load, HEADING);
             self.text(&unbroken(extent), SMALL_PRINT);
         }
         if section.soundness == Soundness::Void {
@@ -249,20 +255,19 @@ impl Sheet {
     }
 }
 
-fn description(picture: &Picture) -> String {
+fn description(sections: &[Section]) -> String {
     let mut texts: Vec<String> = Vec::new();
-    for section in &picture.sections {
-        texts.extend(section.heading.iter().map(|heading| format!("{heading}.")));
+    for section in sections {
+        texts.extend(section.heading.iter().map(|[load, _]| format!("{load}.")));
         texts.extend(doubt(section.soundness).map(|doubt| format!("{doubt}.")));
         texts.extend(section.panels.iter().map(|panel| panel.description.clone()));
     }
     texts.join(" ")
 }
 
-/// Which run, how much was measured (under several loads that stands with each), whether more may
-/// come and whether something speaks against it.
-fn provenance(picture: &Picture, run: &Detailed) -> Vec<String> {
-    let analysis = &run.analysis;
+/// Which run, how much was measured (under several loads that stands with each), and whether
+/// something speaks against it.
+fn provenance(analysis: &Analysis, sections: &[Section]) -> Vec<String> {
     let mut from = vec![
         one_line(&analysis.run),
         one_line(&analysis.started),
@@ -271,16 +276,11 @@ fn provenance(picture: &Picture, run: &Detailed) -> Vec<String> {
     if analysis.further.is_empty() {
         from.push(facts::extent(analysis));
     }
-    let from = from.iter().map(|of| unbroken(of)).collect::<Vec<_>>();
-    let from = from.join(" · ");
-    let gravest = picture.sections.iter().map(|of| of.soundness).max();
-    let so_far = match run.state {
-        RunState::GoingOn => Some("the run goes on: this is what was measured so far".to_owned()),
-        RunState::Ended | RunState::BrokenOff => None,
-    };
-    std::iter::once(from)
-        .chain(so_far)
-        .chain(gravest.and_then(doubt))
+    let from: Vec<String> = from.iter().map(|of| unbroken(of)).collect();
+    let gravest = sections.iter().map(|of| of.soundness).max();
+    [Some(from.join(" · ")), gravest.and_then(doubt)]
+        .into_iter()
+        .flatten()
         .collect()
 }
 

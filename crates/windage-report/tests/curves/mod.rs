@@ -114,7 +114,7 @@ fn table_and_picture_name_a_curve_alike() {
         metric: Some(Metric::ResponseTimeP50),
         ..PictureOptions::default()
     };
-    let picture = svg(&fixtures::detailed(analysis.clone()), &options).expect("a curve");
+    let picture = svg(&analysis, &options).expect("a curve");
     for (form, text) in [
         ("terminal", plain(&analysis, 120)),
         ("markdown", markdown(&analysis)),

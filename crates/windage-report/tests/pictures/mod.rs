@@ -5,18 +5,11 @@ mod layout;
 use layout::tree;
 use resvg::tiny_skia::Pixmap;
 use resvg::usvg::roxmltree::{Document, Node};
-use windage_analysis::{Analysis, BatchFacts, Detailed, RunState};
+use windage_analysis::{Analysis, BatchFacts};
 use windage_model::{Doubt, DoubtCode, Metric, Role};
 use windage_report::{PictureError, PictureKind, PictureOptions, Theme, png, svg};
 
-use crate::fixtures::{self, Drawn, detailed};
-
-const SOME: Drawn = Drawn {
-    stretches: 4,
-    windows: 4,
-    steps: 60,
-    points: 4,
-};
+use crate::fixtures;
 
 fn of(kind: PictureKind) -> PictureOptions {
     PictureOptions {
@@ -26,7 +19,7 @@ fn of(kind: PictureKind) -> PictureOptions {
 }
 
 fn forest(analysis: &Analysis) -> String {
-    svg(&detailed(analysis.clone()), &of(PictureKind::Forest)).expect("a forest")
+    svg(analysis, &of(PictureKind::Forest)).expect("a forest")
 }
 
 /// The demo's arms but with so many treatments, one after the other of these names.
@@ -64,7 +57,6 @@ fn every() -> Vec<(String, String)> {
     analyses.push(("wordy", wordy));
     let mut every = Vec::new();
     for (name, analysis) in analyses {
-        let run = fixtures::drawn(analysis, SOME);
         for (i, kind) in PictureKind::ALL.iter().enumerate() {
             for width in [480, 900, 1600] {
                 let options = PictureOptions {
@@ -72,7 +64,7 @@ fn every() -> Vec<(String, String)> {
                     theme: Theme::ALL[i % 2],
                     ..of(*kind)
                 };
-                if let Ok(drawn) = svg(&run, &options) {
+                if let Ok(drawn) = svg(&analysis, &options) {
                     every.push((format!("{name} {} {width}", kind.as_str()), drawn));
                 }
             }
@@ -209,7 +201,7 @@ fn marks_of_differences_without_a_verdict_are_in_the_key() {
         metric: Some(Metric::WireBytesPerRequest),
         ..of(PictureKind::Forest)
     };
-    let drawn = svg(&detailed(fixtures::demo()), &options).unwrap();
+    let drawn = svg(&fixtures::demo(), &options).unwrap();
     let document = Document::parse(&drawn).unwrap();
     let soft = texts(&document, "text", "soft");
     assert!(soft.iter().any(|text| text == "not judged"), "{soft:?}");
@@ -276,20 +268,13 @@ fn an_arm_without_a_figure_keeps_its_row() {
 #[test]
 fn a_doubtful_run_is_shown_as_such() {
     let suspect = "suspect: the run's report names the reasons";
-    let so_far = "the run goes on: this is what was measured so far";
-    let valid = detailed(fixtures::demo());
-    let going_on = Detailed {
-        state: RunState::GoingOn,
-        ..valid.clone()
-    };
     let doubted = |code| {
         let mut analysis = fixtures::demo();
         analysis.validity.reasons.push(Doubt::new(code, "a reason"));
-        detailed(analysis)
+        analysis
     };
     let table = [
-        (valid, vec![], "valid"),
-        (going_on, vec![so_far], "going on"),
+        (fixtures::demo(), vec![], "valid"),
         (doubted(DoubtCode::RunIncomplete), vec![suspect], "suspect"),
         (
             doubted(DoubtCode::ServiceDied),
@@ -306,13 +291,7 @@ fn a_doubtful_run_is_shown_as_such() {
         let document = Document::parse(&drawn).expect(why);
         let texts = texts(&document, "text", "");
         let is_doubt = |text: &&String| {
-            let words = [
-                "VOID",
-                "void: ",
-                "suspect: ",
-                "the run goes on",
-                "the figures",
-            ];
+            let words = ["VOID", "void: ", "suspect: ", "the figures"];
             words.iter().any(|word| text.starts_with(word))
         };
         let found: Vec<&String> = texts.iter().filter(is_doubt).collect();
@@ -335,16 +314,6 @@ fn what_is_not_there_is_said() {
             "this run has no curve; it has: forest",
         ),
         (
-            fixtures::agents(),
-            of(PictureKind::ByRate),
-            "no by-rate; it has: forest, bill",
-        ),
-        (
-            fixtures::batch(),
-            of(PictureKind::Latency),
-            "no latency; it has: forest",
-        ),
-        (
             nothing,
             of(PictureKind::Forest),
             "nothing that could be drawn",
@@ -359,35 +328,11 @@ fn what_is_not_there_is_said() {
             of_metric(PictureKind::Curve, Metric::Pss),
             "no curve of pss; it has: ",
         ),
-        (
-            fixtures::agents(),
-            of_metric(PictureKind::Bill, Metric::Pss),
-            "--metric goes with the pictures forest and curve, not with bill",
-        ),
     ];
     for (analysis, options, expected) in table {
-        let refused = svg(&detailed(analysis), &options).expect_err(expected);
+        let refused = svg(&analysis, &options).expect_err(expected);
         assert!(refused.to_string().contains(expected), "{refused}");
     }
-}
-
-#[test]
-fn times_by_percentile_have_a_line_for_each_arm() {
-    let run = fixtures::drawn(fixtures::demo(), SOME);
-    let drawn = svg(&run, &of(PictureKind::Latency)).unwrap();
-    let document = Document::parse(&drawn).unwrap();
-    assert_eq!(texts(&document, "path", "line").len(), 5);
-    let soft = texts(&document, "text", "soft");
-    for label in ["p50", "p99", "p99.99"] {
-        assert_eq!(
-            soft.iter().filter(|text| *text == label).count(),
-            1,
-            "{label}"
-        );
-    }
-    let ink = texts(&document, "text", "ink");
-    let caption = "Response time, from the intended start";
-    assert!(ink.iter().any(|text| text == caption), "{ink:?}");
 }
 
 #[test]
@@ -398,7 +343,7 @@ fn pixels_are_twice_as_many_and_not_blank() {
             width: Some(640),
             ..PictureOptions::default()
         };
-        let drawn = svg(&detailed(fixtures::demo()), &options).unwrap();
+        let drawn = svg(&fixtures::demo(), &options).unwrap();
         let pixels = Pixmap::decode_png(&png(&drawn).unwrap()).unwrap();
         let height = tree(&drawn).size().height();
         assert_eq!(pixels.width(), 1280);

@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 
 use clap::{Args, ValueEnum};
-use windage_analysis::Detailed;
+use windage_analysis::Analysis;
 use windage_model::Metric;
 use windage_report::{PictureError, PictureKind, PictureOptions, Theme};
 
@@ -12,12 +12,12 @@ use super::compare::metric;
 /// Heading of these flags in `--help`.
 const PICTURES: &str = "Pictures (--format svg and png)";
 
-#[derive(Args, Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Args, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PictureFlags {
     /// What is drawn [default: forest].
     #[arg(long, value_name = "WHAT", help_heading = PICTURES)]
     picture: Option<Drawn>,
-    /// The metric of a forest or a curve [default: the run's primary one].
+    /// The metric [default: the run's primary one].
     #[arg(long, value_name = "NAME", value_parser = metric, help_heading = PICTURES)]
     metric: Option<Metric>,
     /// The ground on which the picture stands [default: light].
@@ -35,12 +35,6 @@ enum Drawn {
     Forest,
     /// The overhead over a swept factor, with the fitted curve.
     Curve,
-    /// Who takes the machine's CPU for a request.
-    Bill,
-    /// Times by percentile.
-    Latency,
-    /// The share of telemetry that arrived, against the rate.
-    ByRate,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -77,15 +71,10 @@ fn width() -> clap::builder::RangedI64ValueParser<u32> {
 impl PictureFlags {
     /// Refuses flags that a report in another form would pass over.
     pub(crate) fn refuse(&self) -> Result<(), Undrawable> {
-        let none = PictureFlags {
-            picture: None,
-            metric: None,
-            theme: None,
-            width: None,
-        };
-        match *self == none {
-            true => Ok(()),
-            false => Err(Undrawable::FlagsUnused),
+        if *self == PictureFlags::default() {
+            Ok(())
+        } else {
+            Err(Undrawable::FlagsUnused)
         }
     }
 
@@ -94,9 +83,6 @@ impl PictureFlags {
             kind: match self.picture {
                 None | Some(Drawn::Forest) => PictureKind::Forest,
                 Some(Drawn::Curve) => PictureKind::Curve,
-                Some(Drawn::Bill) => PictureKind::Bill,
-                Some(Drawn::Latency) => PictureKind::Latency,
-                Some(Drawn::ByRate) => PictureKind::ByRate,
             },
             metric: self.metric,
             theme: match self.theme {
@@ -108,7 +94,7 @@ impl PictureFlags {
     }
 
     /// The picture as it is written to a file.
-    pub(crate) fn drawn(&self, run: &Detailed, form: PictureForm) -> Result<Vec<u8>, Undrawable> {
+    pub(crate) fn drawn(&self, run: &Analysis, form: PictureForm) -> Result<Vec<u8>, Undrawable> {
         let svg = windage_report::svg(run, &self.options())?;
         Ok(match form {
             PictureForm::Svg => svg.into_bytes(),

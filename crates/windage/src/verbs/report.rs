@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use windage_analysis::keeping::{detailed, of_run_directory};
-use windage_analysis::{Analysis, Detailed, wire};
+use windage_analysis::{Analysis, wire};
 use windage_record::{RecordError, RunDir};
 use windage_report::{
     GuideError, GuideOptions, PageSource, ReportError, TerminalOptions, page_json,
@@ -163,13 +163,15 @@ fn page(
     format: &'static str,
     form: fn(PageSource) -> String,
 ) -> Result<(Vec<Analysis>, Vec<u8>), Unreportable> {
-    of_one(flags, format, |detailed, directory| {
-        let source = PageSource {
-            detailed,
-            directory,
-        };
-        Ok(form(source).into_bytes())
-    })
+    let run = RunDir::open(find(only_run(flags, format)?))?;
+    let mut detailed = detailed(&run)?;
+    plan_within(&mut detailed.analysis, flags);
+    let source = PageSource {
+        detailed: &detailed,
+        directory: &run.name(),
+    };
+    let page = form(source).into_bytes();
+    Ok((vec![detailed.analysis], page))
 }
 
 /// A picture of the only run.
@@ -179,26 +181,20 @@ fn picture(
     form: PictureForm,
 ) -> Result<(Vec<Analysis>, Vec<u8>), Unreportable> {
     form.refuse_terminal(flags.output.is_some())?;
-    of_one(flags, format, |detailed, _| {
-        Ok(flags.picture.drawn(detailed, form)?)
-    })
+    let analysis = read(only_run(flags, format)?)?;
+    let drawn = flags.picture.drawn(&analysis, form)?;
+    Ok((vec![analysis], drawn))
 }
 
-/// What shows one run, and that run alone.
-fn of_one(
-    flags: &ReportFlags,
-    format: &'static str,
-    written: impl FnOnce(&Detailed, &str) -> Result<Vec<u8>, Unreportable>,
-) -> Result<(Vec<Analysis>, Vec<u8>), Unreportable> {
-    let [run] = flags.runs.as_slice() else {
-        let runs = flags.runs.len();
-        return Err(Unreportable::SeveralPages { format, runs });
-    };
-    let run = RunDir::open(find(run))?;
-    let mut detailed = detailed(&run)?;
-    plan_within(&mut detailed.analysis, flags);
-    let shown = written(&detailed, &run.name())?;
-    Ok((vec![detailed.analysis], shown))
+/// Of formats that show one run alone.
+fn only_run<'a>(flags: &'a ReportFlags, format: &'static str) -> Result<&'a Path, Unreportable> {
+    match flags.runs.as_slice() {
+        [run] => Ok(run),
+        several => Err(Unreportable::SeveralPages {
+            format,
+            runs: several.len(),
+        }),
+    }
 }
 
 fn plan_within(analysis: &mut Analysis, flags: &ReportFlags) {

@@ -111,8 +111,8 @@ fn what_is_refused(shop: &Workshop) {
             &["--theme", "--format svg", "png"],
         ),
         (
-            &["swept", "--format", "png", "--picture", "bill"],
-            &["no bill", "forest", "curve"],
+            &["plain", "--format", "png", "--picture", "curve"],
+            &["no curve", "forest"],
         ),
         (
             &["swept", "--budget", "2%"],
