@@ -56,7 +56,10 @@ impl Direction {
 }
 
 macro_rules! metrics {
-    ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal, $unit:ident, $direction:ident;)+) => {
+    ($(
+        $(#[doc = $doc:literal])+
+        $variant:ident = $name:literal, $label:literal, $unit:ident, $direction:ident;
+    )+) => {
         /// What is measured of every arm.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Metric { $($(#[doc = $doc])+ $variant,)+ }
@@ -69,6 +72,12 @@ macro_rules! metrics {
             #[must_use]
             pub fn as_str(self) -> &'static str {
                 match self { $(Metric::$variant => $name,)+ }
+            }
+
+            /// What people call it, within a sentence.
+            #[must_use]
+            pub fn label(self) -> &'static str {
+                match self { $(Metric::$variant => $label,)+ }
             }
 
             /// The unit of its figures.
@@ -100,88 +109,88 @@ macro_rules! metrics {
 
 metrics! {
     /// CPU that the subject uses for a request, wherever it falls: in the window or deferred.
-    CpuPerRequest = "cpu_per_request", Microseconds, Lower;
+    CpuPerRequest = "cpu_per_request", "CPU a request", Microseconds, Lower;
     /// CPU that the subject uses for a request while the window lasts.
-    CpuInWindow = "cpu_in_window", Microseconds, Lower;
+    CpuInWindow = "cpu_in_window", "CPU in the window", Microseconds, Lower;
     /// CPU that the subject uses for a request outside its windows, less what it uses when idle.
-    CpuDeferred = "cpu_deferred", Microseconds, Lower;
+    CpuDeferred = "cpu_deferred", "deferred CPU", Microseconds, Lower;
     /// CPU that the subject uses when it has long had nothing to do.
-    CpuIdle = "cpu_idle", Cores, Lower;
+    CpuIdle = "cpu_idle", "subject idle", Cores, Lower;
     /// Completed requests a second.
-    Throughput = "throughput", PerSecond, Higher;
+    Throughput = "throughput", "throughput", PerSecond, Higher;
     /// Response time (from the intended start), 10th percentile: a cost that every request pays, at
     /// the quantile that noise reaches least.
-    ResponseTimeP10 = "response_time_p10", Microseconds, Lower;
+    ResponseTimeP10 = "response_time_p10", "response time at p10", Microseconds, Lower;
     /// Response time (from the intended start), median.
-    ResponseTimeP50 = "response_time_p50", Microseconds, Lower;
+    ResponseTimeP50 = "response_time_p50", "median response time", Microseconds, Lower;
     /// Response time (from the intended start), 90th percentile.
-    ResponseTimeP90 = "response_time_p90", Microseconds, Lower;
+    ResponseTimeP90 = "response_time_p90", "response time at p90", Microseconds, Lower;
     /// Response time (from the intended start), 99th percentile.
-    ResponseTimeP99 = "response_time_p99", Microseconds, Lower;
+    ResponseTimeP99 = "response_time_p99", "response time at p99", Microseconds, Lower;
     /// Response time (from the intended start), 99.9th percentile.
-    ResponseTimeP999 = "response_time_p999", Microseconds, Lower;
+    ResponseTimeP999 = "response_time_p999", "response time at p99.9", Microseconds, Lower;
     /// Service time (from the actual send), 10th percentile: a cost that every request pays, at the
     /// quantile that noise reaches least.
-    ServiceTimeP10 = "service_time_p10", Microseconds, Lower;
+    ServiceTimeP10 = "service_time_p10", "service time at p10", Microseconds, Lower;
     /// Service time (from the actual send), median.
-    ServiceTimeP50 = "service_time_p50", Microseconds, Lower;
+    ServiceTimeP50 = "service_time_p50", "median service time", Microseconds, Lower;
     /// Service time (from the actual send), 90th percentile.
-    ServiceTimeP90 = "service_time_p90", Microseconds, Lower;
+    ServiceTimeP90 = "service_time_p90", "service time at p90", Microseconds, Lower;
     /// Service time (from the actual send), 99th percentile.
-    ServiceTimeP99 = "service_time_p99", Microseconds, Lower;
+    ServiceTimeP99 = "service_time_p99", "service time at p99", Microseconds, Lower;
     /// Service time (from the actual send), 99.9th percentile.
-    ServiceTimeP999 = "service_time_p999", Microseconds, Lower;
+    ServiceTimeP999 = "service_time_p999", "service time at p99.9", Microseconds, Lower;
     /// Busy CPU of the whole machine for a request: service, generator, sink, kernel and the rest.
-    MachineCpuPerRequest = "machine_cpu_per_request", Microseconds, Lower;
+    MachineCpuPerRequest = "machine_cpu_per_request", "the machine's CPU a request", Microseconds, Lower;
     /// CPU that the load generator uses for a request; an arm should not change it.
-    GeneratorCpuPerRequest = "generator_cpu_per_request", Microseconds, Lower;
+    GeneratorCpuPerRequest = "generator_cpu_per_request", "the generator's CPU a request", Microseconds, Lower;
     /// Resident memory of the subject under load, mean over windows.
-    RssSteady = "rss_steady", Bytes, Lower;
+    RssSteady = "rss_steady", "RSS, steady", Bytes, Lower;
     /// Resident memory of the subject, highest seen from launch to end.
-    RssPeak = "rss_peak", Bytes, Lower;
+    RssPeak = "rss_peak", "RSS, peak", Bytes, Lower;
     /// Proportional share of memory of the subject, read once a round.
-    Pss = "pss", Bytes, Lower;
+    Pss = "pss", "PSS", Bytes, Lower;
     /// Requests that failed or were answered with a status of 400 and above, of all.
-    ErrorsPerRequest = "errors_per_request", One, Lower;
+    ErrorsPerRequest = "errors_per_request", "errors a request", One, Lower;
     /// Bytes of telemetry that left the subject for a request, as they were on the wire.
-    WireBytesPerRequest = "wire_bytes_per_request", Bytes, Lower;
+    WireBytesPerRequest = "wire_bytes_per_request", "wire bytes a request", Bytes, Lower;
     /// From the launch of the service until it was ready.
-    StartupTime = "startup_time", Seconds, Lower;
+    StartupTime = "startup_time", "start-up", Seconds, Lower;
     /// CPU of the subject from its launch until it was ready.
-    StartupCpu = "startup_cpu", Seconds, Lower;
+    StartupCpu = "startup_cpu", "start-up CPU", Seconds, Lower;
     /// Batch load: from the order to flush until everything that was held is out.
-    FlushTime = "flush_time", Seconds, Lower;
+    FlushTime = "flush_time", "flush", Seconds, Lower;
     /// Batch load: CPU of the subject in that time.
-    FlushCpu = "flush_cpu", Seconds, Lower;
+    FlushCpu = "flush_cpu", "flush CPU", Seconds, Lower;
     /// Batch load: CPU that the subject uses for an iteration, in the window or deferred.
-    CpuPerIteration = "cpu_per_iteration", Microseconds, Lower;
+    CpuPerIteration = "cpu_per_iteration", "CPU an iteration", Microseconds, Lower;
     /// Batch load: elapsed time of an iteration.
-    WallPerIteration = "wall_per_iteration", Microseconds, Lower;
+    WallPerIteration = "wall_per_iteration", "time an iteration", Microseconds, Lower;
     /// CPU that an arm costs over the baseline for each span that was delivered.
-    CpuPerSpan = "cpu_per_span", Microseconds, Lower;
+    CpuPerSpan = "cpu_per_span", "CPU a span delivered", Microseconds, Lower;
     /// CPU that an arm costs over the baseline for each event on a span that was delivered; what
     /// the spans themselves cost is in it.
-    CpuPerEvent = "cpu_per_event", Microseconds, Lower;
+    CpuPerEvent = "cpu_per_event", "CPU an event delivered", Microseconds, Lower;
     /// CPU of the arm's agents in the arm's own windows.
-    AgentCpu = "agent_cpu", Cores, Lower;
+    AgentCpu = "agent_cpu", "agent CPU", Cores, Lower;
     /// CPU of the arm's agents for a request of the arm, attaching, detaching and windows of
     /// bystanders left out.
-    AgentCpuPerRequest = "agent_cpu_per_request", Microseconds, Lower;
+    AgentCpuPerRequest = "agent_cpu_per_request", "agent CPU a request", Microseconds, Lower;
     /// CPU of the kernel's own threads for a request.
-    KernelThreadsCpuPerRequest = "kernel_threads_cpu_per_request", Microseconds, Lower;
+    KernelThreadsCpuPerRequest = "kernel_threads_cpu_per_request", "kernel threads' CPU a request", Microseconds, Lower;
     /// Resident memory of the arm's agents under load.
-    AgentRssSteady = "agent_rss_steady", Bytes, Lower;
+    AgentRssSteady = "agent_rss_steady", "agent RSS, steady", Bytes, Lower;
     /// Resident memory of the arm's agents, highest seen from their start to their end.
-    AgentRssPeak = "agent_rss_peak", Bytes, Lower;
+    AgentRssPeak = "agent_rss_peak", "agent RSS, peak", Bytes, Lower;
     /// From the start of the arm's agents until they were ready.
-    AgentAttachTime = "agent_attach_time", Seconds, Lower;
+    AgentAttachTime = "agent_attach_time", "attaching", Seconds, Lower;
     /// CPU of the arm's agents in that time.
-    AgentAttachCpu = "agent_attach_cpu", Seconds, Lower;
+    AgentAttachCpu = "agent_attach_cpu", "attaching, CPU", Seconds, Lower;
     /// Time in the agents' BPF programs for a request, by the kernel's own count; the cost of
     /// entering them is not in it, about one read of the clock for each run is.
-    BpfNsPerRequest = "bpf_ns_per_request", Nanoseconds, Lower;
+    BpfNsPerRequest = "bpf_ns_per_request", "time in BPF a request", Nanoseconds, Lower;
     /// Runs of the agents' BPF programs for a request.
-    BpfRunsPerRequest = "bpf_runs_per_request", One, Lower;
+    BpfRunsPerRequest = "bpf_runs_per_request", "BPF runs a request", One, Lower;
 }
 
 #[cfg(test)]

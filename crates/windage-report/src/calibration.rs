@@ -8,7 +8,6 @@ use windage_model::Metric;
 use crate::duration;
 use crate::facts::{Fact, one_line};
 use crate::number;
-use crate::rows::spoken;
 
 /// Where it stands among the facts about the machine.
 pub(crate) const KEY: &str = "calibration";
@@ -64,7 +63,7 @@ fn smallest_visible(calibration: &Value, primary: Metric) -> Option<String> {
         "smallest visible effect in {} {} of {}",
         duration::span(seconds),
         number::percent_bound(share),
-        spoken(metric)
+        metric.label()
     ))
 }
 

@@ -3,7 +3,6 @@
 use windage_analysis::{Analysis, ArmAnalysis, BatchFacts, StopOutcome};
 use windage_model::{DoubtCode, LoadModel, Role};
 
-use crate::rows::spoken;
 use crate::{calibration, duration, number, placement, said};
 
 /// A labelled line.
@@ -99,7 +98,7 @@ fn course(analysis: &Analysis) -> Vec<Fact> {
 
 /// What the run waited for, and how near it came.
 fn stopped(analysis: &Analysis, stop: StopOutcome) -> String {
-    let metric = spoken(stop.metric);
+    let metric = stop.metric.label();
     let asked = number::percent_two(stop.half_width);
     let within = duration::span(stop.within_s);
     if stop.is_reached {

@@ -6,7 +6,6 @@ use windage_model::Role;
 
 use crate::facts::Fact;
 use crate::number;
-use crate::rows::spoken;
 
 /// The lines below the primary table: one each for all treatments together.
 pub(crate) fn facts(analysis: &Analysis) -> Vec<Fact> {
@@ -41,7 +40,7 @@ fn visible(analysis: &Analysis, results: &[&MetricAnalysis]) -> Option<Fact> {
         "visible",
         format!(
             "this run would have seen {smallest} of {} (8 times of 10)",
-            spoken(analysis.primary)
+            analysis.primary.label()
         ),
     ))
 }
@@ -127,7 +126,7 @@ fn covariate(results: &[&MetricAnalysis]) -> Option<Fact> {
     let gained = gain_in_words(gains())?;
     Some(Fact::new(
         "covariate",
-        format!("{} was taken out: {gained}{of_how_many}", spoken(of)),
+        format!("{} was taken out: {gained}{of_how_many}", of.label()),
     ))
 }
 

@@ -1,6 +1,5 @@
-// What the metrics of analysis.json are called and mean. The wording is that of the tables
-// (crates/windage-report/src/rows/mod.rs) and of the model (crates/windage-model/src/metric.rs); a test
-// holds them together.
+// What the metrics of analysis.json are called and mean. The wording is that of the model
+// (crates/windage-model/src/metric.rs); a test holds them together.
 
 import type { Metric } from "../analysis";
 import { capitalised } from "./names";

@@ -8,7 +8,6 @@ use super::primary::is_in_shares;
 use super::tables::baseline_figures;
 use crate::facts::one_line;
 use crate::number::{self, Scale};
-use crate::rows::spoken;
 use crate::summary::{Piece, as_cost, ended, joined, reversed, text, without_stop};
 
 /// How many treatments are spelled out before the rest is counted.
@@ -90,7 +89,7 @@ fn clause(arm: &ComparedArm, load: &ComparedLoad, names_metric: bool) -> Vec<Pie
     };
     let metric = load.primary;
     let of_metric = if names_metric {
-        format!(" of {}", spoken(metric))
+        format!(" of {}", metric.label())
     } else {
         String::new()
     };
@@ -263,7 +262,7 @@ fn baseline(load: &ComparedLoad) -> Option<String> {
     let share = b / a - 1.0;
     let signed = Scale::PERCENT.signed_point_to(share, 1);
     let (then, now) = (scale.with_unit(a), scale.with_unit(b));
-    let what = spoken(metric);
+    let what = metric.label();
     Some(if share.abs() < SAME_BASELINE {
         format!("The baseline itself is as it was: {now} of {what}, {then} before ({signed} %)")
     } else {

@@ -7,9 +7,7 @@ use super::tables::{NOT_COMPARED, arms, baseline, basis, mark};
 use super::tone;
 use crate::facts::one_line;
 use crate::number::{self, NOT_AVAILABLE, Scale};
-use crate::rows::{
-    Align, Cell, Column, NO_RATIO, NOT_FINITE, Notes, Row, Table, capitalised, column, spoken,
-};
+use crate::rows::{Align, Cell, Column, NO_RATIO, NOT_FINITE, Notes, Row, Table, column, headline};
 
 /// `None` where neither run has the metric for any arm.
 pub(super) fn primary_table(load: &ComparedLoad) -> Option<Table> {
@@ -29,7 +27,7 @@ pub(super) fn primary_table(load: &ComparedLoad) -> Option<Table> {
     });
     let rows = rows.collect();
     Some(Table {
-        title: capitalised(spoken(metric)),
+        title: headline(metric),
         columns,
         rows,
         notes: notes.0,

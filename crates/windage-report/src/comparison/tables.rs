@@ -8,24 +8,11 @@ use super::tone;
 use crate::facts::{Fact, one_line};
 use crate::number::{self, Scale};
 use crate::rows::{
-    Cell, GROUPS, Group, INCONCLUSIVE, NEGLIGIBLE, NOT_FINITE, Notes, ON_ITS_OWN, Row, Shown,
-    Table, column, marked, name,
+    Cell, GROUPS, Group, INCONCLUSIVE, NEGLIGIBLE, NOT_FINITE, Notes, ON_ITS_OWN, Placed, Row,
+    Shown, Table, column, marked,
 };
 
 pub(super) const NOT_COMPARED: &str = "neither run has it for this arm";
-
-/// Metrics that reports of one run tell in tables of their own.
-const OF_AGENTS: Group = Group {
-    title: "Agents",
-    metrics: &[
-        (Metric::AgentCpu, Shown::Absolute),
-        (Metric::AgentCpuPerRequest, Shown::Absolute),
-        (Metric::AgentRssSteady, Shown::Absolute),
-        (Metric::BpfNsPerRequest, Shown::Absolute),
-        (Metric::BpfRunsPerRequest, Shown::Absolute),
-    ],
-    detail: false,
-};
 
 /// What is asked after rather than first: parts of another metric, what a launch has once, and what
 /// repeats response times where clients wait for answers.
@@ -45,8 +32,7 @@ const ASIDE: &[Metric] = &[
 /// The primary metric first, then the others by what they are of.
 pub(super) fn tables(load: &ComparedLoad) -> Vec<Table> {
     let primary = primary_table(load);
-    let others = GROUPS.iter().chain([&OF_AGENTS]);
-    let others = others.filter_map(|group| compact_table(load, group));
+    let others = GROUPS.iter().filter_map(|group| compact_table(load, group));
     primary.into_iter().chain(others).collect()
 }
 
@@ -64,18 +50,13 @@ fn has_change(load: &ComparedLoad, metric: Metric) -> bool {
 }
 
 fn compact_table(load: &ComparedLoad, group: &Group) -> Option<Table> {
-    let told = |metric: &Metric| *metric != load.primary && has_change(load, *metric);
-    let metrics: Vec<(Metric, Shown)> = group
-        .metrics
-        .iter()
-        .copied()
-        .filter(|(metric, _)| told(metric))
-        .collect();
+    let is_told = |of: &&Placed| of.metric != load.primary && has_change(load, of.metric);
+    let metrics: Vec<&Placed> = group.metrics.iter().filter(is_told).collect();
     let mut notes = Notes::default();
     let rows = arms(load).map(|arm| {
-        let cells = metrics.iter().map(|(metric, shown)| {
-            let of = arm.metrics.get(metric);
-            compact_cell(*metric, of, *shown, &mut notes)
+        let cells = metrics.iter().map(|placed| {
+            let of = arm.metrics.get(&placed.metric);
+            compact_cell(placed.metric, of, placed.shown, &mut notes)
         });
         Row {
             arm: one_line(&arm.name),
@@ -83,12 +64,12 @@ fn compact_table(load: &ComparedLoad, group: &Group) -> Option<Table> {
         }
     });
     let rows: Vec<Row> = rows.collect();
-    let heading = |(metric, shown): &(Metric, Shown)| {
-        let unit = match shown {
+    let heading = |of: &&Placed| {
+        let unit = match of.shown {
             Shown::Relative => ", Δ points",
             Shown::Absolute => ", Δ",
         };
-        column(format!("{}{unit}", name(*metric)), metric.about())
+        column(format!("{}{unit}", of.heading()), of.metric.about())
     };
     (!metrics.is_empty()).then(|| Table {
         title: group.title.to_owned(),
@@ -97,7 +78,7 @@ fn compact_table(load: &ComparedLoad, group: &Group) -> Option<Table> {
         notes: notes.0,
         facts: Vec::new(),
         separable: true,
-        detail: group.detail || metrics.iter().all(|(metric, _)| ASIDE.contains(metric)),
+        detail: group.detail || metrics.iter().all(|of| ASIDE.contains(&of.metric)),
     })
 }
 

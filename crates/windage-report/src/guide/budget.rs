@@ -9,7 +9,6 @@ use super::table::{own_value, share_of};
 use crate::facts::one_line;
 use crate::number;
 use crate::rows::curve::{self, level};
-use crate::rows::spoken;
 
 /// The highest level whose cost is sure to lie within the budget, as are those of all lower ones,
 /// and where the curve meets it.
@@ -21,7 +20,7 @@ pub(super) fn within(sweep: &Sweep, budget: f64) -> String {
         .rev()
         .filter_map(|(level, arm)| Some((*level, share_of(arm.metrics.get(&metric)?, metric)?)))
         .collect();
-    let of = format!("{} of {}", number::percent_short(budget), spoken(metric));
+    let of = format!("{} of {}", number::percent_short(budget), metric.label());
     let Some((lowest, of_lowest)) = costs.first() else {
         return format!("{OPEN} what lies within {of}: no level has an interval in percent");
     };

@@ -9,7 +9,6 @@ use super::{Sweep, beside, budget, ceiling};
 use crate::facts::{Fact, one_line};
 use crate::number;
 use crate::rows::curve::{self, is_rejected, level, statistic};
-use crate::rows::spoken;
 use crate::summary;
 
 /// What begins every observation that the figures don't decide.
@@ -46,7 +45,7 @@ fn shape(sweep: &Sweep) -> String {
     let Some(of) = sweep.curve() else {
         return format!("{OPEN}: there is no curve");
     };
-    let metric = spoken(of.metric);
+    let metric = of.metric.label();
     let factor = one_line(&of.factor);
     let Some(fit) = curve::fit(of, Against::Attempted) else {
         let why = curve::why_not_fitted(sweep.analysis, of);
@@ -79,7 +78,7 @@ fn is_bend(term: &CurveTerm) -> bool {
 }
 
 fn straight(of: &Curve, fit: &CurveFit, statistic: &str) -> String {
-    let metric = spoken(of.metric);
+    let metric = of.metric.label();
     let factor = one_line(&of.factor);
     let mut terms = fit.terms.iter();
     let slope = terms.find(|term| term.kind == TermKind::Proportional);

@@ -25,7 +25,7 @@ struct Plot<'a> {
 
 /// "CPU a request by rate, difference from the baseline".
 pub(super) fn title(analysis: &Analysis, metric: Metric) -> String {
-    let metric_name = rows::capitalised(rows::spoken(metric));
+    let metric_name = rows::headline(metric);
     let curves = analysis.regimes().flat_map(|of| &of.curves);
     let curves = curves.filter(|curve| curve.metric == metric);
     let factors = each_once(curves.map(|curve| one_line(&curve.factor))).join(" and by ");

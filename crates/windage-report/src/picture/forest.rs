@@ -10,7 +10,7 @@ use super::frame::{KeyEntry, Panel};
 use super::plane::{BELOW, px};
 use crate::facts::one_line;
 use crate::number::{self, NOT_AVAILABLE, Scale};
-use crate::rows;
+use crate::rows::headline;
 
 /// Height of a row, in pixels.
 const ROW: f64 = 28.0;
@@ -51,10 +51,7 @@ enum Mark {
 
 /// What is drawn about, such as "CPU a request".
 pub(super) fn title(metric: Metric) -> String {
-    format!(
-        "{}, difference from the baseline",
-        rows::capitalised(rows::spoken(metric))
-    )
+    format!("{}, difference from the baseline", headline(metric))
 }
 
 /// The metric's differences; `None` where no arm has one.

@@ -6,7 +6,7 @@ use windage_model::{Difference, LoadModel, Metric, Verdict};
 use super::script::whole_process;
 use super::{
     Cell, INCONCLUSIVE, NEGLIGIBLE, NOT_FINITE, NOT_FOR_ARM, Notes, Row, Table, Tone, basis,
-    column, family, has_figures, name, plain, results, value, value_scale,
+    column, family, has_figures, plain, results, value, value_scale,
 };
 use crate::facts::one_line;
 use crate::number::{self, NOT_AVAILABLE, Scale};
@@ -20,101 +20,166 @@ pub(crate) enum Shown {
     Absolute,
 }
 
+/// Metrics that stand in one table.
 pub(crate) struct Group {
     pub(crate) title: &'static str,
-    pub(crate) metrics: &'static [(Metric, Shown)],
+    pub(crate) metrics: &'static [Placed],
     pub(crate) detail: bool,
+    /// Whether reports of one run have tables of their own for it.
+    pub(crate) is_of_agents: bool,
 }
 
-const fn group(title: &'static str, metrics: &'static [(Metric, Shown)]) -> Group {
+/// A metric in its table.
+#[derive(Clone, Copy)]
+pub(crate) struct Placed {
+    pub(crate) metric: Metric,
+    pub(crate) shown: Shown,
+    heading: Option<&'static str>,
+}
+
+impl Placed {
+    /// Another heading than its label, below the title of its table.
+    const fn headed(self, heading: &'static str) -> Placed {
+        Placed {
+            heading: Some(heading),
+            ..self
+        }
+    }
+
+    /// The heading of its column.
+    pub(crate) fn heading(self) -> &'static str {
+        self.heading.unwrap_or(self.metric.label())
+    }
+}
+
+const fn relative(metric: Metric) -> Placed {
+    Placed {
+        metric,
+        shown: Shown::Relative,
+        heading: None,
+    }
+}
+
+const fn absolute(metric: Metric) -> Placed {
+    Placed {
+        shown: Shown::Absolute,
+        ..relative(metric)
+    }
+}
+
+const fn group(title: &'static str, metrics: &'static [Placed]) -> Group {
     Group {
         title,
         metrics,
         detail: false,
+        is_of_agents: false,
     }
 }
 
-const fn detail(title: &'static str, metrics: &'static [(Metric, Shown)]) -> Group {
+const fn detail(title: &'static str, metrics: &'static [Placed]) -> Group {
     Group {
-        title,
-        metrics,
         detail: true,
+        ..group(title, metrics)
     }
 }
 
-/// Every metric has its place here, or in the tables about agents; a test holds it to that.
+/// Every metric has its place; a test holds it to that.
 pub(crate) const GROUPS: &[Group] = {
     use Metric::*;
-    use Shown::{Absolute, Relative};
     &[
-        group(
-            "CPU",
-            &[(CpuPerRequest, Relative), (CpuPerIteration, Relative)],
-        ),
+        group("CPU", &[relative(CpuPerRequest), relative(CpuPerIteration)]),
         group(
             "CPU, of which",
-            &[(CpuInWindow, Absolute), (CpuDeferred, Absolute)],
+            &[
+                absolute(CpuInWindow).headed("in the window"),
+                absolute(CpuDeferred).headed("deferred"),
+            ],
         ),
-        group("Elapsed time", &[(WallPerIteration, Relative)]),
+        group("Elapsed time", &[relative(WallPerIteration)]),
         group(
             "Requests",
-            &[(Throughput, Relative), (ErrorsPerRequest, Absolute)],
+            &[relative(Throughput), absolute(ErrorsPerRequest)],
         ),
         group(
             "Response time",
-            &[(ResponseTimeP50, Relative), (ResponseTimeP99, Relative)],
+            &[
+                relative(ResponseTimeP50).headed("p50"),
+                relative(ResponseTimeP99).headed("p99"),
+            ],
         ),
         group(
             "Service time",
-            &[(ServiceTimeP50, Relative), (ServiceTimeP99, Relative)],
+            &[
+                relative(ServiceTimeP50).headed("p50"),
+                relative(ServiceTimeP99).headed("p99"),
+            ],
         ),
-        group("Memory", &[(RssSteady, Relative), (RssPeak, Relative)]),
+        group("Memory", &[relative(RssSteady), relative(RssPeak)]),
         group(
             "Start and end",
             &[
-                (StartupTime, Absolute),
-                (StartupCpu, Absolute),
-                (FlushTime, Absolute),
-                (FlushCpu, Absolute),
+                absolute(StartupTime),
+                absolute(StartupCpu),
+                absolute(FlushTime),
+                absolute(FlushCpu),
             ],
         ),
-        group("Whole machine", &[(MachineCpuPerRequest, Relative)]),
-        group("Long idle", &[(CpuIdle, Absolute)]),
+        group(
+            "Whole machine",
+            &[relative(MachineCpuPerRequest).headed("busy CPU a request")],
+        ),
+        group("Long idle", &[absolute(CpuIdle)]),
         group(
             "Telemetry",
             &[
-                (WireBytesPerRequest, Absolute),
-                (CpuPerSpan, Absolute),
-                (CpuPerEvent, Absolute),
+                absolute(WireBytesPerRequest),
+                absolute(CpuPerSpan),
+                absolute(CpuPerEvent),
             ],
         ),
         detail(
             "Response time, more",
             &[
-                (ResponseTimeP10, Relative),
-                (ResponseTimeP90, Relative),
-                (ResponseTimeP999, Relative),
+                relative(ResponseTimeP10).headed("p10"),
+                relative(ResponseTimeP90).headed("p90"),
+                relative(ResponseTimeP999).headed("p99.9"),
             ],
         ),
         detail(
             "Service time, more",
             &[
-                (ServiceTimeP10, Relative),
-                (ServiceTimeP90, Relative),
-                (ServiceTimeP999, Relative),
+                relative(ServiceTimeP10).headed("p10"),
+                relative(ServiceTimeP90).headed("p90"),
+                relative(ServiceTimeP999).headed("p99.9"),
             ],
         ),
-        detail("Memory, more", &[(Pss, Relative)]),
-        detail("Generator", &[(GeneratorCpuPerRequest, Relative)]),
+        detail("Memory, more", &[relative(Pss)]),
+        detail(
+            "Generator",
+            &[relative(GeneratorCpuPerRequest).headed("generator CPU a request")],
+        ),
         detail(
             "Agents, by launch",
             &[
-                (AgentRssPeak, Absolute),
-                (AgentAttachTime, Absolute),
-                (AgentAttachCpu, Absolute),
+                absolute(AgentRssPeak),
+                absolute(AgentAttachTime),
+                absolute(AgentAttachCpu),
             ],
         ),
-        detail("Kernel", &[(KernelThreadsCpuPerRequest, Absolute)]),
+        detail("Kernel", &[absolute(KernelThreadsCpuPerRequest)]),
+        Group {
+            is_of_agents: true,
+            ..group(
+                "Agents",
+                &[
+                    absolute(AgentCpu),
+                    absolute(AgentCpuPerRequest),
+                    absolute(AgentRssSteady),
+                    absolute(BpfNsPerRequest),
+                    absolute(BpfRunsPerRequest),
+                ],
+            )
+        },
     ]
 };
 
@@ -124,7 +189,7 @@ pub(super) fn compact_table(analysis: &Analysis, group: &Group, primary: Metric)
         .metrics
         .iter()
         .copied()
-        .filter(|(metric, _)| *metric != primary && has_figures(analysis, *metric))
+        .filter(|of| of.metric != primary && has_figures(analysis, of.metric))
         .collect();
     if metrics.is_empty() {
         return None;
@@ -139,16 +204,16 @@ pub(super) fn compact_table(analysis: &Analysis, group: &Group, primary: Metric)
         })
         .collect();
     let mut columns = Vec::new();
-    for (metric, shown) in metrics {
-        columns.push(column(name(metric), metric.about()));
+    for of in metrics {
+        columns.push(column(of.heading(), of.metric.about()));
         for (row, cell) in rows
             .iter_mut()
-            .zip(compact_cells(analysis, metric, shown, &mut notes))
+            .zip(compact_cells(analysis, of.metric, of.shown, &mut notes))
         {
             row.cells.push(cell);
         }
     }
-    let mut compared = group.metrics.iter().map(|(metric, _)| *metric);
+    let mut compared = group.metrics.iter().map(|of| of.metric);
     // In a closed loop the intended start is the actual one: service time says nothing more.
     let repeats = group.title == "Service time" && analysis.design.load == LoadModel::Closed;
     Some(Table {
@@ -250,25 +315,12 @@ pub(crate) fn marked(marks: &str, figure: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Metrics that tables about agents tell, with their intervals over the same launches.
-    const TOLD_OF_AGENTS: [Metric; 5] = [
-        Metric::AgentCpu,
-        Metric::AgentCpuPerRequest,
-        Metric::AgentRssSteady,
-        Metric::BpfNsPerRequest,
-        Metric::BpfRunsPerRequest,
-    ];
-
     #[test]
     fn every_metric_has_its_place_once() {
         for &metric in Metric::ALL {
-            let places = GROUPS
-                .iter()
-                .flat_map(|group| group.metrics)
-                .filter(|(placed, _)| *placed == metric)
-                .count();
-            let expected = usize::from(!TOLD_OF_AGENTS.contains(&metric));
-            assert_eq!(places, expected, "{}", metric.as_str());
+            let placed = GROUPS.iter().flat_map(|group| group.metrics);
+            let places = placed.filter(|placed| placed.metric == metric);
+            assert_eq!(places.count(), 1, "{}", metric.as_str());
         }
     }
 }

@@ -6,7 +6,7 @@ use windage_analysis::{
 };
 use windage_model::{ArmId, Interval, LevelValue};
 
-use super::{Cell, Row, Table, column, plain, spoken};
+use super::{Cell, Row, Table, column, plain};
 use crate::facts::{Fact, one_line};
 use crate::number::{self, NOT_AVAILABLE, Scale};
 
@@ -21,7 +21,7 @@ pub(super) fn curve_tables(analysis: &Analysis) -> Vec<Table> {
 
 /// The title of a curve's table and picture: "CPU a request by rate".
 pub(crate) fn title(curve: &Curve) -> String {
-    let metric = super::capitalised(spoken(curve.metric));
+    let metric = super::headline(curve.metric);
     format!("{metric} by {}", one_line(&curve.factor))
 }
 

@@ -4,7 +4,6 @@
 use windage_analysis::{Analysis, Family, MetricAnalysis, Seat};
 use windage_model::{Interval, Metric};
 
-use super::spoken;
 use crate::number::{self, Scale};
 
 /// Marks what is said on its own and does not hold in its family.
@@ -36,7 +35,7 @@ pub(super) fn legend(analysis: &Analysis, is_marked: bool) -> Option<String> {
     // All of a family together hold at the confidence at which each holds on its own.
     let mut differences = results().filter_map(|result| result.difference.as_ref().ok());
     let confidence = number::percent_short(differences.next()?.absolute.confidence);
-    let of_primary = |of: &Seat| format!("{} of {}", of.comparisons, spoken(analysis.primary));
+    let of_primary = |of: &Seat| format!("{} of {}", of.comparisons, analysis.primary.label());
     let of_others = |of: &Seat| format!("{} of the other metrics", of.comparisons);
     let families = primary.iter().map(of_primary);
     let families: Vec<_> = families.chain(secondary.iter().map(of_others)).collect();

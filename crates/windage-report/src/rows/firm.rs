@@ -3,7 +3,7 @@
 use windage_analysis::{Advice, Analysis, CovariateUse, MetricAnalysis, Scatter};
 use windage_model::{Metric, Verdict};
 
-use super::{Align, Cell, Column, Notes, Row, Table, Tone, column, family, nothing, plain, spoken};
+use super::{Align, Cell, Column, Notes, Row, Table, Tone, column, family, nothing, plain};
 use crate::facts::one_line;
 use crate::firmness::{self, gain_in_words};
 use crate::{duration, number};
@@ -104,7 +104,7 @@ pub(super) fn firm_table(analysis: &Analysis) -> Option<Table> {
     }
     // A single column says no more than the line below the primary table.
     (columns.len() > 1).then(|| Table {
-        title: format!("How firm: {}", spoken(analysis.primary)),
+        title: format!("How firm: {}", analysis.primary.label()),
         columns,
         rows,
         notes: notes.0,
@@ -182,7 +182,7 @@ fn covariate(of: &CovariateUse, notes: &mut Notes) -> Cell {
         Err(why) => {
             let why = format!(
                 "{} is not taken out: {}",
-                spoken(of.of),
+                of.of.label(),
                 one_line(&why.to_string())
             );
             Cell::faint(format!("not used{}", notes.mark(&why)))

@@ -21,7 +21,7 @@ use agents::{agent_details, agent_tables};
 pub(crate) use aspect::nothing;
 pub(crate) use by_rate::by_rate_table;
 use compact::compact_table;
-pub(crate) use compact::{GROUPS, Group, Shown, marked};
+pub(crate) use compact::{GROUPS, Group, Placed, Shown, marked};
 use curve::curve_tables;
 use export::{export_details, export_tables};
 pub(crate) use family::{ON_ITS_OWN, overstated};
@@ -162,65 +162,9 @@ pub(crate) const NEGLIGIBLE: &str = "=";
 pub(crate) const INCONCLUSIVE: &str = "~";
 const BEYOND_SAMPLING: &str = "!";
 
-/// A metric's name for people, short enough for a column.
-pub(crate) fn name(metric: Metric) -> &'static str {
-    match metric {
-        Metric::CpuPerRequest => "CPU a request",
-        Metric::CpuInWindow => "in the window",
-        Metric::CpuDeferred => "deferred",
-        Metric::CpuIdle => "subject idle",
-        Metric::Throughput => "throughput",
-        Metric::ResponseTimeP10 | Metric::ServiceTimeP10 => "p10",
-        Metric::ResponseTimeP50 | Metric::ServiceTimeP50 => "p50",
-        Metric::ResponseTimeP90 | Metric::ServiceTimeP90 => "p90",
-        Metric::ResponseTimeP99 | Metric::ServiceTimeP99 => "p99",
-        Metric::ResponseTimeP999 | Metric::ServiceTimeP999 => "p99.9",
-        Metric::MachineCpuPerRequest => "busy CPU a request",
-        Metric::GeneratorCpuPerRequest => "generator CPU a request",
-        Metric::RssSteady => "RSS, steady",
-        Metric::RssPeak => "RSS, peak",
-        Metric::Pss => "PSS",
-        Metric::ErrorsPerRequest => "errors a request",
-        Metric::WireBytesPerRequest => "wire bytes a request",
-        Metric::StartupTime => "start-up",
-        Metric::StartupCpu => "start-up CPU",
-        Metric::FlushTime => "flush",
-        Metric::FlushCpu => "flush CPU",
-        Metric::CpuPerIteration => "CPU an iteration",
-        Metric::WallPerIteration => "time an iteration",
-        Metric::CpuPerSpan => "CPU a span delivered",
-        Metric::CpuPerEvent => "CPU an event delivered",
-        Metric::AgentCpu => "agent CPU",
-        Metric::AgentCpuPerRequest => "agent CPU a request",
-        Metric::KernelThreadsCpuPerRequest => "kernel threads' CPU a request",
-        Metric::AgentRssSteady => "agent RSS, steady",
-        Metric::AgentRssPeak => "agent RSS, peak",
-        Metric::AgentAttachTime => "attaching",
-        Metric::AgentAttachCpu => "attaching, CPU",
-        Metric::BpfNsPerRequest => "time in BPF a request",
-        Metric::BpfRunsPerRequest => "BPF runs a request",
-    }
-}
-
-/// A metric as it is named in a sentence, where no table's title stands beside it.
-pub(crate) fn spoken(metric: Metric) -> &'static str {
-    match metric {
-        Metric::CpuInWindow => "CPU in the window",
-        Metric::CpuDeferred => "deferred CPU",
-        Metric::ResponseTimeP10 => "response time at p10",
-        Metric::ResponseTimeP50 => "median response time",
-        Metric::ResponseTimeP90 => "response time at p90",
-        Metric::ResponseTimeP99 => "response time at p99",
-        Metric::ResponseTimeP999 => "response time at p99.9",
-        Metric::ServiceTimeP10 => "service time at p10",
-        Metric::ServiceTimeP50 => "median service time",
-        Metric::ServiceTimeP90 => "service time at p90",
-        Metric::ServiceTimeP99 => "service time at p99",
-        Metric::ServiceTimeP999 => "service time at p99.9",
-        Metric::MachineCpuPerRequest => "the machine's CPU a request",
-        Metric::GeneratorCpuPerRequest => "the generator's CPU a request",
-        other => name(other),
-    }
+/// A metric as a heading: "CPU a request".
+pub(crate) fn headline(metric: Metric) -> String {
+    capitalised(metric.label())
 }
 
 /// All tables of metrics that were measured, the primary one and curves first, then the others,
@@ -234,6 +178,7 @@ pub(crate) fn tables(analysis: &Analysis) -> Vec<Table> {
     tables.extend(agent_tables(analysis));
     let compact = GROUPS
         .iter()
+        .filter(|group| !group.is_of_agents)
         .filter_map(|group| compact_table(analysis, group, primary));
     tables.extend(compact);
     let whole = load_table(analysis)

@@ -5,8 +5,8 @@ use windage_model::{Difference, Interval, Metric, Verdict};
 
 use super::script::whole_process;
 use super::{
-    Align, Cell, Column, NO_RATIO, NOT_FINITE, NOT_FOR_ARM, Notes, Row, Table, Tone, basis,
-    capitalised, column, family, name, plain, results, value, value_scale,
+    Align, Cell, Column, NO_RATIO, NOT_FINITE, NOT_FOR_ARM, Notes, Row, Table, Tone, basis, column,
+    family, headline, plain, results, value, value_scale,
 };
 use crate::facts::one_line;
 use crate::firmness;
@@ -29,7 +29,7 @@ pub(super) fn primary_table(analysis: &Analysis, metric: Metric) -> Option<Table
     let mut facts = firmness::facts(analysis);
     facts.extend(whole_process(analysis, metric));
     Some(Table {
-        title: title(metric),
+        title: headline(metric),
         columns,
         rows,
         notes: notes.0,
@@ -37,13 +37,6 @@ pub(super) fn primary_table(analysis: &Analysis, metric: Metric) -> Option<Table
         separable: false,
         detail: false,
     })
-}
-
-fn title(metric: Metric) -> String {
-    match metric {
-        Metric::ResponseTimeP50 => format!("Response time, {}", name(metric)),
-        _ => capitalised(name(metric)),
-    }
 }
 
 /// How the metric is told of all arms.

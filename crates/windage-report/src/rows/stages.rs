@@ -4,7 +4,7 @@ use windage_analysis::{Analysis, Missing, StageCost, Stages, Whole};
 use windage_model::{ArmId, Interval};
 
 use super::aspect::nothing;
-use super::{Cell, Column, Notes, Row, Table, Tone, column, name, plain};
+use super::{Cell, Column, Notes, Row, Table, Tone, column, plain};
 use crate::facts::{Fact, one_line};
 use crate::number::{self, NOT_AVAILABLE, Scale};
 
@@ -114,7 +114,7 @@ impl Drawn {
 
     fn columns(&self, of: &Stages) -> Vec<Column> {
         let per = |scale: Scale, item: &str| format!("{} {item}", scale.unit());
-        let whole = format!("{}, {}", name(of.metric), self.whole.unit());
+        let whole = format!("{}, {}", of.metric.label(), self.whole.unit());
         let mut columns = vec![column(
             whole,
             "What an arm costs over the one it adds to, with its 95 % interval",

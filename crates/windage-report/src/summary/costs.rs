@@ -6,7 +6,7 @@ use windage_model::{Difference, Interval, Metric, Role, Verdict};
 use super::{Piece, arm, as_cost, joined, plain, reversed, text, without_stop};
 use crate::duration;
 use crate::number::{self, Scale};
-use crate::rows::{overstated, spoken};
+use crate::rows::overstated;
 
 /// How many treatments are spelled out before the rest is counted.
 const SPELLED: usize = 4;
@@ -149,7 +149,7 @@ fn judged(
     naming: bool,
 ) -> String {
     let of = if naming {
-        format!(" of {}", spoken(metric))
+        format!(" of {}", metric.label())
     } else {
         String::new()
     };
