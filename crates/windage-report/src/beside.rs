@@ -71,7 +71,7 @@ fn own_use(of: &AgentUse) -> Option<String> {
     let cores = up.cpu_cores.as_ref();
     let cores = cores.map(|of| over_cycles_with_unit(of, Unit::Cores));
     let memory = up.rss_steady_bytes.as_ref().map(|steady| {
-        let bytes = |b: f64| Scale::fitting(Unit::Bytes, [b]).with_unit(b);
+        let bytes = |b: f64| number::short(Unit::Bytes, b);
         let peak = up.rss_peak_bytes.map_or(String::new(), |peak| {
             format!(" (at most {})", bytes(peak.max))
         });
@@ -98,11 +98,9 @@ fn in_all(arm: &ArmAnalysis) -> Option<String> {
                 "in all while attached the machine pays {size} {than} CPU a request ({low} to {high})"
             )
         }
-        Some(shown) => format!(
-            "in all while attached the machine's CPU a request changes by {} ({})",
-            scale.attach(&shown.estimate),
-            shown.range()
-        ),
+        Some(shown) => {
+            format!("in all while attached the machine's CPU a request changes by {shown}")
+        }
         None => format!(
             "in all while attached the machine's CPU a request changes by {}, of which no interval \
              is known",

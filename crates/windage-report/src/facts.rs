@@ -1,7 +1,7 @@
 //! The plain facts about a run: how it was measured, on what, and how to do it again.
 
 use windage_analysis::{Analysis, ArmAnalysis, BatchFacts, StopOutcome};
-use windage_model::{DoubtCode, LoadModel, Role};
+use windage_model::{DoubtCode, LoadModel, Role, Unit};
 
 use crate::{calibration, duration, number, placement, said};
 
@@ -137,14 +137,11 @@ fn widest(analysis: &Analysis, stop: StopOutcome) -> Option<f64> {
 
 /// What windage itself used.
 pub(crate) fn own_cost(analysis: &Analysis) -> Fact {
-    let cores = |v: f64| number::Scale::fitting(windage_model::Unit::Cores, [v]).with_unit(v);
+    let cores = |v: f64| number::short(Unit::Cores, v);
     let cost = analysis.own_cost;
-    let memory = cost.rss_bytes.map(|bytes| bytes as f64).map(|bytes| {
-        let scale = number::Scale::fitting(windage_model::Unit::Bytes, [bytes]);
-        format!(
-            "; {} resident at the end of a launch",
-            scale.with_unit(bytes)
-        )
+    let memory = cost.rss_bytes.map(|bytes| {
+        let bytes = number::short(Unit::Bytes, bytes as f64);
+        format!("; {bytes} resident at the end of a launch")
     });
     Fact::new(
         "windage",
@@ -200,15 +197,13 @@ pub(crate) fn provenance(analysis: &Analysis) -> Vec<Fact> {
 fn design(analysis: &Analysis) -> String {
     let design = &analysis.design;
     let rounds = match (design.rounds, design.rounds_planned) {
-        (1, 1) => "1 round".to_owned(),
-        (done, planned) if done == planned => format!("{done} rounds"),
+        (done, planned) if done == planned => number::counted(done.into(), "round"),
         (done, planned) => format!("{done} of {planned} rounds"),
     };
     format!(
-        "{} order, {rounds}, {} block{}, {}, {} measured, seed {}",
+        "{} order, {rounds}, {}, {}, {} measured, seed {}",
         design.order.as_str(),
-        number::count(design.blocks.into()),
-        if design.blocks == 1 { "" } else { "s" },
+        number::counted(design.blocks.into(), "block"),
         windows(analysis),
         number::seconds(design.measured_s),
         design.seed,
@@ -269,8 +264,7 @@ fn batch(of: Option<BatchFacts>) -> String {
     let (fewest, most) = (of.iterations_fewest, of.iterations_most);
     let chosen = if of.iterations_chosen { "auto, " } else { "" };
     let number = match (fewest, most) {
-        (1, 1) => "1 iteration".to_owned(),
-        (fewest, most) if fewest == most => format!("{} iterations", number::count(most)),
+        (fewest, most) if fewest == most => number::counted(most, "iteration"),
         (fewest, most) => format!(
             "{} to {} iterations",
             number::count(fewest),

@@ -90,7 +90,7 @@ pub(crate) fn advice_in_words(advice: Advice) -> String {
     let most = "would narrow the interval most";
     match advice {
         Advice::MoreRounds { blocks_per_round } => {
-            let blocks = blocks(blocks_per_round);
+            let blocks = number::counted(blocks_per_round as u64, "block");
             format!("more rounds, with about {blocks} each, {most}")
         }
         Advice::MoreBlocks {
@@ -105,11 +105,6 @@ pub(crate) fn advice_in_words(advice: Advice) -> String {
         Advice::Balanced => format!("more rounds like these {most}"),
         Advice::LaunchesUnknown => "a second round would show whether launches differ".to_owned(),
     }
-}
-
-fn blocks(count: usize) -> String {
-    let ending = if count == 1 { "" } else { "s" };
-    format!("{} block{ending}", number::count(count as u64))
 }
 
 fn covariate(results: &[&MetricAnalysis]) -> Option<Fact> {

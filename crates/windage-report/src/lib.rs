@@ -14,7 +14,7 @@ mod facts;
 mod firmness;
 mod guide;
 mod markdown;
-mod number;
+pub mod number;
 mod page;
 mod picture;
 mod placement;
@@ -32,7 +32,6 @@ pub use crate::guide::{
     GuideError, GuideOptions, guide, summary_of_runs, summary_of_runs_markdown,
 };
 pub use crate::markdown::markdown;
-pub use crate::number::{Shown, percent, percent_short};
 pub use crate::page::{
     DASHBOARD_POLICY, FlameGraph, PageSource, SCRIPT, STYLE, dashboard_html, flame_graphs,
     page_html, page_json,

@@ -5,12 +5,14 @@ mod scale;
 #[cfg(test)]
 mod written;
 
+use std::fmt;
+
 use windage_model::{Interval, Unit};
 
-pub(crate) use scale::Scale;
+pub use scale::Scale;
 
 /// What stands where there is no figure.
-pub(crate) const NOT_AVAILABLE: &str = "n/a";
+pub const NOT_AVAILABLE: &str = "n/a";
 
 /// Words that stay on the line of the figure before them.
 pub(crate) const UNIT_WORDS: &[&str] = &[
@@ -20,30 +22,56 @@ pub(crate) const UNIT_WORDS: &[&str] = &[
 /// Figures have no more decimals than these.
 const MOST_DECIMALS: usize = 6;
 
-/// An interval as written: figures without their unit.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// An interval as written; displayed it is "+22.7 % (+22.0 to +23.0)".
+#[derive(Clone, Debug, PartialEq)]
 pub struct Shown {
-    /// The point estimate.
+    /// The point estimate, without its unit.
     pub estimate: String,
-    /// The lower end.
+    /// The lower end, without its unit.
     pub low: String,
-    /// The upper end.
+    /// The upper end, without its unit.
     pub high: String,
+    unit: Scale,
 }
 
 impl Shown {
-    fn new(interval: &Interval, write: impl Fn(f64) -> String) -> Shown {
+    fn new(interval: &Interval, unit: Scale, write: impl Fn(f64) -> String) -> Shown {
         Shown {
             estimate: write(interval.estimate),
             low: write(interval.low),
             high: write(interval.high),
+            unit,
         }
     }
 
-    /// Both ends.
+    /// The estimate with its unit: "+22.7 %".
+    #[must_use]
+    pub fn point(&self) -> String {
+        self.unit.attach(&self.estimate)
+    }
+
+    /// Both ends: "+22.0 to +23.0".
     #[must_use]
     pub fn range(&self) -> String {
         format!("{} to {}", self.low, self.high)
+    }
+
+    /// Both ends with their unit: "+22.0 to +23.0 %".
+    #[must_use]
+    pub fn range_with_unit(&self) -> String {
+        self.unit.attach(&self.range())
+    }
+
+    /// Where the unit stands elsewhere: "+22.7 (+22.0 to +23.0)".
+    #[must_use]
+    pub fn bare(&self) -> String {
+        format!("{} ({})", self.estimate, self.range())
+    }
+}
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.point(), self.range())
     }
 }
 
@@ -52,7 +80,7 @@ impl Shown {
 pub fn percent(share: &Interval) -> Option<Shown> {
     let percent = finite(share)?.map(|v| v * 100.0);
     let places = percent_places(&percent);
-    Some(Shown::new(&percent, |v| signed(v, places)))
+    Some(Shown::new(&percent, Scale::PERCENT, |v| signed(v, places)))
 }
 
 /// A share as percent without signs, for sentences whose verb says the direction.
@@ -60,7 +88,7 @@ pub(crate) fn percent_unsigned(share: &Interval) -> Option<Shown> {
     // The sum takes the sign from nil.
     let percent = finite(share)?.map(|v| v * 100.0 + 0.0);
     let places = percent_places(&percent);
-    Some(Shown::new(&percent, |v| {
+    Some(Shown::new(&percent, Scale::PERCENT, |v| {
         if v < 0.0 {
             signed(v, places)
         } else {
@@ -146,7 +174,8 @@ pub(crate) fn hundredths(figure: f64) -> String {
 }
 
 /// A count, in groups of three digits.
-pub(crate) fn count(n: u64) -> String {
+#[must_use]
+pub fn count(n: u64) -> String {
     let digits = n.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (i, digit) in digits.chars().enumerate() {
@@ -159,7 +188,8 @@ pub(crate) fn count(n: u64) -> String {
 }
 
 /// A count that was computed, rounded to whole ones.
-pub(crate) fn count_f64(n: f64) -> String {
+#[must_use]
+pub fn count_f64(n: f64) -> String {
     // The cast saturates: what exceeds u64 was never counted.
     let text = count(n.abs().round() as u64);
     match n {
@@ -170,7 +200,8 @@ pub(crate) fn count_f64(n: f64) -> String {
 }
 
 /// Seconds in the unit that keeps them short.
-pub(crate) fn seconds(s: f64) -> String {
+#[must_use]
+pub fn seconds(s: f64) -> String {
     if s == 0.0 || (60.0..f64::INFINITY).contains(&s) {
         return format!("{s:.0} s");
     }
@@ -178,8 +209,32 @@ pub(crate) fn seconds(s: f64) -> String {
     scale.attach(trimmed(&scale.bare(s)))
 }
 
+/// A figure in the unit that keeps it short: "61.2 µs".
+#[must_use]
+pub fn short(unit: Unit, figure: f64) -> String {
+    Scale::fitting(unit, [figure]).with_unit(figure)
+}
+
+/// A rate of events a second in full: rates are compared by their last digits.
+#[must_use]
+pub fn rate(per_s: f64) -> String {
+    if per_s.abs() < 999.5 {
+        format!("{}/s", trimmed(&plain(per_s)))
+    } else {
+        format!("{}/s", count_f64(per_s))
+    }
+}
+
+/// One thing or several: "1 span", "1,000 spans".
+#[must_use]
+pub fn counted(n: u64, one: &str) -> String {
+    let ending = if n == 1 { "" } else { "s" };
+    format!("{} {one}{ending}", count(n))
+}
+
 /// A plain figure of evidence or of the host, as short as it can be.
-pub(crate) fn plain(figure: f64) -> String {
+#[must_use]
+pub fn plain(figure: f64) -> String {
     if !figure.is_finite() {
         return NOT_AVAILABLE.to_owned();
     }

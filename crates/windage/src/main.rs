@@ -3,7 +3,6 @@
 mod cli;
 mod descriptors;
 mod exit;
-mod figures;
 mod message;
 mod progress;
 mod run_name;

@@ -186,9 +186,9 @@ fn in_unit(change: &Change, metric: Metric, of_metric: &str) -> String {
     scale
         .signed(interval)
         .map_or(" has no finite figure".to_owned(), |s| {
-            let estimate = scale.attach(&s.estimate);
             format!(
-                "'s difference changed by {estimate}{of_metric} ({})",
+                "'s difference changed by {}{of_metric} ({})",
+                s.point(),
                 s.range()
             )
         })
@@ -211,9 +211,7 @@ fn share(side: &Side, metric: Metric) -> String {
 
 fn written(share: Option<&Interval>) -> String {
     let shown = share.and_then(number::percent_unsigned);
-    shown.map_or(number::NOT_AVAILABLE.to_owned(), |shown| {
-        format!("{} %", shown.estimate)
-    })
+    shown.map_or(number::NOT_AVAILABLE.to_owned(), |shown| shown.point())
 }
 
 /// What is said of treatments that are not spelled out.

@@ -16,10 +16,7 @@ pub(super) fn tables(compared: &Compared) -> Vec<Table> {
             title: title.to_owned(),
             columns: ["A", "B"].map(column).to_vec(),
             rows: differing.iter().map(row).collect(),
-            notes: Vec::new(),
-            facts: Vec::new(),
-            separable: false,
-            detail: false,
+            ..Table::default()
         })
         .collect()
 }

@@ -32,8 +32,7 @@ pub(super) fn primary_table(load: &ComparedLoad) -> Option<Table> {
         rows,
         notes: notes.0,
         facts: baseline(load).into_iter().collect(),
-        separable: false,
-        detail: false,
+        ..Table::default()
     })
 }
 
@@ -138,14 +137,14 @@ impl Told {
 
     /// What an arm costs in one of the runs.
     fn overhead(self, side: &Side) -> Cell {
-        let (interval, unit) = match self.form {
-            Form::Shares(_) => (side.relative.as_ref(), Scale::PERCENT),
-            Form::Unit(scale, _) => (side.difference.as_ref(), scale),
+        let interval = match self.form {
+            Form::Shares(_) => side.relative.as_ref(),
+            Form::Unit(..) => side.difference.as_ref(),
         };
         let shown = interval.and_then(|of| Some((of.estimate, self.written(of)?)));
         match shown {
             Some((estimate, shown)) => Cell {
-                basis: Some(unit.attach(&shown.range())),
+                basis: Some(shown.range_with_unit()),
                 ..Cell::figure(shown.estimate, estimate)
             },
             None => Cell::faint(NOT_AVAILABLE),

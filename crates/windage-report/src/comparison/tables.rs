@@ -76,9 +76,9 @@ fn compact_table(load: &ComparedLoad, group: &Group) -> Option<Table> {
         columns: metrics.iter().map(heading).collect(),
         rows,
         notes: notes.0,
-        facts: Vec::new(),
         separable: true,
         detail: group.detail || metrics.iter().all(|of| ASIDE.contains(&of.metric)),
+        ..Table::default()
     })
 }
 
@@ -99,16 +99,15 @@ fn compact_cell(
         .relative
         .as_ref()
         .filter(|_| shown == Shown::Relative);
+    let interval = relative.unwrap_or(&change.absolute);
     let figure = match relative {
         // The column's heading says that these are points.
-        Some(relative) => in_percent(relative).map(|(s, _, of)| (s, Scale::ONE, of)),
-        None => in_unit(metric, &change.absolute),
+        Some(relative) => number::percent(relative).map(|shown| shown.bare()),
+        None => in_unit(metric, interval).map(|shown| shown.to_string()),
     };
-    let Some((written, unit, interval)) = figure else {
+    let Some(figure) = figure else {
         return notes.absent(1, NOT_FINITE).remove(0);
     };
-    let estimate = unit.attach(&written.estimate);
-    let figure = format!("{estimate} ({})", written.range());
     let verdict = match of.verdict.filter(|_| relative.is_some()) {
         Some(ChangeVerdict::Same) => NEGLIGIBLE,
         Some(ChangeVerdict::Inconclusive) => INCONCLUSIVE,
@@ -128,17 +127,8 @@ fn compact_cell(
     }
 }
 
-/// What is written of an interval, in which unit.
-type Written<'a> = (number::Shown, Scale, &'a Interval);
-
-fn in_percent(share: &Interval) -> Option<Written<'_>> {
-    Some((number::percent(share)?, Scale::PERCENT, share))
-}
-
-fn in_unit(metric: Metric, interval: &Interval) -> Option<Written<'_>> {
-    let ends = [interval.estimate, interval.low, interval.high];
-    let scale = Scale::fitting(metric.unit(), ends);
-    Some((scale.signed(interval)?, scale, interval))
+fn in_unit(metric: Metric, interval: &Interval) -> Option<number::Shown> {
+    Scale::of(metric.unit(), interval).signed(interval)
 }
 
 /// Marks what is said on its own and does not hold in its family.
@@ -152,12 +142,11 @@ pub(super) fn mark(of: &ComparedMetric) -> String {
 /// What a change is made of.
 pub(super) fn basis(metric: Metric, of: &ComparedMetric) -> String {
     let side = |name: &str, side: &Side| {
-        let (written, unit, _) = match &side.relative {
-            Some(relative) => in_percent(relative)?,
+        let shown = match &side.relative {
+            Some(relative) => number::percent(relative)?,
             None => in_unit(metric, side.difference.as_ref()?)?,
         };
-        let estimate = unit.attach(&written.estimate);
-        Some(format!("{name}: {estimate} ({})", written.range()))
+        Some(format!("{name}: {shown}"))
     };
     let sides = [side("A", &of.a), side("B", &of.b)];
     let method = of.change.as_ref().ok();

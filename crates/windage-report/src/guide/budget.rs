@@ -53,9 +53,8 @@ pub(super) fn within(sweep: &Sweep, budget: f64) -> String {
 }
 
 fn share(cost: &Interval) -> String {
-    number::percent_unsigned(cost).map_or(number::NOT_AVAILABLE.to_owned(), |shown| {
-        format!("{} % ({})", shown.estimate, shown.range())
-    })
+    let shown = number::percent_unsigned(cost);
+    shown.map_or(number::NOT_AVAILABLE.to_owned(), |shown| shown.to_string())
 }
 
 /// Where the curve meets the budget; `None` without a curve.

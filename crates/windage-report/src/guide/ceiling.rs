@@ -6,7 +6,7 @@ use windage_model::{DoubtCode, LoadModel, Unit};
 use super::Sweep;
 use super::observations::{OPEN, is_saturated};
 use crate::facts::one_line;
-use crate::number::{self, Scale};
+use crate::number;
 
 /// Where the ceiling was: only where it is the subject does throughput lost tell all that was lost.
 pub(super) fn ceiling(sweep: &Sweep) -> String {
@@ -57,8 +57,7 @@ fn below(sweep: &Sweep, saturated: usize) -> String {
 /// What else may have been it; then throughput lost understates the cost, and CPU does not.
 fn elsewhere(sweep: &Sweep) -> String {
     let analysis = sweep.analysis;
-    let cores = analysis.own_cost.generator_cores;
-    let cores = Scale::fitting(Unit::Cores, [cores]).with_unit(cores);
+    let cores = number::short(Unit::Cores, analysis.own_cost.generator_cores);
     let mut reasons = analysis.validity.reasons.iter();
     let is_generator = reasons.any(|doubt| doubt.code == DoubtCode::GeneratorSaturated);
     let it = if is_generator {

@@ -9,7 +9,7 @@ use super::{Sweep, beside, sweeps};
 use crate::facts::{Fact, one_line};
 use crate::markdown;
 use crate::number::{self, NOT_AVAILABLE, Scale};
-use crate::rows::curve::{level, overhead};
+use crate::rows::curve::level;
 use crate::rows::{Cell, Row, Table, Tone, column, cpu_metric, nothing, plain};
 use crate::terminal::{Page, TerminalOptions};
 
@@ -160,10 +160,8 @@ fn by_level(named: &[Named], asked: Asked) -> Option<Table> {
         title: asked.title().to_owned(),
         columns: columns.collect(),
         rows,
-        notes: Vec::new(),
-        facts: Vec::new(),
         separable: true,
-        detail: false,
+        ..Table::default()
     })
 }
 
@@ -226,10 +224,8 @@ fn costs(named: &[Named]) -> Option<Table> {
             column("B a span", "As it was on the wire"),
         ],
         rows,
-        notes: Vec::new(),
         facts,
-        separable: false,
-        detail: false,
+        ..Table::default()
     })
 }
 
@@ -278,7 +274,7 @@ fn cost_cells(analysis: &Analysis, arm: &ArmAnalysis) -> Vec<Cell> {
         Some(&difference.absolute)
     };
     let absolute = |metric: Metric| {
-        difference(metric).map_or_else(nothing, |interval| plain(overhead(interval, Scale::ONE)))
+        difference(metric).map_or_else(nothing, |interval| plain(Scale::ONE.interval(interval)))
     };
     let baseline = analysis.baseline().and_then(|arm| own_value(arm, cpu));
     let fidelity = arm.fidelity.as_ref();

@@ -25,10 +25,7 @@ pub(super) fn title(arm: &ArmAnalysis, script: &Script) -> String {
 
 /// What a shell's `time` would print, line by line.
 pub(super) fn as_timed(script: &Script) -> [String; 3] {
-    let runs = match script.runs {
-        1 => "1 run".to_owned(),
-        n => format!("{} runs", number::count(n as u64)),
-    };
+    let runs = number::counted(script.runs as u64, "run");
     let beside = match range(&script.real_s) {
         Some(range) => format!("({range} s; {runs})"),
         None => format!("({runs})"),

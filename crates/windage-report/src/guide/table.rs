@@ -47,10 +47,8 @@ pub(super) fn table(sweep: &Sweep) -> Table {
         title: title(sweep),
         columns: columns(analysis, cpu_scale, unit),
         rows: arms.into_iter().map(row).collect(),
-        notes: Vec::new(),
         facts: vec![Fact::new("columns", meaning(analysis, unit))],
-        separable: false,
-        detail: false,
+        ..Table::default()
     }
 }
 
@@ -133,7 +131,7 @@ fn latency(arm: &ArmAnalysis, felt: Metric) -> Cell {
         _ => of_load(arm),
     };
     plain(us.map_or(NOT_AVAILABLE.to_owned(), |us| {
-        Scale::fitting(Unit::Microseconds, [us]).with_unit(us)
+        number::short(Unit::Microseconds, us)
     }))
 }
 
@@ -156,9 +154,8 @@ pub(super) fn share_of(result: &MetricAnalysis, metric: Metric) -> Option<Interv
 }
 
 fn share(of: &Interval) -> String {
-    number::percent_unsigned(of).map_or(NOT_AVAILABLE.to_owned(), |shown| {
-        format!("{} ({})", shown.estimate, shown.range())
-    })
+    let shown = number::percent_unsigned(of);
+    shown.map_or(NOT_AVAILABLE.to_owned(), |shown| shown.bare())
 }
 
 fn telemetry(arm: &ArmAnalysis) -> Cell {

@@ -6,7 +6,7 @@ use super::{NOT_AVAILABLE, Shown, decimals, finite, largest, signed};
 
 /// A unit for display, shared by the figures of a column.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Scale {
+pub struct Scale {
     divisor: f64,
     unit: &'static str,
 }
@@ -19,7 +19,8 @@ impl Scale {
     };
 
     /// The unit in which the largest of these figures is short.
-    pub(crate) fn fitting(unit: Unit, figures: impl IntoIterator<Item = f64>) -> Scale {
+    #[must_use]
+    pub fn fitting(unit: Unit, figures: impl IntoIterator<Item = f64>) -> Scale {
         let largest = figures
             .into_iter()
             .filter(|f| f.is_finite())
@@ -49,9 +50,19 @@ impl Scale {
         Scale { divisor, unit }
     }
 
+    /// The unit in which this interval is short.
+    pub(crate) fn of(unit: Unit, interval: &Interval) -> Scale {
+        Scale::fitting(unit, [interval.estimate, interval.low, interval.high])
+    }
+
     /// The unit's abbreviation, for a column's heading; empty for a plain number.
     pub(crate) fn unit(self) -> &'static str {
         self.unit
+    }
+
+    /// The same, where the unit stands elsewhere.
+    pub(crate) fn without_unit(self) -> Scale {
+        Scale { unit: "", ..self }
     }
 
     /// Figures as they are, without a unit.
@@ -76,7 +87,8 @@ impl Scale {
     }
 
     /// A figure without sign for nil and above, without unit.
-    pub(crate) fn bare(self, figure: f64) -> String {
+    #[must_use]
+    pub fn bare(self, figure: f64) -> String {
         if !figure.is_finite() {
             return NOT_AVAILABLE.to_owned();
         }
@@ -90,7 +102,8 @@ impl Scale {
     }
 
     /// A figure with its unit.
-    pub(crate) fn with_unit(self, figure: f64) -> String {
+    #[must_use]
+    pub fn with_unit(self, figure: f64) -> String {
         if !figure.is_finite() {
             return NOT_AVAILABLE.to_owned();
         }
@@ -120,8 +133,16 @@ impl Scale {
         signed(scaled, decimals(scaled.abs()).min(most))
     }
 
+    /// "+9.31 µs (+8.90 to +9.72)", or that it is not available.
+    #[must_use]
+    pub fn interval(self, interval: &Interval) -> String {
+        let shown = self.signed(interval);
+        shown.map_or(NOT_AVAILABLE.to_owned(), |shown| shown.to_string())
+    }
+
     /// A difference with its ends, signed; `None` when one of them is not finite.
-    pub(crate) fn signed(self, interval: &Interval) -> Option<Shown> {
+    #[must_use]
+    pub fn signed(self, interval: &Interval) -> Option<Shown> {
         // More than two decimals only where nothing would be left without them.
         let largest = largest(&finite(interval)?.map(|v| v / self.divisor));
         let most = if largest < 0.1 { usize::MAX } else { 2 };
@@ -132,6 +153,6 @@ impl Scale {
     pub(crate) fn signed_to(self, interval: &Interval, most: usize) -> Option<Shown> {
         let scaled = finite(interval)?.map(|v| v / self.divisor);
         let places = decimals(largest(&scaled)).min(most);
-        Some(Shown::new(&scaled, |v| signed(v, places)))
+        Some(Shown::new(&scaled, self, |v| signed(v, places)))
     }
 }

@@ -233,7 +233,7 @@ fn description(of: &Curve) -> String {
         } else {
             ""
         };
-        let overhead = curve::overhead(&point.overhead, scale);
+        let overhead = scale.interval(&point.overhead);
         let level = curve::level(point.level);
         text.push_str(&format!(" {level}: {overhead}{note}."));
     }

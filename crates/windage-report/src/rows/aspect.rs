@@ -43,10 +43,8 @@ pub(super) fn aspects_table<T>(
             .map(|aspect| column(aspect.heading, aspect.about))
             .collect(),
         rows: rows.collect(),
-        notes: Vec::new(),
-        facts: Vec::new(),
         separable: true,
-        detail: false,
+        ..Table::default()
     })
 }
 

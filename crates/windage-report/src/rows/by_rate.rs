@@ -38,10 +38,7 @@ pub(crate) fn by_rate_table(analysis: &Analysis) -> Option<Table> {
             column("lost", "1 − delivered / expected, with its 95 % interval"),
         ],
         rows: arms(analysis).iter().flat_map(|arm| of_arm(arm)).collect(),
-        notes: Vec::new(),
-        facts: Vec::new(),
-        separable: false,
-        detail: false,
+        ..Table::default()
     })
 }
 
@@ -92,9 +89,6 @@ fn lost(of: &FidelityPoint) -> Cell {
         } else {
             Tone::Plain
         },
-        ..Cell::figure(
-            format!("{} % ({})", percent.estimate, percent.range()),
-            share.estimate,
-        )
+        ..Cell::figure(percent.to_string(), share.estimate)
     }
 }

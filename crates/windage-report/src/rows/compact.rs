@@ -276,15 +276,14 @@ fn compact_difference(
         Shown::Absolute => None,
     };
     let percent = relative.and_then(|of| Some((of.estimate, number::percent(of)?)));
-    if let Some((estimate, p)) = percent {
+    if let Some((estimate, shown)) = percent {
         let mark = match result.verdict {
             Some(Verdict::Negligible) => NEGLIGIBLE,
             Some(Verdict::Inconclusive) => INCONCLUSIVE,
             // The sign and the metric say it.
             Some(Verdict::Costs | Verdict::Saves) | None => "",
         };
-        let figure = format!("{} % ({})", p.estimate, p.range());
-        let text = marked(&format!("{mark}{on_its_own}"), &figure);
+        let text = marked(&format!("{mark}{on_its_own}"), &shown.to_string());
         return Cell {
             tone: result.verdict.map_or(Tone::Plain, Tone::Judged),
             basis,
@@ -296,13 +295,12 @@ fn compact_difference(
         metric.unit(),
         [interval.estimate, interval.low, interval.high],
     );
-    let Some(s) = scale.signed(interval) else {
+    let Some(shown) = scale.signed(interval) else {
         return notes.absent(1, NOT_FINITE).remove(0);
     };
-    let figure = format!("{} ({})", scale.attach(&s.estimate), s.range());
     Cell {
         basis,
-        ..Cell::figure(marked(&on_its_own, &figure), interval.estimate)
+        ..Cell::figure(marked(&on_its_own, &shown.to_string()), interval.estimate)
     }
 }
 

@@ -86,7 +86,7 @@ fn curve_table(analysis: &Analysis, curve: &Curve) -> Table {
             });
         }
         cells.push(Cell::figure(
-            overhead(&point.overhead, scale),
+            scale.interval(&point.overhead),
             point.overhead.estimate,
         ));
         cells.extend(fitted.map(|fit| height_cell(point, fit, scale)));
@@ -99,10 +99,8 @@ fn curve_table(analysis: &Analysis, curve: &Curve) -> Table {
         title: title(curve),
         columns,
         rows: curve.points.iter().rev().map(row).collect(),
-        notes: Vec::new(),
         facts: facts(analysis, curve, unit),
-        separable: false,
-        detail: false,
+        ..Table::default()
     }
 }
 
@@ -110,15 +108,6 @@ fn counts(point: &CurvePoint) -> String {
     let asked = point.attempted.or(point.delivered).unwrap_or_default();
     let part = |n: Option<f64>| n.map_or("–".to_owned(), |n| number::a_request(n, asked));
     format!("{} → {}", part(point.attempted), part(point.delivered))
-}
-
-/// "+9.31 µs (+8.90 to +9.72)"
-pub(crate) fn overhead(interval: &Interval, scale: Scale) -> String {
-    scale
-        .signed(interval)
-        .map_or(NOT_AVAILABLE.to_owned(), |shown| {
-            format!("{} ({})", scale.attach(&shown.estimate), shown.range())
-        })
 }
 
 fn height_cell(point: &CurvePoint, fit: &CurveFit, scale: Scale) -> Cell {
@@ -138,7 +127,7 @@ fn height_cell(point: &CurvePoint, fit: &CurveFit, scale: Scale) -> Cell {
         ..point.overhead.clone()
     };
     let written = scale.signed(&interval);
-    let text = written.map_or(NOT_AVAILABLE.to_owned(), |s| scale.attach(&s.estimate));
+    let text = written.map_or(NOT_AVAILABLE.to_owned(), |shown| shown.point());
     Cell::figure(text, height)
 }
 
@@ -192,7 +181,7 @@ pub(crate) fn formula(curve: &Curve, fit: &CurveFit, unit: FidelityUnit) -> Stri
         (Against::Delivered, FidelityUnit::Items) => "an item delivered".to_owned(),
     };
     let term = |term: &CurveTerm| {
-        let written = overhead(&term.coefficient, scale_of(curve, &term.coefficient));
+        let written = scale_of(curve, &term.coefficient).interval(&term.coefficient);
         match term.kind {
             TermKind::Fixed => format!("fixed {written}"),
             TermKind::Proportional => format!("{written} {one}"),
@@ -209,10 +198,7 @@ pub(crate) fn formula(curve: &Curve, fit: &CurveFit, unit: FidelityUnit) -> Stri
 /// A coefficient may be much smaller than what it is multiplied to.
 fn scale_of(curve: &Curve, coefficient: &Interval) -> Scale {
     match curve.scale {
-        CurveScale::Unit => Scale::fitting(
-            curve.metric.unit(),
-            [coefficient.estimate, coefficient.low, coefficient.high],
-        ),
+        CurveScale::Unit => Scale::of(curve.metric.unit(), coefficient),
         CurveScale::Share => Scale::PERCENT,
     }
 }

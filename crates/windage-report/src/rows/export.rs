@@ -1,7 +1,7 @@
 //! The tables about how telemetry came: two where something was amiss, and details.
 
 use windage_analysis::{Analysis, ArmAnalysis, DeliveredSource, ExportDelay, Fidelity};
-use windage_model::Interval;
+use windage_model::{Interval, Unit};
 
 use super::aspect::{Aspect, aspects_table, counted, nothing};
 use super::{Cell, Row, Table, Tone, column, lasting};
@@ -261,8 +261,7 @@ fn many(n: u64) -> Cell {
 
 fn bytes(n: u64) -> Cell {
     let n = n as f64;
-    let scale = number::Scale::fitting(windage_model::Unit::Bytes, [n]);
-    Cell::figure(scale.with_unit(n), n)
+    Cell::figure(number::short(Unit::Bytes, n), n)
 }
 
 /// A table of detail; `None` without a row.
@@ -274,9 +273,7 @@ fn detail(title: &str, columns: &[(&str, &'static str)], rows: Vec<Row>) -> Opti
             .map(|&(heading, about)| column(heading, about))
             .collect(),
         rows,
-        notes: Vec::new(),
-        facts: Vec::new(),
-        separable: false,
         detail: true,
+        ..Table::default()
     })
 }

@@ -58,10 +58,10 @@ pub(super) fn interval(metric: Metric, result: &MetricAnalysis) -> Option<String
 }
 
 fn written(metric: Metric, interval: &Interval, is_ratio: bool) -> Option<String> {
-    if is_ratio {
-        return Some(format!("{} %", number::percent(interval)?.range()));
-    }
-    let ends = [interval.estimate, interval.low, interval.high];
-    let scale = Scale::fitting(metric.unit(), ends);
-    Some(scale.attach(&scale.signed(interval)?.range()))
+    let shown = if is_ratio {
+        number::percent(interval)
+    } else {
+        Scale::of(metric.unit(), interval).signed(interval)
+    };
+    Some(shown?.range_with_unit())
 }

@@ -46,10 +46,8 @@ pub(super) fn fidelity_table(analysis: &Analysis) -> Option<Table> {
         title,
         columns,
         rows,
-        notes: Vec::new(),
         facts: facts(analysis),
-        separable: false,
-        detail: false,
+        ..Table::default()
     })
 }
 

@@ -108,9 +108,9 @@ pub(super) fn firm_table(analysis: &Analysis) -> Option<Table> {
         columns,
         rows,
         notes: notes.0,
-        facts: Vec::new(),
         separable: true,
         detail: true,
+        ..Table::default()
     })
 }
 
@@ -174,8 +174,7 @@ fn covariate(of: &CovariateUse, notes: &mut Notes) -> Cell {
             let words = gain_in_words(std::iter::once(gain));
             let words = words.unwrap_or_else(|| number::NOT_AVAILABLE.to_owned());
             Cell {
-                basis: number::percent(&gain.without)
-                    .map(|p| format!("{} % ({}) without it", p.estimate, p.range())),
+                basis: number::percent(&gain.without).map(|shown| format!("{shown} without it")),
                 ..Cell::figure(words, gain.narrower)
             }
         }

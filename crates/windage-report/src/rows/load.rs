@@ -133,10 +133,8 @@ pub(super) fn outliers_table(analysis: &Analysis) -> Option<Table> {
             },
         ],
         rows,
-        notes: Vec::new(),
-        facts: Vec::new(),
-        separable: false,
         detail: true,
+        ..Table::default()
     })
 }
 

@@ -41,7 +41,7 @@ use crate::facts::{Fact, one_line};
 use crate::number::{self, NOT_AVAILABLE, Scale};
 
 /// A table with its arms as rows.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Table {
     pub(crate) title: String,
     /// The columns after the arm's name.
@@ -291,8 +291,7 @@ fn lasting(ns: u64) -> Cell {
 
 /// A time from nanoseconds in the unit that keeps it short.
 fn time(ns: u64) -> String {
-    let microseconds = ns as f64 / 1e3;
-    Scale::fitting(Unit::Microseconds, [microseconds]).with_unit(microseconds)
+    number::short(Unit::Microseconds, ns as f64 / 1e3)
 }
 
 pub(crate) fn capitalised(text: &str) -> String {

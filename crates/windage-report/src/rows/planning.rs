@@ -57,10 +57,8 @@ impl Items {
             title: format!("Planning with {}", self.name),
             columns: columns(within_s).into(),
             rows: arms.iter().map(row).collect(),
-            notes: Vec::new(),
-            facts: Vec::new(),
             separable: true,
-            detail: false,
+            ..Table::default()
         })
     }
 }

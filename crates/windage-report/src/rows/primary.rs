@@ -34,8 +34,7 @@ pub(super) fn primary_table(analysis: &Analysis, metric: Metric) -> Option<Table
         rows,
         notes: notes.0,
         facts,
-        separable: false,
-        detail: false,
+        ..Table::default()
     })
 }
 

@@ -98,18 +98,13 @@ fn functions(
             column("of which itself", "The same without what it calls"),
         ],
         rows,
-        notes: Vec::new(),
-        facts: Vec::new(),
-        separable: false,
-        detail: false,
+        ..Table::default()
     })
 }
 
 fn cell(added: &Added, scale: Scale) -> Cell {
     let shown = scale.signed(&profiles::interval(added));
-    let text = shown.map_or(NOT_AVAILABLE.to_owned(), |shown| {
-        format!("{} ({})", shown.estimate, shown.range())
-    });
+    let text = shown.map_or(NOT_AVAILABLE.to_owned(), |shown| shown.bare());
     let basis = format!(
         "{} against {} in the baseline",
         scale.with_unit(added.arm_us),
@@ -196,9 +191,7 @@ fn overview(analysis: &Analysis) -> Option<Table> {
         ],
         rows,
         notes: notes.0,
-        facts: Vec::new(),
-        separable: false,
-        detail: false,
+        ..Table::default()
     })
 }
 

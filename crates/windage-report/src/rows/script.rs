@@ -91,10 +91,7 @@ fn table(
         title: title.to_owned(),
         rows: analysis.arms.iter().map(row).collect(),
         columns,
-        notes: Vec::new(),
-        facts: Vec::new(),
-        separable: false,
-        detail: false,
+        ..Table::default()
     }
 }
 

@@ -48,7 +48,7 @@ fn stage_table(analysis: &Analysis, of: &Stages) -> Table {
         notes: notes.0,
         facts: facts(analysis, of),
         separable: true,
-        detail: false,
+        ..Table::default()
     }
 }
 
@@ -159,7 +159,7 @@ impl Drawn {
         };
         let relative = number::percent(&cost.relative);
         let mut cells = vec![Cell {
-            basis: relative.map(|r| format!("{} % ({})", r.estimate, r.range())),
+            basis: relative.map(|shown| shown.to_string()),
             ..estimated(&cost.absolute, self.whole)
         }];
         let items = [
@@ -178,15 +178,7 @@ impl Drawn {
 }
 
 fn estimated(interval: &Interval, scale: Scale) -> Cell {
-    Cell::figure(figure(interval, scale), interval.estimate)
-}
-
-/// "+9.31 (+8.90 to +9.72)"
-pub(super) fn figure(interval: &Interval, scale: Scale) -> String {
-    let shown = scale.signed(interval);
-    shown.map_or(NOT_AVAILABLE.to_owned(), |shown| {
-        format!("{} ({})", shown.estimate, shown.range())
-    })
+    Cell::figure(scale.without_unit().interval(interval), interval.estimate)
 }
 
 fn facts(analysis: &Analysis, of: &Stages) -> Vec<Fact> {
@@ -235,28 +227,4 @@ fn verdict(analysis: &Analysis, whole: &Whole, holds: bool) -> String {
         "does not agree with the stages: the gap's interval leaves nil out"
     };
     format!("{name}, which is {up_to} in processes and windows of its own, {says}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn figures_keep_their_signs_and_lose_their_unit() {
-        let interval = |estimate, low, high| Interval {
-            estimate,
-            low,
-            high,
-            confidence: 0.95,
-            method: String::new(),
-        };
-        let scale = Scale::fitting(windage_model::Unit::Microseconds, [30.0]);
-        for ((estimate, low, high), expected) in [
-            ((45.21, 44.0, 46.4), "+45.2 (+44.0 to +46.4)"),
-            ((-0.311, -0.8, 0.22), "−0.31 (−0.80 to +0.22)"),
-            ((f64::NAN, 0.0, 1.0), "n/a"),
-        ] {
-            assert_eq!(figure(&interval(estimate, low, high), scale), expected);
-        }
-    }
 }

@@ -156,8 +156,7 @@ fn judged(
     let Some(relative) = &difference.relative else {
         let shown = scale.signed(&difference.absolute);
         return shown.map_or(" has no finite figure".to_owned(), |s| {
-            let unit = scale.attach("").trim().to_owned();
-            format!(" differs by {} {unit}{of} ({})", s.estimate, s.range())
+            format!(" differs by {}{of} ({})", s.point(), s.range())
         });
     };
     let cost = as_cost(relative, metric);
@@ -179,12 +178,12 @@ fn judged(
                 bound if bound > 0.0 => {
                     format!(" costs no more than {}{of}", number::percent_bound(bound))
                 }
-                _ => format!(" costs nothing{of} ({} %)", shown.range()),
+                _ => format!(" costs nothing{of} ({})", shown.range_with_unit()),
             }
         }
         Some(Verdict::Inconclusive) if cost.low > 0.0 => format!(
-            " costs something, {} %{of}, but whether more than the {} that matter can't be told yet",
-            number::percent(&cost).map_or_else(String::new, |cost| cost.range()),
+            " costs something, {}{of}, but whether more than the {} that matter can't be told yet",
+            number::percent(&cost).map_or_else(String::new, |cost| cost.range_with_unit()),
             number::percent_short(interest)
         ),
         Some(Verdict::Inconclusive) | None => {
@@ -245,7 +244,7 @@ fn and(shown: &number::Shown) -> String {
 /// "22.7 % of CPU a request (22.0 to 23.0 %), 13.9 µs"
 fn magnitude(cost: &Interval, difference: &Difference, scale: Scale, of: &str) -> String {
     let share = number::percent_unsigned(cost).map_or(String::new(), |p| {
-        format!("{} %{of} ({} %)", p.estimate, p.range())
+        format!("{}{of} ({})", p.point(), p.range_with_unit())
     });
     match difference.absolute.estimate {
         v if v.is_finite() => format!("{share}, {}", scale.with_unit(v.abs())),

@@ -43,15 +43,12 @@ pub(crate) fn control(analysis: &Analysis, metric: Metric) -> String {
         }
     };
     let shown = match &difference.relative {
-        Some(relative) => number::percent(relative)
-            .map(|p| (format!("{} %", p.estimate), format!("{} %", p.range()))),
-        None => {
-            let scale = Scale::fitting(metric.unit(), [difference.absolute.estimate]);
-            let written = scale.signed(&difference.absolute);
-            written.map(|s| (scale.attach(&s.estimate), scale.attach(&s.range())))
-        }
+        Some(relative) => number::percent(relative),
+        None => Scale::fitting(metric.unit(), [difference.absolute.estimate])
+            .signed(&difference.absolute),
     };
-    let Some((estimate, range)) = shown else {
+    let Some((estimate, range)) = shown.map(|shown| (shown.point(), shown.range_with_unit()))
+    else {
         return "The control has no finite figure".to_owned();
     };
     match (result.exceeds_nil(), result.verdict) {

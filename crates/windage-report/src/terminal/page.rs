@@ -319,10 +319,8 @@ mod tests {
                 arm: "otel, with a name that can be cut".into(),
                 cells: cells.iter().map(|text| rows::plain(*text)).collect(),
             }],
-            notes: Vec::new(),
-            facts: Vec::new(),
             separable,
-            detail: false,
+            ..Table::default()
         }
     }
 

@@ -2,7 +2,8 @@
 
 use windage_analysis::{Known, NoInterval, Running, RunningEstimate};
 use windage_model::{Direction, Interval, Metric, Role};
-use windage_report::{one_line, percent, percent_short};
+use windage_report::number::{NOT_AVAILABLE, percent, percent_short};
+use windage_report::one_line;
 
 use super::fit::{pad, pad_left, shorten, width};
 
@@ -144,11 +145,8 @@ fn point(relative: f64) -> Interval {
 
 fn written(interval: &Interval) -> (String, String) {
     match percent(interval) {
-        Some(shown) => (
-            format!("{} %", shown.estimate),
-            format!("({})", shown.range()),
-        ),
-        None => ("n/a".to_owned(), String::new()),
+        Some(shown) => (shown.point(), format!("({})", shown.range())),
+        None => (NOT_AVAILABLE.to_owned(), String::new()),
     }
 }
 

@@ -159,7 +159,7 @@ fn the_first_spans_are_shown_on_request() {
         Some(200)
     );
     end(&sink);
-    let ended = sink.end().code(0).says(&["Wind · 0.0"]);
+    let ended = sink.end().code(0).says(&["Wind · 0 µs"]);
     assert!(!ended.stderr.contains("lull"), "{}", ended.stderr);
     let kept = std::fs::read(shop.dir().join("kept/0-otlp-http/00000001-traces.pb")).unwrap();
     assert_eq!(kept, body);

@@ -63,10 +63,9 @@ pub(super) fn attached_table(analysis: &Analysis) -> Option<Table> {
         title: "Agents, attached".to_owned(),
         columns,
         rows: all.iter().map(row).collect(),
-        notes: Vec::new(),
         facts: together(analysis),
         separable: true,
-        detail: false,
+        ..Table::default()
     })
 }
 
@@ -127,10 +126,9 @@ pub(super) fn attaching_table(analysis: &Analysis) -> Option<Table> {
             ),
         ],
         rows: rows.collect(),
-        notes: Vec::new(),
         facts: mishaps(analysis),
         separable: true,
-        detail: false,
+        ..Table::default()
     })
 }
 

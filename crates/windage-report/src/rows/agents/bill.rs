@@ -145,10 +145,9 @@ pub(super) fn bill_table(analysis: &Analysis) -> Option<Table> {
         title: format!("CPU bill, {} a request", scale.unit()),
         columns,
         rows: rows.collect(),
-        notes: Vec::new(),
         facts: holds(&entries),
         separable: true,
-        detail: false,
+        ..Table::default()
     })
 }
 
@@ -196,8 +195,7 @@ impl Fine {
 
     /// The same with the ends of its interval; `None` where one of them is not finite.
     fn with_ends(self, interval: &Interval) -> Option<String> {
-        let shown = self.scale.signed_to(interval, self.places)?;
-        Some(format!("{} ({})", shown.estimate, shown.range()))
+        Some(self.scale.signed_to(interval, self.places)?.bare())
     }
 }
 

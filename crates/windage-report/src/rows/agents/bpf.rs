@@ -7,7 +7,6 @@ use windage_model::{Interval, Unit};
 use super::{ends, over_cycles_with_unit};
 use crate::facts::{Fact, one_line};
 use crate::number::{self, Scale};
-use crate::rows::stages::figure;
 use crate::rows::{Cell, Row, Table, column, nothing, plain};
 use crate::summary::reversed;
 
@@ -52,10 +51,8 @@ pub(super) fn bpf_table(arm: &ArmAnalysis, of_arm: &AgentUse, per_item: &str) ->
             column(format!("ns {per_item}"), "Runs × ns a run"),
         ],
         rows,
-        notes: Vec::new(),
         facts: facts(of, probes, per_item),
-        separable: false,
-        detail: false,
+        ..Table::default()
     })
 }
 
@@ -131,12 +128,8 @@ fn facts(of: &BpfUse, probes: Option<&ProbeAccount>, per_item: &str) -> Vec<Fact
     let account = |probes| account(probes, per_item);
     let mut facts = probes.map(account).unwrap_or_default();
     facts.push(Fact::new("statistics", statistics(of, per_item)));
-    let links = match of.links {
-        1 => "1 link".to_owned(),
-        links => format!("{} links", number::count(links.into())),
-    };
-    let memory = of.memory_bytes as f64;
-    let memory = Scale::fitting(Unit::Bytes, [memory]).with_unit(memory);
+    let links = number::counted(of.links.into(), "link");
+    let memory = number::short(Unit::Bytes, of.memory_bytes as f64);
     let held = format!("{links}, {memory} of memory for programs and maps");
     facts.push(Fact::new("in the kernel", held));
     facts
@@ -154,7 +147,7 @@ fn account(of: &ProbeAccount, per_item: &str) -> Vec<Fact> {
             let scale = Scale::fitting(Unit::Nanoseconds, [interval.estimate]);
             format!(
                 "{} of the service's CPU for a run of a program",
-                with_unit(interval, scale)
+                scale.interval(interval)
             )
         }
         Err(missing) => format!(
@@ -191,9 +184,8 @@ fn not_seen(of: &ProbeAccount) -> String {
     let outside = &of.outside_bpf_us_per_request;
     let at_most = of.outside_bpf_at_most_us_per_request.as_ref();
     let at_most = at_most.filter(|of| of.high.is_finite()).map(|of| {
-        let bound = of.high.max(0.0);
-        let scale = Scale::fitting(Unit::Microseconds, [bound]);
-        format!(", at most {}", scale.with_unit(bound))
+        let bound = number::short(Unit::Microseconds, of.high.max(0.0));
+        format!(", at most {bound}")
     });
     let at_most = at_most.unwrap_or_default();
     if outside.low > 0.0 {
@@ -211,10 +203,7 @@ fn not_seen(of: &ProbeAccount) -> String {
 
 /// "+12.3 µs (+11.0 to +13.6)"
 fn in_us(interval: &Interval) -> String {
-    with_unit(
-        interval,
-        Scale::fitting(Unit::Microseconds, [interval.estimate]),
-    )
+    Scale::fitting(Unit::Microseconds, [interval.estimate]).interval(interval)
 }
 
 fn statistics(of: &BpfUse, per_item: &str) -> String {
@@ -228,19 +217,11 @@ fn statistics(of: &BpfUse, per_item: &str) -> String {
         Some(cost) => {
             let scale = Scale::fitting(Unit::Microseconds, [cost.estimate]);
             let cost = match &cost.interval {
-                Some(interval) => with_unit(interval, scale),
+                Some(interval) => scale.interval(interval),
                 None => scale.attach(&scale.signed_point(cost.estimate)),
             };
             format!("themselves cost the service {cost} {per_item}; {apart}")
         }
         None => apart.to_owned(),
-    }
-}
-
-/// "+12.3 µs (+11.0 to +13.6)"
-fn with_unit(interval: &Interval, scale: Scale) -> String {
-    match figure(interval, scale).split_once(' ') {
-        Some((estimate, range)) => format!("{} {range}", scale.attach(estimate)),
-        None => number::NOT_AVAILABLE.to_owned(),
     }
 }

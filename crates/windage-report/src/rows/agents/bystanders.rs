@@ -5,7 +5,7 @@ use windage_model::Verdict;
 
 use crate::facts::{Fact, one_line};
 use crate::number::{self, NOT_AVAILABLE, Scale};
-use crate::rows::stages::{arm_name, figure};
+use crate::rows::stages::arm_name;
 use crate::rows::{Align, Cell, Column, Notes, Row, Table, Tone, column, plain};
 
 /// Bystanders against themselves without agents, and against what is watched; `None` without any.
@@ -52,7 +52,7 @@ pub(super) fn bystander_table(analysis: &Analysis) -> Option<Table> {
         notes: notes.0,
         facts: facts.collect(),
         separable: true,
-        detail: false,
+        ..Table::default()
     })
 }
 
@@ -76,15 +76,15 @@ fn against(of: &MetricAnalysis, notes: &mut Notes) -> Cell {
         windage_model::Unit::Microseconds,
         [difference.absolute.estimate],
     );
-    let absolute = figure(&difference.absolute, us);
+    let absolute = us.interval(&difference.absolute);
     let relative = difference.relative.as_ref().and_then(number::percent);
     match relative {
         Some(percent) => Cell {
-            basis: Some(format!("{absolute}, in {}", us.unit())),
+            basis: Some(absolute),
             value: difference.relative.as_ref().map(|of| of.estimate),
-            ..plain(format!("{} % ({})", percent.estimate, percent.range()))
+            ..plain(percent.to_string())
         },
-        None => plain(us.attach(&absolute)),
+        None => plain(absolute),
     }
 }
 

@@ -5,7 +5,7 @@ use windage_model::{Interval, Metric, Role, Unit};
 
 use super::with_agents;
 use crate::facts::{Fact, one_line};
-use crate::number::Scale;
+use crate::number::{self, Scale};
 use crate::rows::{Cell, Row, Table, column, nothing};
 
 /// The services' memory without agents, and what is added to it in each arm with agents; `None`
@@ -53,9 +53,8 @@ pub(super) fn memory_table(analysis: &Analysis) -> Option<Table> {
         columns,
         facts: windage(analysis).into_iter().chain(facts).collect(),
         rows,
-        notes: Vec::new(),
         separable: true,
-        detail: false,
+        ..Table::default()
     })
 }
 
@@ -136,7 +135,7 @@ impl Added {
 
     fn cell(&self, scale: Scale) -> Cell {
         let shown = self.interval.as_ref().and_then(|of| scale.signed_to(of, 2));
-        let text = shown.map(|shown| format!("{} ({})", shown.estimate, shown.range()));
+        let text = shown.map(|shown| shown.bare());
         let text = text.unwrap_or_else(|| scale.signed_point_to(self.bytes, 2));
         Cell::figure(text, self.bytes)
     }
@@ -148,11 +147,9 @@ fn agent(of: &AgentUse) -> Option<&OverCycles> {
 
 /// What the measuring itself holds.
 fn windage(analysis: &Analysis) -> Option<Fact> {
-    let bytes = analysis.own_cost.rss_bytes? as f64;
-    let scale = Scale::fitting(Unit::Bytes, [bytes]);
+    let bytes = number::short(Unit::Bytes, analysis.own_cost.rss_bytes? as f64);
     let text = format!(
-        "{} resident at the end of a launch, generator and receivers in it; in no row",
-        scale.with_unit(bytes)
+        "{bytes} resident at the end of a launch, generator and receivers in it; in no row"
     );
     Some(Fact::new("windage", text))
 }

@@ -64,21 +64,20 @@ pub(crate) fn with_agents(analysis: &Analysis) -> impl Iterator<Item = (&ArmAnal
 
 /// "20.8 (20.1 to 21.5)"
 fn over_cycles(of: &OverCycles, scale: Scale) -> String {
-    let estimate = scale.bare(of.estimate);
-    match ends(of) {
-        Some([low, high]) => format!("{estimate} ({} to {})", scale.bare(low), scale.bare(high)),
-        None => estimate,
-    }
+    format!("{}{}", scale.bare(of.estimate), range(of, scale))
+}
+
+/// " (20.1 to 21.5)"; empty where no interval is known.
+fn range(of: &OverCycles, scale: Scale) -> String {
+    ends(of).map_or(String::new(), |[low, high]| {
+        format!(" ({} to {})", scale.bare(low), scale.bare(high))
+    })
 }
 
 /// "20.8 µs (20.1 to 21.5)"
 pub(crate) fn over_cycles_with_unit(of: &OverCycles, unit: Unit) -> String {
     let scale = Scale::fitting(unit, [of.estimate]);
-    let written = over_cycles(of, scale);
-    match written.split_once(' ') {
-        Some((estimate, range)) => format!("{} {range}", scale.attach(estimate)),
-        None => scale.attach(&written),
-    }
+    format!("{}{}", scale.with_unit(of.estimate), range(of, scale))
 }
 
 /// The ends of a figure's interval, where it has one that can be written.

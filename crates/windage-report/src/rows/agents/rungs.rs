@@ -72,7 +72,6 @@ fn rung_table(analysis: &Analysis, of: &Stages) -> Option<Table> {
             ),
         ],
         rows: rows.collect(),
-        notes: Vec::new(),
         facts: vec![
             Fact::new(
                 "in parentheses",
@@ -85,7 +84,7 @@ fn rung_table(analysis: &Analysis, of: &Stages) -> Option<Table> {
             ),
         ],
         separable: true,
-        detail: false,
+        ..Table::default()
     })
 }
 

@@ -4,10 +4,11 @@ use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use windage_model::Unit::Microseconds;
+use windage_report::number::{counted, rate, short};
 
 use super::design::Design;
 use super::running::{Phase, Seen};
-use crate::figures;
 
 /// The live line.
 pub(super) struct Live {
@@ -67,19 +68,19 @@ fn line(elapsed: Duration, lasts: Duration, seen: Seen) -> String {
         0 => String::new(),
         _ => format!(
             " · p50 {} · p99 {}",
-            figures::time(seen.p50_ns as f64 / 1e3),
-            figures::time(seen.p99_ns as f64 / 1e3)
+            short(Microseconds, seen.p50_ns as f64 / 1e3),
+            short(Microseconds, seen.p99_ns as f64 / 1e3)
         ),
     };
     let errors = match seen.failed {
         0 => String::new(),
-        failed => format!(" · {}", figures::counted(failed, "error", "errors")),
+        failed => format!(" · {}", counted(failed, "error")),
     };
     // What must not be cut off on a narrow terminal comes first.
     format!(
         "{seconds:.1} of {} s · {}{errors}{times}",
         lasts.as_secs_f64(),
-        figures::rate(per_s),
+        rate(per_s),
     )
 }
 

@@ -4,9 +4,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use windage_load::{Piece, Profile, ReplayError, Schedule};
+use windage_report::number::rate;
 
 use super::flags::{Arrivals, duration_or_nil, rate_or_nil};
-use crate::figures;
 
 /// What an open loop's starts follow.
 #[derive(Clone, Debug)]
@@ -78,7 +78,7 @@ impl Starts {
     pub(super) fn describe(&self, arrivals: Arrivals) -> String {
         let arrivals = arrivals.as_str();
         match self {
-            Starts::Rate(per_s) => format!("{}, {arrivals} arrivals", figures::rate(*per_s)),
+            Starts::Rate(per_s) => format!("{}, {arrivals} arrivals", rate(*per_s)),
             Starts::Profile(flag) => format!("{}, {arrivals} arrivals", flag.text),
             Starts::Replay { file, .. } => format!("arrivals as in {file}"),
         }

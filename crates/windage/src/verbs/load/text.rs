@@ -2,12 +2,13 @@
 
 use anstyle::{AnsiColor, Style};
 use hdrhistogram::Histogram;
+use windage_model::Unit::{Bytes, Microseconds};
 use windage_model::{Evidence, Soundness, Validity};
+use windage_report::number::{count, counted, rate, seconds, short};
 use windage_report::{one_line, wrap};
 
 use super::design::{Design, Model};
 use super::outcome::{Outcome, Percentiles};
-use crate::figures::{count, counted, rate, seconds, size, time};
 use crate::verbs::report::WIDTH;
 
 /// Columns of the names on the left.
@@ -82,7 +83,7 @@ impl Page {
         }];
         load.push(connections(design));
         if design.threads > 1 {
-            load.push(counted(design.threads as u64, "thread", "threads"));
+            load.push(counted(design.threads as u64, "thread"));
         }
         let lasts = seconds(design.lasts.as_secs_f64());
         load.push(if design.warmup.is_zero() {
@@ -107,7 +108,7 @@ impl Page {
             requests.push_str(", interrupted");
         }
         if exchanges.reopened > 0 {
-            let connections = counted(exchanges.reopened, "connection", "connections");
+            let connections = counted(exchanges.reopened, "connection");
             requests.push_str(&format!("; {connections} opened again"));
         }
         if exchanges.dropped > 0 {
@@ -138,7 +139,7 @@ impl Page {
 
     fn row(&mut self, label: &str, histogram: &Histogram<u32>) {
         let figures = match Percentiles::of(histogram) {
-            Some(percentiles) => percentiles.all().map(time),
+            Some(percentiles) => percentiles.all().map(|us| short(Microseconds, us)),
             None => [(); 5].map(|()| "–".to_owned()),
         };
         let figures: String = figures.iter().map(|f| format!("{f:>FIGURE$}")).collect();
@@ -149,13 +150,13 @@ impl Page {
     fn generator(&mut self, outcome: &Outcome) {
         let mut parts = Vec::new();
         if let Some(us) = outcome.cpu_us_per_request() {
-            parts.push(format!("{} of CPU a request", time(us)));
+            parts.push(format!("{} of CPU a request", short(Microseconds, us)));
         }
         if let Some(cores) = outcome.generator_cores() {
             parts.push(format!("{:.0} % of a core", cores * 100.0));
         }
         if let Some(bytes) = outcome.rss_peak_bytes {
-            parts.push(format!("{} of memory", size(bytes as f64)));
+            parts.push(format!("{} of memory", short(Bytes, bytes as f64)));
         }
         if !parts.is_empty() {
             self.fact("generator", &parts.join(", "));
@@ -166,7 +167,7 @@ impl Page {
         let shown = outcome.slowest.iter().take(SLOWEST);
         let slowest: Vec<String> = shown
             .map(|outlier| {
-                let took = time(outlier.response_time_ns() as f64 / 1e3);
+                let took = short(Microseconds, outlier.response_time_ns() as f64 / 1e3);
                 let at_s = outlier.intended_ns as f64 / 1e9;
                 format!("{took} at {at_s:.3} s")
             })
@@ -212,7 +213,7 @@ impl Page {
 }
 
 fn connections(design: &Design) -> String {
-    let mut text = counted(design.connections as u64, "connection", "connections");
+    let mut text = counted(design.connections as u64, "connection");
     if design.max_connections > design.connections {
         text.push_str(&format!(
             " (up to {})",
@@ -280,9 +281,16 @@ fn or_none(parts: &[String]) -> String {
 fn bytes(outcome: &Outcome) -> String {
     let exchanges = &outcome.exchanges;
     let (sent, received) = (exchanges.sent_bytes as f64, exchanges.received_bytes as f64);
-    let mut text = format!("{} sent, {} received", size(sent), size(received));
+    let mut text = format!(
+        "{} sent, {} received",
+        short(Bytes, sent),
+        short(Bytes, received)
+    );
     if outcome.answered_ns > 0 {
-        text.push_str(&format!(", {}/s", size(received / outcome.seconds())));
+        text.push_str(&format!(
+            ", {}/s",
+            short(Bytes, received / outcome.seconds())
+        ));
     }
     text
 }

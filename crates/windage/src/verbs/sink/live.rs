@@ -4,9 +4,9 @@ use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget};
+use windage_model::Unit;
+use windage_report::number::{count, counted, rate, short};
 use windage_sink::Counts;
-
-use crate::figures;
 
 /// Plain lines come so often.
 const PLAIN_EVERY: Duration = Duration::from_secs(1);
@@ -100,25 +100,25 @@ fn style() -> indicatif::ProgressStyle {
 
 /// What must not be cut off on a narrow terminal comes first.
 fn line(counts: &Counts, spans_per_s: f64) -> String {
-    let mut parts = vec![
-        figures::counted(counts.spans, "span", "spans"),
-        figures::rate(spans_per_s),
-    ];
+    let mut parts = vec![counted(counts.spans, "span"), rate(spans_per_s)];
     let others = [
-        (counts.metric_points, "point", "points"),
-        (counts.log_records, "record", "records"),
-        (counts.profiles, "profile", "profiles"),
-        (counts.refused, "refused", "refused"),
-        (counts.rejected, "rejected", "rejected"),
-        (counts.malformed, "malformed", "malformed"),
+        (counts.metric_points, counted(counts.metric_points, "point")),
+        (counts.log_records, counted(counts.log_records, "record")),
+        (counts.profiles, counted(counts.profiles, "profile")),
+        (counts.refused, format!("{} refused", count(counts.refused))),
+        (
+            counts.rejected,
+            format!("{} rejected", count(counts.rejected)),
+        ),
+        (
+            counts.malformed,
+            format!("{} malformed", count(counts.malformed)),
+        ),
     ];
-    for (n, one, several) in others {
-        if n > 0 {
-            parts.push(figures::counted(n, one, several));
-        }
-    }
-    parts.push(figures::counted(counts.requests, "request", "requests"));
-    parts.push(figures::size(counts.wire_bytes as f64));
+    let others = others.into_iter().filter(|(n, _)| *n > 0);
+    parts.extend(others.map(|(_, text)| text));
+    parts.push(counted(counts.requests, "request"));
+    parts.push(short(Unit::Bytes, counts.wire_bytes as f64));
     parts.join(" · ")
 }
 

@@ -10,9 +10,9 @@ use opentelemetry_proto::tonic::common::v1::any_value::Value;
 use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue};
 use opentelemetry_proto::tonic::trace::v1::Span;
 use prost::Message as _;
+use windage_model::Unit::Microseconds;
+use windage_report::number::short;
 use windage_report::one_line;
-
-use crate::figures::time;
 
 /// Shows spans until it has shown as many as were asked for.
 pub(super) struct FirstSpans {
@@ -143,7 +143,7 @@ fn text(service: &str, scope: &str, span: &Span) -> String {
     let [name, service, scope] = [span.name.as_str(), service, scope].map(one_line);
     let mut text = format!(
         "{name} · {} · {service} · {scope}\n  trace {} span {} parent {}\n",
-        time(lasted_ns as f64 / 1e3),
+        short(Microseconds, lasted_ns as f64 / 1e3),
         hex(&span.trace_id),
         hex(&span.span_id),
         hex(&span.parent_span_id),

@@ -3,11 +3,12 @@
 use std::fmt::Write as _;
 
 use comfy_table::{CellAlignment, Table, TableStyle};
+use windage_model::Unit::{Bytes, Microseconds};
+use windage_report::number::{count, counted, seconds, short};
 use windage_report::one_line;
 use windage_sink::{Counts, Delivery};
 
 use super::Received;
-use crate::figures::{count, counted, seconds, size, time};
 
 /// Sources that are named one by one.
 const SOURCES_SHOWN: usize = 10;
@@ -24,9 +25,9 @@ pub(super) fn text(received: &Received) -> String {
     let all = received.delivery.total();
     let mut text = format!(
         "{} in {}, {} of CPU\n",
-        counted(all.requests, "request", "requests"),
+        counted(all.requests, "request"),
         seconds(received.lasted.as_secs_f64()),
-        time(received.cpu_ns as f64 / 1e3),
+        short(Microseconds, received.cpu_ns as f64 / 1e3),
     );
     if all.requests == 0 && all.wire_bytes == 0 && all.refused_connections == 0 {
         return text + "nothing came; is the service's exporter told where to send to?\n";
@@ -41,8 +42,8 @@ pub(super) fn text(received: &Received) -> String {
             count(of.spans),
             count(of.metric_points),
             count(of.log_records),
-            size(of.wire_bytes as f64),
-            size(of.body_bytes as f64),
+            short(Bytes, of.wire_bytes as f64),
+            short(Bytes, of.body_bytes as f64),
         ]);
     }
     // Writing to a string can't fail.
@@ -51,8 +52,8 @@ pub(super) fn text(received: &Received) -> String {
         let _ = writeln!(
             text,
             "\na span: {} in the body, {} on the wire",
-            size(all.body_bytes as f64 / all.spans as f64),
-            size(all.wire_bytes as f64 / all.spans as f64),
+            short(Bytes, all.body_bytes as f64 / all.spans as f64),
+            short(Bytes, all.wire_bytes as f64 / all.spans as f64),
         );
     }
     if all.spans > 0 && received.is_detailed {
@@ -65,7 +66,7 @@ pub(super) fn text(received: &Received) -> String {
         );
     }
     if let Some(delay) = delay {
-        let us = |ns: u64| time(ns as f64 / 1e3);
+        let us = |ns: u64| short(Microseconds, ns as f64 / 1e3);
         let _ = writeln!(
             text,
             "from a span's end to its arrival: p50 {} · p90 {} · p99 {} · longest {}",
@@ -82,7 +83,7 @@ pub(super) fn text(received: &Received) -> String {
             count(traces.complete),
             count(traces.traces),
             count(traces.one_in),
-            counted(traces.duplicates, "span came again", "spans came again"),
+            counted(traces.duplicates, "duplicate span"),
         );
     }
     for line in troubles(&all) {
@@ -93,9 +94,9 @@ pub(super) fn text(received: &Received) -> String {
             text,
             "from {}: {}, {}, {}",
             named(&source.service, &source.scope),
-            counted(source.items.spans, "span", "spans"),
-            counted(source.items.metric_points, "point", "points"),
-            counted(source.items.log_records, "record", "records"),
+            counted(source.items.spans, "span"),
+            counted(source.items.metric_points, "point"),
+            counted(source.items.log_records, "record"),
         );
     }
     if sources.len() > SOURCES_SHOWN {
@@ -139,11 +140,10 @@ fn troubles(all: &Counts) -> impl Iterator<Item = String> {
         (all.retried_requests, "repeated one that had no success"),
         (all.side_requests, "carried nothing of the service itself"),
     ];
-    let said = |(n, what): (u64, &str)| {
-        (n > 0).then(|| format!("{} {what}", counted(n, "request", "requests")))
-    };
+    let said =
+        |(n, what): (u64, &str)| (n > 0).then(|| format!("{} {what}", counted(n, "request")));
     let turned_away = (all.refused_connections > 0).then(|| {
-        let many = counted(all.refused_connections, "connection", "connections");
+        let many = counted(all.refused_connections, "connection");
         format!("{many} beyond --max-connections were closed at once")
     });
     lines.into_iter().filter_map(said).chain(turned_away)
