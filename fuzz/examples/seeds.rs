@@ -17,15 +17,13 @@ use opentelemetry_proto::tonic::metrics::v1::{
 };
 use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span, span};
 use prost::Message;
-use windage_fuzz::kept::KeptRun;
 use windage_fuzz::{Folder, frames};
 use windage_model::{
     ArmCpu, ArmIndex, Beside, CpuSource, Doubt, DoubtCode, Evidence, Exchanges, MachineDelta,
     Place, Window, WindowCpu,
 };
 use windage_record::{
-    Delivered, Ending, Entry, JournalWriter, KeptTimes, KeptTrack, Launch, LaunchArmEnd, LaunchEnd,
-    LaunchedArm, Timing,
+    Delivered, Ending, Entry, JournalWriter, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm, Timing,
 };
 
 fn main() {
@@ -52,15 +50,6 @@ fn main() {
         "journal",
         "records",
         &[b"+", frames::compact(&whole).as_slice()].concat(),
-    );
-    let (file, times) = kept();
-    write("kept", "whole", &[b"=", file.as_slice()].concat());
-    write("kept", "times", &[b"+", times.as_slice()].concat());
-    // No track at all, and of both arms counters that go round beyond the last.
-    write(
-        "kept",
-        "round",
-        b"+\0\x02\x01\x05\x01\x02\xff\xff\xff\xff\x0f\x01\x01\x01\0\0",
     );
     let log = histogram_log();
     let payload = plain_histogram();
@@ -207,32 +196,6 @@ fn histogram_log() -> Vec<u8> {
     writer.commit_block(0).expect("a log is written");
     let log = Timing::ResponseTime.file_name();
     fs::read(folder.run.path().join(log)).expect("a log is read")
-}
-
-/// The file of what was kept of a run, and the times in it.
-fn kept() -> (Vec<u8>, Vec<u8>) {
-    const QUANTILES: [f64; 15] = [
-        0.1, 0.5, 0.9, 0.99, 0.999, 0.05, 0.2, 0.25, 0.3, 0.4, 0.6, 0.7, 0.75, 0.8, 0.95,
-    ];
-    let of_arm = |arm: u32| match arm {
-        0 => vec![],
-        arm => [0, 1]
-            .map(|launch| (launch, vec![0.01 * f64::from(arm + launch); 3]))
-            .into(),
-    };
-    let track = |quantile| KeptTrack {
-        quantile,
-        ratios: [0, 1, 2].map(of_arm).into(),
-    };
-    let of_kind = KeptTimes {
-        tracks: QUANTILES.map(track).into(),
-        whole: vec![vec![(8_000, 70), (8_200, 50)]; 3],
-    };
-    let run = KeptRun::new();
-    run.keep([of_kind.clone(), of_kind]);
-    let file = fs::read(run.path()).expect("what was kept is there");
-    let times = run.times_of(&file).to_vec();
-    (file, times)
 }
 
 /// A histogram as it is before compression, without the eight bytes of its cookie and length.

@@ -33,7 +33,10 @@ fuzz_target!(|input: &[u8]| -> Corpus {
     // The walk steps over strings and attributes' values, so that it takes what prost refuses. It
     // refuses groups around the things counted, which OTLP has none of.
     if let Some(objects) = decoded {
-        assert!(walked == Ok(objects) || walked == Err(WireError::Group), "{walked:?}");
+        assert!(
+            walked == Ok(objects) || walked == Err(WireError::Group),
+            "{walked:?}"
+        );
     }
     for piece_bytes in [1, 7, 64] {
         assert_eq!(count_payload_in_pieces(signal, body, piece_bytes), walked);

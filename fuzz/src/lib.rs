@@ -1,8 +1,7 @@
-//! What the targets and the maker of seeds share: a run directory to put journals into, a run whose
-//! histograms were kept, and the journal's framing, written a second time so that the two can disagree.
+//! What the targets and the maker of seeds share: a run directory to put journals into, and the
+//! journal's framing, written a second time so that the two can disagree.
 
 pub mod frames;
-pub mod kept;
 
 use std::collections::BTreeMap;
 

@@ -7,10 +7,9 @@
 //!
 //! `make` writes a run directory as a run leaves it, of ARMS arms (by default 100) and WINDOWS (by
 //! default 10 000) for each on average: the baseline and the control are in every block and have
-//! more. A window takes about 1.6 kB, histograms included. What it gathered of them is there as well
-//! (`quantiles.bin`), unless there are too many windows: without it `analyse` takes as long as for a
-//! run that was killed. `analyse` says how long figures, quantiles and what pictures need take, and how
-//! much memory the process needed at most. Making is apart from it so that its memory is not counted.
+//! more. A window takes about 1.6 kB, histograms included. `analyse` says how long figures, quantiles
+//! and what pictures need take, and how much memory the process needed at most. Making is apart from
+//! it so that its memory is not counted.
 
 use std::error::Error;
 use std::ffi::OsString;
@@ -20,7 +19,7 @@ use std::str::FromStr;
 use std::time::Instant;
 
 use hdrhistogram::Histogram;
-use windage_analysis::{Records, analyse, detailed, keeping, of_run_directory, wire};
+use windage_analysis::{Records, analyse, detailed, of_run_directory, wire};
 use windage_model::{
     ArmCpu, ArmId, ArmIndex, Backend, CpuSource, Doubt, DoubtCode, Exchanges, LoadModel,
     MachineDelta, Order, Outlier, Place, Role, StatusClasses, Window, WindowCpu,
@@ -128,8 +127,7 @@ fn make(folder: &Path, arms: u16, windows_of_arm: u64) -> Result<(), Box<dyn Err
     }
     let began = Instant::now();
     let run = RunDir::create(folder, &manifest(arms), "", "", &serde_json::json!({}))?;
-    let gather = keeping::gathering(run.manifest());
-    let mut writer = JournalWriter::create_gathering(&run, gather)?;
+    let mut writer = JournalWriter::create(&run)?;
     let mut maker = Maker::new(arms)?;
     let in_round = windows_of_arm * u64::from(arms) / u64::from(ROUNDS);
     let mut block = 0;
@@ -151,11 +149,9 @@ fn make(folder: &Path, arms: u16, windows_of_arm: u64) -> Result<(), Box<dyn Err
     }
     writer.push(&Entry::RunEnded(Ending::Complete))?;
     writer.commit()?;
-    let made_s = began.elapsed().as_secs_f64();
-    writer.keep_gathered(&run)?;
     println!(
-        "{block} blocks made in {made_s:.0} s, what was gathered kept in {:.2} s; {:.0} MB at most",
-        began.elapsed().as_secs_f64() - made_s,
+        "{block} blocks made in {:.0} s; {:.0} MB at most",
+        began.elapsed().as_secs_f64(),
         most_memory_mb()?
     );
     Ok(())

@@ -13,7 +13,7 @@ use crate::curve::{self, Sources};
 use crate::each_arm::{joined, of_each_arm};
 use crate::family::{Comparisons, Families};
 use crate::quantiles::{self, Finished, RESPONSE_TIME, SERVICE_TIME, Timed};
-use crate::reading::{Leave, Reading};
+use crate::reading::Reading;
 use crate::records::{Records, Streamed};
 use crate::scatter::Pace;
 use crate::{
@@ -31,16 +31,18 @@ const SATURATED_SHARE: f64 = 0.9;
 /// When it can't be read. A damaged end, of the journal or of a histogram log, is no error: what
 /// is before it counts, and the analysis says so.
 pub fn of_run_directory(run: &RunDir) -> Result<Analysis, RecordError> {
-    Ok(concluded(run, Leave::AsItWas)?.1)
+    Ok(concluded(run)?.1)
 }
 
-/// How far a run is, and what is concluded from it.
-pub(crate) fn concluded(run: &RunDir, leave: Leave) -> Result<(RunState, Analysis), RecordError> {
-    let reading = Reading::begin(run, &run.host()?, leave, |_, _| {})?;
-    let state = reading.state();
+/// As [`of_run_directory`], and of the same reading how far the run is.
+///
+/// # Errors
+/// As for [`of_run_directory`].
+pub fn concluded(run: &RunDir) -> Result<(RunState, Analysis), RecordError> {
+    let reading = Reading::begin(run, &run.host()?, |_, _| {})?;
     let mut analyses = Vec::new();
     reading.each_load(&[], |of_load| analyses.push(of_load.analysis()))?;
-    Ok((state, of_all_loads(run, analyses)?))
+    Ok((reading.state, of_all_loads(run, analyses)?))
 }
 
 /// One analysis of those under each load of a run.
@@ -113,7 +115,7 @@ impl<'a> Run<'a> {
     ) -> Result<Run<'a>, RecordError> {
         let arms = records.manifest.arms.iter();
         let arms = arms.map(|arm| (arm.id.to_string(), arm.index)).collect();
-        let (bytes, windows) = (records.committed.histogram_bytes, &records.windows);
+        let (bytes, windows) = (records.histogram_bytes, &records.windows);
         let open = |timing| Streamed::open(run, timing, bytes, &arms, windows);
         let response_times = open(Timing::ResponseTime)?;
         let service_times = open(Timing::ServiceTime)?;

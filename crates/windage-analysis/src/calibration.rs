@@ -49,7 +49,7 @@ impl Cuttable {
         let records = Records::read(run)?.swap_remove(0);
         let arms = records.manifest.arms.iter();
         let arms = arms.map(|arm| (arm.id.to_string(), arm.index)).collect();
-        let (bytes, windows) = (records.committed.histogram_bytes, &records.windows);
+        let (bytes, windows) = (records.histogram_bytes, &records.windows);
         let times = |timing| Ok(Streamed::open(run, timing, bytes, &arms, windows)?.collect());
         let response_times = times(Timing::ResponseTime)?;
         let service_times = times(Timing::ServiceTime)?;

@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use windage_model::{ArmId, Metric, Role, Soundness};
 use windage_record::{RecordError, RunDir};
 
-use crate::keeping::of_run_directory;
+use crate::of_run_directory;
 use crate::{Analysis, ArmAnalysis};
 
 pub use cautions::{Caution, CautionCode};
@@ -46,7 +46,7 @@ impl Compared {
         }
     }
 
-    /// Reads and compares two runs, as [`crate::keeping`] reads them.
+    /// Reads and compares two runs.
     ///
     /// # Errors
     /// When one of them can't be read.

@@ -19,7 +19,7 @@ use self::timeline::Timeline;
 use crate::Analysis;
 use crate::analyse::of_all_loads;
 use crate::quantiles::FURTHER;
-use crate::reading::{Leave, Reading};
+use crate::reading::Reading;
 
 /// An analysis with what pictures need besides.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,16 +48,11 @@ pub struct Detail {
 /// # Errors
 /// As for [`crate::of_run_directory`].
 pub fn detailed(run: &RunDir) -> Result<Detailed, RecordError> {
-    detailed_of(run, Leave::AsItWas)
-}
-
-pub(crate) fn detailed_of(run: &RunDir, leave: Leave) -> Result<Detailed, RecordError> {
     let (manifest, host) = (run.manifest(), run.host()?);
     let mut timelines = vec![Timeline::new(manifest.arms.len(), &host); manifest.loads()];
-    let reading = Reading::begin(run, &host, leave, |load, window| {
+    let reading = Reading::begin(run, &host, |load, window| {
         timelines[load].take(window);
     })?;
-    let state = reading.state();
     let (mut analyses, mut loads) = (Vec::new(), Vec::new());
     let mut timelines = timelines.into_iter();
     reading.each_load(&FURTHER, |of_load| {
@@ -69,7 +64,7 @@ pub(crate) fn detailed_of(run: &RunDir, leave: Leave) -> Result<Detailed, Record
     })?;
     Ok(Detailed {
         analysis: of_all_loads(run, analyses)?,
-        state,
+        state: reading.state,
         loads,
     })
 }

@@ -2,15 +2,13 @@
 
 mod page;
 
-use windage_record::{TimeCount, Times};
+use windage_record::Times;
 
 use self::page::{PAGE, Page};
 
 /// Times below 2^11 ns have a counter each, and each doubling beyond has 2^10 of them: three
 /// digits, as the generator's own histograms keep.
 const FINE_BITS: u32 = 11;
-/// The counter of the longest time that there is.
-const LAST_COUNTER: u32 = ((u64::BITS - FINE_BITS + 2) << (FINE_BITS - 1)) - 1;
 
 /// How often each time was seen.
 ///
@@ -25,31 +23,7 @@ pub(crate) struct Gathered {
 impl Gathered {
     /// Adds a window's times.
     pub(crate) fn add(&mut self, times: &Times) {
-        self.add_counts(times.counts());
-        self.total = self.total.saturating_add(times.len());
-    }
-
-    /// What these counters hold, by rising number; `None` when there are no such counters.
-    pub(crate) fn of_counters(counters: &[(u32, u64)]) -> Option<Gathered> {
-        let rise = counters.is_sorted_by(|(a, _), (b, _)| a < b);
-        let exist = counters
-            .last()
-            .is_none_or(|(last, _)| *last <= LAST_COUNTER);
-        let counted = |&(counter, count): &(u32, u64)| TimeCount {
-            ns: highest_ns(counter as usize),
-            count,
-        };
-        let counts: Vec<TimeCount> = counters.iter().map(counted).collect();
-        let mut gathered = Gathered::default();
-        (rise && exist).then(|| {
-            gathered.add_counts(&counts);
-            let counts = counts.iter().map(|counted| counted.count);
-            gathered.total = counts.fold(0, u64::saturating_add);
-            gathered
-        })
-    }
-
-    fn add_counts(&mut self, mut rest: &[TimeCount]) {
+        let mut rest = times.counts();
         while let Some(first) = rest.first() {
             let number = counter_of(first.ns) / PAGE;
             let last_ns = highest_ns(number * PAGE + PAGE - 1);
@@ -62,6 +36,7 @@ impl Gathered {
             page.add(of_page, counter_of);
             rest = after;
         }
+        self.total = self.total.saturating_add(times.len());
     }
 
     /// Adds what another has gathered.
@@ -112,22 +87,13 @@ impl Gathered {
     /// The mean of all times, in nanoseconds, those that are not told apart taken as the middle of
     /// them; `None` when there is none.
     pub(crate) fn mean_ns(&self) -> Option<f64> {
-        let counters = self.counters();
-        let sum_ns: f64 = counters
-            .map(|(counter, count)| middle_ns(counter as usize) * count as f64)
+        let pages = self.pages.iter().enumerate();
+        let pages = pages.filter_map(|(number, page)| Some((number * PAGE, page.as_ref()?)));
+        let sum_ns: f64 = pages
+            .flat_map(|(first, page)| (first..).zip(page.counts()))
+            .map(|(counter, count)| middle_ns(counter) * count as f64)
             .sum();
         (self.total > 0).then(|| sum_ns / self.total as f64)
-    }
-
-    /// The counters that are not nil, by rising number.
-    pub(crate) fn counters(&self) -> impl Iterator<Item = (u32, u64)> {
-        let pages = self.pages.iter().enumerate();
-        let counted = pages.filter_map(|(number, page)| Some((number, page.as_ref()?)));
-        counted.flat_map(|(number, page)| {
-            #[expect(clippy::cast_possible_truncation, reason = "there are less than 2^16")]
-            let first = (number * PAGE) as u32;
-            (first..).zip(page.counts()).filter(|(_, count)| *count > 0)
-        })
     }
 
     /// Forgets all times and keeps the memory.
@@ -209,18 +175,13 @@ mod tests {
                 merged.merge(&alone);
                 all.add(&histogram).unwrap();
             }
-            let counters: Vec<(u32, u64)> = gathered.counters().collect();
-            let again = Gathered::of_counters(&counters).unwrap();
-            prop_assert_eq!(again.mean_ns(), gathered.mean_ns());
-            let len = all.len();
-            prop_assert_eq!([gathered.len(), merged.len(), again.len()], [len; 3]);
+            prop_assert_eq!([gathered.len(), merged.len()], [all.len(); 2]);
             let mean_ns = gathered.mean_ns().unwrap();
             prop_assert!((mean_ns / all.mean() - 1.0).abs() < 1e-3, "{} {}", mean_ns, all.mean());
             for quantile in [0.1, 0.5, 0.9, 0.99, 0.999, 1.0] {
                 let expected = all.value_at_quantile(quantile);
                 prop_assert_eq!(gathered.at_quantile(quantile), expected);
                 prop_assert_eq!(merged.at_quantile(quantile), expected);
-                prop_assert_eq!(again.at_quantile(quantile), expected);
             }
         }
     }
@@ -242,7 +203,6 @@ mod tests {
             assert!(highest >= ns, "{ns}: {highest}");
             assert!(highest - ns <= ns / 1024, "{ns}: {highest}");
         }
-        assert_eq!(counter_of(u64::MAX), LAST_COUNTER as usize);
         assert_eq!(Gathered::default().at_quantile(0.5), 0);
         assert_eq!(Gathered::default().mean_ns(), None);
     }

@@ -23,7 +23,6 @@ mod fidelity;
 mod fixture;
 mod gathered;
 mod inference;
-pub mod keeping;
 mod ledger;
 mod load;
 mod metrics;
@@ -50,7 +49,7 @@ pub use agents::{
     AgentUse, AttachUse, Bill, BillItem, BillLine, BpfUse, Bystander, CycleUse, OverCycles,
     ProbeAccount, ProgramUse, Range, UpUse,
 };
-pub use analyse::{analyse, of_run_directory};
+pub use analyse::{analyse, concluded, of_run_directory};
 pub use analysis::{
     Analysis, ArmAnalysis, ArmLoad, BatchFacts, Coincidence, DesignFacts, MetricAnalysis, Missing,
     MissingCode, OwnCost, SlowExchange, StopOutcome,

@@ -3,7 +3,6 @@
 //! A quantile needs enough answers on either side of it: blocks are merged until each arm has ten
 //! on the nearer side, so that a tail percentile is compared in longer stretches than a median.
 
-mod kept;
 #[cfg(test)]
 mod tests;
 
@@ -61,17 +60,6 @@ pub(crate) const SERVICE_TIME: Quantiles = Quantiles {
 /// Where arms are compared beyond the quantiles that are reported, for who draws them.
 pub(crate) const FURTHER: [f64; 10] = [0.05, 0.2, 0.25, 0.3, 0.4, 0.6, 0.7, 0.75, 0.8, 0.95];
 
-/// Every quantile, with the metric that reports it.
-fn asked(
-    quantiles: Quantiles,
-    further: &[f64],
-) -> impl Iterator<Item = (f64, Option<Metric>)> + '_ {
-    let reported = quantiles.metrics.map(|(metric, at)| (at, Some(metric)));
-    reported
-        .into_iter()
-        .chain(further.iter().map(|at| (*at, None)))
-}
-
 /// Gathers histograms in the order in which they were recorded, and compares them at the quantiles
 /// that are reported and at further ones.
 pub(crate) fn gather(
@@ -87,7 +75,7 @@ pub(crate) fn gather(
 }
 
 /// The stretches that are being gathered.
-pub(crate) struct Gatherer {
+struct Gatherer {
     arms: usize,
     /// Blocks hold one arm each: only whole launches have all of them.
     whole_launches: bool,
@@ -102,19 +90,16 @@ pub(crate) struct Gatherer {
 }
 
 impl Gatherer {
-    pub(crate) fn new(
-        arms: usize,
-        quantiles: Quantiles,
-        further: &[f64],
-        order: Order,
-    ) -> Gatherer {
+    fn new(arms: usize, quantiles: Quantiles, further: &[f64], order: Order) -> Gatherer {
         let track = |(quantile, metric)| Track {
             metric,
             quantile,
             gathering: Stretch::of_arms(arms),
             ratios: vec![BTreeMap::new(); arms],
         };
-        let tracks: Vec<Track> = asked(quantiles, further).map(track).collect();
+        let reported = quantiles.metrics.map(|(metric, at)| (at, Some(metric)));
+        let further = further.iter().map(|at| (*at, None));
+        let tracks: Vec<Track> = reported.into_iter().chain(further).map(track).collect();
         let nearer = |track: &Track| nearer_side(track.quantile);
         let longest = (0..tracks.len())
             .min_by(|a, b| nearer(&tracks[*a]).total_cmp(&nearer(&tracks[*b])))
@@ -131,7 +116,7 @@ impl Gatherer {
     }
 
     /// Adds one window's times. Windows of a block come together, as they were measured.
-    pub(crate) fn add(&mut self, timed: &Timed) {
+    fn add(&mut self, timed: &Timed) {
         if timed.arm.get() >= self.arms {
             return;
         }
@@ -158,7 +143,7 @@ impl Gatherer {
     }
 
     /// The comparisons of an arm with the baseline.
-    pub(crate) fn finish(mut self) -> Finished {
+    fn finish(mut self) -> Finished {
         if let Some((launch, _)) = self.last {
             self.block_over(launch, true);
         }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use windage_model::{AgentCycle, ArmIndex, Doubt, PhaseSpent, ProcessTimes, Window};
 use windage_record::{
-    Committed, Delivered, Ending, Entry, Histograms, Journal, Launch, LaunchEnd, Manifest,
-    RecordError, RunDir, Said, Timing, read_committed_histograms,
+    Delivered, Ending, Entry, Histograms, Journal, Launch, LaunchEnd, Manifest, RecordError,
+    RunDir, Said, Timing, read_committed_histograms,
 };
 
 use crate::Timed;
@@ -46,8 +46,9 @@ pub struct Records {
     pub cut_bytes: u64,
     /// Records of kinds that were added after this version, and passed over.
     pub unknown_records: u64,
-    /// What the last whole block vouches for.
-    pub(crate) committed: Committed,
+    /// How long the histogram logs were when the last whole block was, as
+    /// [`Journal::histogram_bytes`] says.
+    pub(crate) histogram_bytes: [u64; 2],
     pub(crate) windows: Windows,
     pub(crate) in_windows: SpansInWindows,
     pub(crate) ledgers: Ledgers,
@@ -76,7 +77,7 @@ impl Records {
             records.ending = journal.ending().cloned();
             records.cut_bytes = journal.cut().map_or(0, |cut| cut.bytes);
             records.unknown_records = journal.skipped_records();
-            records.committed = journal.committed();
+            records.histogram_bytes = journal.histogram_bytes();
         }
         Ok(all)
     }
@@ -131,7 +132,7 @@ impl Records {
             ending: None,
             cut_bytes: 0,
             unknown_records: 0,
-            committed: Committed::default(),
+            histogram_bytes: [0; 2],
             in_windows: SpansInWindows::default(),
             ledgers: Ledgers::default(),
         }

@@ -317,7 +317,6 @@ mod tests {
             command: "windage run".to_owned(),
             interrupted: std::sync::Arc::default(),
             choose: None,
-            gather: None,
             calibration: serde_json::Value::Null,
         };
         let plan = plan("");

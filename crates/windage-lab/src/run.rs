@@ -8,7 +8,7 @@ use std::time::Instant;
 use windage_keeper::{Containment, Keeper, KeeperError, KeeperOptions};
 use windage_model::{ArmId, Event};
 use windage_plan::Plan;
-use windage_record::{Ending, Entry, JournalWriter, NewGather, RecordError, RunDir};
+use windage_record::{Ending, Entry, JournalWriter, RecordError, RunDir};
 
 use crate::clock::RunClock;
 use crate::command_line::run_shell;
@@ -35,8 +35,6 @@ pub struct RunOptions {
     pub interrupted: Arc<AtomicBool>,
     /// What looks at the records of a pilot; a plan that asks for one is refused without it.
     pub choose: Option<Choose>,
-    /// What gathers histograms while they are recorded, so that the report is there sooner.
-    pub gather: Option<NewGather>,
     /// The latest calibration of this machine, recorded among the facts about it so that a report
     /// of the run can quote it for ever; null when there is none.
     pub calibration: serde_json::Value,
@@ -88,10 +86,7 @@ pub fn run(
         &plan.to_resolved_toml(),
         &options.host(),
     )?;
-    let journal = match options.gather {
-        Some(gather) => JournalWriter::create_gathering(&directory, gather(directory.manifest()))?,
-        None => JournalWriter::create(&directory)?,
-    };
+    let journal = JournalWriter::create(&directory)?;
     let site = Site {
         plan,
         order: &order,
@@ -233,8 +228,6 @@ impl Site<'_> {
             clock: &|| zero.elapsed(),
         };
         let ending = conduct(&mut rig, &mut journal, &terms, stopping, self.emit);
-        // Without what is gathered the report is the same, only later.
-        let _ = journal.keep_gathered(directory);
         if let Ok(Ending::Complete | Ending::StoppedEarly { .. }) = ending {
             // Launches of the rounds have the numbers before.
             self.profile(&mut rig, start.launch + self.order.rounds());

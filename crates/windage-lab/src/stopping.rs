@@ -111,7 +111,6 @@ mod tests {
             command: "windage run".to_owned(),
             interrupted: std::sync::Arc::default(),
             choose: None,
-            gather: None,
             calibration: serde_json::Value::Null,
         };
         let manifest = manifest::of(&plan, &run_order(&plan), &options);

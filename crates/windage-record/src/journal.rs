@@ -34,15 +34,6 @@ pub enum CutCause {
     UnfinishedBlock,
 }
 
-/// How much of a run's files its last whole block vouches for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Committed {
-    /// Of the journal, in bytes.
-    pub journal_bytes: u64,
-    /// Of the histogram logs, in bytes: response times, then service times.
-    pub histogram_bytes: [u64; 2],
-}
-
 /// A whole journal in memory. A window takes about half a kilobyte; [`Journal`] itself streams.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recorded {
@@ -195,15 +186,6 @@ impl Journal {
     #[must_use]
     pub fn histogram_bytes(&self) -> [u64; 2] {
         self.histogram_bytes
-    }
-
-    /// How much of the run was committed, as far as was read.
-    #[must_use]
-    pub fn committed(&self) -> Committed {
-        Committed {
-            journal_bytes: self.committed_bytes,
-            histogram_bytes: self.histogram_bytes,
-        }
     }
 
     /// Reads one frame.

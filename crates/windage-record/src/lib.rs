@@ -10,10 +10,8 @@ mod delivered;
 mod entry;
 mod error;
 mod frame;
-mod gather;
 mod histograms;
 mod journal;
-mod kept;
 mod manifest;
 mod profiles;
 mod run_dir;
@@ -29,10 +27,8 @@ pub use delivered::{
 };
 pub use entry::{Ending, Entry, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm, Said};
 pub use error::RecordError;
-pub use gather::{Gather, NewGather};
 pub use histograms::{Histograms, TagParts, Timing, read_committed_histograms, read_histograms};
-pub use journal::{Committed, Cut, CutCause, Journal, Recorded};
-pub use kept::{Kept, KeptTimes, KeptTrack};
+pub use journal::{Cut, CutCause, Journal, Recorded};
 pub use manifest::{
     DesignScope, Expected, LoadScope, Manifest, ManifestArm, PilotScope, Placed, RunPart, StopScope,
 };

@@ -13,56 +13,25 @@ const ABANDONED_AFTER: Duration = Duration::from_secs(3600);
 /// As many as processes with the same number could have left; another name is free then.
 const NAMES_TRIED: u32 = 1000;
 
-/// How sure a file has to be.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Lasting {
-    /// Once it is written it outlives a crash of the machine.
-    Saved,
-    /// A crash may leave any of it: whoever reads it has to see that.
-    AsItComes,
-}
-
 /// Writes `directory/name` under another name and renames it once it is on disk: a reader, or a
 /// crash, finds the old file or the new one, never a part.
 pub(crate) fn write(directory: &Path, name: &str, contents: &[u8]) -> Result<(), RecordError> {
-    replace(directory, name, contents, Lasting::Saved)?;
-    sync_directory(directory)
-}
-
-/// The same without waiting for the disk: no reader finds a part, but a crash may leave one. For what
-/// has a checksum and can be made again.
-pub(crate) fn write_unsaved(
-    directory: &Path,
-    name: &str,
-    contents: &[u8],
-) -> Result<(), RecordError> {
-    replace(directory, name, contents, Lasting::AsItComes)
-}
-
-fn replace(
-    directory: &Path,
-    name: &str,
-    contents: &[u8],
-    lasting: Lasting,
-) -> Result<(), RecordError> {
     let path = directory.join(name);
     let written = begin_part(directory, name).and_then(|(part, file)| {
         remove_abandoned(directory, name, &file);
-        let renamed = fill(file, contents, lasting).and_then(|()| fs::rename(&part, &path));
+        let renamed = fill(file, contents).and_then(|()| fs::rename(&part, &path));
         renamed.inspect_err(|_| {
             // The part is of no use; that it cannot be removed either adds nothing to the cause.
             let _ = fs::remove_file(&part);
         })
     });
-    written.map_err(RecordError::io("write", &path))
+    written.map_err(RecordError::io("write", &path))?;
+    sync_directory(directory)
 }
 
-fn fill(mut file: File, contents: &[u8], lasting: Lasting) -> io::Result<()> {
+fn fill(mut file: File, contents: &[u8]) -> io::Result<()> {
     file.write_all(contents)?;
-    match lasting {
-        Lasting::Saved => file.sync_all(),
-        Lasting::AsItComes => Ok(()),
-    }
+    file.sync_all()
 }
 
 /// A new file beside `name` that nobody else writes. What has its name already, be it a link to
@@ -120,13 +89,11 @@ mod tests {
 
     #[test]
     fn the_old_file_is_replaced_and_nothing_is_left_over() {
-        for write in [write, write_unsaved] {
-            let dir = tempfile::tempdir().unwrap();
-            write(dir.path(), "a.json", b"a long first text").unwrap();
-            write(dir.path(), "a.json", b"short").unwrap();
-            assert_eq!(fs::read(dir.path().join("a.json")).unwrap(), b"short");
-            assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
-        }
+        let dir = tempfile::tempdir().unwrap();
+        write(dir.path(), "a.json", b"a long first text").unwrap();
+        write(dir.path(), "a.json", b"short").unwrap();
+        assert_eq!(fs::read(dir.path().join("a.json")).unwrap(), b"short");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 
     #[test]
@@ -141,7 +108,7 @@ mod tests {
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 
-    /// Run directories come from others, and reading one leaves a file in it.
+    /// Run directories come from others, and `windage report` writes into them.
     #[test]
     fn what_links_lead_to_is_left_alone() {
         let dir = tempfile::tempdir().unwrap();

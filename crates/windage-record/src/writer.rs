@@ -11,7 +11,7 @@ use windage_model::{ArmId, Window};
 use self::tail::Tail;
 use crate::histograms::{self, LineEncoder, Timing};
 use crate::journal::{Cut, FILE_NAME, Journal};
-use crate::{Committed, Ending, Entry, Gather, Kept, RecordError, RunDir, frame, whole_file, wire};
+use crate::{Ending, Entry, RecordError, RunDir, frame, whole_file, wire};
 
 /// What may wait between two commits. A block is some ten windows of a few kilobytes each, so
 /// that this is reached only by a run that doesn't commit.
@@ -28,8 +28,6 @@ pub struct JournalWriter {
     journal: Tail,
     logs: [Tail; 2],
     encoder: LineEncoder,
-    /// `None` where nothing is gathered, and once it is kept.
-    gather: Option<Box<dyn Gather>>,
     sealed_block: Option<u32>,
     saved_block: Option<u32>,
     /// Held, not used: the lock lasts as long as this is open.
@@ -59,27 +57,10 @@ impl JournalWriter {
     /// # Errors
     /// When another process writes to the run, or the files exist or can't be written.
     pub fn create(run: &RunDir) -> Result<JournalWriter, RecordError> {
-        JournalWriter::begin(run, None)
-    }
-
-    /// As [`JournalWriter::create`], and has the histograms gathered as they come, for
-    /// [`JournalWriter::keep_gathered`].
-    ///
-    /// # Errors
-    /// As for [`JournalWriter::create`].
-    pub fn create_gathering(
-        run: &RunDir,
-        gather: Box<dyn Gather>,
-    ) -> Result<JournalWriter, RecordError> {
-        JournalWriter::begin(run, Some(gather))
-    }
-
-    fn begin(run: &RunDir, gather: Option<Box<dyn Gather>>) -> Result<JournalWriter, RecordError> {
         let lock = run.lock()?;
         let mut options = OpenOptions::new();
         options.read(true).write(true).create_new(true);
         let mut writer = JournalWriter::open(run, lock, &options, [0; 3])?;
-        writer.gather = gather;
         writer.begin_files(run)?;
         whole_file::sync_directory(run.path())?;
         Ok(writer)
@@ -134,9 +115,6 @@ impl JournalWriter {
                 self.tails().for_each(Tail::seal);
                 let histogram_bytes = self.logs.each_ref().map(Tail::sealed_end);
                 self.sealed_block = Some(*block);
-                if let Some(gather) = &mut self.gather {
-                    gather.block_done();
-                }
                 wire::append(&mut self.journal.sealed, entry, histogram_bytes)
             }
             _ => wire::append(&mut self.journal.sealed, entry, [0; 2]),
@@ -162,9 +140,6 @@ impl JournalWriter {
         self.push(&Entry::Window(window.clone()))?;
         for (log, histogram) in self.logs.iter_mut().zip([response_time, service_time]) {
             self.encoder.append(&mut log.open, &id, window, histogram)?;
-        }
-        if let Some(gather) = &mut self.gather {
-            gather.window(window, response_time, service_time);
         }
         Ok(())
     }
@@ -204,27 +179,6 @@ impl JournalWriter {
         Ok(())
     }
 
-    /// Saves everything, and keeps what was gathered of the run's histograms in its directory, once:
-    /// for the end of a run. Nothing is kept of a run that was gone on with, nor where it is not worth
-    /// it; the next report is the same and takes longer.
-    ///
-    /// # Errors
-    /// When a file can't be written.
-    pub fn keep_gathered(&mut self, run: &RunDir) -> Result<(), RecordError> {
-        self.commit()?;
-        let Some(loads) = self.gather.take().and_then(|gather| gather.finish()) else {
-            return Ok(());
-        };
-        let [journal, response_times, service_times] =
-            [&self.journal, &self.logs[0], &self.logs[1]];
-        let committed = Committed {
-            journal_bytes: journal.saved_bytes,
-            histogram_bytes: [response_times, service_times].map(|log| log.saved_bytes),
-        };
-        let checksums = [journal, response_times, service_times].map(Tail::checksum);
-        run.keep_of(Kept { committed, loads }, checksums)
-    }
-
     fn open(
         run: &RunDir,
         lock: File,
@@ -248,7 +202,6 @@ impl JournalWriter {
                 tail(service, service_bytes)?,
             ],
             encoder: LineEncoder::default(),
-            gather: None,
             sealed_block: None,
             saved_block: None,
             _lock: lock,

@@ -49,8 +49,8 @@ pub(crate) enum Verb {
     /// Show all runs of a directory in the browser, live while they go on
     ///
     /// A local page: the list of runs, the report of each, comparisons of two. It reads run
-    /// directories, and keeps what it read in DIR/.windage-index.sqlite and, of long runs, in
-    /// quantiles.bin of the run's directory; both can be deleted at any time.
+    /// directories, and keeps what it read in DIR/.windage-index.sqlite, which can be deleted at any
+    /// time.
     ///
     /// Examples:
     ///   windage serve                            the runs in windage-runs, until Ctrl-C

@@ -73,7 +73,6 @@ fn site_of(text: &str) -> Site {
         command: "windage run plan.toml".to_owned(),
         interrupted: Arc::new(AtomicBool::new(false)),
         choose: None,
-        gather: None,
         calibration: serde_json::Value::Null,
     };
     let manifest = manifest_of(&plan, &run_order(&plan), &options);

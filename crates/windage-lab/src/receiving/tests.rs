@@ -63,7 +63,6 @@ impl Site {
             command: "windage run plan.toml".to_owned(),
             interrupted: Arc::new(AtomicBool::new(false)),
             choose: None,
-            gather: None,
             calibration: serde_json::Value::Null,
         };
         let manifest = manifest_of(&plan, &run_order(&plan), &options);

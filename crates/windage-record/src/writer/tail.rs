@@ -15,8 +15,6 @@ pub(super) struct Tail {
     pub(super) saved_bytes: u64,
     pub(super) sealed: Vec<u8>,
     pub(super) open: Vec<u8>,
-    /// Of what was saved since the file was opened.
-    checksum: crc32fast::Hasher,
 }
 
 impl Tail {
@@ -28,7 +26,6 @@ impl Tail {
             saved_bytes,
             sealed: Vec::new(),
             open: Vec::new(),
-            checksum: crc32fast::Hasher::new(),
         }
     }
 
@@ -45,11 +42,6 @@ impl Tail {
         self.sealed.len() + self.open.len()
     }
 
-    /// The CRC-32 of all that is saved, if the file was begun here.
-    pub(super) fn checksum(&self) -> u32 {
-        self.checksum.clone().finalize()
-    }
-
     /// Writes at the place where the last commit ended, so that a second attempt overwrites
     /// whatever a failed one has left there.
     pub(super) fn save(&mut self) -> io::Result<()> {
@@ -59,7 +51,6 @@ impl Tail {
         self.file.write_all_at(&self.sealed, self.saved_bytes)?;
         self.file.sync_data()?;
         self.saved_bytes = self.sealed_end();
-        self.checksum.update(&self.sealed);
         self.sealed.clear();
         Ok(())
     }

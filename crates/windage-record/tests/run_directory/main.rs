@@ -8,7 +8,6 @@
 mod any;
 mod cuts;
 mod histograms;
-mod kept;
 mod manifest;
 mod obstacles;
 mod profiles;

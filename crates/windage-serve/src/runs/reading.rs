@@ -4,8 +4,7 @@ use std::fs::{self, DirEntry};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
-use windage_analysis::Analysis;
-use windage_analysis::keeping::concluded;
+use windage_analysis::{Analysis, concluded};
 use windage_record::{RecordError, RunDir, RunState};
 
 use crate::concluded::forgive_going_on;

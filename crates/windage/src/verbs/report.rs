@@ -3,8 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use windage_analysis::keeping::{detailed, of_run_directory};
-use windage_analysis::{Analysis, wire};
+use windage_analysis::{Analysis, detailed, of_run_directory, wire};
 use windage_record::{RecordError, RunDir};
 use windage_report::{
     GuideError, GuideOptions, PageSource, ReportError, TerminalOptions, page_json,

@@ -4,7 +4,7 @@ mod plans;
 
 use std::path::{Path, PathBuf};
 
-use windage_analysis::keeping::{detailed, gathering};
+use windage_analysis::detailed;
 use windage_analysis::{Analysis, wire};
 use windage_lab::{Finished, LabError, RunOptions, Stopping, manifest_of};
 use windage_model::Soundness;
@@ -127,7 +127,6 @@ pub(crate) fn measure(
         ),
         interrupted: signals.flag(),
         choose: Some(choose),
-        gather: Some(gathering),
         calibration: calibrate::latest(),
     };
     let emit = |event| progress.show(event);
