@@ -11,7 +11,7 @@ use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 use windage_model::{ArmId, Window};
 
-use crate::times::{Times, TimesDecoder};
+use crate::times::{Times, Unpacker};
 use crate::{Journal, Manifest, RecordError, RunDir};
 
 /// Longer lines are damage: 16 MiB is a histogram of five digits over the whole range, many times.
@@ -121,7 +121,7 @@ pub fn read_committed_histograms(
         cut_bytes: found_bytes.saturating_sub(committed_bytes),
         buffer: Vec::new(),
         packed: Vec::new(),
-        decoder: TimesDecoder::new(),
+        unpacker: Unpacker::default(),
     })
 }
 
@@ -133,7 +133,7 @@ pub struct Histograms {
     cut_bytes: u64,
     buffer: Vec<u8>,
     packed: Vec<u8>,
-    decoder: TimesDecoder,
+    unpacker: Unpacker,
 }
 
 impl Histograms {
@@ -176,7 +176,7 @@ impl Iterator for Histograms {
                     return Some(Err(RecordError::io("read", &self.path)(cause)));
                 }
             }
-            match decode_line(&self.buffer, &mut self.packed, &mut self.decoder) {
+            match decode_line(&self.buffer, &mut self.packed, &mut self.unpacker) {
                 Ok(None) => {}
                 Ok(Some(interval)) => return Some(Ok(interval)),
                 Err(why) => {
@@ -258,7 +258,7 @@ fn seconds(ns: u64) -> String {
 fn decode_line(
     line: &[u8],
     packed: &mut Vec<u8>,
-    decoder: &mut TimesDecoder,
+    unpacker: &mut Unpacker,
 ) -> Result<Option<(TagParts, Times)>, String> {
     let interval = match IntervalLogIterator::new(line).next() {
         Some(Ok(LogEntry::Interval(interval))) => interval,
@@ -273,7 +273,7 @@ fn decode_line(
     BASE64
         .decode_vec(interval.encoded_histogram(), packed)
         .map_err(|e| e.to_string())?;
-    Ok(Some((tag, decoder.decode(packed)?)))
+    Ok(Some((tag, unpacker.unpack(packed)?)))
 }
 
 #[cfg(test)]
@@ -284,8 +284,8 @@ mod tests {
     fn counts_beyond_any_sum_are_refused() {
         // Found by fuzzing: the counts are sound one by one and overflow when added.
         let line = b"Tag=off.0.0.0,3.000,0.100,2.000,HISTFAAAACR42pNpmSzMwMCgywABzFDqBZDg/eEewWD/ASLSQAoAAFI3G7U=\n";
-        let why = decode_line(line, &mut Vec::new(), &mut TimesDecoder::new()).unwrap_err();
-        assert!(why.contains("add up"), "{why}");
+        let why = decode_line(line, &mut Vec::new(), &mut Unpacker::default()).unwrap_err();
+        assert!(why.contains("its histogram's counts"), "{why}");
     }
 
     #[test]

@@ -17,7 +17,8 @@ use windage_model::{
     WindowCpu,
 };
 use windage_record::{
-    DesignScope, JournalWriter, LoadScope, Manifest, ManifestArm, RunDir, Timing, read_histograms,
+    DesignScope, JournalWriter, LoadScope, Manifest, ManifestArm, RunDir, Times, Timing,
+    read_histograms,
 };
 
 /// Prints a line for each interval: tag, start and end in ms since 1970, count, p50, p99.
@@ -76,8 +77,8 @@ fn python_reads_what_we_read() {
                     tag.position,
                     started_ms + 100,
                     histogram.len(),
-                    histogram.value_at_quantile(0.5),
-                    histogram.value_at_quantile(0.99),
+                    at_quantile(&histogram, 0.5),
+                    at_quantile(&histogram, 0.99),
                 )
             })
             .collect();
@@ -85,6 +86,17 @@ fn python_reads_what_we_read() {
         let printed = String::from_utf8(output.stdout).unwrap();
         assert_eq!(printed.lines().collect::<Vec<_>>(), expected, "{errors}");
     }
+}
+
+/// The time that a share of all times does not exceed.
+fn at_quantile(times: &Times, share: f64) -> u64 {
+    let (mut passed, rank) = (0, share * times.len() as f64);
+    let mut counts = times.counts().iter();
+    let found = counts.find(|counted| {
+        passed += counted.count;
+        passed as f64 >= rank
+    });
+    found.unwrap().ns
 }
 
 fn manifest() -> Manifest {
