@@ -68,7 +68,6 @@ fn main() -> Result<(), Box<dyn Error>> {
                 facts(&launches, reading)
             );
         }
-        println!("\n{}", covariate_promise(&launches));
     }
     Ok(())
 }
@@ -216,22 +215,6 @@ fn shape(series: &[f64]) -> String {
     )
 }
 
-/// What the generator's own CPU a request could take from the noise: with a correlation r of the
-/// block ratios, what is left of the deviation is √(1 − r²).
-fn covariate_promise(launches: &Launches) -> String {
-    let of_generator = launches.block_ratios(generator_cpu_per_request);
-    let line = |name: &str, reading: Reading| {
-        let r = correlation(&launches.block_ratios(reading), &of_generator);
-        let left = (1.0 - r * r).sqrt();
-        format!("  {name}: correlation {r:+.2}, deviation left {left:.2}")
-    };
-    format!(
-        "the generator's CPU a request as a control variate\n{}\n{}",
-        line("cpu_per_request", cpu_per_request),
-        line("throughput", Window::throughput_per_s)
-    )
-}
-
 fn cpu_per_request(window: &Window) -> Option<f64> {
     Some(window.cpu.in_window_ns? as f64 / window.exchanges.completed as f64)
         .filter(|ratio| ratio.is_finite())
@@ -282,24 +265,4 @@ fn autocorrelation(values: &[f64], lag: usize) -> f64 {
     let together: f64 = pairs.map(|(a, b)| (a - centre) * (b - centre)).sum();
     let power: f64 = values.iter().map(|v| (v - centre).powi(2)).sum();
     together / power
-}
-
-fn correlation(of: &[f64], with: &[f64]) -> f64 {
-    let (Some(mean_of), Some(mean_with)) = (mean(of), mean(with)) else {
-        return f64::NAN;
-    };
-    if of.len() != with.len() {
-        return f64::NAN;
-    }
-    let pairs = of
-        .iter()
-        .zip(with)
-        .map(|(a, b)| (a - mean_of, b - mean_with));
-    let (mut together, mut power_of, mut power_with) = (0.0, 0.0, 0.0);
-    for (a, b) in pairs {
-        together += a * b;
-        power_of += a * a;
-        power_with += b * b;
-    }
-    together / (power_of * power_with).sqrt()
 }

@@ -387,7 +387,6 @@ fn manifest(arms: u16) -> Manifest {
             idle_ns: 1_000_000_000,
             order: Order::Mirrored,
             interest: 0.005,
-            generator_moved_at_most: None,
             subject_cores: 1,
             placement: Vec::new(),
             stop: None,

@@ -95,10 +95,6 @@ impl<'a> Run<'a> {
                 interest: design.interest,
                 sequence: design.stop.is_some(),
                 pace: Pace::of(&records.launches, &records.ledgers, blocks.count()),
-                // What is adjusted anew at each look would be another sequence each time.
-                generator_moved_at_most: design
-                    .generator_moved_at_most
-                    .filter(|_| design.stop.is_none()),
             },
             blocks,
             response_times,

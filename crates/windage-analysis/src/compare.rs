@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use windage_model::{ArmIndex, Doubt, Order};
 use windage_stats::{Launches, TwoLevel, TwoLevelError, mean_error, two_level, unpaired};
 
-use crate::CovariateUse;
 use crate::blocks::{Blocks, Logs, Pair, Reading};
 use crate::scatter::{self, Pace};
 
@@ -20,8 +19,6 @@ pub(crate) struct Rules {
     pub(crate) sequence: bool,
     /// What launches and blocks took.
     pub(crate) pace: Pace,
-    /// How far an arm can move the generator's CPU at most, as a share; `None` when nobody says.
-    pub(crate) generator_moved_at_most: Option<f64>,
 }
 
 /// Figures of both sides and the material for the interval between them.
@@ -41,8 +38,6 @@ pub(crate) struct Comparison {
     pub(crate) rounds: usize,
     /// Where the scatter comes from; `None` for values that a launch has once.
     pub(crate) scatter: Option<crate::Scatter>,
-    /// Whether a covariate helped; `None` where none was asked.
-    pub(crate) covariate: Option<CovariateUse>,
     /// What went into the location, for those who ask how it came about; empty for values that a
     /// launch has once.
     pub(crate) ratios: Ratios,
@@ -77,7 +72,6 @@ pub(crate) fn by_window(
         windows: blocks.windows_with(arm, reading),
         rounds: 0,
         scatter: None,
-        covariate: None,
         ratios: Ratios::new(),
         doubts: Vec::new(),
     };
@@ -202,7 +196,6 @@ pub(crate) fn by_launch(
         scale,
         windows,
         scatter: None,
-        covariate: None,
         ratios: Ratios::new(),
         doubts: Vec::new(),
     }

@@ -46,7 +46,6 @@ pub(crate) fn conclude(
             in_family,
             needs_s,
             scatter: of.scatter,
-            covariate: of.covariate,
         },
     }
 }

@@ -216,7 +216,6 @@ pub(crate) fn records(rounds: u32) -> Recorded {
                 idle_ns: 100_000_000,
                 order: Order::Mirrored,
                 interest: 0.005,
-                generator_moved_at_most: None,
                 subject_cores: 1,
                 placement: Vec::new(),
                 stop: None,

@@ -1,8 +1,8 @@
 //! How firm an answer is: among all the comparisons of its family, against more time, against
 //! the places where its scatter comes from.
 
-use windage_model::{Interval, Metric, Verdict};
-use windage_stats::{Advice, Refused};
+use windage_model::{Interval, Verdict};
+use windage_stats::Advice;
 
 use crate::MetricAnalysis;
 
@@ -21,8 +21,6 @@ pub struct Inference {
     pub needs_s: Option<f64>,
     /// Where the scatter comes from; `None` for metrics that a launch has once.
     pub scatter: Option<Scatter>,
-    /// Whether a covariate narrowed the interval; `None` where there is none to ask.
-    pub covariate: Option<CovariateUse>,
 }
 
 /// Which comparisons an interval has to hold together with.
@@ -114,28 +112,4 @@ pub struct Scatter {
     pub window_sd: Option<f64>,
     /// What would narrow the interval most for its time; `None` for a single launch.
     pub advice: Option<Advice>,
-}
-
-/// A covariate that was asked for help.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CovariateUse {
-    /// What it measures.
-    pub of: Metric,
-    /// What it gave, or why it was not used.
-    pub outcome: Result<Gain, Refused>,
-}
-
-/// What a covariate gave.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Gain {
-    /// Correlation of the two log ratios over blocks.
-    pub correlation: f64,
-    /// By how much the metric moves with the covariate.
-    pub coefficient: f64,
-    /// The share by which the interval became narrower.
-    pub narrower: f64,
-    /// How far the estimate moved, as a log ratio.
-    pub shift: f64,
-    /// The relative interval without it.
-    pub without: Interval,
 }

@@ -13,7 +13,6 @@ mod compare;
 mod comparison;
 mod conclude;
 mod course;
-mod covariate;
 mod curve;
 mod detail;
 mod each_arm;
@@ -72,7 +71,7 @@ pub use fidelity::{
     DeliveredCounts, EventCounts, Fidelity, FidelityOfLaunch, FidelityPoint, FidelityUnit,
     InWindows, Loss, LossReason, MeasuredLoss, TraceShare,
 };
-pub use inference::{CovariateUse, Family, Gain, InFamily, Inference, Scatter, Seat};
+pub use inference::{Family, InFamily, Inference, Scatter, Seat};
 pub use monitor::Monitor;
 pub use planning::{Planning, PlanningFigures, Room};
 pub use profiles::{ArmProfile, Sampled};

@@ -59,8 +59,7 @@ impl Run<'_> {
     /// both sides deferred.
     pub(crate) fn whole_cpu(&self, arm: ArmIndex) -> Comparison {
         let offset = self.deferred_offset(arm, ArmIndex::BASELINE);
-        let plain = by_window(&self.blocks, arm, self.rules, Reading::CpuUs, &offset);
-        let in_window = self.with_covariate(plain, arm, Reading::CpuUs, &offset);
+        let in_window = by_window(&self.blocks, arm, self.rules, Reading::CpuUs, &offset);
         Comparison {
             baseline: self.with_deferred(ArmIndex::BASELINE, in_window.baseline),
             arm: self.with_deferred(arm, in_window.arm),
@@ -127,14 +126,7 @@ impl Run<'_> {
     }
 
     fn of_reading(&self, arm: ArmIndex, reading: Reading) -> Comparison {
-        let plain = by_window(&self.blocks, arm, self.rules, reading, |_| 0.0);
-        match reading {
-            Reading::CpuUs | Reading::PerSecond => {
-                self.with_covariate(plain, arm, reading, |_| 0.0)
-            }
-            // The others hold the generator's CPU, or are of loads without a generator.
-            Reading::MachineCpuUs | Reading::GeneratorCpuUs | Reading::WallUs => plain,
-        }
+        by_window(&self.blocks, arm, self.rules, reading, |_| 0.0)
     }
 
     fn errors(&self, arm: ArmIndex) -> Comparison {

@@ -263,7 +263,6 @@ impl Finished {
             scale: Scale::LogRatio,
             windows,
             scatter: None,
-            covariate: None,
             ratios: track.ratios[arm.get()].clone(),
             doubts: Vec::new(),
         }

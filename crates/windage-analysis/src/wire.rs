@@ -27,7 +27,7 @@ use agents::AgentWire;
 use bill::{BillWire, BystanderWire, FidelityPointWire};
 use curve::CurveWire;
 use fidelity::FidelityWire;
-use inference::{CovariateWire, FamilyWire, PilotWire, ScatterWire, SeatWire, StopWire};
+use inference::{FamilyWire, PilotWire, ScatterWire, SeatWire, StopWire};
 use load::{LoadWire, SlowExchangeWire};
 use planning::PlanningWire;
 use profiles::ProfileWire;
@@ -185,7 +185,6 @@ struct MetricWire<'a> {
     endless_in_family: Option<SeatWire>,
     needs_s: Option<f64>,
     scatter: Option<ScatterWire>,
-    covariate: Option<CovariateWire>,
     windows: usize,
     rounds: usize,
     validity: ValidityWire<'a>,
@@ -373,7 +372,6 @@ fn metric_wire<'a>(
         endless_in_family: result.inference.endless_in.map(Into::into),
         needs_s: result.inference.needs_s.and_then(finite),
         scatter: result.inference.scatter.as_ref().map(Into::into),
-        covariate: result.inference.covariate.as_ref().map(Into::into),
         windows: result.windows,
         rounds: result.rounds,
         validity: (&result.validity).into(),

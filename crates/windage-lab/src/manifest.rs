@@ -46,7 +46,6 @@ pub fn of(plan: &Plan, order: &RunOrder, options: &RunOptions) -> Manifest {
             idle_ns: whole_ns(design.idle),
             order: design.order,
             interest: design.interest,
-            generator_moved_at_most: design.generator_moved_at_most,
             subject_cores: subject_cores(plan),
             placement: placement(plan),
             stop: design.stop.map(|stop| StopScope {

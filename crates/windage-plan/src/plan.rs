@@ -491,9 +491,6 @@ pub struct Design {
     pub seed: u64,
     /// Differences below this share do not matter.
     pub interest: f64,
-    /// By which share an arm can change the generator's own CPU for a request, at most. Given, that
-    /// CPU serves as a control variate; without it, nothing is assumed.
-    pub generator_moved_at_most: Option<f64>,
     /// What is done when a service dies in a window.
     pub on_death: OnDeath,
 }

@@ -227,9 +227,6 @@ fn print_design(out: &mut Toml, design: &Design, has_agents: bool) {
     out.entry("order", quote(design.order.as_str()));
     out.entry("seed", design.seed);
     out.entry("interest", format!("{:?}", design.interest));
-    if let Some(share) = design.generator_moved_at_most {
-        out.entry("generator_moved_at_most", format!("{share:?}"));
-    }
     out.entry("on_death", quote(design.on_death.as_str()));
 }
 

@@ -304,7 +304,6 @@ pub(crate) struct Design {
     pub(crate) order: Option<Text>,
     pub(crate) seed: Option<Spanned<i64>>,
     pub(crate) interest: Option<Spanned<Scalar>>,
-    pub(crate) generator_moved_at_most: Option<Spanned<Scalar>>,
     pub(crate) on_death: Option<Text>,
 }
 

@@ -271,7 +271,6 @@ fn new_run(path: &Path) -> Result<RunDir, Box<dyn Error>> {
             idle_ns: 0,
             order: Order::Mirrored,
             interest: 0.005,
-            generator_moved_at_most: None,
             subject_cores: 1,
             placement: Vec::new(),
             stop: None,

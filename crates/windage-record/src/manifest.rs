@@ -125,9 +125,6 @@ pub struct DesignScope {
     pub order: Order,
     /// The relative difference below which nobody cares, such as 0.005.
     pub interest: f64,
-    /// By which share an arm can change the generator's own CPU for a request, at most; `None` when
-    /// the plan does not say, and in runs older than this was.
-    pub generator_moved_at_most: Option<f64>,
     /// Cores that an arm may keep busy at once.
     pub subject_cores: u32,
     /// Which cores the plan gives each part; empty in runs older than this was.
@@ -273,8 +270,6 @@ impl Manifest {
         let mut figures = vec![("the interest".to_owned(), self.design.interest)];
         let stop = self.design.stop.map(|stop| stop.half_width);
         figures.extend(stop.map(|half_width| ("the stop's half-width".to_owned(), half_width)));
-        let moved = self.design.generator_moved_at_most;
-        figures.extend(moved.map(|share| ("generator_moved_at_most".to_owned(), share)));
         let loads = std::iter::once(&self.load).chain(&self.further_loads);
         let rates = loads.filter_map(|load| load.rate_per_s);
         figures.extend(rates.map(|rate| ("the rate".to_owned(), rate)));

@@ -297,7 +297,6 @@ mod tests {
                 idle_ns: 1,
                 order: windage_model::Order::Mirrored,
                 interest: 0.005,
-                generator_moved_at_most: None,
                 subject_cores: 1,
                 placement: Vec::new(),
                 stop: None,

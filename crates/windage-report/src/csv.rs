@@ -51,10 +51,6 @@ const COLUMNS: &[&str] = &[
     "launch_sd",
     "block_sd",
     "window_sd",
-    "covariate",
-    "covariate_used",
-    "covariate_correlation",
-    "covariate_narrower",
     "telemetry_of",
     "backend",
     "expected",
@@ -76,8 +72,7 @@ const COLUMNS: &[&str] = &[
 /// The analyses as one CSV table with a heading row: a row for each run, arm and metric.
 ///
 /// Units stand in their own column; figures are written in full, absent ones are empty.
-/// `relative`, its ends, `smallest_visible`, the standard deviations and what a covariate made
-/// `narrower` are shares (0.01 is 1 %). `levels` is `k=v;k=v` with `\;` for a `;` within. The
+/// `relative`, its ends, `smallest_visible` and the standard deviations are shares (0.01 is 1 %). `levels` is `k=v;k=v` with `\;` for a `;` within. The
 /// columns of the family are of the interval that holds together with all others of its family:
 /// of the ratio, or of the difference where there is no ratio. `validity` is the worse of the
 /// run's and the metric's own. What was delivered is the same in all rows of an arm;
@@ -175,19 +170,13 @@ fn in_family(inference: &Inference) -> [String; 6] {
     ]
 }
 
-fn firmness(inference: &Inference) -> [String; 8] {
+fn firmness(inference: &Inference) -> [String; 4] {
     let scatter = inference.scatter.as_ref();
-    let covariate = inference.covariate.as_ref();
-    let gain = covariate.and_then(|of| of.outcome.as_ref().ok());
     [
         figure(inference.needs_s),
         figure(scatter.and_then(|s| s.launch_sd)),
         figure(scatter.map(|s| s.block_sd)),
         figure(scatter.and_then(|s| s.window_sd)),
-        covariate.map_or("", |of| of.of.as_str()).to_owned(),
-        covariate.map_or(String::new(), |of| of.outcome.is_ok().to_string()),
-        figure(gain.map(|g| g.correlation)),
-        figure(gain.map(|g| g.narrower)),
     ]
 }
 

@@ -1,7 +1,7 @@
-//! How firm the answer is: what the run would have seen, where its scatter comes from, and what
-//! made it less. All of it is about the primary metric of the treatments.
+//! How firm the answer is: what the run would have seen, and where its scatter comes from. All of it
+//! is about the primary metric of the treatments.
 
-use windage_analysis::{Advice, Analysis, ArmAnalysis, Gain, MetricAnalysis, Scatter};
+use windage_analysis::{Advice, Analysis, ArmAnalysis, MetricAnalysis, Scatter};
 use windage_model::Role;
 
 use crate::facts::Fact;
@@ -10,14 +10,10 @@ use crate::number;
 /// The lines below the primary table: one each for all treatments together.
 pub(crate) fn facts(analysis: &Analysis) -> Vec<Fact> {
     let results: Vec<_> = treatments(analysis).map(|(_, result)| result).collect();
-    [
-        visible(analysis, &results),
-        scatter(&results),
-        covariate(&results),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    [visible(analysis, &results), scatter(&results)]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// The treatments with what was found of the primary metric.
@@ -107,31 +103,9 @@ pub(crate) fn advice_in_words(advice: Advice) -> String {
     }
 }
 
-fn covariate(results: &[&MetricAnalysis]) -> Option<Fact> {
-    let asked: Vec<_> = results
-        .iter()
-        .filter_map(|result| result.inference.covariate.as_ref())
-        .collect();
-    let gains = || asked.iter().filter_map(|of| of.outcome.as_ref().ok());
-    let of = asked.first()?.of;
-    let of_how_many = match gains().count() {
-        some if some == results.len() => String::new(),
-        some => format!(", in {some} of {} treatments", results.len()),
-    };
-    let gained = gain_in_words(gains())?;
-    Some(Fact::new(
-        "covariate",
-        format!("{} was taken out: {gained}{of_how_many}", of.label()),
-    ))
-}
-
-/// "interval 38 % narrower (correlation 0.79)"; `None` without a gain.
-pub(crate) fn gain_in_words<'a>(gains: impl Iterator<Item = &'a Gain> + Clone) -> Option<String> {
-    let narrower = spread(gains.clone().map(|g| g.narrower), number::percent_whole)?;
-    let correlation = spread(gains.map(|g| g.correlation), number::hundredths)?;
-    Some(format!(
-        "interval {narrower} narrower (correlation {correlation})"
-    ))
+fn blocks(count: usize) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{} block{ending}", number::count(count as u64))
 }
 
 /// The least and the greatest of several figures, written once where they are written alike.

@@ -178,15 +178,6 @@ fn unwrapped(text: &str) -> String {
 }
 
 #[test]
-fn why_a_covariate_was_not_used_stands_where_there_is_room() {
-    let why = "the generator's CPU a request is not taken out: the arm moves";
-    let analysis = fixtures::family();
-    assert!(markdown(&analysis).contains(why));
-    assert!(page::words(&analysis).contains(why));
-    assert!(!unwrapped(&plain(&analysis, 80)).contains("not taken out"));
-}
-
-#[test]
 fn how_telemetry_came_is_told_where_something_was_amiss() {
     let (amiss, sound) = (
         plain(&fixtures::backends(), 80),

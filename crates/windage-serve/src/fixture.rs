@@ -43,7 +43,6 @@ pub(crate) fn manifest() -> Manifest {
             idle_ns: 0,
             order: Order::Mirrored,
             interest: 0.005,
-            generator_moved_at_most: None,
             subject_cores: 1,
             placement: Vec::new(),
             stop: None,

@@ -63,7 +63,6 @@ impl Run<'_> {
             scale: Scale::LogRatio,
             windows: self.blocks.windows_with(arm, Reading::CpuUs),
             scatter: None,
-            covariate: None,
             ratios: Ratios::new(),
             doubts: Vec::new(),
         };

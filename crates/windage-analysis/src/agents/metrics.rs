@@ -180,7 +180,6 @@ impl Run<'_> {
             scale: Scale::Difference,
             windows: self.usable_windows(arm),
             scatter: None,
-            covariate: None,
             ratios: Ratios::new(),
             doubts: Vec::new(),
         }

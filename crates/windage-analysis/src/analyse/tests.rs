@@ -1,6 +1,5 @@
 //! What is concluded of recorded runs, one thing changed at a time.
 
-mod covariate;
 mod load;
 
 use super::*;

@@ -27,7 +27,6 @@ fn rules(sequence: bool) -> Rules {
             costs: None,
             whole_s: Some(60.0),
         },
-        generator_moved_at_most: None,
     }
 }
 

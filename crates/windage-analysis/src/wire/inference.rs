@@ -6,7 +6,7 @@ use windage_record::PilotScope;
 use windage_stats::Advice;
 
 use super::{IntervalWire, finite};
-use crate::{CovariateUse, InFamily, MetricAnalysis, Scatter, Seat, StopOutcome};
+use crate::{InFamily, MetricAnalysis, Scatter, Seat, StopOutcome};
 
 #[derive(Serialize)]
 pub(super) struct StopWire {
@@ -46,18 +46,6 @@ pub(super) struct ScatterWire {
     window_sd: Option<f64>,
     advice: Option<&'static str>,
     advised_blocks_per_round: Option<usize>,
-}
-
-#[derive(Serialize)]
-pub(super) struct CovariateWire {
-    metric: &'static str,
-    used: bool,
-    refused: Option<String>,
-    correlation: Option<f64>,
-    coefficient: Option<f64>,
-    narrower: Option<f64>,
-    shift: Option<f64>,
-    without: Option<IntervalWire>,
 }
 
 /// Which comparisons the verdict in the family has to hold together with, in words.
@@ -143,22 +131,6 @@ impl From<&Scatter> for ScatterWire {
             window_sd: scatter.window_sd.and_then(finite),
             advice,
             advised_blocks_per_round,
-        }
-    }
-}
-
-impl From<&CovariateUse> for CovariateWire {
-    fn from(of: &CovariateUse) -> Self {
-        let gain = of.outcome.as_ref().ok();
-        CovariateWire {
-            metric: of.of.as_str(),
-            used: gain.is_some(),
-            refused: of.outcome.as_ref().err().map(ToString::to_string),
-            correlation: gain.and_then(|g| finite(g.correlation)),
-            coefficient: gain.and_then(|g| finite(g.coefficient)),
-            narrower: gain.and_then(|g| finite(g.narrower)),
-            shift: gain.and_then(|g| finite(g.shift)),
-            without: gain.map(|g| (&g.without).into()),
         }
     }
 }

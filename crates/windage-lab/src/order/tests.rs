@@ -17,7 +17,6 @@ fn design(order: Order, length: Length, seed: u64) -> Design {
         order,
         seed,
         interest: 0.005,
-        generator_moved_at_most: None,
         on_death: OnDeath::End,
         turn: Duration::from_secs(4),
         agent_warmup: Duration::ZERO,

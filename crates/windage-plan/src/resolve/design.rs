@@ -68,10 +68,6 @@ pub(super) fn resolve(
         order: checker.word("order", design.order.as_ref(), Order::Mirrored, ORDERS),
         seed: checker.integer("seed", design.seed.as_ref(), defaults::SEED, 0..=i64::MAX),
         interest: interest(checker, design.interest.as_ref()),
-        generator_moved_at_most: design
-            .generator_moved_at_most
-            .as_ref()
-            .and_then(|value| share(checker, "generator_moved_at_most", value)),
         on_death: checker.word(
             "on_death",
             design.on_death.as_ref(),

@@ -107,9 +107,6 @@ fn overlaid(base: &wire::Design, over: &wire::Design) -> wire::Design {
         order: over.order.or(base.order),
         seed: over.seed.or(base.seed),
         interest: over.interest.or(base.interest),
-        generator_moved_at_most: over
-            .generator_moved_at_most
-            .or(base.generator_moved_at_most),
         on_death: over.on_death.or(base.on_death),
     }
 }

@@ -53,7 +53,6 @@ pub(super) fn manifest(run: &str, case: &Case) -> Manifest {
             idle_ns: 1_000_000_000,
             order: Order::Mirrored,
             interest: 0.005,
-            generator_moved_at_most: None,
             subject_cores: 1,
             placement: placement(case),
             stop: None,

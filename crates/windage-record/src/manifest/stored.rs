@@ -116,8 +116,6 @@ struct StoredDesign {
     idle_ns: u64,
     order: StoredOrder,
     interest: f64,
-    #[serde(default)]
-    generator_moved_at_most: Option<f64>,
     subject_cores: u32,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     placement: Vec<StoredPlaced>,
@@ -348,7 +346,6 @@ impl From<&DesignScope> for StoredDesign {
                 Order::Sequential => StoredOrder::Sequential,
             },
             interest: design.interest,
-            generator_moved_at_most: design.generator_moved_at_most,
             subject_cores: design.subject_cores,
             placement: design.placement.iter().map(Into::into).collect(),
             stop: design.stop.map(Into::into),
@@ -374,7 +371,6 @@ impl TryFrom<StoredDesign> for DesignScope {
                 StoredOrder::Sequential => Order::Sequential,
             },
             interest: stored.interest,
-            generator_moved_at_most: stored.generator_moved_at_most,
             subject_cores: stored.subject_cores,
             placement: stored.placement.into_iter().map(Into::into).collect(),
             stop: stored.stop.map(TryInto::try_into).transpose()?,

@@ -73,7 +73,6 @@ pub(crate) fn manifest() -> Manifest {
             idle_ns: 500_000_000,
             order: Order::Mirrored,
             interest: 0.005,
-            generator_moved_at_most: None,
             subject_cores: 1,
             placement: vec![
                 Placed {

@@ -1,11 +1,11 @@
 //! The table of how firm the primary metric is known, treatment by treatment.
 
-use windage_analysis::{Advice, Analysis, CovariateUse, MetricAnalysis, Scatter};
+use windage_analysis::{Advice, Analysis, MetricAnalysis, Scatter};
 use windage_model::{Metric, Verdict};
 
-use super::{Align, Cell, Column, Notes, Row, Table, Tone, column, family, nothing, plain};
+use super::{Align, Cell, Column, Row, Table, Tone, column, family, nothing, plain};
 use crate::facts::one_line;
-use crate::firmness::{self, gain_in_words};
+use crate::firmness;
 use crate::{duration, number};
 
 /// One column: what it says of a treatment; `None` where there is nothing to say.
@@ -13,7 +13,7 @@ struct Aspect {
     heading: &'static str,
     about: &'static str,
     align: Align,
-    cell: fn(Metric, &MetricAnalysis, &mut Notes) -> Option<Cell>,
+    cell: fn(Metric, &MetricAnalysis) -> Option<Cell>,
 }
 
 const ASPECTS: &[Aspect] = &[
@@ -21,55 +21,49 @@ const ASPECTS: &[Aspect] = &[
         heading: "interval in its family",
         about: "Holds together with the intervals of all other treatments",
         align: Align::Right,
-        cell: |metric, result, _| in_its_family(metric, result),
+        cell: in_its_family,
     },
     Aspect {
         heading: "verdict in its family",
         about: "What that interval says",
         align: Align::Left,
-        cell: |_, result, _| verdict(result),
+        cell: |_, result| verdict(result),
     },
     Aspect {
         heading: "visible",
         about: "The smallest difference that such a run would see with a probability of 80 %",
         align: Align::Right,
-        cell: |_, result, _| visible(result),
+        cell: |_, result| visible(result),
     },
     Aspect {
         heading: "to settle it",
         about: "How much longer such a run would have to be for a verdict, if estimate and scatter stay",
         align: Align::Right,
-        cell: |_, result, _| to_settle(result),
+        cell: |_, result| to_settle(result),
     },
     Aspect {
         heading: "launches",
         about: "Scatter from launch to launch, beyond what blocks explain",
         align: Align::Right,
-        cell: |_, result, _| share(scatter(result)?.launch_sd?),
+        cell: |_, result| share(scatter(result)?.launch_sd?),
     },
     Aspect {
         heading: "blocks",
         about: "Scatter from block to block, beyond what windows explain where that is known",
         align: Align::Right,
-        cell: |_, result, _| share(scatter(result)?.block_sd),
+        cell: |_, result| share(scatter(result)?.block_sd),
     },
     Aspect {
         heading: "windows",
         about: "Scatter of a block's value from that of windows within it",
         align: Align::Right,
-        cell: |_, result, _| share(scatter(result)?.window_sd?),
+        cell: |_, result| share(scatter(result)?.window_sd?),
     },
     Aspect {
         heading: "longer run",
         about: "What would narrow the interval most for its time",
         align: Align::Left,
-        cell: |_, result, _| Some(plain(advice(scatter(result)?.advice?))),
-    },
-    Aspect {
-        heading: "covariate",
-        about: "What was measured beside the metric, and taken out of it where that helps",
-        align: Align::Left,
-        cell: |_, result, notes| Some(covariate(result.inference.covariate.as_ref()?, notes)),
+        cell: |_, result| Some(plain(advice(scatter(result)?.advice?))),
     },
 ];
 
@@ -77,7 +71,6 @@ const ASPECTS: &[Aspect] = &[
 /// anything is.
 pub(super) fn firm_table(analysis: &Analysis) -> Option<Table> {
     let treatments: Vec<_> = firmness::treatments(analysis).collect();
-    let mut notes = Notes::default();
     let mut columns = Vec::new();
     let mut rows: Vec<Row> = treatments
         .iter()
@@ -89,7 +82,7 @@ pub(super) fn firm_table(analysis: &Analysis) -> Option<Table> {
     for aspect in ASPECTS {
         let cells: Vec<_> = treatments
             .iter()
-            .map(|(_, result)| (aspect.cell)(analysis.primary, result, &mut notes))
+            .map(|(_, result)| (aspect.cell)(analysis.primary, result))
             .collect();
         if cells.iter().all(Option::is_none) {
             continue;
@@ -107,7 +100,6 @@ pub(super) fn firm_table(analysis: &Analysis) -> Option<Table> {
         title: format!("How firm: {}", analysis.primary.label()),
         columns,
         rows,
-        notes: notes.0,
         separable: true,
         detail: true,
         ..Table::default()
@@ -165,26 +157,5 @@ fn advice(advice: Advice) -> String {
         },
         Advice::Balanced => "more rounds like these".to_owned(),
         Advice::LaunchesUnknown => "a second round".to_owned(),
-    }
-}
-
-fn covariate(of: &CovariateUse, notes: &mut Notes) -> Cell {
-    match &of.outcome {
-        Ok(gain) => {
-            let words = gain_in_words(std::iter::once(gain));
-            let words = words.unwrap_or_else(|| number::NOT_AVAILABLE.to_owned());
-            Cell {
-                basis: number::percent(&gain.without).map(|shown| format!("{shown} without it")),
-                ..Cell::figure(words, gain.narrower)
-            }
-        }
-        Err(why) => {
-            let why = format!(
-                "{} is not taken out: {}",
-                of.of.label(),
-                one_line(&why.to_string())
-            );
-            Cell::faint(format!("not used{}", notes.mark(&why)))
-        }
     }
 }

@@ -139,11 +139,6 @@ fn how_firm_the_answer_is_stands_below_it() {
              more rounds, with about 12 blocks each, would narrow the interval most",
         ),
         (
-            fixtures::family(),
-            "covariate the generator's CPU a request was taken out: interval 33 to 41 % narrower \
-             (correlation 0.74 to 0.81), in 3 of 4 treatments",
-        ),
-        (
             fixtures::stopped(),
             "scatter launches 0.52 %, blocks 2.1 %; more blocks a round, about 40, would",
         ),

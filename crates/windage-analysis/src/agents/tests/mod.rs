@@ -162,7 +162,6 @@ fn rules() -> Rules {
         interest: 0.005,
         sequence: false,
         pace: Default::default(),
-        generator_moved_at_most: None,
     }
 }
 

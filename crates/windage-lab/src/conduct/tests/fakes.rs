@@ -266,7 +266,6 @@ pub(super) fn conducted(given: Given<'_>) -> Outcome {
         order: Order::Mirrored,
         seed: 1,
         interest: 0.005,
-        generator_moved_at_most: None,
         on_death,
         turn: Duration::ZERO,
         agent_warmup: Duration::ZERO,
