@@ -216,7 +216,7 @@ fn smallest_visible(location: &TwoLevel, rules: Rules) -> Option<f64> {
 
 /// Seconds that are missing to a verdict.
 fn needs_s(location: &TwoLevel, rules: Rules) -> Option<f64> {
-    let rule = VerdictRule::of_log_ratios(rules.interest).with_allowance(location.allowance);
+    let rule = VerdictRule::of_log_ratios(rules.interest);
     let factor = if rules.sequence {
         let units = &location.units;
         let standard_deviation = units.standard_deviation();

@@ -85,5 +85,5 @@ pub use windage_record::{
     DeliveredByProtocol, DeliveredSource, ExportDelay, PilotScope, Placed, ProfileFailure,
     Profiled, RecordedProfile, RunPart, RunState, Timing,
 };
+pub use windage_stats::Advice;
 pub use windage_stats::fit::BEYOND_A_LINE;
-pub use windage_stats::{Advice, Refused};

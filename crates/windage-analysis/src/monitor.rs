@@ -131,8 +131,7 @@ pub(crate) fn is_of_another_sequence(run: &Run<'_>, location: &TwoLevel) -> bool
 fn needed(run: &Run<'_>, location: &TwoLevel, stop: StopScope) -> Option<f64> {
     let units = &location.units;
     // On the scale of log ratios: half the distance of exp(e + h) and exp(e − h).
-    let in_all = (stop.half_width / units.mean()?.exp()).asinh();
-    let half_width = in_all - location.allowance;
+    let half_width = (stop.half_width / units.mean()?.exp()).asinh();
     let (count, deviation) = (units.values.len(), units.standard_deviation());
     let outlook = outlook(count, deviation, half_width, Confidence::P95)?;
     let blocks = match units.kind {

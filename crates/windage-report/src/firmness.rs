@@ -103,11 +103,6 @@ pub(crate) fn advice_in_words(advice: Advice) -> String {
     }
 }
 
-fn blocks(count: usize) -> String {
-    let ending = if count == 1 { "" } else { "s" };
-    format!("{} block{ending}", number::count(count as u64))
-}
-
 /// The least and the greatest of several figures, written once where they are written alike.
 fn spread(figures: impl Iterator<Item = f64>, write: fn(f64) -> String) -> Option<String> {
     let mut figures: Vec<f64> = figures.filter(|f| f.is_finite()).collect();

@@ -274,30 +274,6 @@ def sequence_radii():
     return radii
 
 
-def slope_about_medians(covariate, values):
-    """A least-squares slope through the medians."""
-    of_covariate = covariate - np.median(covariate)
-    of_values = values - np.median(values)
-    return np.linalg.lstsq(of_covariate[:, None], of_values, rcond=None)[0][0]
-
-
-def covariates():
-    """Values without outliers and a covariate of theirs; slopes from four fifths at a time."""
-    random = np.random.default_rng(7)
-    found = []
-    for count, slope in [(20, 0.8), (51, -1.5), (200, 0.6)]:
-        covariate = np.round(random.uniform(-0.05, 0.05, count), 6)
-        values = np.round(0.01 + slope * covariate + random.uniform(-0.01, 0.01, count), 6)
-        fold = np.arange(count) % 5
-        slopes = [slope_about_medians(covariate[fold != f], values[fold != f]) for f in range(5)]
-        uncentred = sm.OLS(values - np.median(values), covariate - np.median(covariate)).fit()
-        found.append({
-            "values": values, "covariate": covariate, "slopes_beside_folds": slopes,
-            "correlation": np.sign(slope) * np.sqrt(uncentred.rsquared),
-        })
-    return found
-
-
 SATURATING, ROOT, LINE = "saturating", "concave", "line"
 
 
@@ -409,7 +385,6 @@ def main():
         "simultaneous": simultaneous(),
         "differences": differences(),
         "sequence_radii": sequence_radii(),
-        "covariates": covariates(),
         "curves": curves(),
         "side_by_side": side_by_side(),
     }

@@ -8,7 +8,6 @@
 
 pub mod components;
 pub mod confidence;
-pub mod covariate;
 pub mod difference;
 pub mod fit;
 pub mod launches;
@@ -26,7 +25,6 @@ pub mod two_level;
 
 pub use components::{Advice, Components, Costs, advice, components};
 pub use confidence::Confidence;
-pub use covariate::{Adjusted, Independence, Paired, Refused, admit, moved_at_most};
 pub use difference::difference;
 pub use fit::{Fit, fit, side_by_side};
 pub use launches::Launches;

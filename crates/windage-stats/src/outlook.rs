@@ -158,8 +158,6 @@ pub struct VerdictRule {
     pub beyond: Confidence,
     /// The interval that must lie between them for *negligible*.
     pub between: Confidence,
-    /// What stands on either side of every interval besides chance, however long the run.
-    pub allowance: f64,
 }
 
 impl VerdictRule {
@@ -172,20 +170,12 @@ impl VerdictRule {
             high: interest.ln_1p(),
             beyond: Confidence::P95,
             between: Confidence::P90,
-            allowance: 0.0,
         }
-    }
-
-    /// The rule for intervals that have so much on either side besides chance.
-    #[must_use]
-    pub fn with_allowance(self, allowance: f64) -> VerdictRule {
-        VerdictRule { allowance, ..self }
     }
 
     /// Whether an estimate is judged with an interval that is so wide. A half-width that does not
     /// exist settles nothing.
     fn is_settled(&self, estimate: f64, half_width: impl Fn(Confidence) -> Option<f64>) -> bool {
-        let half_width = |confidence| Some(half_width(confidence)? + self.allowance);
         if !estimate.is_finite() {
             return false;
         }
@@ -266,7 +256,6 @@ mod tests {
             high: 0.005,
             beyond: Confidence::P95,
             between: Confidence::P90,
-            allowance: 0.0,
         }
     }
 

@@ -114,17 +114,13 @@ pub struct TwoLevel {
     pub blocks: usize,
     /// What looks at a run in progress are based on; none for series one after the other.
     pub units: Units,
-    /// What stands on either side of every interval besides chance: how far a covariate may have
-    /// been moved. Nil without one.
-    pub allowance: f64,
 }
 
 impl TwoLevel {
     /// The interval's ends.
     #[must_use]
     pub fn ends(&self, confidence: Confidence) -> (f64, f64) {
-        let by_chance = student_quantile(self.degrees_of_freedom, confidence) * self.standard_error;
-        let half = by_chance + self.allowance;
+        let half = student_quantile(self.degrees_of_freedom, confidence) * self.standard_error;
         (self.estimate - half, self.estimate + half)
     }
 
@@ -134,8 +130,7 @@ impl TwoLevel {
     #[must_use]
     pub fn sequence_ends(&self, confidence: Confidence) -> Option<(f64, f64)> {
         let units = &self.units;
-        let by_chance = radius(units.values.len(), units.standard_deviation(), confidence)?;
-        let half = by_chance + self.allowance;
+        let half = radius(units.values.len(), units.standard_deviation(), confidence)?;
         let mean = units.mean()?;
         Some((mean - half, mean + half))
     }
@@ -144,8 +139,7 @@ impl TwoLevel {
     #[must_use]
     pub fn within_launch_half_width(&self, confidence: Confidence) -> Option<f64> {
         let error = self.within_launch_standard_error?;
-        let by_chance = student_quantile(self.within_launch_degrees_of_freedom, confidence) * error;
-        Some(by_chance + self.allowance)
+        Some(student_quantile(self.within_launch_degrees_of_freedom, confidence) * error)
     }
 
     /// The true location that a run like this one would tell from nil with a probability of
@@ -155,7 +149,7 @@ impl TwoLevel {
         let student = student(self.degrees_of_freedom);
         let quantiles =
             student_quantile(self.degrees_of_freedom, Confidence::P95) + student.inverse_cdf(0.8);
-        quantiles * self.standard_error + self.allowance
+        quantiles * self.standard_error
     }
 
     /// How it was computed, in words.
@@ -217,7 +211,6 @@ pub fn two_level(launches: &Launches) -> Result<TwoLevel, TwoLevelError> {
         launches: count,
         blocks: launches.blocks(),
         units,
-        allowance: 0.0,
     })
 }
 
@@ -251,7 +244,6 @@ pub fn unpaired(values: &[f64], against: &[f64]) -> Result<TwoLevel, TwoLevelErr
         launches: 1,
         blocks: 1,
         units: Units::default(),
-        allowance: 0.0,
     })
 }
 

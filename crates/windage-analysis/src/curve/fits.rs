@@ -174,18 +174,9 @@ impl<'a> Measured<'a> {
     }
 }
 
-/// What a covariate's bound adds to an interval counts as error.
 fn side(location: &TwoLevel) -> Side<'_> {
-    let (low, high) = location.ends(Confidence::P95);
-    let half = (high - low) / 2.0;
-    let by_chance = half - location.allowance;
-    let widening = if by_chance > 0.0 {
-        half / by_chance
-    } else {
-        1.0
-    };
     Side {
-        standard_error: location.standard_error * widening,
+        standard_error: location.standard_error,
         degrees_of_freedom: location.degrees_of_freedom,
         units: &location.units.values,
     }

@@ -11,9 +11,9 @@ mod curves;
 use serde_json::Value;
 use windage_stats::location::sample_variance;
 use windage_stats::{
-    Confidence, Estimator, Independence, Launches, Over, Paired, TwoLevel, admit, bimodal,
-    components, difference, locate, location, mean_error, moved_at_most, onset, proportion, radius,
-    robust_sd, trend, trend_over, two_level, unpaired,
+    Confidence, Estimator, Launches, Over, TwoLevel, bimodal, components, difference, locate,
+    location, mean_error, onset, proportion, radius, robust_sd, trend, trend_over, two_level,
+    unpaired,
 };
 
 /// Relative to what is expected, or to the scale of the values where nil is expected.
@@ -347,34 +347,4 @@ fn two_kinds_of_launches() {
     assert_close(found.high, means[1], 0.0, "high");
     assert_close(found.in_low as f64, sizes[0], 0.0, "in low");
     assert_close(found.in_high as f64, sizes[1], 0.0, "in high");
-}
-
-#[test]
-fn coefficient_of_a_covariate() {
-    for (row, of) in entries(&values()["covariates"]) {
-        let pairs = numbers(&of["values"])
-            .into_iter()
-            .zip(numbers(&of["covariate"]))
-            .map(|(value, covariate)| Paired { value, covariate })
-            .collect();
-        let independence = Independence {
-            equal_work: true,
-            moved_at_most: 0.0,
-        };
-        let found = admit(&[pairs], independence).unwrap();
-        let slopes = numbers(&of["slopes_beside_folds"]);
-        let coefficient = slopes.iter().sum::<f64>() / slopes.len() as f64;
-        assert_close(found.coefficient, coefficient, 0.0, &row);
-        assert_close(found.correlation, number(&of["correlation"]), 0.0, &row);
-    }
-}
-
-#[test]
-fn how_far_arms_move_a_covariate() {
-    for (name, of) in entries(&values()["series"]) {
-        let x = numbers(&of["values"]);
-        let ends = numbers(&of["student_interval_95"]);
-        let farther = ends[0].abs().max(ends[1].abs());
-        assert_close(moved_at_most(&x).unwrap(), farther, scale(&x), &name);
-    }
 }
