@@ -59,12 +59,8 @@ fn main() {
         "payload",
         &[b"+", payload.as_slice()].concat(),
     );
-    // A record of a kind, and one of a version, that are not there yet.
-    write(
-        "journal",
-        "newer",
-        b"+\x63\x01\x02ab\x03\x02\x05\x00\x00\x00\x07\x07",
-    );
+    // A record of a kind that there is not.
+    write("journal", "unknown", b"+\x63\x02ab");
 }
 
 fn write(target: &str, name: &str, bytes: &[u8]) {

@@ -3,7 +3,7 @@
 //!
 //! The input's first byte says what the rest is: `=` the file as it is, `+` records for which
 //! this makes the frames, so that the fuzzer gets behind the checksums. Each of those begins with
-//! its kind, its version and the length of its payload, of one byte each.
+//! its kind and the length of its payload, of one byte each.
 
 #![no_main]
 

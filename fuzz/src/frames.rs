@@ -1,24 +1,24 @@
 //! The journal's framing as `windage-record` documents it: a header of 16 bytes, then frames of
-//! length u32, kind u8, version u8, payload and CRC-32, all little-endian.
+//! length u32, kind u8, payload and CRC-32, all little-endian.
 
 const HEADER_BYTES: usize = 16;
-const HEAD_BYTES: usize = 6;
+const HEAD_BYTES: usize = 5;
 const CHECKSUM_BYTES: usize = 4;
 
-/// A journal of the records that `compact` describes: each its kind, its version and the length
-/// of its payload in one byte each, then the payload. A last one that is cut short is left out.
+/// A journal of the records that `compact` describes: each its kind and the length of its payload
+/// in one byte each, then the payload. A last one that is cut short is left out.
 #[must_use]
 pub fn file_of(compact: &[u8]) -> Vec<u8> {
-    let mut file = b"WNDGJRNL\x01\0\0\0".to_vec();
+    let mut file = b"WNDGJRNL\x03\0\0\0".to_vec();
     seal(&mut file, 0);
     let mut rest = compact;
-    while let [kind, version, length, after @ ..] = rest {
+    while let [kind, length, after @ ..] = rest {
         let Some((payload, next)) = after.split_at_checked(usize::from(*length)) else {
             break;
         };
         let start = file.len();
         file.extend(u32::from(*length).to_le_bytes());
-        file.extend([*kind, *version]);
+        file.push(*kind);
         file.extend(payload);
         seal(&mut file, start);
         rest = next;
@@ -27,11 +27,11 @@ pub fn file_of(compact: &[u8]) -> Vec<u8> {
 }
 
 /// A record, for [`file_of`], that ends a block and puts no bound to the histogram logs.
-pub const MARK: [u8; 24] = {
-    let mut mark = [0xff; 24];
-    // Kind, version and length, then the block and the two lengths as varints of postcard.
-    (mark[0], mark[1], mark[2], mark[3]) = (3, 1, 21, 0);
-    (mark[13], mark[23]) = (1, 1);
+pub const MARK: [u8; 23] = {
+    let mut mark = [0xff; 23];
+    // Kind and length, then the block and the two lengths as varints of postcard.
+    (mark[0], mark[1], mark[2]) = (3, 21, 0);
+    (mark[12], mark[22]) = (1, 1);
     mark
 };
 
@@ -61,7 +61,7 @@ pub fn compact(file: &[u8]) -> Vec<u8> {
         let frame = &file[pair[0]..pair[1]];
         let payload = &frame[HEAD_BYTES..frame.len() - CHECKSUM_BYTES];
         if let Ok(length) = u8::try_from(payload.len()) {
-            records.extend([frame[4], frame[5], length]);
+            records.extend([frame[4], length]);
             records.extend(payload);
         }
     }

@@ -44,8 +44,6 @@ pub struct Records {
     pub ending: Option<Ending>,
     /// Bytes at the journal's end that were damaged and left out.
     pub cut_bytes: u64,
-    /// Records of kinds that were added after this version, and passed over.
-    pub unknown_records: u64,
     /// How long the histogram logs were when the last whole block was, as
     /// [`Journal::histogram_bytes`] says.
     pub(crate) histogram_bytes: [u64; 2],
@@ -59,7 +57,7 @@ impl Records {
     /// least one.
     ///
     /// # Errors
-    /// When the journal or the host facts can't be read or are of a newer format.
+    /// When the journal or the host facts can't be read or are of another format.
     pub fn read(run: &RunDir) -> Result<Vec<Records>, RecordError> {
         Records::read_along(run, &run.host()?, |_, _| {})
     }
@@ -76,7 +74,6 @@ impl Records {
         for records in &mut all {
             records.ending = journal.ending().cloned();
             records.cut_bytes = journal.cut().map_or(0, |cut| cut.bytes);
-            records.unknown_records = journal.skipped_records();
             records.histogram_bytes = journal.histogram_bytes();
         }
         Ok(all)
@@ -131,7 +128,6 @@ impl Records {
             cycles: Vec::new(),
             ending: None,
             cut_bytes: 0,
-            unknown_records: 0,
             histogram_bytes: [0; 2],
             in_windows: SpansInWindows::default(),
             ledgers: Ledgers::default(),

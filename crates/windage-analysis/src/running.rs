@@ -79,7 +79,7 @@ impl Following {
     /// Follows a run from its beginning; nothing of it is read yet.
     ///
     /// # Errors
-    /// When the journal can't be read or is of a newer format.
+    /// When the journal can't be read or is of another format.
     pub fn of(run: RunDir) -> Result<Following, RecordError> {
         Ok(Following {
             journal: Journal::open(&run)?,

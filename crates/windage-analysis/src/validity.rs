@@ -34,7 +34,6 @@ pub(crate) fn of_run(records: &Records, control_at_99: Option<&Interval>) -> Val
         incomplete(records),
         stop_not_reached(records),
         journal_cut(records),
-        records_unknown(records),
         rounds(records),
         sequential(records),
         control(control_at_99),
@@ -127,17 +126,6 @@ fn journal_cut(records: &Records) -> Option<Doubt> {
             "The end of the journal was damaged; what could not be read was left out.",
         )
         .with("cut_bytes", records.cut_bytes as f64)
-    })
-}
-
-fn records_unknown(records: &Records) -> Option<Doubt> {
-    (records.unknown_records > 0).then(|| {
-        Doubt::new(
-            DoubtCode::RecordsUnknown,
-            "A newer windage recorded what this one does not know, and what it says was passed over. \
-             The version that wrote the run has a whole report of it.",
-        )
-        .with("records", records.unknown_records as f64)
     })
 }
 

@@ -114,8 +114,6 @@ doubts! {
     RunIncomplete = "run_incomplete", Suspect;
     /// The end of the journal was damaged and cut off.
     JournalCut = "journal_cut", Suspect;
-    /// The journal has records of kinds that were added after this version.
-    RecordsUnknown = "records_unknown", Suspect;
     /// An open load did not reach its rate: the subject or the connections are the ceiling.
     RateNotReached = "rate_not_reached", Suspect;
     /// Telemetry was lost beyond what sampling explains.

@@ -89,7 +89,7 @@ pub struct LaunchEnd {
     /// Every arm of it.
     pub arms: Vec<LaunchArmEnd>,
     /// Resident memory of windage itself then, generator and receivers included, in bytes; `None` when
-    /// unreadable, and in records before version 3.
+    /// unreadable.
     pub own_rss_bytes: Option<u64>,
 }
 
@@ -112,7 +112,7 @@ pub struct LaunchArmEnd {
     /// The proportional share of memory, in bytes; `None` when unreadable.
     pub pss_bytes: Option<u64>,
     /// The time in which the arm had load that is not measured, or agents of its own came and went, before
-    /// and after its windows' stretches, in nanoseconds; nil in records of version 1, and without agents.
+    /// and after its windows' stretches, in nanoseconds; 0 without agents.
     pub hidden_ns: u64,
     /// Requests completed under such load after the arm's last window; those before it are in that
     /// window's `settle_completed`.

@@ -34,16 +34,17 @@ pub enum RecordError {
         /// The directory.
         path: PathBuf,
     },
-    /// A newer Windage wrote the run in a format that this one does not know.
+    /// Another Windage wrote the file in a format that this one does not read.
     #[error(
-        "{path} is in format {found}, this windage reads up to {known}; use windage {windage} or later"
+        "{path} is in format {found}, as windage {windage} wrote it, and this windage reads format \
+         {known} alone; use that version, or measure again"
     )]
-    Newer {
+    OtherFormat {
         /// The file.
         path: PathBuf,
         /// Its format.
         found: u32,
-        /// The newest format that can be read.
+        /// The format that can be read.
         known: u32,
         /// The version that wrote the run.
         windage: String,

@@ -2,22 +2,20 @@
 //!
 //! ```text
 //! header: magic (8 bytes) | format u32 | crc32 of the 12 bytes before
-//! frame:  length of the payload u32 | kind u8 | version u8 | payload | crc32 of all before
+//! frame:  length of the payload u32 | kind u8 | payload | crc32 of all before
 //! ```
 //!
 //! Integers are little-endian. A tail of zeros, as some file systems leave after a power cut, is
-//! no frame: the checksum of six zero bytes is not zero.
+//! no frame: the checksum of five zero bytes is not zero.
 
 use std::io::{self, Read};
 
-/// The newest format that is read, and the one that is written.
-pub(crate) const FORMAT: u32 = 1;
 pub(crate) const HEADER_BYTES: usize = 16;
 /// No record comes near it; a longer length is damage and must not become an allocation.
 pub(crate) const MAX_PAYLOAD_BYTES: usize = 16 << 20;
 
 const MAGIC: [u8; 8] = *b"WNDGJRNL";
-const HEAD_BYTES: usize = 6;
+const HEAD_BYTES: usize = 5;
 const CHECKSUM_BYTES: usize = 4;
 
 /// The file header of a format.
@@ -64,11 +62,10 @@ pub(crate) fn read_header(bytes: &[u8]) -> Header {
 pub(crate) fn append<E>(
     out: &mut Vec<u8>,
     kind: u8,
-    version: u8,
     payload: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
 ) -> Result<(), AppendError<E>> {
     let start = out.len();
-    out.extend([0, 0, 0, 0, kind, version]);
+    out.extend([0, 0, 0, 0, kind]);
     let outcome = payload(out).map_err(AppendError::Payload).and_then(|()| {
         let length = out.len() - start - HEAD_BYTES;
         match u32::try_from(length) {
@@ -109,7 +106,6 @@ pub(crate) enum Step<'a> {
         /// Where the next one starts.
         end: u64,
         kind: u8,
-        version: u8,
         payload: &'a [u8],
     },
     /// The file ends here, between frames.
@@ -171,7 +167,6 @@ impl<R: Read> Frames<R> {
             start,
             end: self.position,
             kind: self.buffer[4],
-            version: self.buffer[5],
             payload: &self.buffer[HEAD_BYTES..body_end],
         })
     }
@@ -192,7 +187,7 @@ mod tests {
 
     fn frame(kind: u8, payload: &[u8]) -> Vec<u8> {
         let mut out = Vec::new();
-        append(&mut out, kind, 1, |out| {
+        append(&mut out, kind, |out| {
             out.extend(payload);
             Ok::<(), ()>(())
         })
@@ -251,12 +246,12 @@ mod tests {
     #[test]
     fn a_frame_that_fails_leaves_nothing_behind() {
         let mut out = vec![9];
-        let failed = append(&mut out, 1, 1, |out| {
+        let failed = append(&mut out, 1, |out| {
             out.push(1);
             Err::<(), _>("no")
         });
         assert!(matches!(failed, Err(AppendError::Payload("no"))));
-        let long = append(&mut out, 1, 1, |out| {
+        let long = append(&mut out, 1, |out| {
             out.resize(MAX_PAYLOAD_BYTES + 100, 0);
             Ok::<(), ()>(())
         });

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::frame::{self, Frames, Header, Step};
 use crate::wire::{self, Decoded};
-use crate::{Ending, Entry, RecordError, RunDir};
+use crate::{Ending, Entry, RecordError, RunDir, run_dir};
 
 /// The journal's name in the run directory.
 pub(crate) const FILE_NAME: &str = "journal.bin";
@@ -43,8 +43,6 @@ pub struct Recorded {
     pub cut: Option<Cut>,
     /// How the run ended; `None` when it is still going on or was killed.
     pub ending: Option<Ending>,
-    /// Committed records of kinds that were added after this version.
-    pub skipped_records: u64,
 }
 
 /// The entries of a journal, in the order of writing.
@@ -64,9 +62,6 @@ pub struct Journal {
     histogram_bytes: [u64; 2],
     cut_cause: CutCause,
     ending: Option<Ending>,
-    skipped_records: u64,
-    /// Of the block that waits for its commit mark.
-    skipped_uncommitted: u64,
 }
 
 impl Journal {
@@ -74,7 +69,7 @@ impl Journal {
     /// before [`Journal::read_on`].
     ///
     /// # Errors
-    /// When the file cannot be read, is no journal, or is of a newer format.
+    /// When the file cannot be read, is no journal, or is of another format.
     pub fn open(run: &RunDir) -> Result<Journal, RecordError> {
         let path = run.path().join(FILE_NAME);
         let (mut input, file_bytes) = input(&path, 0)?;
@@ -85,17 +80,17 @@ impl Journal {
             .map_err(RecordError::io("read", &path))?;
         let windage = run.manifest().windage.clone();
         let torn = match frame::read_header(&first) {
-            Header::Format(frame::FORMAT) => false,
+            Header::Format(run_dir::FORMAT) => false,
             Header::Torn => true,
-            Header::Format(found) if found > frame::FORMAT => {
-                return Err(RecordError::Newer {
+            Header::Format(found) => {
+                return Err(RecordError::OtherFormat {
                     path,
                     found,
-                    known: frame::FORMAT,
+                    known: run_dir::FORMAT,
                     windage,
                 });
             }
-            Header::Format(_) | Header::Foreign => {
+            Header::Foreign => {
                 let why = "it does not begin like a journal".to_owned();
                 return Err(RecordError::Damaged { path, why });
             }
@@ -112,8 +107,6 @@ impl Journal {
             histogram_bytes: [0; 2],
             cut_cause: CutCause::Torn,
             ending: None,
-            skipped_records: 0,
-            skipped_uncommitted: 0,
         })
     }
 
@@ -132,7 +125,7 @@ impl Journal {
         self.frames = Frames::new(input, self.committed_bytes);
         self.file_bytes = file_bytes;
         self.done = false;
-        self.forget_uncommitted();
+        self.uncommitted.clear();
         self.cut_cause = CutCause::Torn;
         Ok(file_bytes > self.committed_bytes)
     }
@@ -148,7 +141,6 @@ impl Journal {
             entries,
             cut: journal.cut(),
             ending: journal.ending,
-            skipped_records: journal.skipped_records,
         })
     }
 
@@ -168,12 +160,6 @@ impl Journal {
     #[must_use]
     pub fn ending(&self) -> Option<&Ending> {
         self.ending.as_ref()
-    }
-
-    /// Committed records read so far of kinds that were added after this version, and passed over.
-    #[must_use]
-    pub fn skipped_records(&self) -> u64 {
-        self.skipped_records
     }
 
     /// Where the committed part ends, as far as was read.
@@ -199,10 +185,9 @@ impl Journal {
                 start,
                 end,
                 kind,
-                version,
                 payload,
             } => {
-                let decoded = wire::decode(kind, version, payload).map_err(|why| {
+                let decoded = wire::decode(kind, payload).map_err(|why| {
                     let (path, windage) = (self.path.clone(), self.windage.clone());
                     RecordError::Undecodable {
                         path,
@@ -221,13 +206,8 @@ impl Journal {
         };
         self.done = true;
         // What waits for a commit mark will not get one.
-        self.forget_uncommitted();
+        self.uncommitted.clear();
         Ok(())
-    }
-
-    fn forget_uncommitted(&mut self) {
-        self.uncommitted = Vec::new();
-        self.skipped_uncommitted = 0;
     }
 
     fn accept(&mut self, decoded: Decoded, end: u64) {
@@ -236,16 +216,7 @@ impl Journal {
             Decoded::BlockDone(mark) => {
                 self.histogram_bytes = mark.histogram_bytes;
                 self.ready.extend(self.uncommitted.drain(..));
-                self.skipped_records += std::mem::take(&mut self.skipped_uncommitted);
                 self.take(Entry::BlockDone { block: mark.block }, end);
-            }
-            Decoded::UnknownKind => {
-                if self.uncommitted.is_empty() {
-                    self.skipped_records += 1;
-                    self.committed_bytes = end;
-                } else {
-                    self.skipped_uncommitted += 1;
-                }
             }
         }
     }

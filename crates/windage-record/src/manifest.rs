@@ -9,13 +9,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use windage_model::{ArmId, ArmIndex, Backend, LevelValue, LoadModel, Metric, Order, Role};
 
 use crate::RecordError;
+use crate::run_dir::FORMAT;
 use stored::{Front, StoredManifest};
-
-/// The newest format of `manifest.json` that is read.
-const FORMAT: u32 = 2;
-/// The format that knows of one load: written as long as there is no other, so that older readers
-/// can read it.
-const FORMAT_OF_ONE_LOAD: u32 = 1;
 
 /// What a run is.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,7 +58,7 @@ pub struct ManifestArm {
     pub levels: BTreeMap<String, LevelValue>,
     /// Telemetry that should arrive; `None` when the plan doesn't say.
     pub expected: Option<Expected>,
-    /// How the receiver of its telemetry behaves; well, too, in runs older than this was.
+    /// How the receiver of its telemetry behaves.
     pub backend: Backend,
     /// The arm to which it adds a stage, if any.
     pub adds_to: Option<ArmIndex>,
@@ -127,9 +122,9 @@ pub struct DesignScope {
     pub interest: f64,
     /// Cores that an arm may keep busy at once.
     pub subject_cores: u32,
-    /// Which cores the plan gives each part; empty in runs older than this was.
+    /// Which cores the plan gives each part.
     pub placement: Vec<Placed>,
-    /// When the run may end before its time; `None` also in runs older than this was.
+    /// When the run may end before its time; `None` when it may not.
     pub stop: Option<StopScope>,
     /// What a pilot chose; `None` without one, and in runs older than this was.
     pub pilot: Option<PilotScope>,
@@ -242,8 +237,8 @@ impl Manifest {
             why,
         };
         let front: Front = serde_json::from_slice(json).map_err(|e| damaged(e.to_string()))?;
-        if front.format > FORMAT {
-            return Err(RecordError::Newer {
+        if front.format != FORMAT {
+            return Err(RecordError::OtherFormat {
                 path: path.to_owned(),
                 found: front.format,
                 known: FORMAT,

@@ -17,7 +17,7 @@ use crate::{RecordError, RunDir, whole_file};
 const PROFILES: &str = "profiles";
 const FACTS: &str = "json";
 const STACKS: &str = "collapsed";
-/// The newest format of `ARM.json` that is read.
+/// The format of `ARM.json`: no other is read.
 const FORMAT: u32 = 1;
 /// Larger files are no profiles that Windage wrote.
 const MOST_BYTES: u64 = 256 << 20;
@@ -124,7 +124,7 @@ impl RunDir {
     /// Every profile of the run, in the order of their files; none when it has no profiles.
     ///
     /// # Errors
-    /// When a file can't be read, is damaged or of a newer format.
+    /// When a file can't be read, is damaged or of another format.
     pub fn profiles(&self) -> Result<Vec<RecordedProfile>, RecordError> {
         let directory = self.path().join(PROFILES);
         let entries = match fs::read_dir(&directory) {
@@ -150,8 +150,8 @@ fn read(path: &Path) -> Result<RecordedProfile, RecordError> {
     };
     let json = text_of(path)?;
     let front: Front = serde_json::from_str(&json).map_err(|e| damaged(e.to_string()))?;
-    if front.format > FORMAT {
-        return Err(RecordError::Newer {
+    if front.format != FORMAT {
+        return Err(RecordError::OtherFormat {
             path: path.to_owned(),
             found: front.format,
             known: FORMAT,

@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use crate::{Manifest, RecordError, whole_file};
 
+/// The format of a run directory, which stands in its manifest and in its journal: no other is read.
+pub(crate) const FORMAT: u32 = 3;
 pub(crate) const MANIFEST: &str = "manifest.json";
 /// That of a thousand arms has less than a megabyte.
 const MANIFEST_BYTES_MAX: u64 = 64 << 20;
@@ -108,7 +110,7 @@ impl RunDir {
     /// Opens a run that is complete, going on or was cut.
     ///
     /// # Errors
-    /// When there is no manifest, or it is damaged or of a newer format.
+    /// When there is no manifest, or it is damaged or of another format.
     pub fn open(path: impl AsRef<Path>) -> Result<RunDir, RecordError> {
         let path = path.as_ref().to_owned();
         let manifest_path = path.join(MANIFEST);

@@ -29,6 +29,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     // A folder that is no run, and one whose manifest is damaged.
     std::fs::create_dir(folder.join("no-run"))?;
     std::fs::create_dir(folder.join("damaged"))?;
-    std::fs::write(folder.join("damaged/manifest.json"), "{ \"format\": 2, ")?;
+    std::fs::write(folder.join("damaged/manifest.json"), "{ \"format\": 3, ")?;
     Ok(())
 }

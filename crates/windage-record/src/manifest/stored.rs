@@ -5,13 +5,11 @@ use std::path::PathBuf;
 use std::time::UNIX_EPOCH;
 
 use serde::{Deserialize, Serialize};
-use windage_model::{
-    ArmId, ArmIndex, Backend, BackendError, LevelValue, LoadModel, Metric, Order, Role,
-};
+use windage_model::{ArmId, ArmIndex, BackendError, LevelValue, LoadModel, Metric, Order, Role};
 
 use super::{
-    DesignScope, Expected, FORMAT, FORMAT_OF_ONE_LOAD, LoadScope, Manifest, ManifestArm,
-    PilotScope, Placed, RunPart, StopScope,
+    DesignScope, Expected, FORMAT, LoadScope, Manifest, ManifestArm, PilotScope, Placed, RunPart,
+    StopScope,
 };
 
 /// What every format has.
@@ -21,8 +19,7 @@ pub(super) struct Front {
     pub(super) windage: String,
 }
 
-/// The stored form. Within a format fields are only added: unknown ones are passed over, and
-/// those that come later will have a default.
+/// The stored form.
 #[derive(Serialize, Deserialize)]
 pub(super) struct StoredManifest {
     format: u32,
@@ -36,7 +33,6 @@ pub(super) struct StoredManifest {
     seed: u64,
     arms: Vec<StoredArm>,
     load: StoredLoad,
-    #[serde(default)]
     further_loads: Vec<StoredLoad>,
     design: StoredDesign,
 }
@@ -50,16 +46,13 @@ struct StoredArm {
     role: StoredRole,
     levels: BTreeMap<String, StoredLevel>,
     expected: Option<StoredExpected>,
-    /// In words; `None` in runs older than backends were.
-    #[serde(default)]
-    backend: Option<String>,
-    #[serde(default)]
+    /// In words.
+    backend: String,
     adds_to: Option<u16>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     agents: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     bystander_of: Option<u16>,
-    #[serde(default)]
     same_as: Option<u16>,
 }
 
@@ -82,13 +75,11 @@ enum StoredLevel {
 struct StoredExpected {
     traces_per_request: Option<f64>,
     spans_per_request: Option<f64>,
-    #[serde(default)]
     events_per_request: Option<f64>,
 }
 
 #[derive(Serialize, Deserialize)]
 struct StoredLoad {
-    #[serde(default)]
     regime: Option<String>,
     model: StoredModel,
     rate_per_s: Option<f64>,
@@ -119,7 +110,6 @@ struct StoredDesign {
     subject_cores: u32,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     placement: Vec<StoredPlaced>,
-    #[serde(default)]
     stop: Option<StoredStop>,
     #[serde(default)]
     pilot: Option<StoredPilot>,
@@ -166,11 +156,7 @@ enum StoredOrder {
 impl From<&Manifest> for StoredManifest {
     fn from(manifest: &Manifest) -> Self {
         StoredManifest {
-            format: if manifest.further_loads.is_empty() {
-                FORMAT_OF_ONE_LOAD
-            } else {
-                FORMAT
-            },
+            format: FORMAT,
             windage: manifest.windage.clone(),
             run: manifest.run.clone(),
             plan: manifest.plan.clone(),
@@ -250,7 +236,7 @@ impl From<&ManifestArm> for StoredArm {
                     }
                 },
             ),
-            backend: Some(arm.backend.to_string()),
+            backend: arm.backend.to_string(),
             adds_to: arm.adds_to.map(|arm| arm.0),
             agents: arm.agents.clone(),
             bystander_of: arm.bystander_of.map(|arm| arm.0),
@@ -286,9 +272,10 @@ impl TryFrom<StoredArm> for ManifestArm {
                 spans_per_request: e.spans_per_request,
                 events_per_request: e.events_per_request,
             }),
-            backend: stored.backend.as_deref().map_or(Ok(Backend::Ok), |words| {
-                words.parse().map_err(|e: BackendError| e.to_string())
-            })?,
+            backend: stored
+                .backend
+                .parse()
+                .map_err(|e: BackendError| e.to_string())?,
             adds_to: stored.adds_to.map(ArmIndex),
             agents: stored.agents,
             bystander_of: stored.bystander_of.map(ArmIndex),

@@ -1,403 +1,176 @@
 //! Stored forms of windows and of doubts.
-//!
-//! Conversions take every field apart by name: a field that the model gains does not compile
-//! until it is stored, too.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use windage_model::{
-    ArmCpu, ArmIndex, Doubt, DoubtCode, ErrorCounts, Evidence, Exchanges, MachineDelta, Place,
-    StatusClasses, Window, WindowCpu,
+    ArmCpu, ArmIndex, Beside, Doubt, DoubtCode, ErrorCounts, Evidence, Exchanges, MachineDelta,
+    Outlier, Place, StatusClasses, Window, WindowCpu,
 };
 
-#[derive(Serialize, Deserialize)]
-pub(super) struct StoredWindow {
-    place: StoredPlace,
+use super::stored::{Store, stored};
+
+stored!(Window as StoredWindow {
+    place: Place,
     started_ns: u64,
     duration_ns: u64,
     stretch_ns: u64,
-    exchanges: StoredExchanges,
-    cpu: StoredCpu,
-    machine: StoredMachine,
+    exchanges: Exchanges,
+    cpu: WindowCpu,
+    machine: MachineDelta,
+    beside: Beside,
     rss_bytes: Option<u64>,
     page_faults: u64,
     arm_context_switches: u64,
-    doubts: Vec<StoredDoubt>,
-}
+    doubts: Vec<Doubt>,
+    outliers: Vec<Outlier>,
+});
 
-impl From<&Window> for StoredWindow {
-    fn from(window: &Window) -> Self {
-        let Window {
-            place,
-            started_ns,
-            duration_ns,
-            stretch_ns,
-            exchanges,
-            ref cpu,
-            machine,
-            rss_bytes,
-            page_faults,
-            arm_context_switches,
-            ref doubts,
-            // Since version 2, in `StoredAddition`.
-            outliers: _,
-            // Since version 3, in `StoredBeside`, and since version 4 behind it.
-            beside: _,
-        } = *window;
-        StoredWindow {
-            place: place.into(),
-            started_ns,
-            duration_ns,
-            stretch_ns,
-            exchanges: exchanges.into(),
-            cpu: cpu.into(),
-            machine: machine.into(),
-            rss_bytes,
-            page_faults,
-            arm_context_switches,
-            doubts: doubts.iter().map(Into::into).collect(),
-        }
-    }
-}
-
-impl TryFrom<StoredWindow> for Window {
-    type Error = String;
-
-    fn try_from(stored: StoredWindow) -> Result<Self, String> {
-        Ok(Window {
-            place: stored.place.into(),
-            started_ns: stored.started_ns,
-            duration_ns: stored.duration_ns,
-            stretch_ns: stored.stretch_ns,
-            exchanges: stored.exchanges.into(),
-            cpu: stored.cpu.into(),
-            machine: stored.machine.into(),
-            rss_bytes: stored.rss_bytes,
-            page_faults: stored.page_faults,
-            arm_context_switches: stored.arm_context_switches,
-            doubts: stored
-                .doubts
-                .into_iter()
-                .map(TryInto::try_into)
-                .collect::<Result<_, _>>()?,
-            outliers: Vec::new(),
-            beside: Default::default(),
-        })
-    }
-}
-
-#[derive(Serialize, Deserialize)]
-pub(super) struct StoredPlace {
+stored!(Place as StoredPlace {
     launch: u32,
     round: u32,
     block: u32,
     position: u32,
-    arm: u16,
-}
+    arm: ArmIndex,
+});
 
-impl From<Place> for StoredPlace {
-    fn from(place: Place) -> Self {
-        let Place {
-            launch,
-            round,
-            block,
-            position,
-            arm,
-        } = place;
-        StoredPlace {
-            launch,
-            round,
-            block,
-            position,
-            arm: arm.0,
-        }
-    }
-}
-
-impl From<StoredPlace> for Place {
-    fn from(stored: StoredPlace) -> Self {
-        let StoredPlace {
-            launch,
-            round,
-            block,
-            position,
-            arm,
-        } = stored;
-        Place {
-            launch,
-            round,
-            block,
-            position,
-            arm: ArmIndex(arm),
-        }
-    }
-}
-
-#[derive(Serialize, Deserialize)]
-struct StoredExchanges {
+stored!(Exchanges as StoredExchanges {
     intended: u64,
     sent: u64,
     completed: u64,
     dropped: u64,
-    status: [u64; 5],
-    /// Connect, timeout, closed, protocol.
-    errors: [u64; 4],
+    status: StatusClasses,
+    errors: ErrorCounts,
     reopened: u64,
     settle_completed: u64,
     sent_bytes: u64,
     received_bytes: u64,
-    /// Median, 99th percentile, worst.
-    send_lag_ns: [u64; 3],
-}
+    send_lag_ns_p50: u64,
+    send_lag_ns_p99: u64,
+    send_lag_ns_max: u64,
+    waited: u64,
+    grown: u64,
+    pauses: u64,
+    generator_preemptions: Option<u64>,
+    generator_run_queue_ns: Option<u64>,
+    stalls: u64,
+    longest_stall_ns: u64,
+    longest_stall_at_ns: u64,
+});
 
-impl From<Exchanges> for StoredExchanges {
-    fn from(exchanges: Exchanges) -> Self {
-        let Exchanges {
-            intended,
-            sent,
-            completed,
-            dropped,
-            status: StatusClasses(status),
-            errors:
-                ErrorCounts {
-                    connect,
-                    timeout,
-                    closed,
-                    protocol,
-                },
-            reopened,
-            settle_completed,
-            sent_bytes,
-            received_bytes,
-            send_lag_ns_p50,
-            send_lag_ns_p99,
-            send_lag_ns_max,
-            // Since version 2, in `StoredAddition`.
-            waited: _,
-            grown: _,
-            pauses: _,
-            generator_preemptions: _,
-            generator_run_queue_ns: _,
-            stalls: _,
-            longest_stall_ns: _,
-            longest_stall_at_ns: _,
-        } = exchanges;
-        StoredExchanges {
-            intended,
-            sent,
-            completed,
-            dropped,
-            status,
-            errors: [connect, timeout, closed, protocol],
-            reopened,
-            settle_completed,
-            sent_bytes,
-            received_bytes,
-            send_lag_ns: [send_lag_ns_p50, send_lag_ns_p99, send_lag_ns_max],
-        }
-    }
-}
+stored!(ErrorCounts as StoredErrorCounts {
+    connect: u64,
+    timeout: u64,
+    closed: u64,
+    protocol: u64,
+});
 
-impl From<StoredExchanges> for Exchanges {
-    fn from(stored: StoredExchanges) -> Self {
-        let [connect, timeout, closed, protocol] = stored.errors;
-        let [send_lag_ns_p50, send_lag_ns_p99, send_lag_ns_max] = stored.send_lag_ns;
-        Exchanges {
-            intended: stored.intended,
-            sent: stored.sent,
-            completed: stored.completed,
-            dropped: stored.dropped,
-            status: StatusClasses(stored.status),
-            errors: ErrorCounts {
-                connect,
-                timeout,
-                closed,
-                protocol,
-            },
-            reopened: stored.reopened,
-            settle_completed: stored.settle_completed,
-            sent_bytes: stored.sent_bytes,
-            received_bytes: stored.received_bytes,
-            send_lag_ns_p50,
-            send_lag_ns_p99,
-            send_lag_ns_max,
-            ..Exchanges::default()
-        }
-    }
-}
-
-#[derive(Serialize, Deserialize)]
-struct StoredCpu {
+stored!(WindowCpu as StoredCpu {
     in_window_ns: Option<u64>,
     settle_ns: u64,
-    /// Arm and nanoseconds; arms that used none are left out.
-    others_in_window: Vec<(u16, u64)>,
-    others_before: Vec<(u16, u64)>,
+    others_in_window: Vec<ArmCpu>,
+    others_before: Vec<ArmCpu>,
     generator_ns: u64,
     sink_ns: u64,
     windage_ns: u64,
-}
+});
 
-impl From<&WindowCpu> for StoredCpu {
-    fn from(cpu: &WindowCpu) -> Self {
-        let WindowCpu {
-            in_window_ns,
-            settle_ns,
-            ref others_in_window,
-            ref others_before,
-            generator_ns,
-            sink_ns,
-            windage_ns,
-        } = *cpu;
-        StoredCpu {
-            in_window_ns,
-            settle_ns,
-            others_in_window: others_in_window.iter().map(pair).collect(),
-            others_before: others_before.iter().map(pair).collect(),
-            generator_ns,
-            sink_ns,
-            windage_ns,
-        }
-    }
-}
+stored!(ArmCpu as StoredArmCpu {
+    arm: ArmIndex,
+    cpu_ns: u64,
+});
 
-impl From<StoredCpu> for WindowCpu {
-    fn from(stored: StoredCpu) -> Self {
-        WindowCpu {
-            in_window_ns: stored.in_window_ns,
-            settle_ns: stored.settle_ns,
-            others_in_window: stored.others_in_window.into_iter().map(arm_cpu).collect(),
-            others_before: stored.others_before.into_iter().map(arm_cpu).collect(),
-            generator_ns: stored.generator_ns,
-            sink_ns: stored.sink_ns,
-            windage_ns: stored.windage_ns,
-        }
-    }
-}
-
-fn pair(cpu: &ArmCpu) -> (u16, u64) {
-    (cpu.arm.0, cpu.cpu_ns)
-}
-
-fn arm_cpu((arm, cpu_ns): (u16, u64)) -> ArmCpu {
-    ArmCpu {
-        arm: ArmIndex(arm),
-        cpu_ns,
-    }
-}
-
-#[derive(Serialize, Deserialize)]
-struct StoredMachine {
+stored!(MachineDelta as StoredMachine {
     busy_ns: Option<u64>,
     steal_ns: u64,
     cpu_pressure_ns: Option<u64>,
     context_switches: u64,
-}
+});
 
-impl From<MachineDelta> for StoredMachine {
-    fn from(machine: MachineDelta) -> Self {
-        let MachineDelta {
-            busy_ns,
-            steal_ns,
-            cpu_pressure_ns,
-            context_switches,
-        } = machine;
-        StoredMachine {
-            busy_ns,
-            steal_ns,
-            cpu_pressure_ns,
-            context_switches,
-        }
-    }
-}
+stored!(Beside as StoredBeside {
+    agent_ns: Option<u64>,
+    agent_rss_bytes: Option<u64>,
+    kernel_threads_ns: Option<u64>,
+    between_readings_ns: Option<u64>,
+});
 
-impl From<StoredMachine> for MachineDelta {
-    fn from(stored: StoredMachine) -> Self {
-        let StoredMachine {
-            busy_ns,
-            steal_ns,
-            cpu_pressure_ns,
-            context_switches,
-        } = stored;
-        MachineDelta {
-            busy_ns,
-            steal_ns,
-            cpu_pressure_ns,
-            context_switches,
-        }
-    }
-}
-
-#[derive(Serialize, Deserialize)]
-pub(super) struct StoredDoubt {
-    /// By name: the order of codes in the model is nobody's contract.
-    code: String,
+stored!(Doubt as StoredDoubt {
+    code: DoubtCode,
     text: String,
-    evidence: Vec<(String, StoredEvidence)>,
-}
+    evidence: BTreeMap<String, Evidence>,
+});
 
-/// Stored by position: new kinds of evidence are added at the end.
-#[derive(Serialize, Deserialize)]
-enum StoredEvidence {
-    Number(f64),
-    Text(String),
-}
+impl Store for StatusClasses {
+    type Stored = [u64; 5];
 
-impl From<&Doubt> for StoredDoubt {
-    fn from(doubt: &Doubt) -> Self {
-        let evidence = doubt.evidence.iter().map(|(name, value)| {
-            let value = match value {
-                Evidence::Number(n) => StoredEvidence::Number(*n),
-                Evidence::Text(t) => StoredEvidence::Text(t.clone()),
-            };
-            (name.clone(), value)
-        });
-        StoredDoubt {
-            code: doubt.code.as_str().to_owned(),
-            text: doubt.text.clone(),
-            evidence: evidence.collect(),
-        }
+    fn store(&self) -> [u64; 5] {
+        self.0
+    }
+
+    fn restore(stored: [u64; 5]) -> Result<StatusClasses, String> {
+        Ok(StatusClasses(stored))
     }
 }
 
-impl TryFrom<StoredDoubt> for Doubt {
-    type Error = String;
+/// Each time but the first as the distance from the one before: small numbers are short in a file.
+impl Store for Outlier {
+    type Stored = (u64, i64, i64);
 
-    fn try_from(stored: StoredDoubt) -> Result<Self, String> {
-        // A doubt that is passed over could be the one that voids a window.
-        let code = DoubtCode::from_name(&stored.code)
-            .ok_or_else(|| format!("unknown doubt `{}`", stored.code))?;
-        let evidence: BTreeMap<String, Evidence> = stored
-            .evidence
-            .into_iter()
-            .map(|(name, value)| match value {
-                StoredEvidence::Number(n) => (name, Evidence::Number(n)),
-                StoredEvidence::Text(t) => (name, Evidence::Text(t)),
-            })
-            .collect();
-        Ok(Doubt {
-            code,
-            text: stored.text,
-            evidence,
+    fn store(&self) -> (u64, i64, i64) {
+        let Outlier {
+            intended_ns,
+            sent_ns,
+            completed_ns,
+        } = *self;
+        // Wrapping, so that any times come back.
+        let waited = sent_ns.wrapping_sub(intended_ns).cast_signed();
+        let served = completed_ns.wrapping_sub(sent_ns).cast_signed();
+        (intended_ns, waited, served)
+    }
+
+    fn restore((intended_ns, waited, served): (u64, i64, i64)) -> Result<Outlier, String> {
+        let sent_ns = intended_ns.wrapping_add_signed(waited);
+        Ok(Outlier {
+            intended_ns,
+            sent_ns,
+            completed_ns: sent_ns.wrapping_add_signed(served),
         })
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// By name: the order of codes in the model is nobody's contract.
+impl Store for DoubtCode {
+    type Stored = String;
 
-    #[test]
-    fn a_doubt_of_a_later_version_is_not_passed_over() {
-        let stored = StoredDoubt {
-            code: "moon_phase".to_owned(),
-            text: String::new(),
-            evidence: vec![],
-        };
-        assert_eq!(
-            Doubt::try_from(stored),
-            Err("unknown doubt `moon_phase`".to_owned())
-        );
+    fn store(&self) -> String {
+        self.as_str().to_owned()
+    }
+
+    fn restore(stored: String) -> Result<DoubtCode, String> {
+        DoubtCode::from_name(&stored).ok_or_else(|| format!("unknown doubt `{stored}`"))
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) enum StoredEvidence {
+    Number(f64),
+    Text(String),
+}
+
+impl Store for Evidence {
+    type Stored = StoredEvidence;
+
+    fn store(&self) -> StoredEvidence {
+        match self {
+            Evidence::Number(number) => StoredEvidence::Number(*number),
+            Evidence::Text(text) => StoredEvidence::Text(text.clone()),
+        }
+    }
+
+    fn restore(stored: StoredEvidence) -> Result<Evidence, String> {
+        Ok(match stored {
+            StoredEvidence::Number(number) => Evidence::Number(number),
+            StoredEvidence::Text(text) => Evidence::Text(text),
+        })
     }
 }

@@ -114,49 +114,6 @@ fn a_journal_that_grows_is_read_on_with_wherever_its_writer_is() {
     }
 }
 
-/// Where each frame of a journal ends.
-fn frame_ends(journal: &[u8]) -> Vec<usize> {
-    let mut ends = Vec::new();
-    let mut at = usize::try_from(HEADER_BYTES).unwrap();
-    while at < journal.len() {
-        let payload = u32::from_le_bytes(journal[at..at + 4].try_into().unwrap());
-        // Its length, kind and version, and the checksum.
-        at += usize::try_from(payload).unwrap() + 10;
-        ends.push(at);
-    }
-    ends
-}
-
-#[test]
-fn records_of_a_newer_version_are_counted_once_wherever_they_stand() {
-    let dir = tempfile::tempdir().unwrap();
-    let run = sample(dir.path());
-    let path = run.path().join("journal.bin");
-    let mut whole = fs::read(&path).unwrap();
-    let all = Journal::read(&run).unwrap().entries;
-    let mut newer = vec![2, 0, 0, 0, 99, 1, b'h', b'i'];
-    newer.extend(crc32fast::hash(&newer).to_le_bytes());
-    let ends = frame_ends(&whole);
-    // Behind all, between two windows, before the first window.
-    for end in [*ends.last().unwrap(), ends[2], ends[0]] {
-        whole.splice(end..end, newer.clone());
-    }
-    for step in [7, 100, whole.len()] {
-        fs::write(&path, []).unwrap();
-        let mut journal = Journal::open(&run).unwrap();
-        let mut read = Vec::new();
-        for length in (0..whole.len()).step_by(step).chain([whole.len()]) {
-            fs::write(&path, &whole[..length]).unwrap();
-            journal.read_on(&run).unwrap();
-            read.extend(journal.by_ref().map(Result::unwrap));
-        }
-        assert_eq!((journal.skipped_records(), read == all), (3, true));
-    }
-    // Cut behind the one between two windows: that block was never committed.
-    fs::write(&path, &whole[..ends[2] + 2 * newer.len()]).unwrap();
-    assert_eq!(Journal::read(&run).unwrap().skipped_records, 1);
-}
-
 #[test]
 fn whole_windows_without_their_mark_are_an_unfinished_block() {
     let dir = tempfile::tempdir().unwrap();

@@ -157,10 +157,11 @@ fn another_format_is_named_and_another_file_is_refused() {
     let run = samples::create(dir.path());
     let table = [
         (
-            header(2),
-            "is in format 2, this windage reads up to 1; use windage 0.1.0 or later",
+            header(1),
+            "is in format 1, as windage 0.1.0 wrote it, and this windage reads format 3 alone; use \
+             that version, or measure again",
         ),
-        (header(0), "is damaged: it does not begin like a journal"),
+        (header(4), "is in format 4"),
         (
             b"PK\x03\x04 and so on, and on".to_vec(),
             "is damaged: it does not begin like a journal",

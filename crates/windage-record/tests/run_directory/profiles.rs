@@ -112,7 +112,7 @@ fn what_is_no_profile_is_told_with_its_file() {
     assert!(
         matches!(
             error,
-            RecordError::Newer {
+            RecordError::OtherFormat {
                 found: 2,
                 known: 1,
                 ..

@@ -145,7 +145,7 @@ fn a_build_that_fails() {
 }
 
 #[test]
-fn a_run_of_a_newer_format() {
+fn a_run_of_another_format() {
     let shop = Workshop::new();
     let plan = Plan {
         rounds: 1,
@@ -155,12 +155,15 @@ fn a_run_of_a_newer_format() {
     shop.start_plan(&plan.text()).end().code(0);
     let manifest = shop.of_run("manifest.json");
     let text = fs::read_to_string(&manifest).unwrap();
-    let newer = text.replace("\"format\": 1", "\"format\": 99");
+    let newer = text.replace("\"format\": 3", "\"format\": 99");
     assert_ne!(newer, text);
     fs::write(&manifest, newer).unwrap();
     let table: [&[&str]; 2] = [&["report", &shop.run], &["run", "--resume", &shop.run]];
     for args in table {
-        let ended = shop.windage(args).code(2).says(&["format 99", "or later"]);
+        let ended = shop
+            .windage(args)
+            .code(2)
+            .says(&["format 99", "measure again"]);
         assert_eq!(ended.stdout, "");
     }
 }

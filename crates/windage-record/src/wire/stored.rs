@@ -1,0 +1,113 @@
+//! The form in which a value is stored, and the way there and back.
+
+use std::collections::BTreeMap;
+
+use serde::{Serialize, de::DeserializeOwned};
+use windage_model::ArmIndex;
+
+/// A value that has a form in which it is stored.
+pub(super) trait Store: Sized {
+    /// That form.
+    type Stored: Serialize + DeserializeOwned;
+
+    /// Puts the value into that form.
+    fn store(&self) -> Self::Stored;
+
+    /// Takes it back; the error says in words what is not understood.
+    fn restore(stored: Self::Stored) -> Result<Self, String>;
+}
+
+/// Makes the stored form of a struct: the same fields, in the order in which they are named here. A
+/// field that the struct gains does not compile until it is named here, too.
+macro_rules! stored {
+    ($of:ident as $stored:ident { $($field:ident: $type:ty,)+ }) => {
+        #[derive(serde::Serialize, serde::Deserialize)]
+        pub(super) struct $stored {
+            $($field: <$type as $crate::wire::stored::Store>::Stored,)+
+        }
+
+        impl $crate::wire::stored::Store for $of {
+            type Stored = $stored;
+
+            fn store(&self) -> $stored {
+                let $of { $($field,)+ } = self;
+                $stored { $($field: $crate::wire::stored::Store::store($field),)+ }
+            }
+
+            fn restore(stored: $stored) -> Result<$of, String> {
+                let $stored { $($field,)+ } = stored;
+                Ok($of { $($field: $crate::wire::stored::Store::restore($field)?,)+ })
+            }
+        }
+    };
+}
+pub(super) use stored;
+
+macro_rules! stored_as_it_is {
+    ($($type:ty),+) => {
+        $(impl Store for $type {
+            type Stored = $type;
+
+            fn store(&self) -> $type {
+                Clone::clone(self)
+            }
+
+            fn restore(stored: $type) -> Result<$type, String> {
+                Ok(stored)
+            }
+        })+
+    };
+}
+stored_as_it_is!(u16, u32, u64, String);
+
+impl Store for ArmIndex {
+    type Stored = u16;
+
+    fn store(&self) -> u16 {
+        self.0
+    }
+
+    fn restore(stored: u16) -> Result<ArmIndex, String> {
+        Ok(ArmIndex(stored))
+    }
+}
+
+impl<T: Store> Store for Option<T> {
+    type Stored = Option<T::Stored>;
+
+    fn store(&self) -> Self::Stored {
+        self.as_ref().map(T::store)
+    }
+
+    fn restore(stored: Self::Stored) -> Result<Self, String> {
+        stored.map(T::restore).transpose()
+    }
+}
+
+impl<T: Store> Store for Vec<T> {
+    type Stored = Vec<T::Stored>;
+
+    fn store(&self) -> Self::Stored {
+        self.iter().map(T::store).collect()
+    }
+
+    fn restore(stored: Self::Stored) -> Result<Self, String> {
+        stored.into_iter().map(T::restore).collect()
+    }
+}
+
+impl<T: Store> Store for BTreeMap<String, T> {
+    type Stored = BTreeMap<String, T::Stored>;
+
+    fn store(&self) -> Self::Stored {
+        let stored = self.iter().map(|(key, value)| (key.clone(), value.store()));
+        stored.collect()
+    }
+
+    fn restore(stored: Self::Stored) -> Result<Self, String> {
+        let restored = stored
+            .into_iter()
+            .map(|(key, value)| Ok((key, T::restore(value)?)));
+        restored.collect()
+    }
+}
