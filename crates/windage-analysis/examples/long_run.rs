@@ -253,7 +253,6 @@ impl Maker {
                 busy_ns: Some(cpu_ns + completed * 9_000),
                 steal_ns: self.random.below(2) * 10_000_000,
                 cpu_pressure_ns: Some(self.random.below(2_000_000)),
-                context_switches: completed * 4,
             },
             beside: Default::default(),
             rss_bytes: Some(40_000_000 + self.random.below(1_000_000)),

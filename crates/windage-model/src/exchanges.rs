@@ -97,8 +97,6 @@ pub struct Exchanges {
     pub waited: u64,
     /// Connections opened while the load went on because starts found none free.
     pub grown: u64,
-    /// Pauses that connections made before they were opened again, because attempts had failed.
-    pub pauses: u64,
     /// How often the kernel took the core from the generator's thread while it would have gone
     /// on; `None` when unreadable or not recorded.
     pub generator_preemptions: Option<u64>,
@@ -135,7 +133,6 @@ impl Exchanges {
         self.send_lag_ns_max = self.send_lag_ns_max.max(other.send_lag_ns_max);
         self.waited += other.waited;
         self.grown += other.grown;
-        self.pauses += other.pauses;
         self.generator_preemptions = sum(self.generator_preemptions, other.generator_preemptions);
         self.generator_run_queue_ns =
             sum(self.generator_run_queue_ns, other.generator_run_queue_ns);

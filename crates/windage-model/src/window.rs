@@ -86,8 +86,6 @@ pub struct MachineDelta {
     pub steal_ns: u64,
     /// Time that some task waited for a core (pressure), in nanoseconds; `None` without PSI.
     pub cpu_pressure_ns: Option<u64>,
-    /// Context switches on the machine.
-    pub context_switches: u64,
 }
 
 /// One arm measured for a stretch.

@@ -68,12 +68,6 @@ impl KeptFile {
         }
     }
 
-    /// All of the file, into a buffer that grows once and is used again.
-    pub(crate) fn read_whole<'b>(&self, buffer: &'b mut Vec<u8>) -> Result<&'b [u8], ProbeError> {
-        let length = read_to_end(&*self.file, buffer).map_err(|e| self.unreadable(e))?;
-        Ok(&buffer[..length])
-    }
-
     /// The error for content that no parser knows.
     pub(crate) fn unknown_form(&self, expected: &'static str, found: &[u8]) -> ProbeError {
         unknown_form(&self.path, expected, found)

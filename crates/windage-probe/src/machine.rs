@@ -6,7 +6,7 @@ use windage_model::MachineDelta;
 
 use crate::cgroup;
 use crate::error::ProbeError;
-use crate::kept::KeptFile;
+use crate::kept::{BUFFER_BYTES, KeptFile};
 use crate::parse::machine;
 use crate::system::System;
 
@@ -33,8 +33,6 @@ pub struct MachineSnapshot {
     /// Time that some task waited for a core since boot, in nanoseconds; `None` where the kernel
     /// does not account pressure.
     pub cpu_pressure_ns: Option<u64>,
-    /// Context switches since boot.
-    pub context_switches: u64,
 }
 
 impl MachineSnapshot {
@@ -47,9 +45,6 @@ impl MachineSnapshot {
             busy_ns: known(self.busy_ns, earlier.busy_ns),
             steal_ns: self.steal_ns.saturating_sub(earlier.steal_ns),
             cpu_pressure_ns: known(self.cpu_pressure_ns, earlier.cpu_pressure_ns),
-            context_switches: self
-                .context_switches
-                .saturating_sub(earlier.context_switches),
         }
     }
 }
@@ -61,7 +56,6 @@ pub struct MachineProbe {
     root_group: Option<(BusySource, KeptFile)>,
     pressure: Option<KeptFile>,
     user_tick_ns: u64,
-    /// Grows on the first snapshot to what `/proc/stat` needs, which lists every interrupt.
     buffer: Vec<u8>,
 }
 
@@ -78,7 +72,7 @@ impl MachineProbe {
             root_group,
             pressure: KeptFile::open(system, PathBuf::from(PRESSURE_PATH)).ok(),
             user_tick_ns: 1_000_000_000 / system.user_ticks_per_s().max(1),
-            buffer: Vec::new(),
+            buffer: vec![0; BUFFER_BYTES],
         })
     }
 
@@ -95,9 +89,10 @@ impl MachineProbe {
     /// # Errors
     /// When `/proc/stat` can't be read; what else is unreadable is `None`.
     pub fn snapshot(&mut self) -> Result<MachineSnapshot, ProbeError> {
-        let text = self.stat.read_whole(&mut self.buffer)?;
-        let stat = machine::stat(text)
-            .ok_or_else(|| self.stat.unknown_form("the lines cpu and ctxt", text))?;
+        // The machine's line is the first; those of interrupts may not fit.
+        let text = self.stat.read(&mut self.buffer)?;
+        let stat =
+            machine::stat(text).ok_or_else(|| self.stat.unknown_form("the line cpu", text))?;
         let busy_ns = match &self.root_group {
             Some((source, file)) => {
                 let text = file.read(&mut self.buffer).ok();
@@ -116,7 +111,6 @@ impl MachineProbe {
             cpu_pressure_ns: pressure
                 .and_then(machine::pressure_total_us)
                 .and_then(|us| us.checked_mul(1000)),
-            context_switches: stat.context_switches,
         })
     }
 }
@@ -148,7 +142,7 @@ mod tests {
 
     fn fake() -> FakeSystem {
         let fake = FakeSystem::new();
-        fake.set("/proc/stat", "cpu  100 10 20 500 5 3 2 7 0 0\nctxt 1000\n");
+        fake.set("/proc/stat", "cpu  100 10 20 500 5 3 2 7 0 0\n");
         fake
     }
 
@@ -221,21 +215,21 @@ mod tests {
                 ..off
             }
         );
-        assert_eq!((off.steal_ns, off.context_switches), (70_000_000, 1000));
+        assert_eq!(off.steal_ns, 70_000_000);
         assert!(!accounts_pressure(&system));
     }
 
     #[test]
-    fn a_stat_longer_than_the_buffer_is_read_to_its_end() {
+    fn a_stat_longer_than_the_buffer_is_read_as_far_as_it_is_needed() {
         let system = FakeSystem::new();
         let interrupts = "0 ".repeat(40_000);
         system.set(
             "/proc/stat",
-            format!("cpu  1 0 0 0 0 0 0 0 0 0\nintr {interrupts}\nctxt 42\n"),
+            format!("cpu  1 0 0 0 0 0 0 4 0 0\nintr {interrupts}\n"),
         );
         let mut probe = MachineProbe::new(&system).unwrap();
         for _ in 0..2 {
-            assert_eq!(probe.snapshot().unwrap().context_switches, 42);
+            assert_eq!(probe.snapshot().unwrap().steal_ns, 40_000_000);
         }
     }
 
@@ -264,29 +258,19 @@ mod tests {
             busy_ns: Some(10),
             steal_ns: 50,
             cpu_pressure_ns: Some(5),
-            context_switches: 7,
         };
         let now = MachineSnapshot {
             busy_ns: Some(30),
             steal_ns: 40,
             cpu_pressure_ns: None,
-            context_switches: 9,
         };
         let forward = MachineDelta {
             busy_ns: Some(20),
             steal_ns: 0,
             cpu_pressure_ns: None,
-            context_switches: 2,
         };
         assert_eq!(now.delta(&then), forward);
         let backward = then.delta(&now);
-        assert_eq!(
-            (
-                backward.busy_ns,
-                backward.steal_ns,
-                backward.context_switches
-            ),
-            (None, 10, 0)
-        );
+        assert_eq!((backward.busy_ns, backward.steal_ns), (None, 10));
     }
 }

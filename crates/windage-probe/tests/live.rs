@@ -204,8 +204,6 @@ fn the_machine_is_at_least_as_busy_as_this_test() {
             .busy_ns
             .is_some_and(|busy_ns| busy_ns >= 50_000_000)
     });
-    let delta = machine.snapshot().unwrap().delta(&before);
-    assert!(delta.context_switches > 0, "{delta:?}");
 }
 
 #[test]

@@ -199,7 +199,6 @@ fn window(block: u32, position: u32) -> Window {
             busy_ns: Some(32_345_678),
             steal_ns: 120_000,
             cpu_pressure_ns: Some(890_000),
-            context_switches: 3_210,
         },
         beside: Default::default(),
         rss_bytes: Some(23_456_789),

@@ -96,7 +96,6 @@ impl<P: Pacer> Run<'_, P> {
     }
 
     fn pause(&mut self, index: usize, until_ns: u64) {
-        self.report.exchanges.pauses += 1;
         self.engine.connections[index].phase = Phase::Paused { until_ns };
         self.next_sweep_ns = self.next_sweep_ns.min(until_ns);
     }

@@ -12,8 +12,6 @@ pub struct MachineStat {
     pub busy_ticks: u64,
     /// Time that the hypervisor took away, in ticks.
     pub steal_ticks: u64,
-    /// Context switches since boot.
-    pub context_switches: u64,
 }
 
 /// Parses `/proc/stat`.
@@ -41,7 +39,6 @@ pub fn stat(bytes: &[u8]) -> Option<MachineStat> {
     Some(MachineStat {
         busy_ticks,
         steal_ticks,
-        context_switches: number_after(bytes, b"ctxt ")?,
     })
 }
 
@@ -85,14 +82,13 @@ mod tests {
         let expected = MachineStat {
             busy_ticks: 51691 + 4820 + 96,
             steal_ticks: 18,
-            context_switches: 432_802,
         };
         assert_eq!(stat(STAT), Some(expected));
     }
 
     #[test]
     fn other_forms_of_stat() {
-        let table: [(&[u8], Option<u64>, &str); 5] = [
+        let table: [(&[u8], Option<u64>, &str); 4] = [
             (
                 b"cpu  1 2 3 4 5 6 7 8\nctxt 9\n",
                 Some(1 + 2 + 3 + 6 + 7),
@@ -104,7 +100,6 @@ mod tests {
                 None,
                 "one core is not the machine",
             ),
-            (b"cpu  1 2 3 4 5 6 7 8\n", None, "without switches"),
             (
                 b"cpu  18446744073709551615 2 3 4 5 6 7 8\nctxt 9\n",
                 None,
@@ -169,14 +164,14 @@ mod tests {
         }
 
         #[test]
-        fn counts_round_trip(ticks in prop::array::uniform8(0u64..1 << 60), context_switches: u64) {
+        fn counts_round_trip(ticks in prop::array::uniform8(0u64..1 << 60)) {
             let [user, nice, system, idle, iowait, irq, softirq, steal_ticks] = ticks;
             let text = format!(
                 "cpu  {user} {nice} {system} {idle} {iowait} {irq} {softirq} {steal_ticks} 0 0\n\
-                 intr 1 2 3\nctxt {context_switches}\n"
+                 intr 1 2 3\n"
             );
             let busy_ticks = user + nice + system + irq + softirq;
-            let expected = MachineStat { busy_ticks, steal_ticks, context_switches };
+            let expected = MachineStat { busy_ticks, steal_ticks };
             prop_assert_eq!(stat(text.as_bytes()), Some(expected));
             prop_assert_eq!(single(format!("{user}\n").as_bytes()), Some(user));
             let text = format!("usage_usec {user}\n");

@@ -192,7 +192,6 @@ impl<'a> Inventor<'a> {
                 ),
                 steal_ns: self.random.below(20) / 19 * 1_500_000,
                 cpu_pressure_ns: Some(self.random.below(2_000_000)),
-                context_switches: completed * 4,
             },
             beside: Beside {
                 agent_ns,

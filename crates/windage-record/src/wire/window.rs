@@ -50,7 +50,6 @@ stored!(Exchanges as StoredExchanges {
     send_lag_ns_max: u64,
     waited: u64,
     grown: u64,
-    pauses: u64,
     generator_preemptions: Option<u64>,
     generator_run_queue_ns: Option<u64>,
     stalls: u64,
@@ -84,7 +83,6 @@ stored!(MachineDelta as StoredMachine {
     busy_ns: Option<u64>,
     steal_ns: u64,
     cpu_pressure_ns: Option<u64>,
-    context_switches: u64,
 });
 
 stored!(Beside as StoredBeside {

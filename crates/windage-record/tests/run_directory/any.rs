@@ -37,7 +37,7 @@ fn place() -> impl Strategy<Value = Place> {
 fn exchanges() -> impl Strategy<Value = Exchanges> {
     let optional = [(); 2].map(|()| option::of(any::<u64>()));
     (
-        any::<[u64; 17]>(),
+        any::<[u64; 16]>(),
         any::<[u64; 5]>(),
         any::<[u64; 4]>(),
         optional,
@@ -63,12 +63,11 @@ fn exchanges() -> impl Strategy<Value = Exchanges> {
             send_lag_ns_max: n[10],
             waited: n[11],
             grown: n[12],
-            pauses: n[13],
             generator_preemptions: preemptions,
             generator_run_queue_ns: run_queue_ns,
-            stalls: n[14],
-            longest_stall_ns: n[15],
-            longest_stall_at_ns: n[16],
+            stalls: n[13],
+            longest_stall_ns: n[14],
+            longest_stall_at_ns: n[15],
         })
 }
 
@@ -112,16 +111,12 @@ fn machine() -> impl Strategy<Value = MachineDelta> {
         option::of(any::<u64>()),
         any::<u64>(),
         option::of(any::<u64>()),
-        any::<u64>(),
     )
-        .prop_map(
-            |(busy_ns, steal_ns, cpu_pressure_ns, context_switches)| MachineDelta {
-                busy_ns,
-                steal_ns,
-                cpu_pressure_ns,
-                context_switches,
-            },
-        )
+        .prop_map(|(busy_ns, steal_ns, cpu_pressure_ns)| MachineDelta {
+            busy_ns,
+            steal_ns,
+            cpu_pressure_ns,
+        })
 }
 
 fn beside() -> impl Strategy<Value = Beside> {
