@@ -19,8 +19,8 @@ use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span, spa
 use prost::Message;
 use windage_fuzz::{Folder, frames};
 use windage_model::{
-    ArmCpu, ArmIndex, Beside, CpuSource, Doubt, DoubtCode, Evidence, Exchanges, MachineDelta,
-    Place, Window, WindowCpu,
+    Activity, ArmCpu, ArmIndex, Beside, CpuSource, Doubt, DoubtCode, Evidence, Exchanges,
+    MachineDelta, Place, Window, WindowCpu,
 };
 use windage_record::{
     Delivered, Ending, Entry, JournalWriter, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm, Timing,
@@ -296,8 +296,10 @@ fn window(arm: ArmIndex, doubts: Vec<Doubt>) -> Window {
         },
         machine: MachineDelta::default(),
         rss_bytes: Some(23_456_789),
-        page_faults: 12,
-        arm_context_switches: 812,
+        activity: Some(Activity {
+            page_faults: 12,
+            context_switches: 812,
+        }),
         doubts,
         outliers: vec![],
         beside: Beside::default(),

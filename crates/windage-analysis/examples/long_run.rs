@@ -21,7 +21,7 @@ use std::time::Instant;
 use hdrhistogram::Histogram;
 use windage_analysis::{Records, analyse, detailed, of_run_directory, wire};
 use windage_model::{
-    ArmCpu, ArmId, ArmIndex, Backend, CpuSource, Doubt, DoubtCode, Exchanges, LoadModel,
+    Activity, ArmCpu, ArmId, ArmIndex, Backend, CpuSource, Doubt, DoubtCode, Exchanges, LoadModel,
     MachineDelta, Order, Outlier, Place, Role, StatusClasses, Window, WindowCpu,
 };
 use windage_record::{
@@ -256,8 +256,10 @@ impl Maker {
             },
             beside: Default::default(),
             rss_bytes: Some(40_000_000 + self.random.below(1_000_000)),
-            page_faults: self.random.below(10),
-            arm_context_switches: completed * 2,
+            activity: Some(Activity {
+                page_faults: self.random.below(10),
+                context_switches: completed * 2,
+            }),
             doubts,
             outliers: (1..4)
                 .map(|i| Outlier {

@@ -5,8 +5,8 @@ pub(crate) mod written;
 use std::convert::Infallible;
 
 use windage_model::{
-    ArmCpu, ArmId, ArmIndex, Backend, CpuSource, Exchanges, LoadModel, MachineDelta, Order, Place,
-    Role, StatusClasses, Window, WindowCpu,
+    Activity, ArmCpu, ArmId, ArmIndex, Backend, CpuSource, Exchanges, LoadModel, MachineDelta,
+    Order, Place, Role, StatusClasses, Window, WindowCpu,
 };
 use windage_record::{
     Delivered, DesignScope, Ending, Entry, Expected, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm,
@@ -89,8 +89,10 @@ pub(crate) fn window(launch: u32, block: u32, arm: u16) -> Window {
         },
         beside: Default::default(),
         rss_bytes: Some(10_000_000),
-        page_faults: 3,
-        arm_context_switches: 2000,
+        activity: Some(Activity {
+            page_faults: 3,
+            context_switches: 2000,
+        }),
         doubts: Vec::new(),
         outliers: Vec::new(),
     }

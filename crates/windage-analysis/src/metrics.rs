@@ -9,6 +9,7 @@ use crate::analyse::Run;
 use crate::blocks::Reading;
 use crate::compare::{Comparison, Scale, by_launch, by_window};
 use crate::ledger::Ledger;
+use crate::windows::Windows;
 
 impl Run<'_> {
     pub(crate) fn comparisons(&self, arm: ArmIndex) -> Vec<(Metric, Comparison)> {
@@ -106,7 +107,18 @@ impl Run<'_> {
                     Metric::GeneratorCpuPerRequest,
                     compare(Reading::GeneratorCpuUs),
                 ),
-                (Metric::ErrorsPerRequest, self.errors(arm)),
+                (
+                    Metric::ErrorsPerRequest,
+                    self.summed_by_launch(arm, Windows::failed_share),
+                ),
+                (
+                    Metric::ContextSwitchesPerRequest,
+                    self.summed_by_launch(arm, Windows::context_switches_per_request),
+                ),
+                (
+                    Metric::PageFaultsPerRequest,
+                    self.summed_by_launch(arm, Windows::page_faults_per_request),
+                ),
             ],
         }
     }
@@ -129,12 +141,17 @@ impl Run<'_> {
         by_window(&self.blocks, arm, self.rules, reading, |_| 0.0)
     }
 
-    fn errors(&self, arm: ArmIndex) -> Comparison {
-        let shares = |of| self.records.windows.failed_share(of);
+    /// Of what windows add up to in a launch, and the baseline may have none of.
+    fn summed_by_launch(
+        &self,
+        arm: ArmIndex,
+        values: fn(&Windows, ArmIndex) -> BTreeMap<u32, f64>,
+    ) -> Comparison {
+        let values = |of| values(&self.records.windows, of);
         let windows = self.usable_windows(arm);
         by_launch(
-            &shares(arm),
-            &shares(ArmIndex::BASELINE),
+            &values(arm),
+            &values(ArmIndex::BASELINE),
             Scale::Difference,
             windows,
         )

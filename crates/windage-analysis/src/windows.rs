@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU64;
 
-use windage_model::{ArmIndex, Doubt, DoubtCode, Evidence, Soundness, Window};
+use windage_model::{Activity, ArmIndex, Doubt, DoubtCode, Evidence, Soundness, Window};
 
 use crate::load::{LoadTally, Slowest};
 
@@ -143,6 +143,9 @@ pub(crate) struct OfLaunch {
     sent: u64,
     rss_bytes: f64,
     rss_readings: f64,
+    activity: Activity,
+    /// Requests completed in the windows of which that was read.
+    active_completed: u64,
 }
 
 /// CPU of the agents that were attached in an arm's windows of one block, where it was read.
@@ -296,6 +299,16 @@ impl Windows {
         })
     }
 
+    /// Page faults of an arm for a completed request, by launch.
+    pub(crate) fn page_faults_per_request(&self, arm: ArmIndex) -> BTreeMap<u32, f64> {
+        self.by_launch(arm, |l| l.per_request(l.activity.page_faults))
+    }
+
+    /// Context switches of an arm for a completed request, by launch.
+    pub(crate) fn context_switches_per_request(&self, arm: ArmIndex) -> BTreeMap<u32, f64> {
+        self.by_launch(arm, |l| l.per_request(l.activity.context_switches))
+    }
+
     fn by_launch(
         &self,
         arm: ArmIndex,
@@ -319,12 +332,20 @@ impl AgentsBeside {
 }
 
 impl OfLaunch {
+    fn per_request(&self, count: u64) -> Option<f64> {
+        (self.active_completed > 0).then(|| count as f64 / self.active_completed as f64)
+    }
+
     fn take(&mut self, window: &Window) {
         self.failed += window.exchanges.failed();
         self.sent += window.exchanges.sent;
         if let Some(bytes) = window.rss_bytes {
             self.rss_bytes += bytes as f64;
             self.rss_readings += 1.0;
+        }
+        if let Some(activity) = window.activity {
+            self.activity += activity;
+            self.active_completed += window.exchanges.completed;
         }
     }
 }

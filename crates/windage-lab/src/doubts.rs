@@ -90,8 +90,7 @@ mod tests {
             machine: MachineDelta::default(),
             beside: Default::default(),
             rss_bytes: None,
-            page_faults: 0,
-            arm_context_switches: 0,
+            activity: None,
             doubts: Vec::new(),
             outliers: Vec::new(),
         }

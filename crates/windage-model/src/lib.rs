@@ -27,4 +27,4 @@ pub use metric::{Direction, Metric, Unit};
 pub use order::{LoadModel, Order};
 pub use phase::{Phase, PhaseSpent, ProcessTimes};
 pub use validity::{Doubt, DoubtCode, Evidence, Soundness, Validity};
-pub use window::{ArmCpu, CpuSource, MachineDelta, Place, Window, WindowCpu};
+pub use window::{Activity, ArmCpu, CpuSource, MachineDelta, Place, Window, WindowCpu};

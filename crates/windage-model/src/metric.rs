@@ -152,6 +152,10 @@ metrics! {
     Pss = "pss", "PSS", Bytes, Lower;
     /// Requests that failed or were answered with a status of 400 and above, of all.
     ErrorsPerRequest = "errors_per_request", "errors a request", One, Lower;
+    /// How often a thread of the subject was given a core, for a request.
+    ContextSwitchesPerRequest = "context_switches_per_request", "context switches per request", One, Lower;
+    /// Page faults of the subject, minor and major, for a request.
+    PageFaultsPerRequest = "page_faults_per_request", "page faults per request", One, Lower;
     /// Bytes of telemetry that left the subject for a request, as they were on the wire.
     WireBytesPerRequest = "wire_bytes_per_request", "wire bytes a request", Bytes, Lower;
     /// From the launch of the service until it was ready.

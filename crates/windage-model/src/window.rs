@@ -1,5 +1,7 @@
 //! One arm measured for a stretch: the counters, before anything is computed from them.
 
+use std::ops::AddAssign;
+
 use crate::{ArmIndex, Beside, Doubt, Exchanges, Outlier, Soundness};
 
 /// Where a window stands in the run.
@@ -88,6 +90,35 @@ pub struct MachineDelta {
     pub cpu_pressure_ns: Option<u64>,
 }
 
+/// What the processes of an arm did besides computing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Activity {
+    /// Page faults, minor and major.
+    pub page_faults: u64,
+    /// How often a thread was given a core. Threads that began since the block did are not in it.
+    pub context_switches: u64,
+}
+
+impl Activity {
+    /// What was done since an earlier reading.
+    #[must_use]
+    pub fn since(&self, earlier: &Activity) -> Activity {
+        Activity {
+            page_faults: self.page_faults.saturating_sub(earlier.page_faults),
+            context_switches: self
+                .context_switches
+                .saturating_sub(earlier.context_switches),
+        }
+    }
+}
+
+impl AddAssign for Activity {
+    fn add_assign(&mut self, other: Activity) {
+        self.page_faults += other.page_faults;
+        self.context_switches += other.context_switches;
+    }
+}
+
 /// One arm measured for a stretch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Window {
@@ -111,10 +142,8 @@ pub struct Window {
     pub beside: Beside,
     /// Resident memory of the arm at the window's end, in bytes; `None` when unreadable.
     pub rss_bytes: Option<u64>,
-    /// Page faults (minor and major) of the arm in the window.
-    pub page_faults: u64,
-    /// Context switches of the arm's tasks in the window.
-    pub arm_context_switches: u64,
+    /// What the arm did besides computing in the window; `None` when unreadable.
+    pub activity: Option<Activity>,
     /// What speaks against it.
     pub doubts: Vec<Doubt>,
     /// Its slowest exchanges, the slowest first; times are those of the run's clock, as

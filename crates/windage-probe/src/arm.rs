@@ -1,11 +1,10 @@
 //! What one arm uses: CPU, memory, page faults, context switches.
 
 use std::io;
-use std::ops::AddAssign;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use windage_model::CpuSource;
+use windage_model::{Activity, CpuSource};
 
 use crate::error::{ProbeError, has_left};
 use crate::kept::{KeptFile, read_file, unknown_form};
@@ -44,36 +43,6 @@ pub struct Memory {
     /// The sum over its processes, in bytes; a page that two of them share counts twice. Since
     /// kernel 6.2 a process's own figure may be some pages a core behind.
     pub rss_bytes: u64,
-}
-
-/// What an arm did besides computing, counted since its processes began.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Activity {
-    /// Page faults, minor and major.
-    pub page_faults: u64,
-    /// How often a thread was given a core. Threads that began after the last
-    /// [`ArmProbe::refresh_tasks`] are not in it yet.
-    pub context_switches: u64,
-}
-
-impl Activity {
-    /// What was done since an earlier reading.
-    #[must_use]
-    pub fn since(&self, earlier: &Activity) -> Activity {
-        Activity {
-            page_faults: self.page_faults.saturating_sub(earlier.page_faults),
-            context_switches: self
-                .context_switches
-                .saturating_sub(earlier.context_switches),
-        }
-    }
-}
-
-impl AddAssign for Activity {
-    fn add_assign(&mut self, other: Activity) {
-        self.page_faults += other.page_faults;
-        self.context_switches += other.context_switches;
-    }
 }
 
 /// CPU, memory and activity of one arm.

@@ -42,7 +42,7 @@ mod own;
 mod system;
 mod task;
 
-pub use arm::{Accounting, Activity, ArmProbe, Memory};
+pub use arm::{Accounting, ArmProbe, Memory};
 pub use error::ProbeError;
 pub use fake::FakeSystem;
 pub use kernel_threads::KernelThreadsProbe;

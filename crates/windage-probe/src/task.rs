@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::arm::Activity;
+use windage_model::Activity;
+
 use crate::error::{ProbeError, has_left};
 use crate::kept::{BUFFER_BYTES, KeptFile, read_file, unknown_form};
 use crate::parse::process::{self, ProcessStat};

@@ -5,8 +5,8 @@
     reason = "clippy.toml allows it in tests, but their helper functions count as none"
 )]
 
-use windage_model::CpuSource;
-use windage_probe::{Accounting, Activity, ArmProbe, Clock, FakeSystem, ProbeError};
+use windage_model::{Activity, CpuSource};
+use windage_probe::{Accounting, ArmProbe, Clock, FakeSystem, ProbeError};
 
 const GROUP: &str = "/cg/arm";
 

@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
 use windage_model::{
-    ArmCpu, ArmId, ArmIndex, Backend, Exchanges, LoadModel, MachineDelta, Order, Outlier, Place,
-    Role, StatusClasses, Window, WindowCpu,
+    Activity, ArmCpu, ArmId, ArmIndex, Backend, Exchanges, LoadModel, MachineDelta, Order, Outlier,
+    Place, Role, StatusClasses, Window, WindowCpu,
 };
 use windage_record::{
     DesignScope, Entry, Journal, JournalWriter, LoadScope, Manifest, ManifestArm, RunDir, Timing,
@@ -202,8 +202,10 @@ fn window(block: u32, position: u32) -> Window {
         },
         beside: Default::default(),
         rss_bytes: Some(23_456_789),
-        page_faults: 12,
-        arm_context_switches: 812,
+        activity: Some(Activity {
+            page_faults: 12,
+            context_switches: 812,
+        }),
         doubts: vec![],
         outliers: outliers(started_ns),
     }

@@ -6,6 +6,10 @@ use crate::Delivered;
 
 /// One entry of the journal.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly all entries are windows, which would only be boxed to be unboxed"
+)]
 pub enum Entry {
     /// All processes of a round are up.
     LaunchStarted(Launch),

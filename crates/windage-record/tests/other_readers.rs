@@ -180,8 +180,7 @@ fn window(block: u32, position: u32) -> Window {
         machine: MachineDelta::default(),
         beside: Default::default(),
         rss_bytes: None,
-        page_faults: 0,
-        arm_context_switches: 0,
+        activity: None,
         doubts: vec![],
         outliers: vec![],
     }

@@ -117,8 +117,7 @@ pub(crate) fn window(launch: u32, block: u32, arm: u16) -> Window {
             ..Beside::default()
         },
         rss_bytes: Some(10_000_000),
-        page_faults: 0,
-        arm_context_switches: 0,
+        activity: None,
         doubts: Vec::new(),
         outliers: Vec::new(),
     }

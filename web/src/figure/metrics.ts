@@ -165,6 +165,20 @@ export const METRICS: Readonly<Record<string, MetricWords>> = {
     unit: "1",
     direction: "lower",
   },
+  context_switches_per_request: {
+    name: "context switches per request",
+    spoken: "context switches per request",
+    about: "How often a thread of the subject was given a core, for a request.",
+    unit: "1",
+    direction: "lower",
+  },
+  page_faults_per_request: {
+    name: "page faults per request",
+    spoken: "page faults per request",
+    about: "Page faults of the subject, minor and major, for a request.",
+    unit: "1",
+    direction: "lower",
+  },
   wire_bytes_per_request: {
     name: "wire bytes a request",
     spoken: "wire bytes a request",

@@ -4,7 +4,7 @@ mod load;
 
 use super::*;
 use crate::fixture::{self, Recorded};
-use windage_model::{Backend, DoubtCode, LoadModel, Order, Soundness, Verdict};
+use windage_model::{Activity, Backend, DoubtCode, LoadModel, Order, Soundness, Verdict};
 use windage_record::DeliveredInWindow;
 
 fn analysed(recorded: &Recorded) -> Analysis {
@@ -50,6 +50,43 @@ fn the_control_is_negligible_and_the_baseline_has_no_difference() {
         baseline.difference.as_ref().unwrap_err().code,
         crate::MissingCode::Baseline
     );
+}
+
+#[test]
+fn switches_and_faults_are_told_per_request_of_the_windows_that_know_them() {
+    let mut records = fixture::records(3);
+    for (number, window) in records.windows.iter_mut().enumerate() {
+        let (page_faults, context_switches) = match window.place.arm.get() {
+            2 => (30, 2_600),
+            _ => (0, 2_000),
+        };
+        let activity = Activity {
+            page_faults,
+            context_switches,
+        };
+        window.activity = (number % 5 > 0).then_some(activity);
+    }
+    let found = |records: &Recorded| {
+        let analysis = analysed(records);
+        [
+            Metric::ContextSwitchesPerRequest,
+            Metric::PageFaultsPerRequest,
+        ]
+        .map(|metric| analysis.arms[2].metrics.get(&metric).cloned())
+    };
+    // Each window has 1000 requests.
+    let table = [(2.0, 2.6, 0.6), (0.0, 0.03, 0.03)];
+    for (metric, (baseline, arm, difference)) in found(&records).into_iter().zip(table) {
+        let metric = metric.unwrap();
+        assert_eq!((metric.baseline, metric.arm), (Some(baseline), Some(arm)));
+        let found = metric.difference.unwrap();
+        assert!((found.absolute.estimate - difference).abs() < 1e-12);
+        assert!(found.relative.is_none());
+    }
+    for window in &mut records.windows {
+        window.activity = None;
+    }
+    assert_eq!(found(&records), [None, None], "out of reach");
 }
 
 #[test]

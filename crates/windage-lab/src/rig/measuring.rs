@@ -3,9 +3,7 @@
 use std::time::Duration;
 
 use windage_load::{LoadFacts, SubjectCpu, monotonic_ns};
-use windage_model::{ArmIndex, Beside, CpuSource, Doubt, DoubtCode, Place, Window};
-
-use windage_probe::Activity;
+use windage_model::{Activity, ArmIndex, Beside, CpuSource, Doubt, DoubtCode, Place, Window};
 
 use super::{Live, RealRig};
 use crate::LabError;
@@ -124,7 +122,7 @@ impl<'a> RealRig<'a> {
     fn take(&mut self, live: &mut Live, place: Place, seed: u64) -> Result<Taken, LabError> {
         let arm = place.arm;
         let own = self.instance_of(arm);
-        let before = live.instances[own].probe.activity().unwrap_or_default();
+        let before = live.instances[own].probe.activity().ok();
         self.enter(own, Stretch::measured(place));
         let start = self.read_all(live)?;
         let started_ns = self.clock.now_ns();
@@ -134,14 +132,14 @@ impl<'a> RealRig<'a> {
         self.quiet(live, own);
         let end = self.read_all(live)?;
         self.enter(own, Stretch::unmeasured(arm));
-        let activity = live.instances[own].probe.activity().unwrap_or_default();
+        let activity = live.instances[own].probe.activity().ok();
         Ok(Taken {
             started_ns,
             driven,
             is_machine_known: start.machine.is_some() && end.machine.is_some(),
             start,
             end,
-            activity: activity.since(&before),
+            activity: activity.zip(before).map(|(end, start)| end.since(&start)),
         })
     }
 
@@ -205,7 +203,7 @@ struct Taken {
     start: Reading,
     end: Reading,
     is_machine_known: bool,
-    activity: Activity,
+    activity: Option<Activity>,
 }
 
 /// The window as far as its load and its readings tell of it.
@@ -232,8 +230,7 @@ fn window(live: &mut Live, own: usize, place: Place, taken: &Taken) -> Window {
             ..beside(start, end)
         },
         rss_bytes: memory.map(|m| m.rss_bytes).filter(|b| *b > 0),
-        page_faults: taken.activity.page_faults,
-        arm_context_switches: taken.activity.context_switches,
+        activity: taken.activity,
         doubts: Vec::new(),
         outliers: Vec::new(),
     }

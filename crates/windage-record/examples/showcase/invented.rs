@@ -5,8 +5,8 @@ use std::path::Path;
 
 use hdrhistogram::Histogram;
 use windage_model::{
-    ArmCpu, ArmIndex, Beside, Doubt, DoubtCode, Exchanges, LoadModel, MachineDelta, Outlier, Place,
-    StatusClasses, Window, WindowCpu,
+    Activity, ArmCpu, ArmIndex, Beside, Doubt, DoubtCode, Exchanges, LoadModel, MachineDelta,
+    Outlier, Place, StatusClasses, Window, WindowCpu,
 };
 use windage_record::{Delivered, Ending, Entry, JournalWriter, RunDir};
 
@@ -201,8 +201,10 @@ impl<'a> Inventor<'a> {
             },
             rss_bytes: (!of.is_unreadable)
                 .then(|| whole(4e7 * (1.0 + of.costs)) + self.random.below(1_000_000)),
-            page_faults: self.random.below(10),
-            arm_context_switches: completed * 2,
+            activity: Some(Activity {
+                page_faults: self.random.below(10),
+                context_switches: completed * 2,
+            }),
             doubts: self.doubts(of.fails),
             outliers: vec![Outlier {
                 intended_ns: started_ns + 20_000_000,

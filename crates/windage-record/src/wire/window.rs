@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use windage_model::{
-    ArmCpu, ArmIndex, Beside, Doubt, DoubtCode, ErrorCounts, Evidence, Exchanges, MachineDelta,
-    Outlier, Place, StatusClasses, Window, WindowCpu,
+    Activity, ArmCpu, ArmIndex, Beside, Doubt, DoubtCode, ErrorCounts, Evidence, Exchanges,
+    MachineDelta, Outlier, Place, StatusClasses, Window, WindowCpu,
 };
 
 use super::stored::{Store, stored};
@@ -20,8 +20,7 @@ stored!(Window as StoredWindow {
     machine: MachineDelta,
     beside: Beside,
     rss_bytes: Option<u64>,
-    page_faults: u64,
-    arm_context_switches: u64,
+    activity: Option<Activity>,
     doubts: Vec<Doubt>,
     outliers: Vec<Outlier>,
 });
@@ -90,6 +89,11 @@ stored!(Beside as StoredBeside {
     agent_rss_bytes: Option<u64>,
     kernel_threads_ns: Option<u64>,
     between_readings_ns: Option<u64>,
+});
+
+stored!(Activity as StoredActivity {
+    page_faults: u64,
+    context_switches: u64,
 });
 
 stored!(Doubt as StoredDoubt {

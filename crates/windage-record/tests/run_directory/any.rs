@@ -7,9 +7,9 @@ use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
 use windage_model::{
-    ArmCpu, ArmIndex, Beside, CpuSource, Doubt, DoubtCode, ErrorCounts, Evidence, Exchanges,
-    MachineDelta, Outlier, Phase, PhaseSpent, Place, ProcessTimes, StatusClasses, Window,
-    WindowCpu,
+    Activity, ArmCpu, ArmIndex, Beside, CpuSource, Doubt, DoubtCode, ErrorCounts, Evidence,
+    Exchanges, MachineDelta, Outlier, Phase, PhaseSpent, Place, ProcessTimes, StatusClasses,
+    Window, WindowCpu,
 };
 use windage_record::{Ending, Entry, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm, Said};
 
@@ -179,8 +179,10 @@ fn any_window() -> impl Strategy<Value = Window> {
                 machine,
                 beside,
                 rss_bytes,
-                page_faults: n[3],
-                arm_context_switches: n[4],
+                activity: Some(Activity {
+                    page_faults: n[3],
+                    context_switches: n[4],
+                }),
                 doubts,
                 outliers,
             },

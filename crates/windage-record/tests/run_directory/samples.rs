@@ -5,8 +5,8 @@ use std::path::Path;
 
 use hdrhistogram::Histogram;
 use windage_model::{
-    ArmCpu, ArmId, ArmIndex, Backend, CpuSource, Exchanges, LevelValue, LoadModel, MachineDelta,
-    Metric, Order, Outlier, Place, Role, StatusClasses, Window, WindowCpu,
+    Activity, ArmCpu, ArmId, ArmIndex, Backend, CpuSource, Exchanges, LevelValue, LoadModel,
+    MachineDelta, Metric, Order, Outlier, Place, Role, StatusClasses, Window, WindowCpu,
 };
 use windage_record::{
     DesignScope, Expected, JournalWriter, Launch, LaunchedArm, LoadScope, Manifest, ManifestArm,
@@ -164,8 +164,10 @@ pub(crate) fn window(block: u32, position: u32, arm: u16) -> Window {
         },
         beside: Default::default(),
         rss_bytes: Some(23_456_789),
-        page_faults: 12,
-        arm_context_switches: 812,
+        activity: Some(Activity {
+            page_faults: 12,
+            context_switches: 812,
+        }),
         doubts: vec![],
         outliers: outliers(started_ns),
     }

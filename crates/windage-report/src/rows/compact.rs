@@ -155,6 +155,13 @@ pub(crate) const GROUPS: &[Group] = {
         ),
         detail("Memory, more", &[relative(Pss)]),
         detail(
+            "Context switches and page faults",
+            &[
+                absolute(ContextSwitchesPerRequest),
+                absolute(PageFaultsPerRequest),
+            ],
+        ),
+        detail(
             "Generator",
             &[relative(GeneratorCpuPerRequest).headed("generator CPU a request")],
         ),

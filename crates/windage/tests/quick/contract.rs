@@ -39,6 +39,8 @@ const METRICS: &[&str] = &[
     "bpf_runs_per_request",
     "wire_bytes_per_request",
     "errors_per_request",
+    "context_switches_per_request",
+    "page_faults_per_request",
     "startup_time",
     "startup_cpu",
     "flush_time",
