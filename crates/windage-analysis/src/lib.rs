@@ -28,7 +28,6 @@ mod metrics;
 mod monitor;
 mod per_span;
 mod phases;
-pub mod pilot;
 mod planning;
 pub mod profiles;
 mod quantiles;

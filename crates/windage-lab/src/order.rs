@@ -18,11 +18,6 @@ const TREATMENTS_IN_A_BLOCK: usize = 6;
 /// What reading counters and waiting for the service to sleep adds to each window.
 const OVERHEAD: Duration = Duration::from_millis(2);
 
-/// The bounds of one arm's turn in a pilot: long enough for a mirrored group of four windows of
-/// the default length, and not so long that there are few switches.
-const SHORTEST_TURN: Duration = Duration::from_millis(400);
-const LONGEST_TURN: Duration = Duration::from_secs(1);
-
 /// Windows of a sequential order that are committed together.
 const WINDOWS_IN_A_STRETCH: u32 = 10;
 
@@ -37,8 +32,6 @@ pub struct RunOrder {
     rounds: u32,
     blocks_per_round: u32,
     windows_in_sequence: u32,
-    /// Windows of one arm that follow each other in a mirrored order.
-    repeated: u32,
     /// Where agents come and go.
     turns: Option<Turns>,
 }
@@ -58,7 +51,6 @@ impl RunOrder {
             rounds,
             blocks_per_round: 1,
             windows_in_sequence: 1,
-            repeated: 1,
             turns: None,
         };
         let window = design.window + design.settle + OVERHEAD;
@@ -112,28 +104,6 @@ impl RunOrder {
         self.turns = Some(turns);
     }
 
-    /// The order of a pilot that takes about so long, or longer for many arms: a round of mirrored
-    /// blocks like the run's own, but at its turn each arm is measured for a whole stretch of
-    /// windows. So it has many windows of one arm in a row, each switch of arms, and what idle
-    /// arms do meanwhile.
-    #[must_use]
-    pub(crate) fn of_pilot(design: &Design, arms: u16, lasts: Duration) -> RunOrder {
-        let mut order = RunOrder::new(design, arms, 1);
-        order.order = Order::Mirrored;
-        order.rounds = 1;
-        let window = design.window + OVERHEAD;
-        let turns: usize = (0..order.parts())
-            .map(|part| order.mirrored(part).len())
-            .sum();
-        let turns = u32::try_from(turns).unwrap_or(u32::MAX);
-        // With many arms their turns get shorter, down to a bound.
-        order.repeated = times((lasts / turns).clamp(SHORTEST_TURN, LONGEST_TURN), window);
-        let cycle = window.saturating_mul(turns.saturating_mul(order.repeated));
-        let cycles = times(lasts + cycle / 2, cycle);
-        order.blocks_per_round = order.parts().saturating_mul(cycles);
-        order
-    }
-
     /// Rounds in all.
     #[must_use]
     pub fn rounds(&self) -> u32 {
@@ -156,11 +126,7 @@ impl RunOrder {
             return turns.block(at, drawn, self.random(u64::from(block), 1));
         }
         match self.order {
-            Order::Mirrored => self
-                .mirrored(self.under_its_load(block))
-                .into_iter()
-                .flat_map(|arm| std::iter::repeat_n(arm, self.repeated as usize))
-                .collect(),
+            Order::Mirrored => self.mirrored(self.under_its_load(block)),
             Order::Sequential => self.sequential(block),
         }
     }

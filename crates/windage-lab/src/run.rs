@@ -16,7 +16,6 @@ use crate::conduct::{Journal, Measured, Start, Terms, conduct};
 use crate::log_tail::log_tail;
 use crate::names::Names;
 use crate::order::RunOrder;
-use crate::pilot::{Choose, pilot};
 use crate::pin::Pinned;
 use crate::rig::{RealRig, RigParts};
 use crate::stopping::replay;
@@ -33,8 +32,6 @@ pub struct RunOptions {
     pub command: String,
     /// Set by a signal: the run ends in order as soon as it can.
     pub interrupted: Arc<AtomicBool>,
-    /// What looks at the records of a pilot; a plan that asks for one is refused without it.
-    pub choose: Option<Choose>,
     /// The latest calibration of this machine, recorded among the facts about it so that a report
     /// of the run can quote it for ever; null when there is none.
     pub calibration: serde_json::Value,
@@ -42,7 +39,7 @@ pub struct RunOptions {
 
 impl RunOptions {
     /// Facts about the machine, its calibration among them.
-    pub(crate) fn host(&self) -> serde_json::Value {
+    fn host(&self) -> serde_json::Value {
         let mut host = host_json();
         if !self.calibration.is_null() {
             host["calibration"] = self.calibration.clone();
@@ -71,17 +68,10 @@ pub fn run(
 ) -> Result<Finished, LabError> {
     RunDir::check_free(&options.directory)?;
     needs::look(plan)?;
-    let wish = plan.design.pilot;
-    let piloted = wish
-        .map(|wish| pilot(plan, wish, options, emit))
-        .transpose()?;
-    let plan = piloted.as_ref().map_or(plan, |piloted| &piloted.plan);
     let order = run_order(plan);
-    let mut manifest = manifest::of(plan, &order, options);
-    manifest.design.pilot = piloted.as_ref().map(|piloted| piloted.scope.clone());
     let directory = RunDir::create(
         &options.directory,
-        &manifest,
+        &manifest::of(plan, &order, options),
         &plan.source,
         &plan.to_resolved_toml(),
         &options.host(),
@@ -91,7 +81,6 @@ pub fn run(
         plan,
         order: &order,
         options,
-        is_built: piloted.is_some(),
         emit,
     };
     let start = Start::default();
@@ -115,8 +104,8 @@ pub fn resume(
     let made = &directory.manifest().design;
     if (made.rounds, made.blocks_per_round) != (order.rounds(), order.blocks_per_round()) {
         return Err(LabError::Unsupported(
-            "this run was not made in the order of its plan (a pilot is not); what it recorded can be \
-             looked at with `windage report`"
+            "this run was not made in the order of its plan; what it recorded can be looked at with \
+             `windage report`"
                 .into(),
         ));
     }
@@ -148,7 +137,6 @@ pub fn resume(
         plan,
         order: &order,
         options,
-        is_built: false,
         emit,
     };
     let since_ns = resumed.measured_until_ns;
@@ -162,17 +150,15 @@ pub fn run_order(plan: &Plan) -> RunOrder {
 }
 
 /// A run that has its directory.
-pub(crate) struct Site<'a> {
-    pub(crate) plan: &'a Plan,
-    pub(crate) order: &'a RunOrder,
-    pub(crate) options: &'a RunOptions,
-    /// Whether the pilot ran the build commands.
-    pub(crate) is_built: bool,
-    pub(crate) emit: &'a dyn Fn(Event),
+struct Site<'a> {
+    plan: &'a Plan,
+    order: &'a RunOrder,
+    options: &'a RunOptions,
+    emit: &'a dyn Fn(Event),
 }
 
 impl Site<'_> {
-    pub(crate) fn carry_out(
+    fn carry_out(
         &self,
         directory: &RunDir,
         mut journal: JournalWriter,
@@ -325,8 +311,7 @@ impl Site<'_> {
 
     fn build(&self, keeper: &mut Keeper, directory: &RunDir) -> Result<(), LabError> {
         let log = directory.path().join("logs").join("build.log");
-        let commands = self.plan.build.commands.iter();
-        for command in commands.filter(|_| !self.is_built) {
+        for command in &self.plan.build.commands {
             (self.emit)(Event::Building {
                 command: command.clone(),
             });

@@ -110,7 +110,6 @@ mod tests {
             directory: dir.path().to_owned(),
             command: "windage run".to_owned(),
             interrupted: std::sync::Arc::default(),
-            choose: None,
             calibration: serde_json::Value::Null,
         };
         let manifest = manifest::of(&plan, &run_order(&plan), &options);

@@ -12,11 +12,6 @@ pub enum Event {
         /// As it stands in the plan.
         command: String,
     },
-    /// A short run before the run starts.
-    Piloting {
-        /// How long it will take, launches apart.
-        lasts: Duration,
-    },
     /// The run starts.
     Planned {
         /// How long it will take in all, launches apart.

@@ -464,9 +464,6 @@ pub struct Design {
     pub window: Duration,
     /// Load that is not measured, before each window.
     pub settle: Duration,
-    /// What a short run before this one is to choose of these two; until it has, they are the
-    /// defaults.
-    pub pilot: Option<PilotWish>,
     /// How often all processes are launched afresh, under each load.
     pub rounds: u32,
     /// How much is measured; with a stop, at most.
@@ -493,15 +490,6 @@ pub struct Design {
     pub interest: f64,
     /// What is done when a service dies in a window.
     pub on_death: OnDeath,
-}
-
-/// What a pilot is to choose; at least one of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PilotWish {
-    /// How long one arm is measured at a stretch.
-    pub window: bool,
-    /// The load before each window that is not measured.
-    pub settle: bool,
 }
 
 /// How much is measured.

@@ -11,7 +11,6 @@ use std::time::Duration;
 use windage_model::{ArmId, ArmIndex, Facility, LevelValue, Role};
 
 use crate::plan::{Arm, Attach, Design, Length, Origin, Plan, Profile, Ready, ReadyCheck, Service};
-use crate::resolve::AUTO;
 use crate::{Stop, Template, defaults, units};
 
 /// The plan with every default spelled out; the control, which reading adds, is left out.
@@ -200,16 +199,8 @@ fn print_profile(out: &mut Toml, profile: &Profile) {
 
 fn print_design(out: &mut Toml, design: &Design, has_agents: bool) {
     out.table("[design]");
-    let wish = design.pilot;
-    let or_auto = |is_auto, time| if is_auto { quote(AUTO) } else { duration(time) };
-    out.entry(
-        "window",
-        or_auto(wish.is_some_and(|w| w.window), design.window),
-    );
-    out.entry(
-        "settle",
-        or_auto(wish.is_some_and(|w| w.settle), design.settle),
-    );
+    out.entry("window", duration(design.window));
+    out.entry("settle", duration(design.settle));
     out.entry("rounds", design.rounds);
     match (design.stop, design.length) {
         (Some(stop), _) => out.entry("stop", print_stop(stop)),

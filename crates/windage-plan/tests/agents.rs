@@ -305,7 +305,6 @@ mistakes! {
     a_metric_that_is_awaited_nowhere: "log = \"instrumentation loaded successfully\"" => "metric = \"probes_attached\"", "metrics = \"http://127.0.0.1:{port.metrics}/metrics\"\ndrops = [{ reason = \"ring buffer full\", metric = \"lost_total\" }]\n" => "";
     a_metric_by_labels: "log = \"instrumentation loaded successfully\"" => "metric = \"up{a=\\\"b\\\"}\"";
     a_sequence_of_agents: "[design]" => "[design]\norder = \"sequential\"";
-    a_pilot_with_agents: "[design]" => "[design]\nwindow = \"auto\"\nsettle = \"auto\"";
     a_turn_of_no_time: "turn = \"2s\"" => "turn = \"0s\"";
 }
 

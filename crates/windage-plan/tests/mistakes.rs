@@ -50,6 +50,7 @@ mistakes! {
     bad_name: "\"go-http\"" => "\"../go http\"";
     unknown_word: "\"open\"" => "\"opne\"";
     bad_duration: "\"100ms\"" => "\"100 miles\"";
+    a_window_that_is_not_given: "\"100ms\"" => "\"auto\"";
     empty_window: "\"100ms\"" => "\"0s\"";
     long_window: "\"100ms\"" => "\"2h\"";
     bad_rate: "2000/s" => "2000";
@@ -223,14 +224,6 @@ mistakes! {
     stop_over_few_rounds: "for = \"60s\"" => "rounds = 3\nstop = { metric = \"cpu_per_request\", half_width = \"0.5%\", within = \"5m\" }";
     stop_of_a_sequence: "for = \"60s\"" => "order = \"sequential\"\nstop = { metric = \"cpu_per_request\", half_width = \"0.5%\", within = \"5m\" }";
     unknown_key_of_a_stop: "for = \"60s\"" => "stop = { metric = \"cpu_per_request\", half_width = \"0.5%\", for = \"5m\" }";
-}
-
-// What a pilot is to choose.
-mistakes! {
-    auto_of_a_batch: "\"100ms\"" => "\"auto\"",
-        "model = \"open\"\nrate = \"2000/s\"\nrequest = \"GET http://{app}/\"" => "model = \"batch\"";
-    auto_beside_a_profile: "\"100ms\"" => "\"auto\"",
-        "rate = \"2000/s\"" => "profile = [{ rate = \"1000/s\", for = \"50ms\" }]";
 }
 
 // Services.

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use windage_model::{Backend, LevelValue, LoadModel, Metric, Order, Role};
 use windage_plan::{
-    Arrivals, Attach, BatchKind, Depth, Drops, HeaderValue, Length, OnDeath, Origin, PilotWish,
-    Plan, Protocol, ReadyCheck, SinkDetail, SinkPlan, Stop, StopSignal, Template, ToldBy,
+    Arrivals, Attach, BatchKind, Depth, Drops, HeaderValue, Length, OnDeath, Origin, Plan,
+    Protocol, ReadyCheck, SinkDetail, SinkPlan, Stop, StopSignal, Template, ToldBy,
 };
 
 const EVERYTHING: &str = include_str!("plans/everything.toml");
@@ -300,34 +300,6 @@ fn a_run_waits_for_metrics_that_each_window_has() {
             let listed = Stop::metrics(model).contains(&metric);
             assert_eq!(allowed, listed, "{} under {model:?}", metric.as_str());
         }
-    }
-}
-
-#[test]
-fn until_a_pilot_has_chosen_the_defaults_stand_in() {
-    let wish = |window, settle| Some(PilotWish { window, settle });
-    let table = [
-        ("", None, (100, 10)),
-        ("window = 'auto'", wish(true, false), (100, 10)),
-        (
-            "settle = 'auto'\nwindow = '30ms'",
-            wish(false, true),
-            (30, 10),
-        ),
-        (
-            "window = 'auto'\nsettle = 'auto'",
-            wish(true, true),
-            (100, 10),
-        ),
-    ];
-    for (keys, pilot, (window_ms, settle_ms)) in table {
-        let plan = parse(&format!("{STOPPED}{keys}"));
-        let design = &plan.design;
-        assert_eq!(design.pilot, pilot, "{keys}");
-        assert_eq!(design.window, Duration::from_millis(window_ms), "{keys}");
-        assert_eq!(design.settle, Duration::from_millis(settle_ms), "{keys}");
-        let again = parse(&plan.to_resolved_toml()).design;
-        assert_eq!(&again, design, "{keys}");
     }
 }
 

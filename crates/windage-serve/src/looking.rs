@@ -163,7 +163,7 @@ impl Followed {
         let mut counted = match self.counted.take() {
             Some(counted) => counted,
             None => match RunDir::open(&self.path) {
-                // It is made when builds and a pilot are done.
+                // It is not made yet.
                 Err(RecordError::NotARun { .. }) => {
                     tally::put_starting(&mut samples);
                     return Ok(samples);

@@ -1,21 +1,9 @@
-//! The lab asks what only the analysis knows, whether enough was measured and what a pilot says:
-//! here they meet.
+//! The lab asks whether enough was measured, which only the analysis knows: here they meet.
 
-use windage_analysis::{Monitor, pilot};
-use windage_lab::{Chosen, Stopping};
+use windage_analysis::Monitor;
+use windage_lab::Stopping;
 use windage_model::Window;
-use windage_record::{Launch, LaunchEnd, Manifest, RunDir};
-
-/// What the records of a pilot say of the design.
-pub(crate) fn choose(pilot: &RunDir) -> Option<Chosen> {
-    let found = pilot::choose(pilot)?;
-    Some(Chosen {
-        window: found.window,
-        settle: found.settle,
-        flush_period: found.flush_period,
-        reasons: found.reasons,
-    })
-}
+use windage_record::{Launch, LaunchEnd, Manifest};
 
 /// Watches a run that may be stopped.
 pub(crate) struct Watch(Monitor);

@@ -72,7 +72,6 @@ fn site_of(text: &str) -> Site {
         directory: dir.path().join("run"),
         command: "windage run plan.toml".to_owned(),
         interrupted: Arc::new(AtomicBool::new(false)),
-        choose: None,
         calibration: serde_json::Value::Null,
     };
     let manifest = manifest_of(&plan, &run_order(&plan), &options);

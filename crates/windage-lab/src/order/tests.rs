@@ -7,7 +7,6 @@ fn design(order: Order, length: Length, seed: u64) -> Design {
     Design {
         window: Duration::from_millis(100),
         settle: Duration::from_millis(10),
-        pilot: None,
         rounds: 3,
         length,
         stop: None,
@@ -87,46 +86,6 @@ fn sequential_measures_one_arm_after_another() {
     };
     assert_eq!(round(0), [[0; 12], [1; 12], [2; 12]].concat());
     assert_eq!(round(1), round(0));
-}
-
-#[test]
-fn a_pilot_has_long_turns_of_every_arm() {
-    let window = Duration::from_millis(20);
-    let design = Design {
-        window,
-        settle: Duration::ZERO,
-        ..design(Order::Sequential, Length::Blocks(1), 1)
-    };
-    let lasts = Duration::from_secs(12);
-    // (arms, windows of a turn, seconds at least and at most)
-    let table = [
-        (2, 45, 11.0, 13.0),
-        (3, 45, 11.0, 13.0),
-        (8, 27, 11.0, 13.0),
-        (40, 18, 12.0, 60.0),
-    ];
-    for (arms, turn, least_s, most_s) in table {
-        let order = RunOrder::of_pilot(&design, arms, lasts);
-        assert_eq!(order.rounds(), 1);
-        let blocks: Vec<Vec<ArmIndex>> = (0..order.blocks_per_round())
-            .map(|block| order.block(block))
-            .collect();
-        let windows = blocks.concat();
-        for arm in (0..arms).map(ArmIndex) {
-            assert!(windows.contains(&arm), "{arm:?} of {arms}");
-        }
-        for block in &blocks {
-            let turns = block.chunk_by(|a, b| a == b).map(<[ArmIndex]>::len);
-            assert!(
-                turns.clone().all(|length| length % turn == 0),
-                "{arms}: {turns:?}"
-            );
-            let backwards: Vec<ArmIndex> = block.iter().rev().copied().collect();
-            assert_eq!(block, &backwards);
-        }
-        let takes_s = (window + OVERHEAD).as_secs_f64() * windows.len() as f64;
-        assert!((least_s..=most_s).contains(&takes_s), "{arms}: {takes_s}");
-    }
 }
 
 #[test]

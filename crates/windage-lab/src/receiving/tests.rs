@@ -62,7 +62,6 @@ impl Site {
             directory: dir.path().join("run"),
             command: "windage run plan.toml".to_owned(),
             interrupted: Arc::new(AtomicBool::new(false)),
-            choose: None,
             calibration: serde_json::Value::Null,
         };
         let manifest = manifest_of(&plan, &run_order(&plan), &options);

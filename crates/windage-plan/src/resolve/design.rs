@@ -7,7 +7,7 @@ use toml::Spanned;
 use windage_model::Order;
 
 use super::stop::{self, Ground};
-use super::{Checker, DAY, HOUR, INSTANT, PAUSE, pilot, turns};
+use super::{Checker, DAY, HOUR, INSTANT, PAUSE, turns};
 use crate::plan::{Design, Length, OnDeath};
 use crate::wire::{self, Scalar};
 use crate::{Problem, Stop, defaults, units};
@@ -32,17 +32,11 @@ pub(super) fn resolve(
     Design {
         window: checker.duration(
             "window",
-            pilot::given(design.window.as_ref()),
+            design.window.as_ref(),
             defaults::WINDOW,
             INSTANT..=HOUR,
         ),
-        settle: checker.duration(
-            "settle",
-            pilot::given(design.settle.as_ref()),
-            defaults::SETTLE,
-            PAUSE,
-        ),
-        pilot: pilot::resolve(checker, design, ground),
+        settle: checker.duration("settle", design.settle.as_ref(), defaults::SETTLE, PAUSE),
         rounds: rounds(checker, design, stop, ground),
         length: match stop {
             Some(stop) => Length::MeasuringTime(stop.within),

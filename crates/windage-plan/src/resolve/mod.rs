@@ -15,7 +15,6 @@ mod file;
 mod follow;
 mod instance;
 mod load;
-mod pilot;
 mod ports;
 mod profile;
 mod scope;
@@ -37,7 +36,7 @@ use crate::problem::choices;
 use crate::wire::{PlanFile, Text};
 use crate::{Problem, RESERVED_PLACEHOLDERS, Template, defaults, units};
 
-pub(crate) use pilot::AUTO;
+pub(crate) use load::AUTO;
 use scope::{Site, Use};
 
 /// A day: nothing that a plan waits for takes longer.
@@ -70,12 +69,11 @@ pub(crate) fn resolve(
     let ground = stop::Ground {
         model: load::model(file),
         services: &services,
-        load: &file.load,
     };
     let designs = thorough::resolve(&mut checker, &file.design, &ground);
     let design = designs.of(depth).clone();
     // What doesn't fit a window that is wrong itself is not told.
-    let is_known = checker.problems.len() == before && design.pilot.is_none_or(|p| !p.window);
+    let is_known = checker.problems.len() == before;
     let window = is_known.then_some(design.window);
     let mut load = load::resolve(&mut checker, file, &services, window);
     let further_loads = load::regimes(&mut checker, file, &mut load, &designs, depth);

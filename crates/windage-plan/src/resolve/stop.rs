@@ -13,12 +13,11 @@ use crate::problem::choices;
 use crate::wire::{self, StopWhen};
 use crate::{Stop, defaults};
 
-/// What a stop and a pilot are judged against.
+/// What a stop is judged against.
 pub(super) struct Ground<'a> {
     /// `None` when it is wrong itself.
     pub(super) model: Option<LoadModel>,
     pub(super) services: &'a [Resolved],
-    pub(super) load: &'a wire::Load,
 }
 
 impl Ground<'_> {

@@ -2,8 +2,8 @@
 
 use windage_model::Order;
 
+use super::Checker;
 use super::stop::Ground;
-use super::{Checker, pilot};
 use crate::wire::{self, Text};
 use crate::{Problem, defaults, units};
 
@@ -11,7 +11,6 @@ use crate::{Problem, defaults, units};
 pub(super) fn check(checker: &mut Checker<'_>, design: &wire::Design, ground: &Ground<'_>) {
     if ground.has_agents() {
         refuse_sequences(checker, design);
-        refuse_pilots(checker, design);
         refuse_long_turns(checker, design);
         return;
     }
@@ -43,21 +42,6 @@ fn refuse_sequences(checker: &mut Checker<'_>, design: &wire::Design) {
             )
             .help("leave `order` out"),
         );
-    }
-}
-
-/// A pilot goes from arm to arm every second, which agents can't follow.
-fn refuse_pilots(checker: &mut Checker<'_>, design: &wire::Design) {
-    let is_auto = |text: &&Text| pilot::given(Some(text)).is_none();
-    for (key, given) in [("window", &design.window), ("settle", &design.settle)] {
-        if let Some(auto) = given.as_ref().filter(is_auto) {
-            let message = format!("no pilot chooses `{key}` in a plan with agents");
-            checker.report(
-                Problem::new(auto.span(), message, "can't be chosen").help(format!(
-                    "give `{key}` a time, or leave it out for its default"
-                )),
-            );
-        }
     }
 }
 

@@ -8,9 +8,6 @@ use std::path::{Path, PathBuf};
 
 use super::stamps::Stamps;
 
-/// What a run makes before it has a manifest: a run of its own, but not one to be listed.
-const PILOT: &str = "pilot";
-
 /// A run directory that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Found {
@@ -58,21 +55,13 @@ pub(crate) fn scan(directory: &Path) -> io::Result<Vec<Found>> {
 /// The runs in a folder that is none itself, such as `windage run FOLDER --out DIR` makes.
 fn in_folder(folder: &str, path: &Path) -> Vec<Found> {
     let inner = folders(path).unwrap_or_default().into_iter();
-    let found: Vec<_> = inner
+    inner
         .filter_map(|(name, path)| {
-            let stamps = Stamps::of(&path)?;
-            Some((name, path, stamps))
-        })
-        .collect();
-    if matches!(&found[..], [(name, ..)] if name == PILOT) {
-        return Vec::new();
-    }
-    found
-        .into_iter()
-        .map(|(name, path, stamps)| Found {
-            name: format!("{folder}/{name}"),
-            path,
-            stamps,
+            Some(Found {
+                name: format!("{folder}/{name}"),
+                stamps: Stamps::of(&path)?,
+                path,
+            })
         })
         .collect()
 }
@@ -124,7 +113,7 @@ mod tests {
 
     #[test]
     fn runs_are_found_where_runs_are_made() {
-        let table: [(&[&str], &[&str], &str); 9] = [
+        let table: [(&[&str], &[&str], &str); 8] = [
             (&[], &[], "an empty directory"),
             (&["a/manifest.json", "b/manifest.json"], &["a", "b"], "runs"),
             (
@@ -134,14 +123,9 @@ mod tests {
             ),
             (&["x/y/a/manifest.json"], &[], "deeper than that"),
             (
-                &["a/manifest.json", "a/pilot/manifest.json"],
+                &["a/manifest.json", "a/b/manifest.json"],
                 &["a"],
-                "a run's pilot is a part of it",
-            ),
-            (
-                &["a/pilot/manifest.json"],
-                &[],
-                "a run that has no manifest yet",
+                "what lies in a run is a part of it",
             ),
             (&["a/journal.bin"], &["a"], "a run that lost its manifest"),
             (
@@ -170,8 +154,8 @@ mod tests {
     fn a_run_may_be_named_itself() {
         let directory = tempfile::tempdir().unwrap();
         let run = directory.path().join("20260101-000000-app");
-        fs::create_dir_all(run.join("pilot")).unwrap();
-        for file in ["manifest.json", "pilot/manifest.json"] {
+        fs::create_dir_all(run.join("b")).unwrap();
+        for file in ["manifest.json", "b/manifest.json"] {
             fs::write(run.join(file), "").unwrap();
         }
         assert_eq!(names(&run), ["20260101-000000-app"]);

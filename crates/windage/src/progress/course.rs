@@ -40,7 +40,6 @@ pub(super) enum Stretch {
     /// What comes before everything, or after it.
     #[default]
     Beside,
-    Pilot,
     /// From 1, and in all.
     Round(u32, u32),
 }
@@ -86,12 +85,6 @@ impl Course {
     pub(super) fn take(&mut self, event: Event, now: Duration) -> Vec<Line> {
         match event {
             Event::Building { command } => self.enters(&format!("building: {command}")),
-            Event::Piloting { lasts } => {
-                self.stretch = Stretch::Pilot;
-                let lasts = format!("about {}", spoken(lasts));
-                self.does(&lasts);
-                vec![Line::Phase(format!("a pilot of {lasts}"))]
-            }
             Event::Planned { lasts, at_most } => self.planned(lasts, at_most),
             Event::RoundStarted { round, rounds } => {
                 self.stretch = Stretch::Round(round + 1, rounds);
@@ -168,7 +161,6 @@ impl Course {
         let phase = &self.phase;
         match (self.stretch, self.blocks) {
             (Stretch::Beside, _) => phase.clone(),
-            (Stretch::Pilot, _) => format!("pilot: {phase}"),
             (Stretch::Round(round, rounds), Some(Blocks { done, of })) if phase == MEASURING => {
                 format!("round {round} of {rounds}, block {done} of {of}: {phase}")
             }

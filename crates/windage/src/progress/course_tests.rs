@@ -42,17 +42,12 @@ fn events_become_phases_and_lines_that_stay() {
             "building: make [2J all",
         ),
         (
-            Event::Piloting { lasts: s(12) },
-            phase("a pilot of about 12 s"),
-            "pilot: about 12 s",
-        ),
-        (
             Event::Planned {
                 lasts: s(60),
                 at_most: true,
             },
             vec![stays("this takes at most 60 s, launches not counted")],
-            "pilot: about 12 s",
+            "building: make [2J all",
         ),
         (
             Event::RoundStarted {

@@ -105,7 +105,7 @@ impl Look {
     fn try_take(&mut self) -> Result<(), RecordError> {
         if self.following.is_none() {
             match RunDir::open(&self.directory) {
-                // It is made when builds and a pilot are done.
+                // It is not made yet.
                 Err(RecordError::NotARun { .. }) => return Ok(()),
                 opened => self.following = Some(Following::of(opened?)?),
             }

@@ -30,8 +30,7 @@ pub(super) fn render(course: &Course, now: Duration, columns: usize) -> Vec<Stri
 
 fn bar(Blocks { done, of }: Blocks, columns: usize) -> String {
     let room = if columns < WIDE { NARROW_BAR } else { BAR };
-    // A pilot may have chosen longer windows, so that there are fewer blocks.
-    let (done, of) = (u64::from(done.min(of)), u64::from(of.max(1)));
+    let (done, of) = (u64::from(done), u64::from(of.max(1)));
     let filled = usize::try_from(done * room as u64 / of).unwrap_or(room);
     let mut inside = "=".repeat(filled);
     if filled < room {

@@ -21,7 +21,7 @@ use crate::signals::Signals;
 use crate::verbs::calibrate;
 use crate::verbs::publish::Publishing;
 use crate::verbs::report::{on_terminal, print};
-use crate::watch::{Watch, choose};
+use crate::watch::Watch;
 use plans::{directory_for, load_all, plan_of_run};
 pub(crate) use plans::{files, show_plan_error};
 
@@ -126,7 +126,6 @@ pub(crate) fn measure(
                 .map(|arg| arg.to_string_lossy().into_owned()),
         ),
         interrupted: signals.flag(),
-        choose: Some(choose),
         calibration: calibrate::latest(),
     };
     let emit = |event| progress.show(event);

@@ -23,7 +23,6 @@ mod load_failures;
 mod load_servers;
 mod load_verb;
 mod metrics;
-mod pilots;
 mod plans;
 mod profile;
 mod proxies;

@@ -255,7 +255,6 @@ pub(super) fn conducted(given: Given<'_>) -> Outcome {
     let design = Design {
         window: Duration::from_millis(100),
         settle: Duration::from_millis(10),
-        pilot: None,
         rounds,
         length: Length::Blocks(3),
         stop: None,

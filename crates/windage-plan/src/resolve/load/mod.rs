@@ -14,7 +14,7 @@ use std::time::Duration;
 use windage_model::LoadModel;
 
 use super::service::Resolved;
-use super::{AUTO, Checker, PATIENCE};
+use super::{Checker, PATIENCE};
 use crate::load::{BatchKind, FlushWhen, Iterations, Load, Protocol};
 use crate::wire::{self, PlanFile, Scalar};
 use crate::{Host, Problem, defaults};
@@ -23,6 +23,9 @@ pub(super) use regimes::regimes;
 
 pub(super) use host::{authority_problem, url_parts};
 pub(super) use requests::method_and_url;
+
+/// The word for as many iterations as make a window.
+pub(crate) const AUTO: &str = "auto";
 
 const MODELS: &[(&str, LoadModel)] = &[
     ("open", LoadModel::Open),

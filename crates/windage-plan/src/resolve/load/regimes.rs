@@ -125,15 +125,6 @@ fn regime(
         );
         return first.clone();
     }
-    let moving = asked.profile.is_some() || asked.replay.is_some();
-    if moving && design.pilot.is_some_and(|wish| wish.window) {
-        let message = "a regime's `profile` or `replay` needs windows of a length that is given";
-        checker.report(
-            Problem::new(given.span(), message, "beside window = \"auto\"")
-                .help("give `window` in [design] the time that it lasts"),
-        );
-        return first.clone();
-    }
     models::check(checker, &asked, model);
     let (starts, rate_per_s) = starts::resolve(checker, &asked, Some(design.window));
     let lanes = connect::lanes(checker, &asked, model);
