@@ -391,7 +391,6 @@ fn manifest(arms: u16) -> Manifest {
             subject_cores: 1,
             placement: Vec::new(),
             stop: None,
-            pilot: None,
         },
     }
 }

@@ -222,7 +222,6 @@ impl<'a> Run<'a> {
                 within_s: seconds(stop.within_ns),
                 is_reached: matches!(self.records.ending, Some(Ending::StoppedEarly { .. })),
             }),
-            pilot: design.pilot.clone(),
             batch: self.batch(),
         }
     }

@@ -6,7 +6,7 @@ use windage_model::{
     ArmId, CpuSource, Difference, Exchanges, LevelValue, LoadModel, Metric, Order, Outlier, Place,
     Role, Validity, Verdict,
 };
-use windage_record::{PilotScope, Placed};
+use windage_record::Placed;
 
 use crate::{
     AgentUse, ArmProfile, Bill, Bystander, Curve, Fidelity, FidelityPoint, Inference, Planning,
@@ -119,8 +119,6 @@ pub struct DesignFacts {
     pub placement: Vec<Placed>,
     /// What the run waited for; `None` when its length was fixed.
     pub stop: Option<StopOutcome>,
-    /// What a pilot chose of the design; `None` without one.
-    pub pilot: Option<PilotScope>,
     /// What windows held (batch load); `None` when nothing was measured.
     pub batch: Option<BatchFacts>,
 }

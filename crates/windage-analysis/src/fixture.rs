@@ -221,7 +221,6 @@ pub(crate) fn records(rounds: u32) -> Recorded {
                 subject_cores: 1,
                 placement: Vec::new(),
                 stop: None,
-                pilot: None,
             },
         },
         launches: Vec::new(),

@@ -81,8 +81,8 @@ pub use script::{Averaged, Script, ScriptPhase};
 pub use stages::{Stage, StageCost, Stages, Whole};
 pub use windage_profile::{Added, FunctionCost, Interaction, differential_flame_graph};
 pub use windage_record::{
-    DeliveredByProtocol, DeliveredSource, ExportDelay, PilotScope, Placed, ProfileFailure,
-    Profiled, RecordedProfile, RunPart, RunState, Timing,
+    DeliveredByProtocol, DeliveredSource, ExportDelay, Placed, ProfileFailure, Profiled,
+    RecordedProfile, RunPart, RunState, Timing,
 };
 pub use windage_stats::Advice;
 pub use windage_stats::fit::BEYOND_A_LINE;

@@ -27,7 +27,7 @@ use agents::AgentWire;
 use bill::{BillWire, BystanderWire, FidelityPointWire};
 use curve::CurveWire;
 use fidelity::FidelityWire;
-use inference::{FamilyWire, PilotWire, ScatterWire, SeatWire, StopWire};
+use inference::{FamilyWire, ScatterWire, SeatWire, StopWire};
 use load::{LoadWire, SlowExchangeWire};
 use planning::PlanningWire;
 use profiles::ProfileWire;
@@ -108,7 +108,6 @@ struct DesignWire<'a> {
     cpu_source: &'static str,
     placement: Vec<PlacedWire<'a>>,
     stop: Option<StopWire>,
-    pilot: Option<PilotWire<'a>>,
     batch: Option<BatchWire>,
 }
 
@@ -280,7 +279,6 @@ impl<'a> From<&'a DesignFacts> for DesignWire<'a> {
             cpu_source: design.cpu_source.as_str(),
             placement: design.placement.iter().map(Into::into).collect(),
             stop: design.stop.map(Into::into),
-            pilot: design.pilot.as_ref().map(Into::into),
             batch: design.batch.as_ref().map(Into::into),
         }
     }

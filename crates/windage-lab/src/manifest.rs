@@ -53,7 +53,6 @@ pub fn of(plan: &Plan, order: &RunOrder, options: &RunOptions) -> Manifest {
                 half_width: stop.half_width,
                 within_ns: whole_ns(stop.within),
             }),
-            pilot: None,
         },
     }
 }

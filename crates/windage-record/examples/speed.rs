@@ -275,7 +275,6 @@ fn new_run(path: &Path) -> Result<RunDir, Box<dyn Error>> {
             subject_cores: 1,
             placement: Vec::new(),
             stop: None,
-            pilot: None,
         },
     };
     Ok(RunDir::create(

@@ -126,8 +126,6 @@ pub struct DesignScope {
     pub placement: Vec<Placed>,
     /// When the run may end before its time; `None` when it may not.
     pub stop: Option<StopScope>,
-    /// What a pilot chose; `None` without one, and in runs older than this was.
-    pub pilot: Option<PilotScope>,
 }
 
 /// A part of a run, and the cores that the plan gives it.
@@ -183,19 +181,6 @@ pub struct StopScope {
     pub half_width: f64,
     /// Measuring time at most, in nanoseconds.
     pub within_ns: u64,
-}
-
-/// What a short run before this one found out about the subject.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PilotScope {
-    /// The window that it chose, in nanoseconds; `None` when the plan gave it.
-    pub window_ns: Option<u64>,
-    /// The settle that it chose, in nanoseconds; `None` when the plan gave it.
-    pub settle_ns: Option<u64>,
-    /// How often the subject flushes what it defers, in nanoseconds; `None` when nothing was seen.
-    pub flush_period_ns: Option<u64>,
-    /// Why, in sentences.
-    pub text: String,
 }
 
 impl Manifest {

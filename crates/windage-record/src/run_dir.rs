@@ -19,8 +19,6 @@ const HOST: &str = "host.json";
 pub(crate) const LOCK: &str = "lock";
 const LOGS: &str = "logs";
 const WORK: &str = "work";
-/// What is made before the run that it belongs to.
-const PILOT: &str = "pilot";
 
 /// How long apart a lock is asked for that somebody else has, and for how long in all at least:
 /// whoever only looks has it for a moment, or longer where he is kept from his core.
@@ -35,25 +33,23 @@ pub struct RunDir {
 }
 
 impl RunDir {
-    /// Whether a run can be made in `path`: it does not exist, or holds nothing, or nothing but
-    /// the `pilot` of a run that did not come to its own beginning.
+    /// Whether a run can be made in `path`: it does not exist, or holds nothing.
     ///
     /// # Errors
-    /// When the directory holds something else, or can't be read.
+    /// When the directory holds something, or can't be read.
     pub fn check_free(path: impl AsRef<Path>) -> Result<(), RecordError> {
         let path = path.as_ref();
         match fs::metadata(path) {
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(()),
-            _ if holds_nothing_but(path, &[PILOT])? => Ok(()),
+            _ if holds_nothing_but(path, &[])? => Ok(()),
             _ => Err(RecordError::NotEmpty {
                 path: path.to_owned(),
             }),
         }
     }
 
-    /// Makes `path`, which must not exist or hold nothing, a run directory; of a run that had a
-    /// pilot it may hold that. The manifest is written last: a directory that has it has everything.
-    /// When it fails, what it wrote is removed.
+    /// Makes `path`, which must not exist or hold nothing, a run directory. The manifest is written
+    /// last: a directory that has it has everything. When it fails, what it wrote is removed.
     ///
     /// # Errors
     /// When the directory holds something, can't be made or written to, or a figure of the
@@ -68,18 +64,14 @@ impl RunDir {
         let path = path.as_ref();
         let manifest_json = manifest.to_json()?;
         fs::create_dir_all(path).map_err(RecordError::io("create", path))?;
-        let pilot: &[&str] = match manifest.design.pilot {
-            Some(_) => &[PILOT],
-            None => &[],
-        };
-        if !holds_nothing_but(path, pilot)? {
+        if !holds_nothing_but(path, &[])? {
             return Err(RecordError::NotEmpty {
                 path: path.to_owned(),
             });
         }
         let lock = lock(path)?;
         // Another run may have come between the look and the lock.
-        if !holds_nothing_but(path, &[&[LOCK], pilot].concat())? {
+        if !holds_nothing_but(path, &[LOCK])? {
             return Err(RecordError::NotEmpty {
                 path: path.to_owned(),
             });

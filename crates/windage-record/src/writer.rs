@@ -300,7 +300,6 @@ mod tests {
                 subject_cores: 1,
                 placement: Vec::new(),
                 stop: None,
-                pilot: None,
             },
         };
         RunDir::create(directory, &manifest, "", "", &serde_json::Value::Null).unwrap()

@@ -150,7 +150,6 @@ fn manifest() -> Manifest {
             subject_cores: 1,
             placement: Vec::new(),
             stop: None,
-            pilot: None,
         },
     }
 }

@@ -61,7 +61,7 @@ pub(crate) fn header(analysis: &Analysis) -> Vec<Fact> {
     if analysis.further.is_empty() {
         facts.push(Fact::new("design", design(analysis)));
         facts.push(Fact::new("load", load(analysis)));
-        facts.extend(course(analysis));
+        facts.extend(stop(analysis));
     }
     facts.extend(placement::fact(&analysis.design.placement));
     facts
@@ -76,24 +76,23 @@ pub(crate) fn regime(analysis: &Analysis) -> String {
 /// How it was measured under one of several loads.
 pub(crate) fn of_regime(analysis: &Analysis) -> Vec<Fact> {
     let mut facts = vec![Fact::new("design", design(analysis))];
-    facts.extend(course(analysis));
+    facts.extend(stop(analysis));
     facts
 }
 
-/// What came before the measurement, and what ended it.
-fn course(analysis: &Analysis) -> Vec<Fact> {
-    let mut facts = Vec::new();
-    let pilot = &analysis.design.pilot;
-    facts.extend(pilot.iter().map(|p| Fact::new("pilot", one_line(&p.text))));
-    if let Some(stop) = analysis.design.stop {
-        facts.push(Fact::new("stop", stopped(analysis, stop)));
-        facts.push(Fact::new(
+/// Whether the run's stop was reached, and which intervals a run with a stop has.
+fn stop(analysis: &Analysis) -> Vec<Fact> {
+    let Some(stop) = analysis.design.stop else {
+        return Vec::new();
+    };
+    vec![
+        Fact::new("stop", stopped(analysis, stop)),
+        Fact::new(
             "method",
             "intervals are confidence sequences: they hold at every look, so also at the one \
              that ends the run",
-        ));
-    }
-    facts
+        ),
+    ]
 }
 
 /// What the run waited for, and how near it came.

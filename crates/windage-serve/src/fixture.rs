@@ -46,7 +46,6 @@ pub(crate) fn manifest() -> Manifest {
             subject_cores: 1,
             placement: Vec::new(),
             stop: None,
-            pilot: None,
         },
     }
 }

@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 use windage_model::Verdict;
-use windage_record::PilotScope;
 use windage_stats::Advice;
 
 use super::{IntervalWire, finite};
@@ -14,14 +13,6 @@ pub(super) struct StopWire {
     half_width: Option<f64>,
     within_s: Option<f64>,
     is_reached: bool,
-}
-
-#[derive(Serialize)]
-pub(super) struct PilotWire<'a> {
-    window_s: Option<f64>,
-    settle_s: Option<f64>,
-    flush_period_s: Option<f64>,
-    text: &'a str,
 }
 
 #[derive(Serialize)]
@@ -75,18 +66,6 @@ impl From<StopOutcome> for StopWire {
             half_width: finite(stop.half_width),
             within_s: finite(stop.within_s),
             is_reached: stop.is_reached,
-        }
-    }
-}
-
-impl<'a> From<&'a PilotScope> for PilotWire<'a> {
-    fn from(pilot: &'a PilotScope) -> Self {
-        let seconds = |ns: u64| ns as f64 / 1e9;
-        PilotWire {
-            window_s: pilot.window_ns.map(seconds),
-            settle_s: pilot.settle_ns.map(seconds),
-            flush_period_s: pilot.flush_period_ns.map(seconds),
-            text: &pilot.text,
         }
     }
 }

@@ -56,7 +56,6 @@ pub(super) fn manifest(run: &str, case: &Case) -> Manifest {
             subject_cores: 1,
             placement: placement(case),
             stop: None,
-            pilot: None,
         },
     }
 }

@@ -8,8 +8,7 @@ use serde::{Deserialize, Serialize};
 use windage_model::{ArmId, ArmIndex, BackendError, LevelValue, LoadModel, Metric, Order, Role};
 
 use super::{
-    DesignScope, Expected, FORMAT, LoadScope, Manifest, ManifestArm, PilotScope, Placed, RunPart,
-    StopScope,
+    DesignScope, Expected, FORMAT, LoadScope, Manifest, ManifestArm, Placed, RunPart, StopScope,
 };
 
 /// What every format has.
@@ -111,8 +110,6 @@ struct StoredDesign {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     placement: Vec<StoredPlaced>,
     stop: Option<StoredStop>,
-    #[serde(default)]
-    pilot: Option<StoredPilot>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -136,14 +133,6 @@ struct StoredStop {
     metric: String,
     half_width: f64,
     within_ns: u64,
-}
-
-#[derive(Serialize, Deserialize)]
-struct StoredPilot {
-    window_ns: Option<u64>,
-    settle_ns: Option<u64>,
-    flush_period_ns: Option<u64>,
-    text: String,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -336,7 +325,6 @@ impl From<&DesignScope> for StoredDesign {
             subject_cores: design.subject_cores,
             placement: design.placement.iter().map(Into::into).collect(),
             stop: design.stop.map(Into::into),
-            pilot: design.pilot.as_ref().map(Into::into),
         }
     }
 }
@@ -361,7 +349,6 @@ impl TryFrom<StoredDesign> for DesignScope {
             subject_cores: stored.subject_cores,
             placement: stored.placement.into_iter().map(Into::into).collect(),
             stop: stored.stop.map(TryInto::try_into).transpose()?,
-            pilot: stored.pilot.map(Into::into),
         })
     }
 }
@@ -414,27 +401,5 @@ impl TryFrom<StoredStop> for StopScope {
             half_width: stored.half_width,
             within_ns: stored.within_ns,
         })
-    }
-}
-
-impl From<&PilotScope> for StoredPilot {
-    fn from(pilot: &PilotScope) -> Self {
-        StoredPilot {
-            window_ns: pilot.window_ns,
-            settle_ns: pilot.settle_ns,
-            flush_period_ns: pilot.flush_period_ns,
-            text: pilot.text.clone(),
-        }
-    }
-}
-
-impl From<StoredPilot> for PilotScope {
-    fn from(stored: StoredPilot) -> Self {
-        PilotScope {
-            window_ns: stored.window_ns,
-            settle_ns: stored.settle_ns,
-            flush_period_ns: stored.flush_period_ns,
-            text: stored.text,
-        }
     }
 }

@@ -10,7 +10,7 @@ use windage_model::{
 };
 use windage_record::{
     DesignScope, Expected, JournalWriter, Launch, LaunchedArm, LoadScope, Manifest, ManifestArm,
-    PilotScope, Placed, RunDir, RunPart, StopScope,
+    Placed, RunDir, RunPart, StopScope,
 };
 
 pub(crate) fn manifest() -> Manifest {
@@ -92,12 +92,6 @@ pub(crate) fn manifest() -> Manifest {
                 metric: Metric::CpuPerRequest,
                 half_width: 0.005,
                 within_ns: 300_000_000_000,
-            }),
-            pilot: Some(PilotScope {
-                window_ns: Some(100_000_000),
-                settle_ns: None,
-                flush_period_ns: Some(5_000_000_000),
-                text: "Windows of 100 ms have the least noise.".to_owned(),
             }),
         },
     }

@@ -152,10 +152,6 @@ fn how_firm_the_answer_is_stands_below_it() {
         ),
         (fixtures::stopped(), "intervals are confidence sequences"),
         (
-            fixtures::stopped(),
-            "pilot Windows of 250 ms, at which drift",
-        ),
-        (
             fixtures::not_reached(),
             "±0.5 % of CPU a request was not reached within 5 min: ±0.8 %",
         ),
