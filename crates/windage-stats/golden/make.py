@@ -116,7 +116,6 @@ def over_time(x):
     return {
         "change_by_first_cosine": of_values[1] / of_line[1] * len(x),
         "change_p": 2 * stats.t.sf(abs(of_values[1]) / noise, cosines - 1),
-        "first_blocks": first,
         "first_excess": np.median(x[:first]) - np.median(x[first:]),
         "first_p": onset.pvalues[1],
     }

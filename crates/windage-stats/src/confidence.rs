@@ -12,12 +12,6 @@ impl Confidence {
     /// 99 %, beyond which the control is held to be disturbed.
     pub const P99: Confidence = Confidence(0.99);
 
-    /// A probability between nil and one, both left out; `None` for any other number.
-    #[must_use]
-    pub fn new(probability: f64) -> Option<Confidence> {
-        (probability > 0.0 && probability < 1.0).then_some(Confidence(probability))
-    }
-
     /// As a number.
     #[must_use]
     pub fn get(self) -> f64 {
@@ -36,14 +30,6 @@ impl Confidence {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn only_probabilities_are_confidences() {
-        assert_eq!(Confidence::new(0.95), Some(Confidence::P95));
-        for wrong in [0.0, 1.0, -0.1, 1.1, f64::NAN, f64::INFINITY] {
-            assert_eq!(Confidence::new(wrong), None, "{wrong}");
-        }
-    }
 
     #[test]
     fn what_may_miss_is_shared_out() {

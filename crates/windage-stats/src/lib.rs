@@ -36,5 +36,5 @@ pub use outlook::{Outlook, VerdictRule, outlook, sequence_settles, settles};
 pub use proportion::proportion;
 pub use ratio::ratio;
 pub use sequence::{radius, units_needed};
-pub use trend::{Over, Trend, trend, trend_over};
+pub use trend::{Over, Trend, trend_over};
 pub use two_level::{TwoLevel, TwoLevelError, UnitKind, Units, two_level, unpaired};

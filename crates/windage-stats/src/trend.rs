@@ -49,21 +49,14 @@ pub struct Trend {
     pub over: Over,
 }
 
-/// A trend in one series of block values, in time order. `None` if it is too short to tell:
-/// 25 blocks are needed.
-#[must_use]
-pub fn trend(series: &[f64]) -> Option<Trend> {
-    within_launches(&[series]).map(|line| line.judged(FALSE_ALARMS))
-}
-
-/// A trend in several launches: one that every launch has, or one from launch to launch, whichever
-/// is the clearer; each is tested at half of 1 % where both can be. Launch luck is no trend: within
-/// launches only deviations count, and between them the launches are the sample. `None` if there
-/// are too few blocks and too few launches to tell.
+/// A trend in the block values of launches, in time order: one that every launch has, or one from
+/// launch to launch, whichever is the clearer; each is tested at half of 1 % where both can be. Launch
+/// luck is no trend: within launches only deviations count, and between them the launches are the
+/// sample. `None` if there are too few blocks and too few launches to tell: a single launch needs 25
+/// blocks.
 #[must_use]
 pub fn trend_over(launches: &[Vec<f64>]) -> Option<Trend> {
-    let series: Vec<&[f64]> = launches.iter().map(Vec::as_slice).collect();
-    let lines: Vec<Line> = [within_launches(&series), between_launches(&series)]
+    let lines: Vec<Line> = [within_launches(launches), between_launches(launches)]
         .into_iter()
         .flatten()
         .collect();
@@ -100,7 +93,7 @@ impl Line {
 
 /// One line for all launches, each counted from its own beginning. Its slope is that of least
 /// squares for the launches' first cosines; their other cosines are the noise.
-fn within_launches(launches: &[&[f64]]) -> Option<Line> {
+fn within_launches(launches: &[Vec<f64>]) -> Option<Line> {
     let (mut product, mut power, mut noise, mut degrees) = (0.0, 0.0, 0.0, 0.0);
     let (mut blocks, mut count) = (0.0, 0.0);
     for launch in launches {
@@ -152,7 +145,7 @@ fn first_cosine_of_a_line(count: usize) -> f64 {
 }
 
 /// The line of least squares through the launches' locations, in their order.
-fn between_launches(launches: &[&[f64]]) -> Option<Line> {
+fn between_launches(launches: &[Vec<f64>]) -> Option<Line> {
     let locations = launches.iter().filter_map(|l| Some(location(l)?.estimate));
     let locations = deviations(&locations.collect::<Vec<_>>());
     let degrees = locations.len() as f64 - 2.0;

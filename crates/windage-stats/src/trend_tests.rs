@@ -29,6 +29,11 @@ fn with_drift(mut values: Vec<f64>, change: f64) -> Vec<f64> {
     values
 }
 
+/// A trend in a single launch.
+fn trend(series: &[f64]) -> Option<Trend> {
+    trend_over(&[series.to_vec()])
+}
+
 /// How often a trend is found.
 fn found(
     experiments: u32,

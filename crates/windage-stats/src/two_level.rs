@@ -105,9 +105,6 @@ pub struct TwoLevel {
     pub within_launch_standard_error: Option<f64>,
     /// Degrees of freedom of the former.
     pub within_launch_degrees_of_freedom: f64,
-    /// Standard deviation from launch to launch beyond what the blocks explain: launch luck.
-    /// `None` for a single launch.
-    pub launch_standard_deviation: Option<f64>,
     /// Launches that went in.
     pub launches: usize,
     /// Blocks that went in.
@@ -185,14 +182,13 @@ pub fn two_level(launches: &Launches) -> Result<TwoLevel, TwoLevelError> {
         .collect();
     let estimate = estimates.iter().sum::<f64>() / count as f64;
     let within = within_launches(&locations);
-    let between = (count > 1).then(|| sample_variance(&estimates));
-    let error = match (between, within) {
-        (Some(variance), _) => MeanError {
-            standard_error: (variance / count as f64).sqrt(),
+    let error = if count > 1 {
+        MeanError {
+            standard_error: (sample_variance(&estimates) / count as f64).sqrt(),
             degrees_of_freedom: (count - 1) as f64,
-        },
-        (None, Some(within)) => within,
-        (None, None) => return Err(TwoLevelError::OneValue),
+        }
+    } else {
+        within.ok_or(TwoLevelError::OneValue)?
     };
     let units = match launches.only() {
         Some(alone) => Units::batches(alone),
@@ -204,10 +200,6 @@ pub fn two_level(launches: &Launches) -> Result<TwoLevel, TwoLevelError> {
         degrees_of_freedom: error.degrees_of_freedom,
         within_launch_standard_error: within.map(|w| w.standard_error),
         within_launch_degrees_of_freedom: within.map_or(1.0, |w| w.degrees_of_freedom),
-        launch_standard_deviation: between.map(|variance| {
-            let explained = within.map_or(0.0, |w| w.standard_error.powi(2) * count as f64);
-            (variance - explained).max(0.0).sqrt()
-        }),
         launches: count,
         blocks: launches.blocks(),
         units,
@@ -240,7 +232,6 @@ pub fn unpaired(values: &[f64], against: &[f64]) -> Result<TwoLevel, TwoLevelErr
         degrees_of_freedom,
         within_launch_standard_error: Some(variance.sqrt()),
         within_launch_degrees_of_freedom: degrees_of_freedom,
-        launch_standard_deviation: None,
         launches: 1,
         blocks: 1,
         units: Units::default(),
