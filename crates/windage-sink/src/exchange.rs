@@ -11,37 +11,18 @@ use crate::otlp::Signal;
 use crate::receipt::Receipt;
 
 /// The head of a request over HTTP/1.1.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Head<'a> {
-    pub(crate) method: &'a str,
-    /// Without its query.
-    pub(crate) path: &'a str,
-    pub(crate) headers: &'a [httparse::Header<'a>],
+pub(crate) type Head = hyper::http::request::Parts;
+
+/// A header's value, if it is there and text.
+pub(crate) fn header<'a>(head: &'a Head, name: &str) -> Option<&'a str> {
+    head.headers.get(name)?.to_str().ok()
 }
 
-impl<'a> Head<'a> {
-    /// A header's value, if it is there and text.
-    pub(crate) fn header(&self, name: &str) -> Option<&'a str> {
-        let header = self
-            .headers
-            .iter()
-            .find(|header| header.name.eq_ignore_ascii_case(name))?;
-        std::str::from_utf8(header.value).ok().map(str::trim)
-    }
-
-    /// The content type without its parameters.
-    pub(crate) fn media_type(&self) -> Option<&'a str> {
-        self.header("content-type")?
-            .split(';')
-            .next()
-            .map(str::trim)
-    }
-
-    /// Whether the content type is this one.
-    pub(crate) fn is_of_type(&self, media_type: &str) -> bool {
-        self.media_type()
-            .is_some_and(|is| is.eq_ignore_ascii_case(media_type))
-    }
+/// Whether the content type is this one, whatever its parameters.
+pub(crate) fn is_of_type(head: &Head, media_type: &str) -> bool {
+    header(head, "content-type")
+        .and_then(|value| value.split(';').next())
+        .is_some_and(|is| is.trim().eq_ignore_ascii_case(media_type))
 }
 
 /// How the body is compressed on the wire.
@@ -195,8 +176,8 @@ impl Refusal {
 }
 
 /// The encoding that a head names.
-pub(crate) fn encoding(head: &Head<'_>) -> Result<Encoding, Refusal> {
-    match head.header("content-encoding") {
+pub(crate) fn encoding(head: &Head) -> Result<Encoding, Refusal> {
+    match header(head, "content-encoding") {
         None => Ok(Encoding::Identity),
         Some(name) if name.eq_ignore_ascii_case("identity") => Ok(Encoding::Identity),
         Some(name) if name.eq_ignore_ascii_case("gzip") => Ok(Encoding::Gzip),
@@ -205,8 +186,18 @@ pub(crate) fn encoding(head: &Head<'_>) -> Result<Encoding, Refusal> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+
+    /// The head of a request with these headers.
+    pub(crate) fn head(method: &str, path: &str, headers: &[(&str, &str)]) -> Head {
+        let request = hyper::Request::builder().method(method).uri(path);
+        let with = |request: hyper::http::request::Builder, (name, value): &(&str, &str)| {
+            request.header(*name, *value)
+        };
+        let request = headers.iter().fold(request, with);
+        request.body(()).unwrap().into_parts().0
+    }
 
     #[test]
     fn retry_after_is_whole_seconds_and_never_none() {

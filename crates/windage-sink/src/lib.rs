@@ -32,6 +32,7 @@ mod intake;
 mod keep;
 mod listener;
 mod malformed;
+mod metered;
 mod otlp;
 mod protocol;
 mod receipt;
@@ -52,7 +53,6 @@ pub use account::{Arrival, Delivery, Source};
 pub use counts::Counts;
 pub use datadog::{DatadogVersion, count as count_datadog};
 pub use delay::Delay;
-pub use http1::count_http;
 pub use keep::KeepOptions;
 pub use malformed::Malformed;
 pub use otlp::{

@@ -10,7 +10,6 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
 use crate::behaviour::{Behaviour, Until};
-use crate::http1::connection::SharedBuffer;
 use crate::receiver::Receiver;
 use crate::{Protocol, grpc, http1};
 
@@ -41,7 +40,15 @@ pub(crate) fn listen(socket: TcpSocket) -> io::Result<TcpListener> {
 pub(crate) struct Listening {
     pub(crate) receiver: Arc<Receiver>,
     pub(crate) places: Arc<Semaphore>,
-    pub(crate) buffer: SharedBuffer,
+}
+
+/// How a connection ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// By its client, a bound or an error.
+    Closed,
+    /// The backend's behaviour asks for a reset.
+    Reset,
 }
 
 impl Listening {
@@ -69,7 +76,7 @@ impl Listening {
         }
     }
 
-    fn serve(&self, stream: TcpStream, connections: &mut JoinSet<()>) {
+    fn serve(&self, mut stream: TcpStream, connections: &mut JoinSet<()>) {
         let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
             self.receiver.refused_connection();
             return;
@@ -77,18 +84,17 @@ impl Listening {
         // Answers are small and whole: waiting to fill a segment would only hold them up.
         let _ = stream.set_nodelay(true);
         let receiver = Arc::clone(&self.receiver);
-        if receiver.protocol == Protocol::OtlpGrpc {
-            connections.spawn_local(async move {
-                grpc::connection::serve(stream, receiver).await;
-                drop(place);
-            });
-        } else {
-            let buffer = self.buffer.clone();
-            connections.spawn_local(async move {
-                http1::connection::serve(stream, receiver, buffer).await;
-                drop(place);
-            });
-        }
+        connections.spawn_local(async move {
+            let ending = match receiver.protocol {
+                Protocol::OtlpGrpc => grpc::connection::serve(&mut stream, &receiver).await,
+                _ => http1::serve(&mut stream, &receiver).await,
+            };
+            if ending == Ending::Reset {
+                // A connection that is gone already is as good as reset.
+                let _ = stream.set_zero_linger();
+            }
+            drop(place);
+        });
     }
 }
 

@@ -48,7 +48,7 @@ pub(crate) enum Wait {
 
 impl Receiver {
     /// Decides about a request by its head.
-    pub(crate) fn admit(&self, head: &Head<'_>) -> Result<Route, Refusal> {
+    pub(crate) fn admit(&self, head: &Head) -> Result<Route, Refusal> {
         match self.protocol {
             Protocol::OtlpHttp => otlp::admit(head),
             Protocol::Datadog => datadog::admit(head, &self.datadog),
@@ -59,7 +59,7 @@ impl Receiver {
     }
 
     /// The form in which whoever sent this head is told errors.
-    pub(crate) fn form(&self, head: &Head<'_>) -> Form {
+    pub(crate) fn form(&self, head: &Head) -> Form {
         match self.protocol {
             Protocol::OtlpHttp => otlp::form(head),
             _ => Form::Text,

@@ -6,7 +6,7 @@
 use snap::raw::{Decoder, decompress_len};
 
 use crate::Counts;
-use crate::exchange::{Answer, Decode, Encoding, Form, Head, Refusal, Route};
+use crate::exchange::{Answer, Decode, Encoding, Form, Head, Refusal, Route, header};
 use crate::malformed::Malformed;
 use crate::protocol::Protocol;
 use crate::receipt::Receipt;
@@ -22,8 +22,8 @@ const MAX_BODY_BYTES: usize = 16 << 20;
 const MAX_RATIO: usize = 64 / 3 + 1;
 
 /// Decides about a request by its head alone.
-pub(crate) fn admit(head: &Head<'_>) -> Result<Route, Refusal> {
-    if head.path != Protocol::RemoteWrite.path() {
+pub(crate) fn admit(head: &Head) -> Result<Route, Refusal> {
+    if head.uri.path() != Protocol::RemoteWrite.path() {
         return Err(Refusal::Path(
             "send Prometheus remote write to /api/v1/write",
         ));
@@ -32,15 +32,12 @@ pub(crate) fn admit(head: &Head<'_>) -> Result<Route, Refusal> {
         return Err(Refusal::Method("POST"));
     }
     // Older senders than the specification may leave out both, and Prometheus takes those, too.
-    if !head.header("content-type").is_none_or(is_supported) {
+    if !header(head, "content-type").is_none_or(is_supported) {
         return Err(Refusal::ContentType(
             "application/x-protobuf of prometheus.WriteRequest (remote write 1.0)",
         ));
     }
-    if !head
-        .header("content-encoding")
-        .is_none_or(|name| name.eq_ignore_ascii_case("snappy"))
-    {
+    if !header(head, "content-encoding").is_none_or(|name| name.eq_ignore_ascii_case("snappy")) {
         return Err(Refusal::ContentType(
             "application/x-protobuf with `Content-Encoding: snappy`",
         ));

@@ -17,7 +17,6 @@ use windage_model::{ArmIndex, Backend};
 use crate::account::{Account, Delivery};
 use crate::behaviour::Behaviour;
 use crate::datadog::DatadogOptions;
-use crate::http1::connection::shared_buffer;
 use crate::keep::{Keep, KeepOptions};
 use crate::listener::{self, Listening};
 use crate::receipt::Detail;
@@ -341,7 +340,6 @@ fn receive(
     wanted: &Wanted,
     options: &SinkOptions,
 ) -> Result<Wanted, SinkError> {
-    let buffer = shared_buffer();
     let mut opened = Vec::with_capacity(wanted.len());
     for (index, (account, of_arm)) in accounts.iter().zip(wanted).enumerate() {
         let places = Arc::new(Semaphore::new(
@@ -352,7 +350,6 @@ fn receive(
             let listening = Listening {
                 receiver: Arc::new(receiver(account, protocol, options, index)?),
                 places: Arc::clone(&places),
-                buffer: buffer.clone(),
             };
             let cannot = |source| SinkError::Listen {
                 protocol,

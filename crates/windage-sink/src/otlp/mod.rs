@@ -9,7 +9,7 @@ pub(crate) mod json;
 mod stream;
 
 use crate::Counts;
-use crate::exchange::{Decode, Form, Head, Refusal, Route, encoding};
+use crate::exchange::{Decode, Form, Head, Refusal, Route, encoding, is_of_type};
 use crate::malformed::Malformed;
 use crate::receipt::Receipt;
 use crate::wire::WireError;
@@ -71,16 +71,16 @@ impl Signal {
 }
 
 /// Decides about a request over HTTP by its head alone.
-pub(crate) fn admit(head: &Head<'_>) -> Result<Route, Refusal> {
-    let signal = Signal::from_path(head.path).ok_or(Refusal::Path(
+pub(crate) fn admit(head: &Head) -> Result<Route, Refusal> {
+    let signal = Signal::from_path(head.uri.path()).ok_or(Refusal::Path(
         "send OTLP/HTTP to /v1/traces, /v1/metrics, /v1/logs or /v1development/profiles",
     ))?;
     if head.method != "POST" {
         return Err(Refusal::Method("POST"));
     }
-    let (decode, form) = if head.is_of_type(PROTOBUF) {
+    let (decode, form) = if is_of_type(head, PROTOBUF) {
         (Decode::OtlpProtobuf(signal), Form::OtlpProtobuf(signal))
-    } else if head.is_of_type(JSON) {
+    } else if is_of_type(head, JSON) {
         (Decode::Whole(json::decoder(signal)), Form::OtlpJson(signal))
     } else {
         return Err(Refusal::ContentType(
@@ -96,9 +96,9 @@ pub(crate) fn admit(head: &Head<'_>) -> Result<Route, Refusal> {
 }
 
 /// In which form errors are told to whoever sent this head.
-pub(crate) fn form(head: &Head<'_>) -> Form {
-    let signal = Signal::from_path(head.path).unwrap_or(Signal::Traces);
-    if head.is_of_type(JSON) {
+pub(crate) fn form(head: &Head) -> Form {
+    let signal = Signal::from_path(head.uri.path()).unwrap_or(Signal::Traces);
+    if is_of_type(head, JSON) {
         Form::OtlpJson(signal)
     } else {
         Form::OtlpProtobuf(signal)

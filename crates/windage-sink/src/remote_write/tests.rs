@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use prost::Message;
 
 use super::*;
+use crate::exchange::tests::head;
 use crate::receipt::SourceItems;
 
 /// `prometheus.WriteRequest`, as the specification has it.
@@ -235,20 +236,12 @@ fn a_request_is_let_in_by_its_head() {
         ),
     ];
     for &(method, path, content_type, content_encoding, refused) in table {
-        let header = |name, value: &'static str| httparse::Header {
-            name,
-            value: value.as_bytes(),
-        };
         let headers: Vec<_> = content_type
-            .map(|value| header("Content-Type", value))
+            .map(|value| ("Content-Type", value))
             .into_iter()
-            .chain(content_encoding.map(|value| header("content-encoding", value)))
+            .chain(content_encoding.map(|value| ("content-encoding", value)))
             .collect();
-        let found = admit(&Head {
-            method,
-            path,
-            headers: &headers,
-        });
+        let found = admit(&head(method, path, &headers));
         match found {
             Ok(route) => {
                 assert_eq!(refused, None, "{content_type:?}");

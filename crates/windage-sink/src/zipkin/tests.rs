@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::exchange::Encoding;
+use crate::exchange::tests::head;
 use crate::receipt::SourceItems;
 use crate::traces::SampledSpan;
 
@@ -225,19 +226,7 @@ fn a_request_is_let_in_by_its_head() {
         ("POST", "/api/v2/spans", deflate, Err(415)),
     ];
     for &(method, path, headers, expected) in table {
-        let headers: Vec<_> = headers
-            .iter()
-            .map(|(name, value)| httparse::Header {
-                name,
-                value: value.as_bytes(),
-            })
-            .collect();
-        let head = Head {
-            method,
-            path,
-            headers: &headers,
-        };
-        let found = admit(&head);
+        let found = admit(&head(method, path, headers));
         if let Ok(route) = &found {
             assert_eq!((route.accepted.status, route.form), (202, Form::Text));
             assert!(route.accepted.body.is_empty());

@@ -16,7 +16,7 @@ use crate::sender::{FIRST, PATIENCE, SECOND, address, eventually};
 const EVERY: Duration = Duration::from_millis(5);
 const SPANS: u64 = 10;
 /// What the sink may have at a time, over all arms.
-pub(crate) const MAX_CONNECTIONS: usize = 2500;
+pub(crate) const MAX_CONNECTIONS: usize = 1000;
 /// Requests of the other arm that are answered while the abuse goes on, at least.
 const AT_LEAST: u64 = 10;
 

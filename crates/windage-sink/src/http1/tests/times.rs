@@ -8,7 +8,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::Instant;
 
 use super::{receiver, spans, with_length};
-use crate::http1::connection::{serve, shared_buffer};
+use crate::http1::serve;
 use crate::receiver::Receiver;
 
 /// How long a connection lasts on which this is sent and nothing more, and its last words. The
@@ -29,7 +29,7 @@ async fn lasts(wire: &[u8], receiver: &Arc<Receiver>) -> (Duration, String) {
         drop(client);
         (ended, String::from_utf8(said).unwrap())
     };
-    tokio::join!(client, serve(served, Arc::clone(receiver), shared_buffer())).0
+    tokio::join!(client, serve(served, receiver)).0
 }
 
 #[tokio::test(start_paused = true)]
@@ -41,7 +41,7 @@ async fn senders_have_so_much_time_and_no_more() {
     type Row<'a> = (&'a str, &'a [u8], u64, &'a [&'a str], u64);
     let table: [Row<'_>; 5] = [
         ("nothing", b"", 90, &[], 0),
-        ("a head without an end", b"POST /v1/traces", 30, &["408"], 1),
+        ("a head without an end", b"POST /v1/traces", 90, &["408"], 1),
         ("a body without an end", half, 30, &["408"], 1),
         ("idle after a request", &whole, 90, &["200"], 0),
         ("the second is cut", &behind, 30, &["200", "408"], 1),

@@ -38,7 +38,7 @@ pub(crate) struct SinkFlags {
     #[arg(long = "for", value_name = "DURATION", value_parser = duration)]
     pub(super) length: Option<Duration>,
     /// Connections at a time; further ones are closed at once and counted.
-    #[arg(long, value_name = "N", default_value = "12000")]
+    #[arg(long, value_name = "N", default_value = "1024")]
     pub(super) max_connections: usize,
     /// Only count requests, bytes, spans, points and records, as cheaply as can be: not what is on
     /// spans, no sources, delays, whole traces or retries.

@@ -1,0 +1,88 @@
+//! A socket whose bytes are counted as they are read.
+
+use std::cell::Cell;
+use std::io;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use crate::account::Ticket;
+use crate::receiver::Receiver;
+
+/// What goes over a socket, as its connection sees it.
+#[derive(Default)]
+pub(crate) struct Traffic {
+    /// Whether anything was read since this was last taken.
+    pub(crate) was_read: Cell<bool>,
+    /// The ticket of an answer that is about to be written: it is answered when all is written.
+    pub(crate) unsent: Cell<Option<Ticket>>,
+}
+
+/// A socket that adds what is read from it to the arm's wire bytes.
+pub(crate) struct Metered<S> {
+    stream: S,
+    receiver: Arc<Receiver>,
+    traffic: Rc<Traffic>,
+    /// Whether the end of what is sent was seen.
+    is_over: bool,
+}
+
+impl<S> Metered<S> {
+    pub(crate) fn new(stream: S, receiver: Arc<Receiver>, traffic: Rc<Traffic>) -> Metered<S> {
+        Metered {
+            stream,
+            receiver,
+            traffic,
+            is_over: false,
+        }
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Metered<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let polled = Pin::new(&mut self.stream).poll_read(context, buffer);
+        let read = buffer.filled().len() - before;
+        if read > 0 {
+            self.receiver.wire_bytes(read);
+            self.traffic.was_read.set(true);
+        } else if polled.is_ready() && !self.is_over {
+            // At the end hyper gives up requests that it has read whole and not handed on yet: they come first.
+            self.is_over = true;
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        polled
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Metered<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        data: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, data)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let polled = Pin::new(&mut self.stream).poll_flush(context);
+        if let Poll::Ready(Ok(())) = polled
+            && let Some(ticket) = self.traffic.unsent.take()
+        {
+            ticket.answered();
+        }
+        polled
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
