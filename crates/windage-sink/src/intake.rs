@@ -1,7 +1,10 @@
 //! The way of a body: decompressed, decoded, counted, piece by piece and within bounds.
 
+use std::io::{self, Write};
+
+use flate2::write::GzDecoder;
+
 use crate::exchange::{Decode, DecodeWhole, Encoding, Refusal};
-use crate::gzip::{BadGzip, Gunzip, INFLATING_BYTES};
 use crate::malformed::Malformed;
 use crate::otlp::Stream;
 use crate::receipt::Receipt;
@@ -12,16 +15,24 @@ const GZIP_RATIO_MAX: usize = 256;
 /// What a body may inflate to whatever its ratio, so that small and dull ones get through.
 const GZIP_RATIO_FREE_BYTES: usize = 1 << 20;
 
+/// What inflating takes: a window of 32 KiB, tables, and a buffer for what comes out.
+const INFLATING_BYTES: usize = 96 << 10;
+
 /// What every body may hold without asking: an item of usual size, and a few sampled spans.
 const HELD_WITHOUT_ROOM_BYTES: usize = 1 << 10;
 
 /// One body on its way.
 #[derive(Debug)]
 pub(crate) struct Intake {
-    gunzip: Option<Gunzip>,
-    counting: Counting,
+    body: Body,
     received_bytes: usize,
     max_bytes: usize,
+}
+
+#[derive(Debug)]
+enum Body {
+    Plain(Counting),
+    Gzip(Box<GzDecoder<Counting>>),
 }
 
 /// What is behind the decompression.
@@ -82,8 +93,10 @@ impl Intake {
             kept: parts.keep.then(Vec::new),
         };
         Ok(Intake {
-            gunzip: (parts.encoding == Encoding::Gzip).then(Gunzip::new),
-            counting,
+            body: match parts.encoding {
+                Encoding::Identity => Body::Plain(counting),
+                Encoding::Gzip => Body::Gzip(Box::new(GzDecoder::new(counting))),
+            },
             received_bytes: 0,
             max_bytes: parts.max_bytes,
         })
@@ -91,8 +104,9 @@ impl Intake {
 
     /// The next piece of the body, as it came over the wire.
     pub(crate) fn push(&mut self, piece: &[u8]) -> Result<(), Refusal> {
-        let Some(gunzip) = &mut self.gunzip else {
-            return self.counting.take(piece);
+        let decoder = match &mut self.body {
+            Body::Plain(counting) => return counting.take(piece),
+            Body::Gzip(decoder) => decoder,
         };
         self.received_bytes = self.received_bytes.saturating_add(piece.len());
         // Compressed bytes may become nothing at all, for as long as they come.
@@ -103,28 +117,35 @@ impl Intake {
             .received_bytes
             .saturating_mul(GZIP_RATIO_MAX)
             .max(GZIP_RATIO_FREE_BYTES);
-        self.counting.allowed_bytes = by_ratio.min(self.max_bytes);
-        gunzip.push(piece, |inflated| self.counting.take(inflated))
+        decoder.get_mut().allowed_bytes = by_ratio.min(self.max_bytes);
+        Ok(decoder.write_all(piece)?)
     }
 
     /// The body is over.
     pub(crate) fn finish(mut self) -> (Result<(), Refusal>, Finished) {
-        let is_whole = self.gunzip.as_ref().is_none_or(Gunzip::is_whole);
-        let result = if is_whole {
-            self.counting.finish()
-        } else {
-            Err(Refusal::BadGzip)
+        let inflated = match &mut self.body {
+            Body::Plain(_) => Ok(()),
+            Body::Gzip(decoder) => decoder.try_finish().map_err(Refusal::from),
         };
+        let counting = self.counting();
+        let result = inflated.and_then(|()| counting.finish());
         let finished = Finished {
-            receipt: self.counting.receipt.take(),
-            body: self.counting.kept.take(),
+            receipt: counting.receipt.take(),
+            body: counting.kept.take(),
         };
         (result, finished)
     }
 
     /// The receipt of a body that nobody wants any more.
     pub(crate) fn give_up(mut self) -> Option<Box<Receipt>> {
-        self.counting.receipt.take()
+        self.counting().receipt.take()
+    }
+
+    fn counting(&mut self) -> &mut Counting {
+        match &mut self.body {
+            Body::Plain(counting) => counting,
+            Body::Gzip(decoder) => decoder.get_mut(),
+        }
     }
 }
 
@@ -203,9 +224,22 @@ impl Counting {
     }
 }
 
-impl From<BadGzip> for Refusal {
-    fn from(_: BadGzip) -> Refusal {
-        Refusal::BadGzip
+/// Takes what the decoder has inflated.
+impl Write for Counting {
+    fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
+        self.take(piece).map_err(io::Error::other)?;
+        Ok(piece.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Errors of the decoder: its own, or what made [`Counting`] refuse.
+impl From<io::Error> for Refusal {
+    fn from(error: io::Error) -> Refusal {
+        error.downcast().unwrap_or(Refusal::BadGzip)
     }
 }
 

@@ -26,7 +26,6 @@ mod datadog;
 mod delay;
 mod exchange;
 mod grpc;
-mod gzip;
 mod http1;
 mod intake;
 mod keep;
