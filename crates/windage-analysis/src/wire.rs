@@ -1,6 +1,10 @@
 //! `analysis.json`: a contract with other programs, changed by addition only.
 //!
+//! One set of types, for writing and for reading: unknown keys are passed over.
+//!
 //! Absent figures are `null` with a `missing` object beside them; there is no NaN and no infinity.
+
+#![expect(missing_docs, reason = "docs/FORMAT.md says what each key means")]
 
 mod agents;
 mod bill;
@@ -16,7 +20,7 @@ mod stages;
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use windage_model::{Doubt, Evidence, Interval, LevelValue, Metric, Validity};
 use windage_record::Placed;
 
@@ -52,165 +56,185 @@ pub fn several_to_json(analyses: &[Analysis]) -> serde_json::Value {
     })
 }
 
+/// Reads what [`to_json`] or [`several_to_json`] made.
+///
+/// # Errors
+/// When the text is no such document.
+pub fn read(text: &str) -> Result<Vec<AnalysisWire>, serde_json::Error> {
+    let mut document: serde_json::Value = serde_json::from_str(text)?;
+    match document.get_mut("runs") {
+        Some(runs) => serde_json::from_value(runs.take()),
+        None => Ok(vec![serde_json::from_value(document)?]),
+    }
+}
+
 fn to_value(wire: &impl Serialize) -> serde_json::Value {
     serde_json::to_value(wire).expect("plain structs with text keys always convert")
 }
 
-#[derive(Serialize)]
-struct AnalysisWire<'a> {
-    schema: u32,
-    windage: &'a str,
-    run: &'a str,
-    plan: &'a str,
-    about: Option<&'a str>,
-    command: &'a str,
-    started: &'a str,
-    host: &'a serde_json::Value,
-    baseline: &'a str,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AnalysisWire {
+    pub schema: u32,
+    pub windage: String,
+    pub run: String,
+    pub plan: String,
+    pub about: Option<String>,
+    pub command: String,
+    pub started: String,
+    pub host: serde_json::Value,
+    pub baseline: String,
     #[serde(flatten)]
-    under_first_load: UnderLoadWire<'a>,
-    further: Vec<UnderLoadWire<'a>>,
-    fidelity_curve: Vec<FidelityPointWire<'a>>,
+    pub under_first_load: UnderLoadWire,
+    pub further: Vec<UnderLoadWire>,
+    pub fidelity_curve: Vec<FidelityPointWire>,
+}
+
+impl AnalysisWire {
+    /// The arm of this id, under the first load.
+    #[must_use]
+    pub fn arm(&self, id: &str) -> Option<&ArmWire> {
+        self.under_first_load.arms.iter().find(|arm| arm.id == id)
+    }
 }
 
 /// What holds under one load.
-#[derive(Serialize)]
-struct UnderLoadWire<'a> {
-    regime: Option<&'a str>,
-    primary: &'static str,
-    design: DesignWire<'a>,
-    validity: ValidityWire<'a>,
-    own_cost: OwnCostWire,
-    arms: Vec<ArmWire<'a>>,
-    outliers: Vec<SlowExchangeWire<'a>>,
-    curves: Vec<CurveWire<'a>>,
-    stages: Vec<StagesWire<'a>>,
-    profiles: Vec<ProfileWire<'a>>,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct UnderLoadWire {
+    pub regime: Option<String>,
+    pub primary: String,
+    pub design: DesignWire,
+    pub validity: ValidityWire,
+    pub own_cost: OwnCostWire,
+    pub arms: Vec<ArmWire>,
+    pub outliers: Vec<SlowExchangeWire>,
+    pub curves: Vec<CurveWire>,
+    pub stages: Vec<StagesWire>,
+    pub profiles: Vec<ProfileWire>,
 }
 
-#[derive(Serialize)]
-struct DesignWire<'a> {
-    order: &'static str,
-    load: &'static str,
-    rate: Option<f64>,
-    connections: u32,
-    request: Option<&'a str>,
-    window_s: Option<f64>,
-    settle_s: Option<f64>,
-    drain_s: Option<f64>,
-    idle_s: Option<f64>,
-    rounds_planned: u32,
-    rounds: u32,
-    blocks: u32,
-    measured_s: Option<f64>,
-    seed: u64,
-    interest: Option<f64>,
-    cpu_source: &'static str,
-    placement: Vec<PlacedWire<'a>>,
-    stop: Option<StopWire>,
-    batch: Option<BatchWire>,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DesignWire {
+    pub order: String,
+    pub load: String,
+    pub rate: Option<f64>,
+    pub connections: u32,
+    pub request: Option<String>,
+    pub window_s: Option<f64>,
+    pub settle_s: Option<f64>,
+    pub drain_s: Option<f64>,
+    pub idle_s: Option<f64>,
+    pub rounds_planned: u32,
+    pub rounds: u32,
+    pub blocks: u32,
+    pub measured_s: Option<f64>,
+    pub seed: u64,
+    pub interest: Option<f64>,
+    pub cpu_source: String,
+    pub placement: Vec<PlacedWire>,
+    pub stop: Option<StopWire>,
+    pub batch: Option<BatchWire>,
 }
 
-#[derive(Serialize)]
-struct PlacedWire<'a> {
-    part: &'static str,
-    name: Option<&'a str>,
-    cpus: Option<&'a [u32]>,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlacedWire {
+    pub part: String,
+    pub name: Option<String>,
+    pub cpus: Option<Vec<u32>>,
 }
 
-#[derive(Serialize)]
-struct OwnCostWire {
-    generator_cores: Option<f64>,
-    sink_cores: Option<f64>,
-    rest_cores: Option<f64>,
-    rss_bytes: Option<u64>,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OwnCostWire {
+    pub generator_cores: Option<f64>,
+    pub sink_cores: Option<f64>,
+    pub rest_cores: Option<f64>,
+    pub rss_bytes: Option<u64>,
 }
 
-#[derive(Serialize)]
-struct ValidityWire<'a> {
-    verdict: &'static str,
-    reasons: Vec<ReasonWire<'a>>,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ValidityWire {
+    pub verdict: String,
+    pub reasons: Vec<ReasonWire>,
 }
 
-#[derive(Serialize)]
-struct ReasonWire<'a> {
-    code: &'static str,
-    text: &'a str,
-    evidence: BTreeMap<&'a str, EvidenceWire<'a>>,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReasonWire {
+    pub code: String,
+    pub text: String,
+    pub evidence: BTreeMap<String, EvidenceWire>,
 }
 
-#[derive(Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
-enum EvidenceWire<'a> {
+pub enum EvidenceWire {
     Number(Option<f64>),
-    Text(&'a str),
+    Text(String),
 }
 
-#[derive(Serialize)]
-struct ArmWire<'a> {
-    id: &'a str,
-    name: &'a str,
-    levels: serde_json::Map<String, serde_json::Value>,
-    role: &'static str,
-    versions: &'a BTreeMap<String, String>,
-    metrics: BTreeMap<&'static str, MetricWire<'a>>,
-    fidelity: Option<FidelityWire<'a>>,
-    load: Option<LoadWire>,
-    planning: Option<PlanningWire>,
-    script: Option<ScriptWire>,
-    agent: Option<AgentWire<'a>>,
-    bill: Option<BillWire>,
-    bystander: Option<BystanderWire<'a>>,
-    said: &'a BTreeMap<String, String>,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ArmWire {
+    pub id: String,
+    pub name: String,
+    pub levels: serde_json::Map<String, serde_json::Value>,
+    pub role: String,
+    pub versions: BTreeMap<String, String>,
+    pub metrics: BTreeMap<String, MetricWire>,
+    pub fidelity: Option<FidelityWire>,
+    pub load: Option<LoadWire>,
+    pub planning: Option<PlanningWire>,
+    pub script: Option<ScriptWire>,
+    pub agent: Option<AgentWire>,
+    pub bill: Option<BillWire>,
+    pub bystander: Option<BystanderWire>,
+    pub said: BTreeMap<String, String>,
 }
 
-#[derive(Serialize)]
-struct MetricWire<'a> {
-    unit: &'static str,
-    direction: &'static str,
-    scope: ScopeWire,
-    baseline: Option<f64>,
-    arm: Option<f64>,
-    difference: Option<IntervalWire>,
-    relative: Option<IntervalWire>,
-    exceeds_nil: Option<bool>,
-    interest: Option<f64>,
-    verdict: Option<&'static str>,
-    smallest_visible: Option<f64>,
-    within_launch_half_width: Option<f64>,
-    family: String,
-    in_family: Option<FamilyWire>,
-    holds_in_family: Option<bool>,
-    endless_in_family: Option<SeatWire>,
-    needs_s: Option<f64>,
-    scatter: Option<ScatterWire>,
-    windows: usize,
-    rounds: usize,
-    validity: ValidityWire<'a>,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MetricWire {
+    pub unit: String,
+    pub direction: String,
+    pub scope: ScopeWire,
+    pub baseline: Option<f64>,
+    pub arm: Option<f64>,
+    pub difference: Option<IntervalWire>,
+    pub relative: Option<IntervalWire>,
+    pub exceeds_nil: Option<bool>,
+    pub interest: Option<f64>,
+    pub verdict: Option<String>,
+    pub smallest_visible: Option<f64>,
+    pub within_launch_half_width: Option<f64>,
+    pub family: String,
+    pub in_family: Option<FamilyWire>,
+    pub holds_in_family: Option<bool>,
+    pub endless_in_family: Option<SeatWire>,
+    pub needs_s: Option<f64>,
+    pub scatter: Option<ScatterWire>,
+    pub windows: usize,
+    pub rounds: usize,
+    pub validity: ValidityWire,
     #[serde(skip_serializing_if = "Option::is_none")]
-    missing: Option<MissingWire<'a>>,
+    pub missing: Option<MissingWire>,
 }
 
-#[derive(Serialize)]
-struct ScopeWire {
-    load: &'static str,
-    rate: Option<f64>,
-    saturated: bool,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ScopeWire {
+    pub load: String,
+    pub rate: Option<f64>,
+    pub saturated: bool,
 }
 
-#[derive(Serialize)]
-struct IntervalWire {
-    estimate: Option<f64>,
-    low: Option<f64>,
-    high: Option<f64>,
-    confidence: f64,
-    method: String,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct IntervalWire {
+    pub estimate: Option<f64>,
+    pub low: Option<f64>,
+    pub high: Option<f64>,
+    pub confidence: f64,
+    pub method: String,
 }
 
-#[derive(Serialize)]
-struct MissingWire<'a> {
-    code: &'static str,
-    text: &'a str,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MissingWire {
+    pub code: String,
+    pub text: String,
 }
 
 /// NaN and infinity have no place in JSON: they are absent figures.
@@ -218,18 +242,18 @@ fn finite(value: f64) -> Option<f64> {
     value.is_finite().then_some(value)
 }
 
-impl<'a> From<&'a Analysis> for AnalysisWire<'a> {
-    fn from(a: &'a Analysis) -> Self {
+impl From<&Analysis> for AnalysisWire {
+    fn from(a: &Analysis) -> Self {
         AnalysisWire {
             schema: SCHEMA,
-            windage: &a.windage,
-            run: &a.run,
-            plan: &a.plan,
-            about: a.about.as_deref(),
-            command: &a.command,
-            started: &a.started,
-            host: &a.host,
-            baseline: a.baseline().map_or("", |b| b.id.as_str()),
+            windage: a.windage.clone(),
+            run: a.run.clone(),
+            plan: a.plan.clone(),
+            about: a.about.clone(),
+            command: a.command.clone(),
+            started: a.started.clone(),
+            host: a.host.clone(),
+            baseline: a.baseline().map_or("", |b| b.id.as_str()).to_owned(),
             under_first_load: a.into(),
             further: a.further.iter().map(Into::into).collect(),
             fidelity_curve: a.fidelity_curve.iter().map(Into::into).collect(),
@@ -237,11 +261,11 @@ impl<'a> From<&'a Analysis> for AnalysisWire<'a> {
     }
 }
 
-impl<'a> From<&'a Analysis> for UnderLoadWire<'a> {
-    fn from(a: &'a Analysis) -> Self {
+impl From<&Analysis> for UnderLoadWire {
+    fn from(a: &Analysis) -> Self {
         UnderLoadWire {
-            regime: a.regime.as_deref(),
-            primary: a.primary.as_str(),
+            regime: a.regime.clone(),
+            primary: a.primary.as_str().to_owned(),
             design: (&a.design).into(),
             validity: (&a.validity).into(),
             own_cost: (&a.own_cost).into(),
@@ -258,14 +282,14 @@ impl<'a> From<&'a Analysis> for UnderLoadWire<'a> {
     }
 }
 
-impl<'a> From<&'a DesignFacts> for DesignWire<'a> {
-    fn from(design: &'a DesignFacts) -> Self {
+impl From<&DesignFacts> for DesignWire {
+    fn from(design: &DesignFacts) -> Self {
         DesignWire {
-            order: design.order.as_str(),
-            load: design.load.as_str(),
+            order: design.order.as_str().to_owned(),
+            load: design.load.as_str().to_owned(),
             rate: design.rate_per_s.and_then(finite),
             connections: design.connections,
-            request: design.request.as_deref(),
+            request: design.request.clone(),
             window_s: finite(design.window_s),
             settle_s: finite(design.settle_s),
             drain_s: finite(design.drain_s),
@@ -276,7 +300,7 @@ impl<'a> From<&'a DesignFacts> for DesignWire<'a> {
             measured_s: finite(design.measured_s),
             seed: design.seed,
             interest: finite(design.interest),
-            cpu_source: design.cpu_source.as_str(),
+            cpu_source: design.cpu_source.as_str().to_owned(),
             placement: design.placement.iter().map(Into::into).collect(),
             stop: design.stop.map(Into::into),
             batch: design.batch.as_ref().map(Into::into),
@@ -284,12 +308,12 @@ impl<'a> From<&'a DesignFacts> for DesignWire<'a> {
     }
 }
 
-impl<'a> From<&'a Placed> for PlacedWire<'a> {
-    fn from(placed: &'a Placed) -> Self {
+impl From<&Placed> for PlacedWire {
+    fn from(placed: &Placed) -> Self {
         PlacedWire {
-            part: placed.part.kind(),
-            name: placed.part.name(),
-            cpus: placed.cpus.as_deref(),
+            part: placed.part.kind().to_owned(),
+            name: placed.part.name().map(str::to_owned),
+            cpus: placed.cpus.clone(),
         }
     }
 }
@@ -305,21 +329,26 @@ impl From<&OwnCost> for OwnCostWire {
     }
 }
 
-fn arm_wire<'a>(arm: &'a ArmAnalysis, analysis: &'a Analysis) -> ArmWire<'a> {
+fn arm_wire(arm: &ArmAnalysis, analysis: &Analysis) -> ArmWire {
     ArmWire {
-        id: arm.id.as_str(),
-        name: &arm.name,
+        id: arm.id.as_str().to_owned(),
+        name: arm.name.clone(),
         levels: arm
             .levels
             .iter()
             .map(|(name, value)| (name.clone(), level_json(value)))
             .collect(),
-        role: arm.role.as_str(),
-        versions: &analysis.versions,
+        role: arm.role.as_str().to_owned(),
+        versions: analysis.versions.clone(),
         metrics: arm
             .metrics
             .iter()
-            .map(|(&metric, result)| (metric.as_str(), metric_wire(metric, result, analysis)))
+            .map(|(&metric, result)| {
+                (
+                    metric.as_str().to_owned(),
+                    metric_wire(metric, result, analysis),
+                )
+            })
             .collect(),
         fidelity: arm.fidelity.as_ref().map(FidelityWire::from),
         load: arm.load.as_ref().map(LoadWire::from),
@@ -328,7 +357,7 @@ fn arm_wire<'a>(arm: &'a ArmAnalysis, analysis: &'a Analysis) -> ArmWire<'a> {
         agent: arm.agent.as_ref().map(AgentWire::from),
         bill: arm.bill.as_ref().map(BillWire::from),
         bystander: arm.bystander.as_ref().map(BystanderWire::from),
-        said: &arm.said,
+        said: arm.said.clone(),
     }
 }
 
@@ -339,17 +368,13 @@ fn level_json(value: &LevelValue) -> serde_json::Value {
     }
 }
 
-fn metric_wire<'a>(
-    metric: Metric,
-    result: &'a MetricAnalysis,
-    analysis: &Analysis,
-) -> MetricWire<'a> {
+fn metric_wire(metric: Metric, result: &MetricAnalysis, analysis: &Analysis) -> MetricWire {
     let difference = result.difference.as_ref().ok();
     MetricWire {
-        unit: metric.unit().as_str(),
-        direction: metric.direction().as_str(),
+        unit: metric.unit().as_str().to_owned(),
+        direction: metric.direction().as_str().to_owned(),
         scope: ScopeWire {
-            load: analysis.design.load.as_str(),
+            load: analysis.design.load.as_str().to_owned(),
             rate: analysis.design.rate_per_s.and_then(finite),
             saturated: result.saturated,
         },
@@ -359,7 +384,7 @@ fn metric_wire<'a>(
         relative: difference.and_then(|d| d.relative.as_ref()).map(Into::into),
         exceeds_nil: result.exceeds_nil(),
         interest: finite(analysis.design.interest),
-        verdict: result.verdict.map(windage_model::Verdict::as_str),
+        verdict: result.verdict.map(|verdict| verdict.as_str().to_owned()),
         smallest_visible: difference.and_then(|d| d.smallest_visible).and_then(finite),
         within_launch_half_width: difference
             .and_then(|d| d.within_launch_half_width)
@@ -377,11 +402,11 @@ fn metric_wire<'a>(
     }
 }
 
-fn missing(metric: Metric, result: &MetricAnalysis) -> Option<MissingWire<'_>> {
+fn missing(metric: Metric, result: &MetricAnalysis) -> Option<MissingWire> {
     match &result.difference {
         Err(missing) => Some(missing.into()),
         Ok(difference) if difference.relative.is_none() => Some(MissingWire {
-            code: MissingCode::BaselineNil.as_str(),
+            code: MissingCode::BaselineNil.as_str().to_owned(),
             text: match metric {
                 Metric::CpuPerSpan => {
                     "The cost of a span is that of an arm beyond the baseline, which has none."
@@ -390,17 +415,18 @@ fn missing(metric: Metric, result: &MetricAnalysis) -> Option<MissingWire<'_>> {
                     "The cost of an event is that of an arm beyond the baseline, which has none."
                 }
                 _ => "The baseline is or may be nil, so that there is a difference and no ratio.",
-            },
+            }
+            .to_owned(),
         }),
         Ok(_) => None,
     }
 }
 
-impl<'a> From<&'a Missing> for MissingWire<'a> {
-    fn from(missing: &'a Missing) -> Self {
+impl From<&Missing> for MissingWire {
+    fn from(missing: &Missing) -> Self {
         MissingWire {
-            code: missing.code.as_str(),
-            text: &missing.text,
+            code: missing.code.as_str().to_owned(),
+            text: missing.text.clone(),
         }
     }
 }
@@ -417,34 +443,34 @@ impl From<&Interval> for IntervalWire {
     }
 }
 
-impl<'a> From<&'a Validity> for ValidityWire<'a> {
-    fn from(v: &'a Validity) -> Self {
+impl From<&Validity> for ValidityWire {
+    fn from(v: &Validity) -> Self {
         ValidityWire {
-            verdict: v.soundness().as_str(),
+            verdict: v.soundness().as_str().to_owned(),
             reasons: v.reasons.iter().map(ReasonWire::from).collect(),
         }
     }
 }
 
-impl<'a> From<&'a Doubt> for ReasonWire<'a> {
-    fn from(d: &'a Doubt) -> Self {
+impl From<&Doubt> for ReasonWire {
+    fn from(d: &Doubt) -> Self {
         ReasonWire {
-            code: d.code.as_str(),
-            text: &d.text,
+            code: d.code.as_str().to_owned(),
+            text: d.text.clone(),
             evidence: d
                 .evidence
                 .iter()
-                .map(|(name, value)| (name.as_str(), value.into()))
+                .map(|(name, value)| (name.clone(), value.into()))
                 .collect(),
         }
     }
 }
 
-impl<'a> From<&'a Evidence> for EvidenceWire<'a> {
-    fn from(e: &'a Evidence) -> Self {
+impl From<&Evidence> for EvidenceWire {
+    fn from(e: &Evidence) -> Self {
         match e {
             Evidence::Number(n) => EvidenceWire::Number(finite(*n)),
-            Evidence::Text(t) => EvidenceWire::Text(t),
+            Evidence::Text(t) => EvidenceWire::Text(t.clone()),
         }
     }
 }

@@ -1,124 +1,124 @@
 //! Agents in `analysis.json`. Every key that has a unit ends in it.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{IntervalWire, MissingWire, finite};
 use crate::{
     AgentUse, AttachUse, BpfUse, CycleUse, OverCycles, ProbeAccount, ProgramUse, Range, UpUse,
 };
 
-#[derive(Serialize)]
-pub(super) struct AgentWire<'a> {
-    names: &'a [String],
-    attachments: usize,
-    failed: usize,
-    attach: Option<AttachWire>,
-    up: Option<UpWire>,
-    detach: DetachWire,
-    bpf: Option<BpfWire<'a>>,
-    probes: Option<ProbesWire<'a>>,
-    cycles: Vec<CycleWire<'a>>,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AgentWire {
+    pub names: Vec<String>,
+    pub attachments: usize,
+    pub failed: usize,
+    pub attach: Option<AttachWire>,
+    pub up: Option<UpWire>,
+    pub detach: DetachWire,
+    pub bpf: Option<BpfWire>,
+    pub probes: Option<ProbesWire>,
+    pub cycles: Vec<CycleWire>,
 }
 
-#[derive(Serialize)]
-struct RangeWire {
-    median: Option<f64>,
-    max: Option<f64>,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RangeWire {
+    pub median: Option<f64>,
+    pub max: Option<f64>,
 }
 
 /// A figure over attachments; a single one has no interval.
-#[derive(Serialize)]
-struct OverWire {
-    estimate: Option<f64>,
-    interval: Option<IntervalWire>,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OverWire {
+    pub estimate: Option<f64>,
+    pub interval: Option<IntervalWire>,
 }
 
-#[derive(Serialize)]
-struct AttachWire {
-    time_s: RangeWire,
-    cpu_s: Option<RangeWire>,
-    rss_peak_bytes: Option<RangeWire>,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AttachWire {
+    pub time_s: RangeWire,
+    pub cpu_s: Option<RangeWire>,
+    pub rss_peak_bytes: Option<RangeWire>,
 }
 
-#[derive(Serialize)]
-struct UpWire {
-    cpu_cores: Option<OverWire>,
-    cpu_us_per_request: Option<OverWire>,
-    rss_steady_bytes: Option<OverWire>,
-    rss_peak_bytes: Option<RangeWire>,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct UpWire {
+    pub cpu_cores: Option<OverWire>,
+    pub cpu_us_per_request: Option<OverWire>,
+    pub rss_steady_bytes: Option<OverWire>,
+    pub rss_peak_bytes: Option<RangeWire>,
 }
 
-#[derive(Serialize)]
-struct DetachWire {
-    time_s: Option<RangeWire>,
-    cpu_s: Option<RangeWire>,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DetachWire {
+    pub time_s: Option<RangeWire>,
+    pub cpu_s: Option<RangeWire>,
 }
 
-#[derive(Serialize)]
-struct BpfWire<'a> {
-    programs: Vec<ProgramWire<'a>>,
-    links: u32,
-    memory_bytes: u64,
-    events_per_request: Option<OverWire>,
-    ns_per_event: Option<OverWire>,
-    ns_per_request: Option<OverWire>,
-    statistics_cost_us_per_request: Option<OverWire>,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BpfWire {
+    pub programs: Vec<ProgramWire>,
+    pub links: u32,
+    pub memory_bytes: u64,
+    pub events_per_request: Option<OverWire>,
+    pub ns_per_event: Option<OverWire>,
+    pub ns_per_request: Option<OverWire>,
+    pub statistics_cost_us_per_request: Option<OverWire>,
 }
 
-#[derive(Serialize)]
-struct ProgramWire<'a> {
-    name: &'a str,
-    kind: &'a str,
-    count: usize,
-    runs_per_request: Option<f64>,
-    ns_per_run: Option<f64>,
-    ns_per_request: Option<f64>,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProgramWire {
+    pub name: String,
+    pub kind: String,
+    pub count: usize,
+    pub runs_per_request: Option<f64>,
+    pub ns_per_run: Option<f64>,
+    pub ns_per_request: Option<f64>,
 }
 
-#[derive(Serialize)]
-struct ProbesWire<'a> {
-    service_us_per_request: IntervalWire,
-    bpf_us_per_request: OverWire,
-    outside_bpf_us_per_request: IntervalWire,
-    outside_bpf_at_most_us_per_request: Option<IntervalWire>,
-    service_ns_per_event: Option<IntervalWire>,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProbesWire {
+    pub service_us_per_request: IntervalWire,
+    pub bpf_us_per_request: OverWire,
+    pub outside_bpf_us_per_request: IntervalWire,
+    pub outside_bpf_at_most_us_per_request: Option<IntervalWire>,
+    pub service_ns_per_event: Option<IntervalWire>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    missing: Option<MissingWire<'a>>,
+    pub missing: Option<MissingWire>,
 }
 
-#[derive(Serialize)]
-struct CycleWire<'a> {
-    launch: u32,
-    block: u32,
-    attach_s: Option<f64>,
-    attach_cpu_s: Option<f64>,
-    attach_rss_peak_bytes: Option<u64>,
-    up_s: Option<f64>,
-    up_cpu_s: Option<f64>,
-    requests: u64,
-    windows_s: Option<f64>,
-    windows_cpu_s: Option<f64>,
-    bystanders_cpu_s: Option<f64>,
-    rss_steady_bytes: Option<u64>,
-    rss_peak_bytes: Option<u64>,
-    detach_s: Option<f64>,
-    detach_cpu_s: Option<f64>,
-    bpf_programs: Option<usize>,
-    bpf_links: u32,
-    bpf_memory_bytes: u64,
-    bpf_runs: Option<u64>,
-    bpf_run_ns: Option<u64>,
-    statistics_requests: Option<u64>,
-    statistics_cpu_us_per_request: Option<f64>,
-    without_cpu_us_per_request: Option<f64>,
-    left_behind: &'a [String],
-    failed: Option<&'a str>,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CycleWire {
+    pub launch: u32,
+    pub block: u32,
+    pub attach_s: Option<f64>,
+    pub attach_cpu_s: Option<f64>,
+    pub attach_rss_peak_bytes: Option<u64>,
+    pub up_s: Option<f64>,
+    pub up_cpu_s: Option<f64>,
+    pub requests: u64,
+    pub windows_s: Option<f64>,
+    pub windows_cpu_s: Option<f64>,
+    pub bystanders_cpu_s: Option<f64>,
+    pub rss_steady_bytes: Option<u64>,
+    pub rss_peak_bytes: Option<u64>,
+    pub detach_s: Option<f64>,
+    pub detach_cpu_s: Option<f64>,
+    pub bpf_programs: Option<usize>,
+    pub bpf_links: u32,
+    pub bpf_memory_bytes: u64,
+    pub bpf_runs: Option<u64>,
+    pub bpf_run_ns: Option<u64>,
+    pub statistics_requests: Option<u64>,
+    pub statistics_cpu_us_per_request: Option<f64>,
+    pub without_cpu_us_per_request: Option<f64>,
+    pub left_behind: Vec<String>,
+    pub failed: Option<String>,
 }
 
-impl<'a> From<&'a AgentUse> for AgentWire<'a> {
-    fn from(of: &'a AgentUse) -> Self {
+impl From<&AgentUse> for AgentWire {
+    fn from(of: &AgentUse) -> Self {
         AgentWire {
-            names: &of.names,
+            names: of.names.clone(),
             attachments: of.cycles.len(),
             failed: of.failed().count(),
             attach: of.attach.as_ref().map(Into::into),
@@ -177,8 +177,8 @@ impl From<&UpUse> for UpWire {
     }
 }
 
-impl<'a> From<&'a BpfUse> for BpfWire<'a> {
-    fn from(of: &'a BpfUse) -> Self {
+impl From<&BpfUse> for BpfWire {
+    fn from(of: &BpfUse) -> Self {
         BpfWire {
             programs: of.programs.iter().map(Into::into).collect(),
             links: of.links,
@@ -191,11 +191,11 @@ impl<'a> From<&'a BpfUse> for BpfWire<'a> {
     }
 }
 
-impl<'a> From<&'a ProgramUse> for ProgramWire<'a> {
-    fn from(of: &'a ProgramUse) -> Self {
+impl From<&ProgramUse> for ProgramWire {
+    fn from(of: &ProgramUse) -> Self {
         ProgramWire {
-            name: &of.name,
-            kind: &of.kind,
+            name: of.name.clone(),
+            kind: of.kind.clone(),
             count: of.count,
             runs_per_request: of.runs_per_request.and_then(finite),
             ns_per_run: of.ns_per_run.and_then(finite),
@@ -204,8 +204,8 @@ impl<'a> From<&'a ProgramUse> for ProgramWire<'a> {
     }
 }
 
-impl<'a> From<&'a ProbeAccount> for ProbesWire<'a> {
-    fn from(of: &'a ProbeAccount) -> Self {
+impl From<&ProbeAccount> for ProbesWire {
+    fn from(of: &ProbeAccount) -> Self {
         let per_event = of.service_ns_per_event.as_ref();
         ProbesWire {
             service_us_per_request: (&of.service_us_per_request).into(),
@@ -221,8 +221,8 @@ impl<'a> From<&'a ProbeAccount> for ProbesWire<'a> {
     }
 }
 
-impl<'a> From<&'a CycleUse> for CycleWire<'a> {
-    fn from(of: &'a CycleUse) -> Self {
+impl From<&CycleUse> for CycleWire {
+    fn from(of: &CycleUse) -> Self {
         CycleWire {
             launch: of.launch,
             block: of.block,
@@ -247,8 +247,8 @@ impl<'a> From<&'a CycleUse> for CycleWire<'a> {
             statistics_requests: of.statistics_requests,
             statistics_cpu_us_per_request: of.statistics_cpu_us_per_request.and_then(finite),
             without_cpu_us_per_request: of.without_cpu_us_per_request.and_then(finite),
-            left_behind: &of.left_behind,
-            failed: of.failed.as_deref(),
+            left_behind: of.left_behind.clone(),
+            failed: of.failed.clone(),
         }
     }
 }

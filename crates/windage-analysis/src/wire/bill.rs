@@ -1,70 +1,70 @@
 //! Bills, bystanders and the curve of fidelity in `analysis.json`.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{IntervalWire, MissingWire, finite, missing};
 use crate::{Bill, BillLine, Bystander, FidelityPoint, MetricAnalysis};
 use windage_model::Metric;
 
-#[derive(Serialize)]
-pub(super) struct BillWire {
-    machine: LineWire,
-    lines: Vec<ItemWire>,
-    agent_outside_windows: Option<LineWire>,
-    service_outside_windows: Option<LineWire>,
-    with_deferred: LineWire,
-    rounds: usize,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BillWire {
+    pub machine: LineWire,
+    pub lines: Vec<ItemWire>,
+    pub agent_outside_windows: Option<LineWire>,
+    pub service_outside_windows: Option<LineWire>,
+    pub with_deferred: LineWire,
+    pub rounds: usize,
 }
 
-#[derive(Serialize)]
-struct ItemWire {
-    item: &'static str,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ItemWire {
+    pub item: String,
     #[serde(flatten)]
-    line: LineWire,
+    pub line: LineWire,
 }
 
-#[derive(Serialize)]
-struct LineWire {
-    baseline_us_per_request: Option<f64>,
-    arm_us_per_request: Option<f64>,
-    difference_us_per_request: Option<f64>,
-    interval: Option<IntervalWire>,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LineWire {
+    pub baseline_us_per_request: Option<f64>,
+    pub arm_us_per_request: Option<f64>,
+    pub difference_us_per_request: Option<f64>,
+    pub interval: Option<IntervalWire>,
 }
 
-#[derive(Serialize)]
-pub(super) struct BystanderWire<'a> {
-    bystander_of: &'a str,
-    control: &'a str,
-    metric: &'static str,
-    against_control: AgainstWire<'a>,
-    against_watched: AgainstWire<'a>,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BystanderWire {
+    pub bystander_of: String,
+    pub control: String,
+    pub metric: String,
+    pub against_control: AgainstWire,
+    pub against_watched: AgainstWire,
 }
 
-#[derive(Serialize)]
-struct AgainstWire<'a> {
-    against_us_per_request: Option<f64>,
-    arm_us_per_request: Option<f64>,
-    difference_us_per_request: Option<IntervalWire>,
-    relative: Option<IntervalWire>,
-    exceeds_nil: Option<bool>,
-    verdict: Option<&'static str>,
-    smallest_visible: Option<f64>,
-    windows: usize,
-    rounds: usize,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AgainstWire {
+    pub against_us_per_request: Option<f64>,
+    pub arm_us_per_request: Option<f64>,
+    pub difference_us_per_request: Option<IntervalWire>,
+    pub relative: Option<IntervalWire>,
+    pub exceeds_nil: Option<bool>,
+    pub verdict: Option<String>,
+    pub smallest_visible: Option<f64>,
+    pub windows: usize,
+    pub rounds: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
-    missing: Option<MissingWire<'a>>,
+    pub missing: Option<MissingWire>,
 }
 
-#[derive(Serialize)]
-pub(super) struct FidelityPointWire<'a> {
-    arm: &'a str,
-    regime: &'a str,
-    rate_per_s: Option<f64>,
-    offered_per_s: Option<f64>,
-    achieved_per_s: Option<f64>,
-    expected: Option<f64>,
-    delivered: u64,
-    lost_share: Option<IntervalWire>,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FidelityPointWire {
+    pub arm: String,
+    pub regime: String,
+    pub rate_per_s: Option<f64>,
+    pub offered_per_s: Option<f64>,
+    pub achieved_per_s: Option<f64>,
+    pub expected: Option<f64>,
+    pub delivered: u64,
+    pub lost_share: Option<IntervalWire>,
 }
 
 impl From<&Bill> for BillWire {
@@ -75,7 +75,7 @@ impl From<&Bill> for BillWire {
                 .lines
                 .iter()
                 .map(|(item, line)| ItemWire {
-                    item: item.as_str(),
+                    item: item.as_str().to_owned(),
                     line: line.into(),
                 })
                 .collect(),
@@ -98,20 +98,20 @@ impl From<&BillLine> for LineWire {
     }
 }
 
-impl<'a> From<&'a Bystander> for BystanderWire<'a> {
-    fn from(of: &'a Bystander) -> Self {
+impl From<&Bystander> for BystanderWire {
+    fn from(of: &Bystander) -> Self {
         BystanderWire {
-            bystander_of: of.bystander_of.as_str(),
-            control: of.control.as_str(),
-            metric: of.metric.as_str(),
+            bystander_of: of.bystander_of.as_str().to_owned(),
+            control: of.control.as_str().to_owned(),
+            metric: of.metric.as_str().to_owned(),
             against_control: AgainstWire::of(of.metric, &of.against_control),
             against_watched: AgainstWire::of(of.metric, &of.against_watched),
         }
     }
 }
 
-impl<'a> AgainstWire<'a> {
-    fn of(metric: Metric, of: &'a MetricAnalysis) -> Self {
+impl AgainstWire {
+    fn of(metric: Metric, of: &MetricAnalysis) -> Self {
         let difference = of.difference.as_ref().ok();
         AgainstWire {
             against_us_per_request: of.baseline.and_then(finite),
@@ -119,7 +119,7 @@ impl<'a> AgainstWire<'a> {
             difference_us_per_request: difference.map(|d| (&d.absolute).into()),
             relative: difference.and_then(|d| d.relative.as_ref()).map(Into::into),
             exceeds_nil: of.exceeds_nil(),
-            verdict: of.verdict.map(windage_model::Verdict::as_str),
+            verdict: of.verdict.map(|verdict| verdict.as_str().to_owned()),
             smallest_visible: difference.and_then(|d| d.smallest_visible).and_then(finite),
             windows: of.windows,
             rounds: of.rounds,
@@ -128,11 +128,11 @@ impl<'a> AgainstWire<'a> {
     }
 }
 
-impl<'a> From<&'a FidelityPoint> for FidelityPointWire<'a> {
-    fn from(point: &'a FidelityPoint) -> Self {
+impl From<&FidelityPoint> for FidelityPointWire {
+    fn from(point: &FidelityPoint) -> Self {
         FidelityPointWire {
-            arm: point.arm.as_str(),
-            regime: &point.regime,
+            arm: point.arm.as_str().to_owned(),
+            regime: point.regime.clone(),
             rate_per_s: point.rate_per_s.and_then(finite),
             offered_per_s: point.offered_per_s.and_then(finite),
             achieved_per_s: point.achieved_per_s.and_then(finite),

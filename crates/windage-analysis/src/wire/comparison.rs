@@ -74,32 +74,32 @@ struct ArmWire<'a> {
     id: &'a str,
     name: &'a str,
     role: &'static str,
-    metrics: BTreeMap<&'static str, MetricWire<'a>>,
+    metrics: BTreeMap<&'static str, MetricWire>,
 }
 
 #[derive(Serialize)]
-struct MetricWire<'a> {
+struct MetricWire {
     unit: &'static str,
     direction: &'static str,
-    a: SideWire<'a>,
-    b: SideWire<'a>,
+    a: SideWire,
+    b: SideWire,
     change: Option<ChangeWire>,
     interest: Option<f64>,
     verdict: Option<&'static str>,
     holds_in_family: Option<bool>,
     in_family: Option<FamilyWire>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    missing: Option<MissingWire<'a>>,
+    missing: Option<MissingWire>,
 }
 
 #[derive(Serialize)]
-struct SideWire<'a> {
+struct SideWire {
     baseline: Option<f64>,
     arm: Option<f64>,
     difference: Option<IntervalWire>,
     relative: Option<IntervalWire>,
     verdict: Option<&'static str>,
-    validity: ValidityWire<'a>,
+    validity: ValidityWire,
 }
 
 #[derive(Serialize)]
@@ -221,7 +221,7 @@ fn arm_wire<'a>(arm: &'a ComparedArm, load: &ComparedLoad) -> ArmWire<'a> {
     }
 }
 
-fn metric_wire(metric: Metric, of: &ComparedMetric, interest: f64) -> MetricWire<'_> {
+fn metric_wire(metric: Metric, of: &ComparedMetric, interest: f64) -> MetricWire {
     MetricWire {
         unit: metric.unit().as_str(),
         direction: metric.direction().as_str(),
@@ -244,7 +244,7 @@ fn metric_wire(metric: Metric, of: &ComparedMetric, interest: f64) -> MetricWire
     }
 }
 
-impl<'a> From<&'a Side> for SideWire<'a> {
+impl<'a> From<&'a Side> for SideWire {
     fn from(side: &'a Side) -> Self {
         let interval = |of: &Option<Interval>| of.as_ref().map(Into::into);
         SideWire {

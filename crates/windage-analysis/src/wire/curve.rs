@@ -1,6 +1,6 @@
 //! `curves` of `analysis.json`.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{IntervalWire, finite};
 use crate::{
@@ -8,88 +8,88 @@ use crate::{
     RibbonPoint, TermKind,
 };
 
-#[derive(Serialize)]
-pub(super) struct CurveWire<'a> {
-    factor: &'a str,
-    of: &'a str,
-    metric: &'static str,
-    scale: &'static str,
-    unit: &'static str,
-    points: Vec<PointWire<'a>>,
-    fits: Vec<FitWire<'a>>,
-    cap: Option<CapWire>,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CurveWire {
+    pub factor: String,
+    pub of: String,
+    pub metric: String,
+    pub scale: String,
+    pub unit: String,
+    pub points: Vec<PointWire>,
+    pub fits: Vec<FitWire>,
+    pub cap: Option<CapWire>,
 }
 
-#[derive(Serialize)]
-struct PointWire<'a> {
-    arm: &'a str,
-    level: Option<f64>,
-    attempted: Option<f64>,
-    delivered: Option<f64>,
-    overhead: IntervalWire,
-    beyond_cap: bool,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PointWire {
+    pub arm: String,
+    pub level: Option<f64>,
+    pub attempted: Option<f64>,
+    pub delivered: Option<f64>,
+    pub overhead: IntervalWire,
+    pub beyond_cap: bool,
 }
 
-#[derive(Serialize)]
-struct FitWire<'a> {
-    against: &'static str,
-    terms: Vec<TermWire>,
-    lack_of_fit: Option<LackOfFitWire>,
-    ribbon: Vec<RibbonWire>,
-    held_out: Vec<HeldOutWire<'a>>,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FitWire {
+    pub against: String,
+    pub terms: Vec<TermWire>,
+    pub lack_of_fit: Option<LackOfFitWire>,
+    pub ribbon: Vec<RibbonWire>,
+    pub held_out: Vec<HeldOutWire>,
 }
 
-#[derive(Serialize)]
-struct TermWire {
-    kind: &'static str,
-    half_at: Option<f64>,
-    coefficient: IntervalWire,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TermWire {
+    pub kind: String,
+    pub half_at: Option<f64>,
+    pub coefficient: IntervalWire,
 }
 
-#[derive(Serialize)]
-struct LackOfFitWire {
-    f: Option<f64>,
-    points_df: Option<f64>,
-    error_df: Option<f64>,
-    p: Option<f64>,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LackOfFitWire {
+    pub f: Option<f64>,
+    pub points_df: Option<f64>,
+    pub error_df: Option<f64>,
+    pub p: Option<f64>,
 }
 
-#[derive(Serialize)]
-struct RibbonWire {
-    x: Option<f64>,
-    y: Option<f64>,
-    low: Option<f64>,
-    high: Option<f64>,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RibbonWire {
+    pub x: Option<f64>,
+    pub y: Option<f64>,
+    pub low: Option<f64>,
+    pub high: Option<f64>,
 }
 
-#[derive(Serialize)]
-struct HeldOutWire<'a> {
-    arm: &'a str,
-    x: Option<f64>,
-    measured: Option<f64>,
-    predicted: IntervalWire,
-    inside: bool,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HeldOutWire {
+    pub arm: String,
+    pub x: Option<f64>,
+    pub measured: Option<f64>,
+    pub predicted: IntervalWire,
+    pub inside: bool,
 }
 
-#[derive(Serialize)]
-struct CapWire {
-    above: Option<f64>,
-    below: Option<f64>,
-    delivered_per_s: Option<f64>,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CapWire {
+    pub above: Option<f64>,
+    pub below: Option<f64>,
+    pub delivered_per_s: Option<f64>,
 }
 
-impl<'a> From<&'a Curve> for CurveWire<'a> {
-    fn from(curve: &'a Curve) -> Self {
+impl From<&Curve> for CurveWire {
+    fn from(curve: &Curve) -> Self {
         let (scale, unit) = match curve.scale {
             CurveScale::Unit => ("unit", curve.metric.unit().as_str()),
             CurveScale::Share => ("share", "1"),
         };
         CurveWire {
-            factor: &curve.factor,
-            of: &curve.of,
-            metric: curve.metric.as_str(),
-            scale,
-            unit,
+            factor: curve.factor.clone(),
+            of: curve.of.clone(),
+            metric: curve.metric.as_str().to_owned(),
+            scale: scale.to_owned(),
+            unit: unit.to_owned(),
             points: curve.points.iter().map(PointWire::from).collect(),
             fits: curve.fits.iter().map(FitWire::from).collect(),
             cap: curve.cap.map(CapWire::from),
@@ -97,10 +97,10 @@ impl<'a> From<&'a Curve> for CurveWire<'a> {
     }
 }
 
-impl<'a> From<&'a CurvePoint> for PointWire<'a> {
-    fn from(point: &'a CurvePoint) -> Self {
+impl From<&CurvePoint> for PointWire {
+    fn from(point: &CurvePoint) -> Self {
         PointWire {
-            arm: point.arm.as_str(),
+            arm: point.arm.as_str().to_owned(),
             level: finite(point.level),
             attempted: point.attempted.and_then(finite),
             delivered: point.delivered.and_then(finite),
@@ -110,13 +110,14 @@ impl<'a> From<&'a CurvePoint> for PointWire<'a> {
     }
 }
 
-impl<'a> From<&'a CurveFit> for FitWire<'a> {
-    fn from(fit: &'a CurveFit) -> Self {
+impl From<&CurveFit> for FitWire {
+    fn from(fit: &CurveFit) -> Self {
         FitWire {
             against: match fit.against {
                 Against::Attempted => "attempted",
                 Against::Delivered => "delivered",
-            },
+            }
+            .to_owned(),
             terms: fit.terms.iter().map(TermWire::from).collect(),
             lack_of_fit: fit.lack_of_fit.map(LackOfFitWire::from),
             ribbon: fit.ribbon.iter().map(RibbonWire::from).collect(),
@@ -134,7 +135,7 @@ impl From<&CurveTerm> for TermWire {
             TermKind::Saturating { half_at } => ("saturating", finite(half_at)),
         };
         TermWire {
-            kind,
+            kind: kind.to_owned(),
             half_at,
             coefficient: (&term.coefficient).into(),
         }
@@ -163,10 +164,10 @@ impl From<&RibbonPoint> for RibbonWire {
     }
 }
 
-impl<'a> From<&'a HeldOut> for HeldOutWire<'a> {
-    fn from(held_out: &'a HeldOut) -> Self {
+impl From<&HeldOut> for HeldOutWire {
+    fn from(held_out: &HeldOut) -> Self {
         HeldOutWire {
-            arm: held_out.arm.as_str(),
+            arm: held_out.arm.as_str().to_owned(),
             x: finite(held_out.x),
             measured: finite(held_out.measured),
             predicted: (&held_out.predicted).into(),

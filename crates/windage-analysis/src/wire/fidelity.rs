@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{IntervalWire, finite};
 use crate::{
@@ -10,98 +10,99 @@ use crate::{
     TraceShare,
 };
 
-#[derive(Serialize)]
-pub(super) struct FidelityWire<'a> {
-    of: &'static str,
-    expected: Option<f64>,
-    sampling_sd: Option<f64>,
-    delivered: u64,
-    lost: Option<f64>,
-    beyond_sampling: Option<bool>,
-    events: Option<EventsWire>,
-    bytes_per_span: Option<f64>,
-    wire_bytes_per_span: Option<f64>,
-    backend: String,
-    in_windows: Option<InWindowsWire>,
-    by_reason: Vec<LossWire>,
-    told_beyond_lost: Option<f64>,
-    /// Each count under its own name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FidelityWire {
+    pub of: String,
+    pub expected: Option<f64>,
+    pub sampling_sd: Option<f64>,
+    pub delivered: u64,
+    pub lost: Option<f64>,
+    pub beyond_sampling: Option<bool>,
+    pub events: Option<EventsWire>,
+    pub bytes_per_span: Option<f64>,
+    pub wire_bytes_per_span: Option<f64>,
+    pub backend: String,
+    pub in_windows: Option<InWindowsWire>,
+    pub by_reason: Vec<LossWire>,
+    pub told_beyond_lost: Option<f64>,
+    /// Each count under its own name; when it is read, also every key that is unknown here.
     #[serde(flatten)]
-    counts: BTreeMap<&'static str, u64>,
-    traces: Option<TracesWire>,
-    export_delay: Option<DelayWire>,
-    by_protocol: Vec<ProtocolWire<'a>>,
-    by_source: Vec<SourceWire<'a>>,
-    sources_left_out: usize,
+    pub counts: BTreeMap<String, serde_json::Value>,
+    pub traces: Option<TracesWire>,
+    pub export_delay: Option<DelayWire>,
+    pub by_protocol: Vec<ProtocolWire>,
+    pub by_source: Vec<SourceWire>,
+    pub sources_left_out: usize,
 }
 
-#[derive(Serialize)]
-struct EventsWire {
-    expected: Option<f64>,
-    delivered: u64,
-    lost: Option<f64>,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EventsWire {
+    pub expected: Option<f64>,
+    pub delivered: u64,
+    pub lost: Option<f64>,
 }
 
-#[derive(Serialize)]
-struct InWindowsWire {
-    expected: Option<f64>,
-    delivered: u64,
-    lost: Option<f64>,
-    completed_requests: u64,
-    spans: u64,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct InWindowsWire {
+    pub expected: Option<f64>,
+    pub delivered: u64,
+    pub lost: Option<f64>,
+    pub completed_requests: u64,
+    pub spans: u64,
 }
 
-#[derive(Serialize)]
-struct LossWire {
-    code: &'static str,
-    reason: String,
-    lost: Option<f64>,
-    of: &'static str,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LossWire {
+    pub code: String,
+    pub reason: String,
+    pub lost: Option<f64>,
+    pub of: String,
 }
 
-#[derive(Serialize)]
-struct TracesWire {
-    one_in: u64,
-    sampled: u64,
-    complete: Option<IntervalWire>,
-    spans: u64,
-    duplicates: u64,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TracesWire {
+    pub one_in: u64,
+    pub sampled: u64,
+    pub complete: Option<IntervalWire>,
+    pub spans: u64,
+    pub duplicates: u64,
 }
 
-#[derive(Serialize)]
-struct DelayWire {
-    p50_us: f64,
-    p90_us: f64,
-    p99_us: f64,
-    max_us: f64,
-    spans: u64,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DelayWire {
+    pub p50_us: f64,
+    pub p90_us: f64,
+    pub p99_us: f64,
+    pub max_us: f64,
+    pub spans: u64,
 }
 
-#[derive(Serialize)]
-struct ProtocolWire<'a> {
-    protocol: &'a str,
-    export_requests: u64,
-    spans: u64,
-    metric_points: u64,
-    log_records: u64,
-    wire_bytes: u64,
-    body_bytes: u64,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProtocolWire {
+    pub protocol: String,
+    pub export_requests: u64,
+    pub spans: u64,
+    pub metric_points: u64,
+    pub log_records: u64,
+    pub wire_bytes: u64,
+    pub body_bytes: u64,
 }
 
-#[derive(Serialize)]
-struct SourceWire<'a> {
-    service: &'a str,
-    scope: &'a str,
-    spans: u64,
-    span_events: u64,
-    metric_points: u64,
-    log_records: u64,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SourceWire {
+    pub service: String,
+    pub scope: String,
+    pub spans: u64,
+    pub span_events: u64,
+    pub metric_points: u64,
+    pub log_records: u64,
 }
 
-impl<'a> From<&'a Fidelity> for FidelityWire<'a> {
-    fn from(f: &'a Fidelity) -> Self {
+impl From<&Fidelity> for FidelityWire {
+    fn from(f: &Fidelity) -> Self {
+        let counts = f.counts.named().into_iter();
         FidelityWire {
-            of: f.of.as_str(),
+            of: f.of.as_str().to_owned(),
             expected: f.expected.and_then(finite),
             sampling_sd: f.sampling_sd.and_then(finite),
             delivered: f.delivered,
@@ -110,11 +111,13 @@ impl<'a> From<&'a Fidelity> for FidelityWire<'a> {
             events: f.events.map(Into::into),
             bytes_per_span: f.bytes_per_span.and_then(finite),
             wire_bytes_per_span: f.wire_bytes_per_span.and_then(finite),
-            backend: f.backend.to_string(),
+            backend: f.backend.to_string().to_string(),
             in_windows: f.in_windows.map(Into::into),
             by_reason: f.by_reason.iter().map(Into::into).collect(),
             told_beyond_lost: f.told_beyond_lost.and_then(finite),
-            counts: f.counts.named().into_iter().collect(),
+            counts: counts
+                .map(|(name, n)| (name.to_owned(), n.into()))
+                .collect(),
             traces: f.traces.as_ref().map(Into::into),
             export_delay: f.export_delay.map(Into::into),
             by_protocol: f.by_protocol.iter().map(Into::into).collect(),
@@ -149,10 +152,10 @@ impl From<InWindows> for InWindowsWire {
 impl From<&Loss> for LossWire {
     fn from(loss: &Loss) -> Self {
         LossWire {
-            code: loss.reason.code(),
-            reason: loss.reason.to_string(),
+            code: loss.reason.code().to_owned(),
+            reason: loss.reason.to_string().to_string(),
             lost: finite(loss.lost),
-            of: loss.of.as_str(),
+            of: loss.of.as_str().to_owned(),
         }
     }
 }
@@ -182,10 +185,10 @@ impl From<ExportDelay> for DelayWire {
     }
 }
 
-impl<'a> From<&'a DeliveredByProtocol> for ProtocolWire<'a> {
-    fn from(of: &'a DeliveredByProtocol) -> Self {
+impl From<&DeliveredByProtocol> for ProtocolWire {
+    fn from(of: &DeliveredByProtocol) -> Self {
         ProtocolWire {
-            protocol: &of.protocol,
+            protocol: of.protocol.clone(),
             export_requests: of.export_requests,
             spans: of.spans,
             metric_points: of.metric_points,
@@ -196,11 +199,11 @@ impl<'a> From<&'a DeliveredByProtocol> for ProtocolWire<'a> {
     }
 }
 
-impl<'a> From<&'a DeliveredSource> for SourceWire<'a> {
-    fn from(source: &'a DeliveredSource) -> Self {
+impl From<&DeliveredSource> for SourceWire {
+    fn from(source: &DeliveredSource) -> Self {
         SourceWire {
-            service: &source.service,
-            scope: &source.scope,
+            service: source.service.clone(),
+            scope: source.scope.clone(),
             spans: source.spans,
             span_events: source.span_events,
             metric_points: source.metric_points,

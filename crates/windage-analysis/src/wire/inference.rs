@@ -1,42 +1,41 @@
 //! How firm answers are, as it stands in `analysis.json`.
 
-use serde::Serialize;
-use windage_model::Verdict;
+use serde::{Deserialize, Serialize};
 use windage_stats::Advice;
 
 use super::{IntervalWire, finite};
 use crate::{InFamily, MetricAnalysis, Scatter, Seat, StopOutcome};
 
-#[derive(Serialize)]
-pub(super) struct StopWire {
-    metric: &'static str,
-    half_width: Option<f64>,
-    within_s: Option<f64>,
-    is_reached: bool,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StopWire {
+    pub metric: String,
+    pub half_width: Option<f64>,
+    pub within_s: Option<f64>,
+    pub is_reached: bool,
 }
 
-#[derive(Serialize)]
-pub(super) struct FamilyWire {
-    name: &'static str,
-    comparisons: usize,
-    interval: IntervalWire,
-    exceeds_nil: bool,
-    verdict: Option<&'static str>,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FamilyWire {
+    pub name: String,
+    pub comparisons: usize,
+    pub interval: IntervalWire,
+    pub exceeds_nil: bool,
+    pub verdict: Option<String>,
 }
 
-#[derive(Serialize)]
-pub(super) struct SeatWire {
-    name: &'static str,
-    comparisons: usize,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SeatWire {
+    pub name: String,
+    pub comparisons: usize,
 }
 
-#[derive(Serialize)]
-pub(super) struct ScatterWire {
-    launch_sd: Option<f64>,
-    block_sd: Option<f64>,
-    window_sd: Option<f64>,
-    advice: Option<&'static str>,
-    advised_blocks_per_round: Option<usize>,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ScatterWire {
+    pub launch_sd: Option<f64>,
+    pub block_sd: Option<f64>,
+    pub window_sd: Option<f64>,
+    pub advice: Option<String>,
+    pub advised_blocks_per_round: Option<usize>,
 }
 
 /// Which comparisons the verdict in the family has to hold together with, in words.
@@ -62,7 +61,7 @@ pub(super) fn family(result: &MetricAnalysis) -> String {
 impl From<StopOutcome> for StopWire {
     fn from(stop: StopOutcome) -> Self {
         StopWire {
-            metric: stop.metric.as_str(),
+            metric: stop.metric.as_str().to_owned(),
             half_width: finite(stop.half_width),
             within_s: finite(stop.within_s),
             is_reached: stop.is_reached,
@@ -73,7 +72,7 @@ impl From<StopOutcome> for StopWire {
 impl From<Seat> for SeatWire {
     fn from(of: Seat) -> Self {
         SeatWire {
-            name: of.family.as_str(),
+            name: of.family.as_str().to_owned(),
             comparisons: of.comparisons,
         }
     }
@@ -82,11 +81,11 @@ impl From<Seat> for SeatWire {
 impl From<&InFamily> for FamilyWire {
     fn from(of: &InFamily) -> Self {
         FamilyWire {
-            name: of.family.as_str(),
+            name: of.family.as_str().to_owned(),
             comparisons: of.comparisons,
             interval: (&of.interval).into(),
             exceeds_nil: of.interval.excludes_nil(),
-            verdict: of.verdict.map(Verdict::as_str),
+            verdict: of.verdict.map(|verdict| verdict.as_str().to_owned()),
         }
     }
 }
@@ -108,7 +107,7 @@ impl From<&Scatter> for ScatterWire {
             launch_sd: scatter.launch_sd.and_then(finite),
             block_sd: finite(scatter.block_sd),
             window_sd: scatter.window_sd.and_then(finite),
-            advice,
+            advice: advice.map(str::to_owned),
             advised_blocks_per_round,
         }
     }

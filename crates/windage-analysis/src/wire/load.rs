@@ -1,80 +1,80 @@
 //! The load and the slowest exchanges in `analysis.json`.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use windage_model::{ErrorCounts, StatusClasses};
 
 use super::finite;
 use crate::{Analysis, ArmLoad, Coincidence, SlowExchange};
 
-#[derive(Serialize)]
-pub(super) struct LoadWire {
-    intended_per_s: Option<f64>,
-    offered_per_s: Option<f64>,
-    achieved_per_s: Option<f64>,
-    mean_response_time_us: Option<f64>,
-    intended: u64,
-    sent: u64,
-    completed: u64,
-    waited: u64,
-    dropped: u64,
-    errors: ErrorsWire,
-    status: StatusWire,
-    sent_bytes: u64,
-    received_bytes: u64,
-    connections_opened: u64,
-    generator: GeneratorWire,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LoadWire {
+    pub intended_per_s: Option<f64>,
+    pub offered_per_s: Option<f64>,
+    pub achieved_per_s: Option<f64>,
+    pub mean_response_time_us: Option<f64>,
+    pub intended: u64,
+    pub sent: u64,
+    pub completed: u64,
+    pub waited: u64,
+    pub dropped: u64,
+    pub errors: ErrorsWire,
+    pub status: StatusWire,
+    pub sent_bytes: u64,
+    pub received_bytes: u64,
+    pub connections_opened: u64,
+    pub generator: GeneratorWire,
 }
 
-#[derive(Serialize)]
-struct ErrorsWire {
-    connect: u64,
-    timeout: u64,
-    closed: u64,
-    protocol: u64,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ErrorsWire {
+    pub connect: u64,
+    pub timeout: u64,
+    pub closed: u64,
+    pub protocol: u64,
 }
 
-#[derive(Serialize)]
-struct StatusWire {
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StatusWire {
     #[serde(rename = "1xx")]
-    informational: u64,
+    pub informational: u64,
     #[serde(rename = "2xx")]
-    success: u64,
+    pub success: u64,
     #[serde(rename = "3xx")]
-    redirection: u64,
+    pub redirection: u64,
     #[serde(rename = "4xx")]
-    client_error: u64,
+    pub client_error: u64,
     #[serde(rename = "5xx")]
-    server_error: u64,
+    pub server_error: u64,
 }
 
-#[derive(Serialize)]
-struct GeneratorWire {
-    send_lag_us_max: f64,
-    preemptions: Option<u64>,
-    run_queue_us: Option<f64>,
-    stalls: u64,
-    longest_stall_us: f64,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GeneratorWire {
+    pub send_lag_us_max: f64,
+    pub preemptions: Option<u64>,
+    pub run_queue_us: Option<f64>,
+    pub stalls: u64,
+    pub longest_stall_us: f64,
 }
 
-#[derive(Serialize)]
-pub(super) struct SlowExchangeWire<'a> {
-    arm: &'a str,
-    launch: u32,
-    block: u32,
-    position: u32,
-    at_s: f64,
-    response_time_us: f64,
-    waited_us: f64,
-    coincided: CoincidenceWire,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SlowExchangeWire {
+    pub arm: String,
+    pub launch: u32,
+    pub block: u32,
+    pub position: u32,
+    pub at_s: f64,
+    pub response_time_us: f64,
+    pub waited_us: f64,
+    pub coincided: CoincidenceWire,
 }
 
-#[derive(Serialize)]
-struct CoincidenceWire {
-    stall_us: Option<f64>,
-    generator_preemptions: Option<u64>,
-    generator_run_queue_us: Option<f64>,
-    steal_us: f64,
-    cpu_pressure_us: Option<f64>,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CoincidenceWire {
+    pub stall_us: Option<f64>,
+    pub generator_preemptions: Option<u64>,
+    pub generator_run_queue_us: Option<f64>,
+    pub steal_us: f64,
+    pub cpu_pressure_us: Option<f64>,
 }
 
 fn microseconds(ns: u64) -> f64 {
@@ -139,11 +139,13 @@ impl From<StatusClasses> for StatusWire {
     }
 }
 
-impl<'a> SlowExchangeWire<'a> {
-    pub(super) fn new(slow: &SlowExchange, analysis: &'a Analysis) -> SlowExchangeWire<'a> {
+impl SlowExchangeWire {
+    pub(super) fn new(slow: &SlowExchange, analysis: &Analysis) -> SlowExchangeWire {
         let arm = analysis.arms.get(slow.place.arm.get());
         SlowExchangeWire {
-            arm: arm.map_or("", |arm| arm.id.as_str()),
+            arm: arm
+                .map_or("".to_owned(), |arm| arm.id.as_str().to_string())
+                .to_owned(),
             launch: slow.place.launch,
             block: slow.place.block,
             position: slow.place.position,

@@ -1,38 +1,38 @@
 //! `arms[].planning` of `analysis.json`.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::finite;
 use crate::{Planning, PlanningFigures, Room};
 
-#[derive(Serialize)]
-pub(super) struct PlanningWire {
-    within_s: Option<f64>,
-    spans: Option<FiguresWire>,
-    events: Option<FiguresWire>,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlanningWire {
+    pub within_s: Option<f64>,
+    pub spans: Option<FiguresWire>,
+    pub events: Option<FiguresWire>,
 }
 
-#[derive(Serialize)]
-struct FiguresWire {
-    per_core_second: RoomWire,
-    within: RoomWire,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FiguresWire {
+    pub per_core_second: RoomWire,
+    pub within: RoomWire,
 }
 
-#[derive(Serialize)]
-struct RoomWire {
-    estimate: Option<f64>,
-    low: Option<f64>,
-    high: Option<f64>,
-    confidence: f64,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RoomWire {
+    pub estimate: Option<f64>,
+    pub low: Option<f64>,
+    pub high: Option<f64>,
+    pub confidence: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    missing: Option<UnboundedWire>,
+    pub missing: Option<UnboundedWire>,
 }
 
 /// Why there is no upper end.
-#[derive(Serialize)]
-struct UnboundedWire {
-    code: &'static str,
-    text: &'static str,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct UnboundedWire {
+    pub code: String,
+    pub text: String,
 }
 
 impl From<&Planning> for PlanningWire {
@@ -62,8 +62,9 @@ impl From<&Room> for RoomWire {
             high: room.high.and_then(finite),
             confidence: room.confidence,
             missing: room.high.is_none().then_some(UnboundedWire {
-                code: "unbounded",
-                text: "The cost of one may be nil, so that no number is too many: at least `low`.",
+                code: "unbounded".to_owned(),
+                text: "The cost of one may be nil, so that no number is too many: at least `low`."
+                    .to_owned(),
             }),
         }
     }

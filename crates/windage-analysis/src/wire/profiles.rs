@@ -1,60 +1,60 @@
 //! `profiles` of `analysis.json`.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use windage_profile::{Added, FunctionCost};
 
 use super::{IntervalWire, finite};
 use crate::{ArmProfile, Sampled, profiles};
 
-#[derive(Serialize)]
-pub(super) struct ProfileWire<'a> {
-    arm: &'a str,
-    profiler: &'a str,
-    version: Option<&'a str>,
-    rate: u32,
-    samples: Option<u64>,
-    lasts_s: Option<f64>,
-    iterations: Option<u64>,
-    cpu_us_per_iteration: Option<f64>,
-    profiled_cpu_us_per_iteration: Option<f64>,
-    scale: Option<&'static str>,
-    functions: Vec<FunctionWire<'a>>,
-    functions_added: usize,
-    functions_compared: usize,
-    failure: Option<FailureWire<'a>>,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProfileWire {
+    pub arm: String,
+    pub profiler: String,
+    pub version: Option<String>,
+    pub rate: u32,
+    pub samples: Option<u64>,
+    pub lasts_s: Option<f64>,
+    pub iterations: Option<u64>,
+    pub cpu_us_per_iteration: Option<f64>,
+    pub profiled_cpu_us_per_iteration: Option<f64>,
+    pub scale: Option<String>,
+    pub functions: Vec<FunctionWire>,
+    pub functions_added: usize,
+    pub functions_compared: usize,
+    pub failure: Option<FailureWire>,
 }
 
-#[derive(Serialize)]
-struct FunctionWire<'a> {
-    function: &'a str,
-    is_added: bool,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FunctionWire {
+    pub function: String,
+    pub is_added: bool,
     #[serde(rename = "self")]
-    itself: AddedWire,
-    total: AddedWire,
+    pub itself: AddedWire,
+    pub total: AddedWire,
 }
 
-#[derive(Serialize)]
-struct AddedWire {
-    baseline_us: Option<f64>,
-    arm_us: Option<f64>,
-    added_us: IntervalWire,
-    within_noise: bool,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AddedWire {
+    pub baseline_us: Option<f64>,
+    pub arm_us: Option<f64>,
+    pub added_us: IntervalWire,
+    pub within_noise: bool,
 }
 
-#[derive(Serialize)]
-struct FailureWire<'a> {
-    text: &'a str,
-    remedy: &'a str,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FailureWire {
+    pub text: String,
+    pub remedy: String,
 }
 
-impl<'a> From<&'a ArmProfile> for ProfileWire<'a> {
-    fn from(profile: &'a ArmProfile) -> Self {
+impl From<&ArmProfile> for ProfileWire {
+    fn from(profile: &ArmProfile) -> Self {
         let sampled: Option<&Sampled> = profile.outcome.as_ref().ok();
         let failure = profile.outcome.as_ref().err();
         ProfileWire {
-            arm: profile.arm().as_str(),
-            profiler: &profile.taken.profiler,
-            version: profile.taken.version.as_deref(),
+            arm: profile.arm().as_str().to_owned(),
+            profiler: profile.taken.profiler.clone(),
+            version: profile.taken.version.clone(),
             rate: profile.taken.rate_hz,
             samples: sampled.map(|s| s.profile.stacks.samples()),
             lasts_s: sampled.and_then(|s| finite(s.lasts_s)),
@@ -62,8 +62,8 @@ impl<'a> From<&'a ArmProfile> for ProfileWire<'a> {
             cpu_us_per_iteration: sampled.and_then(|s| finite(s.profile.cpu_us)),
             profiled_cpu_us_per_iteration: sampled.and_then(|s| finite(s.profiled_cpu_us)),
             scale: sampled.map(|s| match s.is_scale_measured {
-                true => "measured",
-                false => "profiled",
+                true => "measured".to_owned(),
+                false => "profiled".to_owned(),
             }),
             functions: sampled.map_or_else(Vec::new, |s| {
                 s.functions.iter().map(FunctionWire::from).collect()
@@ -71,17 +71,17 @@ impl<'a> From<&'a ArmProfile> for ProfileWire<'a> {
             functions_added: sampled.map_or(0, |s| s.functions_added),
             functions_compared: sampled.map_or(0, |s| s.functions_compared),
             failure: failure.map(|failure| FailureWire {
-                text: &failure.text,
-                remedy: &failure.remedy,
+                text: failure.text.clone(),
+                remedy: failure.remedy.clone(),
             }),
         }
     }
 }
 
-impl<'a> From<&'a FunctionCost> for FunctionWire<'a> {
-    fn from(cost: &'a FunctionCost) -> Self {
+impl From<&FunctionCost> for FunctionWire {
+    fn from(cost: &FunctionCost) -> Self {
         FunctionWire {
-            function: &cost.function,
+            function: cost.function.clone(),
             is_added: cost.is_added(),
             itself: (&cost.itself).into(),
             total: (&cost.total).into(),

@@ -2,17 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{IntervalWire, finite};
 use crate::{Averaged, BatchFacts, Script, ScriptPhase};
 
-#[derive(Serialize)]
-pub(super) struct BatchWire {
-    whole_processes: bool,
-    iterations_chosen: bool,
-    iterations_fewest: u64,
-    iterations_most: u64,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BatchWire {
+    pub whole_processes: bool,
+    pub iterations_chosen: bool,
+    pub iterations_fewest: u64,
+    pub iterations_most: u64,
 }
 
 impl From<&BatchFacts> for BatchWire {
@@ -26,21 +26,21 @@ impl From<&BatchFacts> for BatchWire {
     }
 }
 
-#[derive(Serialize)]
-pub(super) struct ScriptWire {
-    iterations: Option<u64>,
-    runs: usize,
-    real_s: IntervalWire,
-    user_s: IntervalWire,
-    sys_s: IntervalWire,
-    phases: BTreeMap<&'static str, PhaseWire>,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ScriptWire {
+    pub iterations: Option<u64>,
+    pub runs: usize,
+    pub real_s: IntervalWire,
+    pub user_s: IntervalWire,
+    pub sys_s: IntervalWire,
+    pub phases: BTreeMap<String, PhaseWire>,
 }
 
-#[derive(Serialize)]
-struct PhaseWire {
-    runs: usize,
-    wall_s: IntervalWire,
-    cpu_s: Option<IntervalWire>,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PhaseWire {
+    pub runs: usize,
+    pub wall_s: IntervalWire,
+    pub cpu_s: Option<IntervalWire>,
 }
 
 impl From<&Script> for ScriptWire {
@@ -52,7 +52,9 @@ impl From<&Script> for ScriptWire {
             real_s: (&script.real_s).into(),
             user_s: (&script.user_s).into(),
             sys_s: (&script.system_s).into(),
-            phases: phases.map(|p| (p.phase.as_str(), p.into())).collect(),
+            phases: phases
+                .map(|p| (p.phase.as_str().to_owned(), p.into()))
+                .collect(),
         }
     }
 }

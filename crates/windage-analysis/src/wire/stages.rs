@@ -1,6 +1,6 @@
 //! `stages` of `analysis.json`.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{IntervalWire, MissingWire, finite};
 use crate::{Missing, Stage, StageCost, Stages, Whole};
@@ -8,58 +8,58 @@ use crate::{Missing, Stage, StageCost, Stages, Whole};
 /// How the error of all these comparisons is controlled.
 const FAMILY: &str = "secondary: each interval holds on its own, and is in no family";
 
-#[derive(Serialize)]
-pub(super) struct StagesWire<'a> {
-    metric: &'static str,
-    unit: &'static str,
-    family: &'static str,
-    from: &'a str,
-    from_value: Option<f64>,
-    stages: Vec<StageWire<'a>>,
-    sum: CostWire<'a>,
-    wholes: Vec<WholeWire<'a>>,
-    spans_per_request: Option<f64>,
-    events_per_request: Option<f64>,
-    rounds: usize,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StagesWire {
+    pub metric: String,
+    pub unit: String,
+    pub family: String,
+    pub from: String,
+    pub from_value: Option<f64>,
+    pub stages: Vec<StageWire>,
+    pub sum: CostWire,
+    pub wholes: Vec<WholeWire>,
+    pub spans_per_request: Option<f64>,
+    pub events_per_request: Option<f64>,
+    pub rounds: usize,
 }
 
-#[derive(Serialize)]
-struct StageWire<'a> {
-    arm: &'a str,
-    adds_to: &'a str,
-    share: Option<f64>,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StageWire {
+    pub arm: String,
+    pub adds_to: String,
+    pub share: Option<f64>,
     #[serde(flatten)]
-    cost: CostWire<'a>,
+    pub cost: CostWire,
 }
 
-#[derive(Serialize)]
-struct CostWire<'a> {
-    difference: Option<IntervalWire>,
-    relative: Option<IntervalWire>,
-    exceeds_nil: Option<bool>,
-    per_span: Option<IntervalWire>,
-    per_event: Option<IntervalWire>,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CostWire {
+    pub difference: Option<IntervalWire>,
+    pub relative: Option<IntervalWire>,
+    pub exceeds_nil: Option<bool>,
+    pub per_span: Option<IntervalWire>,
+    pub per_event: Option<IntervalWire>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    missing: Option<MissingWire<'a>>,
+    pub missing: Option<MissingWire>,
 }
 
-#[derive(Serialize)]
-struct WholeWire<'a> {
-    arm: &'a str,
-    same_as: &'a str,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WholeWire {
+    pub arm: String,
+    pub same_as: String,
     #[serde(flatten)]
-    cost: CostWire<'a>,
-    gap: CostWire<'a>,
-    holds: Option<bool>,
+    pub cost: CostWire,
+    pub gap: CostWire,
+    pub holds: Option<bool>,
 }
 
-impl<'a> From<&'a Stages> for StagesWire<'a> {
-    fn from(of: &'a Stages) -> Self {
+impl From<&Stages> for StagesWire {
+    fn from(of: &Stages) -> Self {
         StagesWire {
-            metric: of.metric.as_str(),
-            unit: of.metric.unit().as_str(),
-            family: FAMILY,
-            from: of.from.as_str(),
+            metric: of.metric.as_str().to_owned(),
+            unit: of.metric.unit().as_str().to_owned(),
+            family: FAMILY.to_owned(),
+            from: of.from.as_str().to_owned(),
             from_value: of.from_us.and_then(finite),
             stages: of
                 .stages
@@ -75,20 +75,20 @@ impl<'a> From<&'a Stages> for StagesWire<'a> {
     }
 }
 
-fn stage_wire<'a>(stage: &'a Stage, of: &Stages) -> StageWire<'a> {
+fn stage_wire(stage: &Stage, of: &Stages) -> StageWire {
     StageWire {
-        arm: stage.arm.as_str(),
-        adds_to: stage.adds_to.as_str(),
+        arm: stage.arm.as_str().to_owned(),
+        adds_to: stage.adds_to.as_str().to_owned(),
         share: of.share_of_sum(&stage.cost).and_then(finite),
         cost: cost(&stage.cost),
     }
 }
 
-impl<'a> From<&'a Whole> for WholeWire<'a> {
-    fn from(whole: &'a Whole) -> Self {
+impl From<&Whole> for WholeWire {
+    fn from(whole: &Whole) -> Self {
         WholeWire {
-            arm: whole.arm.as_str(),
-            same_as: whole.same_as.as_str(),
+            arm: whole.arm.as_str().to_owned(),
+            same_as: whole.same_as.as_str().to_owned(),
             cost: cost(&whole.cost),
             gap: cost(&whole.gap),
             holds: whole.holds(),
@@ -96,7 +96,7 @@ impl<'a> From<&'a Whole> for WholeWire<'a> {
     }
 }
 
-fn cost(of: &Result<StageCost, Missing>) -> CostWire<'_> {
+fn cost(of: &Result<StageCost, Missing>) -> CostWire {
     let known = of.as_ref().ok();
     CostWire {
         difference: known.map(|cost| (&cost.absolute).into()),

@@ -193,6 +193,37 @@ fn the_analysis_is_in_the_document_whole() {
 }
 
 #[test]
+fn the_analysis_is_read_as_it_was_written_and_unknown_keys_are_passed_over() {
+    for (name, analysis) in fixtures::every() {
+        let mut written = wire::to_json(&analysis);
+        let read = wire::read(&written.to_string()).expect(name);
+        assert_eq!(
+            serde_json::to_value(&read[0]).expect(name),
+            written,
+            "{name}"
+        );
+        for unknown in [
+            "/host",
+            "/arms/0",
+            "/arms/0/metrics/cpu_per_request",
+            "/validity",
+            "",
+        ] {
+            if let Some(Value::Object(object)) = written.pointer_mut(unknown) {
+                object.insert("of_a_later_version".to_owned(), Value::Bool(true));
+            }
+        }
+        let mut later = wire::read(&written.to_string()).expect(name);
+        later[0].host.clone_from(&read[0].host);
+        assert_eq!(later, read, "{name}");
+    }
+    let (_, first) = &fixtures::every()[0];
+    let several = wire::several_to_json(&[first.clone(), first.clone()]);
+    assert_eq!(wire::read(&several.to_string()).expect("two").len(), 2);
+    assert!(wire::read("{}").is_err());
+}
+
+#[test]
 fn how_far_the_run_is_has_a_word() {
     for (state, word) in [
         (RunState::GoingOn, "going_on"),
