@@ -299,6 +299,13 @@ pub(crate) struct CalibrateFlags {
     /// Measuring time of both runs together; launches, warm-up and drain come on top.
     #[arg(long = "for", value_name = "DURATION", default_value = "3m", value_parser = duration)]
     pub(crate) length: Duration,
+    /// Rounds of each run, all services launched afresh in each: with more than one, intervals hold what launches
+    /// differ by.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) rounds: u32,
+    /// Seed of the run order.
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
     #[command(flatten)]
     pub(crate) output: OutputFlags,
 }

@@ -111,6 +111,8 @@ fn measured(
         Exit::Usage
     })?;
     plan.design.length = Length::MeasuringTime(part.share_of(flags.length));
+    plan.design.rounds = flags.rounds;
+    plan.design.seed = flags.seed.unwrap_or(plan.design.seed);
     share_cores(&mut plan);
     let exit = measure(&plan, directory, Start::New, &flags.output, signals).exit();
     match exit {

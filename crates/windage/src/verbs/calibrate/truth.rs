@@ -11,8 +11,6 @@ use super::Part;
 
 /// The service's name in the plans of calibration.
 const SERVICE: &str = "app";
-/// The only launch of a run of calibration.
-const LAUNCH: u32 = 0;
 
 /// What was injected into every request of an arm.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -56,8 +54,31 @@ pub(super) fn of_arm(
     ))
 }
 
+/// The accounts of all launches together.
 fn account(run: &RunDir, arm: &ManifestArm) -> Result<Account, TruthError> {
-    let log = run.log_path(LAUNCH, arm.id.as_str(), SERVICE);
+    let launches = 0..run.manifest().design.rounds;
+    let accounts = launches.map(|launch| account_of_launch(run, launch, arm));
+    let accounts = accounts.collect::<Result<Vec<Account>, _>>()?;
+    Ok(sum(&accounts))
+}
+
+/// Of the median sleep the mean: launches differ in it by little.
+fn sum(accounts: &[Account]) -> Account {
+    let mut sum = accounts.first().copied().unwrap_or_default();
+    for more in accounts.iter().skip(1) {
+        sum.requests += more.requests;
+        sum.base_cpu_ns += more.base_cpu_ns;
+        sum.injected_cpu_ns += more.injected_cpu_ns;
+        sum.injected_wall_ns += more.injected_wall_ns;
+        sum.injected_wall_p50_ns += more.injected_wall_p50_ns;
+        sum.cpu_ns += more.cpu_ns;
+    }
+    sum.injected_wall_p50_ns /= accounts.len().max(1) as u64;
+    sum
+}
+
+fn account_of_launch(run: &RunDir, launch: u32, arm: &ManifestArm) -> Result<Account, TruthError> {
+    let log = run.log_path(launch, arm.id.as_str(), SERVICE);
     match std::fs::read_to_string(&log) {
         Err(source) => Err(TruthError::Unreadable { log, source }),
         Ok(text) => match last_line(&text) {
@@ -192,6 +213,18 @@ mod tests {
             };
             assert!(same, "{level:?}: {found:?}");
         }
+    }
+
+    #[test]
+    fn launches_add_up() {
+        let all = sum(&[served(350, 600, 40_000), served(350, 800, 50_000)]);
+        assert_eq!((all.requests, all.iterations), (2_000, 25_000));
+        assert_eq!(all.injected_wall_p50_ns, 45_040);
+        let baseline = sum(&[served(0, 0, 0); 2]);
+        let of = |level, part| truth(part, &all, &baseline, &arm(Some((level, 1.0))));
+        assert_eq!(of("iterations", Part::Cpu), Truth::Share(0.01));
+        assert_eq!(of("ns", Part::Cpu), Truth::CpuUs(0.7));
+        assert_eq!(of("ns", Part::Latency), Truth::DelayUs(45.0));
     }
 
     #[test]
