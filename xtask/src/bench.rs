@@ -6,21 +6,18 @@ use std::process::{Command, ExitCode};
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::{command, workspace};
+use crate::{command, machine, workspace};
 
-mod build;
 mod child;
-mod interrupt;
-mod judged;
-mod kept;
+mod line;
 mod load;
-mod markdown;
-mod median;
+pub(crate) mod median;
 mod memory;
 mod page;
 mod server;
 mod sink;
 mod steal;
+mod study;
 
 #[derive(Subcommand)]
 pub(crate) enum Part {
@@ -31,7 +28,7 @@ pub(crate) enum Part {
     /// How long a large run's page takes to write and to open, and the list of a thousand runs
     Page,
     /// The generator beside wrk, h2load, oha and a bare loop: cost, truth, memory
-    Load(load::Args),
+    Load(study::Flags),
     /// The sink beside the Collector and minimal receivers: cost, exactness, memory
     Sink(sink::Args),
 }
@@ -67,7 +64,7 @@ pub(crate) fn run(part: &Part) -> Result<ExitCode> {
         Part::Probe => measure("probe", &STEADY),
         Part::Record => measure("record", &SPEED),
         Part::Page => page::run(),
-        Part::Load(args) => load::run(args),
+        Part::Load(flags) => load::run(flags),
         Part::Sink(args) => sink::run(args),
     }
 }
@@ -80,17 +77,10 @@ fn measure(name: &str, example: &Example) -> Result<ExitCode> {
 
 /// What the figures depend on, and how to have them again: without it they can't be judged.
 fn preface(name: &str) -> Result<()> {
-    let mut git = Command::new("git");
-    git.args(["describe", "--always", "--dirty", "--exclude=*"])
-        .current_dir(workspace::root());
-    let windage = command::output(&mut git)?;
-    let rustc = command::output(Command::new("rustc").arg("--version"))?;
-    let kernel = command::output(Command::new("uname").arg("-srm"))?;
     let mut out = std::io::stdout().lock();
     writeln!(out, "command  cargo xtask bench {name}")?;
-    for (what, version) in [("windage", windage), ("rustc", rustc), ("kernel", kernel)] {
-        writeln!(out, "{what:<8} {}", version.trim())?;
-    }
+    writeln!(out, "machine  {}", machine::in_words()?)?;
+    writeln!(out, "versions {}", machine::versions()?)?;
     Ok(())
 }
 

@@ -12,6 +12,7 @@ mod command;
 mod debian;
 #[cfg(test)]
 mod documents;
+mod machine;
 #[cfg(test)]
 mod plans;
 mod record;

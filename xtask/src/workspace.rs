@@ -45,6 +45,26 @@ pub(crate) fn metadata() -> Result<Value> {
     serde_json::from_str(&text).context("cargo metadata did not print JSON")
 }
 
+/// Builds a program of the package in a folder for release, and says where it is.
+pub(crate) fn build(package: &str, name: &str) -> Result<PathBuf> {
+    anstream::eprintln!("==> building {name}");
+    let manifest = root().join(package).join("Cargo.toml");
+    let mut build = cargo();
+    build.args(["build", "--release", "--quiet", "--bin", name]);
+    command::run(build.arg("--manifest-path").arg(manifest))?;
+    let program = target(&metadata()?)?.join("release").join(name);
+    if !program.is_file() {
+        bail!("{} was built, but is not there", program.display());
+    }
+    Ok(program)
+}
+
+/// Where cargo builds.
+pub(crate) fn target(metadata: &Value) -> Result<PathBuf> {
+    let folder = metadata["target_directory"].as_str();
+    folder.map(PathBuf::from).context("no target_directory")
+}
+
 /// `PACKAGE/real-parts` for every package that declares the feature.
 pub(crate) fn real_parts(metadata: &Value) -> Vec<String> {
     let packages = metadata["packages"]

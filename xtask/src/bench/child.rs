@@ -1,15 +1,13 @@
 //! One contender's process: pinned, watched, ended on time, and what it used.
 //!
-//! All is read from outside and in the same way for each: `wait4` gives the CPU of the whole
-//! process, its start included, and its peak memory.
+//! All is read from outside and in the same way for each: `wait4` gives the CPU of the whole process, its start included,
+//! and its peak memory.
 
-use std::fs;
 use std::fs::File;
-use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, FromRawFd, OwnedFd};
+use std::os::unix::fs::FileExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -22,14 +20,13 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::interrupt::Interrupt;
 use super::memory::Memory;
 
-/// How often a process is looked at while it runs: often enough for its memory's last growth,
-/// seldom enough not to be felt.
+/// How often a process is looked at while it runs: often enough for its memory's last growth, seldom enough not to be
+/// felt.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// A contender's process that has ended.
+/// A process that has ended.
 #[derive(Clone, Debug)]
 pub(super) struct Ended {
     pub(super) status: ExitStatus,
@@ -57,9 +54,9 @@ impl Usage {
     }
 }
 
-/// Makes the command's process run on these cores, with as many descriptors as the machine allows,
-/// and get `at_death` when this program dies, however that happens.
-pub(super) fn confine(command: &mut Command, cores: &[usize], at_death: Signal) -> Result<()> {
+/// Makes the command's process run on these cores, with as many descriptors as the machine allows, and die with this
+/// program, however that ends.
+pub(super) fn confine(command: &mut Command, cores: &[usize]) -> Result<()> {
     let mut set = CpuSet::new();
     for &core in cores {
         set.set(core)
@@ -70,7 +67,7 @@ pub(super) fn confine(command: &mut Command, cores: &[usize], at_death: Signal) 
     // and no allocation: an `Errno` becomes an `io::Error` without one.
     unsafe {
         command.pre_exec(move || {
-            set_pdeathsig(at_death)?;
+            set_pdeathsig(Signal::SIGKILL)?;
             sched_setaffinity(Pid::from_raw(0), &set)?;
             setrlimit(Resource::RLIMIT_NOFILE, most_descriptors, most_descriptors)?;
             Ok(())
@@ -79,35 +76,59 @@ pub(super) fn confine(command: &mut Command, cores: &[usize], at_death: Signal) 
     Ok(())
 }
 
-/// Runs a confined command to its end; `folder` is for what it prints.
+/// Runs a command on a core to its end.
 ///
-/// One that takes longer than `patience` is killed, which is an error, and so is an interrupt.
-pub(super) fn run(
-    command: &mut Command,
-    folder: &Path,
-    patience: Duration,
-    interrupt: &Interrupt,
-) -> Result<Ended> {
-    let [out, err] = ["stdout", "stderr"].map(|name| folder.join(name));
-    // Files and not pipes: nobody has to read while the figures are made.
-    command
-        .stdin(Stdio::null())
-        .stdout(create(&out)?)
-        .stderr(create(&err)?);
+/// One that takes longer than `patience` is killed, which is an error.
+pub(super) fn run(command: &mut Command, core: usize, patience: Duration) -> Result<Ended> {
+    confine(command, &[core])?;
+    let printed = Printed::of(command)?;
+    command.stdin(Stdio::null());
     let started = Instant::now();
     let child = command
         .spawn()
         .with_context(|| format!("could not start {}", command.get_program().display()))?;
     let mut process = Process::new(child.id())?;
-    let rss_seen_bytes = process.wait_until_ended(started + patience, interrupt)?;
+    let rss_seen_bytes = process.wait_until_ended(started + patience)?;
     let wall_s = started.elapsed().as_secs_f64();
     let (status, rusage) = process.reap()?;
     Ok(Ended {
         status,
-        stdout: read(&out)?,
-        stderr: read(&err)?,
+        stdout: printed.stdout()?,
+        stderr: printed.stderr()?,
         usage: usage(&rusage, wall_s, rss_seen_bytes),
     })
+}
+
+/// What a command prints, in files and not in pipes: nobody has to read while the figures are made.
+pub(super) struct Printed([File; 2]);
+
+impl Printed {
+    pub(super) fn of(command: &mut Command) -> Result<Printed> {
+        let file = || tempfile::tempfile().context("make a temporary file");
+        let [out, err] = [file()?, file()?];
+        command.stdout(out.try_clone()?).stderr(err.try_clone()?);
+        Ok(Printed([out, err]))
+    }
+
+    pub(super) fn stdout(&self) -> Result<String> {
+        text(&self.0[0])
+    }
+
+    pub(super) fn stderr(&self) -> Result<String> {
+        text(&self.0[1])
+    }
+}
+
+/// From the beginning: the file's own place is where the command writes on.
+fn text(file: &File) -> Result<String> {
+    let length = file
+        .metadata()
+        .context("look at what a command printed")?
+        .len();
+    let mut bytes = vec![0; usize::try_from(length)?];
+    file.read_exact_at(&mut bytes, 0)
+        .context("read what a command printed")?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// A child that is killed and reaped when it is dropped before its end.
@@ -132,17 +153,14 @@ impl Process {
     }
 
     /// Returns the largest resident memory that was seen on the way.
-    fn wait_until_ended(&self, deadline: Instant, interrupt: &Interrupt) -> Result<u64> {
+    fn wait_until_ended(&self, deadline: Instant) -> Result<u64> {
         let mut rss_seen_bytes = 0;
         let timeout = PollTimeout::try_from(LOOK_EVERY)?;
         loop {
             let mut ends = [PollFd::new(self.handle.as_fd(), PollFlags::POLLIN)];
-            match poll(&mut ends, timeout) {
-                Ok(0) | Err(Errno::EINTR) => {}
-                Ok(_) => return Ok(rss_seen_bytes),
-                Err(error) => return Err(error).context("poll for the end of a process"),
+            if poll(&mut ends, timeout).context("poll for the end of a process")? > 0 {
+                return Ok(rss_seen_bytes);
             }
-            interrupt.check()?;
             if Instant::now() >= deadline {
                 bail!("it did not end on time and was killed");
             }
@@ -200,16 +218,6 @@ fn rss_peak_bytes(process: &str) -> u64 {
     Memory::of(process).map_or(0, |memory| memory.rss_peak_bytes)
 }
 
-fn create(file: &Path) -> Result<File> {
-    File::create(file).with_context(|| format!("create {}", file.display()))
-}
-
-fn read(file: &Path) -> Result<String> {
-    let bytes: io::Result<Vec<u8>> = fs::read(file);
-    let bytes = bytes.with_context(|| format!("read {}", file.display()))?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -217,11 +225,7 @@ mod tests {
     const PATIENCE: Duration = Duration::from_secs(20);
 
     fn shell(script: &str, patience: Duration) -> Result<Ended> {
-        let folder = tempfile::tempdir().unwrap();
-        let mut command = Command::new("sh");
-        command.args(["-c", script]);
-        confine(&mut command, &[0], Signal::SIGKILL).unwrap();
-        run(&mut command, folder.path(), patience, &Interrupt::default())
+        run(Command::new("sh").args(["-c", script]), 0, patience)
     }
 
     #[test]
@@ -253,15 +257,5 @@ mod tests {
     fn what_does_not_end_is_killed() {
         let error = shell("exec sleep 60", Duration::from_millis(200)).unwrap_err();
         assert!(error.to_string().contains("on time"), "{error:#}");
-    }
-
-    #[test]
-    fn an_interrupt_ends_it() {
-        let folder = tempfile::tempdir().unwrap();
-        let interrupt = Interrupt::default();
-        interrupt.raise();
-        let mut command = Command::new("sleep");
-        command.arg("60");
-        assert!(run(&mut command, folder.path(), PATIENCE, &interrupt).is_err());
     }
 }

@@ -1,182 +1,291 @@
-//! `cargo xtask bench load`: Windage's generator beside others, in one interleaved run.
+//! `cargo xtask bench load`: Windage's generator beside others.
 
+use std::fs;
+use std::path::PathBuf;
 use std::process::ExitCode;
-use std::thread;
+use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use ::truth::Account;
+use anyhow::{Context, Result};
 
-use super::interrupt::Interrupt;
-use super::kept::Kept;
-use crate::record::machine::{self, Machine};
+use super::child;
+use super::line::{Places, command};
+use super::study::{
+    Bound, Flags, Goal, LOAD_CORE, Plan, Quantity, Reading, Runner, Scenario, Study, Trial,
+};
+use crate::{debian, workspace};
 
 mod contender;
-mod document;
-mod goals;
 mod origin;
-mod page;
 mod parse;
-mod provide;
 mod scenario;
-mod study;
-mod trial;
 mod truth;
 
 use contender::Contender;
-use provide::Programs;
-use scenario::{SCENARIOS, Scenario};
-use study::Study;
+use origin::Server;
+use scenario::SCENARIOS;
 
-#[derive(clap::Args)]
-pub(crate) struct Args {
-    /// How often each contender runs in each scenario
-    #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..))]
-    rounds: u32,
-    /// How long each run lasts: whole seconds, such as 5s
-    #[arg(long = "for", value_name = "SECONDS", default_value = "5s", value_parser = seconds)]
+/// Contenders and the origin, by their Debian packages.
+const PACKAGES: &[&str] = &["nginx-light", "nghttp2-client", "wrk"];
+
+/// Pinned: figures of two days differ by the day and not by the tool.
+const OHA: &str = "1.16.0";
+
+/// How long a contender may take beyond what it was asked for.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+const THROUGHPUT: Quantity = Quantity::new("requests/s", "", 0);
+const OUTSIDE: Quantity = Quantity::new("requests/s, by the clock outside", "", 0);
+const CPU: Quantity = Quantity::new("CPU per request", "µs", 2);
+const KERNEL: Quantity = Quantity::new("of it in the kernel", "%", 0);
+const OWN_CPU: Quantity = Quantity::new("CPU per request, by its own account", "µs", 2);
+const PREEMPTIONS: Quantity = Quantity::new("preemptions", "", 0);
+const P50: Quantity = Quantity::new("latency p50", "µs", 1);
+const P99: Quantity = Quantity::new("latency p99", "µs", 1);
+const P999: Quantity = Quantity::new("latency p99.9", "µs", 1);
+const LONGEST: Quantity = Quantity::new("longest latency", "µs", 1);
+const LAG_P99: Quantity = Quantity::new("send lag p99", "µs", 1);
+const LAG_P999: Quantity = Quantity::new("send lag p99.9", "µs", 1);
+const MEMORY: Quantity = Quantity::new("peak memory", "MB", 1);
+const TRUE_P50: Quantity = Quantity::new("true p50", "µs", 1);
+const TRUE_P99: Quantity = Quantity::new("true p99", "µs", 1);
+const UNCERTAIN: Quantity = Quantity::new("true p99 uncertain by", "µs", 1);
+const P50_RATIO: Quantity = Quantity::new("p50 / truth", "", 3);
+const P99_RATIO: Quantity = Quantity::new("p99 / truth", "", 3);
+
+const GOALS: &[Goal] = &[
+    ratio("closed", THROUGHPUT, "wrk", Bound::LowEndAtLeast(0.98)),
+    ratio("closed", CPU, "wrk", Bound::AtMost(0.90)),
+    ratio("closed", CPU, "floor", Bound::AtMost(1.10)),
+    ratio("open-10000", CPU, "h2load", Bound::AtMost(1.0)),
+    ratio("open-2000", CPU, "h2load", Bound::AtMost(1.0)),
+    // With starts as h2load has them, eight at once.
+    bursts("open-10000"),
+    bursts("open-2000"),
+    alone("constant", P50_RATIO, Bound::Within(0.03)),
+    alone("stall", P99_RATIO, Bound::Within(0.01)),
+    alone("open-10000", LAG_P99, Bound::AtMost(60.0)),
+    alone("memory", MEMORY, Bound::AtMost(12.0)),
+    alone("memory-10000", MEMORY, Bound::AtMost(96.0)),
+];
+
+const fn alone(scenario: &'static str, quantity: Quantity, bound: Bound) -> Goal {
+    Goal::of((scenario, "windage"), quantity, None, bound)
+}
+
+const fn ratio(
+    scenario: &'static str,
+    quantity: Quantity,
+    other: &'static str,
+    bound: Bound,
+) -> Goal {
+    let against = Some((scenario, other));
+    Goal::of((scenario, "windage"), quantity, against, bound)
+}
+
+const fn bursts(scenario: &'static str) -> Goal {
+    let (of, against) = ((scenario, "windage-bursts"), (scenario, "h2load"));
+    Goal::of(of, CPU, Some(against), Bound::AtMost(1.0))
+}
+
+const METHOD: &str = "\
+The origin of a scenario is launched afresh in each round, on one core, and the contenders take turns on another. CPU is \
+that of the whole process, its start included, as `wait4` tells it, divided by the requests that the contender says were \
+completed: the same for all, and more than in the long run for whoever takes long to start. The kernel splits it into its \
+own and the program's by where its timer found the process. Requests/s are by the contender's own clock, and beside that \
+by the clock outside, which holds start and end of the process. Latency is what each contender calls so: Windage and \
+`oha-corrected` count from when a request should have started, the others from when it was sent.";
+
+/// Runs the study.
+pub(super) fn run(flags: &Flags) -> Result<ExitCode> {
+    let load = Load {
+        lasts_s: flags.lasts_s.unwrap_or(5),
+        programs: programs()?,
+    };
+    let scenarios = SCENARIOS.iter().map(|scenario| Scenario {
+        name: scenario.name,
+        meaning: format!(
+            "{}; {} s each",
+            scenario.meaning,
+            scenario.lasts_s(load.lasts_s)
+        ),
+        contenders: scenario.contenders.to_vec(),
+        is_once: false,
+    });
+    let plan = Plan {
+        name: "load",
+        title: "The generator beside others",
+        method: METHOD,
+        rounds: 15,
+        lasts_s: load.lasts_s,
+        further_flags: String::new(),
+        scenarios: scenarios.collect(),
+        compared: &[THROUGHPUT, CPU],
+        goals: GOALS,
+    };
+    Study::run(plan, flags, &load)
+}
+
+struct Load {
     lasts_s: u32,
-    /// Only this scenario; may be given several times
-    #[arg(long, value_name = "SCENARIO", value_parser = scenario)]
-    only: Vec<&'static Scenario>,
-    #[command(flatten)]
-    kept: Kept,
+    programs: Places,
 }
 
-/// Runs the study. The files are written after each round, so that an interrupted study is kept.
-pub(super) fn run(args: &Args) -> Result<ExitCode> {
-    let cores = thread::available_parallelism().context("count the cores")?;
-    if cores.get() <= study::CORE {
-        bail!("needs two cores, one for the origin and one for the generator; here is {cores}");
+impl Runner for Load {
+    type Stage = Server;
+
+    fn stage(&self, scenario: &'static str) -> Result<Server> {
+        scenario::by_name(scenario).origin.launch(&self.programs)
     }
-    let date = machine::today()?;
-    let files = args.kept.files(&date, "load")?;
-    let programs = Programs::provide()?;
-    let mut study = args.study(date, &programs)?;
-    let interrupt = Interrupt::watch()?;
-    for round in 1..=args.rounds {
-        study.round(round, &programs, &interrupt, |trial| {
-            anstream::eprintln!("{}", page::progress(trial));
-        })?;
-        if let Some(files) = &files {
-            files.write(&study.json(), &study.markdown())?;
+
+    fn measure(
+        &self,
+        server: &Server,
+        scenario: &'static str,
+        contender: &'static str,
+    ) -> Result<Reading> {
+        let (scenario, contender) = (scenario::by_name(scenario), contender::by_name(contender));
+        let lasts_s = scenario.lasts_s(self.lasts_s);
+        let file = tempfile::NamedTempFile::new().context("make a temporary file")?;
+        fs::write(&file, contender.starts(scenario, lasts_s)).context("write a temporary file")?;
+        let mut places = self.programs.clone();
+        places.push(("ADDRESS", server.address.to_string()));
+        places.push(("FILE", file.path().to_string_lossy().into_owned()));
+        let mut command = command(&contender.line(scenario, lasts_s), &places);
+        if let Some(stalls) = &server.stalls {
+            truth::wait_past_a_stall(stalls)?;
         }
+        let started_ns = truth::monotonic_ns()?;
+        let patience = Duration::from_secs(lasts_s.into()) + PATIENCE;
+        let ended = child::run(&mut command, LOAD_CORE, patience)?;
+        let mut reading = reading(contender, &ended, &fs::read_to_string(&file)?)?;
+        if let Some(truth) = truth::truth(scenario, server.stalls, started_ns, lasts_s)? {
+            reading.add([
+                (TRUE_P50, truth.p50_us),
+                (TRUE_P99, truth.p99_us),
+                (UNCERTAIN, truth.p99_us_uncertain_by),
+            ]);
+        }
+        Ok(reading)
     }
-    anstream::println!("{}", study.markdown());
-    if let Some(files) = &files {
-        anstream::println!("{}\n{}", files.page.display(), files.document.display());
-    }
-    Ok(ExitCode::SUCCESS)
-}
 
-impl Args {
-    fn scenarios(&self) -> Vec<&'static Scenario> {
-        let is_wanted = |scenario: &&Scenario| {
-            self.only.is_empty() || self.only.iter().any(|only| only.name == scenario.name)
+    fn end(&self, server: Server, trials: &mut [Trial]) {
+        let account = server.finish().unwrap_or_default();
+        let readings = trials
+            .iter_mut()
+            .filter_map(|trial| trial.outcome.as_mut().ok());
+        readings.for_each(|reading| compare_with_truth(reading, &account));
+    }
+
+    fn versions(&self) -> Result<Vec<String>> {
+        let version = |line: &str| -> Result<String> {
+            let output = command(line, &Places::new()).output();
+            let output = output.with_context(|| format!("could not start {line}"))?;
+            // wrk calls this a failure, and nginx prints it as if it were an error.
+            let text = [output.stdout, output.stderr].concat();
+            version_in(&String::from_utf8_lossy(&text))
+                .with_context(|| format!("{line} printed nothing"))
         };
-        SCENARIOS.iter().filter(is_wanted).collect()
+        Ok(vec![
+            version("nginx -v")?,
+            version("wrk --version")?,
+            version("h2load --version")?,
+            format!("oha {OHA}"),
+        ])
     }
 
-    /// The command that repeats the study.
-    fn command(&self) -> String {
-        let mut command = format!(
-            "cargo xtask bench load --rounds {} --for {}s",
-            self.rounds, self.lasts_s
-        );
-        for scenario in &self.only {
-            command += &format!(" --only {}", scenario.name);
-        }
-        command
-    }
-
-    fn study(&self, date: String, programs: &Programs) -> Result<Study> {
-        let machine = Machine::read()?;
-        let scenarios = self.scenarios();
-        let mut versions = Vec::new();
-        for contender in Contender::ALL {
-            let takes_part = scenarios.iter().any(|s| s.contenders.contains(&contender));
-            let name = contender.program();
-            if takes_part && versions.iter().all(|(other, _)| *other != name) {
-                versions.push((name, programs.version(contender, &machine.commit)?));
-            }
-        }
-        Ok(Study {
-            date,
-            command: self.command(),
-            machine,
-            versions,
-            commands: study::commands(&scenarios, self.lasts_s),
-            scenarios,
-            rounds: self.rounds,
-            lasts_s: self.lasts_s,
-            trials: Vec::new(),
-        })
+    fn commands(&self, scenario: &Scenario) -> Vec<String> {
+        let of = scenario::by_name(scenario.name);
+        let lines = scenario
+            .contenders
+            .iter()
+            .map(|name| contender::by_name(name).line(of, of.lasts_s(self.lasts_s)));
+        lines
+            .map(|line| format!("taskset --cpu-list {LOAD_CORE} {line}"))
+            .collect()
     }
 }
 
-/// wrk takes whole seconds only, so the others are given them as well.
-pub(super) fn seconds(text: &str) -> Result<u32, String> {
-    let number = text.strip_suffix('s').unwrap_or(text);
-    match number.parse() {
-        Ok(seconds @ 1..=600) => Ok(seconds),
-        _ => Err("give whole seconds from 1s to 600s".to_owned()),
+/// What a contender said and used. Its exit code is not asked where it said enough: Windage's tells that its run is
+/// void, which is in its answer as well.
+fn reading(contender: &Contender, ended: &child::Ended, log: &str) -> Result<Reading> {
+    let answer = (contender.parse)(&ended.stdout, log).with_context(|| {
+        let said = ended.stderr.lines().last().unwrap_or_default();
+        format!("{} ended with {}: {said}", contender.name, ended.status)
+    })?;
+    let (usage, requests) = (&ended.usage, answer.requests as f64);
+    let outside = requests / usage.wall_s;
+    let mut reading = Reading::of([
+        (THROUGHPUT, answer.throughput_per_s),
+        (OUTSIDE, outside),
+        (CPU, usage.cpu_s() * 1e6 / requests),
+        (KERNEL, usage.system_s / usage.cpu_s() * 100.0),
+        (PREEMPTIONS, usage.preemptions as f64),
+        (MEMORY, usage.rss_peak_bytes as f64 / 1e6),
+    ]);
+    reading.add(answer.values);
+    reading.warn_if(answer.errors > 0, "had errors");
+    reading.warn_if(answer.is_doubted, "were called suspect or void by itself");
+    reading.warn_if(
+        (answer.throughput_per_s / outside - 1.0).abs() > 0.01,
+        "have requests/s by its own clock more than 1 % off those by the clock outside, which holds its start and end",
+    );
+    Ok(reading)
+}
+
+/// What the server was late by, the answers had to be late by.
+fn compare_with_truth(reading: &mut Reading, account: &Account) {
+    let late_us = account.late_ns_p50 as f64 / 1e3;
+    for (measured, truth, ratio) in [(P50, TRUE_P50, P50_RATIO), (P99, TRUE_P99, P99_RATIO)] {
+        reading.shift(truth, late_us);
+        if let (Some(measured), Some(truth)) = (reading.value(measured), reading.value(truth)) {
+            reading.add([(ratio, measured / truth)]);
+        }
     }
 }
 
-fn scenario(name: &str) -> Result<&'static Scenario, String> {
-    scenario::by_name(name).ok_or_else(|| {
-        let names: Vec<&str> = SCENARIOS.iter().map(|scenario| scenario.name).collect();
-        format!("the scenarios are {}", names.join(", "))
-    })
+/// The first line that names a version, without the copyright that wrk adds.
+fn version_in(text: &str) -> Option<String> {
+    let line = text.lines().find(|line| !line.trim().is_empty())?;
+    let version = line.split(" Copyright").next().unwrap_or(line);
+    Some(version.trim().to_owned())
+}
+
+/// Installs and builds what is missing.
+fn programs() -> Result<Places> {
+    debian::provide(PACKAGES)?;
+    let text = |path: PathBuf| path.to_string_lossy().into_owned();
+    Ok(vec![
+        ("oha", text(oha()?)),
+        (
+            "windage",
+            text(workspace::build("crates/windage", "windage")?),
+        ),
+        ("floor", text(workspace::build("subjects/floor", "floor")?)),
+        ("truth", text(workspace::build("subjects/truth", "truth")?)),
+    ])
+}
+
+/// Installs oha into the cache unless it is there; its folder bears the version.
+fn oha() -> Result<PathBuf> {
+    let folder = workspace::cache()?.join(format!("oha-{OHA}"));
+    let program = folder.join("bin/oha");
+    if !program.is_file() {
+        anstream::eprintln!("==> installing oha {OHA} into {}", folder.display());
+        let mut install = workspace::cargo();
+        install.args([
+            "install",
+            "oha",
+            "--version",
+            OHA,
+            "--locked",
+            "--quiet",
+            "--root",
+        ]);
+        crate::command::run(install.arg(&folder))?;
+    }
+    Ok(program)
 }
 
 #[cfg(test)]
-mod tests {
-    use clap::Parser;
-
-    use super::*;
-
-    #[derive(Parser)]
-    struct Line {
-        #[command(flatten)]
-        args: Args,
-    }
-
-    fn args(line: &str) -> Result<Args, clap::Error> {
-        let words = std::iter::once("load").chain(line.split_whitespace());
-        Line::try_parse_from(words).map(|line| line.args)
-    }
-
-    #[test]
-    fn defaults_are_the_whole_study_unrecorded() {
-        let args = args("").unwrap();
-        assert_eq!((args.rounds, args.lasts_s), (15, 5));
-        assert_eq!(args.scenarios().len(), SCENARIOS.len());
-        assert_eq!(args.kept.folder("2026-01-02"), None);
-    }
-
-    #[test]
-    fn a_study_is_repeated_by_its_command() {
-        let args = args("--rounds 3 --for 2 --only stall --only closed --record").unwrap();
-        let names: Vec<&str> = args.scenarios().iter().map(|s| s.name).collect();
-        assert_eq!(names, ["closed", "stall"]);
-        assert_eq!(
-            args.command(),
-            "cargo xtask bench load --rounds 3 --for 2s --only stall --only closed"
-        );
-        let folder = args.kept.folder("2026-01-02").unwrap();
-        assert!(folder.ends_with("record/2026-01-02"));
-    }
-
-    #[test]
-    fn wrong_flags_say_what_is_right() {
-        let table = [
-            ("--for 1.5s", "whole seconds"),
-            ("--for 0s", "whole seconds"),
-            ("--rounds 0", "0 is not in"),
-            ("--only nothing", "the scenarios are closed, open-10000"),
-        ];
-        for (line, expected) in table {
-            let error = args(line).err().unwrap().to_string();
-            assert!(error.contains(expected), "{error}");
-        }
-    }
-}
+mod tests;

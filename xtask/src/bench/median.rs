@@ -1,42 +1,30 @@
 //! The median and its interval by order statistics, which assumes nothing of the distribution.
 
-use serde_json::{Value, json};
-
 /// How often an interval may miss, in all.
 const MISS: f64 = 0.05;
 
 /// A median, with an interval of at least 95 % where there are enough values for one: six.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Median {
-    pub(super) estimate: f64,
-    pub(super) interval: Option<(f64, f64)>,
-    pub(super) count: usize,
+pub(crate) struct Median {
+    pub(crate) estimate: f64,
+    pub(crate) interval: Option<(f64, f64)>,
+    pub(crate) count: usize,
 }
 
 impl Median {
     /// As `median [low, high]`, each shown in the same way.
-    pub(super) fn show(&self, show: impl Fn(f64) -> String) -> String {
+    pub(crate) fn show(&self, show: impl Fn(f64) -> String) -> String {
         let estimate = show(self.estimate);
         match self.interval {
             Some((low, high)) => format!("{estimate} [{}, {}]", show(low), show(high)),
             None => estimate,
         }
     }
-
-    /// `low` and `high` are null without an interval.
-    pub(super) fn json(&self) -> Value {
-        json!({
-            "median": self.estimate,
-            "low": self.interval.map(|(low, _)| low),
-            "high": self.interval.map(|(_, high)| high),
-            "rounds": self.count,
-        })
-    }
 }
 
 /// The median of values that are independent of each other; those that are not finite are left
 /// out. `None` when nothing is left.
-pub(super) fn median(values: impl IntoIterator<Item = f64>) -> Option<Median> {
+pub(crate) fn median(values: impl IntoIterator<Item = f64>) -> Option<Median> {
     let mut sorted: Vec<f64> = values.into_iter().filter(|v| v.is_finite()).collect();
     sorted.sort_by(f64::total_cmp);
     let count = sorted.len();

@@ -1,9 +1,7 @@
 //! A server that is measured or asked: launched on its cores, waited for, and ended.
 
-use std::fs::{self, File};
 use std::io::Write as _;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
-use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -12,10 +10,7 @@ use anyhow::{Context, Result, bail};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::child;
-
-/// The core of every server; what puts load on it has the next.
-pub(super) const CORE: usize = 0;
+use super::child::{self, Printed};
 
 /// How long a server may take to start.
 const START: Duration = Duration::from_secs(10);
@@ -26,29 +21,19 @@ const END: Duration = Duration::from_secs(5);
 /// A server that runs. It is ended when it is dropped, and with this program whatever happens.
 pub(super) struct Running {
     child: Child,
-    /// What it prints.
-    stdout: PathBuf,
-    stderr: PathBuf,
+    printed: Printed,
 }
 
 impl Running {
-    /// Launches it on these cores; `folder` is for what it prints.
-    pub(super) fn start(command: &mut Command, cores: &[usize], folder: &Path) -> Result<Running> {
-        child::confine(command, cores, Signal::SIGKILL)?;
-        let [stdout, stderr] = ["server.stdout", "server.stderr"].map(|name| folder.join(name));
-        let create =
-            |file: &Path| File::create(file).with_context(|| format!("create {}", file.display()));
+    /// Launches it on these cores.
+    pub(super) fn start(command: &mut Command, cores: &[usize]) -> Result<Running> {
+        child::confine(command, cores)?;
+        let printed = Printed::of(command)?;
         let child = command
             .stdin(Stdio::piped())
-            .stdout(create(&stdout)?)
-            .stderr(create(&stderr)?)
             .spawn()
             .with_context(|| format!("could not start {}", command.get_program().display()))?;
-        Ok(Running {
-            child,
-            stdout,
-            stderr,
-        })
+        Ok(Running { child, printed })
     }
 
     pub(super) fn pid(&self) -> Pid {
@@ -63,12 +48,12 @@ impl Running {
 
     /// What it has printed so far.
     pub(super) fn stdout(&self) -> String {
-        fs::read_to_string(&self.stdout).unwrap_or_default()
+        self.printed.stdout().unwrap_or_default()
     }
 
     /// What it has printed as errors so far.
     pub(super) fn stderr(&self) -> String {
-        fs::read_to_string(&self.stderr).unwrap_or_default()
+        self.printed.stderr().unwrap_or_default()
     }
 
     /// Asks until there is an answer, the server has ended, or its time to start is over.
@@ -137,17 +122,16 @@ pub(super) fn address_after(label: &str, text: &str) -> Option<SocketAddr> {
 mod tests {
     use super::*;
 
-    fn shell(script: &str, folder: &Path) -> Running {
+    fn shell(script: &str) -> Running {
         let mut command = Command::new("sh");
-        Running::start(command.args(["-c", script]), &[CORE], folder).unwrap()
+        Running::start(command.args(["-c", script]), &[0]).unwrap()
     }
 
     #[test]
     fn a_server_is_waited_for_and_ended() {
-        let folder = tempfile::tempdir().unwrap();
         let script = "trap 'echo counted $word; exit' TERM; read word; echo at 127.0.0.1:81 >&2; \
                       while :; do sleep 0.01; done";
-        let mut server = shell(script, folder.path());
+        let mut server = shell(script);
         server.tell("spans").unwrap();
         let address = server.wait_until(|server| address_after("at ", &server.stderr()));
         assert_eq!(address.unwrap().port(), 81);
@@ -158,8 +142,7 @@ mod tests {
 
     #[test]
     fn a_server_that_ends_at_once_is_an_error_with_its_reason() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut server = shell("echo no such thing >&2; exit 3", folder.path());
+        let mut server = shell("echo no such thing >&2; exit 3");
         let error = server.wait_until(|_| None::<()>).unwrap_err().to_string();
         assert!(
             error.contains("exit status: 3") && error.contains("no such thing"),

@@ -1,333 +1,275 @@
-//! `cargo xtask bench sink`: Windage's sink beside other receivers, in one interleaved run, and
-//! whether it counts exactly and stays small.
+//! `cargo xtask bench sink`: Windage's sink beside other receivers, and whether it counts exactly and stays small.
 
+use std::fs;
 use std::process::ExitCode;
-use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use tempfile::NamedTempFile;
 
-use super::interrupt::Interrupt;
-use super::kept::Kept;
-use super::server;
-use crate::record::machine::{self, Machine};
+use super::line::Places;
+use super::study::{
+    Bound, Flags, Goal, LOAD_CORE, Plan, Quantity, Reading, Run, Runner, SERVER_CORE, Scenario,
+    Study,
+};
 
 mod connections;
-mod document;
 mod exactness;
 mod generator;
-mod goals;
-mod page;
 mod payload;
 mod provide;
 mod receiver;
-mod receiving;
-mod record;
 mod scenario;
 mod sender;
-mod study;
-mod trial;
 
-use connections::{CrowdOf, Turn};
+use connections::Turn;
 use exactness::MODES;
 use generator::Load;
-use provide::Programs;
-use receiver::Receiver;
-use record::{Outcome, Record};
-use scenario::{SCENARIOS, Scenario};
-use study::Round;
+use receiver::{RECEIVERS, Receiving};
+use scenario::SCENARIOS;
 
-/// The parts besides the scenarios of the comparison.
-const EXACTNESS: &str = "exactness";
-const CONNECTIONS: &str = "connections";
+/// Few enough for the receiver to be what is waited for, enough for it never to wait itself.
+const CONNECTIONS: u32 = 8;
+
+/// Load before the measuring: for code that compiles, caches and memory that grow.
+const WARMUP: Duration = Duration::from_millis(500);
+
+/// For an answer. The slowest receiver takes a fraction of a second for the largest request.
+const TIMEOUT: Duration = Duration::from_secs(20);
+
+const SPANS_PER_CPU: Quantity = Quantity::new("spans per CPU second", "million", 3);
+const BYTES_PER_CPU: Quantity = Quantity::new("bytes per CPU second", "MB", 0);
+const CPU: Quantity = Quantity::new("CPU per request", "µs", 2);
+const SPANS_PER_S: Quantity = Quantity::new("spans per second", "million", 3);
+const CORES: Quantity = Quantity::new("cores busy", "", 2);
+const MEMORY: Quantity = Quantity::new("peak memory", "MB", 1);
+
+const HTTP: &str = "http-512";
+const GRPC: &str = "grpc-512";
+
+const GOALS: &[Goal] = &[
+    at_least((HTTP, "windage"), SPANS_PER_CPU, None, 2.0),
+    at_least((GRPC, "windage"), SPANS_PER_CPU, None, 1.0),
+    of_collector(HTTP, 10.0),
+    of_collector(GRPC, 5.0),
+    of_discarding(HTTP, 0.6),
+    of_discarding(GRPC, 0.3),
+    worst(Turn::Each.scenario(), MEMORY, 64.0),
+    worst(Turn::AtOnce.scenario(), MEMORY, 64.0),
+    worst(exactness::SCENARIO, exactness::OFF_BY, 0.0),
+];
+
+const fn at_least(of: Run, quantity: Quantity, against: Option<Run>, least: f64) -> Goal {
+    Goal::of(of, quantity, against, Bound::AtLeast(least))
+}
+
+const fn of_collector(scenario: &'static str, least: f64) -> Goal {
+    let against = Some((scenario, "collector"));
+    at_least((scenario, "windage"), SPANS_PER_CPU, against, least)
+}
+
+/// Over gRPC nobody reads and discards, so that it is held against HTTP as well.
+const fn of_discarding(scenario: &'static str, least: f64) -> Goal {
+    let of = (scenario, "windage-count-only");
+    at_least(of, BYTES_PER_CPU, Some((HTTP, "discard")), least)
+}
+
+const fn worst(scenario: &'static str, quantity: Quantity, most: f64) -> Goal {
+    Goal::of((scenario, Goal::WORST), quantity, None, Bound::AtMost(most))
+}
+
+const METHOD: &str = "\
+Each receiver is launched afresh on one core (`collector-all-cores` on all) and gets load from `windage load` on another: \
+a closed loop on 8 connections, half a second to warm up and the time that is measured. CPU is that of the receiver's \
+process, all its threads, by its process clock from before the load to after it. Spans are the requests that the \
+generator had answered well, times the spans in each; the receivers that count must have counted the same, or the run has \
+failed. Every request of a scenario is the same bytes: spans with ten attributes each, in traces of four. The Collector \
+has an OTLP receiver and an exporter that does nothing, no processor, and no metrics of its own; it does not say what it \
+counted, and over gRPC with gzip nobody looks at its status. `discard` reads requests over HTTP and looks at nothing but \
+their length; for gRPC there is no such floor. `exactness` and the scenarios of many connections are for `windage sink` \
+alone, once each.";
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// How often each receiver runs in each scenario
-    #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..))]
-    rounds: u32,
-    /// How long each of these runs is measured: whole seconds, such as 2s
-    #[arg(long = "for", value_name = "SECONDS", default_value = "2s", value_parser = super::load::seconds)]
-    lasts_s: u32,
-    /// Only this scenario, or `exactness`, or `connections`; may be given several times
-    #[arg(long, value_name = "PART", value_parser = part)]
-    only: Vec<String>,
+    #[command(flatten)]
+    flags: Flags,
     /// How many spans each mode of `exactness` delivers
     #[arg(long, default_value_t = 100_000_000, value_parser = clap::value_parser!(u64).range(1..))]
     spans: u64,
-    /// How many connections are open in `connections`
+    /// How many connections are open in `in-turn` and `at-once`
     #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..))]
     connections: u32,
-    #[command(flatten)]
-    kept: Kept,
 }
 
-/// Runs the study. The files are written after each part of it, so that an interrupted study is
-/// kept.
+/// Runs the study.
 pub(super) fn run(args: &Args) -> Result<ExitCode> {
-    let cores = thread::available_parallelism().context("count the cores")?;
-    if cores.get() <= receiving::GENERATOR_CORE {
-        bail!("needs two cores, one for the receiver and one for the generator; here is {cores}");
-    }
-    let date = machine::today()?;
-    let files = args.kept.files(&date, "sink")?;
-    let programs = Programs::provide()?;
-    let mut record = args.record(date, &programs)?;
-    let interrupt = Interrupt::watch()?;
-    let keep = |record: &Record| match &files {
-        Some(files) => files.write(&record.json(), &record.markdown()),
-        None => Ok(()),
+    let (spans, connections) = (args.spans, args.connections);
+    let sink = Sink {
+        lasts: Duration::from_secs(args.flags.lasts_s.unwrap_or(2).into()),
+        spans,
+        connections,
+        programs: provide::programs()?,
     };
-    args.compare(&mut record, &programs, &interrupt, keep)?;
-    args.count_exactly(&mut record, &programs, &interrupt, keep)?;
-    args.connect(&mut record, &programs, &interrupt, keep)?;
-    anstream::println!("{}", record.markdown());
-    if let Some(files) = &files {
-        anstream::println!("{}\n{}", files.page.display(), files.document.display());
-    }
-    Ok(ExitCode::SUCCESS)
+    let plan = Plan {
+        name: "sink",
+        title: "The sink beside other receivers",
+        method: METHOD,
+        rounds: 7,
+        lasts_s: args.flags.lasts_s.unwrap_or(2),
+        further_flags: format!(" --spans {spans} --connections {connections}"),
+        scenarios: scenarios(connections),
+        compared: &[SPANS_PER_CPU],
+        goals: GOALS,
+    };
+    Study::run(plan, &args.flags, &sink)
 }
 
-impl Args {
-    fn compare(
-        &self,
-        record: &mut Record,
-        programs: &Programs,
-        interrupt: &Interrupt,
-        keep: impl Fn(&Record) -> Result<()>,
-    ) -> Result<()> {
-        let scenarios = record.scenarios.clone();
-        if scenarios.is_empty() {
-            return Ok(());
-        }
-        for round in 1..=self.rounds {
-            let round = Round {
-                round,
-                lasts: Duration::from_secs(self.lasts_s.into()),
-                programs,
-                interrupt,
-            };
-            round.run(&scenarios, |trial| {
-                anstream::eprintln!("{}", page::progress(&trial));
-                record.trials.push(trial);
-            })?;
-            keep(record)?;
-        }
+fn scenarios(connections: u32) -> Vec<Scenario> {
+    let compared = SCENARIOS.iter().map(|scenario| Scenario {
+        name: scenario.name,
+        meaning: scenario.meaning(),
+        contenders: scenario.receivers().map(|receiver| receiver.name).collect(),
+        is_once: false,
+    });
+    let exactness = Scenario {
+        name: exactness::SCENARIO,
+        meaning: exactness::MEANING.to_owned(),
+        contenders: MODES.iter().map(|mode| mode.name).collect(),
+        is_once: true,
+    };
+    let crowds = Turn::ALL.map(|turn| Scenario {
+        name: turn.scenario(),
+        meaning: format!(
+            "{connections} connections to `windage sink` with all counters, {}",
+            turn.meaning()
+        ),
+        contenders: SCENARIOS.iter().map(|scenario| scenario.name).collect(),
+        is_once: true,
+    });
+    compared.chain([exactness]).chain(crowds).collect()
+}
+
+struct Sink {
+    lasts: Duration,
+    /// In each mode of `exactness`.
+    spans: u64,
+    /// In each crowd.
+    connections: u32,
+    programs: Places,
+}
+
+impl Runner for Sink {
+    type Stage = ();
+
+    fn stage(&self, _scenario: &'static str) -> Result<()> {
         Ok(())
     }
 
-    fn count_exactly(
+    fn measure(
         &self,
-        record: &mut Record,
-        programs: &Programs,
-        interrupt: &Interrupt,
-        keep: impl Fn(&Record) -> Result<()>,
-    ) -> Result<()> {
-        if !self.has(EXACTNESS) {
-            return Ok(());
+        _stage: &(),
+        scenario: &'static str,
+        contender: &'static str,
+    ) -> Result<Reading> {
+        if scenario == exactness::SCENARIO {
+            return exactness::measure(contender, self.spans, &self.programs);
         }
-        for mode in MODES {
-            anstream::eprintln!("==> exactness: {}", mode.name);
-            let outcome = exactness::measure(mode, self.spans, programs, interrupt);
-            interrupt.check()?;
-            record.exactness.push(Outcome::new(mode.name, outcome));
-            keep(record)?;
+        let turn = Turn::ALL
+            .into_iter()
+            .find(|turn| turn.scenario() == scenario);
+        if let Some(turn) = turn {
+            let scenario = scenario::by_name(contender);
+            return turn.measure(scenario, self.connections, &self.programs);
         }
-        Ok(())
+        self.compare(scenario::by_name(scenario), contender)
     }
 
-    /// With every size of request over either protocol.
-    fn connect(
-        &self,
-        record: &mut Record,
-        programs: &Programs,
-        interrupt: &Interrupt,
-        keep: impl Fn(&Record) -> Result<()>,
-    ) -> Result<()> {
-        if !self.has(CONNECTIONS) {
-            return Ok(());
-        }
-        for scenario in SCENARIOS {
-            for turn in Turn::ALL {
-                let name = scenario.name;
-                anstream::eprintln!("==> connections: {name} {}", turn.as_str());
-                let crowd = CrowdOf {
-                    scenario,
-                    turn,
-                    connections: self.connections,
-                };
-                let outcome = crowd.measure(programs, interrupt);
-                interrupt.check()?;
-                record.crowds.push(Outcome::new(name, outcome));
-                keep(record)?;
-            }
-        }
-        Ok(())
+    fn versions(&self) -> Result<Vec<String>> {
+        provide::versions(&self.programs)
     }
 
-    fn has(&self, part: &str) -> bool {
-        self.only.is_empty() || self.only.iter().any(|only| only == part)
-    }
-
-    fn scenarios(&self) -> Vec<&'static Scenario> {
-        SCENARIOS.iter().filter(|s| self.has(s.name)).collect()
-    }
-
-    /// The command that repeats the study.
-    fn command(&self) -> String {
-        let mut command = format!(
-            "cargo xtask bench sink --rounds {} --for {}s --spans {} --connections {}",
-            self.rounds, self.lasts_s, self.spans, self.connections
+    fn commands(&self, scenario: &Scenario) -> Vec<String> {
+        let Some(of) = SCENARIOS.iter().find(|of| of.name == scenario.name) else {
+            return Vec::new();
+        };
+        let receivers = of
+            .receivers()
+            .map(|receiver| match receiver.has_all_cores() {
+                true => receiver.line(of.protocol),
+                false => format!(
+                    "taskset --cpu-list {SERVER_CORE} {}",
+                    receiver.line(of.protocol)
+                ),
+            });
+        let load = format!(
+            "taskset --cpu-list {LOAD_CORE} {}",
+            self.load(of, self.lasts).line()
         );
-        for part in &self.only {
-            command += &format!(" --only {part}");
-        }
-        command
-    }
-
-    fn record(&self, date: String, programs: &Programs) -> Result<Record> {
-        let machine = Machine::read_without_nginx()?;
-        let scenarios = self.scenarios();
-        let mut body_bytes = Vec::new();
-        for scenario in &scenarios {
-            body_bytes.push((scenario.name, scenario.body()?.len() as u64));
-        }
-        Ok(Record {
-            date,
-            command: self.command(),
-            versions: programs.versions(&machine.commit)?,
-            machine,
-            commands: commands(&scenarios, self.lasts_s),
-            body_bytes,
-            scenarios,
-            rounds: self.rounds,
-            lasts_s: self.lasts_s,
-            connections: self.connections,
-            trials: Vec::new(),
-            exactness: Vec::new(),
-            crowds: Vec::new(),
-        })
+        receivers.chain([load]).collect()
     }
 }
 
-/// Receivers and generators as they would be typed, without anything of this machine.
-fn commands(scenarios: &[&'static Scenario], lasts_s: u32) -> Vec<String> {
-    let mut commands = Vec::new();
-    for scenario in scenarios {
-        for receiver in Receiver::ALL {
-            let command = receiver.line(scenario.protocol, server::CORE);
-            if receiver.speaks(scenario.protocol) && !commands.contains(&command) {
-                commands.push(command);
-            }
-        }
-    }
-    let core = receiving::GENERATOR_CORE;
-    for scenario in scenarios {
-        let arguments = Load {
-            windage: "windage".as_ref(),
+impl Sink {
+    fn load(&self, scenario: &'static scenario::Scenario, lasts: Duration) -> Load {
+        Load {
             scenario,
-            body: "BODY".as_ref(),
-            connections: study::CONNECTIONS,
+            connections: CONNECTIONS,
             rate_per_s: None,
-            lasts: Duration::from_secs(lasts_s.into()),
-            timeout: study::TIMEOUT,
+            lasts,
+            timeout: TIMEOUT,
         }
-        .arguments("ADDRESS", "BODY");
-        let quoted = arguments.iter().map(|word| quoted(word));
-        let words: Vec<String> = quoted.collect();
-        commands.push(format!(
-            "taskset --cpu-list {core} windage {}",
-            words.join(" ")
-        ));
     }
-    commands
+
+    fn compare(&self, scenario: &'static scenario::Scenario, contender: &str) -> Result<Reading> {
+        let receiver = RECEIVERS.iter().find(|receiver| receiver.name == contender);
+        let receiver = receiver.context("no such receiver")?;
+        let body = write_body(scenario)?;
+        let receiving = Receiving::launch(receiver, scenario.protocol, &[], &self.programs)?;
+        let put_on = |lasts| {
+            let load = self.load(scenario, lasts);
+            load.put_on(receiving.address, body.path(), &self.programs)
+        };
+        let before = put_on(WARMUP)?;
+        let cpu_before = receiving.cpu()?;
+        let measured = put_on(self.lasts)?;
+        let cpu_s = (receiving.cpu()? - cpu_before).as_secs_f64();
+        let memory = receiving.memory()?;
+
+        let refused = before.refused + measured.refused;
+        if refused > 0 {
+            bail!("it refused {refused} requests");
+        }
+        let delivered = (before.requests + measured.requests) * scenario.spans as u64;
+        let account = receiving.finish()?;
+        if let Some(counted) = account["spans"].as_u64()
+            && counted != delivered
+        {
+            let repeated = account["repeated_spans"].as_u64().unwrap_or_default();
+            bail!(
+                "it counted {counted} spans and took {repeated} for repetitions, \
+                 and {delivered} were delivered"
+            );
+        }
+        let body_bytes = fs::metadata(&body).context("look at the body")?.len();
+        let requests = measured.requests as f64;
+        let spans = requests * scenario.spans as f64;
+        Ok(Reading::of([
+            (SPANS_PER_CPU, spans / cpu_s / 1e6),
+            (BYTES_PER_CPU, requests * body_bytes as f64 / cpu_s / 1e6),
+            (CPU, cpu_s * 1e6 / requests),
+            (SPANS_PER_S, spans / measured.seconds / 1e6),
+            (CORES, cpu_s / measured.seconds),
+            (MEMORY, memory.rss_peak_bytes as f64 / 1e6),
+        ]))
+    }
 }
 
-/// A word as a shell takes it.
-fn quoted(word: &str) -> String {
-    if word.contains(' ') {
-        format!("'{word}'")
-    } else {
-        word.to_owned()
-    }
-}
-
-fn part(name: &str) -> Result<String, String> {
-    if scenario::by_name(name).is_some() || [EXACTNESS, CONNECTIONS].contains(&name) {
-        return Ok(name.to_owned());
-    }
-    let names: Vec<&str> = SCENARIOS.iter().map(|scenario| scenario.name).collect();
-    Err(format!(
-        "the parts are {}, {EXACTNESS} and {CONNECTIONS}",
-        names.join(", ")
-    ))
+/// A scenario's body in a file.
+fn write_body(scenario: &scenario::Scenario) -> Result<NamedTempFile> {
+    let file = NamedTempFile::new().context("make a temporary file")?;
+    fs::write(&file, scenario.body()?).context("write a temporary file")?;
+    Ok(file)
 }
 
 #[cfg(test)]
-mod tests {
-    use clap::Parser;
-
-    use super::*;
-
-    #[derive(Parser)]
-    struct Line {
-        #[command(flatten)]
-        args: Args,
-    }
-
-    fn args(line: &str) -> Result<Args, clap::Error> {
-        let words = std::iter::once("sink").chain(line.split_whitespace());
-        Line::try_parse_from(words).map(|line| line.args)
-    }
-
-    #[test]
-    fn defaults_are_the_whole_study_unrecorded() {
-        let args = args("").unwrap();
-        assert_eq!((args.rounds, args.lasts_s), (7, 2));
-        assert_eq!(args.scenarios().len(), SCENARIOS.len());
-        assert!(args.has(EXACTNESS) && args.has(CONNECTIONS));
-        assert_eq!(args.kept.folder("2026-01-02"), None);
-    }
-
-    #[test]
-    fn a_study_is_repeated_by_its_command() {
-        let args = args("--rounds 3 --only http-512 --only exactness --spans 9 --record").unwrap();
-        let names: Vec<&str> = args.scenarios().iter().map(|s| s.name).collect();
-        assert_eq!(names, ["http-512"]);
-        assert!(args.has(EXACTNESS) && !args.has(CONNECTIONS));
-        assert_eq!(
-            args.command(),
-            "cargo xtask bench sink --rounds 3 --for 2s --spans 9 --connections 1000 \
-             --only http-512 --only exactness"
-        );
-        let folder = args.kept.folder("2026-01-02").unwrap();
-        assert!(folder.ends_with("record/2026-01-02"));
-    }
-
-    #[test]
-    fn wrong_flags_say_what_is_right() {
-        let table = [
-            ("--for 1.5s", "whole seconds"),
-            ("--rounds 0", "0 is not in"),
-            ("--spans 0", "0 is not in"),
-            ("--only nothing", "the parts are http-10, http-100"),
-        ];
-        for (line, expected) in table {
-            let error = args(line).err().unwrap().to_string();
-            assert!(error.contains(expected), "{error}");
-        }
-    }
-
-    #[test]
-    fn commands_are_typed_without_this_machine_and_once_each() {
-        let all: Vec<&Scenario> = SCENARIOS.iter().collect();
-        let commands = commands(&all, 2);
-        // Seven receivers over HTTP, six over gRPC.
-        assert_eq!(commands.len(), 13 + SCENARIOS.len());
-        assert!(commands.contains(&"taskset --cpu-list 0 discard 127.0.0.1:0".to_owned()));
-        let load = "taskset --cpu-list 1 windage load http://ADDRESS/v1/traces --data-file BODY \
-                    --header 'Content-Type: application/x-protobuf' --connections 8 --for 2000ms \
-                    --timeout 20000ms --warmup 0s --json";
-        assert!(commands.contains(&load.to_owned()), "{commands:#?}");
-    }
-}
+mod tests;

@@ -2,270 +2,209 @@
 
 use anyhow::Result;
 
-use super::parse::{self, Answer, Printed};
+use super::parse::{self, Answer};
 use super::scenario::Scenario;
 
 /// A load generator, or a way to use one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Contender {
-    Windage,
-    /// With starts as h2load has them: all connections at once.
-    WindageBursts,
-    Wrk,
-    H2load,
-    Oha,
-    /// With `--latency-correction`: counts from when a request should have started.
-    OhaCorrected,
-    /// `subjects/floor`: no parser, no histogram, what the kernel alone costs.
-    Floor,
+pub(super) struct Contender {
+    pub(super) name: &'static str,
+    line: fn(&Scenario, u32) -> String,
+    /// What it printed and what it logged, understood.
+    pub(super) parse: fn(&str, &str) -> Result<Answer>,
 }
 
-/// What a contender is asked to do.
-#[derive(Clone, Debug)]
-pub(super) struct Task<'s> {
-    pub(super) scenario: &'s Scenario,
-    pub(super) address: String,
-    pub(super) lasts_s: u32,
-    /// A file for this run: h2load logs each request there, in scenarios that need its percentiles,
-    /// and Windage reads its starts from there where they are in bursts.
-    pub(super) file: String,
+pub(super) const CONTENDERS: &[Contender] = &[
+    Contender {
+        name: "windage",
+        line: windage,
+        parse: parse::windage,
+    },
+    // With starts as h2load has them: all connections at once.
+    Contender {
+        name: "windage-bursts",
+        line: windage,
+        parse: parse::windage,
+    },
+    Contender {
+        name: "wrk",
+        line: |scenario, lasts_s| {
+            let connections = scenario.connections;
+            format!("wrk -t1 -c{connections} -d{lasts_s}s --latency http://ADDRESS/")
+        },
+        parse: parse::wrk,
+    },
+    Contender {
+        name: "h2load",
+        line: h2load,
+        parse: parse::h2load,
+    },
+    Contender {
+        name: "oha",
+        line: oha,
+        parse: parse::oha,
+    },
+    // Counts from when a request should have started.
+    Contender {
+        name: "oha-corrected",
+        line: |scenario, lasts_s| oha(scenario, lasts_s) + " --latency-correction",
+        parse: parse::oha,
+    },
+    // `subjects/floor`: no parser, no histogram, what the kernel alone costs.
+    Contender {
+        name: "floor",
+        line: |scenario, lasts_s| {
+            let connections = scenario.connections;
+            format!("floor ADDRESS --connections {connections} --for {lasts_s}s")
+        },
+        parse: parse::floor,
+    },
+];
+
+/// The contender of this name.
+pub(super) fn by_name(name: &str) -> &'static Contender {
+    let found = CONTENDERS.iter().find(|contender| contender.name == name);
+    found.expect("scenarios name contenders of the table")
 }
 
 impl Contender {
-    pub(super) const ALL: [Contender; 7] = [
-        Contender::Windage,
-        Contender::WindageBursts,
-        Contender::Wrk,
-        Contender::H2load,
-        Contender::Oha,
-        Contender::OhaCorrected,
-        Contender::Floor,
-    ];
-
-    pub(super) fn as_str(self) -> &'static str {
-        match self {
-            Contender::Windage => "windage",
-            Contender::WindageBursts => "windage-bursts",
-            Contender::Wrk => "wrk",
-            Contender::H2load => "h2load",
-            Contender::Oha => "oha",
-            Contender::OhaCorrected => "oha-corrected",
-            Contender::Floor => "floor",
-        }
+    fn is_in_bursts(&self) -> bool {
+        self.name == "windage-bursts"
     }
 
-    /// The name of its program.
-    pub(super) fn program(self) -> &'static str {
-        match self {
-            Contender::WindageBursts => "windage",
-            Contender::OhaCorrected => "oha",
-            _ => self.as_str(),
-        }
-    }
-
-    /// The arguments with which it does a task.
-    pub(super) fn arguments(self, task: &Task<'_>) -> Vec<String> {
-        let Scenario {
-            connections,
-            rate_per_s,
-            ..
-        } = *task.scenario;
-        let lasts = format!("{}s", task.lasts_s);
-        let url = format!("http://{}/", task.address);
-        match self {
-            Contender::Windage => {
-                let rate = rate_per_s.map(|rate| ["--rate".to_owned(), rate.to_string()]);
-                windage(task, &lasts, &url, rate.as_slice().as_flattened())
+    /// The command with which it does a scenario's task at ADDRESS. In FILE are the starts of bursts; h2load logs each
+    /// request there, in scenarios that need its percentiles.
+    pub(super) fn line(&self, scenario: &Scenario, lasts_s: u32) -> String {
+        let line = (self.line)(scenario, lasts_s);
+        match scenario.rate_per_s {
+            Some(rate) if self.is_in_bursts() => {
+                line.replace(&format!("--rate {rate}"), "--replay FILE")
             }
-            Contender::WindageBursts => {
-                windage(task, &lasts, &url, &words(&["--replay", &task.file]))
-            }
-            Contender::Wrk => words(&[
-                "-t1",
-                &format!("-c{connections}"),
-                &format!("-d{lasts}"),
-                "--latency",
-                &url,
-            ]),
-            Contender::H2load => h2load(task, &lasts, &url),
-            Contender::Oha => oha(task, &lasts, &url, &[]),
-            Contender::OhaCorrected => oha(task, &lasts, &url, &["--latency-correction"]),
-            Contender::Floor => words(&[
-                &task.address,
-                "--connections",
-                &connections.to_string(),
-                "--for",
-                &lasts,
-            ]),
+            _ => line,
         }
     }
 
-    /// What has to stand in the task's file before it begins: seconds, a line for each start.
-    pub(super) fn starts(self, task: &Task<'_>) -> Option<String> {
-        let rate_per_s = f64::from(task.scenario.rate_per_s?);
-        let at_once = task.scenario.connections;
-        (self == Contender::WindageBursts).then(|| {
-            let starts = (rate_per_s * f64::from(task.lasts_s)) as u32;
-            (0..starts)
-                .map(|start| f64::from(start / at_once * at_once) / rate_per_s)
-                .map(|at_s| format!("{at_s:.6}\n"))
-                .collect()
-        })
-    }
-
-    /// What its output says.
-    pub(super) fn parse(self, printed: &Printed) -> Result<Answer> {
-        match self {
-            Contender::Windage | Contender::WindageBursts => parse::windage(printed),
-            Contender::Wrk => parse::wrk(printed),
-            Contender::H2load => parse::h2load(printed),
-            Contender::Oha | Contender::OhaCorrected => parse::oha(printed),
-            Contender::Floor => parse::floor(printed),
-        }
+    /// What has to stand in the file before it begins: seconds, a line for each start. Empty but for bursts.
+    pub(super) fn starts(&self, scenario: &Scenario, lasts_s: u32) -> String {
+        let (true, Some(rate_per_s)) = (self.is_in_bursts(), scenario.rate_per_s) else {
+            return String::new();
+        };
+        let at_once = scenario.connections;
+        (0..rate_per_s * lasts_s)
+            .map(|start| f64::from(start / at_once * at_once) / f64::from(rate_per_s))
+            .map(|at_s| format!("{at_s:.6}\n"))
+            .collect()
     }
 }
 
-fn windage(task: &Task<'_>, lasts: &str, url: &str, starts: &[String]) -> Vec<String> {
-    let connections = task.scenario.connections.to_string();
-    let mut line = words(&["load", url, "--connections", &connections, "--for", lasts]);
-    line.extend_from_slice(starts);
-    // The others warm up within what they measure.
-    line.extend(words(&["--warmup", "0s", "--json"]));
-    line
+/// Without a warm-up: the others warm up within what they measure.
+fn windage(scenario: &Scenario, lasts_s: u32) -> String {
+    let rate = rate(scenario, "--rate ");
+    let connections = scenario.connections;
+    format!(
+        "windage load http://ADDRESS/ --connections {connections} --for {lasts_s}s{rate} --warmup 0s --json"
+    )
 }
 
 /// `--rps` is each client's, and takes a fraction.
-fn h2load(task: &Task<'_>, lasts: &str, url: &str) -> Vec<String> {
-    let scenario = task.scenario;
-    let mut line = words(&["--h1", "-t1"]);
-    line.push(format!("-c{}", scenario.connections));
-    line.push(format!("-D{lasts}"));
-    if let Some(rate_per_s) = scenario.rate_per_s {
-        let of_each = f64::from(rate_per_s) / f64::from(scenario.connections);
-        line.push(format!("--rps={of_each}"));
-    }
-    if scenario.needs_percentiles {
-        line.push(format!("--log-file={}", task.file));
-    }
-    line.push(url.to_owned());
-    line
+fn h2load(scenario: &Scenario, lasts_s: u32) -> String {
+    let connections = scenario.connections;
+    let rate = scenario.rate_per_s.map(|rate| {
+        let of_each = f64::from(rate) / f64::from(connections);
+        format!(" --rps={of_each}")
+    });
+    let log = if scenario.needs_percentiles {
+        " --log-file=FILE"
+    } else {
+        ""
+    };
+    let rate = rate.unwrap_or_default();
+    format!("h2load --h1 -t1 -c{connections} -D{lasts_s}s{rate}{log} http://ADDRESS/")
 }
 
-fn oha(task: &Task<'_>, lasts: &str, url: &str, more: &[&str]) -> Vec<String> {
-    let mut line = words(&["--no-tui", "--output-format", "json", "-c"]);
-    line.extend([
-        task.scenario.connections.to_string(),
-        "-z".into(),
-        lasts.into(),
-    ]);
-    if let Some(rate_per_s) = task.scenario.rate_per_s {
-        line.extend(["-q".into(), rate_per_s.to_string()]);
-    }
-    line.extend(words(more));
-    line.push(url.to_owned());
-    line
+fn oha(scenario: &Scenario, lasts_s: u32) -> String {
+    let rate = rate(scenario, "-q ");
+    let connections = scenario.connections;
+    format!(
+        "oha --no-tui --output-format json -c {connections} -z {lasts_s}s{rate} http://ADDRESS/"
+    )
 }
 
-fn words(words: &[&str]) -> Vec<String> {
-    words.iter().map(|&word| word.to_owned()).collect()
+fn rate(scenario: &Scenario, flag: &str) -> String {
+    let rate = scenario.rate_per_s.map(|rate| format!(" {flag}{rate}"));
+    rate.unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::load::scenario::by_name;
-
-    fn line(contender: Contender, scenario: &str) -> String {
-        let task = Task {
-            scenario: by_name(scenario).unwrap(),
-            address: "127.0.0.1:81".into(),
-            lasts_s: 5,
-            file: "/tmp/log".into(),
-        };
-        contender.arguments(&task).join(" ")
-    }
+    use crate::bench::load::scenario;
 
     #[test]
     fn command_lines() {
-        let url = "http://127.0.0.1:81/";
         let table = [
             (
-                Contender::Wrk,
+                "wrk",
                 "closed",
-                format!("-t1 -c8 -d5s --latency {url}"),
+                "wrk -t1 -c8 -d5s --latency http://ADDRESS/",
             ),
             (
-                Contender::H2load,
+                "h2load",
                 "closed",
-                format!("--h1 -t1 -c8 -D5s {url}"),
+                "h2load --h1 -t1 -c8 -D5s http://ADDRESS/",
             ),
             (
-                Contender::H2load,
+                "h2load",
                 "open-10000",
-                format!("--h1 -t1 -c8 -D5s --rps=1250 {url}"),
+                "h2load --h1 -t1 -c8 -D5s --rps=1250 http://ADDRESS/",
             ),
             (
-                Contender::H2load,
+                "h2load",
                 "stall",
-                format!("--h1 -t1 -c8 -D5s --rps=125 --log-file=/tmp/log {url}"),
+                "h2load --h1 -t1 -c8 -D5s --rps=125 --log-file=FILE http://ADDRESS/",
             ),
             (
-                Contender::Oha,
+                "oha",
                 "open-2000",
-                format!("--no-tui --output-format json -c 8 -z 5s -q 2000 {url}"),
+                "oha --no-tui --output-format json -c 8 -z 5s -q 2000 http://ADDRESS/",
             ),
             (
-                Contender::OhaCorrected,
+                "oha-corrected",
                 "stall",
-                format!(
-                    "--no-tui --output-format json -c 8 -z 5s -q 1000 --latency-correction {url}"
-                ),
+                "oha --no-tui --output-format json -c 8 -z 5s -q 1000 http://ADDRESS/ --latency-correction",
             ),
             (
-                Contender::Windage,
+                "windage",
                 "open-10000",
-                format!("load {url} --connections 8 --for 5s --rate 10000 --warmup 0s --json"),
+                "windage load http://ADDRESS/ --connections 8 --for 5s --rate 10000 --warmup 0s --json",
             ),
             (
-                Contender::WindageBursts,
+                "windage-bursts",
                 "open-2000",
-                format!("load {url} --connections 8 --for 5s --replay /tmp/log --warmup 0s --json"),
+                "windage load http://ADDRESS/ --connections 8 --for 5s --replay FILE --warmup 0s --json",
             ),
             (
-                Contender::Windage,
+                "windage",
                 "closed",
-                format!("load {url} --connections 8 --for 5s --warmup 0s --json"),
+                "windage load http://ADDRESS/ --connections 8 --for 5s --warmup 0s --json",
             ),
-            (
-                Contender::Floor,
-                "closed",
-                "127.0.0.1:81 --connections 8 --for 5s".to_owned(),
-            ),
+            ("floor", "closed", "floor ADDRESS --connections 8 --for 5s"),
         ];
         for (contender, scenario, expected) in table {
-            assert_eq!(
-                line(contender, scenario),
-                expected,
-                "{contender:?} {scenario}"
-            );
+            let line = by_name(contender).line(scenario::by_name(scenario), 5);
+            assert_eq!(line, expected, "{contender} {scenario}");
         }
     }
 
     #[test]
     fn bursts_are_of_all_connections_and_keep_the_rate() {
-        let task = Task {
-            scenario: by_name("open-2000").unwrap(),
-            address: "127.0.0.1:81".into(),
-            lasts_s: 1,
-            file: "/tmp/starts".into(),
-        };
-        let starts = Contender::WindageBursts.starts(&task).unwrap();
+        let scenario = scenario::by_name("open-2000");
+        let starts = by_name("windage-bursts").starts(scenario, 1);
         let starts: Vec<&str> = starts.lines().collect();
         assert_eq!(starts.len(), 2000);
         assert_eq!(
             starts[..9],
             [["0.000000"; 8].as_slice(), &["0.004000"]].concat()
         );
-        assert_eq!(Contender::Windage.starts(&task), None);
+        assert_eq!(by_name("windage").starts(scenario, 1), "");
     }
 }

@@ -4,14 +4,14 @@
 use std::fs;
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
-use std::process::Command;
 
 use anyhow::{Context, Result};
+use tempfile::TempDir;
 use truth::{Account, Stalls};
 
-use super::provide::Programs;
-use crate::bench::server::{self, Running, address_after};
-use crate::debian;
+use crate::bench::line::{Places, command};
+use crate::bench::server::{Running, address_after, free_address};
+use crate::bench::study::SERVER_CORE;
 
 const NGINX_CONF: &str = include_str!("nginx.conf");
 
@@ -20,47 +20,27 @@ const NGINX_CONF: &str = include_str!("nginx.conf");
 pub(super) enum Origin {
     /// A page of 50 bytes from memory.
     Nginx,
-    /// Answers each request after the same time.
-    Constant { service_ms: u32 },
-    /// The same, but for a stretch of every period it does nothing.
-    Stall {
-        service_ms: u32,
-        every_ms: u32,
-        for_ms: u32,
-    },
-}
-
-impl Origin {
-    /// The arguments of the truth server; none for nginx.
-    pub(super) fn truth_arguments(self) -> Vec<String> {
-        let line = match self {
-            Origin::Nginx => return Vec::new(),
-            Origin::Constant { service_ms } => format!("constant --service {service_ms}ms"),
-            Origin::Stall {
-                service_ms,
-                every_ms,
-                for_ms,
-            } => format!("stall --every {every_ms}ms --for {for_ms}ms --service {service_ms}ms"),
-        };
-        let line = line + " --listen 127.0.0.1:0";
-        line.split(' ').map(str::to_owned).collect()
-    }
-
-    /// Launches it; `folder` is for its files.
-    pub(super) fn launch(self, programs: &Programs, folder: &Path) -> Result<Server> {
-        match self {
-            Origin::Nginx => nginx(folder),
-            _ => truth(&programs.truth, &self.truth_arguments(), folder),
-        }
-    }
+    /// `subjects/truth` with these arguments.
+    Truth(&'static str),
 }
 
 /// An origin that runs. It is ended when it is dropped, and with this program whatever happens.
 pub(super) struct Server {
     running: Running,
+    /// Those of nginx, for as long as it runs.
+    _files: Option<TempDir>,
     pub(super) address: SocketAddr,
     /// When it stalls, as it said itself.
     pub(super) stalls: Option<Stalls>,
+}
+
+impl Origin {
+    pub(super) fn launch(self, programs: &Places) -> Result<Server> {
+        match self {
+            Origin::Nginx => nginx(),
+            Origin::Truth(arguments) => truth(programs, arguments),
+        }
+    }
 }
 
 impl Server {
@@ -72,23 +52,20 @@ impl Server {
 }
 
 /// nginx does not say which port the kernel gave it, so it is told one that is free just now.
-fn nginx(folder: &Path) -> Result<Server> {
-    let address = server::free_address()?;
+fn nginx() -> Result<Server> {
+    let files = tempfile::tempdir().context("make a temporary folder")?;
+    let folder = files.path();
+    let address = free_address()?;
     let configuration = folder.join("nginx.conf");
     fs::write(&configuration, nginx_conf(folder, address))
         .with_context(|| format!("write {}", configuration.display()))?;
-    let mut command = Command::new("nginx");
-    command
-        .env("PATH", debian::path())
-        .arg("-p")
-        .arg(folder)
-        .arg("-c")
-        .arg(&configuration)
-        .args(["-e", "stderr"]);
-    let mut running = Running::start(&mut command, &[server::CORE], folder)?;
+    let places = vec![("FOLDER", folder.to_string_lossy().into_owned())];
+    let mut command = command("nginx -p FOLDER -c FOLDER/nginx.conf -e stderr", &places);
+    let mut running = Running::start(&mut command, &[SERVER_CORE])?;
     running.wait_until(|_| TcpStream::connect(address).ok())?;
     Ok(Server {
         running,
+        _files: Some(files),
         address,
         stalls: None,
     })
@@ -101,17 +78,16 @@ fn nginx_conf(folder: &Path, address: SocketAddr) -> String {
 }
 
 /// The server of `subjects/truth` says where it listens, and when it stalls.
-fn truth(program: &Path, arguments: &[String], folder: &Path) -> Result<Server> {
-    let mut command = Command::new(program);
-    command.args(arguments);
-    let mut running = Running::start(&mut command, &[server::CORE], folder)?;
-    let is_stalling = arguments.first().is_some_and(|kind| kind == "stall");
+fn truth(programs: &Places, arguments: &str) -> Result<Server> {
+    let mut command = command(&format!("truth {arguments} --listen 127.0.0.1:0"), programs);
+    let mut running = Running::start(&mut command, &[SERVER_CORE])?;
     let (address, stalls) = running.wait_until(|running| {
         let (address, stalls) = introduction(&running.stdout());
-        (stalls.is_some() || !is_stalling).then_some((address?, stalls))
+        (stalls.is_some() || !arguments.starts_with("stall")).then_some((address?, stalls))
     })?;
     Ok(Server {
         running,
+        _files: None,
         address,
         stalls,
     })
@@ -166,19 +142,5 @@ mod tests {
             !conf.contains("{dir}") && !conf.contains("{listen}"),
             "{conf}"
         );
-    }
-
-    #[test]
-    fn the_truth_servers_are_told_what_they_are() {
-        let stall = Origin::Stall {
-            service_ms: 1,
-            every_ms: 2000,
-            for_ms: 200,
-        };
-        assert_eq!(
-            stall.truth_arguments().join(" "),
-            "stall --every 2000ms --for 200ms --service 1ms --listen 127.0.0.1:0"
-        );
-        assert!(Origin::Nginx.truth_arguments().is_empty());
     }
 }

@@ -8,15 +8,11 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 
 use super::generator::{Delivered, Load};
-use super::provide::Programs;
-use super::receiving::Receiving;
+use super::receiver::Receiving;
 use super::scenario::Scenario;
-use super::study::Body;
-use crate::bench::interrupt::Interrupt;
-use crate::bench::memory::Memory;
-
-/// Below this the sink's memory has to stay.
-pub(super) const MEMORY_BELOW_BYTES: u64 = 64_000_000;
+use super::{MEMORY, write_body};
+use crate::bench::line::Places;
+use crate::bench::study::{Quantity, Reading};
 
 /// How long every connection has a request under way, when all have at once.
 const AT_ONCE: Duration = Duration::from_secs(5);
@@ -33,6 +29,11 @@ const TIMEOUT: Duration = Duration::from_secs(300);
 /// thousands of descriptors not to be felt.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
+const ACCEPTED: Quantity = Quantity::new("accepted", "", 0);
+const REFUSED: Quantity = Quantity::new("refused", "", 0);
+const IDLE: Quantity = Quantity::new("idle", "MB", 1);
+const ALL_OPEN: Quantity = Quantity::new("the most with all open", "MB", 1);
+
 /// When the connections send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
@@ -42,61 +43,41 @@ pub(super) enum Turn {
     AtOnce,
 }
 
-/// What is to be measured: a scenario's requests over so many connections.
-pub(super) struct CrowdOf {
-    pub(super) scenario: &'static Scenario,
-    pub(super) turn: Turn,
-    pub(super) connections: u32,
-}
-
-/// What a sink took.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Crowd {
-    pub(super) scenario: &'static str,
-    pub(super) turn: Turn,
-    pub(super) requests: u64,
-    /// A request that does not arrive within half a minute is refused.
-    pub(super) refused: u64,
-    /// Before the first connection.
-    pub(super) idle: Memory,
-    /// The most that was seen while all connections were open, and the peak since the start.
-    pub(super) memory: Memory,
-}
-
 impl Turn {
     pub(super) const ALL: [Turn; 2] = [Turn::Each, Turn::AtOnce];
 
-    pub(super) fn as_str(self) -> &'static str {
+    /// The scenario's name.
+    pub(super) const fn scenario(self) -> &'static str {
         match self {
-            Turn::Each => "in turn",
-            Turn::AtOnce => "at once",
+            Turn::Each => "in-turn",
+            Turn::AtOnce => "at-once",
         }
     }
-}
 
-impl Crowd {
-    pub(super) fn is_small(&self) -> bool {
-        self.memory.rss_peak_bytes < MEMORY_BELOW_BYTES
+    pub(super) fn meaning(self) -> &'static str {
+        match self {
+            Turn::Each => "an open loop, so that each sends and few requests are under way",
+            Turn::AtOnce => {
+                "each with a request under way all the time; what takes more than half a minute to arrive is \
+                 refused by then"
+            }
+        }
     }
-}
 
-impl CrowdOf {
-    /// Opens the connections, sends on all of them, and looks.
-    pub(super) fn measure(&self, programs: &Programs, interrupt: &Interrupt) -> Result<Crowd> {
-        let CrowdOf {
-            scenario,
-            turn,
-            connections,
-        } = *self;
-        let folder = tempfile::tempdir().context("make a temporary folder")?;
-        let body = Body::write(scenario, folder.path())?;
-        let sink = Receiving::sink(&[], scenario.protocol, programs, folder.path())?;
+    /// Opens so many connections, sends the scenario's requests on all of them, and looks at the sink's memory.
+    pub(super) fn measure(
+        self,
+        scenario: &'static Scenario,
+        connections: u32,
+        programs: &Places,
+    ) -> Result<Reading> {
+        let body = write_body(scenario)?;
+        let body_bytes = fs::metadata(&body).context("look at the body")?.len();
+        let sink = Receiving::sink(scenario.protocol, &[], programs)?;
         let (idle, own_descriptors) = (sink.memory()?, descriptors(&sink)?);
-        let (rate_per_s, lasts) = self.pace(body.bytes);
+        let (rate_per_s, lasts) = self.pace(connections, body_bytes);
         let load = Load {
-            windage: &programs.windage,
             scenario,
-            body: &body.file,
             connections,
             rate_per_s,
             lasts,
@@ -106,58 +87,60 @@ impl CrowdOf {
         let is_over = AtomicBool::new(false);
         let (delivered, rss_bytes) = thread::scope(|scope| {
             let watcher = scope.spawn(|| watch(&sink, open, &is_over));
-            let delivered = load.put_on(sink.address, folder.path(), interrupt);
+            let delivered = load.put_on(sink.address, body.path(), programs);
             is_over.store(true, Ordering::Relaxed);
             match watcher.join() {
                 Ok(seen) => Ok((delivered?, seen?)),
                 Err(_) => bail!("the thread that looks at memory panicked"),
             }
         })?;
-        let rss_peak_bytes = sink.memory()?.rss_peak_bytes;
-        let counted = sink.finish()?["spans"].as_u64();
-        self.check(&delivered, counted)?;
-        Ok(Crowd {
-            scenario: scenario.name,
-            turn,
-            requests: delivered.requests,
-            refused: delivered.refused,
-            idle,
-            memory: Memory {
-                rss_bytes: rss_bytes.with_context(|| {
-                    format!("{connections} connections were never seen open at once")
-                })?,
-                rss_peak_bytes,
-            },
-        })
+        let rss_bytes = rss_bytes
+            .with_context(|| format!("{connections} connections were never seen open at once"))?;
+        let peak = sink.memory()?;
+        check(
+            scenario,
+            connections,
+            &delivered,
+            sink.finish()?["spans"].as_u64(),
+        )?;
+        Ok(Reading::of([
+            (ACCEPTED, delivered.requests as f64),
+            (REFUSED, delivered.refused as f64),
+            (IDLE, idle.rss_bytes as f64 / 1e6),
+            (ALL_OPEN, rss_bytes as f64 / 1e6),
+            (MEMORY, peak.rss_peak_bytes as f64 / 1e6),
+        ]))
     }
 
     /// Requests a second, unless the loop is closed, and for how long; so that each connection
     /// has its turn, and a tenth of them a second one.
-    fn pace(&self, body_bytes: u64) -> (Option<u32>, Duration) {
-        if self.turn == Turn::AtOnce {
+    fn pace(self, connections: u32, body_bytes: u64) -> (Option<u32>, Duration) {
+        if self == Turn::AtOnce {
             return (None, AT_ONCE);
         }
         let rate_per_s = REQUESTS_PER_S.min(BYTES_PER_S / body_bytes).max(1);
-        let lasts_ms = u64::from(self.connections) * 1100 / rate_per_s;
+        let lasts_ms = u64::from(connections) * 1100 / rate_per_s;
         let rate_per_s = u32::try_from(rate_per_s).unwrap_or(u32::MAX);
         (Some(rate_per_s), Duration::from_millis(lasts_ms.max(1000)))
     }
+}
 
-    /// Each connection has sent, and what the sink counted is what was delivered.
-    fn check(&self, delivered: &Delivered, counted: Option<u64>) -> Result<()> {
-        let answered = delivered.requests + delivered.refused;
-        if answered < self.connections.into() {
-            bail!(
-                "only {answered} requests over {} connections",
-                self.connections
-            );
-        }
-        let spans = delivered.requests * self.scenario.spans as u64;
-        if counted != Some(spans) {
-            bail!("it counted {counted:?} spans, and {spans} were delivered");
-        }
-        Ok(())
+/// Each connection has sent, and what the sink counted is what was delivered.
+fn check(
+    scenario: &Scenario,
+    connections: u32,
+    delivered: &Delivered,
+    counted: Option<u64>,
+) -> Result<()> {
+    let answered = delivered.requests + delivered.refused;
+    if answered < connections.into() {
+        bail!("only {answered} requests over {connections} connections");
     }
+    let spans = delivered.requests * scenario.spans as u64;
+    if counted != Some(spans) {
+        bail!("it counted {counted:?} spans, and {spans} were delivered");
+    }
+    Ok(())
 }
 
 /// The most resident memory while so many descriptors were open; `None` when they never were.
@@ -183,14 +166,6 @@ mod tests {
     use super::super::scenario::by_name;
     use super::*;
 
-    fn crowd(turn: Turn) -> CrowdOf {
-        CrowdOf {
-            scenario: by_name("http-10").unwrap(),
-            turn,
-            connections: 10_000,
-        }
-    }
-
     #[test]
     fn every_connection_has_its_turn() {
         let table = [
@@ -198,9 +173,13 @@ mod tests {
             (5_000_000, (Some(100), Duration::from_millis(110_000))),
         ];
         for (body_bytes, expected) in table {
-            assert_eq!(crowd(Turn::Each).pace(body_bytes), expected, "{body_bytes}");
+            assert_eq!(
+                Turn::Each.pace(10_000, body_bytes),
+                expected,
+                "{body_bytes}"
+            );
         }
-        assert_eq!(crowd(Turn::AtOnce).pace(4_000), (None, AT_ONCE));
+        assert_eq!(Turn::AtOnce.pace(10_000, 4_000), (None, AT_ONCE));
     }
 
     #[test]
@@ -217,7 +196,7 @@ mod tests {
             (delivered(10_000, 0), None, Some("None")),
         ];
         for (delivered, counted, expected) in table {
-            let outcome = crowd(Turn::Each).check(&delivered, counted);
+            let outcome = check(by_name("http-10"), 10_000, &delivered, counted);
             match expected {
                 None => outcome.unwrap(),
                 Some(part) => assert!(outcome.unwrap_err().to_string().contains(part)),

@@ -5,16 +5,21 @@ use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
-use serde_json::Value;
 
-use super::provide::Programs;
-use super::receiving::Receiving;
+use super::receiver::Receiving;
 use super::scenario::Protocol;
 use super::sender::{Attempts, Sender};
-use crate::bench::interrupt::Interrupt;
+use crate::bench::line::Places;
+use crate::bench::study::{Quantity, Reading};
+
+pub(super) const SCENARIO: &str = "exactness";
+
+pub(super) const MEANING: &str = "\
+Batches of 8,192 small spans over HTTP, each with bytes of its own, sent again as they are until the sink says that it has \
+accepted them. What it counted has to be what it acknowledged";
 
 /// In a batch: many, so that 10^8 are soon sent.
-pub(super) const BATCH_SPANS: u64 = 8192;
+const BATCH_SPANS: u64 = 8192;
 
 /// Connections, each on a thread of its own.
 const SENDERS: u64 = 4;
@@ -22,7 +27,16 @@ const SENDERS: u64 = 4;
 /// How long a backend is what the mode has, and how long what that is switched to. The sink looks
 /// at its orders ten times a second.
 const WELL: Duration = Duration::from_millis(500);
-const ILL: Duration = Duration::from_millis(200);
+const FAULTY: Duration = Duration::from_millis(200);
+
+const BATCHES: Quantity = Quantity::new("acknowledged batches", "", 0);
+const SPANS: Quantity = Quantity::new("their spans", "", 0);
+const COUNTED: Quantity = Quantity::new("counted spans", "", 0);
+pub(super) const OFF_BY: Quantity = Quantity::new("off by", "", 0);
+const REFUSED: Quantity = Quantity::new("refused", "", 0);
+const BROKEN: Quantity = Quantity::new("broken", "", 0);
+const CUT: Quantity = Quantity::new("cut", "", 0);
+const SECONDS: Quantity = Quantity::new("took", "s", 1);
 
 /// What stands in the way of a batch.
 #[derive(Debug)]
@@ -37,103 +51,73 @@ pub(super) struct Mode {
 }
 
 pub(super) const MODES: &[Mode] = &[
-    Mode {
-        name: "nothing",
-        backend: "ok",
-        switched: None,
-        cut_share: 0.0,
-    },
-    Mode {
-        name: "a fifth refused with 503",
-        backend: "reject 503 20%",
-        switched: None,
-        cut_share: 0.0,
-    },
-    Mode {
-        name: "a fifth reset by the sender in the middle of a body",
-        backend: "ok",
-        switched: None,
-        cut_share: 0.2,
-    },
-    Mode {
-        name: "every connection reset, on and off",
-        backend: "ok",
-        switched: Some("reset"),
-        cut_share: 0.0,
-    },
-    Mode {
-        name: "nothing listens, on and off",
-        backend: "ok",
-        switched: Some("down"),
-        cut_share: 0.0,
-    },
+    mode("nothing in the way", "ok", None, 0.0),
+    mode("a fifth refused with 503", "reject 503 20%", None, 0.0),
+    mode(
+        "a fifth reset by the sender in the middle of a body",
+        "ok",
+        None,
+        0.2,
+    ),
+    mode(
+        "every connection reset, on and off",
+        "ok",
+        Some("reset"),
+        0.0,
+    ),
+    mode("nothing listens, on and off", "ok", Some("down"), 0.0),
 ];
 
-/// What a mode gave.
-#[derive(Clone, Debug)]
-pub(super) struct Exactness {
-    pub(super) mode: &'static str,
-    pub(super) backend: String,
-    pub(super) attempts: Attempts,
-    /// Everything that the sink said at its end.
-    pub(super) account: Value,
-    pub(super) seconds: f64,
-}
-
-impl Mode {
-    /// How the backend behaves.
-    fn words(&self) -> String {
-        let (well, ill) = (self.backend, self.switched);
-        ill.map_or_else(
-            || well.to_owned(),
-            |ill| format!("{well} and {ill} in turn"),
-        )
-    }
-}
-
-impl Exactness {
-    /// Spans in batches that the sink said it had accepted.
-    pub(super) fn acknowledged_spans(&self) -> u64 {
-        self.attempts.acknowledged * BATCH_SPANS
-    }
-
-    pub(super) fn counted_spans(&self) -> Option<u64> {
-        self.account["spans"].as_u64()
-    }
-
-    pub(super) fn is_exact(&self) -> bool {
-        self.counted_spans() == Some(self.acknowledged_spans())
+const fn mode(
+    name: &'static str,
+    backend: &'static str,
+    switched: Option<&'static str>,
+    cut_share: f64,
+) -> Mode {
+    Mode {
+        name,
+        backend,
+        switched,
+        cut_share,
     }
 }
 
 /// Sends no fewer spans than asked for, in whole batches, and compares.
-pub(super) fn measure(
-    mode: &Mode,
-    spans: u64,
-    programs: &Programs,
-    interrupt: &Interrupt,
-) -> Result<Exactness> {
-    let folder = tempfile::tempdir().context("make a temporary folder")?;
-    let arguments = ["--backend", mode.backend];
-    let sink = Receiving::sink(&arguments, Protocol::Http, programs, folder.path())?;
+pub(super) fn measure(mode: &str, spans: u64, programs: &Places) -> Result<Reading> {
+    let mode = MODES
+        .iter()
+        .find(|of| of.name == mode)
+        .context("no such mode")?;
+    let sink = Receiving::sink(Protocol::Http, &["--backend", mode.backend], programs)?;
     let began = Instant::now();
-    let attempts = deliver(mode, &sink, spans.div_ceil(BATCH_SPANS), interrupt)?;
+    let attempts = deliver(mode, &sink, spans.div_ceil(BATCH_SPANS))?;
     let seconds = began.elapsed().as_secs_f64();
-    Ok(Exactness {
-        mode: mode.name,
-        backend: mode.words(),
-        attempts,
-        account: sink.finish()?,
-        seconds,
-    })
+    let counted = sink.finish()?["spans"]
+        .as_u64()
+        .context("it counted no spans")?;
+    Ok(reading(&attempts, counted, seconds))
+}
+
+fn reading(attempts: &Attempts, counted: u64, seconds: f64) -> Reading {
+    let acknowledged = attempts.acknowledged * BATCH_SPANS;
+    Reading::of([
+        (BATCHES, attempts.acknowledged as f64),
+        (SPANS, acknowledged as f64),
+        (COUNTED, counted as f64),
+        (OFF_BY, counted.abs_diff(acknowledged) as f64),
+        (REFUSED, attempts.refused as f64),
+        (BROKEN, attempts.broken as f64),
+        (CUT, attempts.cut as f64),
+        (SECONDS, seconds),
+    ])
 }
 
 /// Delivers batches over several connections at once.
-fn deliver(mode: &Mode, sink: &Receiving, batches: u64, interrupt: &Interrupt) -> Result<Attempts> {
+fn deliver(mode: &Mode, sink: &Receiving, batches: u64) -> Result<Attempts> {
     let next = AtomicU64::new(0);
     let send = |index| -> Result<Attempts> {
         let spans = usize::try_from(BATCH_SPANS)?;
-        let mut sender = Sender::new(sink.address, spans, mode.cut_share, index, interrupt)?;
+        let mut sender = Sender::new(sink.address, spans, mode.cut_share, index)?;
         loop {
             let batch = next.fetch_add(1, Ordering::Relaxed);
             if batch >= batches {
@@ -163,13 +147,13 @@ fn deliver(mode: &Mode, sink: &Receiving, batches: u64, interrupt: &Interrupt) -
 
 /// Switches the backend to and fro until all is delivered.
 fn switch(mode: &Mode, sink: &Receiving, is_over: &AtomicBool) -> Result<()> {
-    let Some(ill) = mode.switched else {
+    let Some(faulty) = mode.switched else {
         return Ok(());
     };
     while !is_over.load(Ordering::Relaxed) {
         thread::sleep(WELL);
-        sink.order(ill)?;
-        thread::sleep(ILL);
+        sink.order(faulty)?;
+        thread::sleep(FAULTY);
         sink.order(mode.backend)?;
     }
     Ok(())
@@ -181,24 +165,15 @@ mod tests {
 
     #[test]
     fn exact_is_equal_and_nothing_else() {
-        let exactness = |spans: u64| Exactness {
-            mode: "nothing",
-            backend: "ok".into(),
-            attempts: Attempts {
-                acknowledged: 2,
-                refused: 5,
-                ..Attempts::default()
-            },
-            account: serde_json::json!({ "spans": spans }),
-            seconds: 1.0,
+        let attempts = Attempts {
+            acknowledged: 2,
+            refused: 5,
+            ..Attempts::default()
         };
-        let table = [
-            (exactness(2 * BATCH_SPANS), true),
-            (exactness(2 * BATCH_SPANS + 1), false),
-            (exactness(2 * BATCH_SPANS - 1), false),
-        ];
-        for (exactness, expected) in table {
-            assert_eq!(exactness.is_exact(), expected, "{:?}", exactness.account);
+        let spans = 2 * BATCH_SPANS;
+        for (counted, off_by) in [(spans, 0.0), (spans + 1, 1.0), (spans - 1, 1.0)] {
+            let reading = reading(&attempts, counted, 1.0);
+            assert_eq!(reading.value(OFF_BY), Some(off_by), "{counted}");
         }
     }
 }

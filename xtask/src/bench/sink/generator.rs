@@ -2,24 +2,19 @@
 
 use std::net::SocketAddr;
 use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use nix::sys::signal::Signal;
 use serde_json::Value;
 
-use super::receiving::GENERATOR_CORE;
 use super::scenario::Scenario;
 use crate::bench::child;
-use crate::bench::interrupt::Interrupt;
+use crate::bench::line::{Places, command};
+use crate::bench::study::LOAD_CORE;
 
 /// A load on one receiver.
-pub(super) struct Load<'a> {
-    pub(super) windage: &'a Path,
-    pub(super) scenario: &'a Scenario,
-    /// The file that holds the scenario's body.
-    pub(super) body: &'a Path,
+pub(super) struct Load {
+    pub(super) scenario: &'static Scenario,
     pub(super) connections: u32,
     /// Requests started a second, on the connection that is free for longest; `None` for a closed
     /// loop.
@@ -40,43 +35,39 @@ pub(super) struct Delivered {
     pub(super) seconds: f64,
 }
 
-impl Load<'_> {
+impl Load {
     /// Puts it on the receiver at this address. A request that was not answered is an error.
     pub(super) fn put_on(
         &self,
         address: SocketAddr,
-        folder: &Path,
-        interrupt: &Interrupt,
+        body: &Path,
+        programs: &Places,
     ) -> Result<Delivered> {
-        let mut command = Command::new(self.windage);
-        command.args(self.arguments(&address.to_string(), &self.body.display().to_string()));
-        child::confine(&mut command, &[GENERATOR_CORE], Signal::SIGKILL)?;
+        let mut places = programs.clone();
+        places.push(("ADDRESS", address.to_string()));
+        places.push(("BODY", body.to_string_lossy().into_owned()));
         // Two timeouts: connections are opened before the load, answers come after it.
         let patience = self.lasts + 2 * self.timeout;
-        let ended = child::run(&mut command, folder, patience, interrupt)?;
+        let ended = child::run(&mut command(&self.line(), &places), LOAD_CORE, patience)?;
         delivered(&ended.stdout).with_context(|| {
             let said = ended.stderr.lines().last().unwrap_or_default();
             format!("windage load ended with {}: {said}", ended.status)
         })
     }
 
-    /// The arguments of `windage`.
-    pub(super) fn arguments(&self, address: &str, body: &str) -> Vec<String> {
-        let url = format!("http://{address}{}", self.scenario.protocol.path());
-        let (connections, lasts, timeout) = (
-            self.connections.to_string(),
-            format!("{}ms", self.lasts.as_millis()),
-            format!("{}ms", self.timeout.as_millis()),
-        );
-        let mut words = vec!["load", &url, "--data-file", body];
-        words.extend(self.scenario.arguments());
-        words.extend(["--connections", &connections, "--for", &lasts]);
-        let rate = self.rate_per_s.map(|rate_per_s| format!("{rate_per_s}/s"));
-        if let Some(rate) = &rate {
-            words.extend(["--rate", rate]);
-        }
-        words.extend(["--timeout", &timeout, "--warmup", "0s", "--json"]);
-        words.into_iter().map(str::to_owned).collect()
+    /// The command that sends BODY to ADDRESS.
+    pub(super) fn line(&self) -> String {
+        let rate = self.rate_per_s.map(|rate| format!(" --rate {rate}/s"));
+        format!(
+            "windage load http://ADDRESS{} --data-file BODY {} --connections {} --for {}ms{} --timeout {}ms \
+             --warmup 0s --json",
+            self.scenario.protocol.path(),
+            self.scenario.arguments(),
+            self.connections,
+            self.lasts.as_millis(),
+            rate.unwrap_or_default(),
+            self.timeout.as_millis(),
+        )
     }
 }
 
@@ -106,30 +97,28 @@ mod tests {
 
     #[test]
     fn command_lines() {
-        let line = |name| {
+        let line = |name: &str| {
             let load = Load {
-                windage: Path::new("windage"),
-                scenario: by_name(name).unwrap(),
-                body: Path::new("unused"),
+                scenario: by_name(name),
                 connections: 8,
                 rate_per_s: name.starts_with("grpc").then_some(100),
                 lasts: Duration::from_secs(2),
                 timeout: Duration::from_secs(10),
             };
-            load.arguments("ADDRESS", "BODY").join(" ")
+            load.line()
         };
         let ends = "--connections 8 --for 2000ms --timeout 10000ms --warmup 0s --json";
         assert!(line("grpc-10").contains("--for 2000ms --rate 100/s --timeout"));
         assert_eq!(
             line("http-10"),
             format!(
-                "load http://ADDRESS/v1/traces --data-file BODY \
-                 --header Content-Type: application/x-protobuf {ends}"
+                "windage load http://ADDRESS/v1/traces --data-file BODY \
+                 --header Content-Type:application/x-protobuf {ends}"
             )
         );
-        assert!(line("http-512-gzip").contains("--header Content-Encoding: gzip"));
+        assert!(line("http-512-gzip").contains("--header Content-Encoding:gzip"));
         assert!(line("grpc-8192").contains("TraceService/Export --data-file BODY --grpc --conn"));
-        assert!(line("grpc-512-gzip").contains("--http2 --header Content-Type: application/grpc"));
+        assert!(line("grpc-512-gzip").contains("--http2 --header Content-Type:application/grpc"));
     }
 
     #[test]

@@ -17,8 +17,7 @@ use prost::Message as _;
 use rand::{Rng as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 
-/// Whatever is drawn, is drawn from this.
-pub(super) const SEED: u64 = 5;
+use crate::bench::study::SEED;
 
 /// One trace: name, kind (as OTLP numbers them), and the path or statement that it is about.
 const TRACE: [(&str, i32, &str); 4] = [
@@ -32,6 +31,11 @@ const TRACE: [(&str, i32, &str); 4] = [
     ("render", 1, "order.html"),
 ];
 
+const RESOURCE: &str = "service.name=shop-orders|service.version=2.14.3|\
+    service.instance.id=627cc493-f310-47de-96bd-71410b7dec09|deployment.environment.name=production|\
+    host.name=orders-7d9c5b6f4-x2x9q|telemetry.sdk.language=go|telemetry.sdk.name=opentelemetry|\
+    telemetry.sdk.version=1.47.0";
+
 const BEGAN_NS: u64 = 1_790_000_000_000_000_000;
 
 /// So many spans with ten attributes each, in traces of four.
@@ -43,19 +47,7 @@ pub(super) fn realistic(spans: usize) -> Vec<u8> {
         })
         .collect();
     let resource = Resource {
-        attributes: vec![
-            text("service.name", "shop-orders"),
-            text("service.version", "2.14.3"),
-            text(
-                "service.instance.id",
-                "627cc493-f310-47de-96bd-71410b7dec09",
-            ),
-            text("deployment.environment.name", "production"),
-            text("host.name", "orders-7d9c5b6f4-x2x9q"),
-            text("telemetry.sdk.language", "go"),
-            text("telemetry.sdk.name", "opentelemetry"),
-            text("telemetry.sdk.version", "1.47.0"),
-        ],
+        attributes: attributes(RESOURCE),
         ..Resource::default()
     };
     let scope = InstrumentationScope {
@@ -116,6 +108,15 @@ fn realistic_span(index: usize, place: &mut Place, random: &mut ChaCha8Rng) -> S
     let mut span_id = [0; 8];
     random.fill_bytes(&mut span_id);
     let parent = if is_root { &[][..] } else { &place.parent_id };
+    let (port, size) = (
+        32_768 + random.next_u32() % 28_000,
+        random.next_u32() % 100_000,
+    );
+    let about = format!(
+        "http.request.method=GET|url.scheme=https|url.path={about}|server.address=orders.shop.example|server.port=8443|\
+         http.response.status_code=200|http.response.body.size={size}|network.protocol.version=1.1|\
+         network.peer.port={port}|user_agent.original=Mozilla/5.0 (X11; Linux x86_64; rv:140.0)"
+    );
     let began_ns = BEGAN_NS + index as u64 * 1_000_000 + u64::from(random.next_u32() % 500_000);
     let span = Span {
         trace_id: place.trace_id.to_vec(),
@@ -127,7 +128,7 @@ fn realistic_span(index: usize, place: &mut Place, random: &mut ChaCha8Rng) -> S
         kind,
         start_time_unix_nano: began_ns,
         end_time_unix_nano: began_ns + 1000 + u64::from(random.next_u32() % 20_000_000),
-        attributes: attributes(about, random),
+        attributes: attributes(&about),
         ..Span::default()
     };
     if is_root {
@@ -136,40 +137,19 @@ fn realistic_span(index: usize, place: &mut Place, random: &mut ChaCha8Rng) -> S
     span
 }
 
-fn attributes(about: &str, random: &mut ChaCha8Rng) -> Vec<KeyValue> {
-    let port = i64::from(32_768 + random.next_u32() % 28_000);
-    let size = i64::from(random.next_u32() % 100_000);
-    vec![
-        text("http.request.method", "GET"),
-        text("url.scheme", "https"),
-        text("url.path", about),
-        text("server.address", "orders.shop.example"),
-        number("server.port", 8443),
-        number("http.response.status_code", 200),
-        number("http.response.body.size", size),
-        text("network.protocol.version", "1.1"),
-        number("network.peer.port", port),
-        text(
-            "user_agent.original",
-            "Mozilla/5.0 (X11; Linux x86_64; rv:140.0)",
-        ),
-    ]
-}
-
-fn text(key: &str, value: &str) -> KeyValue {
-    attribute(key, Value::StringValue(value.into()))
-}
-
-fn number(key: &str, value: i64) -> KeyValue {
-    attribute(key, Value::IntValue(value))
-}
-
-fn attribute(key: &str, value: Value) -> KeyValue {
-    KeyValue {
-        key: key.into(),
-        value: Some(AnyValue { value: Some(value) }),
-        ..KeyValue::default()
-    }
+/// `KEY=VALUE|…`, in which whole numbers are numbers.
+fn attributes(text: &str) -> Vec<KeyValue> {
+    let pairs = text.split('|').filter_map(|pair| pair.split_once('='));
+    let attribute = |(key, value): (&str, &str)| {
+        let number = value.parse().map(Value::IntValue);
+        let value = number.unwrap_or_else(|_| Value::StringValue(value.into()));
+        KeyValue {
+            key: key.into(),
+            value: Some(AnyValue { value: Some(value) }),
+            ..KeyValue::default()
+        }
+    };
+    pairs.map(attribute).collect()
 }
 
 fn encode(

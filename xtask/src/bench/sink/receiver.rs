@@ -1,127 +1,157 @@
-//! Who is measured: each receiver's name and command line, and how it tells where it listens.
+//! Who is measured: each receiver's name and command line; and one that runs.
 
-use std::ffi::OsString;
-use std::net::SocketAddr;
-use std::path::Path;
-use std::process::Command;
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use nix::time::{clock_getcpuclockid, clock_gettime};
+use nix::unistd::Pid;
+use serde_json::Value;
 
 use super::scenario::Protocol;
+use crate::bench::line::{Places, command};
+use crate::bench::memory::Memory;
+use crate::bench::server::{Running, address_after, free_address};
+use crate::bench::study::{LOAD_CORE, SERVER_CORE};
 
 /// A receiver of OTLP, or a way to use one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Receiver {
-    /// `windage sink`, with all its counters.
-    Windage,
-    /// `windage sink --count-only`.
-    WindageCountOnly,
-    /// `subjects/receivers/discard`: reads, and throws away. Over HTTP alone.
-    Discard,
-    /// The OpenTelemetry Collector on one core: `GOMAXPROCS=1`.
-    Collector,
-    /// The same as it is by default: on every core.
-    CollectorAllCores,
-    /// `subjects/receivers/go`.
-    Go,
-    /// `subjects/receivers/python`.
-    Python,
+#[derive(Debug)]
+pub(super) struct Receiver {
+    pub(super) name: &'static str,
+    line: &'static str,
 }
 
+pub(super) const RECEIVERS: &[Receiver] = &[
+    Receiver {
+        name: "windage",
+        line: "windage sink --PROTOCOL ADDRESS --json",
+    },
+    Receiver {
+        name: "windage-count-only",
+        line: "windage sink --PROTOCOL ADDRESS --json --count-only",
+    },
+    // `subjects/receivers/discard`: reads, and throws away.
+    Receiver {
+        name: "discard",
+        line: "discard ADDRESS",
+    },
+    // On one core, then as it is by default: on every core.
+    Receiver {
+        name: "collector",
+        line: "env LISTEN=ADDRESS GOMAXPROCS=1 collector --config subjects/receivers/collector/PROTOCOL.yaml",
+    },
+    Receiver {
+        name: "collector-all-cores",
+        line: "env LISTEN=ADDRESS collector --config subjects/receivers/collector/PROTOCOL.yaml",
+    },
+    Receiver {
+        name: "go",
+        line: "receive --PROTOCOL ADDRESS",
+    },
+    Receiver {
+        name: "python",
+        line: "python subjects/receivers/python/receive.py --PROTOCOL ADDRESS",
+    },
+];
+
 impl Receiver {
-    pub(super) const ALL: [Receiver; 7] = [
-        Receiver::Windage,
-        Receiver::WindageCountOnly,
-        Receiver::Discard,
-        Receiver::Collector,
-        Receiver::CollectorAllCores,
-        Receiver::Go,
-        Receiver::Python,
-    ];
-
-    pub(super) fn as_str(self) -> &'static str {
-        match self {
-            Receiver::Windage => "windage",
-            Receiver::WindageCountOnly => "windage-count-only",
-            Receiver::Discard => "discard",
-            Receiver::Collector => "collector",
-            Receiver::CollectorAllCores => "collector-all-cores",
-            Receiver::Go => "go",
-            Receiver::Python => "python",
-        }
-    }
-
-    pub(super) fn speaks(self, protocol: Protocol) -> bool {
-        self != Receiver::Discard || protocol == Protocol::Http
+    pub(super) fn speaks(&self, protocol: Protocol) -> bool {
+        self.name != "discard" || protocol == Protocol::Http
     }
 
     /// Whether it has all cores, the generator's included.
-    pub(super) fn has_all_cores(self) -> bool {
-        self == Receiver::CollectorAllCores
+    pub(super) fn has_all_cores(&self) -> bool {
+        self.name == "collector-all-cores"
+    }
+
+    /// The command that receives on ADDRESS.
+    pub(super) fn line(&self, protocol: Protocol) -> String {
+        self.line.replace("PROTOCOL", protocol.as_str())
     }
 
     /// Whether it says where it listens, on standard error as `otlp-http ADDRESS`, so that the
     /// kernel may choose the port.
-    pub(super) fn tells_its_address(self) -> bool {
-        !matches!(self, Receiver::Collector | Receiver::CollectorAllCores)
+    fn tells_its_address(&self) -> bool {
+        !self.name.starts_with("collector")
     }
+}
 
-    /// The command that receives on this address. `files` is where the subject's files lie.
-    pub(super) fn command(
-        self,
-        program: &Path,
-        files: &Path,
+/// A receiver that listens.
+pub(super) struct Receiving {
+    running: Running,
+    pub(super) address: SocketAddr,
+}
+
+impl Receiving {
+    /// Launches a receiver, with further arguments.
+    pub(super) fn launch(
+        receiver: &Receiver,
         protocol: Protocol,
-        address: SocketAddr,
-    ) -> Command {
-        let mut command = Command::new(program);
-        let address = address.to_string();
-        let flag = format!("--{}", protocol.as_str());
-        match self {
-            Receiver::Windage => command.args(["sink", &flag, &address, "--json"]),
-            Receiver::WindageCountOnly => {
-                command.args(["sink", &flag, &address, "--count-only", "--json"])
-            }
-            Receiver::Discard => command.arg(&address),
-            Receiver::Collector | Receiver::CollectorAllCores => command
-                .arg("--config")
-                .arg(files.join(format!("{}.yaml", protocol.as_str())))
-                .env("ADDRESS", &address),
-            Receiver::Go => command.args([&flag, &address]),
-            Receiver::Python => command
-                .arg(files.join("receive.py"))
-                .args([&flag, &address]),
+        arguments: &[&str],
+        programs: &Places,
+    ) -> Result<Receiving> {
+        let address = match receiver.tells_its_address() {
+            true => SocketAddr::from(([127, 0, 0, 1], 0)),
+            false => free_address()?,
         };
-        if self == Receiver::Collector {
-            command.env("GOMAXPROCS", "1");
-        }
-        command
+        let mut places = programs.clone();
+        places.push(("ADDRESS", address.to_string()));
+        let mut command = command(&receiver.line(protocol), &places);
+        let cores: &[usize] = match receiver.has_all_cores() {
+            true => &[SERVER_CORE, LOAD_CORE],
+            false => &[SERVER_CORE],
+        };
+        let mut running = Running::start(command.args(arguments), cores)?;
+        let label = format!("{} ", protocol.as_str());
+        let address = running.wait_until(|running| match receiver.tells_its_address() {
+            true => address_after(&label, &running.stderr()),
+            false => TcpStream::connect(address).ok().map(|_| address),
+        })?;
+        Ok(Receiving { running, address })
     }
 
-    /// The command as it would be typed, without anything of this machine.
-    pub(super) fn line(self, protocol: Protocol, core: usize) -> String {
-        let program = match self {
-            Receiver::Windage | Receiver::WindageCountOnly => "windage",
-            Receiver::Go => "receive",
-            Receiver::CollectorAllCores => "collector",
-            _ => self.as_str(),
-        };
-        let nowhere = SocketAddr::from(([127, 0, 0, 1], 0));
-        let command = self.command(Path::new(program), Path::new(""), protocol, nowhere);
-        let mut words: Vec<OsString> = command
-            .get_envs()
-            .filter_map(|(name, value)| {
-                let mut word = name.to_owned();
-                word.push("=");
-                word.push(value?);
-                Some(word)
-            })
-            .collect();
-        if !self.has_all_cores() {
-            words.push(format!("taskset --cpu-list {core}").into());
-        }
-        words.push(command.get_program().to_owned());
-        words.extend(command.get_args().map(ToOwned::to_owned));
-        words.join(" ".as_ref()).to_string_lossy().into_owned()
+    /// Launches `windage sink` with further arguments.
+    pub(super) fn sink(
+        protocol: Protocol,
+        arguments: &[&str],
+        programs: &Places,
+    ) -> Result<Receiving> {
+        Receiving::launch(&RECEIVERS[0], protocol, arguments, programs)
     }
+
+    /// Makes the sink behave in another way from its next look at its orders on.
+    pub(super) fn order(&self, backend: &str) -> Result<()> {
+        self.running.tell(backend)
+    }
+
+    /// CPU of all its threads, those that have ended included.
+    pub(super) fn cpu(&self) -> Result<Duration> {
+        let clock = clock_getcpuclockid(self.pid()).context("find a process's clock")?;
+        let time = clock_gettime(clock).context("read a process's clock")?;
+        Ok(time.into())
+    }
+
+    pub(super) fn pid(&self) -> Pid {
+        self.running.pid()
+    }
+
+    pub(super) fn memory(&self) -> Result<Memory> {
+        Memory::of(&self.pid().to_string())
+    }
+
+    /// Ends it, and returns what it says at its end: `spans`, for those that count them. The
+    /// Collector says nothing.
+    pub(super) fn finish(self) -> Result<Value> {
+        account(&self.running.finish())
+    }
+}
+
+fn account(said: &str) -> Result<Value> {
+    if said.trim().is_empty() {
+        return Ok(Value::Null);
+    }
+    serde_json::from_str(said.trim())
+        .with_context(|| format!("a receiver ended with what is no JSON: {said}"))
 }
 
 #[cfg(test)]
@@ -130,45 +160,43 @@ mod tests {
 
     #[test]
     fn command_lines() {
-        let table = [
-            (
-                Receiver::Windage,
-                Protocol::Grpc,
-                "taskset --cpu-list 0 windage sink --otlp-grpc 127.0.0.1:0 --json",
-            ),
-            (
-                Receiver::WindageCountOnly,
-                Protocol::Http,
-                "taskset --cpu-list 0 windage sink --otlp-http 127.0.0.1:0 --count-only --json",
-            ),
-            (
-                Receiver::Discard,
-                Protocol::Http,
-                "taskset --cpu-list 0 discard 127.0.0.1:0",
-            ),
-            (
-                Receiver::Collector,
-                Protocol::Http,
-                "ADDRESS=127.0.0.1:0 GOMAXPROCS=1 taskset --cpu-list 0 collector --config otlp-http.yaml",
-            ),
-            (
-                Receiver::CollectorAllCores,
-                Protocol::Grpc,
-                "ADDRESS=127.0.0.1:0 collector --config otlp-grpc.yaml",
-            ),
-            (
-                Receiver::Go,
-                Protocol::Grpc,
-                "taskset --cpu-list 0 receive --otlp-grpc 127.0.0.1:0",
-            ),
-            (
-                Receiver::Python,
-                Protocol::Http,
-                "taskset --cpu-list 0 python receive.py --otlp-http 127.0.0.1:0",
-            ),
-        ];
-        for (receiver, protocol, line) in table {
-            assert_eq!(receiver.line(protocol, 0), line);
-        }
+        let lines = RECEIVERS.iter().map(|r| r.line(Protocol::Grpc));
+        let lines: Vec<String> = lines.collect();
+        assert_eq!(lines[0], "windage sink --otlp-grpc ADDRESS --json");
+        assert_eq!(
+            lines[3],
+            "env LISTEN=ADDRESS GOMAXPROCS=1 collector --config \
+             subjects/receivers/collector/otlp-grpc.yaml"
+        );
+        assert_eq!(lines[5], "receive --otlp-grpc ADDRESS");
+    }
+
+    #[test]
+    fn what_is_no_account_is_an_error_and_silence_is_none() {
+        assert_eq!(account("{\"spans\": 7}\n").unwrap()["spans"], 7);
+        assert_eq!(account(" \n").unwrap(), Value::Null);
+        let error = account("panic").unwrap_err().to_string();
+        assert!(error.contains("panic"), "{error}");
+    }
+
+    #[test]
+    fn a_receiver_tells_where_it_is_and_what_it_has_used() {
+        let folder = tempfile::tempdir().unwrap();
+        let script = folder.path().join("receive");
+        let text = "trap 'echo {\\\"spans\\\":7}; exit' TERM\n\
+                    echo otlp-http 127.0.0.1:81 >&2; echo otlp-grpc 127.0.0.1:82 >&2\n\
+                    while :; do sleep 0.01; done";
+        std::fs::write(&script, text).unwrap();
+        let shell = Receiver {
+            name: "shell",
+            line: "sh SCRIPT",
+        };
+        let programs = vec![("SCRIPT", script.to_string_lossy().into_owned())];
+        let receiver = Receiving::launch(&shell, Protocol::Grpc, &[], &programs).unwrap();
+        assert_eq!(receiver.address.port(), 82);
+        let memory = receiver.memory().unwrap();
+        assert!(0 < memory.rss_bytes && memory.rss_bytes <= memory.rss_peak_bytes);
+        assert!(receiver.cpu().unwrap() > Duration::ZERO);
+        assert_eq!(receiver.finish().unwrap()["spans"], 7);
     }
 }

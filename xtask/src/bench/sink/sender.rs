@@ -1,17 +1,17 @@
 //! A sender that gives up no batch: the same bytes again until the receiver has accepted them.
 
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use nix::sys::socket::{setsockopt, sockopt};
-use rand::{Rng as _, SeedableRng as _};
+use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 
 use super::payload;
-use crate::bench::interrupt::Interrupt;
+use crate::bench::study::SEED;
 
 /// A receiver that accepts nothing in so many attempts at one batch never will.
 const MOST_ATTEMPTS: u32 = 20_000;
@@ -45,27 +45,25 @@ impl std::ops::AddAssign for Attempts {
 }
 
 /// One connection's worth of sending, over HTTP/1.1.
-pub(super) struct Sender<'a> {
+pub(super) struct Sender {
     address: SocketAddr,
     connection: Option<TcpStream>,
     request: Request,
     /// Of batches, the share whose first attempt is cut.
     cut_share: f64,
     random: ChaCha8Rng,
-    interrupt: &'a Interrupt,
     pub(super) attempts: Attempts,
 }
 
-impl Sender<'_> {
+impl Sender {
     /// A sender of batches of so many spans; `index` makes what it draws its own.
     pub(super) fn new(
         address: SocketAddr,
         spans: usize,
         cut_share: f64,
         index: u64,
-        interrupt: &Interrupt,
-    ) -> Result<Sender<'_>> {
-        let mut random = ChaCha8Rng::seed_from_u64(payload::SEED);
+    ) -> Result<Sender> {
+        let mut random = ChaCha8Rng::seed_from_u64(SEED);
         random.set_stream(index);
         Ok(Sender {
             address,
@@ -73,7 +71,6 @@ impl Sender<'_> {
             request: Request::new(address, spans)?,
             cut_share,
             random,
-            interrupt,
             attempts: Attempts::default(),
         })
     }
@@ -81,11 +78,10 @@ impl Sender<'_> {
     /// Sends a batch until it is accepted.
     pub(super) fn deliver(&mut self, batch: u64) -> Result<()> {
         self.request.number(batch);
-        if self.draw() < self.cut_share {
+        if self.random.random::<f64>() < self.cut_share {
             self.cut().context("cut a request")?;
         }
         for _ in 0..MOST_ATTEMPTS {
-            self.interrupt.check()?;
             match self.attempt() {
                 Ok(200) => {
                     self.attempts.acknowledged += 1;
@@ -109,14 +105,15 @@ impl Sender<'_> {
             None => connect(self.address)?,
         };
         connection.write_all(&self.request.bytes)?;
-        let (status, is_kept) = answer(&mut connection)?;
+        let (status, is_kept) = answer(&connection)?;
         self.connection = is_kept.then_some(connection);
         Ok(status)
     }
 
     /// Sends a part of the body on a connection of its own, and resets that.
     fn cut(&mut self) -> io::Result<()> {
-        let part = (self.draw() * self.request.body_bytes() as f64) as usize;
+        let body_bytes = self.request.bytes.len() - self.request.head_bytes;
+        let part = (self.random.random::<f64>() * body_bytes as f64) as usize;
         let end = self.request.head_bytes + part;
         let Ok(mut connection) = connect(self.address) else {
             return Ok(());
@@ -133,11 +130,6 @@ impl Sender<'_> {
         self.attempts.cut += 1;
         Ok(())
     }
-
-    /// Evenly in [0, 1).
-    fn draw(&mut self) -> f64 {
-        f64::from(self.random.next_u32()) / (f64::from(u32::MAX) + 1.0)
-    }
 }
 
 fn connect(address: SocketAddr) -> io::Result<TcpStream> {
@@ -149,55 +141,27 @@ fn connect(address: SocketAddr) -> io::Result<TcpStream> {
 }
 
 /// The status of an answer, and whether the connection goes on after it.
-fn answer(connection: &mut TcpStream) -> io::Result<(u16, bool)> {
-    let mut bytes = Vec::new();
-    let mut part = [0; 4096];
-    loop {
-        let received = connection.read(&mut part)?;
-        if received == 0 {
+fn answer(connection: impl io::Read) -> io::Result<(u16, bool)> {
+    let mut reader = BufReader::new(connection);
+    let mut line = String::new();
+    reader.read_line(&mut line)?;
+    let is_http = line.starts_with("HTTP/1.1 ");
+    let status = line.split(' ').nth(1).filter(|_| is_http);
+    let status = status.and_then(|status| status.parse().ok());
+    let (mut length, mut is_kept) = (0, true);
+    while line != "\r\n" {
+        line.clear();
+        if reader.read_line(&mut line)? == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        bytes.extend_from_slice(&part[..received]);
-        if let Some(head) = parse(&bytes)?
-            && bytes.len() >= head.bytes
-        {
-            return Ok((head.status, head.is_kept));
+        let field = line.to_ascii_lowercase();
+        if let Some(value) = field.strip_prefix("content-length:") {
+            length = value.trim().parse().map_err(io::Error::other)?;
         }
+        is_kept &= field.trim_end() != "connection: close";
     }
-}
-
-/// What the head of an answer says.
-#[derive(Debug, PartialEq, Eq)]
-struct Head {
-    status: u16,
-    is_kept: bool,
-    /// Of the whole answer.
-    bytes: usize,
-}
-
-/// `None` while the head is incomplete.
-fn parse(bytes: &[u8]) -> io::Result<Option<Head>> {
-    let mut fields = [httparse::EMPTY_HEADER; 32];
-    let mut response = httparse::Response::new(&mut fields);
-    let parsed = response.parse(bytes).map_err(io::Error::other)?;
-    let (httparse::Status::Complete(head_bytes), Some(status)) = (parsed, response.code) else {
-        return Ok(None);
-    };
-    let field = |name: &str| {
-        let mut fields = response.headers.iter();
-        let found = fields.find(|field| field.name.eq_ignore_ascii_case(name))?;
-        std::str::from_utf8(found.value).ok()
-    };
-    let body_bytes = match field("content-length") {
-        Some(length) => length.trim().parse().map_err(io::Error::other)?,
-        None => 0,
-    };
-    let is_closed = field("connection").is_some_and(|value| value.eq_ignore_ascii_case("close"));
-    Ok(Some(Head {
-        status,
-        is_kept: !is_closed,
-        bytes: head_bytes + body_bytes,
-    }))
+    reader.read_exact(&mut vec![0; length])?;
+    Ok((status.ok_or(io::ErrorKind::InvalidData)?, is_kept))
 }
 
 /// A request whose first span's trace id bears the number of the batch, so that no two batches
@@ -236,10 +200,6 @@ impl Request {
     fn number(&mut self, batch: u64) {
         self.bytes[self.number_at..][..8].copy_from_slice(&batch.to_be_bytes());
     }
-
-    fn body_bytes(&self) -> usize {
-        self.bytes.len() - self.head_bytes
-    }
 }
 
 #[cfg(test)]
@@ -249,29 +209,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn heads_are_parsed() {
-        let head = |status, is_kept, bytes| {
-            Some(Head {
-                status,
-                is_kept,
-                bytes,
-            })
-        };
+    fn answers_are_read_whole() {
         let table = [
-            ("HTTP/1.1 200 OK\r\nContent-", None),
             (
-                "HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\n",
-                head(200, true, 41),
+                "HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nabc",
+                Some((200, true)),
             ),
             (
                 "HTTP/1.1 503 No\r\nConnection: close\r\n\r\n",
-                head(503, false, 38),
+                Some((503, false)),
             ),
+            ("HTTP/1.1 200 OK\r\nContent-", None),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nab", None),
+            ("SSH-2.0 200 x\r\n\r\n", None),
+            ("", None),
         ];
         for (text, expected) in table {
-            assert_eq!(parse(text.as_bytes()).unwrap(), expected, "{text:?}");
+            assert_eq!(answer(text.as_bytes()).ok(), expected, "{text:?}");
         }
-        assert!(parse(b"SSH-2.0").is_err());
     }
 
     #[test]
@@ -315,8 +270,7 @@ mod tests {
     fn the_same_bytes_are_sent_until_they_are_accepted() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let interrupt = Interrupt::default();
-        let mut sender = Sender::new(address, 2, 0.0, 1, &interrupt).unwrap();
+        let mut sender = Sender::new(address, 2, 0.0, 1).unwrap();
         let request_bytes = sender.request.bytes.len();
         let turns = [
             Turn::Answer(b"HTTP/1.1 503 Busy\r\nConnection: close\r\n\r\n"),
@@ -345,8 +299,7 @@ mod tests {
     fn a_cut_request_never_ends() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let interrupt = Interrupt::default();
-        let mut sender = Sender::new(address, 100, 1.0, 1, &interrupt).unwrap();
+        let mut sender = Sender::new(address, 100, 1.0, 1).unwrap();
         let request_bytes = sender.request.bytes.len();
         sender.cut().unwrap();
         assert_eq!(sender.attempts.cut, 1);
