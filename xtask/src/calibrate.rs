@@ -1,247 +1,217 @@
-//! `cargo xtask calibrate`: a known cost of 1 % is injected into a real service, many times, and
-//! each time it is asked what Windage finds of it.
+//! `cargo xtask calibrate`: `windage calibrate` many times, and how often it was right.
 
+use std::fmt::Write as _;
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::{Context, Result, bail};
-use serde_json::Value;
+use serde::Deserialize;
 
-use crate::record::aa;
-use crate::record::files::Files;
-use crate::record::machine::{self, Machine};
-use crate::record::trial::Order;
-use crate::{command, workspace};
-
-mod account;
-mod document;
-mod experiment;
-mod page;
-mod summary;
-
-use document::{Record, Study};
-use experiment::Experiment;
-
-/// What a folder of runs says of itself, beside them.
-const STUDY: &str = "study.json";
+use crate::bench::median::median;
+use crate::{command, machine, workspace};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Runs of each order; every one launches the service anew
+    /// How often the calibration is made; each draws its order anew
     #[arg(long, default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..))]
-    experiments: u32,
-    /// Measuring time of a run
-    #[arg(long = "for", value_name = "DURATION", default_value = "60s")]
+    runs: u32,
+    /// Measuring time of each
+    #[arg(long = "for", value_name = "DURATION", default_value = "6m")]
     length: String,
-    /// Of the first so many runs, one of the same length in sequential order after each
-    #[arg(long, value_name = "RUNS", default_value_t = 0)]
-    sequential: u32,
-    /// Folder for the result [default: record/<today>]
-    #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
-    /// Measure nothing: evaluate the runs that are in this folder
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["experiments", "length", "sequential"])]
-    from: Option<PathBuf>,
+    /// Rounds in each, all services launched afresh
+    #[arg(long, default_value_t = 8)]
+    rounds: u32,
 }
 
-/// Runs the study, or evaluates one. The files are written after each run, so that an interrupted
-/// study is kept.
+/// What is read of `windage calibrate --json`.
+#[derive(Deserialize)]
+struct Calibration {
+    recovery: Vec<Recovered>,
+}
+
+/// What one calibration found of one cost.
+#[derive(Deserialize)]
+struct Recovered {
+    arm: String,
+    unit: String,
+    truth: f64,
+    estimate: f64,
+    low: f64,
+    high: f64,
+    inside: bool,
+}
+
+/// Repeats the calibration. The page lies beside the runs and is written after each, so that an interrupted study is kept.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    let date = machine::today()?;
-    let folder = match &args.out {
-        Some(folder) => folder.clone(),
-        None => workspace::root().join("record").join(&date),
-    };
-    let files = Files::claim(&folder, "calibration")?;
-    let windage = aa::build()?;
-    let machine = Machine::read()?;
-    let record = match &args.from {
-        Some(runs) => evaluate_all(runs, &windage, machine, &files)?,
-        None => measure_all(args, date, &windage, machine, &files)?,
-    };
-    anstream::println!(
-        "{}",
-        page::summary(&summary::summarise(&record.experiments))
-    );
-    anstream::println!("{}\n{}", files.page.display(), files.document.display());
+    let windage = workspace::build("crates/windage", "windage")?;
+    let folder = workspace::root().join("windage-runs").join(format!(
+        "calibrations-{}-{}",
+        machine::today()?,
+        std::process::id()
+    ));
+    anstream::eprintln!("==> runs go to {}", folder.display());
+    let mut calibrations = Vec::new();
+    for number in 1..=args.runs {
+        anstream::eprintln!("==> {number} of {}", args.runs);
+        let mut calibrate = Command::new(&windage);
+        calibrate
+            .args(["calibrate", "--json", "--quiet", "--for", &args.length])
+            .args(["--rounds", &args.rounds.to_string()])
+            .args(["--seed", &number.to_string(), "--out"])
+            .arg(folder.join(format!("{number:03}")))
+            // Reports of this machine go on quoting its own calibration.
+            .env("XDG_STATE_HOME", &folder);
+        calibrations.push(calibrated(&mut calibrate)?);
+        let page = folder.join("README.md");
+        fs::write(&page, args.page(&calibrations)?)
+            .with_context(|| format!("write {}", page.display()))?;
+    }
+    anstream::println!("{}", args.page(&calibrations)?);
     Ok(ExitCode::SUCCESS)
 }
 
-fn measure_all(
-    args: &Args,
-    date: String,
-    windage: &Path,
-    machine: Machine,
-    files: &Files,
-) -> Result<Record> {
-    let (experiments, length) = (args.experiments, &args.length);
-    let in_sequence = args.sequential.min(experiments);
-    let sequential = match in_sequence {
-        0 => String::new(),
-        runs => format!(" --sequential {runs}"),
+/// `None` when there is no result; only what interrupts the study is an error.
+fn calibrated(calibrate: &mut Command) -> Result<Option<Calibration>> {
+    let output = calibrate.stderr(Stdio::inherit()).output();
+    let output = output.with_context(|| format!("could not start {}", command::line(calibrate)))?;
+    if output.status.code() == Some(130) {
+        bail!("interrupted; the page has what was measured before");
+    }
+    Ok(serde_json::from_slice(&output.stdout).ok())
+}
+
+impl Args {
+    fn page(&self, calibrations: &[Option<Calibration>]) -> Result<String> {
+        let Args {
+            runs,
+            length,
+            rounds,
+            ..
+        } = self;
+        let mut page = format!(
+            "# Calibration, many times\n\n- Date: {}\n\
+             - Command: `cargo xtask calibrate --runs {runs} --for {length} --rounds {rounds}`\n\
+             - Machine: {}\n- Versions: {}\n- Calibrations: {} of {runs}\n\n",
+            machine::today()?,
+            machine::in_words()?,
+            machine::versions()?,
+            calibrations.len(),
+        );
+        page += &table(calibrations);
+        Ok(page)
+    }
+}
+
+fn table(calibrations: &[Option<Calibration>]) -> String {
+    let mut text = String::from(
+        "Intervals are of 95 %. The truth is what the service itself counted, in the median; where it is 0, an interval \
+         that holds the truth is one that does not exclude zero.\n\n\
+         | injected | hold the truth | share | exclude zero | truth | estimate | half-width | mean error | RMS error |\n\
+         |---|---:|---|---:|---:|---:|---:|---:|---:|\n",
+    );
+    let done: Vec<&Calibration> = calibrations.iter().flatten().collect();
+    let arms = done.first().map_or(&[][..], |first| &first.recovery);
+    for arm in arms {
+        let all = done.iter().flat_map(|calibration| &calibration.recovery);
+        let found: Vec<&Recovered> = all.filter(|found| found.arm == arm.arm).collect();
+        text += &row(arm, &found);
+    }
+    let failed = calibrations.len() - done.len();
+    if failed > 0 {
+        let _ = writeln!(text, "\n{failed} calibrations gave no result.");
+    }
+    text
+}
+
+fn row(arm: &Recovered, found: &[&Recovered]) -> String {
+    let (scale, unit) = match arm.unit.as_str() {
+        "share" => (100.0, "%"),
+        _ => (1.0, "µs"),
     };
-    let study = Study {
-        command: format!(
-            "cargo xtask calibrate --experiments {experiments} --for {length}{sequential}"
-        ),
-        measured: date,
-        measured_by: machine.commit.clone(),
-        asked: (experiments + in_sequence) as usize,
+    let n = found.len();
+    let median = |value: fn(&Recovered) -> f64| {
+        let median = median(found.iter().map(|of| value(of) * scale));
+        median.map_or(f64::NAN, |median| median.estimate)
     };
-    let runs = workspace::root().join("windage-runs").join(format!(
-        "calibration-{}-{}",
-        study.measured,
-        std::process::id()
-    ));
-    fs::create_dir_all(&runs).with_context(|| format!("make {}", runs.display()))?;
-    let about = format!("{:#}\n", study.json());
-    fs::write(runs.join(STUDY), about).with_context(|| format!("write {STUDY}"))?;
-    anstream::eprintln!("==> runs go to {}", runs.display());
-
-    let mut record = Record::of(study, machine);
-    for number in 1..=experiments {
-        let orders = match number {
-            1.. if number <= in_sequence => &Order::BOTH[..],
-            _ => &[Order::Mirrored][..],
-        };
-        for &order in orders {
-            anstream::eprintln!("==> run {number} of {experiments}, {}", order.as_str());
-            let run = runs.join(format!("{number:03}-{}", order.as_str()));
-            // Each run draws its order anew: what one draw happens to favour is then chance.
-            measure(Command::new(windage), &run, order, length, number)?;
-            record.push(evaluate(windage, &run, order, number));
-            files.write(&record.json(), &record.markdown())?;
-        }
-    }
-    Ok(record)
+    let count = |is: fn(&Recovered) -> bool| found.iter().filter(|of| is(of)).count();
+    let inside = count(|of| of.inside);
+    let (low, high) = share(inside, n);
+    let errors = found.iter().map(|of| (of.estimate - of.truth) * scale);
+    let mean_error = errors.clone().sum::<f64>() / n as f64;
+    let rms_error = (errors.map(|error| error * error).sum::<f64>() / n as f64).sqrt();
+    format!(
+        "| {} | {inside} of {n} | {:.0} % [{:.0}, {:.0}] | {} | {:.2} {unit} | {:.2} {unit} | {:.2} {unit} \
+         | {mean_error:+.2} {unit} | {rms_error:.2} {unit} |\n",
+        arm.arm,
+        inside as f64 / n as f64 * 100.0,
+        low * 100.0,
+        high * 100.0,
+        count(|of| of.low > 0.0 || of.high < 0.0),
+        median(|of| of.truth),
+        median(|of| of.estimate),
+        median(|of| (of.high - of.low) / 2.0),
+    )
 }
 
-/// One run; that it failed is found when it is evaluated.
-fn measure(mut windage: Command, run: &Path, order: Order, length: &str, seed: u32) -> Result<()> {
-    windage
-        .args(["run", plan(order), "--quiet", "--for", length])
-        .args(["--seed", &seed.to_string(), "--out"])
-        .arg(run)
-        .current_dir(workspace::root())
-        .stdout(Stdio::null());
-    let status = windage
-        .status()
-        .with_context(|| format!("could not start {}", command::line(&windage)))?;
-    if status.code() == Some(130) {
-        bail!("interrupted; the runs before are kept");
-    }
-    Ok(())
-}
-
-fn plan(order: Order) -> &'static str {
-    match order {
-        Order::Mirrored => "crates/windage/calibration/one-percent.toml",
-        Order::Sequential => "crates/windage/calibration/one-percent-sequential.toml",
-    }
-}
-
-fn evaluate_all(runs: &Path, windage: &Path, machine: Machine, files: &Files) -> Result<Record> {
-    let study = match fs::read_to_string(runs.join(STUDY)) {
-        Ok(text) => Study::read(&text).with_context(|| format!("{STUDY} in {}", runs.display()))?,
-        Err(error) => bail!(
-            "{} can't be read in {}: {error}; is that the folder of a calibration's runs?",
-            STUDY,
-            runs.display()
-        ),
-    };
-    let mut record = Record::of(study, machine);
-    for (number, order, run) in runs_in(runs)? {
-        record.push(evaluate(windage, &run, order, number));
-    }
-    files.write(&record.json(), &record.markdown())?;
-    Ok(record)
-}
-
-/// The runs in a folder, by number and order.
-fn runs_in(folder: &Path) -> Result<Vec<(u32, Order, PathBuf)>> {
-    let mut runs = Vec::new();
-    for entry in fs::read_dir(folder).with_context(|| format!("read {}", folder.display()))? {
-        let path = entry?.path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let Some((number, order)) = name.split_once('-') else {
-            continue;
-        };
-        let order = Order::BOTH.into_iter().find(|o| o.as_str() == order);
-        if let (Ok(number), Some(order)) = (number.parse(), order) {
-            runs.push((number, order, path.clone()));
-        }
-    }
-    runs.sort_by_key(|(number, order, _)| (*number, *order == Order::Sequential));
-    Ok(runs)
-}
-
-/// Asks windage again what the run says: the analysis may be better than when it was measured.
-fn evaluate(windage: &Path, run: &Path, order: Order, number: u32) -> Experiment {
-    let outcome = analysis(windage, run)
-        .and_then(|analysis| experiment::Outcome::read(&analysis, &run.join("logs")))
-        .map_err(|error| format!("{} gave no result: {error:#}", plan(order)));
-    if let Err(why) = &outcome {
-        anstream::eprintln!("run {number}, {}: {why}", order.as_str());
-    }
-    Experiment {
-        number,
-        order,
-        outcome,
-    }
-}
-
-fn analysis(windage: &Path, run: &Path) -> Result<Value> {
-    let mut report = Command::new(windage);
-    report.args(["report", "--json"]).arg(run);
-    serde_json::from_str(&command::output(&mut report)?).context("the analysis is not JSON")
+/// Wilson's score interval of a share, which stays inside 0…1 and is usable for few runs.
+fn share(hits: usize, of: usize) -> (f64, f64) {
+    const Z: f64 = 1.959_964;
+    let (n, p) = (of as f64, hits as f64 / of as f64);
+    let spread = Z * (p * (1.0 - p) / n + Z * Z / (4.0 * n * n)).sqrt();
+    let (centre, scale) = (p + Z * Z / (2.0 * n), 1.0 + Z * Z / n);
+    (
+        ((centre - spread) / scale).max(0.0),
+        ((centre + spread) / scale).min(1.0),
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn calibration(estimate: f64) -> Option<Calibration> {
+        let json = serde_json::json!({ "schema": 1, "recovery": [
+            { "arm": "spin-iterations-390", "metric": "cpu_per_request", "unit": "share", "truth": 0.01,
+              "estimate": estimate, "low": estimate - 0.002, "high": estimate + 0.002,
+              "inside": (estimate - 0.01).abs() < 0.002 },
+            { "arm": "busy-ns-0", "metric": "cpu_per_request", "unit": "us", "truth": 0.0,
+              "estimate": 0.5, "low": -1.0, "high": 2.0, "inside": true },
+        ]});
+        serde_json::from_value(json).unwrap()
+    }
+
     #[test]
-    fn runs_are_found_in_the_order_in_which_they_were_made() {
-        let folder = tempfile::tempdir().unwrap();
-        for name in [
-            "002-mirrored",
-            "010-mirrored",
-            "002-sequential",
-            "x-mirrored",
-            "study.json",
-            "3-upside-down",
+    fn each_cost_has_its_row() {
+        let found = [
+            calibration(0.011),
+            calibration(0.009),
+            None,
+            calibration(0.016),
+        ];
+        let table = table(&found);
+        for row in [
+            "| spin-iterations-390 | 2 of 3 | 67 % [21, 94] | 3 | 1.00 % | 1.10 % | 0.20 % | +0.20 % | 0.36 % |\n",
+            "| busy-ns-0 | 3 of 3 | 100 % [44, 100] | 0 | 0.00 µs | 0.50 µs | 1.50 µs | +0.50 µs | 0.50 µs |\n",
+            "\n1 calibrations gave no result.\n",
         ] {
-            fs::create_dir(folder.path().join(name)).unwrap();
+            assert!(table.contains(row), "{row}\n{table}");
         }
-        let runs = runs_in(folder.path()).unwrap();
-        let found: Vec<_> = runs.iter().map(|(n, order, _)| (*n, *order)).collect();
-        assert_eq!(
-            found,
-            [
-                (2, Order::Mirrored),
-                (2, Order::Sequential),
-                (10, Order::Mirrored)
-            ]
-        );
     }
 
     #[test]
-    fn an_interrupted_run_ends_the_study_and_a_failed_one_does_not() {
-        let shell = |script: &str| {
-            let mut shell = Command::new("sh");
-            shell.args(["-c", script]);
-            shell
-        };
-        let measured = |script| measure(shell(script), Path::new("out"), Order::Mirrored, "1s", 1);
-        assert!(measured("exit 130").is_err());
-        assert!(measured("exit 5").is_ok());
+    fn shares_have_wilsons_interval() {
+        // By hand: (0.95 + z²/40 ± z·√(0.95·0.05/20 + z²/1600)) / (1 + z²/20).
+        let (low, high) = share(19, 20);
+        assert!((low - 0.7639).abs() < 1e-4 && (high - 0.9911).abs() < 1e-4);
+        assert_eq!((share(0, 20).0, share(20, 20).1), (0.0, 1.0));
     }
 
     #[test]
-    fn the_plans_are_there() {
-        for order in Order::BOTH {
-            assert!(workspace::root().join(plan(order)).is_file(), "{order:?}");
-        }
+    fn an_interrupted_calibration_ends_the_study_and_a_failed_one_does_not() {
+        let calibrated = |script| calibrated(Command::new("sh").args(["-c", script]));
+        assert!(calibrated("exit 130").is_err());
+        assert!(calibrated("exit 5").unwrap().is_none());
+        let said = calibrated("echo '{\"recovery\":[]}'; exit 4").unwrap();
+        assert!(said.unwrap().recovery.is_empty());
     }
 }

@@ -38,10 +38,10 @@ enum Verb {
     Test(test::Args),
     /// Builds the front end into the files that the binary embeds
     Web(web::Args),
-    /// Repeats a study and writes its result under record/
+    /// Packs runs into record/, and makes their pages anew
     #[command(subcommand)]
-    Record(record::Study),
-    /// Injects a known cost many times, and counts how often it is found
+    Record(record::Verb),
+    /// Repeats `windage calibrate`, and counts how often it is right
     Calibrate(calibrate::Args),
     /// Counts lines of production code by crate
     Size(size::Args),
@@ -54,7 +54,7 @@ fn main() -> ExitCode {
     let result = match Cli::parse().verb {
         Verb::Test(args) => test::run(&args),
         Verb::Web(args) => web::run(&args),
-        Verb::Record(study) => record::run(&study),
+        Verb::Record(verb) => record::run(&verb),
         Verb::Calibrate(args) => calibrate::run(&args),
         Verb::Size(args) => size::run(&args),
         Verb::Bench(part) => bench::run(&part),

@@ -52,17 +52,15 @@ pub(crate) fn build(package: &str, name: &str) -> Result<PathBuf> {
     let mut build = cargo();
     build.args(["build", "--release", "--quiet", "--bin", name]);
     command::run(build.arg("--manifest-path").arg(manifest))?;
-    let program = target(&metadata()?)?.join("release").join(name);
+    let metadata = metadata()?;
+    let target = metadata["target_directory"]
+        .as_str()
+        .context("no target_directory")?;
+    let program = Path::new(target).join("release").join(name);
     if !program.is_file() {
         bail!("{} was built, but is not there", program.display());
     }
     Ok(program)
-}
-
-/// Where cargo builds.
-pub(crate) fn target(metadata: &Value) -> Result<PathBuf> {
-    let folder = metadata["target_directory"].as_str();
-    folder.map(PathBuf::from).context("no target_directory")
 }
 
 /// `PACKAGE/real-parts` for every package that declares the feature.

@@ -1,136 +1,177 @@
-//! The A/A study: the same server twice, in the two orders, many times.
+//! Many runs in which nothing differs, as a table and a picture: every control's interval, plans side by side.
 
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
-use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
+use windage_analysis::wire::{self, AnalysisWire};
 
-use super::AaArgs;
-use super::files::Files;
-use super::machine::{self, Machine};
-use super::page::{Record, summary_markdown};
-use super::summary::summarise;
-use super::trial::{Control, Order, Trial};
-use crate::{command, workspace};
+use super::report;
+use crate::bench::median::median;
 
-/// Runs the study. The files are written after each run, so that an interrupted study is kept.
-pub(super) fn run(args: &AaArgs) -> Result<ExitCode> {
-    let date = machine::today()?;
-    let folder = match &args.out {
-        Some(folder) => folder.clone(),
-        None => workspace::root().join("record").join(&date),
-    };
-    let files = Files::claim(&folder, "aa-nginx")?;
-    let windage = build()?;
-    let runs = workspace::root()
-        .join("windage-runs")
-        .join(format!("aa-nginx-{}", std::process::id()));
+/// Of one panel, and from its middle to the end of the widest interval, in pixels.
+const WIDTH: f64 = 480.0;
+const HEIGHT: f64 = 400.0;
+const REACH: f64 = 160.0;
 
-    let mut record = Record {
-        date,
-        command: format!("cargo xtask record aa --runs {}", args.runs),
-        machine: Machine::read()?,
-        asked: Order::BOTH.len() * args.runs as usize,
-        trials: Vec::new(),
-    };
-    for number in 1..=args.runs {
-        for order in Order::BOTH {
-            let place = format!("run {number} of {}, {}", args.runs, order.as_str());
-            anstream::eprintln!("==> {place}");
-            let out = runs.join(format!("{number:02}-{}", order.as_str()));
-            let trial = measure(Command::new(&windage), &out, order, number)?;
-            if let Err(why) = &trial.outcome {
-                anstream::eprintln!("{place}: {why}");
-            }
-            record.trials.push(trial);
-            files.write(&record.json(), &record.markdown())?;
+/// Intervals that hold zero, and those that don't (Okabe & Ito's palette, told apart by all).
+const HOLDS: &str = "#0072b2";
+const MISSES: &str = "#d55e00";
+
+/// A run's estimate and interval, in percent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Bar {
+    low: f64,
+    estimate: f64,
+    high: f64,
+}
+
+impl Bar {
+    fn holds_zero(&self) -> bool {
+        self.low <= 0.0 && 0.0 <= self.high
+    }
+}
+
+/// Prints the table and writes the picture.
+pub(super) fn run(windage: &Path, runs: &[PathBuf], metric: &str, to: &Path) -> Result<()> {
+    let analyses = wire::read(&report(windage, runs, "json")?).context("windage report")?;
+    let plans = bars(&analyses, metric)?;
+    fs::write(to, picture(&plans, metric)).with_context(|| format!("write {}", to.display()))?;
+    anstream::print!("{}", table(&plans));
+    Ok(())
+}
+
+type Plans = BTreeMap<String, Vec<Bar>>;
+
+fn bars(analyses: &[AnalysisWire], metric: &str) -> Result<Plans> {
+    let mut plans = Plans::new();
+    for analysis in analyses {
+        let bars = plans.entry(analysis.plan.clone()).or_default();
+        let mut arms = analysis.under_first_load.arms.iter();
+        let control = arms.find(|arm| arm.role == "control");
+        let relative = control.and_then(|arm| arm.metrics.get(metric)?.relative.as_ref());
+        // A run that was void or ended early may have none.
+        bars.extend(relative.and_then(|interval| {
+            Some(Bar {
+                low: interval.low? * 100.0,
+                estimate: interval.estimate? * 100.0,
+                high: interval.high? * 100.0,
+            })
+        }));
+    }
+    if plans.values().all(Vec::is_empty) {
+        bail!("no control has `{metric}`");
+    }
+    Ok(plans)
+}
+
+fn missed(bars: &[Bar]) -> usize {
+    bars.iter().filter(|bar| !bar.holds_zero()).count()
+}
+
+/// The truth is zero, so that every estimate is an error.
+fn table(plans: &Plans) -> String {
+    let mut text = String::from(
+        "| plan | runs | exclude zero | median half-width | RMS error |\n|---|---:|---:|---:|---:|\n",
+    );
+    for (plan, bars) in plans.iter().filter(|(_, bars)| !bars.is_empty()) {
+        let n = bars.len();
+        let median = median(bars.iter().map(|bar| (bar.high - bar.low) / 2.0));
+        let median = median.map_or(f64::NAN, |median| median.estimate);
+        let squares: f64 = bars.iter().map(|bar| bar.estimate * bar.estimate).sum();
+        let rms = (squares / n as f64).sqrt();
+        let _ = writeln!(
+            text,
+            "| {plan} | {n} | {} | {median:.2} % | {rms:.2} % |",
+            missed(bars)
+        );
+    }
+    text
+}
+
+/// One scale for all panels: the difference in width is the message.
+fn picture(plans: &Plans, metric: &str) -> String {
+    let ends = plans
+        .values()
+        .flatten()
+        .flat_map(|bar| [-bar.low, bar.high]);
+    let reach = ends.fold(0.5, f64::max);
+    let y = |value: f64| HEIGHT / 2.0 - value / reach * REACH;
+    let width = WIDTH * plans.len() as f64;
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {HEIGHT}\" font-family=\"sans-serif\" \
+         font-size=\"13\"><rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
+    );
+    for (panel, (plan, bars)) in plans.iter().enumerate() {
+        let (left, missed, n) = (panel as f64 * WIDTH, missed(bars), bars.len());
+        let _ = writeln!(
+            svg,
+            "<g transform=\"translate({left} 0)\"><text x=\"60\" y=\"20\" font-size=\"17\">{plan}: {missed} of {n} \
+             exclude zero</text><text x=\"60\" y=\"390\">{metric}: difference in each run, %</text>"
+        );
+        for (value, color) in [(-reach, "#ccc"), (0.0, "black"), (reach, "#ccc")] {
+            let y = y(value);
+            let _ = writeln!(
+                svg,
+                "<path d=\"M60 {y}H{WIDTH}\" stroke=\"{color}\"/>\
+                 <text x=\"54\" y=\"{y}\" text-anchor=\"end\">{value:+.1}</text>"
+            );
         }
+        for (index, bar) in bars.iter().enumerate() {
+            let x = 60.0 + (WIDTH - 60.0) * (index as f64 + 0.5) / n as f64;
+            let [low, estimate, high] = [bar.low, bar.estimate, bar.high].map(y);
+            let color = if bar.holds_zero() { HOLDS } else { MISSES };
+            let _ = writeln!(
+                svg,
+                "<path d=\"M{x:.1} {low:.1}V{high:.1}\" stroke=\"{color}\" stroke-width=\"2\"/>\
+                 <circle cx=\"{x:.1}\" cy=\"{estimate:.1}\" r=\"3.5\" fill=\"{color}\"/>"
+            );
+        }
+        svg += "</g>\n";
     }
-    anstream::println!("{}", summary_markdown(&summarise(&record.trials)));
-    anstream::println!("{}\n{}", files.page.display(), files.document.display());
-    Ok(ExitCode::SUCCESS)
-}
-
-/// Builds `windage` as it is measured with, and says where it is.
-pub(crate) fn build() -> Result<PathBuf> {
-    command::run(workspace::cargo().args(["build", "--release", "--package", "windage"]))?;
-    let metadata = workspace::metadata()?;
-    let target = metadata["target_directory"]
-        .as_str()
-        .context("no target_directory")?;
-    Ok(Path::new(target).join("release/windage"))
-}
-
-/// One run; only a `windage` that can't be started is an error, all else is a result.
-fn measure(mut run: Command, out: &Path, order: Order, number: u32) -> Result<Trial> {
-    run.args(["run", order.plan(), "--json", "--out"])
-        .arg(out)
-        .current_dir(workspace::root())
-        .stderr(Stdio::inherit());
-    let started = Instant::now();
-    let output = run
-        .output()
-        .with_context(|| format!("could not start {}", command::line(&run)))?;
-    let duration_s = started.elapsed().as_secs_f64();
-    if output.status.code() == Some(130) {
-        bail!("interrupted; the runs before are kept");
-    }
-    // A void run still has an analysis: what it says of the control is what is asked here.
-    let outcome = Control::from_analysis(&String::from_utf8_lossy(&output.stdout))
-        .map_err(|error| format!("{} ended with {}: {error:#}", order.plan(), output.status));
-    Ok(Trial {
-        order,
-        number,
-        duration_s,
-        outcome,
-    })
+    svg + "</svg>\n"
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const ANALYSIS: &str = r#"{ "validity": { "verdict": "void" }, "arms": [ { "role": "control",
-        "metrics": {
-            "cpu_per_request": { "relative": { "estimate": 0.1, "low": 0, "high": 0.2 },
-                "exceeds_nil": false },
-            "throughput": { "relative": { "estimate": 0.2, "low": 0, "high": 0.4 },
-                "exceeds_nil": false } } } ] }"#;
-
-    /// A shell in the place of `windage`: `$0`… are the arguments that it is given.
-    fn shell(script: &str) -> Command {
-        let mut shell = Command::new("sh");
-        shell.args(["-c", script]).env("ANALYSIS", ANALYSIS);
-        shell
-    }
-
-    fn trial(script: &str) -> Result<Trial> {
-        measure(shell(script), Path::new("out/01"), Order::Sequential, 1)
+    fn plans() -> Plans {
+        let bar = |low: f64, high: f64| Bar {
+            low,
+            estimate: f64::midpoint(low, high),
+            high,
+        };
+        Plans::from([
+            ("mirrored".to_owned(), vec![bar(-1.0, 1.0), bar(-0.5, 1.5)]),
+            ("sequential".to_owned(), vec![bar(2.0, 3.0)]),
+            ("failed".to_owned(), Vec::new()),
+        ])
     }
 
     #[test]
-    fn what_a_run_says_is_kept_whatever_its_exit_code() {
-        for script in [r#"echo "$ANALYSIS""#, r#"echo "$ANALYSIS"; exit 4"#] {
-            let control = trial(script).unwrap().outcome.unwrap();
-            assert_eq!(control.validity, "void", "{script}");
-            assert_eq!(control.metrics[1].estimate, 0.2, "{script}");
-        }
-    }
-
-    #[test]
-    fn a_failed_run_is_a_result() {
-        let outcome = trial("exit 5").unwrap().outcome.unwrap_err();
-        assert!(outcome.contains("exit status: 5"), "{outcome}");
-        // The plan, and no path of the machine: this goes into a record that is published.
+    fn the_table_counts() {
+        let table = table(&plans());
         assert!(
-            outcome.starts_with("experiments/aa-nginx/sequential/plan.toml "),
-            "{outcome}"
+            table.contains("| mirrored | 2 | 0 | 1.00 % | 0.35 % |\n"),
+            "{table}"
+        );
+        assert!(
+            table.ends_with("| sequential | 1 | 1 | 0.50 % | 2.50 % |\n"),
+            "{table}"
         );
     }
 
     #[test]
-    fn an_interrupted_run_ends_the_study() {
-        assert!(trial("exit 130").is_err());
+    fn the_picture_has_every_interval_on_one_scale() {
+        let svg = picture(&plans(), "cpu_per_request");
+        assert!(svg.contains("mirrored: 0 of 2 exclude zero"), "{svg}");
+        assert!(svg.contains("sequential: 1 of 1 exclude zero"), "{svg}");
+        assert_eq!(svg.matches("<circle").count(), 3);
+        assert_eq!(svg.matches(MISSES).count(), 2, "a line and a dot");
+        // From −1 to +1 where the widest end is 3.
+        assert!(svg.contains("253.3V146.7"), "{svg}");
     }
 }
