@@ -1,11 +1,10 @@
 //! `cargo xtask test`: everything that has to hold, ending in one line that counts it.
 
-use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
 use anyhow::Result;
 
-use crate::{debian, web, workspace};
+use crate::{debian, workspace};
 
 pub(crate) mod provision;
 mod skips;
@@ -13,8 +12,8 @@ mod step;
 mod tally;
 
 use skips::Skips;
-use step::{Counts, Step};
-use tally::Tally;
+use step::Step;
+use tally::{Counts, Tally, cargo_line, go_line, playwright_line, vitest_line};
 
 /// Go modules that are built without OpenTelemetry as well, for agents to watch.
 const BUILT_PLAIN: &[&str] = &["subjects/go-http", "subjects/shop/go"];
@@ -35,8 +34,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     environment.push(("PATH", debian::path()));
 
     if !args.quick {
-        let provided = provision::provide(|name, error| report.fail(name, error));
-        environment.extend(provided.variables);
+        environment.extend(provision::provide(|name, error| report.fail(name, error)));
     }
     let steps = steps(args.quick).unwrap_or_else(|error| {
         report.fail("finding the steps", &error);
@@ -58,145 +56,75 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     Ok(report.close())
 }
 
+/// What every full run has besides Rust's and Go's: its folder, its command, and how its tests are counted.
+const OTHERS: &[(&str, &str, Option<Counts>)] = &[
+    ("subjects/shop/recommendations", "python3 -m unittest", None),
+    ("subjects/shop", "python3 shop.py --check", None),
+    ("web", "npx --no-install tsc --noEmit", None),
+    ("web", "npx --no-install tsc --noEmit --project tests", None),
+    ("", "cargo xtask web --check", None),
+    ("web", "npx --no-install vitest run", Some(vitest_line)),
+    (
+        "web",
+        "npx --no-install playwright test",
+        Some(playwright_line),
+    ),
+];
+
 fn steps(quick: bool) -> Result<Vec<Step>> {
-    let real_parts = workspace::real_parts(&workspace::metadata()?);
-    let mut steps = Vec::from(rust(&real_parts, quick));
-    if !quick {
-        steps.push(fuzz_targets());
-        for subject in workspace::subjects_with("main.go")? {
-            steps.extend(go(&subject, ""));
-        }
-        for subject in BUILT_PLAIN {
-            steps.extend(go(&workspace::root().join(subject), "plain"));
-        }
-        steps.extend(go(&workspace::root().join("subjects/receivers/go"), ""));
-        // The exporters are tested by the receivers that they send to.
-        let [vet, _] = go(&workspace::root().join("subjects/exporters/go"), "");
-        steps.push(vet);
-        steps.extend(shop());
-        steps.extend(page());
+    let mut steps = rust(&workspace::real_parts(&workspace::metadata()?), quick);
+    if quick {
+        return Ok(steps);
     }
+    // Fuzz targets are a workspace of their own, which nothing else here would compile.
+    let fuzz = "cargo check --locked --all-targets --manifest-path fuzz/Cargo.toml --target-dir target/fuzz";
+    let mut fuzz = Step::new("", fuzz, None);
+    // Nothing is linked, so that libFuzzer need not be compiled.
+    let library = workspace::root().join("target/libfuzzer.a");
+    fuzz.command.env("CUSTOM_LIBFUZZER_PATH", library);
+    steps.push(fuzz);
+    for subject in workspace::subjects_with("main.go")? {
+        let name = subject.file_name().unwrap_or_default().to_string_lossy();
+        steps.extend(go(&format!("subjects/{name}"), ""));
+    }
+    for subject in BUILT_PLAIN {
+        steps.extend(go(subject, " -tags plain"));
+    }
+    steps.extend(go("subjects/receivers/go", ""));
+    // The exporters are tested by the receivers that they send to.
+    let [vet, _] = go("subjects/exporters/go", "");
+    steps.push(vet);
+    steps.extend(go("subjects/shop/go", ""));
+    let others = OTHERS.iter();
+    steps.extend(others.map(|(folder, line, counts)| Step::new(folder, line, *counts)));
     Ok(steps)
-}
-
-/// Fuzz targets are a workspace of their own, which nothing else here would compile.
-fn fuzz_targets() -> Step {
-    let root = workspace::root();
-    let mut check = workspace::cargo();
-    check
-        .args(["check", "--locked", "--all-targets", "--manifest-path"])
-        .arg(root.join("fuzz/Cargo.toml"))
-        .arg("--target-dir")
-        .arg(root.join("target/fuzz"))
-        // Nothing is linked, so that libFuzzer need not be compiled.
-        .env("CUSTOM_LIBFUZZER_PATH", root.join("target/libfuzzer.a"));
-    Step::new("fuzz targets", check, Counts::Nothing)
-}
-
-/// The shop's services by themselves, and all of them together.
-fn shop() -> Vec<Step> {
-    let folder = workspace::root().join("subjects/shop");
-    let mut recommendations = Command::new("python3");
-    recommendations
-        .args(["-m", "unittest"])
-        .current_dir(folder.join("recommendations"));
-    let mut together = Command::new("python3");
-    together.arg(folder.join("shop.py")).arg("--check");
-    let mut steps = Vec::from(go(&folder.join("go"), ""));
-    steps.push(Step::new(
-        "tests of the shop's recommendations",
-        recommendations,
-        Counts::Nothing,
-    ));
-    steps.push(Step::new(
-        "a way through the shop",
-        together,
-        Counts::Nothing,
-    ));
-    steps
-}
-
-/// The front end: its types, that the binary embeds what the sources build, its own tests, and the page in a
-/// browser.
-fn page() -> [Step; 5] {
-    let mut embedded = workspace::cargo();
-    embedded.args(["xtask", "web", "--check"]);
-    [
-        Step::new(
-            "types of the front end",
-            web::npx(&["tsc", "--noEmit"]),
-            Counts::Nothing,
-        ),
-        Step::new(
-            "types of its browser tests",
-            web::npx(&["tsc", "--noEmit", "--project", "tests"]),
-            Counts::Nothing,
-        ),
-        Step::new("the front end as it is embedded", embedded, Counts::Nothing),
-        Step::new(
-            "tests of the front end",
-            web::npx(&["vitest", "run"]),
-            Counts::Vitest,
-        ),
-        Step::new(
-            "the page in a browser",
-            web::npx(&["playwright", "test"]),
-            Counts::Playwright,
-        ),
-    ]
 }
 
 /// What needs only Rust. The tests with real parts are left out of a quick run, but never its
 /// lints: reading them needs no service.
-fn rust(real_parts: &[String], quick: bool) -> [Step; 3] {
-    let mut format = workspace::cargo();
-    format.args(["fmt", "--all", "--check"]);
-
-    let mut lint = workspace::cargo();
-    lint.args(["clippy", "--workspace", "--all-targets"]);
-    with_features(&mut lint, real_parts);
-    lint.args(["--", "-D", "warnings"]);
-
-    let mut tests = workspace::cargo();
-    tests.args(["test", "--workspace", "--no-fail-fast"]);
-    if !quick {
-        with_features(&mut tests, real_parts);
-    }
-    [
-        Step::new("formatting", format, Counts::Nothing),
-        Step::new("lints", lint, Counts::Nothing),
-        Step::new("tests of the workspace", tests, Counts::CargoTests),
+fn rust(real_parts: &[String], quick: bool) -> Vec<Step> {
+    let features = match real_parts {
+        [] => String::new(),
+        features => format!(" --features {}", features.join(",")),
+    };
+    let lint = format!("cargo clippy --workspace --all-targets{features} -- -D warnings");
+    let tested = if quick { "" } else { &features };
+    let tests = format!("cargo test --workspace --no-fail-fast{tested}");
+    vec![
+        Step::new("", "cargo fmt --all --check", None),
+        Step::new("", &lint, None),
+        Step::new("", &tests, Some(cargo_line)),
     ]
 }
 
-/// A module by itself, with a build tag or none (`""`).
-fn go(subject: &Path, tag: &str) -> [Step; 2] {
-    let mut name = subject
-        .strip_prefix(workspace::root())
-        .unwrap_or(subject)
-        .display()
-        .to_string();
-    if !tag.is_empty() {
-        name.push_str(&format!(" with the tag {tag}"));
-    }
-    let mut vet = Command::new("go");
-    vet.args(["vet", "-tags", tag, "./..."])
-        .current_dir(subject);
-    // Never from Go's cache of results: a test that talks over sockets has inputs it can't see.
-    let mut tests = Command::new("go");
-    tests
-        .args(["test", "-tags", tag, "-json", "-count=1", "./..."])
-        .current_dir(subject);
+/// A module by itself, with a build tag or none (`""`). Never from Go's cache of results: a test that talks over sockets
+/// has inputs it can't see.
+fn go(folder: &str, tags: &str) -> [Step; 2] {
+    let tests = format!("go test{tags} -v -count=1 ./...");
     [
-        Step::new(format!("go vet of {name}"), vet, Counts::Nothing),
-        Step::new(format!("tests of {name}"), tests, Counts::GoTests),
+        Step::new(folder, &format!("go vet{tags} ./..."), None),
+        Step::new(folder, &tests, Some(go_line)),
     ]
-}
-
-fn with_features(cargo: &mut Command, features: &[String]) {
-    if !features.is_empty() {
-        cargo.arg("--features").arg(features.join(","));
-    }
 }
 
 /// What became of all steps.
@@ -244,7 +172,6 @@ impl Report {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command;
 
     #[test]
     fn skipped_tests_do_not_count_as_passed() {
@@ -275,22 +202,27 @@ mod tests {
 
     #[test]
     fn only_the_tests_of_a_quick_run_leave_the_real_parts_out() {
-        let asks = |step: &Step| {
-            command::line(&step.command).contains("--features a/real-parts,b/real-parts")
+        let asks = |real_parts: &[String], quick| {
+            let steps = rust(real_parts, quick).into_iter();
+            let asks =
+                steps.map(|step| step.name.contains(" --features a/real-parts,b/real-parts"));
+            asks.collect::<Vec<_>>()
         };
         let features = ["a/real-parts".to_owned(), "b/real-parts".to_owned()];
-        assert_eq!(
-            rust(&features, false).each_ref().map(asks),
-            [false, true, true]
-        );
-        assert_eq!(
-            rust(&features, true).each_ref().map(asks),
-            [false, true, false]
-        );
+        assert_eq!(asks(&features, false), [false, true, true]);
+        assert_eq!(asks(&features, true), [false, true, false]);
         assert!(
-            !rust(&[], false)
+            rust(&[], false)
                 .iter()
-                .any(|step| command::line(&step.command).contains("--features"))
+                .all(|step| !step.name.contains("--features"))
         );
+    }
+
+    #[test]
+    fn every_step_has_its_folder() {
+        let others = OTHERS.iter().map(|(folder, ..)| folder);
+        for folder in others.chain(BUILT_PLAIN) {
+            assert!(workspace::root().join(folder).is_dir(), "{folder}");
+        }
     }
 }

@@ -37,18 +37,6 @@ fn assets() -> PathBuf {
     workspace::root().join("crates/windage-report/assets")
 }
 
-/// A command of a package that the front end depends on.
-pub(crate) fn npx(words: &[&str]) -> Command {
-    let mut npx = Command::new("npx");
-    npx.arg("--no-install")
-        .args(words)
-        // What they print is read.
-        .env("NO_COLOR", "1")
-        .env_remove("FORCE_COLOR")
-        .current_dir(folder());
-    npx
-}
-
 /// Installs the packages that the front end is built and tested with, exactly those of its lock
 /// file, unless they are there.
 pub(crate) fn install() -> Result<()> {
@@ -68,7 +56,9 @@ pub(crate) fn install() -> Result<()> {
 }
 
 fn build_into(assets: &Path) -> Result<()> {
-    command::run(npx(&["vite", "build", "--outDir"]).arg(assets))
+    let mut npx = Command::new("npx");
+    npx.args(["--no-install", "vite", "build", "--outDir"]);
+    command::run(npx.arg(assets).current_dir(folder()))
 }
 
 fn check() -> Result<()> {

@@ -6,45 +6,29 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
-use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-
-use crate::workspace;
+use tempfile::NamedTempFile;
 
 /// The file that skipped tests are named in; removed at the end.
-pub(crate) struct Skips {
-    file: PathBuf,
-}
+pub(crate) struct Skips(NamedTempFile);
 
 impl Skips {
     /// Makes an empty file of this process's own.
     pub(crate) fn create() -> Result<Skips> {
-        let folder = workspace::root().join("target");
-        let file = folder.join(format!("test-skips-{}", std::process::id()));
-        fs::create_dir_all(&folder)
-            .and_then(|()| fs::write(&file, ""))
-            .with_context(|| format!("write {}", file.display()))?;
-        Ok(Skips { file })
+        let file = NamedTempFile::new().context("make a temporary file")?;
+        Ok(Skips(file))
     }
 
     /// The variable that tells tests of it.
     pub(crate) fn variable(&self) -> (&'static str, OsString) {
-        ("WINDAGE_TEST_SKIPS", self.file.clone().into_os_string())
+        ("WINDAGE_TEST_SKIPS", self.0.path().as_os_str().to_owned())
     }
 
     /// The tests that were skipped, each with its reason, once.
     pub(crate) fn read(&self) -> Result<Vec<String>> {
-        let text = fs::read_to_string(&self.file)
-            .with_context(|| format!("read {}", self.file.display()))?;
+        let text = fs::read_to_string(&self.0).context("read the list of skips")?;
         Ok(lines(&text))
-    }
-}
-
-impl Drop for Skips {
-    fn drop(&mut self) {
-        // What stays behind lies in target/ and is of no harm.
-        let _ = fs::remove_file(&self.file);
     }
 }
 

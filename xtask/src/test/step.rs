@@ -5,35 +5,36 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use crate::command;
+use crate::{command, workspace};
 
-use super::tally::{GoEvents, Tally};
-
-/// How a command's output tells the number of its tests.
-pub(crate) enum Counts {
-    /// It runs none: only its failure counts.
-    Nothing,
-    /// `test result: …` lines.
-    CargoTests,
-    /// `go test -json`.
-    GoTests,
-    /// The summary of `vitest run`.
-    Vitest,
-    /// The summary of `playwright test`.
-    Playwright,
-}
+use super::tally::{Counts, Tally};
 
 /// One command of a test run.
 pub(crate) struct Step {
     pub(crate) name: String,
     pub(crate) command: Command,
-    counts: Counts,
+    /// How many tests a line of its output tells of; `None`: it runs none, and only its failure counts.
+    counts: Option<Counts>,
 }
 
 impl Step {
-    pub(crate) fn new(name: impl Into<String>, command: Command, counts: Counts) -> Step {
+    /// A command as it would be typed in a folder of the workspace.
+    pub(crate) fn new(folder: &str, line: &str, counts: Option<Counts>) -> Step {
+        let mut words = line.split(' ');
+        let mut command = match words.next() {
+            Some("cargo") => workspace::cargo(),
+            program => Command::new(program.unwrap_or_default()),
+        };
+        command
+            .args(words)
+            .current_dir(workspace::root().join(folder));
+        if line.starts_with("npx ") {
+            // What they print is read.
+            command.env("NO_COLOR", "1").env_remove("FORCE_COLOR");
+        }
+        let name = format!("{folder}: {line}");
         Step {
-            name: name.into(),
+            name: name.trim_start_matches(": ").to_owned(),
             command,
             counts,
         }
@@ -47,32 +48,14 @@ impl Step {
         self.command
             .envs(environment.iter().map(|(name, value)| (name, value)));
         let mut tally = Tally::default();
-        let success = match self.counts {
-            Counts::Nothing => command::stream(&mut self.command, show)?,
-            Counts::CargoTests => command::stream(&mut self.command, |line| {
-                tally += Tally::from_cargo_line(line).unwrap_or_default();
-                show(line);
-            })?,
-            Counts::Vitest => command::stream(&mut self.command, |line| {
-                tally += Tally::from_vitest_line(line).unwrap_or_default();
-                show(line);
-            })?,
-            Counts::Playwright => command::stream(&mut self.command, |line| {
-                tally += Tally::from_playwright_line(line).unwrap_or_default();
-                show(line);
-            })?,
-            Counts::GoTests => {
-                let mut events = GoEvents::default();
-                let success = command::stream(&mut self.command, |line| {
-                    if let Some(text) = events.take(line) {
-                        show(&text);
-                    }
-                })?;
-                tally = events.tally();
-                success
+        let success = command::stream(&mut self.command, |line| {
+            tally += self.counts.map_or(Tally::default(), |counts| counts(line));
+            // Go says of each test that it begins.
+            if !line.trim_start().starts_with("=== ") {
+                anstream::println!("{line}");
             }
-        };
-        let ran_none = !matches!(self.counts, Counts::Nothing) && tally == Tally::default();
+        })?;
+        let ran_none = self.counts.is_some() && tally == Tally::default();
         if success && ran_none {
             anstream::eprintln!("{}: no tests were counted", self.name);
         }
@@ -88,71 +71,66 @@ pub(crate) fn announce(name: &str) {
     anstream::eprintln!("==> {name}");
 }
 
-fn show(line: &str) {
-    anstream::println!("{line}");
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::tally::{cargo_line, go_line, playwright_line, vitest_line};
     use super::*;
 
     #[test]
     fn a_failure_counts_once() {
-        let table = [
-            (Counts::Nothing, "exit 0", (0, 0)),
-            (Counts::Nothing, "exit 1", (0, 1)),
+        let table: [(Option<Counts>, &str, (usize, usize)); 15] = [
+            (None, "exit 0", (0, 0)),
+            (None, "exit 1", (0, 1)),
             (
-                Counts::CargoTests,
+                Some(cargo_line),
                 "echo 'test result: ok. 2 passed; 0 failed; 0 ignored'",
                 (2, 0),
             ),
             (
-                Counts::CargoTests,
+                Some(cargo_line),
                 "echo 'test result: FAILED. 2 passed; 3 failed; 0 ignored'; exit 101",
                 (2, 3),
             ),
             (
-                Counts::CargoTests,
+                Some(cargo_line),
                 "echo 'test result: ok. 2 passed; 0 failed; 0 ignored'; exit 101",
                 (2, 1),
             ),
             (
-                Counts::GoTests,
+                Some(go_line),
                 "echo 'go: cannot find module'; exit 1",
                 (0, 1),
             ),
-            (Counts::CargoTests, "exit 0", (0, 1)),
+            (Some(cargo_line), "exit 0", (0, 1)),
             (
-                Counts::CargoTests,
+                Some(cargo_line),
                 "echo 'test result: ok. 0 passed; 0 failed; 0 ignored; 4 filtered out'",
                 (0, 1),
             ),
             (
-                Counts::CargoTests,
+                Some(cargo_line),
                 "echo 'test result: ok. 0 passed; 0 failed; 3 ignored'",
                 (0, 0),
             ),
+            (Some(go_line), "echo 'ok  p 0.1s [no tests to run]'", (0, 1)),
             (
-                Counts::GoTests,
-                r#"echo '{"Action":"pass","Package":"p"}'"#,
-                (0, 1),
-            ),
-            (
-                Counts::Vitest,
+                Some(vitest_line),
                 "echo ' Tests  written in another way'",
                 (0, 1),
             ),
-            (Counts::Vitest, "echo '      Tests  2 passed (2)'", (2, 0)),
-            (Counts::Playwright, "echo 'Running 0 tests'", (0, 1)),
-            (Counts::Playwright, "echo '  1 skipped'", (0, 0)),
-            (Counts::Nothing, r#"exit "$CODE_OF_A_TEST""#, (0, 1)),
+            (
+                Some(vitest_line),
+                "echo '      Tests  2 passed (2)'",
+                (2, 0),
+            ),
+            (Some(playwright_line), "echo 'Running 0 tests'", (0, 1)),
+            (Some(playwright_line), "echo '  1 skipped'", (0, 0)),
+            (None, r#"exit "$CODE_OF_A_TEST""#, (0, 1)),
         ];
         for (counts, script, expected) in table {
-            let mut shell = Command::new("sh");
-            shell.args(["-c", script]);
-            let tally = Step::new(script, shell, counts)
-                .run(&[("CODE_OF_A_TEST", "9".into())])
-                .unwrap();
+            let mut step = Step::new("xtask", "sh -c", counts);
+            step.command.arg(script);
+            let tally = step.run(&[("CODE_OF_A_TEST", "9".into())]).unwrap();
             assert_eq!((tally.passed, tally.failed), expected, "{script}");
         }
     }

@@ -7,7 +7,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 
 use crate::bench::line::{self, Places};
-use crate::test::provision::kept::{self, Sources};
+use crate::test::provision::cache::{self, Sources};
 use crate::test::provision::{go_build, python_environment};
 use crate::{command, workspace};
 
@@ -52,7 +52,7 @@ fn collector() -> Result<PathBuf> {
     let sources = Sources::of(&workspace::root().join(RECEIVERS).join("collector"))?;
     let version = collector_version(&manifest()?)?;
     let name = format!("collector-{version}-{:08x}", sources.hash()?);
-    let folder = kept::folder(&name, |folder| {
+    let folder = cache::folder(&name, |folder| {
         sources.copy_to(folder)?;
         command::run(
             Command::new("go")

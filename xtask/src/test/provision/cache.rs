@@ -1,12 +1,13 @@
-//! What is made once and found again: a folder in the cache for each state of what it is made of.
+//! A folder in the cache for each state of what it is made of: made once and found again.
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context, Result};
 
 use crate::test::step::announce;
-use crate::workspace;
+use crate::{command, workspace};
 
 /// Directories that a language's tools leave beside sources.
 const BUILD_OUTPUT: &[&str] = &["bin", "node_modules", "target", "__pycache__"];
@@ -68,14 +69,9 @@ impl Sources {
     }
 
     pub(crate) fn copy_to(&self, folder: &Path) -> Result<()> {
-        for file in &self.files {
-            let target = folder.join(file);
-            let parent = target.parent().unwrap_or(folder);
-            fs::create_dir_all(parent)
-                .and_then(|()| fs::copy(self.root.join(file), &target))
-                .with_context(|| format!("copy {} to {}", file.display(), folder.display()))?;
-        }
-        Ok(())
+        let mut copy = Command::new("cp");
+        copy.arg("--parents").args(&self.files).arg(folder);
+        command::run(copy.current_dir(&self.root))
     }
 }
 

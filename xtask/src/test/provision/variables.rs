@@ -1,14 +1,13 @@
-//! The exporters of `subjects/exporters`, each made by its own language's tools, and two that
-//! are fetched whole.
+//! What tests find by variables: the exporters of `subjects/exporters`, each made by its own language's tools, two that
+//! are fetched whole, and a Python.
 
 use std::ffi::OsString;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
 
-use super::kept::{self, Sources};
+use super::cache::{self, Sources};
 use crate::test::step::announce;
 use crate::{command, workspace};
 
@@ -22,6 +21,7 @@ type Part = (&'static str, &'static str, fn() -> Result<PathBuf>);
 
 /// Name, variable and maker of each.
 const PARTS: &[Part] = &[
+    ("Python of the tests", "WINDAGE_TEST_PYTHON", tests_python),
     ("exporter in Python", "WINDAGE_TEST_EXPORTER_PYTHON", python),
     ("exporter in Go", "WINDAGE_TEST_EXPORTER_GO", go),
     ("exporter in JavaScript", "WINDAGE_TEST_EXPORTER_NODE", node),
@@ -44,6 +44,11 @@ pub(super) fn provide(
         }
     }
     variables
+}
+
+/// Pinned with hashes: what is installed today is what was installed when it was written.
+fn tests_python() -> Result<PathBuf> {
+    super::python_environment("xtask/requirements-test.txt")
 }
 
 /// The interpreter that has the packages; the programs are run from where they lie.
@@ -87,7 +92,7 @@ fn java() -> Result<PathBuf> {
 
 fn telemetrygen() -> Result<PathBuf> {
     let name = format!("telemetrygen-{TELEMETRYGEN_VERSION}");
-    let folder = kept::folder(&name, |folder| {
+    let folder = cache::folder(&name, |folder| {
         command::run(
             Command::new("go")
                 .arg("install")
@@ -100,46 +105,20 @@ fn telemetrygen() -> Result<PathBuf> {
 
 /// The server by itself, out of its Debian package. Installing that would start it for good.
 fn prometheus() -> Result<PathBuf> {
-    let folder = kept::folder("prometheus", |folder| {
-        let download = || {
-            command::run(
-                Command::new("apt-get")
-                    .args(["download", "--quiet=2", "prometheus"])
-                    .current_dir(folder),
-            )
-        };
-        if download().is_err() {
-            // The lists of packages are old or were never fetched.
-            command::run(Command::new("apt-get").args(["update", "--quiet=2"]))?;
-            download()?;
-        }
-        let package = only_package_in(folder)?;
-        command::run(
-            Command::new("dpkg-deb")
-                .arg("--extract")
-                .arg(&package)
-                .arg(folder),
-        )?;
-        fs::remove_file(&package).with_context(|| format!("remove {}", package.display()))
+    let folder = cache::folder("prometheus", |folder| {
+        // The lists of packages may be old, or were never fetched.
+        let script = "apt-get download -qq prometheus || { apt-get update -qq && apt-get download -qq prometheus; } \
+                      && dpkg-deb --extract prometheus_*.deb . && rm prometheus_*.deb";
+        command::run(Command::new("sh").args(["-ec", script]).current_dir(folder))
     })?;
     Ok(folder.join("usr/bin/prometheus"))
-}
-
-fn only_package_in(folder: &Path) -> Result<PathBuf> {
-    for entry in fs::read_dir(folder).with_context(|| format!("read {}", folder.display()))? {
-        let path = entry?.path();
-        if path.extension().is_some_and(|extension| extension == "deb") {
-            return Ok(path);
-        }
-    }
-    bail!("apt-get left no package in {}", folder.display())
 }
 
 /// A copy of an exporter's sources, built there.
 fn built(language: &str, build: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
     let sources = Sources::of(&sources_of(language))?;
     let name = format!("exporter-{language}-{:08x}", sources.hash()?);
-    kept::folder(&name, |folder| {
+    cache::folder(&name, |folder| {
         sources.copy_to(folder)?;
         build(folder)
     })
