@@ -117,7 +117,7 @@ pub(crate) fn ratios<'a>(halves: impl Iterator<Item = Pair<'a>>, reading: Readin
 }
 
 /// ln(arm / what it is held against) of the means of logarithms; `None` when a side has no value.
-pub(crate) fn log_ratio(half: &Pair<'_>, reading: Reading) -> Option<f64> {
+fn log_ratio(half: &Pair<'_>, reading: Reading) -> Option<f64> {
     Some(mean_log(half.arm, reading)? - mean_log(half.against, reading)?)
 }
 
