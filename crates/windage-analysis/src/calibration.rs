@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use windage_model::{ArmIndex, Interval};
+use windage_model::{ArmIndex, Interval, Method};
 use windage_record::{RecordError, RunDir, Timing};
 use windage_stats::{Confidence, Launches, two_level};
 
@@ -141,7 +141,7 @@ fn cpu_difference_us(records: &Records, arm: ArmIndex) -> Option<Interval> {
         low,
         high,
         confidence: Confidence::P95.get(),
-        method: format!("{}, of differences", location.method()),
+        method: Method::MeanWithinLaunch,
     })
 }
 
@@ -248,7 +248,7 @@ mod tests {
             // A fifth of 50 µs, at a speed that swings by 40 %.
             assert!((5.0..15.0).contains(&difference_us.estimate));
             let cpu = &experiment.arm.metrics[&Metric::CpuPerRequest];
-            let relative = cpu.difference.as_ref().unwrap().relative.clone().unwrap();
+            let relative = cpu.difference.as_ref().unwrap().relative.unwrap();
             // A fifth in the windows; what is deferred comes on top.
             assert!((relative.estimate - 0.2).abs() < 0.1, "{relative:?}");
             assert!(relative.half_width() < 0.02, "{relative:?}");

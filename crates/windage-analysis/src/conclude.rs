@@ -1,6 +1,6 @@
 //! From a location with its scatter to what is reported: intervals, verdict, and how firm they are.
 
-use windage_model::{ArmIndex, Difference, Direction, Interval, Metric, Validity, Verdict};
+use windage_model::{ArmIndex, Difference, Direction, Interval, Method, Metric, Validity, Verdict};
 use windage_stats::{
     Confidence, TwoLevel, TwoLevelError, UnitKind, VerdictRule, sequence_settles, settles,
 };
@@ -133,10 +133,7 @@ fn ratio_difference(
     let relative = log(Confidence::P95)?.map(f64::exp_m1);
     let baseline = baseline.unwrap_or(f64::NAN);
     Some(Difference {
-        absolute: Interval {
-            method: format!("{}, times the baseline", relative.method),
-            ..relative.map(|share| share * baseline)
-        },
+        absolute: relative.map(|share| share * baseline),
         relative_90: log(Confidence::P90).map(|at_90| at_90.map(f64::exp_m1)),
         within_launch_half_width: location
             .within_launch_half_width(Confidence::P95)
@@ -148,23 +145,17 @@ fn ratio_difference(
 
 fn plain_difference(location: &TwoLevel, rounds: usize, rules: Rules) -> Option<Difference> {
     let found = interval(location, Confidence::P95, rules)?;
-    let way = if rules.sequence {
-        "t confidence sequence"
-    } else {
-        "t interval"
-    };
-    let over = if location.launches > rounds {
-        "over attachments within one launch"
+    let method = if rules.sequence {
+        found.method
+    } else if location.launches > rounds {
+        Method::MeanByAttachment
     } else if location.launches == 1 && location.blocks > 1 {
-        "within blocks of one launch"
+        Method::MeanWithinLaunch
     } else {
-        "by launch"
+        Method::MeanByLaunch
     };
     Some(Difference {
-        absolute: Interval {
-            method: format!("mean of differences {over}, {way}"),
-            ..found
-        },
+        absolute: Interval { method, ..found },
         relative: None,
         relative_90: None,
         within_launch_half_width: None,
@@ -186,24 +177,34 @@ pub(crate) fn interval(
             low,
             high,
             confidence: confidence.get(),
-            method: location.method().to_owned(),
+            method: method(location),
         });
     }
     let (low, high) = location.sequence_ends(confidence)?;
-    let of = match location.units.kind {
-        UnitKind::Launches => "mean over launches",
-        UnitKind::Batches => "mean over batches of eight log ratios within one launch",
+    let method = match location.units.kind {
+        UnitKind::Launches => Method::SequenceByLaunch,
+        UnitKind::Batches => Method::SequenceByBatch,
     };
     Some(Interval {
         estimate: location.units.mean()?,
         low,
         high,
         confidence: confidence.get(),
-        method: format!("{of}, t confidence sequence"),
+        method,
     })
 }
 
 /// The true location that a run like this one would tell from nil with a probability of 80 %.
+/// Of an interval for a fixed length.
+fn method(location: &TwoLevel) -> Method {
+    match (location.launches, location.blocks) {
+        (1, 1) => Method::TrimmedInSequence,
+        (1, _) => Method::TrimmedWithinLaunch,
+        (launches, blocks) if launches == blocks => Method::MeanByLaunch,
+        _ => Method::TrimmedByLaunch,
+    }
+}
+
 fn smallest_visible(location: &TwoLevel, rules: Rules) -> Option<f64> {
     if !rules.sequence {
         return Some(location.smallest_visible());

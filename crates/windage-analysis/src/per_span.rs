@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use windage_model::{ArmIndex, Difference, Interval, Metric};
+use windage_model::{ArmIndex, Difference, Interval, Method, Metric};
 use windage_record::Delivered;
 use windage_stats::{Confidence, Launches, TwoLevelError, ratio, two_level};
 
@@ -179,9 +179,7 @@ pub(crate) fn divided(
         low,
         high,
         confidence: difference.confidence,
-        method: format!(
-            "difference in CPU a request / {word}s delivered a request, Fieller's interval"
-        ),
+        method: Method::Fieller,
     })
 }
 

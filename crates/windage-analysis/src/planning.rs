@@ -101,7 +101,7 @@ mod tests {
             low,
             high,
             confidence: 0.95,
-            method: "test".to_owned(),
+            method: windage_model::Method::MeanByLaunch,
         }
     }
 
@@ -154,7 +154,7 @@ mod tests {
         );
         let found = planning(&analysis, 2).unwrap();
         let span = &analysis.arms[2].metrics[&Metric::CpuPerSpan];
-        let span = span.difference.as_ref().unwrap().absolute.clone();
+        let span = span.difference.as_ref().unwrap().absolute;
         let (spans, events) = (found.spans.unwrap(), found.events.unwrap());
         let close = |a: f64, b: f64| assert!((a / b - 1.0).abs() < 1e-9, "{a} {b}");
         close(spans.per_core_second.estimate.unwrap(), 1e6 / span.estimate);

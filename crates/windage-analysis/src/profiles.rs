@@ -1,6 +1,6 @@
 //! Where the time goes: what was sampled of each arm, against the baseline.
 
-use windage_model::{ArmId, Interval, LoadModel, Metric, Role};
+use windage_model::{ArmId, Interval, LoadModel, Method, Metric, Role};
 use windage_profile::{Added, ArmProfile as Weighed, CONFIDENCE, FunctionCost, Stacks, added};
 use windage_record::{ProfileFailure, RecordedProfile};
 
@@ -58,7 +58,7 @@ pub fn interval(added: &Added) -> Interval {
         low: added.us() - added.half_width_us,
         high: added.us() + added.half_width_us,
         confidence: CONFIDENCE,
-        method: "binomial shares of samples, and the measured CPU's own interval".to_owned(),
+        method: Method::Binomial,
     }
 }
 

@@ -46,7 +46,7 @@ fn reported(of: &Recorded, metric: Metric) -> Vec<Option<Interval>> {
 
 fn intervals(running: &Running) -> Vec<Option<Interval>> {
     let of = |estimate: &RunningEstimate| match &estimate.known {
-        Known::Interval(found) => Some(found.clone()),
+        Known::Interval(found) => Some(*found),
         Known::Estimate { .. } | Known::Nothing => None,
     };
     running.estimates.iter().map(of).collect()

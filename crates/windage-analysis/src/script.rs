@@ -1,6 +1,6 @@
 //! Whole processes of a batch program, as a shell's `time` tells of them.
 
-use windage_model::{ArmIndex, Interval, Phase, PhaseSpent, ProcessTimes};
+use windage_model::{ArmIndex, Interval, Method, Phase, PhaseSpent, ProcessTimes};
 use windage_stats::{Confidence, Launches, two_level};
 
 use crate::Records;
@@ -67,7 +67,7 @@ impl Averaged {
                 low,
                 high,
                 confidence: Confidence::P95.get(),
-                method: "mean over runs, t interval".to_owned(),
+                method: Method::MeanByProcess,
             }
         });
         (!values.is_empty()).then_some(Averaged { mean, interval })

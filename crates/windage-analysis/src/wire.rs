@@ -438,7 +438,7 @@ impl From<&Interval> for IntervalWire {
             low: finite(i.low),
             high: finite(i.high),
             confidence: i.confidence,
-            method: i.method.clone(),
+            method: i.method.as_str().to_owned(),
         }
     }
 }

@@ -1,7 +1,77 @@
 //! What is concluded: an interval, a difference, a verdict.
 
+macro_rules! methods {
+    ($($(#[doc = $doc:literal])+ $variant:ident = $code:literal;)+) => {
+        /// How an interval was computed; `docs/METHODOLOGY.md` explains each.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Method { $($(#[doc = $doc])+ $variant,)+ }
+
+        impl Method {
+            /// Every method.
+            pub const ALL: &'static [Method] = &[$(Method::$variant,)+];
+
+            /// The code used in files.
+            #[must_use]
+            pub fn as_str(self) -> &'static str {
+                match self { $(Method::$variant => $code,)+ }
+            }
+
+            /// In a few words.
+            #[must_use]
+            pub fn about(self) -> &'static str {
+                match self { $(Method::$variant => concat!($($doc,)+).trim_ascii(),)+ }
+            }
+        }
+    };
+}
+
+methods! {
+    /// 20 % trimmed mean of log ratios within blocks by launch, t interval over launches
+    TrimmedByLaunch = "trimmed_by_launch";
+    /// 20 % trimmed mean of log ratios within blocks of one launch, t interval with the long-run variance
+    TrimmedWithinLaunch = "trimmed_within_launch";
+    /// difference of 20 % trimmed means, one series after the other
+    TrimmedInSequence = "trimmed_in_sequence";
+    /// mean over launches, t interval
+    MeanByLaunch = "mean_by_launch";
+    /// mean of differences within blocks of one launch, t interval
+    MeanWithinLaunch = "mean_within_launch";
+    /// mean over attachments of one launch, t interval
+    MeanByAttachment = "mean_by_attachment";
+    /// mean over processes, t interval
+    MeanByProcess = "mean_by_process";
+    /// ratio of sums by launch, t interval
+    RatioByLaunch = "ratio_by_launch";
+    /// ratio of sums over attachments of one launch, t interval
+    RatioByAttachment = "ratio_by_attachment";
+    /// mean over launches, t confidence sequence
+    SequenceByLaunch = "sequence_by_launch";
+    /// mean over batches of eight log ratios within one launch, t confidence sequence
+    SequenceByBatch = "sequence_by_batch";
+    /// ratio of two estimates, Fieller's interval
+    Fieller = "fieller";
+    /// difference of two estimates, errors added in quadrature
+    Quadrature = "quadrature";
+    /// from two estimates, of which one has no known error
+    OneError = "one_error";
+    /// difference of two independent runs, MOVER
+    Mover = "mover";
+    /// weighted least squares, t interval
+    LeastSquares = "least_squares";
+    /// weighted least squares through the other points, t prediction interval
+    Prediction = "prediction";
+    /// Wilson's score interval of a share
+    Wilson = "wilson";
+    /// ratio of sums by launch, t interval, at least as wide as Wilson's score interval
+    RatioOrWilson = "ratio_or_wilson";
+    /// binomial shares of samples, with the interval of the measured CPU
+    Binomial = "binomial";
+    /// counted in full, without error
+    Counted = "counted";
+}
+
 /// A point with the interval around it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
     /// The point estimate.
     pub estimate: f64,
@@ -11,8 +81,8 @@ pub struct Interval {
     pub high: f64,
     /// The probability with which the method covers the truth, such as 0.95.
     pub confidence: f64,
-    /// How it was computed, in a few words that `docs/METHODOLOGY.md` explains.
-    pub method: String,
+    /// How it was computed.
+    pub method: Method,
 }
 
 impl Interval {
@@ -44,13 +114,13 @@ impl Interval {
             low: rising(self.low),
             high: rising(self.high),
             confidence: self.confidence,
-            method: self.method.clone(),
+            method: self.method,
         }
     }
 }
 
 /// An arm against the baseline in one metric.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Difference {
     /// Arm − baseline, in the metric's unit.
     pub absolute: Interval,

@@ -19,7 +19,7 @@ mod window;
 pub use agent::{AgentCycle, Beside, BpfProgram, BpfStatistics};
 pub use arm::{ArmId, ArmIndex, LevelValue, Role};
 pub use backend::{Backend, BackendError};
-pub use estimate::{Difference, Interval, Verdict};
+pub use estimate::{Difference, Interval, Method, Verdict};
 pub use event::Event;
 pub use exchanges::{ErrorCounts, Exchanges, Outlier, StatusClasses};
 pub use facility::Facility;

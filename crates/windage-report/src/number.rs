@@ -300,7 +300,7 @@ mod tests {
             low,
             high,
             confidence: 0.95,
-            method: "test".into(),
+            method: windage_model::Method::MeanByLaunch,
         }
     }
 

@@ -93,7 +93,7 @@ pub(crate) fn joined(clauses: Vec<Vec<Piece>>, between: &str) -> Vec<Piece> {
 /// A difference as a cost: positive where the arm is worse.
 pub(crate) fn as_cost(difference: &Interval, metric: Metric) -> Interval {
     match metric.direction() {
-        Direction::Lower => difference.clone(),
+        Direction::Lower => *difference,
         Direction::Higher => reversed(difference),
     }
 }
@@ -104,7 +104,7 @@ pub(crate) fn reversed(interval: &Interval) -> Interval {
         estimate: -interval.estimate,
         low: -interval.high,
         high: -interval.low,
-        ..interval.clone()
+        ..*interval
     }
 }
 

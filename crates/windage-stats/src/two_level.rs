@@ -148,22 +148,6 @@ impl TwoLevel {
             student_quantile(self.degrees_of_freedom, Confidence::P95) + student.inverse_cdf(0.8);
         quantiles * self.standard_error
     }
-
-    /// How it was computed, in words.
-    #[must_use]
-    pub fn method(&self) -> &'static str {
-        match (self.launches, self.blocks) {
-            (1, 1) => "difference of 20 % trimmed means, one series after the other",
-            (1, _) => {
-                "20 % trimmed mean of log ratios within blocks, within one launch, t interval with the \
-                 long-run variance"
-            }
-            (launches, blocks) if launches == blocks => "mean over launches, t interval",
-            _ => {
-                "20 % trimmed mean of log ratios within blocks by launch, t interval over launches"
-            }
-        }
-    }
 }
 
 /// Brings launches to one location with an interval.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use windage_model::{ArmIndex, Interval, LoadModel};
+use windage_model::{ArmIndex, Interval, LoadModel, Method};
 use windage_stats::Confidence;
 
 use super::metrics::us_per_request;
@@ -221,23 +221,15 @@ impl Run<'_> {
                 let moved = difference_us - found.estimate;
                 Interval {
                     estimate: difference_us,
-                    method: method(differences.len(), self.rules.sequence),
+                    method: match (differences.len(), self.rules.sequence) {
+                        (1, false) => Method::MeanWithinLaunch,
+                        (1, true) => Method::SequenceByBatch,
+                        (_, false) => Method::MeanByLaunch,
+                        (_, true) => Method::SequenceByLaunch,
+                    },
                     ..found.map(|end| end + moved)
                 }
             }),
         }
     }
-}
-
-fn method(launches: usize, is_sequence: bool) -> String {
-    let over = match launches {
-        1 => "mean of differences within blocks of one launch",
-        _ => "mean of differences by launch",
-    };
-    let way = if is_sequence {
-        "t confidence sequence"
-    } else {
-        "t interval"
-    };
-    format!("{over}, {way}")
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use windage_model::Interval;
+use windage_model::{Interval, Method};
 use windage_stats::Confidence;
 
 use super::{OverCycles, Range};
@@ -16,30 +16,54 @@ pub(super) type ByLaunch = BTreeMap<u32, Vec<Quotient>>;
 
 /// What is replicated, and in which words: launches with the sums of their attachments, which
 /// share their launch's luck, or the attachments of the only launch.
-pub(super) fn units(parts: &ByLaunch) -> (Vec<Quotient>, &'static str) {
+/// What counts as one value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unit {
+    Launch,
+    /// In a run of one launch.
+    Attachment,
+}
+
+impl Unit {
+    fn mean(self) -> Method {
+        match self {
+            Unit::Launch => Method::MeanByLaunch,
+            Unit::Attachment => Method::MeanByAttachment,
+        }
+    }
+
+    fn ratio(self) -> Method {
+        match self {
+            Unit::Launch => Method::RatioByLaunch,
+            Unit::Attachment => Method::RatioByAttachment,
+        }
+    }
+}
+
+pub(super) fn units(parts: &ByLaunch) -> (Vec<Quotient>, Unit) {
     if parts.len() > 1 {
         let sum = |of: &Vec<Quotient>| {
             let add = |(a, b): Quotient, (x, y): &Quotient| (a + x, b + y);
             of.iter().fold((0.0, 0.0), add)
         };
-        return (parts.values().map(sum).collect(), "by launch");
+        return (parts.values().map(sum).collect(), Unit::Launch);
     }
     let each = parts.values().flatten().copied();
-    (each.collect(), "over attachments of one launch")
+    (each.collect(), Unit::Attachment)
 }
 
 /// The mean of what attachments have, each divided by one; `None` without any.
 pub(super) fn mean(parts: &ByLaunch, rules: Rules) -> Option<OverCycles> {
     let (units, over_what) = units(parts);
     let linear = linear(&units)?;
-    Some(over(&linear, &format!("mean {over_what}"), rules))
+    Some(over(&linear, over_what.mean(), rules))
 }
 
 /// Sums of the first, divided by sums of the second; `None` when the second are nil.
 pub(super) fn ratio(parts: &ByLaunch, rules: Rules) -> Option<OverCycles> {
     let (units, over_what) = units(parts);
     let linear = linear(&units)?;
-    Some(over(&linear, &format!("ratio of sums {over_what}"), rules))
+    Some(over(&linear, over_what.ratio(), rules))
 }
 
 /// One such ratio less another, of the same attachments.
@@ -51,8 +75,7 @@ pub(super) fn difference_of_ratios(
     let ((of, over_what), (less, _)) = (units(of), units(less));
     let (of, less) = (linear(&of)?, linear(&less)?);
     let linear: Vec<f64> = of.iter().zip(less).map(|(of, less)| of - less).collect();
-    let method = format!("difference of ratios of sums {over_what}");
-    Some(over(&linear, &method, rules))
+    Some(over(&linear, over_what.ratio(), rules))
 }
 
 /// The usual and the worst; `None` without values.
@@ -67,21 +90,16 @@ pub(super) fn range(values: impl Iterator<Item = f64>) -> Option<Range> {
     })
 }
 
-fn over(values: &[f64], method: &str, rules: Rules) -> OverCycles {
+fn over(values: &[f64], method: Method, rules: Rules) -> OverCycles {
     let estimate = values.iter().sum::<f64>() / values.len() as f64;
     // Attachments of one launch stand where launches do: each is a program that was started anew.
     let each: BTreeMap<u32, Vec<f64>> = (0..).zip(values.iter().map(|v| vec![*v])).collect();
     let located = mean_by_launch(&each).ok();
     let interval = located.and_then(|located| interval(&located, Confidence::P95, rules));
-    let way = if rules.sequence {
-        "t confidence sequence"
-    } else {
-        "t interval"
-    };
     OverCycles {
         estimate,
         interval: interval.map(|found| Interval {
-            method: format!("{method}, {way}"),
+            method: if rules.sequence { found.method } else { method },
             ..found
         }),
     }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use windage_model::Interval;
+use windage_model::{Interval, Method};
 use windage_stats::ratio as fieller;
 
 use super::metrics::{
@@ -99,20 +99,14 @@ pub(super) fn account(
     cpu: &MetricAnalysis,
     attached: &[Attachment<'_>],
 ) -> Option<ProbeAccount> {
-    let service = cpu.difference.as_ref().ok()?.absolute.clone();
+    let service = cpu.difference.as_ref().ok()?.absolute;
     let bpf_us = scaled(bpf.ns_per_request.as_ref()?, 1e-3);
     let events = bpf.events_per_request.as_ref()?;
     let own_cost = bpf.statistics_cost_us_per_request.as_ref();
     let at_least = own_cost.map(|cost| without_own_cost(&bpf_us, cost));
     Some(ProbeAccount {
-        outside_bpf_us_per_request: less(&service, &bpf_us, "time in BPF programs"),
-        outside_bpf_at_most_us_per_request: at_least.map(|seen| {
-            less(
-                &service,
-                &seen,
-                "(time in BPF programs − cost of statistics)",
-            )
-        }),
+        outside_bpf_us_per_request: less(&service, &bpf_us),
+        outside_bpf_at_most_us_per_request: at_least.map(|seen| less(&service, &seen)),
         service_ns_per_event: per_event(&service, events, do_runs_differ(attached)),
         bpf_us_per_request: bpf_us,
         service_us_per_request: service,
@@ -130,7 +124,7 @@ fn without_own_cost(bpf_us: &OverCycles, cost: &OverCycles) -> OverCycles {
             estimate,
             low: estimate - half,
             high: estimate + half,
-            ..of.clone()
+            ..*of
         }),
     }
 }
@@ -144,20 +138,18 @@ fn do_runs_differ(attached: &[Attachment<'_>]) -> bool {
 
 /// An interval less a figure: distances of the ends from their estimates are added in
 /// quadrature (Zou & Donner 2008), as for independent ones, which other stretches of load are.
-fn less(of: &Interval, figure: &OverCycles, what: &str) -> Interval {
+fn less(of: &Interval, figure: &OverCycles) -> Interval {
     let half = half_width(figure);
     let estimate = of.estimate - figure.estimate;
-    let with = if figure.interval.is_some() {
-        "errors in quadrature"
-    } else {
-        "the error of BPF's unknown"
-    };
     Interval {
         estimate,
         low: estimate - (of.estimate - of.low).hypot(half),
         high: estimate + (of.high - of.estimate).hypot(half),
         confidence: of.confidence,
-        method: format!("difference in CPU − {what}, {with}"),
+        method: figure
+            .interval
+            .as_ref()
+            .map_or(Method::OneError, |_| Method::Quadrature),
     }
 }
 
@@ -192,17 +184,16 @@ fn per_event(
         )
     })?;
     let ns = |us: f64| us * 1e3;
-    let with = if is_error_known {
-        "Fieller's interval"
-    } else {
-        "the error of runs unknown"
-    };
     Ok(Interval {
         estimate: ns(service.estimate / events.estimate),
         low: ns(low),
         high: ns(high),
         confidence: service.confidence,
-        method: format!("difference in CPU / runs of BPF programs, {with}"),
+        method: if is_error_known {
+            Method::Fieller
+        } else {
+            Method::OneError
+        },
     })
 }
 

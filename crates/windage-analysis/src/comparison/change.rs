@@ -1,6 +1,6 @@
 //! From an overhead in two runs to its change, and what that means.
 
-use windage_model::{Difference, Interval, Metric, Role, Verdict};
+use windage_model::{Difference, Interval, Method, Metric, Role, Verdict};
 use windage_stats::difference;
 
 use super::{Change, ChangeInFamily, ChangeVerdict, ComparedMetric, Side};
@@ -115,17 +115,12 @@ fn endless(b: &Interval, a: &Interval) -> Interval {
 }
 
 fn of_both(b: &Interval, a: &Interval, (low, high): (f64, f64)) -> Interval {
-    let method = if a.method == b.method {
-        b.method.clone()
-    } else {
-        format!("A: {}; B: {}", a.method, b.method)
-    };
     Interval {
         estimate: b.estimate - a.estimate,
         low,
         high,
         confidence: a.confidence.min(b.confidence),
-        method: format!("difference of two independent runs (MOVER) of: {method}"),
+        method: Method::Mover,
     }
 }
 

@@ -72,8 +72,8 @@ impl Side {
         Side {
             baseline: metric.baseline,
             arm: metric.arm,
-            difference: difference.map(|d| d.absolute.clone()),
-            relative: difference.and_then(|d| d.relative.clone()),
+            difference: difference.map(|d| d.absolute),
+            relative: difference.and_then(|d| d.relative),
             verdict: metric.verdict,
             validity: metric.validity.clone(),
         }

@@ -37,7 +37,7 @@ fn interval((estimate, low, high): (f64, f64, f64), confidence: f64) -> Interval
         low,
         high,
         confidence,
-        method: "t interval".to_owned(),
+        method: windage_model::Method::MeanByLaunch,
     }
 }
 
@@ -139,7 +139,7 @@ fn a_change_is_of_shares_and_of_differences() {
     // Two equal intervals: √2 times as wide, nearly, as a ratio's lies unevenly.
     let times = relative.half_width() / half_width;
     assert!((times - 2f64.sqrt()).abs() < 1e-3, "{times}");
-    assert!(relative.method.contains("MOVER"), "{}", relative.method);
+    assert_eq!(relative.method, windage_model::Method::Mover);
     assert_eq!((relative.estimate, relative.confidence), (0.0, 0.95));
     assert_eq!(change.absolute.estimate, 0.0);
 }

@@ -14,7 +14,7 @@ fn interval(low: f64, high: f64, confidence: f64) -> Interval {
         low,
         high,
         confidence,
-        method: String::new(),
+        method: windage_model::Method::MeanByLaunch,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use windage_model::{Interval, LoadModel, Metric};
+use windage_model::{Interval, LoadModel, Method, Metric};
 use windage_stats::fit::{Common, Errors, Estimated, Point, Shape, Side, Term};
 use windage_stats::{Confidence, Fit, TwoLevel, fit, side_by_side};
 
@@ -164,10 +164,7 @@ impl<'a> Measured<'a> {
                 arm: point.arm.clone(),
                 x: out.x,
                 measured: out.y,
-                predicted: interval(
-                    predicted,
-                    "weighted least squares through the other points, t prediction interval",
-                ),
+                predicted: interval(predicted, Method::Prediction),
             })
         };
         (1..below.len() - 1).filter_map(hold_out).collect()
@@ -193,7 +190,7 @@ fn terms(curve: &Fit) -> Vec<CurveTerm> {
     terms
         .map(|(term, found)| CurveTerm {
             kind: kind(term),
-            coefficient: interval(found, "weighted least squares, t interval"),
+            coefficient: interval(found, Method::LeastSquares),
         })
         .collect()
 }
@@ -221,12 +218,12 @@ fn ribbon(curve: &Fit, points: &[Point]) -> Vec<RibbonPoint> {
     (0..RIBBON).map(at).collect()
 }
 
-fn interval(of: Estimated, method: &str) -> Interval {
+fn interval(of: Estimated, method: Method) -> Interval {
     Interval {
         estimate: of.estimate,
         low: of.low,
         high: of.high,
         confidence: Confidence::P95.get(),
-        method: method.to_owned(),
+        method,
     }
 }

@@ -243,8 +243,8 @@ fn curve(
 fn overhead(arm: &ArmAnalysis, metric: Metric, scale: CurveScale) -> Option<Interval> {
     let difference = arm.metrics.get(&metric)?.difference.as_ref().ok()?;
     match scale {
-        CurveScale::Unit => Some(difference.absolute.clone()),
-        CurveScale::Share => difference.relative.clone(),
+        CurveScale::Unit => Some(difference.absolute),
+        CurveScale::Share => difference.relative,
     }
 }
 

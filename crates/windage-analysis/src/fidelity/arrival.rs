@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use windage_model::Interval;
+use windage_model::{Interval, Method};
 use windage_record::{Delivered, DeliveredByProtocol, DeliveredSource, ExportDelay, TraceSample};
 use windage_stats::{Confidence, proportion};
 
@@ -65,14 +65,14 @@ fn complete(sample: &TraceSample) -> Option<Interval> {
         low,
         high,
         confidence: confidence.get(),
-        method: "Wilson's interval for a share".to_owned(),
+        method: Method::Wilson,
     };
     // Where none was left out, chance chose nothing.
     Some(match sample.one_in {
         0 | 1 => Interval {
             low: estimate,
             high: estimate,
-            method: "every trace was looked at".to_owned(),
+            method: Method::Counted,
             ..of_a_sample
         },
         _ => of_a_sample,

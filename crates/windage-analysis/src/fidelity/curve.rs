@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use windage_model::{ArmId, Interval};
+use windage_model::{ArmId, Interval, Method};
 use windage_stats::{Confidence, proportion};
 
 use super::{Fidelity, FidelityOfLaunch};
@@ -79,9 +79,7 @@ fn lost_share(expected: f64, fidelity: &Fidelity) -> Option<Interval> {
         Some((low, high)) => Interval {
             low: by_item.low.min(low),
             high: by_item.high.max(high),
-            method: "ratio of sums by launch, t interval, at least as wide as Wilson's score \
-                     interval with the chance of sampling"
-                .to_owned(),
+            method: Method::RatioOrWilson,
             ..by_item
         },
         None => by_item,
@@ -121,8 +119,7 @@ fn by_item(expected: f64, fidelity: &Fidelity) -> Option<Interval> {
         low: share - (share - low).hypot(by_chance),
         high: share + (high - share).hypot(by_chance),
         confidence: Confidence::P95.get(),
-        method: "Wilson's score interval, each item by itself, with the chance of sampling"
-            .to_owned(),
+        method: Method::Wilson,
     })
 }
 
@@ -225,7 +222,7 @@ mod tests {
                 least < half_width && half_width <= most,
                 "{what}: {found:?}"
             );
-            let is_by_launch = found.method.contains("by launch");
+            let is_by_launch = found.method == Method::RatioOrWilson;
             assert_eq!(is_by_launch, fidelity.launches.len() > 1, "{what}");
         }
     }

@@ -153,10 +153,7 @@ impl<'a> Heights<'a> {
         // Log ratios of a single launch differ from it by what a trimmed mean makes of a sum.
         let moved = top - bottom - located.estimate;
         let relative = located.map(|ratio| (ratio + moved).exp_m1());
-        let absolute = Interval {
-            method: format!("{}, times the cost of the arm below", relative.method),
-            ..relative.map(|share| share * below_us)
-        };
+        let absolute = relative.map(|share| share * below_us);
         let [spans, events] = self.per_request;
         Ok(StageCost {
             per_span: divided(&absolute, Item::Span, spans).ok(),

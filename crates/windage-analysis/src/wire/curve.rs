@@ -190,7 +190,7 @@ impl From<Cap> for CapWire {
 mod tests {
     use super::*;
     use serde_json::{Value, json};
-    use windage_model::{ArmId, Interval, Metric};
+    use windage_model::{ArmId, Interval, Method, Metric};
 
     fn interval(estimate: f64, low: f64, high: f64) -> Interval {
         Interval {
@@ -198,7 +198,7 @@ mod tests {
             low,
             high,
             confidence: 0.95,
-            method: "as it is".to_owned(),
+            method: Method::LeastSquares,
         }
     }
 
@@ -255,7 +255,7 @@ mod tests {
         let found = serde_json::to_value(CurveWire::from(&curve())).unwrap();
         let as_it_is = |estimate: f64, low: f64, high: Value| {
             json!({"estimate": estimate, "low": low, "high": high, "confidence": 0.95,
-                "method": "as it is"})
+                "method": "least_squares"})
         };
         let expected = json!({
             "factor": "rate", "of": "otel", "metric": "cpu_per_request", "scale": "unit", "unit": "us",

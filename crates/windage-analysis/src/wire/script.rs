@@ -78,7 +78,7 @@ impl From<&Averaged> for IntervalWire {
                 low: None,
                 high: None,
                 confidence: 0.95,
-                method: "one run".to_owned(),
+                method: windage_model::Method::Counted.as_str().to_owned(),
             },
         }
     }
@@ -142,13 +142,13 @@ mod tests {
         let even = |estimate: f64| {
             json!({
                 "estimate": estimate, "low": estimate, "high": estimate, "confidence": 0.95,
-                "method": "mean over runs, t interval",
+                "method": "mean_by_process",
             })
         };
         let one = |estimate: f64| {
             json!({
                 "estimate": estimate, "low": null, "high": null, "confidence": 0.95,
-                "method": "one run",
+                "method": "counted",
             })
         };
         let expected = json!({

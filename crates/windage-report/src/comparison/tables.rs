@@ -150,7 +150,7 @@ pub(super) fn basis(metric: Metric, of: &ComparedMetric) -> String {
     };
     let sides = [side("A", &of.a), side("B", &of.b)];
     let method = of.change.as_ref().ok();
-    let method = method.map(|change| one_line(&change.absolute.method));
+    let method = method.map(|change| change.absolute.method.about().to_owned());
     let parts: Vec<String> = sides.into_iter().flatten().chain(method).collect();
     parts.join("; ")
 }

@@ -104,7 +104,7 @@ fn check(rows: &[Ends], write: impl Fn(&Interval) -> (Option<Shown>, Scale)) {
             low: number(*low),
             high: number(*high),
             confidence: 0.95,
-            method: "test".into(),
+            method: windage_model::Method::MeanByLaunch,
         });
         let text = shown.map_or(NOT_AVAILABLE.to_owned(), |shown| {
             format!("{} ({})", scale.attach(&shown.estimate), shown.range())

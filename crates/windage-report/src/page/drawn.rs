@@ -284,7 +284,7 @@ mod tests {
             low: 0.0,
             high,
             confidence: 0.95,
-            method: "t".to_owned(),
+            method: windage_model::Method::MeanByLaunch,
         };
         let written = |relative: f64, us: f64| {
             let point = PointWire::of(&QuantileDifference {

@@ -78,11 +78,11 @@ impl Forest {
     fn of(analysis: &Analysis, metric: Metric) -> Option<Forest> {
         let relative = |arm: &ArmAnalysis| {
             let difference = arm.metrics.get(&metric)?.difference.as_ref().ok()?;
-            difference.relative.clone().filter(Interval::is_finite)
+            difference.relative.filter(Interval::is_finite)
         };
         let absolute = |arm: &ArmAnalysis| {
             let difference = arm.metrics.get(&metric)?.difference.as_ref().ok()?;
-            Some(difference.absolute.clone()).filter(Interval::is_finite)
+            Some(difference.absolute).filter(Interval::is_finite)
         };
         let told_as = |difference: &dyn Fn(&ArmAnalysis) -> Option<Interval>| {
             let rows: Vec<Row> = shown(analysis)
@@ -307,7 +307,7 @@ mod tests {
                 low,
                 high,
                 confidence: 0.95,
-                method: "test".into(),
+                method: windage_model::Method::MeanByLaunch,
             }),
             mark: Mark::Treatment(Some(Verdict::Costs)),
         }

@@ -124,7 +124,7 @@ fn height_cell(point: &CurvePoint, fit: &CurveFit, scale: Scale) -> Cell {
         estimate: height,
         low: height - half_width,
         high: height + half_width,
-        ..point.overhead.clone()
+        ..point.overhead
     };
     let written = scale.signed(&interval);
     let text = written.map_or(NOT_AVAILABLE.to_owned(), |shown| shown.point());
@@ -279,7 +279,7 @@ mod tests {
             low: estimate - 0.1,
             high: estimate + 0.1,
             confidence: 0.95,
-            method: "test".to_owned(),
+            method: windage_model::Method::MeanByLaunch,
         };
         CurveTerm { kind, coefficient }
     }

@@ -255,7 +255,7 @@ fn basis(metric: Metric, result: &MetricAnalysis, difference: &Difference) -> St
         ));
     }
     text.push_str("; ");
-    text.push_str(&one_line(&difference.absolute.method));
+    text.push_str(difference.absolute.method.about());
     if let (Some(of), Some(interval)) = (
         &result.inference.in_family,
         family::interval(metric, result),

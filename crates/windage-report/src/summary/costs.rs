@@ -253,7 +253,7 @@ fn magnitude(cost: &Interval, difference: &Difference, scale: Scale, of: &str) -
 }
 
 fn counted_clause(counted: &[&ArmAnalysis], metric: Metric) -> Option<Vec<Piece>> {
-    let relative = |arm: &&ArmAnalysis| difference(arm, metric)?.relative.clone();
+    let relative = |arm: &&ArmAnalysis| difference(arm, metric)?.relative;
     let estimates = counted.iter().filter_map(relative).map(|r| r.estimate);
     // As the tables have it, without a direction: they may lie on both sides of nil.
     let estimates: Vec<f64> = estimates.filter(|estimate| estimate.is_finite()).collect();
@@ -275,7 +275,7 @@ fn between(estimates: &[f64]) -> Option<String> {
         low,
         high,
         confidence: 1.0,
-        method: String::new(),
+        method: windage_model::Method::MeanByLaunch,
     };
     let shown = number::percent(&span)?;
     let lie = match estimates {

@@ -297,7 +297,7 @@ fn what_statistics_see_too_much_of_is_no_figure_below_nil() {
                 estimate,
                 low,
                 high,
-                ..probes.service_us_per_request.clone()
+                ..probes.service_us_per_request
             };
             let (service, outside, at_most) = (with(service), with(outside), at_most.map(with));
             probes.service_us_per_request = service;

@@ -54,11 +54,8 @@ fn alone_in_family(load: &mut Analysis) {
                 Family::Secondary
             },
             comparisons: 1,
-            interval: difference
-                .relative
-                .clone()
-                .unwrap_or(difference.absolute.clone()),
-            interval_90: difference.relative_90.clone(),
+            interval: difference.relative.unwrap_or(difference.absolute),
+            interval_90: difference.relative_90,
             verdict: of.verdict,
         });
     }

@@ -82,11 +82,7 @@ fn what_holds_in_its_family_is_said_to() {
         .iter_mut()
         .flat_map(|arm| arm.metrics.values_mut());
     for result in metrics {
-        let held = result
-            .difference
-            .as_ref()
-            .ok()
-            .and_then(|d| d.relative.clone());
+        let held = result.difference.as_ref().ok().and_then(|d| d.relative);
         if let (Some(of), Some(held)) = (&mut result.inference.in_family, held) {
             of.verdict = result.verdict;
             (of.interval.low, of.interval.high) = (held.low, held.high);

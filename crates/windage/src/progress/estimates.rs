@@ -139,7 +139,7 @@ fn point(relative: f64) -> Interval {
         low: relative - 0.01,
         high: relative + 0.01,
         confidence: 0.0,
-        method: String::new(),
+        method: windage_model::Method::MeanByLaunch,
     }
 }
 

@@ -44,7 +44,7 @@ fn interval(estimate: f64, half: f64) -> Known {
         low: estimate - half,
         high: estimate + half,
         confidence: 0.95,
-        method: String::new(),
+        method: windage_model::Method::MeanByLaunch,
     })
 }
 

@@ -1,6 +1,7 @@
 //! What agents use and what the kernel's statistics see of it.
 
 use serde_json::Value;
+use windage_model::Method;
 
 use super::*;
 use crate::agents::metrics::Attachment;
@@ -21,7 +22,7 @@ fn metrics_are_those_of_attachments_against_none() {
         (Metric::BpfNsPerRequest, 1200.0, 40.0),
         (Metric::BpfRunsPerRequest, 3.0, 0.1),
     ];
-    for (rounds, blocks, over) in [(6, 1, "by launch"), (1, 6, "one launch")] {
+    for (rounds, blocks) in [(6, 1), (1, 6)] {
         let analysis = analysed(&run(rounds, blocks));
         for (metric, truth, off) in table {
             let found = &arm(&analysis, WATCHED).metrics[&metric];
@@ -30,7 +31,8 @@ fn metrics_are_those_of_attachments_against_none() {
             assert!((of.absolute.estimate - truth).abs() < off, "{name} {of:?}");
             assert_eq!(found.exceeds_nil(), Some(true), "{name}");
             assert_eq!((of.relative.as_ref(), found.verdict), (None, None));
-            assert!(of.absolute.method.contains(over), "{name} {of:?}");
+            let by_launch = matches!(of.absolute.method, Method::MeanByLaunch);
+            assert_eq!(by_launch, rounds > 1, "{name} {of:?}");
             assert_eq!(found.rounds, rounds as usize, "{name}");
             let baseline = &arm(&analysis, ArmIndex::BASELINE).metrics[&metric];
             let nil = metric != Metric::KernelThreadsCpuPerRequest;
@@ -44,10 +46,7 @@ fn attachments_of_a_single_launch_are_its_replicates() {
     let analysis = analysed(&run(1, 6));
     let found = &arm(&analysis, WATCHED).metrics[&Metric::AgentAttachTime];
     let of = found.difference.as_ref().unwrap();
-    assert_eq!(
-        of.absolute.method,
-        "mean of differences over attachments within one launch, t interval"
-    );
+    assert_eq!(of.absolute.method, Method::MeanByAttachment);
     let alone = analysed(&run(1, 1));
     let found = &arm(&alone, WATCHED).metrics[&Metric::AgentAttachTime];
     assert!(found.difference.is_err(), "one attachment has no scatter");
@@ -272,10 +271,10 @@ fn what_was_not_read_is_absent() {
 fn an_unknown_error_of_runs_is_not_taken_for_none() {
     // launches, whether each runs as often for a request, what is said of an event
     let table = [
-        (1, true, Ok("the error of runs unknown")),
-        (2, true, Ok("the error of runs unknown")),
+        (1, true, Ok(Method::OneError)),
+        (2, true, Ok(Method::OneError)),
         (2, false, Err("are too few to say by how much")),
-        (6, false, Ok("Fieller's interval")),
+        (6, false, Ok(Method::Fieller)),
     ];
     for (launches, is_alike, expected) in table {
         let mut run = run(launches, 1);
@@ -301,7 +300,7 @@ fn an_unknown_error_of_runs_is_not_taken_for_none() {
             .service_ns_per_event;
         let what = format!("{launches} {is_alike}: {found:?}");
         match (found, expected) {
-            (Ok(found), Ok(words)) => assert!(found.method.contains(words), "{what}"),
+            (Ok(found), Ok(method)) => assert_eq!(found.method, method, "{what}"),
             (Err(missing), Err(words)) => assert!(missing.text.contains(words), "{what}"),
             _ => panic!("{what}"),
         }

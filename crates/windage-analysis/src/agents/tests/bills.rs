@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::*;
 use crate::{Bill, BillItem, BillLine, wire};
-use windage_model::LoadModel;
+use windage_model::{LoadModel, Method};
 
 fn bill(run: &Recorded, of: ArmIndex) -> Bill {
     arm(&analysed(run), of).bill.clone().unwrap()
@@ -59,12 +59,12 @@ fn each_line_is_what_was_planted() {
                     interval.low - slack < truth && truth < interval.high + slack,
                     "{what}"
                 );
-                let word = if rounds > 1 {
-                    "by launch"
+                let expected = if rounds > 1 {
+                    Method::MeanByLaunch
                 } else {
-                    "one launch"
+                    Method::MeanWithinLaunch
                 };
-                assert!(interval.method.contains(word), "{what}");
+                assert_eq!(interval.method, expected, "{what}");
             }
             assert!(left_over(&bill).iter().all(|us| us.abs() < 1e-9));
         }

@@ -1,6 +1,7 @@
 //! Figures over attachments and launches.
 
 use proptest::prelude::*;
+use windage_model::Method;
 
 use super::*;
 use crate::agents::over::{ByLaunch, difference_of_ratios, mean, range, ratio};
@@ -44,28 +45,28 @@ fn what_attachments_share_with_their_launch_is_no_evidence() {
     let nothing: ByLaunch = parts.keys().map(|of| (*of, vec![(0.0, 1.0); 5])).collect();
     // Student's of three degrees of freedom times a standard error of 0.408.
     let half_width = 3.182 * (2.0_f64 / 3.0 / 4.0).sqrt();
-    for (found, word) in [
-        (ratio(&parts, rules()), "ratio of sums by launch"),
-        (mean(&as_means(&parts), rules()), "mean by launch"),
+    for (found, method) in [
+        (ratio(&parts, rules()), Method::RatioByLaunch),
+        (mean(&as_means(&parts), rules()), Method::MeanByLaunch),
         (
             difference_of_ratios(&parts, &nothing, rules()),
-            "difference of ratios of sums by launch",
+            Method::RatioByLaunch,
         ),
     ] {
         let found = found.unwrap();
         let interval = found.interval.unwrap();
-        assert!((found.estimate - 5.0).abs() < 1e-12, "{word}");
+        assert!((found.estimate - 5.0).abs() < 1e-12, "{method:?}");
         assert!(
             (interval.half_width() - half_width).abs() < 1e-3,
-            "{word} {interval:?}"
+            "{interval:?}"
         );
-        assert!(interval.method.starts_with(word), "{interval:?}");
+        assert_eq!(interval.method, method);
     }
     // The same twenty in a launch alone are twenty.
     let all: Vec<Quotient> = parts.into_values().flatten().collect();
     let interval = ratio(&alone(&all), rules()).unwrap().interval.unwrap();
     assert!(interval.half_width() < half_width / 2.0, "{interval:?}");
-    assert!(interval.method.contains("attachments of one launch"));
+    assert_eq!(interval.method, Method::RatioByAttachment);
 }
 
 fn as_means(parts: &ByLaunch) -> ByLaunch {

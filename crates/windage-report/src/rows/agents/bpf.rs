@@ -171,7 +171,7 @@ fn pays(of: &Interval, per_item: &str) -> String {
     let (size, than) = if of.estimate < 0.0 {
         (reversed(of), "less")
     } else {
-        (of.clone(), "more")
+        (*of, "more")
     };
     let size = in_us(&size).replace('+', "");
     format!("pays {size} {than} CPU {per_item}")

@@ -118,7 +118,7 @@ fn recovered(arm: &ObservedArm, judged: Metric) -> Option<Recovered> {
         metric: judged,
         unit,
         truth,
-        interval: interval(difference, unit)?.clone(),
+        interval: *interval(difference, unit)?,
     })
 }
 

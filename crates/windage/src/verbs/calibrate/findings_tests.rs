@@ -9,7 +9,7 @@ fn difference(share: f64, half_width: f64) -> Difference {
         low: (share - half_width) * scale,
         high: (share + half_width) * scale,
         confidence: 0.95,
-        method: String::new(),
+        method: windage_model::Method::MeanByLaunch,
     };
     Difference {
         absolute: interval(50.0),

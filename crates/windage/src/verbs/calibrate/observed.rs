@@ -80,10 +80,10 @@ fn found(experiment: &Experiment) -> Found {
     let metrics = experiment.arm.metrics.iter();
     metrics
         .filter_map(|(&metric, result)| {
-            let mut difference = result.difference.as_ref().ok()?.clone();
+            let mut difference = *result.difference.as_ref().ok()?;
             // The waits that are injected are fixed in time.
             if let (Metric::CpuPerRequest, Some(us)) = (metric, &experiment.cpu_difference_us) {
-                difference.absolute = us.clone();
+                difference.absolute = *us;
             }
             Some((metric, difference))
         })
