@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde::de::{DeserializeOwned, DeserializeSeed as _};
 
 pub(crate) use self::values::{Elements, Entries, Hex, Integer, Object, Text, malformed, text};
-use self::walk::Request;
+use self::walk::{Message, Walk};
 use crate::exchange::DecodeWhole;
 use crate::malformed::Malformed;
 use crate::otlp::Signal;
@@ -29,7 +29,7 @@ pub(crate) fn decoder(signal: Signal) -> DecodeWhole {
 
 fn decode<I: Item>(body: &[u8], receipt: &mut Receipt) -> Result<(), Malformed> {
     let mut json = serde_json::Deserializer::from_str(text(body)?);
-    Request::<I>::new(receipt)
+    Message(&mut Walk::<I>::new(receipt))
         .deserialize(&mut json)
         .and_then(|()| json.end())
         .map_err(|error| malformed(&error))
@@ -37,12 +37,8 @@ fn decode<I: Item>(body: &[u8], receipt: &mut Receipt) -> Result<(), Malformed> 
 
 /// What is counted of one signal.
 trait Item: DeserializeOwned {
-    /// The key of a request under which its resources are.
-    const RESOURCES: &'static str;
-    /// The key of a resource's scopes.
-    const SCOPES: &'static str;
-    /// The key of a scope's items.
-    const ITEMS: &'static str;
+    /// The keys under which a request has its resources, a resource its scopes, a scope its items.
+    const KEYS: [&'static str; 3];
 
     /// Counts it, or says what it contradicts itself in.
     fn count(self, receipt: &mut Receipt) -> Result<(), &'static str>;
@@ -61,9 +57,7 @@ struct Span {
 }
 
 impl Item for Span {
-    const RESOURCES: &'static str = "resourceSpans";
-    const SCOPES: &'static str = "scopeSpans";
-    const ITEMS: &'static str = "spans";
+    const KEYS: [&'static str; 3] = ["resourceSpans", "scopeSpans", "spans"];
 
     fn count(self, receipt: &mut Receipt) -> Result<(), &'static str> {
         receipt.span(&SpanFacts {
@@ -96,9 +90,7 @@ struct Points {
 }
 
 impl Item for Metric {
-    const RESOURCES: &'static str = "resourceMetrics";
-    const SCOPES: &'static str = "scopeMetrics";
-    const ITEMS: &'static str = "metrics";
+    const KEYS: [&'static str; 3] = ["resourceMetrics", "scopeMetrics", "metrics"];
 
     fn count(self, receipt: &mut Receipt) -> Result<(), &'static str> {
         let mut kinds = [
@@ -125,9 +117,7 @@ impl Item for Metric {
 struct LogRecord {}
 
 impl Item for LogRecord {
-    const RESOURCES: &'static str = "resourceLogs";
-    const SCOPES: &'static str = "scopeLogs";
-    const ITEMS: &'static str = "logRecords";
+    const KEYS: [&'static str; 3] = ["resourceLogs", "scopeLogs", "logRecords"];
 
     fn count(self, receipt: &mut Receipt) -> Result<(), &'static str> {
         receipt.log_records(1);
@@ -140,9 +130,7 @@ impl Item for LogRecord {
 struct Profile {}
 
 impl Item for Profile {
-    const RESOURCES: &'static str = "resourceProfiles";
-    const SCOPES: &'static str = "scopeProfiles";
-    const ITEMS: &'static str = "profiles";
+    const KEYS: [&'static str; 3] = ["resourceProfiles", "scopeProfiles", "profiles"];
 
     fn count(self, receipt: &mut Receipt) -> Result<(), &'static str> {
         receipt.profiles(1);

@@ -57,35 +57,44 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
 #[derive(Clone, Debug, Default, Deserialize)]
 pub(crate) struct Text<'a>(#[serde(borrow)] pub(crate) Cow<'a, str>);
 
+/// Hands the elements of an array on as they are read; `null` has none.
+pub(crate) fn each<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+    take: impl FnMut(T),
+) -> Result<(), D::Error> {
+    struct Each<T, F>(F, std::marker::PhantomData<T>);
+
+    impl<'de, T: Deserialize<'de>, F: FnMut(T)> Visitor<'de> for Each<T, F> {
+        type Value = ();
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an array")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(mut self, mut seq: A) -> Result<(), A::Error> {
+            while let Some(element) = seq.next_element()? {
+                self.0(element);
+            }
+            Ok(())
+        }
+
+        fn visit_unit<E: Error>(self) -> Result<(), E> {
+            Ok(())
+        }
+    }
+
+    deserializer.deserialize_any(Each(take, std::marker::PhantomData))
+}
+
 /// How many elements an array has; they are stepped over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Elements(pub(crate) u32);
 
 impl<'de> Deserialize<'de> for Elements {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Count;
-
-        impl<'de> Visitor<'de> for Count {
-            type Value = Elements;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an array")
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Elements, A::Error> {
-                let mut elements = 0;
-                while seq.next_element::<IgnoredAny>()?.is_some() {
-                    elements += 1;
-                }
-                Ok(Elements(elements))
-            }
-
-            fn visit_unit<E: Error>(self) -> Result<Elements, E> {
-                Ok(Elements::default())
-            }
-        }
-
-        deserializer.deserialize_any(Count)
+        let mut elements = 0;
+        each(deserializer, |_: IgnoredAny| elements += 1)?;
+        Ok(Elements(elements))
     }
 }
 

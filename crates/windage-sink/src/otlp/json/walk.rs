@@ -13,25 +13,60 @@ use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Seq
 use serde_json::value::RawValue;
 
 use super::Item;
-use super::values::{Object, Text};
+use super::values::{Object, Text, each};
 use crate::receipt::Receipt;
 
-/// A request whose scopes hold `I`s.
-pub(super) struct Request<'r, I> {
+/// The key of a request's, a resource's and a scope's message about itself.
+const OWNERS: [Option<&str>; 3] = [None, Some("resource"), Some("scope")];
+
+/// Where in a request whose scopes hold `I`s the reading is.
+pub(super) struct Walk<'r, 'de, I> {
     receipt: &'r mut Receipt,
+    /// 0 in the request, 1 in a resource, 2 in a scope.
+    depth: usize,
+    /// By depth: none, the service's, the instrumentation scope's.
+    names: [Cow<'de, str>; 3],
     item: PhantomData<I>,
 }
 
-impl<'r, I: Item> Request<'r, I> {
-    pub(super) fn new(receipt: &'r mut Receipt) -> Request<'r, I> {
-        Request {
+impl<'r, 'de, I: Item> Walk<'r, 'de, I> {
+    pub(super) fn new(receipt: &'r mut Receipt) -> Walk<'r, 'de, I> {
+        Walk {
             receipt,
+            depth: 0,
+            names: Default::default(),
             item: PhantomData,
         }
     }
+
+    fn read_name<A: MapAccess<'de>>(&mut self, map: &mut A) -> Result<(), A::Error> {
+        self.names[self.depth] = if self.depth == 1 {
+            let resource: Option<Object<Resource<'de>>> = map.next_value()?;
+            resource.unwrap_or_default().0.attributes.0
+        } else {
+            let scope: Option<Object<Scope<'de>>> = map.next_value()?;
+            scope.unwrap_or_default().0.name.unwrap_or_default().0
+        };
+        Ok(())
+    }
+
+    fn items<A: SeqAccess<'de>>(&mut self, mut items: A) -> Result<(), A::Error> {
+        let mut is_told = false;
+        while let Some(Object(item)) = items.next_element::<Object<I>>()? {
+            if !std::mem::replace(&mut is_told, true) {
+                let [_, service, scope] = &self.names;
+                self.receipt.source(service.as_bytes(), scope.as_bytes());
+            }
+            item.count(self.receipt).map_err(A::Error::custom)?;
+        }
+        Ok(())
+    }
 }
 
-impl<'de, I: Item> DeserializeSeed<'de> for Request<'_, I> {
+/// A request, a resource or a scope.
+pub(super) struct Message<'w, 'r, 'de, I>(pub(super) &'w mut Walk<'r, 'de, I>);
+
+impl<'de, I: Item> DeserializeSeed<'de> for Message<'_, '_, 'de, I> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -39,25 +74,44 @@ impl<'de, I: Item> DeserializeSeed<'de> for Request<'_, I> {
     }
 }
 
-impl<'de, I: Item> Visitor<'de> for Request<'_, I> {
+impl<'de, I: Item> Visitor<'de> for Message<'_, '_, 'de, I> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "an object with `{}`", I::RESOURCES)
+        let content = I::KEYS[self.0.depth];
+        match OWNERS[self.0.depth] {
+            Some(owner) => write!(f, "an object with `{owner}` and `{content}`"),
+            None => write!(f, "an object with `{content}`"),
+        }
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let mut level = OfResources::<I>(self);
-        let mut is_read = false;
-        while let Some(key) = map.next_key::<Text<'de>>()? {
-            if key.0 != I::RESOURCES {
+        let Message(walk) = self;
+        let (owner, content) = (OWNERS[walk.depth], I::KEYS[walk.depth]);
+        let (mut has_name, mut has_content) = (false, false);
+        let mut held: Option<&'de RawValue> = None;
+        walk.names[walk.depth] = Cow::default();
+        while let Some(Text(key)) = map.next_key()? {
+            if let Some(owner) = owner
+                && key == owner
+            {
+                once(&mut has_name, owner)?;
+                walk.read_name(&mut map)?;
+            } else if key == content {
+                once(&mut has_content, content)?;
+                if has_name || owner.is_none() {
+                    map.next_value_seed(Content(walk))?;
+                } else {
+                    held = Some(map.next_value()?);
+                }
+            } else {
                 map.next_value::<IgnoredAny>()?;
-                continue;
             }
-            once(&mut is_read, I::RESOURCES)?;
-            map.next_value_seed(Content(&mut level, &()))?;
         }
-        Ok(())
+        match held {
+            Some(held) => Content(walk).deserialize(held).map_err(A::Error::custom),
+            None => Ok(()),
+        }
     }
 }
 
@@ -69,22 +123,10 @@ fn once<E: Error>(is_read: &mut bool, key: &'static str) -> Result<(), E> {
     Ok(())
 }
 
-/// A level of messages: an array that belongs to an owner, which was read already.
-trait Level<'de> {
-    /// Whom the elements belong to.
-    type Owner: Default + Deserialize<'de>;
+/// The array of a message: resources, scopes or items.
+struct Content<'w, 'r, 'de, I>(&'w mut Walk<'r, 'de, I>);
 
-    fn elements<A: SeqAccess<'de>>(
-        &mut self,
-        owner: &Self::Owner,
-        elements: A,
-    ) -> Result<(), A::Error>;
-}
-
-/// Reads an owner's array.
-struct Content<'l, L, O>(&'l mut L, &'l O);
-
-impl<'de, L: Level<'de>> DeserializeSeed<'de> for Content<'_, L, L::Owner> {
+impl<'de, I: Item> DeserializeSeed<'de> for Content<'_, '_, 'de, I> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -92,136 +134,25 @@ impl<'de, L: Level<'de>> DeserializeSeed<'de> for Content<'_, L, L::Owner> {
     }
 }
 
-impl<'de, L: Level<'de>> Visitor<'de> for Content<'_, L, L::Owner> {
+impl<'de, I: Item> Visitor<'de> for Content<'_, '_, 'de, I> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an array")
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, elements: A) -> Result<(), A::Error> {
-        self.0.elements(self.1, elements)
+    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<(), A::Error> {
+        let Content(walk) = self;
+        if walk.depth + 1 == I::KEYS.len() {
+            return walk.items(elements);
+        }
+        walk.depth += 1;
+        while let Some(()) = elements.next_element_seed(Message(walk))? {}
+        walk.depth -= 1;
+        Ok(())
     }
 
     fn visit_unit<E: Error>(self) -> Result<(), E> {
-        Ok(())
-    }
-}
-
-/// Reads a message of an owner and what belongs to it, whichever comes first.
-struct Belongings<'l, L> {
-    level: &'l mut L,
-    owner: &'static str,
-    content: &'static str,
-}
-
-impl<'de, L: Level<'de>> DeserializeSeed<'de> for Belongings<'_, L> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
-
-impl<'de, L: Level<'de>> Visitor<'de> for Belongings<'_, L> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "an object with `{}` and `{}`", self.owner, self.content)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let (mut has_owner, mut has_content) = (false, false);
-        let mut owner = L::Owner::default();
-        let mut held: Option<&'de RawValue> = None;
-        while let Some(key) = map.next_key::<Text<'de>>()? {
-            if key.0 == self.owner {
-                once(&mut has_owner, self.owner)?;
-                owner = map.next_value::<Option<L::Owner>>()?.unwrap_or_default();
-            } else if key.0 == self.content {
-                once(&mut has_content, self.content)?;
-                if has_owner {
-                    map.next_value_seed(Content(&mut *self.level, &owner))?;
-                } else {
-                    held = Some(map.next_value()?);
-                }
-            } else {
-                map.next_value::<IgnoredAny>()?;
-            }
-        }
-        match held {
-            Some(held) => Content(self.level, &owner)
-                .deserialize(held)
-                .map_err(A::Error::custom),
-            None => Ok(()),
-        }
-    }
-}
-
-/// `resourceSpans` and its like.
-struct OfResources<'r, I>(Request<'r, I>);
-
-impl<'de, I: Item> Level<'de> for OfResources<'_, I> {
-    type Owner = ();
-
-    fn elements<A: SeqAccess<'de>>(&mut self, (): &(), mut elements: A) -> Result<(), A::Error> {
-        let mut level = OfScopes::<I>(Request::new(self.0.receipt));
-        while let Some(()) = elements.next_element_seed(Belongings {
-            level: &mut level,
-            owner: "resource",
-            content: I::SCOPES,
-        })? {}
-        Ok(())
-    }
-}
-
-/// `scopeSpans` and its like.
-struct OfScopes<'r, I>(Request<'r, I>);
-
-impl<'de, I: Item> Level<'de> for OfScopes<'_, I> {
-    type Owner = Object<Resource<'de>>;
-
-    fn elements<A: SeqAccess<'de>>(
-        &mut self,
-        Object(resource): &Self::Owner,
-        mut elements: A,
-    ) -> Result<(), A::Error> {
-        let mut level = OfItems::<I> {
-            request: Request::new(self.0.receipt),
-            service: &resource.attributes.0,
-        };
-        while let Some(()) = elements.next_element_seed(Belongings {
-            level: &mut level,
-            owner: "scope",
-            content: I::ITEMS,
-        })? {}
-        Ok(())
-    }
-}
-
-/// `spans` and its like.
-struct OfItems<'r, I> {
-    request: Request<'r, I>,
-    service: &'r str,
-}
-
-impl<'de, I: Item> Level<'de> for OfItems<'_, I> {
-    type Owner = Object<Scope<'de>>;
-
-    fn elements<A: SeqAccess<'de>>(
-        &mut self,
-        Object(scope): &Self::Owner,
-        mut elements: A,
-    ) -> Result<(), A::Error> {
-        let receipt = &mut *self.request.receipt;
-        let scope = scope.name.as_ref().map_or("", |name| &name.0);
-        let mut is_told = false;
-        while let Some(Object(item)) = elements.next_element::<Object<I>>()? {
-            if !std::mem::replace(&mut is_told, true) {
-                receipt.source(self.service.as_bytes(), scope.as_bytes());
-            }
-            item.count(receipt).map_err(A::Error::custom)?;
-        }
         Ok(())
     }
 }
@@ -246,39 +177,16 @@ struct ServiceName<'a>(Cow<'a, str>);
 
 impl<'a, 'de: 'a> Deserialize<'de> for ServiceName<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Find<'a>(PhantomData<&'a ()>);
-
-        impl<'a, 'de: 'a> Visitor<'de> for Find<'a> {
-            type Value = ServiceName<'a>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an array of attributes")
+        let mut name = ServiceName::default();
+        each(deserializer, |Object(attribute): Object<Attribute<'a>>| {
+            let text = attribute.value.and_then(|value| value.0.string_value);
+            if let (Some(key), Some(text)) = (attribute.key, text)
+                && key.0 == "service.name"
+            {
+                name = ServiceName(text.0);
             }
-
-            fn visit_seq<A: SeqAccess<'de>>(
-                self,
-                mut attributes: A,
-            ) -> Result<ServiceName<'a>, A::Error> {
-                let mut name = ServiceName::default();
-                while let Some(Object(attribute)) =
-                    attributes.next_element::<Object<Attribute<'a>>>()?
-                {
-                    let text = attribute.value.and_then(|value| value.0.string_value);
-                    if let (Some(key), Some(text)) = (attribute.key, text)
-                        && key.0 == "service.name"
-                    {
-                        name = ServiceName(text.0);
-                    }
-                }
-                Ok(name)
-            }
-
-            fn visit_unit<E: Error>(self) -> Result<ServiceName<'a>, E> {
-                Ok(ServiceName::default())
-            }
-        }
-
-        deserializer.deserialize_any(Find(PhantomData))
+        })?;
+        Ok(name)
     }
 }
 
