@@ -19,10 +19,6 @@ use crate::stretches::{Boundaries, Stretch, StretchTally};
 use crate::traces::{TraceSample, TraceTable};
 use crate::{Counts, Protocol};
 
-/// Receipts that wait to be used again; more requests than that are seldom underway.
-const MAX_SPARE_RECEIPTS: usize = 16;
-/// A receipt that was filled beyond that by one large request is not kept.
-const MAX_SPARE_SAMPLED: usize = 4096;
 /// Requests without a success that are remembered, to know them when they come again.
 const MAX_UNANSWERED: usize = 4096;
 
@@ -48,11 +44,6 @@ struct Tallies {
     last_arrival: Option<Arrival>,
     unanswered: Unanswered,
     turns: Turns,
-    #[expect(
-        clippy::vec_box,
-        reason = "a receipt is large, and goes from hand to hand as it is"
-    )]
-    spare: Vec<Box<Receipt>>,
 }
 
 /// When something came in, by both clocks.
@@ -104,14 +95,6 @@ fn sum<'a>(counts: impl IntoIterator<Item = &'a Counts>) -> Counts {
     counts
         .into_iter()
         .fold(Counts::default(), |sum, more| sum.plus(more))
-}
-
-/// Why a request does not count.
-pub(crate) enum Outcome<'a> {
-    /// It was sound, and the backend's behaviour refuses it.
-    Refused,
-    /// It could not be taken.
-    NotTaken(&'a Refusal),
 }
 
 /// An accepted request whose answer has not left yet. However it is dropped before that, with its
@@ -167,16 +150,12 @@ impl Account {
     pub(crate) fn open(&self) -> Box<Receipt> {
         let behaviour = self.behaviour.borrow().backend;
         let mut tallies = self.lock();
-        let mut receipt = tallies
-            .spare
-            .pop()
-            .unwrap_or_else(|| Box::new(Receipt::new(self.detail, self.sources.clone())));
+        let mut receipt = Box::new(Receipt::new(self.detail, self.sources.clone()));
         if self.detail == Detail::Full {
             receipt.sampling = tallies.traces.sampling();
             receipt.boundaries = tallies.boundaries.clone();
             receipt.arrived_unix_ns = unix_ns();
         }
-        receipt.partial = 0.0;
         if let Backend::Partial { share } = behaviour {
             receipt.partial = share;
             receipt.refused = tallies.turns.within_request();
@@ -186,34 +165,20 @@ impl Account {
 
     /// Bytes that were read from a connection.
     pub(crate) fn wire_bytes(&self, protocol: Protocol, bytes: usize) {
-        self.add(
-            protocol,
-            &Counts {
-                wire_bytes: bytes as u64,
-                ..Counts::default()
-            },
-        );
+        self.lock().counts[protocol.index()].wire_bytes += bytes as u64;
     }
 
-    /// Adds to the counts, all fields at once.
-    pub(crate) fn add(&self, protocol: Protocol, more: &Counts) {
-        let mut tallies = self.lock();
-        let counts = &mut tallies.counts[protocol.index()];
-        *counts = counts.plus(more);
+    /// A connection for which there was no place.
+    pub(crate) fn refused_connection(&self, protocol: Protocol) {
+        self.lock().counts[protocol.index()].refused_connections += 1;
     }
 
     /// Counts a request. It is in the counts before its sender has the answer.
-    pub(crate) fn accept(
-        self: &Arc<Self>,
-        protocol: Protocol,
-        receipt: Option<Box<Receipt>>,
-    ) -> Ticket {
-        let body = receipt.as_deref().and_then(key);
+    pub(crate) fn accept(self: &Arc<Self>, protocol: Protocol, receipt: &Receipt) -> Ticket {
+        let body = key(receipt);
         let mut tallies = self.lock();
-        let more = receipt
-            .as_deref()
-            .map_or(Counts::default(), |receipt| tallies.accept(receipt, body));
-        tallies.settled(protocol, receipt, more);
+        let more = tallies.accept(receipt, body);
+        tallies.settled(protocol, more);
         Ticket {
             account: Arc::clone(self),
             body,
@@ -221,24 +186,18 @@ impl Account {
         }
     }
 
-    /// Settles a request that does not count.
-    pub(crate) fn settle(
-        &self,
-        protocol: Protocol,
-        receipt: Option<Box<Receipt>>,
-        outcome: &Outcome<'_>,
-    ) {
+    /// Counts a request that was sound, and that the backend's behaviour refuses.
+    pub(crate) fn refuse(&self, protocol: Protocol, receipt: &Receipt) {
         let mut tallies = self.lock();
-        let more = match outcome {
-            Outcome::Refused => {
-                if let Some(body) = receipt.as_deref().and_then(key) {
-                    tallies.unanswered.remember(body, false);
-                }
-                refused(receipt.as_ref().map_or(Counts::default(), |r| r.counts))
-            }
-            Outcome::NotTaken(refusal) => not_taken(refusal),
-        };
-        tallies.settled(protocol, receipt, more);
+        if let Some(body) = key(receipt) {
+            tallies.unanswered.remember(body, false);
+        }
+        tallies.settled(protocol, refused(&receipt.counts));
+    }
+
+    /// Counts a request that could not be taken.
+    pub(crate) fn not_taken(&self, protocol: Protocol, refusal: &Refusal) {
+        self.lock().settled(protocol, not_taken(refusal));
     }
 
     /// How the request at hand is to be treated, by the present behaviour.
@@ -346,27 +305,16 @@ impl Tallies {
     }
 
     /// One request more, with what it adds to the counts.
-    fn settled(&mut self, protocol: Protocol, receipt: Option<Box<Receipt>>, more: Counts) {
+    fn settled(&mut self, protocol: Protocol, more: Counts) {
         let counts = &mut self.counts[protocol.index()];
         *counts = counts.plus(&Counts {
             requests: 1,
             ..more
         });
-        if let Some(receipt) = receipt {
-            self.keep_for_later(receipt);
-        }
-    }
-
-    fn keep_for_later(&mut self, mut receipt: Box<Receipt>) {
-        if self.spare.len() < MAX_SPARE_RECEIPTS && receipt.sampled.capacity() <= MAX_SPARE_SAMPLED
-        {
-            receipt.clear();
-            self.spare.push(receipt);
-        }
     }
 }
 
-fn refused(carried: Counts) -> Counts {
+fn refused(carried: &Counts) -> Counts {
     Counts {
         refused: 1,
         refused_spans: carried.spans + carried.refused_spans,
@@ -450,7 +398,7 @@ mod tests {
         Arc::new(Account::new(Detail::Full, Budget::new(1 << 20)))
     }
 
-    fn request(account: &Account, body: &[u8], spans: u64) -> Option<Box<Receipt>> {
+    fn request(account: &Account, body: &[u8], spans: u64) -> Box<Receipt> {
         let mut receipt = account.open();
         receipt.body(body);
         receipt.source(b"shop", b"http");
@@ -463,13 +411,13 @@ mod tests {
                 ..SpanFacts::default()
             });
         }
-        Some(receipt)
+        receipt
     }
 
     #[test]
     fn an_answer_that_never_came_makes_a_repetition_known() {
         let account = account();
-        let accept = |body: &[u8]| account.accept(HERE, request(&account, body, 3));
+        let accept = |body: &[u8]| account.accept(HERE, &request(&account, body, 3));
         drop(accept(b"one"));
         drop(accept(b"one"));
         accept(b"one").answered();
@@ -491,14 +439,14 @@ mod tests {
     #[test]
     fn what_was_refused_counts_once_when_it_comes_again() {
         let account = account();
-        account.settle(HERE, request(&account, b"one", 3), &Outcome::Refused);
+        account.refuse(HERE, &request(&account, b"one", 3));
         let counts = account.counts();
         assert_eq!(
             (counts.spans, counts.refused, counts.refused_spans),
             (0, 1, 3)
         );
         account
-            .accept(HERE, request(&account, b"one", 3))
+            .accept(HERE, &request(&account, b"one", 3))
             .answered();
         let counts = account.counts();
         assert_eq!(
@@ -525,11 +473,11 @@ mod tests {
         account.begin_stretch(7);
         let mut receipt = request(&account, b"one", 2);
         let later = unix_ns() + 1_000_000;
-        receipt.as_mut().unwrap().span(&SpanFacts {
+        receipt.span(&SpanFacts {
             end_unix_ns: later,
             ..SpanFacts::default()
         });
-        account.accept(HERE, receipt).answered();
+        account.accept(HERE, &receipt).answered();
         let delivery = account.take();
         assert_eq!(delivery.by_protocol.len(), 1);
         assert_eq!(delivery.by_protocol[0].1.spans, 3);
@@ -567,7 +515,7 @@ mod tests {
         account.behaviour.send_replace(Behaviour::of(half));
         for body in 0..1000_u32 {
             let receipt = request(&account, &body.to_le_bytes(), 1);
-            account.accept(HERE, receipt).answered();
+            account.accept(HERE, &receipt).answered();
         }
         let refused = account.counts().refused_spans;
         assert!((495..=505).contains(&refused), "{refused}");
@@ -580,7 +528,7 @@ mod tests {
             .behaviour
             .send_replace(Behaviour::of(Backend::Partial { share: 0.25 }));
         account
-            .accept(HERE, request(&account, b"one", 8))
+            .accept(HERE, &request(&account, b"one", 8))
             .answered();
         let counts = account.counts();
         assert_eq!((counts.spans, counts.refused_spans), (6, 2));

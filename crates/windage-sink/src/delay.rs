@@ -60,13 +60,6 @@ impl DelayHistogram {
         self.spans += more.spans;
     }
 
-    pub(crate) fn clear(&mut self) {
-        if self.spans > 0 {
-            self.bars.fill(0);
-            (self.max_ns, self.spans) = (0, 0);
-        }
-    }
-
     /// `None` when no span said when it ended.
     pub(crate) fn summary(&self) -> Option<Delay> {
         (self.spans > 0).then(|| Delay {
@@ -140,7 +133,5 @@ mod tests {
         let mut both = histogram.clone();
         both.add(&histogram);
         assert_eq!(both.summary().unwrap().spans, 2000);
-        histogram.clear();
-        assert_eq!(histogram.summary(), None);
     }
 }

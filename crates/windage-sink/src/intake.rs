@@ -39,8 +39,7 @@ enum Body {
 #[derive(Debug)]
 struct Counting {
     decoder: Decoder,
-    /// Taken out at the end.
-    receipt: Option<Box<Receipt>>,
+    receipt: Box<Receipt>,
     room: Room,
     /// What was lent for an item that is not whole.
     held_bytes: usize,
@@ -86,7 +85,7 @@ impl Intake {
         };
         let counting = Counting {
             decoder,
-            receipt: Some(parts.receipt),
+            receipt: parts.receipt,
             room,
             held_bytes: 0,
             allowed_bytes: parts.max_bytes,
@@ -122,45 +121,29 @@ impl Intake {
     }
 
     /// The body is over.
-    pub(crate) fn finish(mut self) -> (Result<(), Refusal>, Finished) {
-        let inflated = match &mut self.body {
-            Body::Plain(_) => Ok(()),
-            Body::Gzip(decoder) => decoder.try_finish().map_err(Refusal::from),
-        };
-        let counting = self.counting();
-        let result = inflated.and_then(|()| counting.finish());
-        let finished = Finished {
-            receipt: counting.receipt.take(),
-            body: counting.kept.take(),
-        };
-        (result, finished)
-    }
-
-    /// The receipt of a body that nobody wants any more.
-    pub(crate) fn give_up(mut self) -> Option<Box<Receipt>> {
-        self.counting().receipt.take()
-    }
-
-    fn counting(&mut self) -> &mut Counting {
-        match &mut self.body {
+    pub(crate) fn finish(self) -> Result<Finished, Refusal> {
+        let mut counting = match self.body {
             Body::Plain(counting) => counting,
-            Body::Gzip(decoder) => decoder.get_mut(),
-        }
+            Body::Gzip(decoder) => decoder.finish()?,
+        };
+        counting.finish()?;
+        Ok(Finished {
+            receipt: counting.receipt,
+            body: counting.kept,
+        })
     }
 }
 
 /// What is left of an intake.
 pub(crate) struct Finished {
-    pub(crate) receipt: Option<Box<Receipt>>,
+    pub(crate) receipt: Box<Receipt>,
     /// The whole body, decompressed, if it was to be kept.
     pub(crate) body: Option<Vec<u8>>,
 }
 
 impl Counting {
     fn take(&mut self, piece: &[u8]) -> Result<(), Refusal> {
-        let Some(receipt) = &mut self.receipt else {
-            return Ok(());
-        };
+        let receipt = &mut *self.receipt;
         let after = receipt.counts.body_bytes.saturating_add(piece.len() as u64);
         if after > self.allowed_bytes as u64 {
             return Err(Refusal::TooLarge);
@@ -184,9 +167,7 @@ impl Counting {
                     self.held_bytes += more;
                     return Ok(());
                 }
-                if let Some(receipt) = &mut self.receipt {
-                    receipt.thin_sample();
-                }
+                self.receipt.thin_sample();
                 let more = self.wanted(held);
                 self.room.grow_by(more)?;
                 self.held_bytes += more;
@@ -200,19 +181,15 @@ impl Counting {
         }
     }
 
-    /// What the item at hand and the receipt take, beyond what was borrowed for them. A receipt
-    /// that was used before brings some along, which was never borrowed.
+    /// What the item at hand and the receipt take, beyond what was borrowed for them.
     fn wanted(&self, item_bytes: usize) -> usize {
-        let receipt_bytes = self.receipt.as_ref().map_or(0, |r| r.held_bytes());
-        (item_bytes + receipt_bytes)
+        (item_bytes + self.receipt.held_bytes())
             .saturating_sub(HELD_WITHOUT_ROOM_BYTES)
             .saturating_sub(self.held_bytes)
     }
 
     fn finish(&mut self) -> Result<(), Refusal> {
-        let Some(receipt) = &mut self.receipt else {
-            return Ok(());
-        };
+        let receipt = &mut *self.receipt;
         match &mut self.decoder {
             Decoder::Unread(count) => {
                 count(receipt);
@@ -279,8 +256,7 @@ mod tests {
         for piece in wire.chunks(100) {
             intake.push(piece)?;
         }
-        let (result, finished) = intake.finish();
-        result.map(|()| finished.receipt.unwrap().counts.body_bytes)
+        Ok(intake.finish()?.receipt.counts.body_bytes)
     }
 
     #[test]

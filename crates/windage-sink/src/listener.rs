@@ -78,7 +78,10 @@ impl Listening {
 
     fn serve(&self, mut stream: TcpStream, connections: &mut JoinSet<()>) {
         let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
-            self.receiver.refused_connection();
+            let Receiver {
+                account, protocol, ..
+            } = &*self.receiver;
+            account.refused_connection(*protocol);
             return;
         };
         // Answers are small and whole: waiting to fill a segment would only hold them up.

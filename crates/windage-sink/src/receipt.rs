@@ -47,8 +47,6 @@ const SAMPLED_WITHOUT_ROOM: usize = 8;
 
 /// Everything that is counted of one request. It touches the arm's account only when the
 /// request is whole: a request counts altogether or not at all.
-///
-/// Receipts are used again, so that a request costs no allocation once its connection is warm.
 #[derive(Debug, Default)]
 pub(crate) struct Receipt {
     pub(crate) detail: Detail,
@@ -244,17 +242,5 @@ impl Receipt {
             self.sampled.retain(|span| sampling.takes(span.trace_id));
         }
         self.sampled.shrink_to(SAMPLED_WITHOUT_ROOM);
-    }
-
-    /// Makes it fit for the next request.
-    pub(crate) fn clear(&mut self) {
-        self.counts = Counts::default();
-        self.by_source.clear();
-        self.by_stretch.clear();
-        self.delays.clear();
-        self.sampled.clear();
-        self.hash.0.reset();
-        self.boundaries = Boundaries::default();
-        self.current = None;
     }
 }

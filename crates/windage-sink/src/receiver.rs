@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::account::{Account, Outcome, Ticket};
+use crate::account::{Account, Ticket};
 use crate::behaviour::Turn;
 use crate::datadog::{self, DatadogOptions};
 use crate::exchange::{Answer, Form, Head, Refusal, Route};
 use crate::intake::{Finished, Intake, IntakeParts};
 use crate::keep::Keep;
-use crate::{Counts, Protocol, otlp, remote_write, zipkin};
+use crate::{Protocol, otlp, remote_write, zipkin};
 
 /// One protocol of one arm.
 #[derive(Debug)]
@@ -86,8 +86,7 @@ impl Receiver {
 
     /// Counts a request of which no body was taken in.
     pub(crate) fn not_taken(&self, refusal: &Refusal) {
-        let outcome = Outcome::NotTaken(refusal);
-        self.account.settle(self.protocol, None, &outcome);
+        self.account.not_taken(self.protocol, refusal);
     }
 
     /// Bytes that were read from a connection.
@@ -121,17 +120,6 @@ impl Receiver {
         // That lets in what has happened on the sender's side meanwhile.
         tokio::task::yield_now().await;
     }
-
-    /// A connection for which there was no place.
-    pub(crate) fn refused_connection(&self) {
-        self.account.add(
-            self.protocol,
-            &Counts {
-                refused_connections: 1,
-                ..Counts::default()
-            },
-        );
-    }
 }
 
 /// A request whose body is coming in. When its connection goes away it is counted as cut, instead
@@ -158,14 +146,9 @@ impl Underway {
 
     /// The body could not be had.
     pub(crate) fn settle(&mut self, refusal: &Refusal) {
-        let Some(intake) = self.intake.take() else {
-            return;
-        };
-        let outcome = Outcome::NotTaken(refusal);
-        let Receiver {
-            account, protocol, ..
-        } = &*self.receiver;
-        account.settle(*protocol, intake.give_up(), &outcome);
+        if self.intake.take().is_some() {
+            self.receiver.not_taken(refusal);
+        }
     }
 
     /// The body is whole.
@@ -173,15 +156,10 @@ impl Underway {
         let Some(intake) = self.intake.take() else {
             return Verdict::Reset;
         };
-        let (result, finished) = intake.finish();
-        match result {
-            Ok(()) => self.decide(finished),
+        match intake.finish() {
+            Ok(finished) => self.decide(finished),
             Err(refusal) => {
-                let outcome = Outcome::NotTaken(&refusal);
-                let Receiver {
-                    account, protocol, ..
-                } = &*self.receiver;
-                account.settle(*protocol, finished.receipt, &outcome);
+                self.receiver.not_taken(&refusal);
                 Verdict::Refused(refusal)
             }
         }
@@ -203,18 +181,16 @@ impl Underway {
             Turn::Accept { after } => Wait::For(after),
             Turn::AcceptAfterStall => Wait::Stall,
             Turn::Refuse(refusal) => {
-                account.settle(*protocol, receipt, &Outcome::Refused);
+                account.refuse(*protocol, &receipt);
                 return Verdict::Refused(refusal);
             }
             Turn::Reset => {
-                account.settle(*protocol, receipt, &Outcome::Refused);
+                account.refuse(*protocol, &receipt);
                 return Verdict::Reset;
             }
         };
-        let refused_items = receipt
-            .as_ref()
-            .map_or(0, |r| r.counts.refused_spans + r.counts.refused_others);
-        let ticket = account.accept(*protocol, receipt);
+        let refused_items = receipt.counts.refused_spans + receipt.counts.refused_others;
+        let ticket = account.accept(*protocol, &receipt);
         let answer = match self.route.form {
             // No other protocol has a way to say that only a part was taken.
             form @ (Form::OtlpProtobuf(_) | Form::OtlpJson(_)) if refused_items > 0 => {

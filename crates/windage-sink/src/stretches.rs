@@ -128,11 +128,6 @@ impl StretchTally {
         }
     }
 
-    pub(crate) fn clear(&mut self) {
-        self.stretches.clear();
-        self.last = None;
-    }
-
     pub(crate) fn into_stretches(self) -> Vec<Stretch> {
         self.stretches
     }
