@@ -76,14 +76,21 @@ impl Until {
 /// What becomes of a request that is whole and sound.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Turn {
-    /// It is accepted and answered, after a time.
-    Accept { after: Duration },
-    /// It is accepted, and answered when the stall is over.
-    AcceptAfterStall,
+    /// It is accepted, and answered after a wait.
+    Accept(Wait),
     /// It is refused.
     Refuse(Refusal),
     /// It is refused, and its connection reset.
     Reset,
+}
+
+/// What lies between a request and its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wait {
+    No,
+    For(Duration),
+    /// Until the backend's stall is over.
+    Stall,
 }
 
 /// Whose turn it is where only a share of the requests is meant. There is no chance in it: shares
@@ -126,30 +133,24 @@ impl Turns {
     /// The next request's.
     pub(crate) fn next(&mut self, backend: Backend) -> Turn {
         match backend {
-            Backend::Ok | Backend::Partial { .. } | Backend::Down { .. } => Turn::Accept {
-                after: Duration::ZERO,
-            },
-            Backend::Slow { from, to } => Turn::Accept {
-                after: from + (to - from).mul_f64(self.fraction()),
-            },
-            Backend::Stall { .. } => Turn::AcceptAfterStall,
+            Backend::Slow { from, to } => {
+                let time = from + (to - from).mul_f64(self.fraction());
+                Turn::Accept(Wait::For(time))
+            }
+            Backend::Stall { .. } => Turn::Accept(Wait::Stall),
             Backend::Reject {
                 status,
                 share,
                 retry_after,
-            } => {
-                if self.rejected.takes(share) {
-                    Turn::Refuse(Refusal::Backend {
-                        status,
-                        retry_after,
-                    })
-                } else {
-                    Turn::Accept {
-                        after: Duration::ZERO,
-                    }
-                }
-            }
+            } if self.rejected.takes(share) => Turn::Refuse(Refusal::Backend {
+                status,
+                retry_after,
+            }),
             Backend::Reset => Turn::Reset,
+            Backend::Ok
+            | Backend::Partial { .. }
+            | Backend::Down { .. }
+            | Backend::Reject { .. } => Turn::Accept(Wait::No),
         }
     }
 
@@ -183,7 +184,7 @@ mod tests {
         let slow: Backend = "slow 50ms..150ms".parse().unwrap();
         let mut sum = Duration::ZERO;
         for _ in 0..1000 {
-            let Turn::Accept { after } = turns.next(slow) else {
+            let Turn::Accept(Wait::For(after)) = turns.next(slow) else {
                 panic!("a slow backend accepts");
             };
             assert!((50..=150).contains(&after.as_millis()), "{after:?}");

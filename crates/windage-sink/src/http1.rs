@@ -19,11 +19,12 @@ use thiserror::Error;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::time::{Instant, timeout, timeout_at};
 
+use crate::behaviour::Wait;
 use crate::exchange::{Answer, Refusal};
 use crate::listener::Ending;
 use crate::metered::{Metered, Traffic};
 use crate::otlp;
-use crate::receiver::{Receiver, Underway, Verdict, Wait};
+use crate::receiver::{Receiver, Underway, Verdict};
 
 /// How long a connection may idle, and how long it may take to the end of the next head; more than the 60 s between
 /// two exports of metrics, so that exporters don't have to connect for each.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::account::{Account, Ticket};
-use crate::behaviour::Turn;
+use crate::behaviour::{Turn, Wait};
 use crate::datadog::{self, DatadogOptions};
 use crate::exchange::{Answer, Form, Head, Refusal, Route};
 use crate::intake::{Finished, Intake, IntakeParts};
@@ -35,15 +35,6 @@ pub(crate) enum Verdict {
     Refused(Refusal),
     /// Nothing is said: the connection is reset.
     Reset,
-}
-
-/// What lies between a request and its answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wait {
-    No,
-    For(std::time::Duration),
-    /// Until the backend's stall is over.
-    Stall,
 }
 
 impl Receiver {
@@ -177,9 +168,7 @@ impl Underway {
             keep.put(self.route.form, &body);
         }
         let wait = match account.turn() {
-            Turn::Accept { after } if after.is_zero() => Wait::No,
-            Turn::Accept { after } => Wait::For(after),
-            Turn::AcceptAfterStall => Wait::Stall,
+            Turn::Accept(wait) => wait,
             Turn::Refuse(refusal) => {
                 account.refuse(*protocol, &receipt);
                 return Verdict::Refused(refusal);

@@ -13,13 +13,14 @@ use hyper::{Request, Response};
 use tokio::time::timeout;
 
 use crate::account::Ticket;
+use crate::behaviour::Wait;
 use crate::exchange::{Decode, Encoding, Form, Refusal, Route};
 use crate::grpc::connection::Line;
 use crate::grpc::message::{Framed, framed};
 use crate::grpc::status;
 use crate::malformed::Malformed;
 use crate::otlp::{self, Signal};
-use crate::receiver::{Receiver, Underway, Verdict, Wait};
+use crate::receiver::{Receiver, Underway, Verdict};
 
 /// How long a message may take to arrive; exporters give up after 10 s by default.
 const ARRIVES_WITHIN: Duration = Duration::from_secs(30);
