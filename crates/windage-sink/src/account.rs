@@ -12,9 +12,9 @@ use windage_model::Backend;
 use crate::behaviour::{Behaviour, Turns};
 use crate::delay::{Delay, DelayHistogram};
 use crate::exchange::Refusal;
-use crate::receipt::{Detail, Receipt, SourceItems};
+use crate::receipt::{Detail, Receipt};
 use crate::room::Budget;
-use crate::sources::{SourceId, Sources};
+use crate::sources::{Source, SourceTally};
 use crate::stretches::{Boundaries, Stretch, StretchTally};
 use crate::traces::{TraceSample, TraceTable};
 use crate::{Counts, Protocol};
@@ -29,14 +29,13 @@ pub(crate) struct Account {
     pub(crate) budget: Budget,
     pub(crate) behaviour: watch::Sender<Behaviour>,
     detail: Detail,
-    sources: Sources,
 }
 
 #[derive(Debug, Default)]
 struct Tallies {
     counts: [Counts; Protocol::ALL.len()],
     taken: [Counts; Protocol::ALL.len()],
-    by_source: HashMap<SourceId, SourceItems>,
+    by_source: SourceTally,
     by_stretch: StretchTally,
     boundaries: Boundaries,
     delays: DelayHistogram,
@@ -53,17 +52,6 @@ pub struct Arrival {
     pub unix_ns: u64,
     /// By the clock that never jumps, in nanoseconds since the machine was booted.
     pub monotonic_ns: u64,
-}
-
-/// What one service sent under one instrumentation scope.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Source {
-    /// `service.name`, or what the protocol has in its place; empty when it was not said.
-    pub service: String,
-    /// The instrumentation scope's name; empty when there is none.
-    pub scope: String,
-    /// What came from it.
-    pub items: SourceItems,
 }
 
 /// Everything that an arm's receivers got in a time.
@@ -142,7 +130,6 @@ impl Account {
             budget,
             behaviour: watch::Sender::new(Behaviour::default()),
             detail,
-            sources: Sources::default(),
         }
     }
 
@@ -150,7 +137,8 @@ impl Account {
     pub(crate) fn open(&self) -> Box<Receipt> {
         let behaviour = self.behaviour.borrow().backend;
         let mut tallies = self.lock();
-        let mut receipt = Box::new(Receipt::new(self.detail, self.sources.clone()));
+        let mut receipt = Box::<Receipt>::default();
+        receipt.detail = self.detail;
         if self.detail == Detail::Full {
             receipt.sampling = tallies.traces.sampling();
             receipt.boundaries = tallies.boundaries.clone();
@@ -239,33 +227,12 @@ impl Account {
         tallies.boundaries.clear();
         Delivery {
             by_protocol,
-            sources: self.named(mem::take(&mut tallies.by_source)),
+            sources: mem::take(&mut tallies.by_source).into_sources(),
             stretches: mem::take(&mut tallies.by_stretch).into_stretches(),
             delay: mem::take(&mut tallies.delays).summary(),
             traces: mem::take(&mut tallies.traces).summary(),
             last_arrival: tallies.last_arrival.take(),
         }
-    }
-
-    fn named(&self, by_source: HashMap<SourceId, SourceItems>) -> Vec<Source> {
-        let mut sources: Vec<Source> = by_source
-            .into_iter()
-            .map(|(id, items)| {
-                let (service, scope) = self.sources.names(id);
-                Source {
-                    service,
-                    scope,
-                    items,
-                }
-            })
-            .collect();
-        sources.sort_by(|a, b| {
-            let size = |s: &Source| s.items.spans + s.items.metric_points + s.items.log_records;
-            size(b)
-                .cmp(&size(a))
-                .then_with(|| (&a.service, &a.scope).cmp(&(&b.service, &b.scope)))
-        });
-        sources
     }
 
     fn lock(&self) -> MutexGuard<'_, Tallies> {
@@ -287,9 +254,7 @@ impl Tallies {
             };
         }
         if receipt.detail == Detail::Full {
-            for (id, items) in &receipt.by_source {
-                self.by_source.entry(*id).or_default().add(items);
-            }
+            self.by_source.merge(&receipt.by_source);
             self.by_stretch.merge(&receipt.by_stretch);
             self.delays.add(&receipt.delays);
             self.traces.add(&receipt.sampled, receipt.sampling);

@@ -63,7 +63,7 @@ pub(crate) fn decode_v05(body: &[u8], receipt: &mut Receipt) -> Result<(), Malfo
 ///
 /// When the body is not of that version; nothing of it counts then.
 pub fn count(version: DatadogVersion, body: &[u8]) -> Result<Counts, Malformed> {
-    let mut receipt = Receipt::alone();
+    let mut receipt = Receipt::default();
     match version {
         DatadogVersion::V03 | DatadogVersion::V04 => decode_v04(body, &mut receipt)?,
         DatadogVersion::V05 => decode_v05(body, &mut receipt)?,

@@ -48,7 +48,7 @@ mod traces;
 mod wire;
 mod zipkin;
 
-pub use account::{Arrival, Delivery, Source};
+pub use account::{Arrival, Delivery};
 pub use counts::Counts;
 pub use datadog::{DatadogVersion, count as count_datadog};
 pub use delay::Delay;
@@ -59,13 +59,14 @@ pub use otlp::{
     count_json as count_otlp_json,
 };
 pub use protocol::Protocol;
-pub use receipt::{Detail, SourceItems};
+pub use receipt::Detail;
 pub use remote_write::count as count_remote_write;
 pub use scrape::{
     Exposition, ExpositionError, ExpositionFormat, Reach, Scrape, ScrapeError, ScrapeTarget,
     Scrapes, SelectedMetric, parse_exposition, scrape_loop, scrape_once,
 };
 pub use sink::{Sink, SinkError, SinkOptions};
+pub use sources::{Source, SourceItems};
 pub use stretches::Stretch;
 pub use traces::TraceSample;
 pub use wire::WireError;

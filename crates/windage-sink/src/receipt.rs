@@ -7,7 +7,7 @@ use xxhash_rust::xxh3::Xxh3;
 use crate::Counts;
 use crate::behaviour::Evenly;
 use crate::delay::DelayHistogram;
-use crate::sources::{SourceId, Sources};
+use crate::sources::{SourceItems, SourceTally};
 use crate::stretches::{Boundaries, StretchTally};
 use crate::traces::{SampledSpan, Sampling};
 
@@ -53,7 +53,7 @@ pub(crate) struct Receipt {
     /// What it carried, with its `body_bytes`.
     pub(crate) counts: Counts,
     /// The same by service and scope.
-    pub(crate) by_source: Vec<(SourceId, SourceItems)>,
+    pub(crate) by_source: SourceTally,
     /// Spans by the stretch in which they ended.
     pub(crate) by_stretch: StretchTally,
     /// From the end of spans to their arrival.
@@ -62,7 +62,6 @@ pub(crate) struct Receipt {
     pub(crate) sampled: Vec<SampledSpan>,
     pub(crate) hash: BodyHash,
     pub(crate) sampling: Sampling,
-    pub(crate) sources: Sources,
     pub(crate) boundaries: Boundaries,
     pub(crate) arrived_unix_ns: u64,
     /// The share of items that a partial success refuses; 0 when all are taken.
@@ -87,54 +86,13 @@ impl fmt::Debug for BodyHash {
     }
 }
 
-/// What one source sent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SourceItems {
-    /// Spans.
-    pub spans: u64,
-    /// Events on spans.
-    pub span_events: u64,
-    /// Data points of metrics.
-    pub metric_points: u64,
-    /// Log records.
-    pub log_records: u64,
-}
-
-impl SourceItems {
-    pub(crate) fn add(&mut self, more: &SourceItems) {
-        self.spans += more.spans;
-        self.span_events += more.span_events;
-        self.metric_points += more.metric_points;
-        self.log_records += more.log_records;
-    }
-}
-
 impl Receipt {
-    /// A receipt that numbers its sources by these.
-    pub(crate) fn new(detail: Detail, sources: Sources) -> Receipt {
-        Receipt {
-            detail,
-            sources,
-            ..Receipt::default()
-        }
-    }
-
-    /// A receipt for a body by itself, without an arm.
-    pub(crate) fn alone() -> Receipt {
-        Receipt::new(Detail::Full, Sources::default())
-    }
-
     /// What follows comes from this service and instrumentation scope; both may be empty.
     pub(crate) fn source(&mut self, service: &[u8], scope: &[u8]) {
         if self.detail == Detail::Counts {
             return;
         }
-        let id = self.sources.id(service, scope);
-        let known = self.by_source.iter().rposition(|(known, _)| *known == id);
-        self.current = Some(known.unwrap_or_else(|| {
-            self.by_source.push((id, SourceItems::default()));
-            self.by_source.len() - 1
-        }));
+        self.current = Some(self.by_source.place(service, scope));
     }
 
     /// One span.
@@ -224,13 +182,13 @@ impl Receipt {
             self.source(b"", b"");
         }
         let at = self.current.unwrap_or(0);
-        &mut self.by_source[at].1
+        self.by_source.items(at)
     }
 
     /// What it has allocated for this request.
     pub(crate) fn held_bytes(&self) -> usize {
         self.sampled.capacity() * size_of::<SampledSpan>()
-            + self.by_source.capacity() * size_of::<(SourceId, SourceItems)>()
+            + self.by_source.held_bytes()
             + self.by_stretch.held_bytes()
     }
 

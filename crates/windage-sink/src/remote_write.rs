@@ -73,7 +73,7 @@ fn is_supported(content_type: &str) -> bool {
 ///
 /// When the body is no snappy block, or no `WriteRequest` in one; nothing of it counts then.
 pub fn count(body: &[u8]) -> Result<Counts, Malformed> {
-    let mut receipt = Receipt::alone();
+    let mut receipt = Receipt::default();
     decode(body, &mut receipt)?;
     Ok(receipt.counts)
 }

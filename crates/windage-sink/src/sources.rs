@@ -1,68 +1,95 @@
-//! Names of services and instrumentation scopes, each pair with a number.
-
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+//! What came, by service and instrumentation scope.
 
 /// Pairs beyond this many are counted together.
 const MAX_SOURCES: usize = 256;
+const OTHER: &str = "(other)";
 /// Names are cut there; nothing longer is a name.
 const MAX_NAME_BYTES: usize = 128;
 
-/// The number of a pair; 0 stands for all that found no place.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct SourceId(u16);
+/// What one service sent under one instrumentation scope.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Source {
+    /// `service.name`, or what the protocol has in its place; empty when it was not said.
+    pub service: String,
+    /// The instrumentation scope's name; empty when there is none.
+    pub scope: String,
+    /// What came from it.
+    pub items: SourceItems,
+}
 
-/// The numbers of one arm's sources.
+/// What one source sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SourceItems {
+    /// Spans.
+    pub spans: u64,
+    /// Events on spans.
+    pub span_events: u64,
+    /// Data points of metrics.
+    pub metric_points: u64,
+    /// Log records.
+    pub log_records: u64,
+}
+
+/// Sources of one request or of an arm.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Sources(Arc<Mutex<Table>>);
+pub(crate) struct SourceTally(Vec<Source>);
 
-type ByScope = HashMap<Box<[u8]>, SourceId>;
+impl SourceTally {
+    /// The place of a pair, which may be new.
+    pub(crate) fn place(&mut self, service: &[u8], scope: &[u8]) -> usize {
+        let text = |name| String::from_utf8_lossy(cut(name));
+        self.place_of(&text(service), &text(scope))
+    }
 
-#[derive(Debug, Default)]
-struct Table {
-    /// By service, then scope, so that a look-up needs no key that is put together.
-    ids: HashMap<Box<[u8]>, ByScope>,
-    names: Vec<(String, String)>,
-}
-
-impl Sources {
-    /// The pair's number, a new one if it is new.
-    pub(crate) fn id(&self, service: &[u8], scope: &[u8]) -> SourceId {
-        let (service, scope) = (cut(service), cut(scope));
-        let mut table = self.lock();
-        if let Some(id) = table.ids.get(service).and_then(|scopes| scopes.get(scope)) {
-            return *id;
+    fn place_of(&mut self, service: &str, scope: &str) -> usize {
+        let is_it = |source: &Source| source.service == service && source.scope == scope;
+        if let Some(at) = self.0.iter().rposition(is_it) {
+            return at;
         }
-        table.add(service, scope)
-    }
-
-    /// The service and the scope of a number.
-    pub(crate) fn names(&self, id: SourceId) -> (String, String) {
-        let other = || ("(other)".to_owned(), "(other)".to_owned());
-        let at = usize::from(id.0).checked_sub(1);
-        at.and_then(|at| self.lock().names.get(at).cloned())
-            .unwrap_or_else(other)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Table> {
-        // Every entry is whole before the next is begun.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Table {
-    fn add(&mut self, service: &[u8], scope: &[u8]) -> SourceId {
-        if self.names.len() >= MAX_SOURCES {
-            return SourceId(0);
+        if self.0.len() >= MAX_SOURCES && (service, scope) != (OTHER, OTHER) {
+            return self.place_of(OTHER, OTHER);
         }
-        let text = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
-        self.names.push((text(service), text(scope)));
-        let id = SourceId(u16::try_from(self.names.len()).unwrap_or(0));
-        self.ids
-            .entry(service.into())
-            .or_default()
-            .insert(scope.into(), id);
-        id
+        self.0.push(Source {
+            service: service.to_owned(),
+            scope: scope.to_owned(),
+            items: SourceItems::default(),
+        });
+        self.0.len() - 1
+    }
+
+    pub(crate) fn items(&mut self, at: usize) -> &mut SourceItems {
+        &mut self.0[at].items
+    }
+
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.0.capacity() * size_of::<Source>() + self.0.len() * 2 * MAX_NAME_BYTES
+    }
+
+    pub(crate) fn merge(&mut self, more: &SourceTally) {
+        for Source {
+            service,
+            scope,
+            items,
+        } in &more.0
+        {
+            let at = self.place_of(service, scope);
+            let sum = self.items(at);
+            sum.spans += items.spans;
+            sum.span_events += items.span_events;
+            sum.metric_points += items.metric_points;
+            sum.log_records += items.log_records;
+        }
+    }
+
+    /// All of them, most items first.
+    pub(crate) fn into_sources(mut self) -> Vec<Source> {
+        self.0.sort_by(|a, b| {
+            let size = |s: &Source| s.items.spans + s.items.metric_points + s.items.log_records;
+            size(b)
+                .cmp(&size(a))
+                .then_with(|| (&a.service, &a.scope).cmp(&(&b.service, &b.scope)))
+        });
+        self.0
     }
 }
 
@@ -76,26 +103,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pairs_have_numbers_until_there_are_too_many() {
-        let sources = Sources::default();
-        let first = sources.id(b"shop", b"http");
-        assert_eq!(sources.id(b"shop", b"http"), first);
-        let second = sources.id(b"shop", b"sql");
-        assert_ne!(second, first);
-        assert_eq!(sources.names(second), ("shop".into(), "sql".into()));
+    fn pairs_have_places_until_there_are_too_many() {
+        let mut tally = SourceTally::default();
+        let first = tally.place(b"shop", b"http");
+        assert_eq!(tally.place(b"shop", b"http"), first);
+        assert_ne!(tally.place(b"shop", b"sql"), first);
         for i in 2..MAX_SOURCES + 50 {
-            sources.id(format!("s{i}").as_bytes(), b"");
+            tally.place(format!("s{i}").as_bytes(), b"");
         }
-        let late = sources.id(b"one more", b"");
-        assert_eq!(late, SourceId(0));
-        assert_eq!(sources.names(late).0, "(other)");
-        assert_eq!(sources.id(b"shop", b"http"), first, "known ones stay");
+        let late = tally.place(b"one more", b"");
+        tally.items(late).spans = 9;
+        assert_eq!(tally.place(b"shop", b"http"), first, "known ones stay");
+        let mut both = tally.clone();
+        both.merge(&tally);
+        let sources = both.into_sources();
+        assert_eq!(sources.len(), MAX_SOURCES + 1);
+        let first = &sources[0];
+        assert_eq!((first.service.as_str(), first.items.spans), (OTHER, 18));
     }
 
     #[test]
     fn long_names_are_cut() {
-        let sources = Sources::default();
-        let id = sources.id(&[b'x'; 5000], b"");
-        assert_eq!(sources.names(id).0.len(), MAX_NAME_BYTES);
+        let mut tally = SourceTally::default();
+        tally.place(&[b'x'; 5000], b"");
+        assert_eq!(tally.into_sources()[0].service.len(), MAX_NAME_BYTES);
     }
 }

@@ -44,7 +44,7 @@ pub(crate) fn admit(head: &Head) -> Result<Route, Refusal> {
 ///
 /// When the body is no list of Zipkin's spans; nothing of it counts then.
 pub fn count(body: &[u8]) -> Result<Counts, Malformed> {
-    let mut receipt = Receipt::alone();
+    let mut receipt = Receipt::default();
     decode(body, &mut receipt)?;
     Ok(receipt.counts)
 }

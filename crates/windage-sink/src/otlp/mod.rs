@@ -125,7 +125,7 @@ pub fn count_in_pieces(
     request: &[u8],
     piece_bytes: usize,
 ) -> Result<Counts, WireError> {
-    let mut receipt = Receipt::alone();
+    let mut receipt = Receipt::default();
     let mut stream = Stream::new(signal);
     for piece in request.chunks(piece_bytes.max(1)) {
         stream.feed(piece, &mut receipt)?;
@@ -140,7 +140,7 @@ pub fn count_in_pieces(
 ///
 /// When the body is no JSON message of that signal; nothing of it counts then.
 pub fn count_json(signal: Signal, request: &[u8]) -> Result<Counts, Malformed> {
-    let mut receipt = Receipt::alone();
+    let mut receipt = Receipt::default();
     json::decoder(signal)(request, &mut receipt)?;
     Ok(receipt.counts)
 }

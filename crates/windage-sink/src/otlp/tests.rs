@@ -18,8 +18,7 @@ use proptest::prelude::*;
 use prost::Message as _;
 
 use super::*;
-use crate::receipt::{Detail, SourceItems};
-use crate::sources::{SourceId, Sources};
+use crate::sources::Source;
 
 #[test]
 fn paths_name_signals() {
@@ -80,8 +79,8 @@ fn counted_in_pieces(
     signal: Signal,
     body: &[u8],
     lengths: &[usize],
-) -> Result<(Counts, Vec<(SourceId, SourceItems)>), WireError> {
-    let mut receipt = Receipt::new(Detail::Full, Sources::default());
+) -> Result<(Counts, Vec<Source>), WireError> {
+    let mut receipt = Receipt::default();
     let mut stream = Stream::new(signal);
     let mut rest = body;
     for &length in lengths {
@@ -91,7 +90,7 @@ fn counted_in_pieces(
     }
     stream.feed(rest, &mut receipt)?;
     stream.finish()?;
-    Ok((receipt.counts, receipt.by_source))
+    Ok((receipt.counts, receipt.by_source.into_sources()))
 }
 
 #[test]
@@ -135,24 +134,24 @@ fn items_are_attributed_to_their_service_and_scope() {
         ],
     }
     .encode_to_vec();
-    let sources = Sources::default();
-    let mut receipt = Receipt::new(Detail::Full, sources.clone());
+    let mut receipt = Receipt::default();
     let mut stream = Stream::new(Signal::Traces);
     stream.feed(&body, &mut receipt).unwrap();
     stream.finish().unwrap();
     let named: Vec<_> = receipt
         .by_source
-        .iter()
-        .map(|(id, items)| (sources.names(*id), items.spans))
+        .into_sources()
+        .into_iter()
+        .map(|source| ((source.service, source.scope), source.items.spans))
         .collect();
     let pair = |service: &str, scope: &str| (service.to_owned(), scope.to_owned());
     assert_eq!(
         named,
         [
             (pair("shop", "http"), 6),
-            (pair("shop", "sql"), 2),
-            (pair("cart", "http"), 3),
             (pair("", ""), 4),
+            (pair("cart", "http"), 3),
+            (pair("shop", "sql"), 2),
         ]
     );
 }

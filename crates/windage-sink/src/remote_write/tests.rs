@@ -6,7 +6,6 @@ use prost::Message;
 
 use super::*;
 use crate::exchange::tests::head;
-use crate::receipt::SourceItems;
 
 /// `prometheus.WriteRequest`, as the specification has it.
 #[derive(Clone, PartialEq, Message)]
@@ -127,11 +126,9 @@ proptest! {
                 of.map_or("", |label| label.value.as_str()) == job
             };
             let expected: u64 = request.timeseries.iter().filter(is_of_job).map(points).sum();
-            let named = |(id, _): &&(_, SourceItems)| {
-                receipt.sources.names(*id) == (job.to_owned(), String::new())
-            };
-            let found = receipt.by_source.iter().find(named);
-            prop_assert_eq!(found.map_or(0, |(_, items)| items.metric_points), expected);
+            let sources = receipt.by_source.clone().into_sources();
+            let found = sources.iter().find(|source| source.service == job && source.scope.is_empty());
+            prop_assert_eq!(found.map_or(0, |source| source.items.metric_points), expected);
         }
     }
 

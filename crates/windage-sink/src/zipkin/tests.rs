@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::exchange::Encoding;
 use crate::exchange::tests::head;
-use crate::receipt::SourceItems;
+use crate::sources::{Source, SourceItems};
 use crate::traces::SampledSpan;
 
 /// A span as reporters write it, with a shared one from the server's side.
@@ -28,8 +28,9 @@ fn read(body: &str) -> Result<Receipt, Malformed> {
 }
 
 fn by_source(receipt: &Receipt) -> Vec<(String, SourceItems)> {
-    let named = |(id, items): &(_, SourceItems)| (receipt.sources.names(*id).0, *items);
-    receipt.by_source.iter().map(named).collect()
+    let sources = receipt.by_source.clone().into_sources();
+    let named = |source: Source| (source.service, source.items);
+    sources.into_iter().map(named).collect()
 }
 
 #[test]

@@ -70,11 +70,9 @@ fn a_receipt_gets_services_and_whole_trace_ids() {
         let mut receipt = Receipt::default();
         decode(body, &mut receipt).unwrap();
         let spans_of = |of: &str| -> u64 {
-            let sources = receipt.by_source.iter();
-            sources
-                .filter(|(id, _)| receipt.sources.names(*id).0 == of)
-                .map(|(_, items)| items.spans)
-                .sum()
+            let sources = receipt.by_source.clone().into_sources();
+            let of_service = sources.iter().filter(|source| source.service == of);
+            of_service.map(|source| source.items.spans).sum()
         };
         assert_eq!((spans_of("shop"), spans_of("db")), (3, 1));
         let upper: Vec<u64> = receipt

@@ -11,14 +11,14 @@ use crate::Counts;
 use crate::delay::Delay;
 use crate::otlp::Stream;
 use crate::otlp::tests::{logs, metrics, traces};
-use crate::receipt::SourceItems;
+use crate::sources::{Source, SourceItems};
 use crate::traces::SampledSpan;
 
 /// All that a receipt says, but for the size and hash of the body.
 #[derive(Debug, Default, PartialEq)]
 struct Outcome {
     counts: Counts,
-    by_source: Vec<((String, String), SourceItems)>,
+    by_source: Vec<Source>,
     sampled: Vec<SampledSpan>,
     delay: Option<Delay>,
 }
@@ -29,11 +29,10 @@ fn outcome(
     let mut receipt = Receipt::default();
     receipt.arrived_unix_ns = 1_763_632_800_000_000_000;
     count(&mut receipt)?;
-    let named = |(id, items): &(_, SourceItems)| (receipt.sources.names(*id), *items);
     Ok(Outcome {
         counts: receipt.counts,
-        by_source: receipt.by_source.iter().map(named).collect(),
-        sampled: receipt.sampled.clone(),
+        by_source: receipt.by_source.into_sources(),
+        sampled: receipt.sampled,
         delay: receipt.delays.summary(),
     })
 }
@@ -184,7 +183,12 @@ fn spans_are_counted_with_all_that_is_on_them() {
         span_events: 1,
         ..SourceItems::default()
     };
-    assert_eq!(found.by_source, [(("shop".into(), "http".into()), items)]);
+    let shop = Source {
+        service: "shop".into(),
+        scope: "http".into(),
+        items,
+    };
+    assert_eq!(found.by_source, [shop]);
     assert_eq!(found.sampled, [root, child]);
     let delay = found.delay.unwrap();
     assert_eq!((delay.spans, delay.max_ns), (2, 1_000));
@@ -248,9 +252,8 @@ fn names_are_found_wherever_they_stand() {
         let body = format!(
             r#"{{"resourceSpans": [{{{resource} "scopeSpans": [{{{scope} "spans": [{{}}]}}]}}]}}"#
         );
-        as_json(Signal::Traces, &body).unwrap().by_source[0]
-            .0
-            .clone()
+        let source = as_json(Signal::Traces, &body).unwrap().by_source.remove(0);
+        (source.service, source.scope)
     };
     let named = |name| format!(r#""resource": {{"attributes": [{name}]}},"#);
     let table = [
