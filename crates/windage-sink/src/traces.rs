@@ -7,6 +7,8 @@
 
 use std::collections::HashMap;
 
+use xxhash_rust::xxh3::xxh3_64;
+
 /// Spans that are kept of one arm, about a megabyte.
 const MAX_SPANS: usize = 16_384;
 
@@ -35,16 +37,8 @@ impl Sampling {
     /// Whether this trace is in it; one without an id never is.
     #[inline]
     pub(crate) fn takes(self, trace_id: u128) -> bool {
-        trace_id != 0 && hash(trace_id).trailing_zeros() >= self.k
+        trace_id != 0 && xxh3_64(&trace_id.to_ne_bytes()).trailing_zeros() >= self.k
     }
-}
-
-/// Ids are random or should be; a product and a shift make up for those that are counted up.
-fn hash(trace_id: u128) -> u64 {
-    const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
-    let folded = (trace_id as u64) ^ ((trace_id >> 64) as u64).rotate_left(32);
-    let mixed = folded.wrapping_mul(ODD);
-    (mixed ^ (mixed >> 32)).wrapping_mul(ODD) >> 20
 }
 
 /// The sampled spans of one arm.
