@@ -37,7 +37,8 @@ pub(super) fn refusal(refusal: &Refusal) -> HeaderMap {
     let (code, message) = (code(refusal), refusal.to_string());
     let mut trailers = HeaderMap::new();
     trailers.insert("grpc-status", HeaderValue::from(code as i32));
-    if let Ok(value) = HeaderValue::from_str(&percent_encoded(&message)) {
+    // Nothing in them would have to be percent-encoded: they are of ASCII, without a percent sign.
+    if let Ok(value) = HeaderValue::from_str(&message) {
         trailers.insert("grpc-message", value);
     }
     if let Some(details) = details(refusal, code, message)
@@ -96,21 +97,6 @@ fn details(refusal: &Refusal, code: Code, message: String) -> Option<String> {
     Some(STANDARD_NO_PAD.encode(status.encode_to_vec()))
 }
 
-/// As the protocol asks for: what is not printable ASCII, and `%` itself.
-fn percent_encoded(message: &str) -> String {
-    use std::fmt::Write as _;
-    let mut encoded = String::with_capacity(message.len());
-    for byte in message.bytes() {
-        if matches!(byte, b' '..=b'~') && byte != b'%' {
-            encoded.push(char::from(byte));
-        } else {
-            // Writing to a string can't fail.
-            let _ = write!(encoded, "%{byte:02X}");
-        }
-    }
-    encoded
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -154,10 +140,5 @@ mod tests {
         let retry = RetryInfo::decode(status.details[0].value.as_slice()).unwrap();
         let delay = retry.retry_delay.unwrap();
         assert_eq!((delay.seconds, delay.nanos), (2, 500_000_000));
-    }
-
-    #[test]
-    fn messages_are_ascii() {
-        assert_eq!(percent_encoded("50 % für\n"), "50 %25 f%C3%BCr%0A");
     }
 }
