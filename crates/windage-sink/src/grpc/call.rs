@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
+use bytes::{Buf as _, BufMut as _, Bytes, BytesMut};
 use h2::RecvStream;
 use h2::server::SendResponse;
 use hyper::header::{HeaderMap, HeaderValue};
@@ -14,9 +14,8 @@ use tokio::time::timeout;
 
 use crate::account::Ticket;
 use crate::behaviour::Wait;
-use crate::exchange::{Decode, Encoding, Form, Refusal, Route};
+use crate::exchange::{Decode, Encoding, Form, Head, Refusal, Route, header};
 use crate::grpc::connection::Line;
-use crate::grpc::message::{Framed, framed};
 use crate::grpc::status;
 use crate::malformed::Malformed;
 use crate::otlp::{self, Signal};
@@ -24,6 +23,9 @@ use crate::receiver::{Receiver, Underway, Verdict};
 
 /// How long a message may take to arrive; exporters give up after 10 s by default.
 const ARRIVES_WITHIN: Duration = Duration::from_secs(30);
+
+/// A flag and a length stand before a message.
+const PREFIX_BYTES: usize = 5;
 
 /// Serves one call.
 pub(super) async fn serve(
@@ -41,7 +43,7 @@ pub(super) async fn serve(
         let _ = respond.send_response(response, true);
         return;
     }
-    let verdict = match admit(&head.method, head.uri.path(), &head.headers) {
+    let verdict = match admit(&head) {
         Ok((signal, encoding)) => take_in(body, signal, encoding, &receiver).await,
         Err(refusal) => {
             receiver.not_taken(&refusal);
@@ -81,20 +83,16 @@ fn is_grpc(headers: &HeaderMap) -> bool {
 }
 
 /// Decides about a call by its head alone.
-fn admit(
-    method: &hyper::Method,
-    path: &str,
-    headers: &HeaderMap,
-) -> Result<(Signal, Encoding), Refusal> {
-    let signal = Signal::from_method(path).ok_or(Refusal::Path(
+fn admit(head: &Head) -> Result<(Signal, Encoding), Refusal> {
+    let signal = Signal::from_method(head.uri.path()).ok_or(Refusal::Path(
         "call Export of OTLP's trace, metrics, logs or profiles service",
     ))?;
-    if method != hyper::Method::POST {
+    if head.method != "POST" {
         return Err(Refusal::Method("POST"));
     }
-    let encoding = match headers.get("grpc-encoding").map(HeaderValue::as_bytes) {
-        None | Some(b"identity") => Encoding::Identity,
-        Some(b"gzip") => Encoding::Gzip,
+    let encoding = match header(head, "grpc-encoding") {
+        None | Some("identity") => Encoding::Identity,
+        Some("gzip") => Encoding::Gzip,
         Some(_) => return Err(Refusal::ContentEncoding),
     };
     Ok((signal, encoding))
@@ -107,89 +105,95 @@ async fn take_in(
     encoding: Encoding,
     receiver: &Arc<Receiver>,
 ) -> Verdict {
-    let mut incoming = Incoming {
-        frames: Framed::default(),
-        underway: None,
-        signal,
-        encoding,
-        receiver,
+    let mut underway = None;
+    let reading = async {
+        let (encoding, bytes, first) = prefix(&mut body, encoding).await?;
+        if bytes > receiver.max_body_bytes {
+            return Err(Refusal::TooLarge);
+        }
+        let form = Form::OtlpProtobuf(signal);
+        let underway = underway.insert(receiver.begin(Route {
+            decode: Decode::OtlpProtobuf(signal),
+            encoding,
+            accepted: otlp::accepted(form),
+            form,
+        })?);
+        message(&mut body, bytes, first, underway).await
     };
-    let read = timeout(ARRIVES_WITHIN, incoming.read(&mut body)).await;
-    let refusal = match read.unwrap_or(Err(Refusal::Slow)) {
-        Ok(()) if incoming.frames.is_whole() => None,
-        Ok(()) => Some(Refusal::Cut),
-        Err(refusal) => Some(refusal),
-    };
-    match (incoming.underway, refusal) {
-        (Some(underway), None) => underway.finish(),
-        (Some(mut underway), Some(refusal)) => {
+    let read = timeout(ARRIVES_WITHIN, reading).await;
+    match (underway, read.unwrap_or(Err(Refusal::Slow))) {
+        (Some(underway), Ok(())) => underway.finish(),
+        (Some(mut underway), Err(refusal)) => {
             underway.settle(&refusal);
             Verdict::Refused(refusal)
         }
-        (None, refusal) => {
-            let refusal = refusal.unwrap_or(Refusal::Cut);
+        (None, read) => {
+            let refusal = read.err().unwrap_or(Refusal::Cut);
             receiver.not_taken(&refusal);
             Verdict::Refused(refusal)
         }
     }
 }
 
-/// A message on its way.
-struct Incoming<'a> {
-    frames: Framed,
-    underway: Option<Underway>,
-    signal: Signal,
+/// Reads what stands before a message: how it is encoded, its length, and what came of it already.
+async fn prefix(
+    body: &mut RecvStream,
     encoding: Encoding,
-    receiver: &'a Arc<Receiver>,
+) -> Result<(Encoding, usize, Bytes), Refusal> {
+    let mut data = Bytes::new();
+    while data.len() < PREFIX_BYTES {
+        let more = next(body).await?.ok_or(Refusal::Cut)?;
+        data = if data.is_empty() {
+            more
+        } else {
+            [data, more].concat().into()
+        };
+    }
+    let encoding = match (data.get_u8(), encoding) {
+        (0, _) => Encoding::Identity,
+        (1, Encoding::Gzip) => Encoding::Gzip,
+        (1, Encoding::Identity) => {
+            let why = "it is compressed, and the call does not say how";
+            return Err(Malformed::Grpc(why).into());
+        }
+        _ => return Err(Malformed::Grpc("its first byte is neither 0 nor 1").into()),
+    };
+    Ok((encoding, data.get_u32() as usize, data))
 }
 
-impl Incoming<'_> {
-    async fn read(&mut self, body: &mut RecvStream) -> Result<(), Refusal> {
-        while let Some(data) = body.data().await {
-            let data = match data {
-                Ok(data) => data,
-                // A caller that leaves behind its last byte has still delivered all of it.
-                Err(_) if self.frames.is_whole() => return Ok(()),
-                Err(_) => return Err(Refusal::Cut),
-            };
-            let taken = self.take(&data);
-            // What was looked at no longer counts against the sender's window.
-            let _ = body.flow_control().release_capacity(data.len());
-            taken?;
-        }
+/// Reads a message of so many bytes, of which there must be one.
+async fn message(
+    body: &mut RecvStream,
+    mut left_bytes: usize,
+    first: Bytes,
+    underway: &mut Underway,
+) -> Result<(), Refusal> {
+    let mut data = Some(first);
+    while let Some(piece) = data {
+        left_bytes = left_bytes
+            .checked_sub(piece.len())
+            .ok_or(Malformed::Grpc("a unary call has one message"))?;
+        underway.push(&piece)?;
+        data = match next(body).await {
+            // A caller that leaves behind its last byte has still delivered all of it.
+            Err(_) if left_bytes == 0 => None,
+            next => next?,
+        };
+    }
+    if left_bytes == 0 {
         Ok(())
+    } else {
+        Err(Refusal::Cut)
     }
+}
 
-    fn take(&mut self, mut data: &[u8]) -> Result<(), Refusal> {
-        if self.underway.is_none() {
-            let Some(announced) = self.frames.prefix(&mut data)? else {
-                return Ok(());
-            };
-            if announced.bytes as usize > self.receiver.max_body_bytes {
-                return Err(Refusal::TooLarge);
-            }
-            let encoding = match (announced.is_compressed, self.encoding) {
-                (false, _) => Encoding::Identity,
-                (true, Encoding::Gzip) => Encoding::Gzip,
-                (true, Encoding::Identity) => {
-                    let why = "it is compressed, and the call does not say how";
-                    return Err(Malformed::Grpc(why).into());
-                }
-            };
-            let form = Form::OtlpProtobuf(self.signal);
-            self.underway = Some(self.receiver.begin(Route {
-                decode: Decode::OtlpProtobuf(self.signal),
-                encoding,
-                accepted: otlp::accepted(form),
-                form,
-            })?);
-        }
-        self.frames.take(data)?;
-        match &mut self.underway {
-            Some(underway) if !data.is_empty() => underway.push(data),
-            _ => Ok(()),
-        }
+/// The next data of a call, which no longer count against its sender's window.
+async fn next(body: &mut RecvStream) -> Result<Option<Bytes>, Refusal> {
+    let data = body.data().await.transpose().map_err(|_| Refusal::Cut)?;
+    if let Some(data) = &data {
+        let _ = body.flow_control().release_capacity(data.len());
     }
+    Ok(data)
 }
 
 /// Waits as the backend's behaviour asks; whether the caller is still there afterwards.
@@ -212,17 +216,20 @@ async fn succeed(
     line: &Line,
     ticket: &mut Ticket,
 ) -> Option<()> {
-    let message = Bytes::from(framed(message));
+    let mut framed = BytesMut::with_capacity(PREFIX_BYTES + message.len());
+    framed.put_u8(0);
+    framed.put_u32(u32::try_from(message.len()).unwrap_or(u32::MAX));
+    framed.put_slice(message);
     let mut stream = respond.send_response(head(), false).ok()?;
-    stream.reserve_capacity(message.len());
-    while stream.capacity() < message.len() {
+    stream.reserve_capacity(framed.len());
+    while stream.capacity() < framed.len() {
         // The caller's window has no room for the answer yet.
         ticket.pend();
         poll_fn(|context| stream.poll_capacity(context))
             .await?
             .ok()?;
     }
-    stream.send_data(message, false).ok()?;
+    stream.send_data(framed.freeze(), false).ok()?;
     stream.send_trailers(status::success()).ok()?;
     // The connection, woken by now, writes before this call goes on.
     tokio::task::yield_now().await;

@@ -5,5 +5,4 @@
 
 mod call;
 pub(crate) mod connection;
-mod message;
 mod status;

@@ -224,6 +224,25 @@ async fn a_refusal_reaches_a_caller_that_is_still_sending() {
 }
 
 #[tokio::test]
+async fn a_message_is_found_in_any_pieces() {
+    let sink = start(10_000);
+    let mut caller = Caller::connect(address(&sink, FIRST, HERE)).await.unwrap();
+    let message = framed(&batch(1, 3), false);
+    for cuts in [[1, 4], [3, 5], [5, 6], [4, 7], [20, 50]] {
+        let mut call = caller.open(request(TRACES, &[])).await.unwrap();
+        let pieces = [0..cuts[0], cuts[0]..cuts[1], cuts[1]..message.len()];
+        for piece in pieces {
+            let is_last = piece.end == message.len();
+            call.stream
+                .send_data(message.slice(piece), is_last)
+                .unwrap();
+        }
+        assert_eq!(call.end().await.unwrap().code, Some(0), "{cuts:?}");
+    }
+    assert_eq!(sink.counts(FIRST).spans, 15);
+}
+
+#[tokio::test]
 async fn a_call_that_is_given_up_is_counted_as_rejected() {
     let sink = start(10_000);
     let mut caller = Caller::connect(address(&sink, FIRST, HERE)).await.unwrap();
