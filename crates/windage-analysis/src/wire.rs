@@ -27,14 +27,14 @@ use windage_record::Placed;
 use crate::{Analysis, ArmAnalysis, DesignFacts, MetricAnalysis, Missing, MissingCode, OwnCost};
 pub use comparison::comparison_to_json;
 
-use agents::AgentWire;
+pub use agents::AgentWire;
 use bill::{BillWire, BystanderWire, FidelityPointWire};
 use curve::CurveWire;
-use fidelity::FidelityWire;
+pub use fidelity::FidelityWire;
 use inference::{FamilyWire, ScatterWire, SeatWire, StopWire};
 use load::{LoadWire, SlowExchangeWire};
 use planning::PlanningWire;
-use profiles::ProfileWire;
+pub use profiles::{FunctionWire, ProfileWire};
 use script::{BatchWire, ScriptWire};
 use stages::StagesWire;
 

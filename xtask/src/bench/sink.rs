@@ -97,7 +97,7 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 100_000_000, value_parser = clap::value_parser!(u64).range(1..))]
     spans: u64,
     /// How many connections are open in `in-turn` and `at-once`
-    #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..))]
     connections: u32,
 }
 

@@ -30,7 +30,6 @@ const PACKAGES: &[&str] = &[
     "libbpf-dev",
     "chromium",
     "fonts-dejavu-core",
-    "python3-venv",
 ];
 
 /// Environments that plans make themselves, beside them: the requirements and the folder of each. A
@@ -69,6 +68,12 @@ pub(crate) fn provide(
         }
     };
     part("Debian packages", &|| debian::provide(PACKAGES));
+    // Debian keeps these two modules in a package of their own.
+    let modules = ["-c", "import ensurepip, venv"];
+    part("Python's environments", &|| {
+        let there = command::run(Command::new("python3").args(modules));
+        there.or_else(|_| debian::provide(&["python3-venv"]))
+    });
     for (requirements, plans) in PLANS_ENVIRONMENTS {
         let folder = root.join(plans).join(".venv");
         let name = format!("Python environment of {plans}");

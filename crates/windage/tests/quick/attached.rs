@@ -95,11 +95,11 @@ fn a_service_is_attached_to_by_its_cgroup() {
     };
     shop.write("plan.toml", &plan.text());
     let ended = shop.windage(&["run", "plan.toml", "--out", &shop.run, "--json"]);
-    let analysis = ended.code(0).json();
-    let metrics = &contract::arm(&analysis, "on")["metrics"];
-    assert!(metrics["cpu_per_request"]["difference"].is_object());
+    let analysis = ended.code(0).analysis();
+    let metrics = &contract::arm(&analysis, "on").metrics;
+    assert!(metrics["cpu_per_request"].difference.is_some());
     // One set of processes has one memory: nothing to compare.
-    assert!(metrics.get("rss_steady").is_none(), "{metrics}");
+    assert!(!metrics.contains_key("rss_steady"), "{metrics:?}");
 }
 
 /// Arms that say when they are switched to.
@@ -126,12 +126,11 @@ fn an_attached_service_is_measured_and_outlives_the_run() {
         };
         shop.write("plan.toml", &plan.text());
         let ended = shop.windage(&["run", "plan.toml", "--out", &shop.run, "--json"]);
-        let analysis = ended.code(0).json();
-        contract::check(&analysis);
-        let metrics = &contract::arm(&analysis, "on")["metrics"];
-        assert!(metrics["throughput"]["difference"].is_object(), "{attach}");
+        let analysis = contract::checked(&ended.code(0));
+        let metrics = &contract::arm(&analysis, "on").metrics;
+        assert!(metrics["throughput"].difference.is_some(), "{attach}");
         let cpu = metrics.get("cpu_per_request");
-        let seen = cpu.is_some_and(|metric| metric["difference"].is_object());
+        let seen = cpu.is_some_and(|metric| metric.difference.is_some());
         assert_eq!(seen, sees_cpu, "{attach}: {cpu:?}");
         let switched = fs::read_to_string(shop.dir().join("switched")).unwrap();
         let arms: BTreeSet<&str> = switched.lines().collect();

@@ -1,6 +1,6 @@
 //! Batch loads: a process a window, and a program that stays.
 
-use serde_json::Value;
+use windage_analysis::wire::AnalysisWire;
 
 use crate::contract;
 use crate::workshop::Workshop;
@@ -50,40 +50,35 @@ fn asked(load: &str) -> String {
     format!("{plan}batch = 'resident'\n{load}\n")
 }
 
-fn measured(plan: &str) -> Value {
+fn measured(plan: &str) -> AnalysisWire {
     let shop = Workshop::new();
     shop.write("plan.toml", plan);
     let ended = shop.windage(&["run", "plan.toml", "--out", &shop.run, "--json"]);
-    let analysis = ended.code(0).json();
-    contract::check(&analysis);
-    analysis
+    contract::checked(&ended.code(0))
 }
 
 #[test]
 fn a_process_that_works_longer_costs_more() {
     let analysis = measured(&format!("{COUNTING}batch = 'process'\n"));
     for name in ["cpu_per_iteration", "wall_per_iteration"] {
-        let metric = &contract::arm(&analysis, "thrice")["metrics"][name];
-        assert!(
-            metric["relative"]["estimate"].as_f64().unwrap() > 0.2,
-            "{metric}"
-        );
-        assert_eq!(metric["windows"].as_u64().unwrap() % 12, 0, "{metric}");
+        let metric = &contract::arm(&analysis, "thrice").metrics[name];
+        assert!(contract::relative(metric) > 0.2, "{metric:?}");
+        assert_eq!(metric.windows % 12, 0, "{metric:?}");
     }
-    let cpu = &contract::arm(&analysis, "thrice")["metrics"]["cpu_per_iteration"];
-    assert_eq!(cpu["exceeds_nil"], true, "{cpu}");
-    assert_eq!(cpu["verdict"], "costs", "{cpu}");
+    let cpu = &contract::arm(&analysis, "thrice").metrics["cpu_per_iteration"];
+    assert_eq!(cpu.exceeds_nil, Some(true), "{cpu:?}");
+    assert_eq!(cpu.verdict.as_deref(), Some("costs"), "{cpu:?}");
 }
 
 #[test]
 fn a_resident_program_is_asked_for_iterations() {
     for iterations in ["iterations = 5", "iterations = 'auto'"] {
         let analysis = measured(&asked(iterations));
-        let cpu = &contract::arm(&analysis, "thrice")["metrics"]["cpu_per_iteration"];
+        let cpu = &contract::arm(&analysis, "thrice").metrics["cpu_per_iteration"];
         // Three times the counting, and hardly anything else: no launch is in it.
-        let ratio = 1.0 + cpu["relative"]["estimate"].as_f64().unwrap();
-        assert!((2.0..4.5).contains(&ratio), "{iterations}: {cpu}");
-        assert_eq!(cpu["exceeds_nil"], true, "{iterations}: {cpu}");
+        let ratio = 1.0 + contract::relative(cpu);
+        assert!((2.0..4.5).contains(&ratio), "{iterations}: {cpu:?}");
+        assert_eq!(cpu.exceeds_nil, Some(true), "{iterations}: {cpu:?}");
     }
 }
 
@@ -130,13 +125,11 @@ fn what_follows_the_answer_at_once_is_in_its_window() {
         );
     let analysis = measured(&plan);
     let thrice = contract::arm(&analysis, "thrice");
-    let relative = |name: &str| {
-        let estimate = &thrice["metrics"][name]["relative"]["estimate"];
-        estimate
-            .as_f64()
-            .unwrap_or_else(|| panic!("{name}: {thrice}"))
-    };
-    assert!((1.0..3.5).contains(&relative("cpu_in_window")), "{thrice}");
+    let relative = |name: &str| contract::relative(&thrice.metrics[name]);
+    assert!(
+        (1.0..3.5).contains(&relative("cpu_in_window")),
+        "{thrice:?}"
+    );
     // The answer came when a third of it was done.
-    assert!(relative("wall_per_iteration") < 1.0, "{thrice}");
+    assert!(relative("wall_per_iteration") < 1.0, "{thrice:?}");
 }

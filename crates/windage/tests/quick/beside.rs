@@ -8,7 +8,6 @@ use std::ops::Range;
 use std::time::Duration;
 
 use nix::sys::signal::Signal;
-use serde_json::Value;
 use windage_model::{AgentCycle, DoubtCode, Window};
 use windage_record::Entry;
 
@@ -67,34 +66,23 @@ pub(crate) fn run(plan: &str) -> (Workshop, Ended) {
     (shop, ended)
 }
 
-fn number(value: &Value) -> f64 {
-    value
-        .as_f64()
-        .unwrap_or_else(|| panic!("{value} is no number"))
-}
-
 #[test]
 fn an_agent_is_there_in_its_arms_windows_and_gone_in_all_others() {
     let noting =
         plan(NOTING, "", "").replace("['{windage}'", &format!("[{NOTES_ITS_START}'{{windage}}'"));
     let (shop, ended) = run(&noting);
-    let analysis = ended.code(0).json();
-    contract::check(&analysis);
-    let agent = |id: &str| contract::arm(&analysis, id)["agent"].clone();
-    assert!(agent("off").is_null() && agent("control").is_null());
-    let watched = agent("watched");
-    assert_eq!(
-        watched["cycles"].as_array().unwrap().len(),
-        2,
-        "one a round"
-    );
-    let cpu = &contract::arm(&analysis, "watched")["metrics"]["agent_cpu"];
+    let analysis = contract::checked(&ended.code(0));
+    let agent = |id: &str| contract::arm(&analysis, id).agent.as_ref();
+    assert!(agent("off").is_none() && agent("control").is_none());
+    assert_eq!(agent("watched").unwrap().cycles.len(), 2, "one a round");
+    let cpu = &contract::arm(&analysis, "watched").metrics["agent_cpu"];
     // It spins for itself, on a core that it may have to share.
-    let cores = number(&cpu["difference"]["estimate"]);
+    let cores = cpu.difference.as_ref().unwrap().estimate.unwrap();
     assert!((0.1..=1.1).contains(&cores), "{cores}");
-    assert_eq!(number(&cpu["baseline"]), 0.0);
-    let bystander = &contract::arm(&analysis, "unwatched")["bystander"];
-    assert_eq!(bystander["bystander_of"], "watched");
+    assert_eq!(cpu.baseline, Some(0.0));
+    let unwatched = contract::arm(&analysis, "unwatched");
+    let bystander = unwatched.bystander.as_ref().unwrap();
+    assert_eq!(bystander.bystander_of, "watched");
     hold_lives_against_windows(&shop);
     let memory = lines_of(
         "Memory bill",
@@ -252,12 +240,11 @@ fn an_agent_that_never_gets_ready_ends_the_run_or_its_arm() {
     let going_on =
         plan(script, "", "on_death = 'go-on'").replace("[design]", &format!("{more}\n\n[design]"));
     let (_shop, ended) = run(&going_on);
-    let analysis = ended.code(0).json();
-    contract::check(&analysis);
-    assert!(contract::reasons(&analysis).contains(&"arm_died"));
-    let windows =
-        |id| contract::arm(&analysis, id)["metrics"]["cpu_per_request"]["windows"].as_u64();
-    assert!(windows("other") > Some(0));
+    let ended = ended.code(0);
+    let analysis = contract::checked(&ended);
+    assert!(contract::reasons(&ended.json()).contains(&"arm_died"));
+    let other = contract::arm(&analysis, "other");
+    assert!(other.metrics["cpu_per_request"].windows > 0);
 }
 
 #[test]

@@ -17,8 +17,8 @@ const SLOW: &str = "sleep 0.4; echo watching $1; exec sleep 60";
 #[test]
 fn what_other_arms_use_meanwhile_is_booked_as_outside_their_windows() {
     let (shop, ended) = run(&plan(SLOW, "", "").replace("[design]", OTHER));
-    let analysis = ended.code(0).json();
-    let id = |index: usize| analysis["arms"][index]["id"].as_str().unwrap();
+    let analysis = ended.code(0).analysis();
+    let id = |index: usize| analysis.under_first_load.arms[index].id.as_str();
     let entries = journal(&shop);
     let attaching_ns: u64 = cycles_of(&entries)
         .iter()
@@ -58,12 +58,11 @@ fn a_service_of_another_arm_that_ends_meanwhile_is_left_out_alone() {
         .replace("rounds = 2", "rounds = 1");
     let (_shop, ended) = run(&plan);
     let ended = ended.code(0).says(&["other", "killed by signal 9"]);
-    let analysis = ended.json();
-    contract::check(&analysis);
-    assert!(contract::reasons(&analysis).contains(&"arm_died"));
+    let analysis = contract::checked(&ended);
+    assert!(contract::reasons(&ended.json()).contains(&"arm_died"));
     let windows = |id| {
-        let cpu = &contract::arm(&analysis, id)["metrics"]["cpu_per_request"];
-        cpu["windows"].as_u64().unwrap_or(0)
+        let cpu = contract::arm(&analysis, id).metrics.get("cpu_per_request");
+        cpu.map_or(0, |cpu| cpu.windows)
     };
     for id in ["watched", "fine", "control"] {
         assert!(windows(id) > windows("other"), "{id}");

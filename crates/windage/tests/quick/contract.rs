@@ -6,6 +6,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::read::GzDecoder;
 use serde_json::{Map, Value};
+use windage_analysis::wire::{AnalysisWire, ArmWire, MetricWire};
+
+use crate::workshop::Ended;
 
 const METRICS: &[&str] = &[
     "throughput",
@@ -59,12 +62,25 @@ pub(crate) fn document_in(page: &str) -> Value {
     serde_json::from_reader(GzDecoder::new(packed.as_slice())).expect("a document")
 }
 
+/// The analysis that a run prints, held against the contract.
+pub(crate) fn checked(ended: &Ended) -> AnalysisWire {
+    check(&ended.json());
+    ended.analysis()
+}
+
 /// An arm of an analysis.
-pub(crate) fn arm<'a>(analysis: &'a Value, id: &str) -> &'a Value {
-    let arms = list(&analysis["arms"]);
-    arms.iter()
-        .find(|arm| arm["id"] == id)
-        .unwrap_or_else(|| panic!("no arm {id} in {arms:?}"))
+pub(crate) fn arm<'a>(analysis: &'a AnalysisWire, id: &str) -> &'a ArmWire {
+    let arm = analysis.arm(id);
+    arm.unwrap_or_else(|| panic!("no arm {id} in {:?}", analysis.under_first_load.arms))
+}
+
+/// The relative difference of a metric.
+pub(crate) fn relative(metric: &MetricWire) -> f64 {
+    let estimate = metric
+        .relative
+        .as_ref()
+        .and_then(|interval| interval.estimate);
+    estimate.unwrap_or_else(|| panic!("no estimate in {metric:?}"))
 }
 
 /// The codes of what speaks against a run.

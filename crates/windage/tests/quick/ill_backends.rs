@@ -1,6 +1,6 @@
 //! A run whose arms have backends that behave differently, on the built-in service.
 
-use serde_json::Value;
+use windage_analysis::wire::{AnalysisWire, FidelityWire};
 
 use crate::contract;
 use crate::workshop::Workshop;
@@ -48,8 +48,8 @@ drain  = "500ms"
 idle   = "100ms"
 "#;
 
-fn fidelity<'a>(analysis: &'a Value, arm: &str) -> &'a Value {
-    &contract::arm(analysis, arm)["fidelity"]
+fn fidelity<'a>(analysis: &'a AnalysisWire, arm: &str) -> &'a FidelityWire {
+    contract::arm(analysis, arm).fidelity.as_ref().unwrap()
 }
 
 #[test]
@@ -57,44 +57,40 @@ fn what_was_lost_to_an_ill_backend_is_counted_with_its_reason() {
     let shop = Workshop::new();
     shop.write("plan.toml", PLAN);
     let run = ["run", "plan.toml", "--out", &shop.run, "--json"];
-    let analysis = shop.windage(&run).code(0).json();
-    contract::check(&analysis);
+    let analysis = contract::checked(&shop.windage(&run).code(0));
 
     let well = fidelity(&analysis, "sdk-backend-ok");
-    assert_eq!(well["lost"], 0.0, "{well}");
+    assert_eq!(well.lost, Some(0.0), "{well:?}");
     assert_eq!(
-        (&well["backend"], &well["refused"]),
-        (&"ok".into(), &0.into())
+        (well.backend.as_str(), &well.counts["refused"]),
+        ("ok", &0.into())
     );
-    assert_eq!(well["in_windows"]["lost"], 0.0, "{well}");
-    assert_eq!(well["traces"]["complete"]["estimate"], 1.0, "{well}");
-    assert_eq!(well["by_protocol"][0]["protocol"], "otlp-http");
-    assert!(
-        well["export_delay"]["p50_us"].as_f64() > Some(0.0),
-        "{well}"
-    );
+    let in_windows = well.in_windows.as_ref().unwrap();
+    assert_eq!(in_windows.lost, Some(0.0), "{well:?}");
+    let complete = well
+        .traces
+        .as_ref()
+        .and_then(|traces| traces.complete.as_ref());
+    assert_eq!(complete.unwrap().estimate, Some(1.0), "{well:?}");
+    assert_eq!(well.by_protocol[0].protocol, "otlp-http");
+    let delay = well.export_delay.as_ref().unwrap();
+    assert!(delay.p50_us > 0.0, "{well:?}");
 
     let half = fidelity(&analysis, "sdk-backend-partial-50");
-    let (expected, delivered) = (&half["expected"], &half["delivered"]);
-    let share = delivered.as_f64().unwrap() / expected.as_f64().unwrap();
-    assert!((0.49..0.51).contains(&share), "{half}");
-    assert_eq!(half["by_reason"][0]["code"], "refused", "{half}");
+    let share = half.delivered as f64 / half.expected.unwrap();
+    assert!((0.49..0.51).contains(&share), "{half:?}");
+    assert_eq!(half.by_reason[0].code, "refused", "{half:?}");
 
     let none = fidelity(&analysis, "sdk-backend-reject-400");
-    assert_eq!((&none["delivered"], &none["spans"]), (&0.into(), &0.into()));
-    assert!(none["refused"].as_u64() > Some(0), "{none}");
-    assert_eq!(none["by_reason"][0]["lost"], none["expected"], "{none}");
-    let per_span = &contract::arm(&analysis, "sdk-backend-reject-400")["metrics"]["cpu_per_span"];
-    assert_eq!(
-        per_span["missing"]["code"], "nothing_delivered",
-        "{per_span}"
-    );
+    assert_eq!((none.delivered, &none.counts["spans"]), (0, &0.into()));
+    assert!(none.counts["refused"].as_u64() > Some(0), "{none:?}");
+    assert_eq!(none.by_reason[0].lost, none.expected, "{none:?}");
+    let per_span = &contract::arm(&analysis, "sdk-backend-reject-400").metrics["cpu_per_span"];
+    let missing = per_span.missing.as_ref().unwrap();
+    assert_eq!(missing.code, "nothing_delivered", "{per_span:?}");
 
     // What was asked for is no doubt about the run.
-    let reasons = analysis["validity"]["reasons"].as_array().unwrap();
-    let lost = reasons
-        .iter()
-        .find(|reason| reason["code"] == "telemetry_lost");
-    assert_eq!(lost, None);
+    let mut reasons = analysis.under_first_load.validity.reasons.iter();
+    assert!(!reasons.any(|reason| reason.code == "telemetry_lost"));
     assert!(shop.of_run("payloads").is_dir(), "bodies were to be kept");
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use serde_json::Value;
+use windage_analysis::wire::{AnalysisWire, ProfileWire};
 
 use nix::sys::signal::Signal;
 
@@ -88,50 +88,44 @@ fn run(shop: &Workshop) -> Ended {
     shop.windage(&["run", "plan.toml", "--out", &shop.run, "--json"])
 }
 
-fn profile<'a>(analysis: &'a Value, arm: &str) -> &'a Value {
-    let profiles = analysis["profiles"].as_array().unwrap();
-    profiles.iter().find(|one| one["arm"] == arm).unwrap()
+fn profile<'a>(analysis: &'a AnalysisWire, arm: &str) -> &'a ProfileWire {
+    let mut profiles = analysis.under_first_load.profiles.iter();
+    profiles.find(|one| one.arm == arm).unwrap()
 }
 
 /// Nothing that was profiled is among what was measured.
-fn windows_are_the_plans(analysis: &Value) {
-    contract::check(analysis);
-    assert_eq!(analysis["design"]["rounds"], 4);
+fn windows_are_the_plans(ended: &Ended) -> AnalysisWire {
+    let analysis = contract::checked(ended);
+    assert_eq!(analysis.under_first_load.design.rounds, 4);
     for arm in ["control", "thrice"] {
-        let cpu = &contract::arm(analysis, arm)["metrics"]["cpu_per_iteration"];
-        assert_eq!(cpu["windows"], 4 * 2 * 2, "{arm}: {cpu}");
+        let cpu = &contract::arm(&analysis, arm).metrics["cpu_per_iteration"];
+        assert_eq!(cpu.windows, 4 * 2 * 2, "{arm}: {cpu:?}");
     }
+    analysis
 }
 
 #[test]
 fn what_an_arm_adds_is_told_function_by_function() {
     let shop = shop(PROFILER);
     let ended = run(&shop).code(0);
-    let analysis = ended.json();
-    windows_are_the_plans(&analysis);
+    let analysis = windows_are_the_plans(&ended);
     let of_arm = profile(&analysis, "thrice");
-    assert_eq!(of_arm["samples"], 300, "{of_arm}");
-    assert_eq!(of_arm["version"], "py-spy 0.4.3");
-    assert_eq!(of_arm["scale"], "measured");
-    assert!(of_arm["iterations"].as_u64().unwrap() > 0, "{of_arm}");
-    let span = &of_arm["functions"][0];
-    assert_eq!(span["function"], "span (a.py)", "{of_arm}");
-    assert_eq!(span["is_added"], true, "{span}");
-    assert_eq!(span["self"]["within_noise"], false, "{span}");
-    let whole = of_arm["cpu_us_per_iteration"].as_f64().unwrap();
-    let added = span["self"]["added_us"]["estimate"].as_f64().unwrap();
+    assert_eq!(of_arm.samples, Some(300), "{of_arm:?}");
+    assert_eq!(of_arm.version.as_deref(), Some("py-spy 0.4.3"));
+    assert_eq!(of_arm.scale.as_deref(), Some("measured"));
+    assert!(of_arm.iterations > Some(0), "{of_arm:?}");
+    let span = &of_arm.functions[0];
+    assert_eq!(span.function, "span (a.py)", "{of_arm:?}");
+    assert!(span.is_added && !span.itself.within_noise, "{span:?}");
+    let whole = of_arm.cpu_us_per_iteration.unwrap();
+    let added = span.itself.added_us.estimate.unwrap();
     assert!(
         (added / whole - 2.0 / 3.0).abs() < 1e-6,
         "{added} of {whole}"
     );
     let of_control = profile(&analysis, "control");
-    assert_eq!(of_control["functions_compared"], 2, "{of_control}");
-    assert!(
-        profile(&analysis, "off")["functions"]
-            .as_array()
-            .unwrap()
-            .is_empty()
-    );
+    assert_eq!(of_control.functions_compared, 2, "{of_control:?}");
+    assert!(profile(&analysis, "off").functions.is_empty());
 }
 
 #[test]
@@ -186,15 +180,11 @@ fn a_profiler_that_fails_leaves_the_run_whole() {
     for (profiler, why, remedy) in table {
         let shop = shop(profiler);
         let ended = run(&shop).code(0);
-        let analysis = ended.json();
-        windows_are_the_plans(&analysis);
+        let analysis = windows_are_the_plans(&ended);
         for arm in ["off", "control", "thrice"] {
-            let failure = &profile(&analysis, arm)["failure"];
-            assert!(failure["text"].as_str().unwrap().contains(why), "{failure}");
-            assert!(
-                failure["remedy"].as_str().unwrap().contains(remedy),
-                "{failure}"
-            );
+            let failure = profile(&analysis, arm).failure.as_ref().unwrap();
+            assert!(failure.text.contains(why), "{failure:?}");
+            assert!(failure.remedy.contains(remedy), "{failure:?}");
         }
         assert!(
             ended.stderr.contains("no profile of thrice"),
@@ -214,12 +204,9 @@ fn processes_for_each_window_have_no_profile() {
         "i=0; while [ $i -lt $1 ]; do i=$((i+1)); done; exit; exec 4<",
     );
     shop.write("plan.toml", &plan);
-    let analysis = run(&shop).code(0).json();
-    let failure = &profile(&analysis, "thrice")["failure"];
-    assert!(
-        failure["remedy"].as_str().unwrap().contains("resident"),
-        "{failure}"
-    );
+    let analysis = run(&shop).code(0).analysis();
+    let failure = profile(&analysis, "thrice").failure.as_ref().unwrap();
+    assert!(failure.remedy.contains("resident"), "{failure:?}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Several loads in one run, and runs that are thorough.
 
-use serde_json::Value;
+use windage_analysis::wire::{AnalysisWire, ArmWire, UnderLoadWire};
 
 use crate::contract;
 use crate::plans::Plan;
@@ -22,64 +22,59 @@ fn plan() -> String {
     .text()
 }
 
-fn measured(flags: &[&str]) -> (Workshop, Value) {
+fn measured(flags: &[&str]) -> (Workshop, AnalysisWire) {
     let shop = Workshop::new();
     shop.write("plan.toml", &plan());
     let mut args = vec!["run", "plan.toml", "--out", &shop.run, "--json"];
     args.extend(flags);
-    let analysis = shop.windage(&args).code(0).json();
-    contract::check(&analysis);
+    let analysis = contract::checked(&shop.windage(&args).code(0));
     (shop, analysis)
 }
 
-fn scope(analysis: &Value) -> &Value {
-    &contract::arm(analysis, "same-again")["metrics"]["cpu_per_request"]["scope"]
+fn arm<'a>(under: &'a UnderLoadWire, id: &str) -> &'a ArmWire {
+    under.arms.iter().find(|arm| arm.id == id).unwrap()
+}
+
+/// Its load and rate.
+fn scope(under: &UnderLoadWire) -> (&str, Option<f64>) {
+    let scope = &arm(under, "same-again").metrics["cpu_per_request"].scope;
+    (&scope.load, scope.rate)
 }
 
 #[test]
 fn a_thorough_run_tells_both_loads_apart() {
     let (shop, analysis) = measured(&["--thorough"]);
-    assert_eq!(analysis["regime"], "saturation");
-    assert_eq!(scope(&analysis)["load"], "closed");
-    let [half] = analysis["further"].as_array().unwrap().as_slice() else {
-        panic!("{}", analysis["further"]);
+    let full = &analysis.under_first_load;
+    assert_eq!(full.regime.as_deref(), Some("saturation"));
+    assert_eq!(scope(full).0, "closed");
+    let [half] = &analysis.further[..] else {
+        panic!("{:?}", analysis.further);
     };
-    assert_eq!(half["regime"], "fixed rate");
-    let of_half = scope(half);
-    assert_eq!(
-        (&of_half["load"], &of_half["rate"]),
-        (&"open".into(), &200.0.into())
-    );
+    assert_eq!(half.regime.as_deref(), Some("fixed rate"));
+    assert_eq!(scope(half), ("open", Some(200.0)));
     // Each load has its own launches, answers and arms.
-    for under in [&analysis, half] {
-        assert_eq!(
-            (
-                &under["design"]["rounds"],
-                &under["design"]["rounds_planned"]
-            ),
-            (&2.into(), &2.into())
-        );
-        let same = contract::arm(under, "same-again");
-        assert_eq!(same["metrics"]["cpu_per_request"]["rounds"], 2);
-        assert!(same["load"]["completed"].as_f64().unwrap() > 0.0, "{same}");
+    for under in [full, half] {
+        let design = &under.design;
+        assert_eq!((design.rounds, design.rounds_planned), (2, 2));
+        let same = arm(under, "same-again");
+        assert_eq!(same.metrics["cpu_per_request"].rounds, 2);
+        assert!(same.load.as_ref().unwrap().completed > 0, "{same:?}");
     }
-    let rate = contract::arm(half, "off")["load"]["intended_per_s"]
-        .as_f64()
-        .unwrap();
-    assert!((199.0..=201.0).contains(&rate), "{rate}");
+    let rate = arm(half, "off").load.as_ref().unwrap().intended_per_s;
+    assert!((199.0..=201.0).contains(&rate.unwrap()), "{rate:?}");
 
     let page = shop.windage(&["report", &shop.run]).code(0);
     for part in ["saturation", "fixed rate"] {
         assert!(page.stdout.contains(part), "{part}: {}", page.stdout);
     }
     let again = shop.windage(&["report", &shop.run, "--json"]).code(0);
-    assert_eq!(again.json(), analysis, "recomputed from the directory");
+    assert_eq!(again.analysis(), analysis, "recomputed from the directory");
 }
 
 #[test]
 fn a_usual_run_has_the_first_load_alone() {
     let (_shop, analysis) = measured(&[]);
-    assert_eq!(analysis["regime"], Value::Null);
-    assert_eq!(analysis["further"], serde_json::json!([]));
-    assert_eq!(scope(&analysis)["load"], "closed");
+    assert_eq!(analysis.under_first_load.regime, None);
+    assert!(analysis.further.is_empty());
+    assert_eq!(scope(&analysis.under_first_load).0, "closed");
 }

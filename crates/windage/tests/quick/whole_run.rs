@@ -23,17 +23,18 @@ fn a_run_is_measured_recorded_and_reported() {
     assert_eq!(analysis["plan"], "small");
     assert_eq!(analysis["run"], shop.run.as_str());
     assert_eq!(analysis["baseline"], "off");
-    let versions = &contract::arm(&analysis, "same-again")["versions"];
+    let read = ended.analysis();
+    let versions = &contract::arm(&read, "same-again").versions;
     assert_eq!(versions["shell"], "shell 1.2");
     assert_eq!(versions["gone"], "unknown: `exit 7` exited with code 7");
 
     // What holds of any machine: the control and the arm were measured, in both rounds.
     for id in ["control", "same-again"] {
         for name in ["cpu_per_request", "throughput", "response_time_p50"] {
-            let metric = &contract::arm(&analysis, id)["metrics"][name];
-            assert!(metric["arm"].as_f64().unwrap() > 0.0, "{id} {metric}");
-            assert!(metric["difference"].is_object(), "{id} {metric}");
-            assert_eq!(metric["rounds"], 2, "{id} {metric}");
+            let metric = &contract::arm(&read, id).metrics[name];
+            assert!(metric.arm > Some(0.0), "{id} {metric:?}");
+            assert!(metric.difference.is_some(), "{id} {metric:?}");
+            assert_eq!(metric.rounds, 2, "{id} {metric:?}");
         }
     }
 
@@ -147,17 +148,11 @@ fn a_folder_of_plans_is_one_document() {
 #[test]
 fn the_demo_delivers_what_it_should() {
     let shop = Workshop::new();
-    let analysis = shop
-        .windage(&["demo", "--for", "3s", "--json", "--out", &shop.run])
-        .code(0)
-        .json();
-    contract::check(&analysis);
-    let ids: Vec<&str> = analysis["arms"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|arm| arm["id"].as_str().unwrap())
-        .collect();
+    let demo = ["demo", "--for", "3s", "--json", "--out", &shop.run];
+    let ended = shop.windage(&demo).code(0);
+    let analysis = contract::checked(&ended);
+    let ids = analysis.under_first_load.arms.iter();
+    let ids: Vec<&str> = ids.map(|arm| arm.id.as_str()).collect();
     let arms = [
         "off",
         "control",
@@ -166,20 +161,15 @@ fn the_demo_delivers_what_it_should() {
         "sdk-sampling-1.0",
     ];
     assert_eq!(ids, arms);
-    assert_eq!(
-        contract::arm(&analysis, "sdk-sampling-0.1")["levels"]["sampling"],
-        0.1
-    );
+    let tenth = contract::arm(&analysis, "sdk-sampling-0.1");
+    assert_eq!(tenth.levels["sampling"], 0.1);
 
-    let none = &contract::arm(&analysis, "sdk-sampling-0.0")["fidelity"];
-    assert_eq!(none["delivered"], 0);
-    let all = &contract::arm(&analysis, "sdk-sampling-1.0")["fidelity"];
-    assert_eq!(all["of"], "traces");
-    let (expected, delivered) = (
-        all["expected"].as_f64().unwrap(),
-        all["delivered"].as_f64().unwrap(),
-    );
-    assert!(delivered > 100.0, "{all}");
+    let fidelity = |id| contract::arm(&analysis, id).fidelity.as_ref().unwrap();
+    assert_eq!(fidelity("sdk-sampling-0.0").delivered, 0);
+    let all = fidelity("sdk-sampling-1.0");
+    assert_eq!(all.of, "traces");
+    let (expected, delivered) = (all.expected.unwrap(), all.delivered as f64);
+    assert!(delivered > 100.0, "{all:?}");
     // A queue that is bounded may lose on a busy machine; a count that is off is never loss.
     let failed = fs::read_dir(shop.of_run("logs")).unwrap().any(|log| {
         !fs::read_to_string(log.unwrap().path())
@@ -188,10 +178,10 @@ fn the_demo_delivers_what_it_should() {
             .lines()
             .all(|line| line.starts_with("listening on"))
     });
-    assert!(failed || expected == delivered, "{all}");
+    assert!(failed || expected == delivered, "{all:?}");
     assert_eq!(
-        contract::reasons(&analysis).contains(&"telemetry_lost"),
+        contract::reasons(&ended.json()).contains(&"telemetry_lost"),
         expected != delivered,
-        "{all}"
+        "{all:?}"
     );
 }

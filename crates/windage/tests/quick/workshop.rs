@@ -7,6 +7,8 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use windage_analysis::wire::{self, AnalysisWire};
+
 use crate::leftovers;
 
 /// A run in these tests measures for seconds; one that is not back by then hangs.
@@ -239,6 +241,15 @@ impl Ended {
             );
         }
         self
+    }
+
+    /// Standard output as the one analysis that it must be.
+    pub(crate) fn analysis(&self) -> AnalysisWire {
+        let read = wire::read(&self.stdout);
+        let mut analyses =
+            read.unwrap_or_else(|error| panic!("no analysis: {error}\n{}", self.stdout));
+        assert_eq!(analyses.len(), 1, "{}", self.stdout);
+        analyses.remove(0)
     }
 
     /// Standard output as the one JSON document that it must be.

@@ -5,9 +5,9 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use windage_analysis::wire::{AnalysisWire, ArmWire};
 
-use crate::measurements::{arm, relative_cpu, replaced};
+use crate::measurements::{arm, counted, delivers_its_share, fidelity, relative_cpu, replaced};
 use crate::workshop::{Ended, Workshop};
 use crate::{alone, experiment};
 
@@ -84,7 +84,7 @@ impl Agent {
         replaced(&plan, changes)
     }
 
-    fn measured(&self) -> Value {
+    fn measured(&self) -> AnalysisWire {
         let _alone = alone();
         let shop = Workshop::new();
         let subject = self.subject().canonicalize().unwrap();
@@ -99,7 +99,7 @@ impl Agent {
             "--json",
         ];
         let to = ["--out", &shop.run];
-        shop.windage(&[&args[..], &to].concat()).code(0).json()
+        shop.windage(&[&args[..], &to].concat()).code(0).analysis()
     }
 
     /// What becomes of a run when the subject was never built, with these variables, in which
@@ -131,67 +131,44 @@ impl Agent {
         .map(|id| arm(&analysis, id));
         assert!(
             relative_cpu(all) > 0.0,
-            "{}",
-            all["metrics"]["cpu_per_request"]
+            "{:?}",
+            all.metrics["cpu_per_request"]
         );
         self.delivers_whole_traces(all);
-        delivers_its_share(some);
-        let arms = analysis["arms"].as_array().unwrap().iter();
-        let unsampled = arms.filter(|arm| arm["id"] == "otel-sampling-0.0");
-        for silent in unsampled.chain([loaded]) {
-            assert_eq!(counted(silent, "spans"), 0, "{}", silent["fidelity"]);
+        delivers_its_share(some, BY_CHANCE, UNCOUNTED as f64);
+        let unsampled = analysis.arm("otel-sampling-0.0");
+        for silent in unsampled.into_iter().chain([loaded]) {
+            assert_eq!(counted(silent, "spans"), 0, "{silent:?}");
         }
         for name in self.versions {
-            let version = all["versions"][name].as_str();
+            let version = all.versions.get(name);
             let told =
                 version.is_some_and(|told| told.contains('.') && !told.starts_with("unknown"));
             assert!(told, "{name}: {version:?}");
         }
     }
 
-    fn delivers_whole_traces(&self, arm: &Value) {
-        let fidelity = &arm["fidelity"];
+    fn delivers_whole_traces(&self, arm: &ArmWire) {
+        let fidelity = fidelity(arm);
         let [requests, traces] =
             ["completed_requests", "root_spans"].map(|name| counted(arm, name));
-        assert!(requests > 100, "{fidelity}");
-        assert!(traces >= requests, "traces are missing: {fidelity}");
-        assert!(traces <= requests + UNCOUNTED, "{fidelity}");
+        assert!(requests > 100, "{fidelity:?}");
+        assert!(traces >= requests, "traces are missing: {fidelity:?}");
+        assert!(traces <= requests + UNCOUNTED, "{fidelity:?}");
         // One that is cut off in flight may have done only a part of what it does.
         let spans = [requests, traces].map(|whole| whole * self.spans_per_request);
         let [fewest, most] = spans;
         assert!(
             (fewest..=most).contains(&counted(arm, "spans")),
-            "{fidelity}"
+            "{fidelity:?}"
         );
-        let sources = fidelity["by_source"].as_array().unwrap().iter();
+        let sources = fidelity.by_source.iter();
         let mut found: Vec<_> = sources
-            .map(|of| {
-                (
-                    of["scope"].as_str().unwrap(),
-                    of["spans"].as_u64().unwrap() / requests,
-                )
-            })
+            .map(|of| (of.scope.as_str(), of.spans / requests))
             .collect();
         found.sort_unstable();
-        assert_eq!(found, self.scopes, "{fidelity}");
+        assert_eq!(found, self.scopes, "{fidelity:?}");
     }
-}
-
-fn counted(arm: &Value, name: &str) -> u64 {
-    arm["fidelity"][name].as_u64().unwrap()
-}
-
-fn figure(arm: &Value, name: &str) -> f64 {
-    arm["fidelity"][name].as_f64().unwrap()
-}
-
-fn delivers_its_share(arm: &Value) {
-    let [expected, delivered, sd] =
-        ["expected", "delivered", "sampling_sd"].map(|name| figure(arm, name));
-    let bound = BY_CHANCE * sd + UNCOUNTED as f64;
-    assert!(bound < expected, "the bound is one: {arm}");
-    let lost = expected - delivered;
-    assert!(lost.abs() <= bound, "{}", arm["fidelity"]);
 }
 
 fn copy(from: &Path, to: &Path) {

@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use serde_json::Value;
+use windage_analysis::wire;
 
 use crate::in_kernel::{assert_gone, attached, can_attach};
-use crate::measurements::{arm, number};
+use crate::measurements::arm;
 use crate::skip::skip;
 use crate::workshop::Workshop;
 use crate::{alone, leftovers};
@@ -109,23 +109,21 @@ fn programs_come_are_timed_and_go() {
     let shop = shop(&plan(&bpftrace(), "300ms"));
     let before = attached(&shop.run);
     let ended = shop.windage(&["run", "plan.toml", "--out", &shop.run, "--json"]);
-    let analysis = ended.code(0).json();
+    let analysis = ended.code(0).analysis();
     assert_gone(&shop.run, &before);
-    let bpf = &arm(&analysis, "watched")["agent"]["bpf"];
-    let counter = &bpf["programs"][0];
-    assert_eq!(counter["kind"], "kprobe", "{bpf:#}");
+    let agent = arm(&analysis, "watched").agent.as_ref().unwrap();
+    let counter = &agent.bpf.as_ref().unwrap().programs[0];
+    assert_eq!(counter.kind, "kprobe", "{counter:#?}");
     // Whatever else is received on this machine, each request is.
-    assert!(number(&counter["runs_per_request"]) > 0.9, "{counter:#}");
-    assert!(number(&counter["ns_per_run"]) > 0.0, "{counter:#}");
-    let cycles = arm(&analysis, "watched")["agent"]["cycles"]
-        .as_array()
-        .unwrap();
-    assert_eq!(cycles.len(), 2);
-    for cycle in cycles {
-        for key in ["attach_s", "statistics_requests", "bpf_runs", "bpf_run_ns"] {
-            assert!(number(&cycle[key]) > 0.0, "{key}: {cycle:#}");
+    assert!(counter.runs_per_request > Some(0.9), "{counter:#?}");
+    assert!(counter.ns_per_run > Some(0.0), "{counter:#?}");
+    assert_eq!(agent.cycles.len(), 2);
+    for cycle in &agent.cycles {
+        assert!(cycle.attach_s > Some(0.0), "{cycle:#?}");
+        for count in [cycle.statistics_requests, cycle.bpf_runs, cycle.bpf_run_ns] {
+            assert!(count > Some(0), "{cycle:#?}");
         }
-        assert_eq!(cycle["left_behind"].as_array().map(Vec::len), Some(0));
+        assert!(cycle.left_behind.is_empty(), "{cycle:#?}");
     }
 }
 
@@ -170,14 +168,14 @@ fn what_an_agent_starts_in_a_session_of_its_own_counts_and_goes_with_it() {
     let shop = shop(&plan(&agent, "300ms"));
     let before = attached(&shop.run);
     let ended = shop.windage(&["run", "plan.toml", "--out", &shop.run, "--json"]);
-    let analysis = ended.code(0).json();
+    let analysis = ended.code(0).analysis();
     assert_gone(&shop.run, &before);
-    let agent = &arm(&analysis, "watched")["agent"];
-    let counter = &agent["bpf"]["programs"][0];
-    assert!(number(&counter["runs_per_request"]) > 0.9, "{counter:#}");
-    for cycle in agent["cycles"].as_array().unwrap() {
-        assert!(cycle["bpf_programs"].as_u64() > Some(0), "{cycle:#}");
-        assert_eq!(cycle["left_behind"].as_array().map(Vec::len), Some(0));
+    let agent = arm(&analysis, "watched").agent.as_ref().unwrap();
+    let counter = &agent.bpf.as_ref().unwrap().programs[0];
+    assert!(counter.runs_per_request > Some(0.9), "{counter:#?}");
+    for cycle in &agent.cycles {
+        assert!(cycle.bpf_programs > Some(0), "{cycle:#?}");
+        assert!(cycle.left_behind.is_empty(), "{cycle:#?}");
     }
 }
 
@@ -249,17 +247,20 @@ fn hold_voided(plan: &str, agent: &str, failed: &[&str]) {
     ] {
         assert!(said.contains(part), "{part}: {said}");
     }
-    let analysis: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(analysis["validity"]["verdict"], "void");
-    let reasons = analysis["validity"]["reasons"].as_array().unwrap();
-    let left = reasons
-        .iter()
-        .find(|reason| reason["code"] == "agent_left_behind");
-    assert!(left.is_some(), "{reasons:#?}");
-    let cycle = &arm(&analysis, "watched")["agent"]["cycles"][0];
-    assert_eq!(cycle["failed"].is_string(), !failed.is_empty(), "{cycle}");
+    let analyses = wire::read(&String::from_utf8(output.stdout).unwrap());
+    let analysis = analyses.unwrap().remove(0);
+    let validity = &analysis.under_first_load.validity;
+    assert_eq!(validity.verdict, "void");
+    let mut codes = validity.reasons.iter().map(|reason| reason.code.as_str());
+    assert!(
+        codes.any(|code| code == "agent_left_behind"),
+        "{validity:#?}"
+    );
+    let agent = arm(&analysis, "watched").agent.as_ref().unwrap();
+    let how = agent.cycles[0].failed.as_deref();
+    assert_eq!(how.is_some(), !failed.is_empty(), "{how:?}");
     for words in failed {
-        assert!(cycle["failed"].as_str().unwrap().contains(words), "{cycle}");
+        assert!(how.unwrap().contains(words), "{how:?}");
     }
     leftovers::assert_none(shop.dir(), &shop.run, GONE_WITHIN);
     assert_gone(&shop.run, &before);

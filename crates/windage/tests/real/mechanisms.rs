@@ -3,10 +3,10 @@
 use std::fs;
 use std::process::Command;
 
-use serde_json::Value;
+use windage_analysis::wire::AnalysisWire;
 
 use crate::in_kernel::{assert_gone, attached, can_attach};
-use crate::measurements::{arm, number, replaced};
+use crate::measurements::{arm, replaced};
 use crate::sdks::root;
 use crate::skip::skip;
 use crate::workshop::Workshop;
@@ -17,7 +17,7 @@ use crate::{alone, experiment};
 const EVENTS: std::ops::RangeInclusive<f64> = 999.0..=1100.0;
 
 /// A run of a plan of the experiment, cut short, with these lines of it replaced.
-fn measured(plan: &str, changes: &[(&str, &str)]) -> Value {
+fn measured(plan: &str, changes: &[(&str, &str)]) -> AnalysisWire {
     let shop = Workshop::new();
     let before = attached(&shop.run);
     let plan = fs::read_to_string(experiment("probe-mechanisms").join(plan)).unwrap();
@@ -26,33 +26,34 @@ fn measured(plan: &str, changes: &[(&str, &str)]) -> Value {
     let args = ["run", "plan.toml", "--for", "8s", "--rounds", "1"];
     let to = ["--out", &shop.run, "--json"];
     let ended = shop.windage(&[&args[..], &to].concat());
-    let analysis = ended.code(0).json();
+    let analysis = ended.code(0).analysis();
     assert_gone(&shop.run, &before);
     analysis
 }
 
 /// Demands that an arm has a program of this kind alone, which saw each event.
-fn hold_events(analysis: &Value, id: &str, kind: &str) {
-    let bpf = &arm(analysis, id)["agent"]["bpf"];
-    let events = number(&bpf["events_per_request"]["estimate"]);
-    assert!(EVENTS.contains(&events), "{id}: {bpf:#}");
-    let [program] = &bpf["programs"].as_array().unwrap()[..] else {
-        panic!("{id} has one program: {bpf:#}");
+fn hold_events(analysis: &AnalysisWire, id: &str, kind: &str) {
+    let agent = arm(analysis, id).agent.as_ref().unwrap();
+    let bpf = agent.bpf.as_ref().unwrap();
+    let events = bpf.events_per_request.as_ref().unwrap().estimate.unwrap();
+    assert!(EVENTS.contains(&events), "{id}: {bpf:#?}");
+    let [program] = &bpf.programs[..] else {
+        panic!("{id} has one program: {bpf:#?}");
     };
-    assert_eq!(program["kind"], kind, "{id}: {bpf:#}");
+    assert_eq!(program.kind, kind, "{id}: {bpf:#?}");
 }
 
 /// Demands that any probe by a trap costs something, and ten times what any by a call adds.
-fn hold_costs(analysis: &Value, calls: &[&str], traps: &[&str]) {
-    let cost = |id: &&str, of: &str| {
-        let difference = &arm(analysis, id)["metrics"]["cpu_per_iteration"]["difference"];
-        number(&difference[of])
+fn hold_costs(analysis: &AnalysisWire, calls: &[&str], traps: &[&str]) {
+    let cost = |id: &&str| {
+        let cpu = &arm(analysis, id).metrics["cpu_per_iteration"];
+        cpu.difference.as_ref().unwrap()
     };
     for id in traps {
-        assert!(cost(id, "low") > 0.0, "{id}: {:#}", arm(analysis, id));
+        assert!(cost(id).low > Some(0.0), "{id}: {:#?}", cost(id));
     }
-    let calls_add = calls.iter().map(|id| cost(id, "estimate"));
-    let traps_add = traps.iter().map(|id| cost(id, "estimate"));
+    let calls_add = calls.iter().map(|id| cost(id).estimate.unwrap());
+    let traps_add = traps.iter().map(|id| cost(id).estimate.unwrap());
     let dearest_call = calls_add.fold(0.0, f64::max);
     let cheapest_trap = traps_add.fold(f64::INFINITY, f64::min);
     assert!(

@@ -5,10 +5,10 @@ use std::fs;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use serde_json::Value;
+use windage_analysis::wire::{ArmWire, EvidenceWire};
 
 use crate::in_kernel::{assert_gone, attached, can_attach};
-use crate::measurements::{arm, number, replaced};
+use crate::measurements::{arm, fidelity, replaced};
 use crate::sdks::root;
 use crate::workshop::{Ended, Workshop};
 use crate::{alone, experiment};
@@ -65,7 +65,7 @@ fn a_go_server_is_watched_and_every_request_told() {
     }
     let shop = Workshop::new();
     let before = attached(&shop.run);
-    let analysis = run(&shop, &plan(&[])).code(0).json();
+    let analysis = run(&shop, &plan(&[])).code(0).analysis();
     assert_gone(&shop.run, &before);
 
     let [silent, sending] =
@@ -73,43 +73,47 @@ fn a_go_server_is_watched_and_every_request_told() {
     for watched in [silent, sending] {
         assert_its_programs_ran(watched);
     }
-    let fidelity = &sending["fidelity"];
-    let [expected, delivered] = ["expected", "delivered"].map(|key| number(&fidelity[key]));
-    assert!(expected > 500.0, "{fidelity}");
-    let share = delivered / expected;
+    let fidelity = fidelity(sending);
+    let expected = fidelity.expected.unwrap();
+    assert!(expected > 500.0, "{fidelity:?}");
+    let share = fidelity.delivered as f64 / expected;
     assert!(
         (1.0 - LOST..1.0 + IN_FLIGHT).contains(&share),
-        "{share}: {fidelity}"
+        "{share}: {fidelity:?}"
     );
-    assert!(silent["fidelity"].is_null(), "{}", silent["fidelity"]);
+    assert!(silent.fidelity.is_none(), "{silent:?}");
 
-    let bystander = arm(&analysis, "bystander");
-    assert_eq!(bystander["bystander"]["bystander_of"], "otlp-sampling-1.0");
-    let windows = &bystander["metrics"]["cpu_per_request"]["windows"];
-    assert!(windows.as_u64() > Some(0), "{bystander:#}");
-    assert!(bystander["agent"].is_null(), "{bystander:#}");
+    let arm = arm(&analysis, "bystander");
+    let bystander = arm.bystander.as_ref().unwrap();
+    assert_eq!(bystander.bystander_of, "otlp-sampling-1.0");
+    assert!(arm.metrics["cpu_per_request"].windows > 0, "{arm:#?}");
+    assert!(arm.agent.is_none(), "{arm:#?}");
 }
 
 /// The probes of a request are two at its beginning and at its end, and one for each of its headers.
-fn assert_its_programs_ran(arm: &Value) {
-    let agent = &arm["agent"];
-    let bpf = &agent["bpf"];
-    let events = number(&bpf["events_per_request"]["estimate"]);
-    assert!((3.0..=5.0).contains(&events), "{bpf:#}");
-    for program in bpf["programs"].as_array().unwrap() {
-        assert_eq!(program["kind"], "kprobe", "{program}");
-        assert!(number(&program["runs_per_request"]) > 0.0, "{program}");
-        assert!(number(&program["ns_per_run"]) > 0.0, "{program}");
+fn assert_its_programs_ran(arm: &ArmWire) {
+    let agent = arm.agent.as_ref().unwrap();
+    let bpf = agent.bpf.as_ref().unwrap();
+    let events = bpf.events_per_request.as_ref().unwrap().estimate.unwrap();
+    assert!((3.0..=5.0).contains(&events), "{bpf:#?}");
+    for program in &bpf.programs {
+        assert_eq!(program.kind, "kprobe", "{program:?}");
+        assert!(program.runs_per_request > Some(0.0), "{program:?}");
+        assert!(program.ns_per_run > Some(0.0), "{program:?}");
     }
-    assert!(number(&agent["up"]["cpu_cores"]["estimate"]) > 0.0);
-    let [cycle] = &agent["cycles"].as_array().unwrap()[..] else {
-        panic!("it was attached once: {agent:#}");
+    let up = agent.up.as_ref().unwrap();
+    assert!(up.cpu_cores.as_ref().unwrap().estimate > Some(0.0));
+    let [cycle] = &agent.cycles[..] else {
+        panic!("it was attached once: {agent:#?}");
     };
-    assert!(number(&cycle["attach_s"]) > 0.0, "{cycle:#}");
-    let [programs, links] = ["bpf_programs", "bpf_links"].map(|key| cycle[key].as_u64());
-    assert!(programs > Some(0) && links >= programs, "{cycle:#}");
-    assert_eq!(cycle["left_behind"].as_array().map(Vec::len), Some(0));
-    assert!(cycle["failed"].is_null(), "{cycle:#}");
+    assert!(cycle.attach_s > Some(0.0), "{cycle:#?}");
+    let programs = cycle.bpf_programs.unwrap();
+    assert!(
+        programs > 0 && cycle.bpf_links as usize >= programs,
+        "{cycle:#?}"
+    );
+    assert!(cycle.left_behind.is_empty(), "{cycle:#?}");
+    assert!(cycle.failed.is_none(), "{cycle:#?}");
 }
 
 #[test]
@@ -144,16 +148,20 @@ fn an_agent_that_finds_nobody_is_told_for_what_it_is() {
         &plan(&NOBODY),
         &[("instrumentation loaded successfully", "Polling for process")],
     );
-    let analysis = run(&Workshop::new(), &searching).code(0).json();
-    let reasons = analysis["validity"]["reasons"].as_array().unwrap();
-    let idle: Vec<&Value> = reasons
-        .iter()
-        .filter(|reason| reason["code"] == "agent_idle")
-        .map(|reason| &reason["evidence"]["arm"])
+    let analysis = run(&Workshop::new(), &searching).code(0).analysis();
+    let idle = analysis.under_first_load.validity.reasons.iter();
+    let idle: Vec<&EvidenceWire> = idle
+        .filter(|reason| reason.code == "agent_idle")
+        .map(|reason| &reason.evidence["arm"])
         .collect();
-    assert_eq!(idle, ["no-exporter-sampling-1.0", "otlp-sampling-1.0"]);
-    let bpf = &arm(&analysis, "otlp-sampling-1.0")["agent"]["bpf"];
-    assert_eq!(bpf["programs"].as_array().map(Vec::len), Some(0), "{bpf:#}");
+    let ids = ["no-exporter-sampling-1.0", "otlp-sampling-1.0"];
+    assert_eq!(
+        idle,
+        ids.map(|id| EvidenceWire::Text(id.to_owned())).each_ref()
+    );
+    let agent = arm(&analysis, "otlp-sampling-1.0").agent.as_ref().unwrap();
+    let bpf = agent.bpf.as_ref().unwrap();
+    assert!(bpf.programs.is_empty(), "{bpf:#?}");
 
     // It is up when it has attached, which it never has.
     let waited_for = replaced(&plan(&NOBODY), &[(r#"within = "60s""#, r#"within = "3s""#)]);

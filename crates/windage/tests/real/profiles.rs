@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use serde_json::Value;
+use windage_analysis::wire::{AnalysisWire, FunctionWire, ProfileWire};
 
 use crate::measurements::arm;
 use crate::skip::skip;
@@ -51,9 +51,9 @@ rate = '999/s'
     )
 }
 
-fn profile<'a>(analysis: &'a Value, id: &str) -> &'a Value {
-    let mut profiles = analysis["profiles"].as_array().unwrap().iter();
-    profiles.find(|profile| profile["arm"] == id).unwrap()
+fn profile<'a>(analysis: &'a AnalysisWire, id: &str) -> &'a ProfileWire {
+    let mut profiles = analysis.under_first_load.profiles.iter();
+    profiles.find(|profile| profile.arm == id).unwrap()
 }
 
 #[test]
@@ -68,17 +68,14 @@ fn perf_finds_the_functions_of_the_sdk() {
     let shop = Workshop::new();
     shop.write("plan.toml", &plan());
     let ended = shop.windage(&["run", "plan.toml", "--out", &shop.run, "--json"]);
-    let analysis = ended.code(0).json();
+    let analysis = ended.code(0).analysis();
     let of_arm = profile(&analysis, "otel");
-    if let Some(why) = of_arm["failure"]["text"].as_str() {
-        return skip("perf_finds_the_functions_of_the_sdk", why);
+    if let Some(failure) = &of_arm.failure {
+        return skip("perf_finds_the_functions_of_the_sdk", &failure.text);
     }
-    assert!(of_arm["samples"].as_u64().unwrap() > 200, "{of_arm}");
-    let functions = of_arm["functions"].as_array().unwrap();
-    let of_telemetry = |function: &&Value| {
-        let name = function["function"].as_str().unwrap();
-        name.contains("otel") && function["is_added"] == true
-    };
+    assert!(of_arm.samples > Some(200), "{of_arm:?}");
+    let functions = &of_arm.functions;
+    let of_telemetry = |of: &FunctionWire| of.function.contains("otel") && of.is_added;
     let collapsed = fs::read_to_string(shop.of_run("profiles/otel.collapsed")).unwrap();
     assert!(
         collapsed.contains("go.opentelemetry.io/otel"),
@@ -86,16 +83,12 @@ fn perf_finds_the_functions_of_the_sdk() {
     );
     let baseline = fs::read_to_string(shop.of_run("profiles/off.collapsed")).unwrap();
     assert!(!baseline.contains("sdk/trace."), "it has none of it");
-    assert!(functions.iter().any(|f| of_telemetry(&f)), "{functions:?}");
+    assert!(functions.iter().any(of_telemetry), "{functions:?}");
     // What samples share out is what was measured.
-    let measured = &arm(&analysis, "otel")["metrics"]["cpu_per_request"]["difference"];
-    let added = of_arm["cpu_us_per_iteration"].as_f64().unwrap()
-        - profile(&analysis, "off")["cpu_us_per_iteration"]
-            .as_f64()
-            .unwrap();
-    assert!(
-        (added - measured["estimate"].as_f64().unwrap()).abs() < 1e-6,
-        "{added} {measured}"
-    );
+    let cpu = &arm(&analysis, "otel").metrics["cpu_per_request"];
+    let measured = cpu.difference.as_ref().unwrap().estimate.unwrap();
+    let [with, without] = [of_arm, profile(&analysis, "off")].map(|of| of.cpu_us_per_iteration);
+    let added = with.unwrap() - without.unwrap();
+    assert!((added - measured).abs() < 1e-6, "{added} {measured}");
     assert!(shop.of_run("profiles/otel.svg").exists());
 }

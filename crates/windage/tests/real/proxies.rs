@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use serde_json::Value;
+use windage_analysis::wire::ArmWire;
 
-use crate::measurements::{arm, measured, relative_cpu};
+use crate::measurements::{arm, fidelity, measured, relative_cpu};
 use crate::workshop::{Ended, Workshop};
 use crate::{alone, experiment};
 
@@ -13,11 +13,11 @@ use crate::{alone, experiment};
 /// at the very edge of a window may count on the other side of it.
 const AT_EDGES: f64 = 0.01;
 
-fn in_windows(arm: &Value) -> (f64, f64, f64) {
-    let counted = &arm["fidelity"]["in_windows"];
-    let figure = |name: &str| counted[name].as_f64().unwrap();
-    let sd = arm["fidelity"]["sampling_sd"].as_f64().unwrap();
-    (figure("delivered"), figure("expected"), sd)
+fn in_windows(arm: &ArmWire) -> (f64, f64, f64) {
+    let fidelity = fidelity(arm);
+    let counted = fidelity.in_windows.as_ref().unwrap();
+    let sd = fidelity.sampling_sd.unwrap();
+    (counted.delivered as f64, counted.expected.unwrap(), sd)
 }
 
 #[test]
@@ -31,21 +31,14 @@ fn haproxys_filter_costs_by_its_rate_and_delivers() {
     for (rate, arm) in rates.iter().zip(arms) {
         let (delivered, expected, sd) = in_windows(arm);
         let bound = 4.0 * sd + AT_EDGES * expected;
-        assert!(
-            (delivered - expected).abs() <= bound,
-            "{rate}: {}",
-            arm["fidelity"]
-        );
+        assert!((delivered - expected).abs() <= bound, "{rate}: {arm:?}");
     }
-    assert!(in_windows(arms[3]).0 > 1000.0, "{}", arms[3]["fidelity"]);
-    let filter = &arms[0]["versions"]["filter"];
-    assert!(
-        filter.as_str().is_some_and(|why| why.starts_with("open")),
-        "which filter and why: {filter}"
-    );
-    let curve = &analysis["curves"][0];
-    assert_eq!(curve["factor"], "rate", "{curve}");
-    assert_eq!(curve["points"].as_array().unwrap().len(), 7, "{curve}");
+    assert!(in_windows(arms[3]).0 > 1000.0, "{:?}", arms[3]);
+    let filter = &arms[0].versions["filter"];
+    assert!(filter.starts_with("open"), "which filter and why: {filter}");
+    let curve = &analysis.under_first_load.curves[0];
+    assert_eq!(curve.factor, "rate", "{curve:?}");
+    assert_eq!(curve.points.len(), 7, "{curve:?}");
 }
 
 #[test]
@@ -56,7 +49,7 @@ fn haproxy_is_switched_between_rates_while_it_runs() {
         arm(&analysis, "filter-rate-10.0"),
         arm(&analysis, "filter-rate-100.0"),
     );
-    assert_eq!(in_windows(none).0, 0.0, "{}", none["fidelity"]);
+    assert_eq!(in_windows(none).0, 0.0, "{none:?}");
     let share = in_windows(some).0 / in_windows(all).0;
     // More requests are answered in a window where fewer are traced.
     assert!((0.1..0.4).contains(&share), "{share}");
@@ -82,12 +75,8 @@ fn envoy_and_caddy_deliver_what_their_sampling_asks_for() {
     ] {
         let analysis = measured(plan, length);
         let (all, none) = (arm(&analysis, all), arm(&analysis, none));
-        assert_eq!(none["fidelity"]["delivered"], 0, "{plan}");
-        assert!(
-            all["fidelity"]["delivered"].as_f64().unwrap() > 1000.0,
-            "{plan}: {}",
-            all["fidelity"]
-        );
+        assert_eq!(fidelity(none).delivered, 0, "{plan}");
+        assert!(fidelity(all).delivered > 1000, "{plan}: {all:?}");
         assert!(relative_cpu(all) > relative_cpu(none), "{plan}");
     }
 }

@@ -5,9 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use serde_json::Value;
+use windage_analysis::wire::{self, AnalysisWire, ArmWire, EvidenceWire};
 
-use crate::measurements::arm;
+use crate::measurements::{arm, fidelity};
 use crate::workshop::{Ended, Workshop};
 use crate::{alone, experiment};
 
@@ -18,7 +18,7 @@ pub(crate) fn root() -> PathBuf {
 
 /// Runs one of `experiments/python-sqlite` from elsewhere, `cut` off from where this begins; the
 /// environment is the one that lies beside the plan.
-fn measured(name: &str, cut: &str) -> Value {
+fn measured(name: &str, cut: &str) -> AnalysisWire {
     let _alone = alone();
     let shop = Workshop::new();
     let folder = experiment("python-sqlite").canonicalize().unwrap();
@@ -37,27 +37,21 @@ fn measured(name: &str, cut: &str) -> Value {
     shop.write("plan.toml", &plan);
     let args = ["run", "plan.toml", "--for", "4s", "--rounds", "1"];
     let to = ["--out", &shop.run, "--json"];
-    shop.windage(&[&args[..], &to].concat()).code(0).json()
+    let ended = shop.windage(&[&args[..], &to].concat());
+    ended.code(0).analysis()
 }
 
-fn us_an_iteration(arm: &Value) -> f64 {
-    let cpu = &arm["metrics"]["cpu_per_iteration"];
-    cpu["arm"].as_f64().unwrap_or_else(|| panic!("{cpu}"))
+fn us_an_iteration(arm: &ArmWire) -> f64 {
+    arm.metrics["cpu_per_iteration"].arm.unwrap()
 }
 
 /// Demands that all came that was expected, and that it was not next to nothing.
-fn assert_whole(arm: &Value) {
-    let fidelity = &arm["fidelity"];
-    assert_eq!(fidelity["of"], "spans", "{fidelity}");
-    assert_eq!(
-        fidelity["delivered"].as_f64(),
-        fidelity["expected"].as_f64(),
-        "{fidelity}"
-    );
-    assert!(
-        fidelity["delivered"].as_f64().unwrap() > 1000.0,
-        "{fidelity}"
-    );
+fn assert_whole(arm: &ArmWire) {
+    let fidelity = fidelity(arm);
+    assert_eq!(fidelity.of, "spans", "{fidelity:?}");
+    let delivered = fidelity.delivered as f64;
+    assert_eq!(Some(delivered), fidelity.expected, "{fidelity:?}");
+    assert!(delivered > 1000.0, "{fidelity:?}");
 }
 
 #[test]
@@ -68,9 +62,8 @@ fn tracers_of_python_deliver_every_span_and_cost() {
     for id in ["otel-otlp-http", "otel-otlp-grpc", "ddtrace-agent"] {
         assert_whole(arm(&analysis, id));
     }
-    for arm in analysis["arms"].as_array().unwrap() {
-        let id = arm["id"].as_str().unwrap();
-        let us = us_an_iteration(arm);
+    for arm in &analysis.under_first_load.arms {
+        let (id, us) = (arm.id.as_str(), us_an_iteration(arm));
         if id == "none" || id == "control" {
             assert!((10.0..1000.0).contains(&us), "{id}: {us} µs");
         } else {
@@ -84,12 +77,12 @@ fn tracers_of_python_deliver_every_span_and_cost() {
 fn events_of_python_are_counted_on_their_spans() {
     let analysis = measured("events.toml", "# nothing");
     assert_whole(arm(&analysis, "spans"));
-    let events = |id: &str| &arm(&analysis, id)["fidelity"]["events"];
+    let events = |id: &str| fidelity(arm(&analysis, id)).events.as_ref().unwrap();
     let all = events("events-sampling-1.0");
-    assert_eq!(all["delivered"].as_f64(), all["expected"].as_f64());
-    assert!(all["delivered"].as_f64().unwrap() > 1000.0, "{all}");
+    assert_eq!(Some(all.delivered as f64), all.expected);
+    assert!(all.delivered > 1000, "{all:?}");
     let none = events("events-sampling-0.0");
-    assert_eq!(none["delivered"], 0, "{none}");
+    assert_eq!(none.delivered, 0, "{none:?}");
 }
 
 const LANGUAGES: &str = r#"
@@ -141,16 +134,14 @@ fn the_protocol_is_spoken_in_every_language() {
     let batch = root().join("subjects/batch").display().to_string();
     shop.write("plan.toml", &LANGUAGES.replace("BATCH", &batch));
     let args = ["run", "plan.toml", "--out", &shop.run, "--json"];
-    let analysis = shop.windage(&args).code(0).json();
+    let analysis = shop.windage(&args).code(0).analysis();
     for id in ["python", "sh", "node", "go", "java"] {
         let us = us_an_iteration(arm(&analysis, id));
         assert!(us > 0.0, "{id}: {us} µs");
     }
-    let reasons = analysis["validity"]["reasons"].as_array().unwrap();
     let against = ["protocol_broken", "flush_not_over", "arm_died"];
-    for reason in reasons {
-        let code = reason["code"].as_str().unwrap();
-        assert!(!against.contains(&code), "{reason}");
+    for reason in &analysis.under_first_load.validity.reasons {
+        assert!(!against.contains(&reason.code.as_str()), "{reason:?}");
     }
 }
 
@@ -206,11 +197,12 @@ fn a_program_in_python_that_hangs_in_its_flush_costs_the_run_no_more_than_a_doub
     let (ended, shop) = broken("flush", "time.sleep(60)");
     ended.code(0);
     let analysis = fs::read_to_string(shop.of_run("analysis.json")).unwrap();
-    let analysis: Value = serde_json::from_str(&analysis).unwrap();
-    let reasons = analysis["validity"]["reasons"].as_array().unwrap();
-    let reason = reasons.iter().find(|why| why["code"] == "flush_not_over");
+    let analysis = wire::read(&analysis).unwrap().remove(0);
+    let reasons = &analysis.under_first_load.validity.reasons;
+    let reason = reasons.iter().find(|why| why.code == "flush_not_over");
     let reason = reason.unwrap_or_else(|| panic!("{reasons:?}"));
-    assert_eq!(reason["evidence"]["arm"], "broken", "{reason}");
+    let broken = EvidenceWire::Text("broken".to_owned());
+    assert_eq!(reason.evidence["arm"], broken, "{reason:?}");
 }
 
 /// What becomes of a run in which one arm's program does `what` at its start, in its iterations

@@ -2,9 +2,9 @@
 
 use std::fs;
 
-use serde_json::Value;
+use windage_analysis::wire::ArmWire;
 
-use crate::measurements::{arm, relative_cpu};
+use crate::measurements::{arm, counted, delivers_its_share, fidelity, relative_cpu};
 use crate::workshop::{Ended, Workshop};
 use crate::{alone, experiment};
 
@@ -37,12 +37,8 @@ const FLASK: Web = Web {
     versions: ["flask", "gunicorn"],
 };
 
-fn counted(arm: &Value, name: &str) -> u64 {
-    arm["fidelity"][name].as_u64().unwrap()
-}
-
 fn pays_for_what_it_delivers(web: &Web) {
-    let analysis = changed(web.plan, &[], "12s").code(0).json();
+    let analysis = changed(web.plan, &[], "12s").code(0).analysis();
     let [loaded, all, some, none] = [
         "loaded-exporter-none",
         "otel-sampling-1.0",
@@ -54,43 +50,38 @@ fn pays_for_what_it_delivers(web: &Web) {
     assert!(costs.is_sorted(), "unsampled, sampled: {costs:?}");
     assert!(costs[0] > 0.0 && relative_cpu(loaded) > 0.0, "{costs:?}");
     delivers_every_trace(web, all);
-    delivers_its_share(some);
+    delivers_its_share(some, BY_CHANCE, 0.0);
     for silent in [loaded, none] {
-        assert_eq!(counted(silent, "spans"), 0, "{}", silent["fidelity"]);
+        assert_eq!(counted(silent, "spans"), 0, "{silent:?}");
     }
     for name in ["python", "otel"].into_iter().chain(web.versions) {
-        let version = all["versions"][name].as_str();
+        let version = all.versions.get(name);
         let told = version.is_some_and(|version| version.contains('.'));
         assert!(told, "{name}: {version:?}");
     }
 }
 
-fn delivers_every_trace(web: &Web, arm: &Value) {
-    let fidelity = &arm["fidelity"];
+fn delivers_every_trace(web: &Web, arm: &ArmWire) {
+    let fidelity = fidelity(arm);
     let requests = counted(arm, "completed_requests");
-    assert!(requests > 500, "{fidelity}");
+    assert!(requests > 500, "{fidelity:?}");
     let traces = counted(arm, "root_spans");
     // A look at whether the service is ready may be answered too late to count, and is traced.
     assert!(
         (requests..=requests + 3).contains(&traces),
-        "{requests}: {fidelity}"
+        "{requests}: {fidelity:?}"
     );
-    let whole = &fidelity["traces"]["complete"]["estimate"];
-    assert_eq!(whole.as_f64(), Some(1.0), "{fidelity}");
-    let sources = fidelity["by_source"].as_array().unwrap();
-    assert_eq!(sources.len(), web.spans_per_request.len(), "{fidelity}");
+    let whole = fidelity
+        .traces
+        .as_ref()
+        .and_then(|traces| traces.complete.as_ref());
+    assert_eq!(whole.unwrap().estimate, Some(1.0), "{fidelity:?}");
+    let sources = &fidelity.by_source;
+    assert_eq!(sources.len(), web.spans_per_request.len(), "{fidelity:?}");
     for (scope, spans) in web.spans_per_request {
-        let source = sources.iter().find(|source| source["scope"] == scope);
-        assert_eq!(source.unwrap()["spans"], spans * traces, "{fidelity}");
+        let source = sources.iter().find(|source| source.scope == scope);
+        assert_eq!(source.unwrap().spans, spans * traces, "{fidelity:?}");
     }
-}
-
-fn delivers_its_share(arm: &Value) {
-    let figure = |name: &str| arm["fidelity"][name].as_f64().unwrap();
-    let bound = BY_CHANCE * figure("sampling_sd");
-    assert!(bound < figure("expected"), "the bound is one: {arm}");
-    let lost = figure("expected") - figure("delivered");
-    assert!(lost.abs() <= bound, "{}", arm["fidelity"]);
 }
 
 #[test]
@@ -143,7 +134,7 @@ fn spans_that_uvicorn_takes_with_it_are_told() {
             "OTEL_BSP_SCHEDULE_DELAY = \"600000\"\nOTEL_TRACES_SAMPLER ",
         ),
     ];
-    let analysis = changed("fastapi", &changes, "2s").code(0).json();
+    let analysis = changed("fastapi", &changes, "2s").code(0).analysis();
     let all = arm(&analysis, "otel-sampling-1.0");
     let spans_per_request: u64 = FASTAPI
         .spans_per_request
@@ -152,5 +143,5 @@ fn spans_that_uvicorn_takes_with_it_are_told() {
         .sum();
     let expected = counted(all, "completed_requests") * spans_per_request;
     let lost = expected - counted(all, "spans");
-    assert_eq!(lost, expected % 512, "what fills no batch: {all}");
+    assert_eq!(lost, expected % 512, "what fills no batch: {all:?}");
 }

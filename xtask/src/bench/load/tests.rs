@@ -25,7 +25,7 @@ fn ended(stdout: &str, status: i32) -> Ended {
 fn quantities_of_a_run() {
     let floor = contender::by_name("floor");
     let ended = ended("{\"requests\":1000,\"seconds\":1.96}", 4);
-    let reading = reading(floor, &ended, "").unwrap();
+    let reading = reading(floor, &ended, "", true).unwrap();
     let table = [
         (OUTSIDE, Some(500.0)),
         (CPU, Some(4.0)),
@@ -44,7 +44,7 @@ fn quantities_of_a_run() {
 #[test]
 fn what_said_nothing_is_explained() {
     let wrk = contender::by_name("wrk");
-    let error = format!("{:#}", reading(wrk, &ended("", 1), "").unwrap_err());
+    let error = format!("{:#}", reading(wrk, &ended("", 1), "", true).unwrap_err());
     for part in ["wrk", "exit status: 1", "connection refused", "requests in"] {
         assert!(error.contains(part), "{error}");
     }
