@@ -1,14 +1,12 @@
 //! Times of many windows together, counted to three digits.
 
-mod page;
-
 use windage_record::Times;
-
-use self::page::{PAGE, Page};
 
 /// Times below 2^11 ns have a counter each, and each doubling beyond has 2^10 of them: three
 /// digits, as the generator's own histograms keep.
 const FINE_BITS: u32 = 11;
+/// How many counters of neighbouring times are kept together.
+const PAGE: usize = 256;
 
 /// How often each time was seen.
 ///
@@ -20,36 +18,57 @@ pub(crate) struct Gathered {
     total: u64,
 }
 
+/// Counters of neighbouring times, and their sum. Only a damaged log holds so many times that a sum
+/// does not fit.
+#[derive(Clone, Debug)]
+struct Page {
+    counts: [u64; PAGE],
+    total: u64,
+}
+
 impl Gathered {
     /// Adds a window's times.
     pub(crate) fn add(&mut self, times: &Times) {
-        let mut rest = times.counts();
-        while let Some(first) = rest.first() {
-            let number = counter_of(first.ns) / PAGE;
-            let last_ns = highest_ns(number * PAGE + PAGE - 1);
-            let beyond = rest.iter().position(|counted| counted.ns > last_ns);
-            let (of_page, after) = rest.split_at(beyond.unwrap_or(rest.len()));
-            if number >= self.pages.len() {
-                self.pages.resize(number + 1, None);
-            }
-            let page = self.pages[number].get_or_insert_default();
-            page.add(of_page, counter_of);
-            rest = after;
+        for counted in times.counts() {
+            let counter = counter_of(counted.ns);
+            let page = self.page(counter / PAGE);
+            page.total = page.total.saturating_add(counted.count);
+            let count = &mut page.counts[counter % PAGE];
+            *count = count.saturating_add(counted.count);
         }
         self.total = self.total.saturating_add(times.len());
     }
 
     /// Adds what another has gathered.
     pub(crate) fn merge(&mut self, other: &Gathered) {
-        if self.pages.len() < other.pages.len() {
-            self.pages.resize(other.pages.len(), None);
-        }
-        for (mine, theirs) in self.pages.iter_mut().zip(&other.pages) {
-            if let Some(theirs) = theirs.as_ref().filter(|page| !page.is_empty()) {
-                mine.get_or_insert_default().merge(theirs);
+        for (number, theirs) in other.pages() {
+            let mine = self.page(number);
+            for (count, more) in mine.counts.iter_mut().zip(&theirs.counts) {
+                *count = count.saturating_add(*more);
             }
+            mine.total = mine.total.saturating_add(theirs.total);
         }
         self.total = self.total.saturating_add(other.total);
+    }
+
+    /// The page of that number, which is there from now on.
+    fn page(&mut self, number: usize) -> &mut Page {
+        if number >= self.pages.len() {
+            self.pages.resize(number + 1, None);
+        }
+        self.pages[number].get_or_insert_with(|| {
+            Box::new(Page {
+                counts: [0; PAGE],
+                total: 0,
+            })
+        })
+    }
+
+    /// The pages that hold any times.
+    fn pages(&self) -> impl Iterator<Item = (usize, &Page)> {
+        let pages = self.pages.iter().enumerate();
+        let there = pages.filter_map(|(number, page)| Some((number, page.as_deref()?)));
+        there.filter(|(_, page)| page.total > 0)
     }
 
     /// How many times there are.
@@ -71,14 +90,16 @@ impl Gathered {
     pub(crate) fn at_quantile(&self, quantile: f64) -> u64 {
         let rank = ((quantile * self.total as f64).ceil() as u64).clamp(1, self.total.max(1));
         let mut passed = 0_u64;
-        for (number, page) in self.pages.iter().enumerate() {
-            let Some(page) = page else { continue };
-            let with_page = passed.saturating_add(page.total());
+        for (number, page) in self.pages() {
+            let with_page = passed.saturating_add(page.total);
             if with_page < rank {
                 passed = with_page;
                 continue;
             }
-            let found = page.counter_at(rank - passed);
+            let found = page.counts.iter().position(|count| {
+                passed = passed.saturating_add(*count);
+                passed >= rank
+            });
             return found.map_or(0, |counter| highest_ns(number * PAGE + counter));
         }
         0
@@ -87,24 +108,26 @@ impl Gathered {
     /// The mean of all times, in nanoseconds, those that are not told apart taken as the middle of
     /// them; `None` when there is none.
     pub(crate) fn mean_ns(&self) -> Option<f64> {
-        let pages = self.pages.iter().enumerate();
-        let pages = pages.filter_map(|(number, page)| Some((number * PAGE, page.as_ref()?)));
-        let sum_ns: f64 = pages
-            .flat_map(|(first, page)| (first..).zip(page.counts()))
-            .map(|(counter, count)| middle_ns(counter) * count as f64)
+        let sum_ns: f64 = self
+            .pages()
+            .flat_map(|(number, page)| (number * PAGE..).zip(&page.counts))
+            .map(|(counter, count)| middle_ns(counter) * *count as f64)
             .sum();
         (self.total > 0).then(|| sum_ns / self.total as f64)
     }
 
     /// Forgets all times and keeps the memory.
     pub(crate) fn clear(&mut self) {
-        if self.total > 0 {
-            self.pages
-                .iter_mut()
-                .flatten()
-                .for_each(|page| page.clear());
-            self.total = 0;
+        for page in self
+            .pages
+            .iter_mut()
+            .flatten()
+            .filter(|page| page.total > 0)
+        {
+            page.counts = [0; PAGE];
+            page.total = 0;
         }
+        self.total = 0;
     }
 }
 
