@@ -118,7 +118,7 @@ test("two runs that are ticked are compared", async ({ watched: { page }, served
   await expect(page.getByText("tick another to compare with it")).toBeVisible();
   await page.getByRole("checkbox", { name: `Compare ${b}` }).check();
   await page.getByRole("link", { name: `Compare ${a} and ${b}` }).click();
-  await arrived(page, "sweep: two runs compared");
+  await arrived(page, "sweep, two runs compared");
 
   for (const [i, load] of compared().loads.entries()) {
     const table = page.locator("section.load").nth(i).getByRole("table", { name: "CPU a request", exact: true });
@@ -184,7 +184,7 @@ for (const scheme of ["light", "dark"] as const) {
     await opened(page, served.url);
     expect(await barriers(page, scheme)).toEqual([]);
     await page.goto(`${served.url}#/compare/${TWICE.join("/")}`);
-    await arrived(page, "sweep: two runs compared");
+    await arrived(page, "sweep, two runs compared");
     await drawn(page);
     expect(await barriers(page, scheme)).toEqual([]);
   });
@@ -197,7 +197,7 @@ test("nothing is wider than a telephone", async ({ watched: { page }, served }) 
   for (const name of TWICE) await page.getByRole("checkbox", { name: `Compare ${name}` }).check();
   await expectNarrow(page, "list, two ticked");
   await page.goto(`${served.url}#/compare/${TWICE.join("/")}`);
-  await arrived(page, "sweep: two runs compared");
+  await arrived(page, "sweep, two runs compared");
   await drawn(page);
   await expectNarrow(page, "comparison");
 });

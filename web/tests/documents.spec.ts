@@ -19,7 +19,7 @@ const SOURCES = resolve(import.meta.dirname, "../src");
  */
 const HEAD = `
   import type { Analysis } from "${SOURCES}/analysis";
-  import type { Comparison, ComparisonDocument } from "${SOURCES}/comparison";
+  import type { ComparisonDocument } from "${SOURCES}/comparison";
   import type { PageDocument } from "${SOURCES}/document";
   type Constant<T> = T extends object ? { readonly [Key in keyof T]: Constant<T[Key]> } : T;
 `;
@@ -30,10 +30,10 @@ test("what the binary writes is what the types say", ({}, testInfo) => {
   const filled = new Map<string, boolean>();
   const all: string[] = [];
   for (const name of names) {
-    const document = documentOf<PageDocument | ComparisonDocument>(name);
+    const document = documentOf<PageDocument | (ComparisonDocument & { comparison: unknown })>(name);
     if ("comparison" in document) {
-      const { comparison, ...rest } = document;
-      all.push(constant(comparison, "Comparison"), exact(rest, 'Omit<ComparisonDocument, "comparison">'));
+      const { comparison: _, ...rest } = document;
+      all.push(exact(rest, "ComparisonDocument"));
     } else {
       const { analysis, ...rest } = document;
       fill(rest.loads, "loads", filled);

@@ -3,15 +3,11 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 
-import type { Analysis, Arm } from "../src/analysis";
 import type { PageDocument } from "../src/document";
 import { documentOf, pageWith, textOf } from "./documents";
 import { barriers, drawn, expect, expectNarrow, expectWalked, open, percent, ready, rowOf, test, unfolded } from "./page";
 import { readyAfter } from "./readiness.mjs";
-import { pageOf, runNamed, windage } from "./runs";
-
-/** What the command line says of the same run. */
-const analysisOf = (name: string) => JSON.parse(windage("report", runNamed(name), "--json")) as Analysis;
+import { analysed, pageOf } from "./runs";
 
 test("the sections of a run follow each other from the answer to the provenance", async ({ watched: { page } }) => {
   await open(page, pageOf("agents"));
@@ -25,7 +21,7 @@ test("the sections of a run follow each other from the answer to the provenance"
 test("a sweep under two loads has its curves under each, and flame graphs where profiles were taken", async ({ watched: { page } }) => {
   await open(page, pageOf("sweep"));
   const { loads } = documentOf<PageDocument>("sweep");
-  expect(loads.length).toBe(1 + analysisOf("sweep").further.length);
+  expect(loads.length).toBe(1 + analysed("sweep").further.length);
   expect(loads.map((load) => load.flame_graphs.length)).toEqual([1, 0]);
   await expect(page.locator("section.load")).toHaveCount(loads.length);
   for (const [i, { flame_graphs: graphs }] of loads.entries()) {
@@ -45,9 +41,9 @@ test("a sweep under two loads has its curves under each, and flame graphs where 
 test("figures are those of analysis.json", async ({ watched: { page } }) => {
   await open(page, pageOf("agents"));
   await drawn(page);
-  const analysis = analysisOf("agents");
+  const analysis = analysed("agents");
   const words = await page.locator("main figure").first().locator("p.unseen").textContent();
-  const arms: Arm[] = analysis.arms.filter((arm) => arm.role !== "baseline");
+  const arms = analysis.arms.filter((arm) => arm.role !== "baseline");
   for (const arm of arms) {
     const relative = arm.metrics[analysis.primary]?.relative;
     expect(words).toContain(arm.name);

@@ -6,8 +6,6 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
-import type { Comparison } from "../src/comparison";
-
 const ROOT = resolve(import.meta.dirname, "../..");
 const BUILT = join(process.env["CARGO_TARGET_DIR"] ?? join(ROOT, "target"), "debug");
 
@@ -38,11 +36,30 @@ export function runNamed(name: string): string {
 /** The two runs of one plan: of which the second is dearer, on another kernel. */
 export const TWICE = ["20260105-090000-sweep", "20260112-090000-sweep"] as const;
 
-/** What the command line says of the two. */
-export function compared(): Comparison {
-  const [a, b] = TWICE;
-  return JSON.parse(windage("compare", join(runs(), a), join(runs(), b), "--json")) as Comparison;
+type Share = { relative: { estimate: number; low: number; high: number } | null };
+
+/** What `windage compare --json` prints, as far as tests read it. */
+export interface Compared {
+  comparable: string;
+  cautions: { code: string; text: string }[];
+  loads: { primary: string; arms: { name: string; role: string; metrics: Record<string, { a: Share; b: Share; change: Share | null; verdict: string | null }> }[] }[];
 }
+
+/** What the command line says of the two. */
+export function compared(): Compared {
+  const [a, b] = TWICE;
+  return JSON.parse(windage("compare", join(runs(), a), join(runs(), b), "--json")) as Compared;
+}
+
+/** What `windage report --json` prints, as far as tests read it. */
+export interface Analysed {
+  primary: string;
+  further: unknown[];
+  arms: { name: string; role: string; metrics: Record<string, Share> }[];
+}
+
+/** What the command line says of a run. */
+export const analysed = (name: string) => JSON.parse(windage("report", runNamed(name), "--json")) as Analysed;
 
 /** Makes the runs and their pages, once for all tests, and returns what takes them away again. */
 export default function make(): () => void {

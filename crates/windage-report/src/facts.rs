@@ -1,12 +1,13 @@
 //! The plain facts about a run: how it was measured, on what, and how to do it again.
 
+use serde::Serialize;
 use windage_analysis::{Analysis, ArmAnalysis, BatchFacts, StopOutcome};
 use windage_model::{DoubtCode, LoadModel, Role, Unit};
 
 use crate::{calibration, duration, number, placement, said};
 
 /// A labelled line.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Fact {
     pub(crate) label: String,
     pub(crate) text: String,
@@ -69,8 +70,12 @@ pub(crate) fn header(analysis: &Analysis) -> Vec<Fact> {
 
 /// The heading of what was measured under one of several loads: its name, and what it is.
 pub(crate) fn regime(analysis: &Analysis) -> String {
-    let name = analysis.regime.as_deref().unwrap_or("load");
-    format!("{}: {}", one_line(name), load(analysis))
+    format!("{}: {}", regime_name(analysis), load(analysis))
+}
+
+/// The name of one of several loads.
+pub(crate) fn regime_name(analysis: &Analysis) -> String {
+    one_line(analysis.regime.as_deref().unwrap_or("load"))
 }
 
 /// How it was measured under one of several loads.
@@ -156,35 +161,42 @@ pub(crate) fn own_cost(analysis: &Analysis) -> Fact {
 
 /// Where the run lies and the commands that compute or measure it again.
 pub(crate) fn closing(analysis: &Analysis) -> Vec<Fact> {
-    vec![
-        Fact::new("run", one_line(&analysis.run)),
-        Fact::new(
-            "recompute",
-            format!("windage report {}", shell_word(&one_line(&analysis.run))),
-        ),
+    let run = Fact::new("run", one_line(&analysis.run));
+    std::iter::once(run).chain(commands(analysis)).collect()
+}
+
+/// The commands that compute or measure the run again.
+pub(crate) fn commands(analysis: &Analysis) -> [Fact; 2] {
+    let run = shell_word(&one_line(&analysis.run));
+    [
+        Fact::new("recompute", format!("windage report {run}")),
         Fact::new("repeat", one_line(&analysis.command)),
     ]
 }
 
-/// Everything that a reader needs to judge or repeat the run, the machine included.
+/// What a reader needs besides to judge the run.
 pub(crate) fn provenance(analysis: &Analysis) -> Vec<Fact> {
     let design = &analysis.design;
-    let mut facts = closing(analysis);
-    facts.push(calibration::quoted_or_missing(analysis));
-    facts.push(Fact::new("seed", design.seed.to_string()));
-    facts.push(Fact::new(
-        "interest",
-        number::percent_short(design.interest),
-    ));
-    facts.push(Fact::new("CPU source", design.cpu_source.as_str()));
-    facts.push(Fact::new("windage", one_line(&analysis.windage)));
-    for (of, version) in &analysis.versions {
-        facts.push(Fact::new(one_line(of), one_line(version)));
-    }
+    let mut facts = vec![
+        Fact::new("run", one_line(&analysis.run)),
+        calibration::quoted_or_missing(analysis),
+        Fact::new("seed", design.seed.to_string()),
+        Fact::new("interest", number::percent_short(design.interest)),
+        Fact::new("CPU source", design.cpu_source.as_str()),
+        Fact::new("windage", one_line(&analysis.windage)),
+    ];
+    let versions = analysis.versions.iter();
+    facts.extend(versions.map(|(of, version)| Fact::new(one_line(of), one_line(version))));
     facts.extend(said::facts(analysis));
+    facts
+}
+
+/// The machine.
+pub(crate) fn host(analysis: &Analysis) -> Vec<Fact> {
+    let mut facts = Vec::new();
     match &analysis.host {
         serde_json::Value::Object(host) => {
-            // It is quoted above; in full it stands in host.json.
+            // It is quoted elsewhere; in full it stands in host.json.
             let rest = host.iter().filter(|(key, _)| *key != calibration::KEY);
             rest.for_each(|(key, value)| flatten(&one_line(key), value, &mut facts));
         }
@@ -233,7 +245,8 @@ pub(crate) fn extent(analysis: &Analysis) -> String {
     )
 }
 
-fn load(analysis: &Analysis) -> String {
+/// The load: "open loop, 2000/s, 8 connections; below saturation".
+pub(crate) fn load(analysis: &Analysis) -> String {
     let design = &analysis.design;
     let mut text = match (design.load, design.rate_per_s) {
         (LoadModel::Batch, _) => batch(design.batch),

@@ -37,7 +37,7 @@ pub use crate::page::{
     page_html, page_json,
 };
 pub use crate::picture::{PictureError, PictureKind, PictureOptions, Theme, png, svg};
-pub use crate::summary::summary;
+pub use crate::summary::{CostsMost, costs_most, summary};
 pub use crate::terminal::{TerminalOptions, terminal, wrap};
 
 /// Why a report could not be rendered.

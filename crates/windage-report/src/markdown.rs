@@ -61,7 +61,7 @@ fn push_findings(text: &mut String, analysis: &Analysis) {
         push_table(text, table);
     }
     if tables.is_empty() {
-        paragraph(text, "Nothing was measured.");
+        paragraph(text, rows::NOTHING_MEASURED);
     }
     if let Some(legend) = rows::legend(analysis, &tables.iter().collect::<Vec<_>>()) {
         paragraph(text, &escaped(&legend));

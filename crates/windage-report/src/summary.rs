@@ -7,17 +7,20 @@ mod trust;
 
 use costs::costs;
 use losses::losses;
+use serde::Serialize;
 use trust::{reasons, trust};
 use windage_analysis::{Analysis, ArmAnalysis};
 use windage_model::{Direction, Interval, Metric, Soundness};
 
 use crate::beside;
 use crate::facts::one_line;
+pub use costs::{CostsMost, costs_most};
 pub(crate) use costs::{alone, told};
 pub(crate) use trust::control;
 
 /// A piece of a sentence. Names are apart because each renderer sets them off in its own way.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Piece {
     Text(String),
     Arm(String),

@@ -81,7 +81,7 @@ fn part(page: &mut Page, analysis: &Analysis) {
         page.table(table);
     }
     if tables.is_empty() {
-        page.wrapped("", "Nothing was measured.", Style::new());
+        page.wrapped("", rows::NOTHING_MEASURED, Style::new());
         page.blank();
     }
     if let Some(legend) = rows::legend(analysis, &shown) {

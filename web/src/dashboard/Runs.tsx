@@ -1,13 +1,10 @@
 import { useEffect, useState } from "preact/hooks";
 
-import { percentEnds } from "../figure/format";
-import { headline } from "../figure/metrics";
 import { oneLine } from "../figure/names";
 import { Badge } from "../report/Badge";
 import { type RunRow, runs } from "./api";
 import { useAnswer } from "./asking";
 import { Choice, type Chosen, NOTHING, choose } from "./choosing";
-import { dearest } from "./dearest";
 import { Connection, useEvents } from "./hearing";
 import { address } from "./route";
 import { Instead } from "./Trail";
@@ -96,7 +93,7 @@ function Line({ run, isChosen, onChoose }: { run: RunRow; isChosen: boolean; onC
       </th>
       <td role="cell">{run.started ? <time dateTime={run.started}>{run.started.replace("T", " ").replace(/(:\d\d)(\.\d+)?Z$/, "$1")}</time> : "n/a"}</td>
       <td role="cell"><State run={run} /></td>
-      <td role="cell"><Dearest run={run} /></td>
+      <td role="cell"><CostsMost run={run} /></td>
     </tr>
   );
 }
@@ -117,13 +114,12 @@ function State({ run }: { run: RunRow }) {
 }
 
 /** What most people look for. */
-function Dearest({ run }: { run: RunRow }) {
-  const found = run.verdict === "void" ? null : dearest(run);
+function CostsMost({ run: { costs_most: found } }: { run: RunRow }) {
   if (!found) return <>n/a</>;
   return (
     <>
-      {oneLine(found.arm)} <span class="figure">{percentEnds(found.relative)}</span>
-      {run.primary && <span class="soft name">{headline(run.primary)}</span>}
+      {oneLine(found.arm)} <span class="figure">{found.figure}</span>
+      <span class="soft name">{found.metric}</span>
     </>
   );
 }

@@ -1,8 +1,8 @@
 // What `windage serve` answers (docs/FORMAT.md, "windage serve").
 
-import type { Soundness, Verdict } from "../analysis";
+import type { Soundness } from "../analysis";
 import type { ComparisonDocument } from "../comparison";
-import type { Band, PageDocument, RunState } from "../document";
+import type { PageDocument, RunState } from "../document";
 
 /** The runs in a directory, the newest first. */
 export interface RunList {
@@ -26,7 +26,8 @@ export interface RunRow {
   primary: string | null;
   rounds: number | null;
   arms: number | null;
-  treatments: { arm: string; relative: Band | null; verdict: Verdict | null }[];
+  /** The treatment that costs most in it, in words. */
+  costs_most: { arm: string; figure: string; metric: string } | null;
   /** Why it can't be read. */
   problem: string | null;
 }

@@ -28,6 +28,8 @@ export interface FigureProps {
   name: string;
   /** The picture in words, for those who can't see it. */
   description: string;
+  /** That not all arms are shown: said with the description, and in print. */
+  told?: string | null;
   /** Draws it as wide as its place, in pixels; null when there is nothing to draw. */
   draw?: (width: number) => Element | null;
   /** The figures in it, a row of headings first. */
@@ -51,7 +53,8 @@ const LONG = 850;
 
 /** A picture with its title, its description, and what saves it. */
 export function Figure(props: FigureProps) {
-  const { title, description, draw = nothing, csv, entries = [], height = 240, controls, children } = props;
+  const { title, told = null, draw = nothing, csv, entries = [], height = 240, controls, children } = props;
+  const description = told === null ? props.description : `${told} ${props.description}`;
   const place = useRef<HTMLDivElement>(null);
   const drawing = useRef<Drawing | null>(null);
   const run = useContext(RunName);
@@ -111,6 +114,7 @@ export function Figure(props: FigureProps) {
         </>
       )}
       <Key entries={entries} />
+      {told !== null && <p class="note">{told}</p>}
       {children}
     </figure>
   );

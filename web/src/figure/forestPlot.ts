@@ -3,12 +3,12 @@
 
 import * as Plot from "@observablehq/plot";
 
-import type { Forest, ForestRow } from "./forest";
+import type { Forest, ForestRow } from "../document";
 import { extent } from "./forest";
-import { tick } from "./format";
+import { digitsOf, tickText } from "./format";
 import { HALO, NAMES, OF_NAME } from "./letters";
 import { shortened } from "./names";
-import { colour, ofVerdict } from "./palette";
+import { colour, ofMark } from "./palette";
 
 const AXIS = 46;
 
@@ -77,10 +77,10 @@ export function smallForest(forest: Forest, width: number): Element {
       ...ground(forest, domain, width - left),
       ...intervals(forest, domain, 0, 3.6),
       Plot.text(forest.rows, {
-        y: "id", text: named(forest.rows, (left - 8) * 1.09), frameAnchor: "left", textAnchor: "end", dx: -8, fill: colour.ink, fontSize: 11.5,
+        y: "arm", text: named(forest.rows, (left - 8) * 1.09), frameAnchor: "left", textAnchor: "end", dx: -8, fill: colour.ink, fontSize: 11.5,
       }),
       Plot.text(forest.rows.filter((row) => !row.ends), {
-        y: "id", text: () => "not measured", frameAnchor: "left", dx: 4, fill: colour.soft, fontSize: 11, ...HALO,
+        y: "arm", text: () => "not measured", frameAnchor: "left", dx: 4, fill: colour.soft, fontSize: 11, ...HALO,
       }),
     ],
   });
@@ -92,7 +92,7 @@ function frame(forest: Forest, domain: Domain, width: number, height: number): P
     height,
     style: { fontSize: `${NAMES}px`, fontFamily: "inherit", overflow: "visible" },
     x: { domain, axis: null },
-    y: { type: "band", domain: forest.rows.map((row) => row.id), padding: 0, axis: null },
+    y: { type: "band", domain: forest.rows.map((row) => row.arm), padding: 0, axis: null },
   };
 }
 
@@ -101,8 +101,9 @@ function ground(forest: Forest, [low, high]: Domain, room: number): Plot.Markish
   const ticks = Math.max(3, Math.min(8, Math.floor(room / 80)));
   const { interest, scale } = forest;
   const step = tickStep(low / scale.divisor, high / scale.divisor, ticks) * scale.divisor;
+  const digits = digitsOf(scale, step);
   const written = (v: number) => {
-    const text = tick(scale, v, step, true);
+    const text = tickText(scale, v, true, digits);
     return text === "0" ? text : `${text}${scale.unit === "" || scale.unit === "/s" ? "" : " "}${scale.unit}`;
   };
   const marked = multiples(low, high, step);
@@ -118,17 +119,18 @@ function ground(forest: Forest, [low, high]: Domain, room: number): Plot.Markish
 function sides({ sides: [left, right] }: Forest): Plot.Markish[] {
   const at = { fill: colour.soft, dy: 34, fontSize: 12, lineAnchor: "bottom" } as const;
   return [
-    Plot.text([`← ${left}`], { ...at, frameAnchor: "bottom-left" }),
-    Plot.text([`${right} →`], { ...at, frameAnchor: "bottom-right" }),
+    Plot.text([left], { ...at, frameAnchor: "bottom-left" }),
+    Plot.text([right], { ...at, frameAnchor: "bottom-right" }),
   ];
 }
 
 function intervals(forest: Forest, [low, high]: Domain, dy: number, r: number): Plot.Markish[] {
   const drawn = forest.rows.filter((row) => row.ends !== null);
   const at = (row: ForestRow, of: "low" | "high" | "estimate") => row.ends?.[of] ?? 0;
-  const stroke = (row: ForestRow) => (row.role === "control" && row.verdict === null ? colour.control : ofVerdict(row.verdict));
-  const isHollow = (row: ForestRow) => row.role !== "control" && (row.verdict === null || row.verdict === "inconclusive");
-  const common = { y: "id", dy } as const;
+  const stroke = (row: ForestRow) => ofMark(row.mark);
+  const isControl = (row: ForestRow) => row.mark === "control" || row.mark === "differs";
+  const isHollow = (row: ForestRow) => row.mark === "unjudged" || row.mark === "inconclusive";
+  const common = { y: "arm", dy } as const;
   const dots = (rows: ForestRow[], options: Plot.DotOptions) =>
     Plot.dot(rows, { ...common, x: (row: ForestRow) => at(row, "estimate"), r, ...options });
   return [
@@ -142,10 +144,10 @@ function intervals(forest: Forest, [low, high]: Domain, dy: number, r: number): 
     // An arrow where the interval goes on beyond the picture.
     ends(drawn.filter((row) => at(row, "low") < low), low, "‹", dy),
     ends(drawn.filter((row) => at(row, "high") > high), high, "›", dy),
-    dots(drawn.filter((row) => row.role === "control"), {
+    dots(drawn.filter(isControl), {
       symbol: "diamond", fill: { value: stroke, scale: null } as unknown as Plot.ChannelValueSpec, r: r + 1,
     }),
-    dots(drawn.filter((row) => row.role !== "control" && !isHollow(row)), {
+    dots(drawn.filter((row) => !isControl(row) && !isHollow(row)), {
       fill: { value: stroke, scale: null } as unknown as Plot.ChannelValueSpec,
     }),
     dots(drawn.filter(isHollow), {
@@ -157,7 +159,7 @@ function intervals(forest: Forest, [low, high]: Domain, dy: number, r: number): 
 }
 
 function ends(rows: ForestRow[], x: number, sign: string, dy: number): Plot.Markish {
-  return Plot.text(rows, { x: () => x, y: "id", dy: dy - 1, text: () => sign, fill: colour.soft, fontSize: 18, fontWeight: 700 });
+  return Plot.text(rows, { x: () => x, y: "arm", dy: dy - 1, text: () => sign, fill: colour.soft, fontSize: 18, fontWeight: 700 });
 }
 
 function beside(forest: Forest, names: string[], right: number): Plot.Markish[] {
@@ -166,12 +168,12 @@ function beside(forest: Forest, names: string[], right: number): Plot.Markish[] 
   const full = (row: ForestRow) => `${row.point} (${row.range})`;
   const fits = known.every((row) => (full(row).length + wordLength(forest)) * OF_NAME <= room + 30);
   return [
-    Plot.text(forest.rows, { y: "id", text: names, frameAnchor: "left", textAnchor: "end", dx: -12, fill: colour.ink }),
+    Plot.text(forest.rows, { y: "arm", text: names, frameAnchor: "left", textAnchor: "end", dx: -12, fill: colour.ink }),
     Plot.text(known, {
-      y: "id", text: (row: ForestRow) => (fits ? full(row) : row.point), frameAnchor: "right", textAnchor: "start", dx: 14, fill: colour.ink, fontVariant: "tabular-nums",
+      y: "arm", text: (row: ForestRow) => (fits ? full(row) : row.point), frameAnchor: "right", textAnchor: "start", dx: 14, fill: colour.ink, fontVariant: "tabular-nums",
     }),
     Plot.text(known, {
-      y: "id", text: "word", frameAnchor: "right", textAnchor: "end", dx: right - 2, fill: colour.ink, fontWeight: 600,
+      y: "arm", text: "word", frameAnchor: "right", textAnchor: "end", dx: right - 2, fill: colour.ink, fontWeight: 600,
     }),
     unmeasured(forest, 0, Math.floor((right + 200) / OF_NAME)),
   ];
@@ -180,9 +182,9 @@ function beside(forest: Forest, names: string[], right: number): Plot.Markish[] 
 function above(forest: Forest, names: string[]): Plot.Markish[] {
   const known = forest.rows.filter((row) => row.ends);
   return [
-    Plot.text(forest.rows, { y: "id", text: names, frameAnchor: "left", dx: -6, dy: -11, fill: colour.ink, ...HALO }),
+    Plot.text(forest.rows, { y: "arm", text: names, frameAnchor: "left", dx: -6, dy: -11, fill: colour.ink, ...HALO }),
     Plot.text(known, {
-      y: "id", text: (row: ForestRow) => `${row.point} ${row.word}`, frameAnchor: "right", dx: 6, dy: -11, fill: colour.ink, fontWeight: 600, ...HALO,
+      y: "arm", text: (row: ForestRow) => `${row.point} ${row.word}`, frameAnchor: "right", dx: 6, dy: -11, fill: colour.ink, fontWeight: 600, ...HALO,
     }),
     unmeasured(forest, 9, 44),
   ];
@@ -190,7 +192,7 @@ function above(forest: Forest, names: string[]): Plot.Markish[] {
 
 function unmeasured(forest: Forest, dy: number, characters: number): Plot.Markish {
   return Plot.text(forest.rows.filter((row) => !row.ends), {
-    y: "id", text: (row: ForestRow) => shortened(row.word, characters), frameAnchor: "left", dx: 4, dy, fill: colour.soft, ...HALO,
+    y: "arm", text: (row: ForestRow) => shortened(row.word, characters), frameAnchor: "left", dx: 4, dy, fill: colour.soft, ...HALO,
   });
 }
 

@@ -1,71 +1,22 @@
-import { describe, expect, it } from "vitest";
+import { expect, test } from "vitest";
 
-import written from "../../../crates/windage-report/src/number/written.json";
-import {
-  PERCENT,
-  type Unit,
-  count,
-  fitting,
-  percentEnds,
-  percentShort,
-  percentTwo,
-  plain,
-  short,
-  signedEnds,
-  signedPoint,
-  tick,
-  tickText,
-} from "./format";
+import { ONE, PERCENT, count, digitsOf, tickText, timeText } from "./format";
 
-type Figure = number | null;
-type Row<Input extends unknown[]> = [...Input, expected: string, why: string];
-
-/** The columns of crates/windage-report/src/number/written.json, to which the terminal is held as well. */
-const table = written as unknown as {
-  short: Row<[Unit, Figure]>[];
-  signed_point: Row<[Unit, Figure]>[];
-  percent: Row<[Figure, Figure, Figure]>[];
-  difference_beside_61_us: Row<[Figure, Figure, Figure]>[];
-} & Record<"percent_short" | "percent_two" | "count" | "plain", Row<[Figure]>[]>;
-
-const ends = (estimate: Figure, low: Figure, high: Figure) => ({ estimate: estimate ?? NaN, low: low ?? NaN, high: high ?? NaN });
-
-describe("figures are written as in the terminal", () => {
-  it.each(table.short)("%s %d: %s, %s", (unit, figure, expected) => expect(short(unit, figure)).toBe(expected));
-
-  it.each(table.signed_point)("difference %s %d: %s, %s", (unit, figure, expected) =>
-    expect(signedPoint(fitting(unit, [figure]), figure)).toBe(expected));
-
-  it.each(table.percent)("share %d, %d to %d: %s, %s", (estimate, low, high, expected) =>
-    expect(percentEnds(ends(estimate, low, high))).toBe(expected));
-
-  it.each(table.difference_beside_61_us)("difference %d, %d to %d: %s, %s", (estimate, low, high, expected) =>
-    expect(signedEnds(fitting("us", [61.2]), ends(estimate, low, high))).toBe(expected));
-
-  describe.each([
-    ["percent_short", percentShort],
-    ["percent_two", percentTwo],
-    ["count", count],
-    ["plain", plain],
-  ] as const)("%s", (column, write) => {
-    it.each(table[column])("%d: %s, %s", (figure, expected) => {
-      expect(write(figure)).toBe(expected);
-      if (figure === null) expect([NaN, Infinity, undefined].map(write)).toEqual([expected, expected, expected]);
-    });
-  });
+test("ticks are no longer than they must be, or as long as their neighbours", () => {
+  const ms = { divisor: 1e3, unit: "ms" };
+  const table: [written: string, expected: string][] = [
+    [tickText(PERCENT, 0.1), "10"],
+    [tickText(ms, -2500, true), "−2.5"],
+    [tickText(PERCENT, 0.30000000000000004, true), "+30"],
+    [tickText(PERCENT, 0.05, true, digitsOf(PERCENT, 0.005)), "+5.0"],
+    [tickText(PERCENT, 1e-18, true, digitsOf(PERCENT, 0.05)), "0"],
+    [tickText(ONE, 0.002, false, digitsOf(ONE, 0.001)), "0.002"],
+    [tickText(ONE, -20, true, digitsOf(ONE, 10)), "−20"],
+  ];
+  for (const [written, expected] of table) expect(written).toBe(expected);
 });
 
-describe("figures on axes", () => {
-  it("have the sign of a difference, and n/a for what is not there", () => {
-    expect(signedPoint(PERCENT, undefined)).toBe("n/a");
-    expect(percentEnds(null)).toBe("n/a");
-  });
-
-  it("are no longer than they must be", () => {
-    expect(tickText(PERCENT, 0.1)).toBe("10");
-    expect(tickText(fitting("us", [9000]), -2500, true)).toBe("−2.5");
-    expect(tickText(PERCENT, 0.30000000000000004, true)).toBe("+30");
-    expect(tick(PERCENT, 0.05, 0.005, true)).toBe("+5.0");
-    expect(tick(PERCENT, 1e-18, 0.05)).toBe("0");
-  });
+test("times have their own unit, and counts are grouped", () => {
+  expect([200, 2000, 3e6].map(timeText)).toEqual(["200 µs", "2 ms", "3 s"]);
+  expect([7, 3000, 1_234_567].map(count)).toEqual(["7", "3,000", "1,234,567"]);
 });

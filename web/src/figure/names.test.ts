@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { armNames, oneLine } from "./names";
+import { oneLine } from "./names";
 
 test("text from outside can't turn or break a line", () => {
   const table = [
@@ -13,9 +13,4 @@ test("text from outside can't turn or break a line", () => {
     ["no\ufffexml\uffff", "no xml"],
   ] as const;
   for (const [text, expected] of table) expect(oneLine(text)).toBe(expected);
-});
-
-test("arms whose names look the same are told apart by their ids", () => {
-  const names = armNames([{ id: "a", name: "sdk" }, { id: "b", name: "\u202esdk" }, { id: "c", name: "other" }]);
-  expect([...names.values()]).toEqual(["sdk (a)", "sdk (b)", "other"]);
 });

@@ -2,6 +2,7 @@
 // `stroke`, so that a picture follows the theme and the printer without being drawn again.
 
 import type { Role, Soundness, Verdict } from "../analysis";
+import type { ForestMark } from "../document";
 
 /** Colours by what they mean. */
 export const colour = {
@@ -30,6 +31,13 @@ export const colour = {
 /** The colour of a verdict; never without its word or shape. */
 export function ofVerdict(verdict: Verdict | null): string {
   return verdict ? `var(--${verdict})` : colour.soft;
+}
+
+/** The colour of an interval's mark; never without its word or shape. */
+export function ofMark(mark: ForestMark): string {
+  if (mark === "control") return colour.control;
+  if (mark === "differs") return colour.ink;
+  return ofVerdict(mark === "unjudged" ? null : mark);
 }
 
 /** The colour of what is valid, suspect or void; never without its word or shape. */

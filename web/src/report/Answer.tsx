@@ -1,5 +1,4 @@
-import type { LoadView, Piece, ValidityView } from "../document";
-import { capitalised } from "../figure/names";
+import type { LoadView, Piece } from "../document";
 import { Badge } from "./Badge";
 import { follow } from "./Contents";
 import { Marked } from "./Facts";
@@ -18,8 +17,7 @@ export function Answer({ load: { answer, validity }, prefix, id }: AnswerProps) 
     <div id={id} class={`answer ${validity.verdict}`}>
       {answer.map((sentence, i) => <p key={i}><Pieces sentence={sentence} /></p>)}
       <p class="verdict">
-        <Badge verdict={validity.verdict} />{" "}
-        <Meaning validity={validity} />
+        <Badge verdict={validity.verdict} /> {validity.meaning}
         {reasons > 0 && (
           <>
             {" "}
@@ -36,12 +34,4 @@ export function Answer({ load: { answer, validity }, prefix, id }: AnswerProps) 
 /** A sentence with the names of arms set apart. */
 export function Pieces({ sentence }: { sentence: Piece[] }) {
   return <>{sentence.map((piece, i) => ("arm" in piece ? <b key={i} class="arm">{piece.arm}</b> : <Marked key={i} text={piece.text} />))}</>;
-}
-
-/** What the badge beside it means. */
-export function Meaning({ validity: { verdict, heading, doubts } }: { validity: ValidityView }) {
-  if (verdict === "valid" && doubts.length > 0) return <>As a whole; of single figures there is something to say.</>;
-  // The badge has the word before the colon already.
-  const text = heading.replace(/^(valid|suspect|void): */, "");
-  return <>{capitalised(text)}.</>;
 }

@@ -1,29 +1,16 @@
 import * as Plot from "@observablehq/plot";
 import { useCallback, useMemo, useState } from "preact/hooks";
 
+import type { BillForm, BillView } from "../document";
 import { Figure } from "../figure/Figure";
-import { type Scale, bare, signedPoint, tickText, withUnit } from "../figure/format";
+import { ONE, tickText } from "../figure/format";
 import { LETTER } from "../figure/letters";
 import { colour } from "../figure/palette";
-import { ShownNote, useShown } from "./charts/ArmPicker";
+import { useShown } from "./charts/ArmPicker";
 import { Choice } from "./charts/Choice";
-import { armMarks } from "./charts/arms";
-import {
-  type Bar,
-  type Of,
-  type Segment,
-  barsOf,
-  billInWords,
-  billTable,
-  drawnOf,
-  entriesOf,
-  extentOf,
-  scaleOf,
-  sumInWords,
-} from "./charts/bill";
+import { type Bar, type Of, type Segment, barsOf, billInWords, billTable, drawnOf, entriesOf, extentOf } from "./charts/bill";
 import { along, ticksIn } from "./charts/panel";
 import { pixelsEach, rowsOf } from "./charts/rows";
-import { joined } from "./charts/words";
 import { Block, type SectionProps } from "./section";
 
 /** So many bars are drawn before the reader asks for more. */
@@ -35,26 +22,24 @@ const SUM = 46;
 
 /** Who used the machine's CPU for a request: stacked bars. */
 export function BillSection({ load, under, prefix }: SectionProps) {
+  const bill = load.bill ?? NONE;
   const [of, setOf] = useState<Of>("whole");
-  const marks = useMemo(() => armMarks(under), [under]);
-  const billed = useMemo(() => under.arms.filter((arm) => arm.bill), [under]);
-  const ids = useMemo(() => billed.map((arm) => arm.id), [billed]);
-  const { arms, picker, told } = useShown(under, marks, ids, BARS_AT_FIRST);
-  const entries = useMemo(() => entriesOf(load.words), [load]);
+  const form = bill[of];
+  const { arms, picker, told } = useShown(load, bill.whole.bars, BARS_AT_FIRST);
+  const entries = useMemo(() => entriesOf(bill), [bill]);
   const bars = useMemo(() => {
-    const shown = arms.flatMap((mark) => billed.filter((arm) => arm.id === mark.id).map((arm) => ({ arm, mark })));
-    return barsOf(shown, entries, of);
-  }, [arms, billed, entries, of]);
-  const draw = useCallback((width: number) => drawn(bars, of, width), [bars, of]);
-  if (billed.length === 0) return null;
-  const scale = scaleOf(bars);
-  const isNegative = of === "whole" && bars.some((bar) => bar.segments.some((segment) => segment.us < 0));
+    const shown = arms.flatMap((mark) => under.arms.filter((arm) => arm.id === mark.id).map((arm) => ({ arm, mark })));
+    return barsOf(shown, entries, of, form);
+  }, [arms, under, entries, of, form]);
+  const draw = useCallback((width: number) => drawn(bars, form, of, width), [bars, form, of]);
+  if (bill === NONE) return null;
   return (
     <Block name="bill" title="The bill" prefix={prefix}>
       <Figure
-        title={of === "whole" ? "CPU of the machine for a request" : "CPU of the machine for a request: difference from the baseline"}
+        title={form.title}
         name={`${prefix}bill`}
-        description={joined(told, billInWords(bars, of, scale))}
+        told={told}
+        description={billInWords(bars, form)}
         draw={draw}
         csv={() => billTable(under.arms)}
         entries={[
@@ -69,16 +54,14 @@ export function BillSection({ load, under, prefix }: SectionProps) {
           </>
         }
       >
-        <ShownNote told={told} />
-        <p class="note">
-          The interval is that of the difference from the baseline
-          {of === "whole" ? ", drawn from the baseline’s sum in the same blocks." : "; what an arm saves stands left of nil."}
-          {isNegative && " What is below nil is left of it; the dot is the sum."}
-        </p>
+        <p class="note">{form.note}</p>
       </Figure>
     </Block>
   );
 }
+
+const NO_BARS: BillForm = { title: "", note: "", scale: ONE, bars: [] };
+const NONE: BillView = { lines: [], whole: NO_BARS, difference: NO_BARS };
 
 const FORMS = [
   { value: "whole", label: "the whole" },
@@ -93,9 +76,8 @@ interface Placed extends Segment {
   row: number;
 }
 
-function drawn(bars: readonly Bar[], of: Of, width: number): Element | null {
+function drawn(bars: readonly Bar[], { scale }: BillForm, of: Of, width: number): Element | null {
   if (bars.length === 0) return null;
-  const scale = scaleOf(bars);
   const domain = extentOf(bars);
   const segments = bars.flatMap((bar, row) => bar.segments.map((segment): Placed => ({ ...segment, row })));
   const each = pixelsEach({ width, domain });
@@ -104,11 +86,7 @@ function drawn(bars: readonly Bar[], of: Of, width: number): Element | null {
     width,
     row: ROW,
     domain,
-    labels: bars.map((bar) => ({
-      label: bar.mark.label,
-      figures: sumInWords(bar, of, scale),
-      short: of === "whole" ? withUnit(scale, bar.sum) : signedPoint(scale, bar.sum),
-    })),
+    labels: bars.map(({ mark: { label }, figures, short }) => ({ label, figures, short })),
     axis: along(`${scale.unit} of CPU a request`, {
       ticks: ticksIn(width),
       tickFormat: (us: number) => tickText(scale, us, of === "difference"),
@@ -122,12 +100,12 @@ function drawn(bars: readonly Bar[], of: Of, width: number): Element | null {
         fill: (segment: Placed) => segment.entry.colour,
         stroke: colour.paper,
         strokeWidth: 1,
-        title: (segment: Placed) => `${segment.entry.name}: ${withUnit(scale, segment.us)}`,
+        title: (segment: Placed) => `${segment.entry.name}: ${segment.text} ${scale.unit}`,
       }),
       Plot.text(segments, {
         x: (segment: Placed) => (segment.from + segment.to) / 2,
         y: (segment: Placed) => segment.row + (BAR[0] + BAR[1]) / 2 / ROW,
-        text: (segment: Placed) => within(segment, scale, Math.abs(segment.us) * each),
+        text: (segment: Placed) => within(segment, Math.abs(segment.us) * each),
         fill: (segment: Placed) => (DARK.has(segment.entry.item) ? colour.within : "#000"),
       }),
       Plot.ruleY(sums, { y: "y", x1: "low", x2: "high", stroke: colour.ink, strokeWidth: 1.8 }),
@@ -137,9 +115,8 @@ function drawn(bars: readonly Bar[], of: Of, width: number): Element | null {
 }
 
 /** Name and figure of a segment, as far as they fit in so many pixels. */
-function within(segment: Segment, scale: Scale, room: number): string {
-  const figure = bare(scale, segment.us);
-  const whole = `${segment.entry.name} ${figure}`;
+function within({ entry, text: figure }: Segment, room: number): string {
+  const whole = `${entry.name} ${figure}`;
   const fits = (text: string) => text.length * LETTER + 6 < room;
   return fits(whole) ? whole : fits(figure) ? figure : "";
 }

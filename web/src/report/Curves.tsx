@@ -15,7 +15,6 @@ import {
   curveInWords,
   curvePicture,
   curveTable,
-  pointsInWords,
 } from "./charts/curve";
 import { along, heights, panel, ticksIn } from "./charts/panel";
 import { Block, type SectionProps } from "./section";
@@ -23,7 +22,7 @@ import { Block, type SectionProps } from "./section";
 /** Overheads over swept factors, with what was fitted to them. */
 export function Curves({ load, under, prefix }: SectionProps) {
   const curves = under.curves.flatMap((curve, i) => {
-    const words = load.words.curves[i];
+    const words = load.curves[i];
     return words && curvePicture(curve, words, "attempted") ? [{ curve, words }] : [];
   });
   if (curves.length === 0) return null;
@@ -58,9 +57,9 @@ function CurveFigure({ curve, words, name }: { curve: Curve; words: CurveWords; 
     <Figure
       title={picture.title}
       name={name}
-      description={[pointsInWords(picture), ...sentences].join(" ")}
+      description={["Overheads with their 95 % intervals, by rising level.", ...words.points, ...sentences].join(" ")}
       draw={draw}
-      csv={() => curveTable(curve)}
+      csv={() => curveTable(curve, words)}
       entries={keyOf(picture)}
       height={280}
       controls={controls}

@@ -5,20 +5,15 @@ import { Facts } from "./Facts";
 import { Block } from "./section";
 
 /** What is needed to judge the run or to repeat it. */
-export function Provenance({ document }: { document: PageDocument }) {
-  const { provenance, directory, analysis } = document;
-  const ofHost = (fact: Fact) => fact.label === "host" || (fact.label.split(".")[0] ?? "") in analysis.host;
-  const isCommand = (fact: Fact) => COMMANDS.has(fact.label);
-  const host = provenance.filter(ofHost);
-  const rest = provenance.filter((fact) => !ofHost(fact) && !isCommand(fact));
+export function Provenance({ document: { commands, provenance, host, directory } }: { document: PageDocument }) {
   return (
     <Block name="provenance" title="Provenance" prefix="">
-      {provenance.filter(isCommand).map((fact) => <Command key={fact.label} fact={fact} />)}
+      {commands.map((fact) => <Command key={fact.label} fact={fact} />)}
       <p>
         The raw data, counters and histograms of every window, lie in the run directory <code>{directory}</code>;
         everything on this page is computed from them.
       </p>
-      <Facts facts={rest} />
+      <Facts facts={provenance} />
       {host.length > 0 && (
         <details class="more">
           <summary>The machine: {host.length} facts</summary>
@@ -29,9 +24,7 @@ export function Provenance({ document }: { document: PageDocument }) {
   );
 }
 
-/** Facts that are commands to be run again. */
-const COMMANDS = new Set(["repeat", "recompute"]);
-
+/** A command to be run again. */
 function Command({ fact }: { fact: Fact }) {
   const [said, say] = useState("Copy");
   const copy = async () => {

@@ -1,4 +1,4 @@
-import { type ComponentChildren, createContext } from "preact";
+import type { ComponentChildren } from "preact";
 import { useContext, useId, useMemo, useState } from "preact/hooks";
 
 import type { Cell, Column, Row, Table as TableData } from "../document";
@@ -12,22 +12,18 @@ export interface TableProps {
   table: TableData;
   /** The beginning of its file's name when it is saved. */
   prefix?: string;
-  /** What a row is, where the table does not tell. */
-  of?: string;
 }
 
 /**
  * A table whose columns sort it. The headings are reached by Tab; from a heading the arrow keys lead into
  * the cells, and what a figure rests on is shown for the cell in focus.
  */
-export function Table({ table, prefix = "", of: given }: TableProps) {
+export function Table({ table, prefix = "" }: TableProps) {
   const [order, setOrder] = useState<Order | null>(null);
   const rows = useMemo(() => sorted(table.rows, order), [table, order]);
   const level = useContext(Level);
   const run = useContext(RunName);
   const id = useId();
-  const arms = useContext(ArmNames);
-  const of = given ?? whatRowsAre(table, arms);
   const stamp = useContext(Stamp);
   const heading = (column: number, children: ComponentChildren, about = "") => (
     <button
@@ -52,7 +48,7 @@ export function Table({ table, prefix = "", of: given }: TableProps) {
           <button
             type="button"
             aria-label={`Save “${table.title}” as CSV`}
-            onClick={() => saveCsv(`${run}-${prefix}${slug(table.title)}`, csvRows(table, rows, of))}
+            onClick={() => saveCsv(`${run}-${prefix}${slug(table.title)}`, csvRows(table, rows))}
           >
             CSV
           </button>
@@ -62,7 +58,7 @@ export function Table({ table, prefix = "", of: given }: TableProps) {
         <table aria-labelledby={id}>
           <thead>
             <tr>
-              <th scope="col" aria-sort={sort(-1)} data-heading={of}>{heading(-1, of)}</th>
+              <th scope="col" aria-sort={sort(-1)} data-heading={table.of}>{heading(-1, table.of)}</th>
               {table.columns.map((column, i) => (
                 <th key={i} scope="col" class={column.align} aria-sort={sort(i)} data-heading={column.heading}>
                   {heading(i, column.heading || <span class="unseen">value</span>, column.about)}
@@ -95,15 +91,6 @@ function TableRow({ row, columns }: { row: Row; columns: Column[] }) {
       })}
     </tr>
   );
-}
-
-/** The names of the arms, by which a table of arms is known. */
-export const ArmNames = createContext<ReadonlySet<string>>(new Set());
-
-/** What the first column's heading says. */
-export function whatRowsAre(table: TableData, arms: ReadonlySet<string>): string {
-  if (table.rows.some((row) => arms.has(row.arm))) return "arm";
-  return table.rows.every((row) => /^[\d.,]+\W*$/.test(row.arm)) ? "level" : "line";
 }
 
 function classes(table: TableData): string {
@@ -153,9 +140,9 @@ function walk(event: KeyboardEvent & { currentTarget: HTMLElement }): void {
 }
 
 /** What the file holds: the texts that are shown, in the order shown, with plain minus signs. */
-export function csvRows(table: TableData, rows: readonly Row[], of: string): Field[][] {
+export function csvRows(table: TableData, rows: readonly Row[]): Field[][] {
   return [
-    [of, ...table.columns.map((column) => column.heading)],
+    [table.of, ...table.columns.map((column) => column.heading)],
     ...rows.map((row) => [row.arm, ...table.columns.map((_, i) => (row.cells[i]?.text ?? "").replaceAll("−", "-"))]),
   ];
 }

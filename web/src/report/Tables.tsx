@@ -5,18 +5,13 @@ import { Block, type SectionProps } from "./section";
 import { Table } from "./Table";
 
 /** The primary metric by arm, with what the marks in this and the other tables mean. */
-export function PrimaryTable({ load: { tables, legend, validity }, prefix }: SectionProps) {
-  const [primary] = tables;
-  const why = validity.doubts.filter((doubt) => doubt.verdict === "void");
+export function PrimaryTable({ load: { tables: [primary], legend, validity }, prefix }: SectionProps) {
+  const why = primary ? [] : validity.doubts.filter((doubt) => doubt.verdict === "void");
   return (
     <Block name="figures" title="Figures" prefix={prefix}>
-      {primary ? <Table table={primary} prefix={prefix} /> : (
-        <>
-          <p>Nothing was measured.</p>
-          {why.map((doubt, i) => <p key={i} class="note">{doubt.text}</p>)}
-        </>
-      )}
+      {primary && <Table table={primary} prefix={prefix} />}
       {legend && <p class="note">{legend}</p>}
+      {why.map((doubt, i) => <p key={i} class="note">{doubt.text}</p>)}
     </Block>
   );
 }

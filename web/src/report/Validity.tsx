@@ -1,5 +1,4 @@
 import type { ValidityView } from "../document";
-import { Meaning } from "./Answer";
 import { Badge } from "./Badge";
 import { Marked } from "./Facts";
 import { Block, type SectionProps } from "./section";
@@ -11,8 +10,7 @@ export function Validity({ load: { validity }, prefix }: SectionProps) {
   return (
     <Block name="validity" title="Validity" prefix={prefix}>
       <p>
-        <Badge verdict={validity.verdict} />{" "}
-        <Meaning validity={validity} />
+        <Badge verdict={validity.verdict} /> {validity.meaning}
       </p>
       {validity.doubts.length > 0 && (
         <ul class="doubts">

@@ -3,7 +3,7 @@
 use windage_analysis::{Compared, Differing, PlanLine, PlanTag};
 
 use crate::facts::{Fact, one_line, visible};
-use crate::rows::{Align, Cell, Column, Row, Table, nothing, plain};
+use crate::rows::{Align, Cell, Column, Row, RowsOf, Table, nothing, plain};
 
 /// What stands where one run has nothing.
 const NOTHING: &str = "–";
@@ -16,6 +16,7 @@ pub(super) fn tables(compared: &Compared) -> Vec<Table> {
             title: title.to_owned(),
             columns: ["A", "B"].map(column).to_vec(),
             rows: differing.iter().map(row).collect(),
+            of: RowsOf::What,
             ..Table::default()
         })
         .collect()

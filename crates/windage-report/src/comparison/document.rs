@@ -1,14 +1,18 @@
 //! What the page shows of two runs. `web/src/comparison.ts` is its other end.
 
 use serde::Serialize;
-use windage_analysis::{Compared, ComparedLoad, wire};
+use windage_analysis::{Caution, Comparable, Compared, ComparedLoad, PlanTag, wire};
+use windage_model::Soundness;
 
+use super::changes::{ChangesWire, changes};
 use super::{
-    answer, closing, differs, header, heading, lone_arms, of_load, tables, terminal, title,
+    answer, closing, differs, header, heading, lone_arms, of_load, tables, terminal, title, told,
 };
 use crate::TerminalOptions;
-use crate::page::view::{FactWire, PieceWire, TableWire, each};
+use crate::facts::{Fact, one_line};
 use crate::page::{Embedded, Kind, embed};
+use crate::rows::{Table, capitalised};
+use crate::summary::Piece;
 
 /// The version of the document; it changes when an older page would misunderstand it.
 const PAGE: u32 = 1;
@@ -17,20 +21,43 @@ const PAGE: u32 = 1;
 struct ComparisonDocument {
     page: u32,
     comparison: serde_json::Value,
-    heading: &'static str,
-    header: Vec<FactWire>,
+    title: String,
+    /// A and B.
+    runs: [String; 2],
+    /// How the colours of validity stand for comparability.
+    verdict: &'static str,
+    heading: String,
+    header: Vec<Fact>,
+    cautions: Vec<CautionWire>,
     loads: Vec<LoadWire>,
-    differs: Vec<TableWire>,
-    closing: Vec<FactWire>,
+    differs: Vec<Table>,
+    plan: Vec<PlanLineWire>,
+    closing: Vec<Fact>,
+}
+
+#[derive(Serialize)]
+struct CautionWire {
+    code: &'static str,
+    verdict: &'static str,
+    effect: &'static str,
+    text: String,
 }
 
 #[derive(Serialize)]
 struct LoadWire {
     heading: Option<String>,
-    answer: Vec<Vec<PieceWire>>,
-    tables: Vec<TableWire>,
+    verdict: &'static str,
+    answer: Vec<Vec<Piece>>,
+    changes: Vec<ChangesWire>,
+    tables: Vec<Table>,
     legend: Option<String>,
-    facts: Vec<FactWire>,
+    facts: Vec<Fact>,
+}
+
+#[derive(Serialize)]
+struct PlanLineWire {
+    tag: &'static str,
+    text: String,
 }
 
 /// What the page shows of two runs, as one line of JSON (docs/FORMAT.md has its fields).
@@ -38,18 +65,34 @@ struct LoadWire {
 pub fn comparison_page_json(compared: &Compared) -> String {
     let of = &compared.comparison;
     let same = differs::same(compared).into_iter();
+    let heading = capitalised(heading(of.comparable()).trim_end_matches(':'));
+    let lines = compared.plan_diff.iter().flatten();
+    let is_changed = lines
+        .clone()
+        .any(|line| !matches!(line.tag, PlanTag::Equal | PlanTag::Gap));
     let document = ComparisonDocument {
         page: PAGE,
         comparison: wire::comparison_to_json(compared),
-        heading: heading(of.comparable()),
-        header: each(header(compared)),
+        title: title(compared),
+        runs: [&of.a.run, &of.b.run].map(|run| one_line(run)),
+        verdict: verdict(of.comparable()),
+        heading: format!("{heading}."),
+        header: header(compared),
+        cautions: of.cautions.iter().map(CautionWire::of).collect(),
         loads: of
             .loads
             .iter()
             .map(|load| load_wire(compared, load))
             .collect(),
-        differs: each(differs::tables(compared)),
-        closing: each(same.chain(closing(compared)).collect()),
+        differs: differs::tables(compared),
+        plan: lines
+            .filter(|_| is_changed)
+            .map(|line| PlanLineWire {
+                tag: line.tag.as_str(),
+                text: differs::plan_line(line),
+            })
+            .collect(),
+        closing: same.chain(closing(compared)).collect(),
     };
     serde_json::to_string(&document).expect("plain structs with text keys always convert")
 }
@@ -65,15 +108,41 @@ pub fn comparison_html(compared: &Compared) -> String {
     })
 }
 
+fn verdict(comparable: Comparable) -> &'static str {
+    let soundness = match comparable {
+        Comparable::Yes => Soundness::Valid,
+        Comparable::WithCare => Soundness::Suspect,
+        Comparable::No => Soundness::Void,
+    };
+    soundness.as_str()
+}
+
+impl CautionWire {
+    fn of(caution: &Caution) -> CautionWire {
+        let (comparable, effect) = if caution.code.is_grave() {
+            (Comparable::No, "verdicts are withheld")
+        } else {
+            (Comparable::WithCare, "with care")
+        };
+        CautionWire {
+            code: caution.code.as_str(),
+            verdict: verdict(comparable),
+            effect,
+            text: told(caution),
+        }
+    }
+}
+
 fn load_wire(compared: &Compared, load: &ComparedLoad) -> LoadWire {
     let tables = tables::tables(load);
     let legend = tables::legend(load, &tables.iter().collect::<Vec<_>>());
-    let answer = answer::sentences(&compared.comparison, load).into_iter();
     LoadWire {
         heading: of_load(load),
-        answer: answer.map(each).collect(),
-        tables: each(tables),
+        verdict: verdict(load.comparable),
+        answer: answer::sentences(&compared.comparison, load),
+        changes: changes(load),
+        tables,
         legend,
-        facts: each(lone_arms(load)),
+        facts: lone_arms(load),
     }
 }

@@ -2,6 +2,7 @@
 //! `answer`, `tables` and `differs`; the renderers only dress it.
 
 mod answer;
+mod changes;
 mod csv;
 mod differs;
 mod document;

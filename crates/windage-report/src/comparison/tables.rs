@@ -8,8 +8,8 @@ use super::tone;
 use crate::facts::{Fact, one_line};
 use crate::number::{self, Scale};
 use crate::rows::{
-    Cell, GROUPS, Group, INCONCLUSIVE, NEGLIGIBLE, NOT_FINITE, Notes, ON_ITS_OWN, Placed, Row,
-    Shown, Table, column, marked,
+    Cell, GROUPS, Group, INCONCLUSIVE, NEGLIGIBLE, NOT_FINITE, Notes, ON_ITS_OWN, ON_ITS_OWN_MEANS,
+    Placed, Row, Shown, Table, column, marked,
 };
 
 pub(super) const NOT_COMPARED: &str = "neither run has it for this arm";
@@ -37,7 +37,7 @@ pub(super) fn tables(load: &ComparedLoad) -> Vec<Table> {
 }
 
 /// Arms that have a change: all but the baseline.
-pub(super) fn arms(load: &ComparedLoad) -> impl Iterator<Item = &ComparedArm> {
+pub(super) fn arms(load: &ComparedLoad) -> impl Iterator<Item = &ComparedArm> + Clone {
     let is_compared = |arm: &&ComparedArm| arm.role != Role::Baseline;
     load.arms.iter().filter(is_compared)
 }
@@ -200,9 +200,7 @@ pub(super) fn legend(load: &ComparedLoad, tables: &[&Table]) -> Option<String> {
         .map(|(mark, meaning)| format!("{mark} {meaning}"))
         .collect();
     if cells().any(|cell| cell.text.contains(ON_ITS_OWN)) {
-        told.push(format!(
-            "{ON_ITS_OWN} holds on its own, but not when all of its family have to (Bonferroni)"
-        ));
+        told.push(format!("{ON_ITS_OWN_MEANS} (Bonferroni)"));
     }
     (!told.is_empty()).then(|| told.join("; "))
 }

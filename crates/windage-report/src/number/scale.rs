@@ -1,11 +1,12 @@
 //! Units for display.
 
+use serde::Serialize;
 use windage_model::{Interval, Unit};
 
 use super::{NOT_AVAILABLE, Shown, decimals, finite, largest, signed};
 
 /// A unit for display, shared by the figures of a column.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Scale {
     divisor: f64,
     unit: &'static str,

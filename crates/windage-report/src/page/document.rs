@@ -2,15 +2,22 @@
 //! disagree with the terminal. `web/src/document.ts` is its other end.
 
 use serde::Serialize;
-use windage_analysis::{Analysis, Detail, wire};
+use windage_analysis::{Analysis, Detail, RunState, wire};
+use windage_model::{LoadModel, Soundness};
 
 use super::PageSource;
-use super::drawn::{LatencyWire, SeriesWire};
+use super::bill::{BillWire, bill};
+use super::curves::CurveWords;
 use super::flames::{FlameGraphWire, flame_graphs_of};
-use super::view::{FactWire, PieceWire, TableWire, ValidityWire, each};
-use super::words::WordsWire;
-use crate::facts::{self, one_line};
-use crate::{rows, summary};
+use super::forest::{ForestWire, at_a_glance, forests};
+use super::latency::LatencyWire;
+use super::scatter::{ScatterWire, scatter};
+use super::series::SeriesWire;
+use super::telemetry::{ByRateWire, DeliveryWire, by_rate, deliveries};
+use super::validity::ValidityWire;
+use crate::facts::{self, Fact, one_line};
+use crate::rows::{self, NOTHING_MEASURED, Table, unique_names};
+use crate::summary::{self, Piece};
 
 /// The version of the document; it changes when an older page would misunderstand it.
 const PAGE: u32 = 1;
@@ -21,79 +28,161 @@ pub(super) struct PageDocument {
     page: u32,
     directory: String,
     state: &'static str,
+    /// What is to be known of a run that did not end by itself.
+    state_text: Option<&'static str>,
+    plan: String,
+    about: Option<String>,
     analysis: serde_json::Value,
-    header: Vec<FactWire>,
+    header: Vec<Fact>,
     loads: Vec<LoadWire>,
-    by_rate: Option<TableWire>,
-    own_cost: Vec<FactWire>,
-    provenance: Vec<FactWire>,
+    by_rate: Option<Table>,
+    rates: ByRateWire,
+    own_cost: Vec<Fact>,
+    commands: Vec<Fact>,
+    provenance: Vec<Fact>,
+    host: Vec<Fact>,
 }
 
 /// What was found under one load.
 #[derive(Serialize)]
 struct LoadWire {
-    heading: Option<String>,
-    answer: Vec<Vec<PieceWire>>,
-    facts: Vec<FactWire>,
-    tables: Vec<TableWire>,
+    /// Its name, and what it is; `None` where there is only one.
+    name: Option<String>,
+    load: Option<String>,
+    answer: Vec<Vec<Piece>>,
+    facts: Vec<Fact>,
+    tables: Vec<Table>,
     legend: Option<String>,
     validity: ValidityWire,
+    /// What there is no picture of.
+    absent: Option<String>,
+    arms: Vec<ArmWire>,
+    forests: Vec<ForestWire>,
+    /// Metrics of the forests that are worth a look before all else.
+    glance: Vec<&'static str>,
+    curves: Vec<CurveWords>,
+    bill: Option<BillWire>,
+    deliveries: Vec<DeliveryWire>,
     series: Option<SeriesWire>,
     latency: Vec<LatencyWire>,
+    scatter: Option<ScatterWire>,
     flame_graphs: Vec<FlameGraphWire>,
-    words: WordsWire,
+}
+
+/// An arm as pictures name it.
+#[derive(Serialize)]
+struct ArmWire {
+    id: String,
+    name: String,
+    role: &'static str,
 }
 
 impl PageDocument {
     pub(super) fn of(source: PageSource<'_>) -> PageDocument {
         let analysis = &source.detailed.analysis;
+        let state = source.detailed.state;
         let details = source.detailed.loads.iter();
         let loads = analysis.regimes().zip(details);
         PageDocument {
             page: PAGE,
             directory: one_line(source.directory),
-            state: source.detailed.state.as_str(),
+            state: state.as_str(),
+            state_text: match state {
+                RunState::Ended => None,
+                RunState::GoingOn => {
+                    Some("This run is still going on: figures are those up to now.")
+                }
+                RunState::BrokenOff => {
+                    Some("This run broke off before its end: what it measured until then is shown.")
+                }
+            },
+            plan: one_line(&analysis.plan),
+            about: analysis.about.as_deref().map(one_line),
             analysis: wire::to_json(analysis),
-            header: each(facts::header(analysis)),
+            header: facts::header(analysis),
             loads: loads
-                .map(|(load, detail)| LoadWire::of(analysis, load, detail))
+                .map(|(load, detail)| LoadWire::of(analysis, state, load, detail))
                 .collect(),
-            by_rate: rows::by_rate_table(analysis).map(TableWire::from),
-            own_cost: vec![facts::own_cost(analysis).into()],
-            provenance: each(facts::provenance(analysis)),
+            by_rate: rows::by_rate_table(analysis),
+            rates: by_rate(analysis),
+            own_cost: vec![facts::own_cost(analysis)],
+            commands: facts::commands(analysis).into(),
+            provenance: facts::provenance(analysis),
+            host: facts::host(analysis),
         }
     }
 }
 
 impl LoadWire {
     /// Of one load of a run.
-    fn of(run: &Analysis, load: &Analysis, detail: &Detail) -> LoadWire {
+    fn of(run: &Analysis, state: RunState, load: &Analysis, detail: &Detail) -> LoadWire {
         let is_one_of_several = !run.further.is_empty();
         let tables = rows::tables(load);
         let legend = rows::legend(load, &tables.iter().collect::<Vec<_>>());
+        let nothing = tables.is_empty().then(|| NOTHING_MEASURED.to_owned());
+        let forests = forests(load);
+        let names = unique_names(load.arms.iter().map(|arm| (&arm.id, arm.name.as_str())));
+        let arms = load.arms.iter().zip(names).map(|(arm, name)| ArmWire {
+            id: arm.id.to_string(),
+            name,
+            role: arm.role.as_str(),
+        });
+        let latency = detail.latency.iter();
+        let series = detail.series.as_ref();
         LoadWire {
-            heading: is_one_of_several.then(|| facts::regime(load)),
-            answer: summary::sentences(load).into_iter().map(each).collect(),
+            name: is_one_of_several.then(|| facts::regime_name(load)),
+            load: is_one_of_several.then(|| facts::load(load)),
+            answer: summary::sentences(load),
             // A run under one load has them in its header.
             facts: if is_one_of_several {
-                each(facts::of_regime(load))
+                facts::of_regime(load)
             } else {
                 Vec::new()
             },
-            tables: each(tables),
-            legend,
+            tables,
+            legend: legend.or(nothing),
             validity: ValidityWire::of(load),
-            series: detail
-                .series
-                .as_ref()
-                .map(|series| SeriesWire::of(load, series)),
-            latency: detail
-                .latency
+            absent: absent(state, load, detail, !forests.is_empty()),
+            arms: arms.collect(),
+            glance: at_a_glance(load, &forests),
+            forests,
+            curves: load
+                .curves
                 .iter()
-                .map(|of| LatencyWire::of(load, of))
+                .map(|curve| CurveWords::of(load, curve))
                 .collect(),
+            bill: bill(load),
+            deliveries: deliveries(load),
+            series: series.map(|series| SeriesWire::of(load, series)),
+            latency: latency.map(|of| LatencyWire::of(load, of)).collect(),
+            scatter: scatter(load),
             flame_graphs: flame_graphs_of(load),
-            words: WordsWire::of(load),
         }
     }
+}
+
+/// What other runs under such a load have a picture of and a run that did not come to its end, or
+/// whose figures are void, has none of.
+fn absent(state: RunState, load: &Analysis, detail: &Detail, has_forests: bool) -> Option<String> {
+    if state == RunState::Ended && load.validity.soundness() != Soundness::Void {
+        return None;
+    }
+    let is_batch = load.design.load == LoadModel::Batch;
+    let all = [
+        ("overhead by arm", has_forests),
+        (
+            "latency by percentile",
+            is_batch || !detail.latency.is_empty(),
+        ),
+        (
+            "the bill",
+            is_batch || load.arms.iter().any(|arm| arm.bill.is_some()),
+        ),
+        ("the run over time", detail.series.is_some()),
+    ];
+    let absent = all.into_iter().filter(|(_, is_there)| !is_there);
+    let absent: Vec<&str> = absent.map(|(name, _)| name).collect();
+    let absent = absent.join(", ");
+    (!absent.is_empty())
+        .then(|| format!("Not on this page, for nothing or too little is known: {absent}."))
 }

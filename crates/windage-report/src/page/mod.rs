@@ -1,16 +1,23 @@
 //! The page: what it shows, as one document, and the frame that carries the document, the script
 //! and the style.
 
+mod bill;
+mod curves;
 mod document;
 mod drawn;
 mod flames;
+mod forest;
+mod latency;
+mod scatter;
+mod series;
 mod shell;
-pub(crate) mod view;
-mod words;
+mod telemetry;
+mod validity;
 
 use document::PageDocument;
 use windage_analysis::Detailed;
 
+pub(crate) use drawn::BandWire;
 pub use flames::{FlameGraph, flame_graphs};
 pub use shell::{DASHBOARD_POLICY, SCRIPT, STYLE, dashboard_html};
 pub(crate) use shell::{Embedded, Kind, embed};

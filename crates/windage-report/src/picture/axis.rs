@@ -91,6 +91,22 @@ mod tests {
     }
 
     #[test]
+    fn an_axis_holds_its_ends_and_few_round_ticks() {
+        let axis = Axis::holding(-0.005, 0.23, 0.06, 4.0);
+        for v in [-0.005, 0.0, 0.23] {
+            assert!((0.0..=1.0).contains(&axis.place(v)), "{v}");
+        }
+        let ticks = axis.ticks();
+        let labels = ticks
+            .iter()
+            .map(|t| signed_label(*t, axis.step, Scale::PERCENT));
+        assert_eq!(labels.collect::<Vec<_>>(), ["0", "+10 %", "+20 %"]);
+        let point = Axis::holding(0.0, 0.0, 0.06, STEPS);
+        assert!(point.place(0.0).is_finite());
+        assert!(point.ticks().len() <= 7);
+    }
+
+    #[test]
     fn labels_have_the_decimals_of_their_step() {
         let table = [
             (0.1, 0.1, Scale::PERCENT, "+10 %"),

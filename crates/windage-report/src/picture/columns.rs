@@ -80,7 +80,7 @@ impl Columns {
         axis: &Axis,
         height: f64,
         label: impl Fn(f64) -> String,
-        sides: (&str, &str),
+        [left, right]: [&str; 2],
     ) -> Markup {
         html! {
             @for tick in axis.ticks() {
@@ -88,9 +88,9 @@ impl Columns {
                 line.grid x1=(x) x2=(x) y1="0" y2=(px(height)) {}
                 text.soft font-size=(SMALL) x=(x) y=(px(height + 17.0)) text-anchor="middle" { (label(tick)) }
             }
-            text.soft font-size=(SMALL) x=(px(self.plot)) y=(px(height + 36.0)) { (sides.0) }
+            text.soft font-size=(SMALL) x=(px(self.plot)) y=(px(height + 36.0)) { (left) }
             text.soft font-size=(SMALL) x=(px(self.plot + self.width)) y=(px(height + 36.0))
-                text-anchor="end" { (sides.1) }
+                text-anchor="end" { (right) }
         }
     }
 }

@@ -224,20 +224,8 @@ fn found(analysis: &Analysis, of: &Curve, unit: FidelityUnit) -> String {
 
 /// The plots in words, for those who can't see them.
 fn description(of: &Curve) -> String {
-    let scale = curve::scale(of);
-    let mut text = "Overheads with their 95 % intervals, by rising level:".to_owned();
-    let finite = of.points.iter().filter(|p| p.overhead.is_finite());
-    for point in finite {
-        let note = if point.is_beyond_cap {
-            ", beyond the cap and not fitted"
-        } else {
-            ""
-        };
-        let overhead = scale.interval(&point.overhead);
-        let level = curve::level(point.level);
-        text.push_str(&format!(" {level}: {overhead}{note}."));
-    }
-    text
+    let points = curve::points_in_words(of).join(" ");
+    format!("Overheads with their 95 % intervals, by rising level: {points}")
 }
 
 #[cfg(test)]

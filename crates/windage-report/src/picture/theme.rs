@@ -105,7 +105,7 @@ impl Theme {
 .negligible{{stroke:{negligible};fill:{negligible}}}
 .inconclusive{{stroke:{inconclusive};fill:{paper}}}
 .control,.unjudged{{stroke:{soft};fill:{soft}}}
-.measured{{stroke:{ink};fill:{ink}}}
+.measured,.differs{{stroke:{ink};fill:{ink}}}
 .beyond{{stroke:{soft};fill:{paper}}}
 .fitted{{fill:none;stroke:{negligible};stroke-width:2}}
 "

@@ -234,6 +234,7 @@ pub(super) fn compact_table(analysis: &Analysis, group: &Group, primary: Metric)
             .collect(),
         separable: true,
         detail: group.detail || repeats,
+        ..Table::default()
     })
 }
 

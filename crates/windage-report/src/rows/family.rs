@@ -9,6 +9,10 @@ use crate::number::{self, Scale};
 /// Marks what is said on its own and does not hold in its family.
 pub(crate) const ON_ITS_OWN: char = '‡';
 
+/// What the mark means.
+pub(crate) const ON_ITS_OWN_MEANS: &str =
+    "‡ holds on its own, but not when all comparisons of its family have to";
+
 /// The family of more than one comparison in which a verdict, or that the figure excludes nil,
 /// does not hold.
 pub(crate) fn overstated(result: &MetricAnalysis) -> Option<Seat> {
@@ -41,7 +45,7 @@ pub(super) fn legend(analysis: &Analysis, is_marked: bool) -> Option<String> {
     let families: Vec<_> = families.chain(secondary.iter().map(of_others)).collect();
     let families = families.join(", ");
     let says = if is_marked {
-        format!("{ON_ITS_OWN} holds on its own, but not when all comparisons of its family have to")
+        ON_ITS_OWN_MEANS.to_owned()
     } else {
         "what is found holds also when all comparisons of its family have to".to_owned()
     };

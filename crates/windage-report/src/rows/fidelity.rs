@@ -87,7 +87,8 @@ fn events(of: &EventCounts) -> String {
     }
 }
 
-fn losses(fidelity: &Fidelity) -> Option<String> {
+/// What became of what was lost, as far as it is known.
+pub(crate) fn losses(fidelity: &Fidelity) -> Option<String> {
     let mut parts: Vec<String> = fidelity.by_reason.iter().map(loss).collect();
     let beyond = fidelity.told_beyond_lost;
     parts.extend(beyond.map(|n| format!("{} more told than lost", number::count_f64(n))));

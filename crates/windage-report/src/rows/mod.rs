@@ -10,6 +10,7 @@ mod export;
 mod family;
 mod fidelity;
 mod firm;
+pub(crate) mod forest;
 mod load;
 mod planning;
 mod primary;
@@ -24,24 +25,26 @@ use compact::compact_table;
 pub(crate) use compact::{GROUPS, Group, Placed, Shown, marked};
 use curve::curve_tables;
 use export::{export_details, export_tables};
-pub(crate) use family::{ON_ITS_OWN, overstated};
+pub(crate) use family::{ON_ITS_OWN, ON_ITS_OWN_MEANS, overstated};
 use fidelity::fidelity_table;
+pub(crate) use fidelity::losses;
 use firm::firm_table;
 use load::{load_table, outliers_table};
 use planning::planning_tables;
 use primary::primary_table;
 use profile::{profile_details, profile_tables};
 use script::script_tables;
+use serde::{Serialize, Serializer};
 pub(crate) use stages::arm_name;
 use stages::stage_tables;
 use windage_analysis::{Analysis, ArmAnalysis, MetricAnalysis};
-use windage_model::{Difference, LoadModel, Metric, Role, Unit, Verdict};
+use windage_model::{ArmId, Difference, LoadModel, Metric, Role, Unit, Verdict};
 
 use crate::facts::{Fact, one_line};
 use crate::number::{self, NOT_AVAILABLE, Scale};
 
 /// A table with its arms as rows.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Table {
     pub(crate) title: String,
     /// The columns after the arm's name.
@@ -51,14 +54,30 @@ pub(crate) struct Table {
     pub(crate) notes: Vec<Note>,
     /// What else is to be known of its figures.
     pub(crate) facts: Vec<Fact>,
+    /// What a row is, for the heading of the first column where it has one.
+    pub(crate) of: RowsOf,
     /// Whether each column can be read without the others, so that a narrow table may be cut.
+    #[serde(skip)]
     pub(crate) separable: bool,
     /// Further detail, for renderers that have room.
     pub(crate) detail: bool,
 }
 
+/// What the rows of a table are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum RowsOf {
+    #[default]
+    Arm,
+    Level,
+    Line,
+    Function,
+    Program,
+    What,
+}
+
 /// A column.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Column {
     pub(crate) heading: String,
     /// The meaning, for tooltips; empty where the heading says it all.
@@ -67,21 +86,22 @@ pub(crate) struct Column {
 }
 
 /// Where a cell's text stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum Align {
     Left,
     Right,
 }
 
-/// One arm.
-#[derive(Clone, Debug, PartialEq)]
+/// One arm, or what else a row is.
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Row {
     pub(crate) arm: String,
     pub(crate) cells: Vec<Cell>,
 }
 
 /// One figure or word.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Cell {
     pub(crate) text: String,
     pub(crate) tone: Tone,
@@ -112,7 +132,7 @@ impl Cell {
 }
 
 /// A footnote.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Note {
     /// As it stands at the end of a cell.
     pub(crate) mark: String,
@@ -129,6 +149,17 @@ pub(crate) enum Tone {
     Judged(Verdict),
     /// Something is wrong.
     Alarm,
+}
+
+impl Serialize for Tone {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(match self {
+            Tone::Plain => "plain",
+            Tone::Faint => "faint",
+            Tone::Alarm => "alarm",
+            Tone::Judged(verdict) => verdict.as_str(),
+        })
+    }
 }
 
 /// What the marks at the figures of these tables mean, and how the error of all of them together
@@ -200,6 +231,9 @@ pub(crate) fn tables(analysis: &Analysis) -> Vec<Table> {
 pub(crate) const NOT_FINITE: &str = "the computation gave no finite figure";
 pub(crate) const NO_RATIO: &str = "there is no ratio to the baseline";
 const NOT_FOR_ARM: &str = "not measured for this arm";
+
+/// What is said where there is no table.
+pub(crate) const NOTHING_MEASURED: &str = "Nothing was measured.";
 
 /// What figures are divided by.
 pub(crate) fn divided_by(analysis: &Analysis) -> &'static str {
@@ -292,6 +326,21 @@ fn lasting(ns: u64) -> Cell {
 /// A time from nanoseconds in the unit that keeps it short.
 fn time(ns: u64) -> String {
     number::short(Unit::Microseconds, ns as f64 / 1e3)
+}
+
+/// Arms' names in one line each; two of one name are told apart by their ids.
+pub(crate) fn unique_names<'a>(
+    arms: impl Iterator<Item = (&'a ArmId, &'a str)> + Clone,
+) -> Vec<String> {
+    let name = |(id, name): (&ArmId, &str)| {
+        let is_shared = arms.clone().filter(|(_, other)| *other == name).count() > 1;
+        if is_shared {
+            one_line(&format!("{name} ({id})"))
+        } else {
+            one_line(name)
+        }
+    };
+    arms.clone().map(name).collect()
 }
 
 pub(crate) fn capitalised(text: &str) -> String {

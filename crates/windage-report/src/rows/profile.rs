@@ -4,7 +4,9 @@ use windage_analysis::{Added, Analysis, ArmAnalysis, ArmProfile, FunctionCost, S
 use windage_model::{Role, Unit};
 
 use super::aspect::nothing;
-use super::{Cell, INCONCLUSIVE, Notes, Row, Table, Tone, column, cpu_metric, divided_by, value};
+use super::{
+    Cell, INCONCLUSIVE, Notes, Row, RowsOf, Table, Tone, column, cpu_metric, divided_by, value,
+};
 use crate::facts::{Fact, one_line};
 use crate::number::{self, NOT_AVAILABLE, Scale};
 
@@ -98,6 +100,7 @@ fn functions(
             column("of which itself", "The same without what it calls"),
         ],
         rows,
+        of: RowsOf::Function,
         ..Table::default()
     })
 }

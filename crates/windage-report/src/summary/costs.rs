@@ -1,12 +1,13 @@
 //! What each treatment costs, in words.
 
 use windage_analysis::{Analysis, ArmAnalysis, MetricAnalysis};
-use windage_model::{Difference, Interval, Metric, Role, Verdict};
+use windage_model::{Difference, Interval, Metric, Role, Soundness, Verdict};
 
 use super::{Piece, arm, as_cost, joined, plain, reversed, text, without_stop};
 use crate::duration;
+use crate::facts::one_line;
 use crate::number::{self, Scale};
-use crate::rows::overstated;
+use crate::rows::{headline, overstated};
 
 /// How many treatments are spelled out before the rest is counted.
 const SPELLED: usize = 4;
@@ -108,6 +109,38 @@ fn difference(arm: &ArmAnalysis, metric: Metric) -> Option<&Difference> {
 fn cost_estimate(arm: &ArmAnalysis, metric: Metric) -> f64 {
     let relative = difference(arm, metric).and_then(|difference| difference.relative.as_ref());
     relative.map_or(f64::NEG_INFINITY, |r| as_cost(r, metric).estimate)
+}
+
+/// The treatment that costs most, in a few words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CostsMost {
+    /// Its name.
+    pub arm: String,
+    /// "+22.7 % (+22.0 to +23.0)"
+    pub figure: String,
+    /// What it is of, as a heading: "CPU a request".
+    pub metric: String,
+}
+
+/// The treatment that costs most in the primary metric; `None` where no share is known or the figures
+/// are void.
+#[must_use]
+pub fn costs_most(analysis: &Analysis) -> Option<CostsMost> {
+    let metric = analysis.primary;
+    let treatments = analysis.arms.iter();
+    let treatments = treatments.filter(|arm| arm.role == Role::Treatment);
+    let known = treatments.filter_map(|arm| {
+        let relative = difference(arm, metric)?.relative.as_ref()?;
+        Some((arm, number::percent(relative)?))
+    });
+    let dearest = known
+        .max_by(|(a, _), (b, _)| cost_estimate(a, metric).total_cmp(&cost_estimate(b, metric)));
+    let (arm, shown) = dearest.filter(|_| analysis.validity.soundness() != Soundness::Void)?;
+    Some(CostsMost {
+        arm: one_line(&arm.name),
+        figure: shown.to_string(),
+        metric: headline(metric),
+    })
 }
 
 fn clause(

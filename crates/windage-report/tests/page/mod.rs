@@ -186,9 +186,9 @@ fn the_analysis_is_in_the_document_whole() {
         assert_eq!(document["analysis"], wire::to_json(&analysis), "{name}");
         let loads = document["loads"].as_array().expect("loads");
         assert_eq!(loads.len(), 1 + analysis.further.len(), "{name}");
-        let has_heading = loads.iter().map(|load| load["heading"].is_string());
+        let has_name = loads.iter().map(|load| load["name"].is_string());
         let several = !analysis.further.is_empty();
-        assert!(has_heading.into_iter().all(|has| has == several), "{name}");
+        assert!(has_name.into_iter().all(|has| has == several), "{name}");
     }
 }
 
@@ -225,16 +225,20 @@ fn the_analysis_is_read_as_it_was_written_and_unknown_keys_are_passed_over() {
 
 #[test]
 fn how_far_the_run_is_has_a_word() {
-    for (state, word) in [
-        (RunState::GoingOn, "going_on"),
-        (RunState::Ended, "ended"),
-        (RunState::BrokenOff, "broken_off"),
+    let absent = "Not on this page, for nothing or too little is known: latency by percentile, the bill, the run over time.";
+    for (state, word, says, lacks) in [
+        (RunState::GoingOn, "going_on", true, Some(absent)),
+        (RunState::Ended, "ended", false, None),
+        (RunState::BrokenOff, "broken_off", true, Some(absent)),
     ] {
         let detailed = Detailed {
             state,
             ..detailed(fixtures::demo())
         };
-        assert_eq!(document_of(&detailed)["state"], word);
+        let document = document_of(&detailed);
+        assert_eq!(document["state"], word);
+        assert_eq!(document["state_text"].is_string(), says, "{word}");
+        assert_eq!(document["loads"][0]["absent"].as_str(), lacks, "{word}");
     }
 }
 

@@ -16,7 +16,7 @@ use super::stamps::Seen;
 /// The index's name in the directory of runs.
 pub(crate) const FILE_NAME: &str = ".windage-index.sqlite";
 /// What the tables mean; it changes with them and with [`Row`].
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 /// How long another server on the same directory may keep the index to itself.
 const BUSY_FOR: Duration = Duration::from_secs(1);
 const TABLES: &str = "CREATE TABLE IF NOT EXISTS run (name TEXT PRIMARY KEY NOT NULL, stamps TEXT NOT NULL, \

@@ -4,8 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use windage_analysis::{Analysis, ArmAnalysis};
-use windage_model::{Role, Verdict};
+use windage_analysis::Analysis;
 use windage_record::{Manifest, RunState};
 
 use super::reading::{analysed, is_written, open};
@@ -23,7 +22,7 @@ pub(crate) struct Row {
     pub(super) primary: Option<String>,
     pub(super) rounds: Option<u32>,
     pub(super) arms: Option<usize>,
-    pub(super) treatments: Vec<Treatment>,
+    pub(super) costs_most: Option<CostsMost>,
     pub(super) problem: Option<String>,
 }
 
@@ -37,21 +36,13 @@ pub(crate) enum State {
     BrokenOff,
 }
 
-/// What a treatment costs, in the primary metric.
+/// The treatment that costs most in the primary metric, in words.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Treatment {
+pub(super) struct CostsMost {
     arm: String,
-    relative: Option<Band>,
-    verdict: Option<String>,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Band {
-    estimate: f64,
-    low: f64,
-    high: f64,
+    figure: String,
+    metric: String,
 }
 
 impl From<RunState> for State {
@@ -125,39 +116,10 @@ impl Row {
         self.verdict = Some(analysis.validity.soundness().as_str().to_owned());
         self.answer = Some(windage_report::summary(analysis));
         self.primary = Some(analysis.primary.as_str().to_owned());
-        let treatments = analysis
-            .arms
-            .iter()
-            .filter(|arm| arm.role == Role::Treatment);
-        self.treatments = treatments.map(|arm| Treatment::of(analysis, arm)).collect();
-    }
-}
-
-impl Treatment {
-    fn of(analysis: &Analysis, arm: &ArmAnalysis) -> Treatment {
-        let found = arm.metrics.get(&analysis.primary);
-        let difference = found.and_then(|found| found.difference.as_ref().ok());
-        let relative = difference.and_then(|difference| difference.relative.as_ref());
-        let band = relative.map(|relative| Band {
-            estimate: relative.estimate,
-            low: relative.low,
-            high: relative.high,
+        self.costs_most = windage_report::costs_most(analysis).map(|of| CostsMost {
+            arm: of.arm,
+            figure: of.figure,
+            metric: of.metric,
         });
-        Treatment {
-            arm: arm.name.clone(),
-            relative: band.filter(Band::is_finite),
-            verdict: found
-                .and_then(|f| f.verdict)
-                .map(|v| Verdict::as_str(v).to_owned()),
-        }
-    }
-}
-
-impl Band {
-    /// JSON has no other figures.
-    fn is_finite(&self) -> bool {
-        [self.estimate, self.low, self.high]
-            .into_iter()
-            .all(f64::is_finite)
     }
 }

@@ -47,7 +47,7 @@ async fn the_newest_run_comes_first() {
     ] {
         assert_eq!(run[key], expected, "{key} in {run}");
     }
-    assert_eq!(run["treatments"][0]["arm"], "a\"b\n");
+    assert_eq!(run["costs_most"]["arm"], "a\"b");
     assert!(run["answer"].as_str().unwrap().contains("a\"b"), "{run}");
     assert!(run["verdict"].is_string());
 }

@@ -1,38 +1,37 @@
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 
-import type { UnderLoad } from "../../analysis";
+import type { LoadView } from "../../document";
 import { Swatch } from "../../figure/Key";
-import { type ArmMark, type ArmMarks, markOf, mostTelling } from "./arms";
+import { type ArmMark, type ArmMarks, armMarks, markOf, mostTelling } from "./arms";
 import { useChosen } from "./chosen";
 
 /** Those arms that a picture shows, and what the reader chooses them by; null where all fit. */
 export interface Shown {
+  marks: ArmMarks;
   arms: readonly ArmMark[];
   picker: ComponentChildren;
   /** What a file or a sheet of paper, which has no picker, says of it; null where all are shown. */
   told: string | null;
 }
 
-/** That in its place: a note below a picture. */
-export function ShownNote({ told }: { told: string | null }) {
-  return told === null ? null : <p class="note">{told}</p>;
-}
-
 /**
- * The arms among `ids` that are shown: no more than `limit` until the reader asks for more. `ids` and
- * `marks` are to be the same from one rendering to the next.
+ * The arms of these of which something is known that are shown: no more than `limit` until the reader asks
+ * for more. `known` is to be the same from one rendering to the next.
  */
-export function useShown(under: UnderLoad, marks: ArmMarks, ids: readonly string[], limit: number): Shown {
+export function useShown(load: LoadView, known: readonly { arm: string }[], limit: number): Shown {
   const [chosen, choose] = useChosen();
+  const marks = useMemo(() => armMarks(load), [load]);
+  const ids = useMemo(() => [...new Set(known.map((of) => of.arm))], [known]);
   const isMany = ids.length > limit;
-  const telling = useMemo(() => mostTelling(under, ids, limit), [under, ids, limit]);
+  const telling = useMemo(() => mostTelling(load, ids, limit), [load, ids, limit]);
   const arms = useMemo(() => {
     const shown = isMany && chosen ? ids.filter((id) => chosen.includes(id)) : telling;
     return shown.map((id) => markOf(marks, id));
   }, [marks, ids, isMany, chosen, telling]);
   const all = useMemo(() => ids.map((id) => markOf(marks, id)), [marks, ids]);
   return {
+    marks,
     arms,
     told: arms.length < ids.length ? `${arms.length} of ${ids.length} arms are shown.` : null,
     picker: isMany ? <ArmPicker all={all} shown={arms} choose={choose} /> : null,

@@ -1,17 +1,15 @@
 import * as Plot from "@observablehq/plot";
 import { useCallback, useMemo, useState } from "preact/hooks";
 
-import type { UnderLoad } from "../../analysis";
-import type { Latency } from "../../document";
+import type { Latency, LoadView } from "../../document";
 import { Figure } from "../../figure/Figure";
-import { PERCENT, fitting, writtenEnds } from "../../figure/format";
+import { PERCENT, type Scale } from "../../figure/format";
 import { colour } from "../../figure/palette";
 import { Choice } from "./Choice";
-import { type ArmMark, type ArmMarks, markOf, mostTelling } from "./arms";
+import { type ArmMark, armMarks, having, inWords, mostTelling } from "./arms";
 import { extent } from "./extent";
 import {
   type DifferencePoint,
-  differencesInWords,
   differencesOf,
   differencesTable,
   heightsOf,
@@ -25,32 +23,32 @@ const BESIDE = 6;
 
 interface Own {
   mark: ArmMark;
+  scale: Scale;
   points: DifferencePoint[];
 }
 
 type As = "relative" | "us";
 
 /** How each arm's percentiles differ from the baseline's: a panel for each, or for the chosen one. */
-export function DifferenceFigure(props: { under: UnderLoad; latency: Latency; marks: ArmMarks; name: string }) {
-  const { under, latency, marks, name } = props;
+export function DifferenceFigure({ load, latency, name }: { load: LoadView; latency: Latency; name: string }) {
   const [as, setAs] = useState<As>("relative");
   const [chosen, choose] = useState<string | null>(null);
-  const all = useMemo(() => ownOf(latency, marks, as), [latency, marks, as]);
+  const all = useMemo(() => ownOf(load, latency, as), [load, latency, as]);
   const shown = useMemo(() => {
     if (all.length <= BESIDE) return all;
-    const ids = all.map((own) => own.mark.id);
-    const treatments = ids.filter((id) => markOf(marks, id).role === "treatment");
-    const one = chosen ?? mostTelling(under, treatments, 1)[0] ?? ids[0];
-    return all.filter((own) => own.mark.id === one);
-  }, [all, chosen, marks, under]);
-  const draw = useCallback((width: number) => drawn(shown, as, width), [shown, as]);
+    const treatments = all.filter(({ mark }) => mark.role === "treatment").map(({ mark }) => mark.id);
+    const one = chosen ?? mostTelling(load, treatments, 1)[0] ?? all[0]?.mark.id;
+    return all.filter(({ mark }) => mark.id === one);
+  }, [all, chosen, load]);
+  const draw = useCallback((width: number) => drawn(shown, width), [shown]);
+  const texts = latency.differences.map((of) => ({ arm: of.arm, text: as === "relative" ? of.relative_text : of.us_text }));
   const hasUs = latency.differences.some((of) => of.points.some((point) => point.us));
   if (latency.differences.every((of) => of.points.length === 0)) return null;
   return (
     <Figure
-      title={`Difference from the baseline by percentile, ${latency.timing === "response_time" ? "response time" : "service time"}`}
+      title={latency.difference_title}
       name={name}
-      description={differencesInWords(shown, as)}
+      description={`Differences from the baseline by percentile, with 95 % bands. ${inWords(shown.map(({ mark }) => mark), texts)}`}
       draw={draw}
       csv={() => differencesTable(latency)}
       height={240}
@@ -86,14 +84,14 @@ const FORMS: readonly { value: As; label: string }[] = [
   { value: "us", label: "time" },
 ];
 
-function ownOf(latency: Latency, marks: ArmMarks, as: As): Own[] {
-  return latency.differences.flatMap((of) => {
-    const points = differencesOf(of, as);
-    return points.length > 0 ? [{ mark: markOf(marks, of.arm), points }] : [];
+function ownOf(load: LoadView, latency: Latency, as: As): Own[] {
+  return having([...armMarks(load).values()], latency.differences).flatMap(({ mark, own }) => {
+    const points = differencesOf(own, as);
+    return points.length > 0 ? [{ mark, points, scale: as === "relative" ? PERCENT : own.scale }] : [];
   });
 }
 
-function drawn(shown: readonly Own[], as: As, width: number): Element | null {
+function drawn(shown: readonly Own[], width: number): Element | null {
   if (shown.length === 0) return null;
   const points = shown.flatMap((own) => own.points);
   const columns = Math.min(shown.length, Math.max(1, Math.floor(width / 300)));
@@ -103,14 +101,13 @@ function drawn(shown: readonly Own[], as: As, width: number): Element | null {
   grid.className = "small-multiples";
   grid.style.gridTemplateColumns = `repeat(${columns}, ${each}px)`;
   const furthest = extent([10, ...points.map((point) => point.x)])[1];
-  grid.append(...shown.map((own) => small(own, { as, furthest, width: each })));
+  grid.append(...shown.map((own) => small(own, { furthest, width: each })));
   return grid;
 }
 
-function small({ mark, points }: Own, of: { as: As; furthest: number; width: number }): Element {
+function small({ mark, points, scale }: Own, of: { furthest: number; width: number }): Element {
   const domain = heightsOf(points);
   const [low, high] = domain;
-  const scale = of.as === "relative" ? PERCENT : fitting("us", domain);
   const ticks = ticksWithEnd(of.furthest, of.width - SIDES);
   const { colour: own, symbol } = mark.style;
   const beyond = { x: "x", symbol: "triangle", r: 4, fill: own } as const;
@@ -132,7 +129,7 @@ function small({ mark, points }: Own, of: { as: As; furthest: number; width: num
         Plot.text([point], {
           x: "x",
           y: "estimate",
-          text: () => writtenEnds(scale, point)?.point ?? "",
+          text: () => point.label,
           // The last point stands at the very edge.
           textAnchor: point.x < of.furthest * 0.8 ? "middle" : "end",
           dy: -11,
@@ -145,13 +142,11 @@ function small({ mark, points }: Own, of: { as: As; furthest: number; width: num
   });
 }
 
-/** The points whose figures are written: the median and the 99th percentile, else the last, where both have room. */
+/** The points whose figures are written, both where they have room. */
 function told(points: readonly DifferencePoint[], of: { furthest: number; width: number }): DifferencePoint[] {
-  const at = (quantile: number) => points.find((point) => Math.abs(point.quantile - quantile) < 1e-6);
-  const median = at(0.5);
-  const last = at(0.99) ?? points.at(-1);
-  const pixels = median && last ? (Math.log(last.x / median.x) / Math.log(of.furthest)) * (of.width - SIDES) : 0;
-  return [median, pixels > ROOM ? last : undefined].filter((point) => point !== undefined);
+  const [first, last] = points.filter((point) => point.label !== undefined);
+  const pixels = first && last ? (Math.log(last.x / first.x) / Math.log(of.furthest)) * (of.width - SIDES) : 0;
+  return [first, pixels > ROOM ? last : undefined].filter((point) => point !== undefined);
 }
 
 /** What a figure of a point takes, in pixels. */

@@ -2,83 +2,55 @@ import * as Plot from "@observablehq/plot";
 import type { ComponentChildren } from "preact";
 import { useCallback, useMemo } from "preact/hooks";
 
-import type { UnderLoad } from "../../analysis";
 import type { Series } from "../../document";
 import { Figure } from "../../figure/Figure";
 import { armEntries, type KeyEntry } from "../../figure/Key";
-import { ONE, PERCENT, type Scale, bare, fitting } from "../../figure/format";
+import { ONE, PERCENT, type Scale } from "../../figure/format";
 import { colour } from "../../figure/palette";
-import { ShownNote } from "./ArmPicker";
-import type { ArmMark } from "./arms";
+import { type ArmMark, inWords } from "./arms";
 import { extent } from "./extent";
 import { along, heights, panel, stacked, ticksIn } from "./panel";
-import { type ArmLine, type Drawn, type Moment, type Quantity, drawnOf, heightsOf, isCut, momentsOf, seriesInWords, seriesTable, timeScale } from "./timeSeries";
-import { counted, joined } from "./words";
+import { type ArmLine, type Drawn, type Moment, drawnOf, heightsOf, isCut, momentsOf, seriesTable, timeScale } from "./timeSeries";
 
-/** Over this time pressure is averaged at least, in seconds. */
-const PRESSURE_S = 10;
 /** Of so many moments points are drawn besides lines. */
 const POINTS_UP_TO = 80;
 
 /** Panels above each other with one time axis: what arms used, and beneath what the machine met. */
 export function OverTime(props: {
   series: Series;
-  under: UnderLoad;
   arms: readonly ArmMark[];
   picker: ComponentChildren;
   /** That not all arms are shown. */
   told: string | null;
   name: string;
 }) {
-  const { series, under, arms, picker, told, name } = props;
-  const quantities = useMemo(() => quantitiesOf(under), [under]);
-  const shown = useMemo(() => drawnOf(series, quantities, arms), [series, quantities, arms]);
+  const { series, arms, picker, told, name } = props;
+  const shown = useMemo(() => drawnOf(series, arms), [series, arms]);
   const draw = useCallback((width: number) => drawn(series, shown, width), [series, shown]);
   const hasCut = useMemo(() => shown.some(({ lines }) => isCut(lines, heightsOf(lines))), [shown]);
   return (
     <Figure
       title="CPU, rate and memory over time"
       name={name}
-      description={joined(told, seriesInWords(series, shown))}
+      told={told}
+      description={`${series.about} ${inWords(arms, series.arms)}`}
       draw={draw}
       csv={() => seriesTable(series)}
       entries={[...armEntries(withLines(shown, arms)), ...machineKey(series)]}
       height={shown.length * 146 + 206}
       controls={picker}
     >
-      <ShownNote told={told} />
       <p class="note">
-        {series.rounds.length > 0 && "Shaded: rounds. "}
-        {series.bin_s === null ? "Each point is a window." : `Each point is the mean over ${bare(ONE, series.bin_s)} s.`}
-        {isPressureKnown(series) && (series.bin_s ?? 0) < PRESSURE_S && " Pressure: the mean over the windows within 5 s, as the kernel brings it up to date in lumps."}
-        {hasOthersAgents(series, under, arms) && " In the windows of a bystander agents are those that watch another arm."}
+        {series.notes.join(" ")}
         {hasCut && " What lies beyond a panel stands at its edge."}
       </p>
     </Figure>
   );
 }
 
-function quantitiesOf(under: UnderLoad): Quantity[] {
-  const one = counted(under);
-  return [
-    { column: "cpu_us_per_request", name: `CPU ${one}`, unit: "us" },
-    { column: "rate_per_s", name: one === "a request" ? "requests a second" : "iterations a second", unit: "1/s" },
-    { column: "rss_bytes", name: "resident memory", unit: "bytes" },
-    { column: "agent_cores", name: "CPU of agents", unit: "cores" },
-    { column: "agent_rss_bytes", name: "resident memory of agents", unit: "bytes" },
-  ];
-}
-
 /** Those arms of which there is a line. */
 function withLines(shown: readonly Drawn[], arms: readonly ArmMark[]): ArmMark[] {
   return arms.filter((arm) => shown.some(({ lines }) => lines.some((line) => line.mark === arm)));
-}
-
-/** Whether agents are drawn beside an arm that they do not watch. */
-function hasOthersAgents(series: Series, under: UnderLoad, shown: readonly ArmMark[]): boolean {
-  const observed = new Set(series.arms.filter((own) => own.agent_cores ?? own.agent_rss_bytes).map((own) => own.arm));
-  const bystanders = under.arms.filter((arm) => arm["bystander"] && observed.has(arm.id));
-  return bystanders.some((arm) => shown.some((mark) => mark.id === arm.id));
 }
 
 function isPressureKnown({ machine }: Series): boolean {
@@ -96,9 +68,8 @@ function drawn(series: Series, shown: readonly Drawn[], width: number): Element 
   const time = timeScale(series.lasts_s);
   // The middle of the last stretch may lie behind the last window.
   const ends = extent([series.lasts_s, 1e-3, ...series.machine.at_s])[1];
-  const panels = shown.map(({ name, unit, lines }) => {
+  const panels = shown.map(({ name, scale, lines }) => {
     const domain = heightsOf(lines);
-    const scale = fitting(unit, domain);
     const label = scale.unit === "" || scale.unit === "/s" ? name : `${name}, ${scale.unit}`;
     return { height: 120, domain, label, scale, marks: lines.map(lineOf) };
   });

@@ -1,19 +1,17 @@
 import * as Plot from "@observablehq/plot";
 import { useCallback, useMemo, useState } from "preact/hooks";
 
-import type { UnderLoad } from "../../analysis";
-import type { Latency } from "../../document";
+import type { Latency, LoadView } from "../../document";
 import { Figure } from "../../figure/Figure";
 import { armEntries } from "../../figure/Key";
-import { type Scale, attach, fitting, tickText } from "../../figure/format";
-import { ShownNote, useShown } from "./ArmPicker";
+import { type Scale, timeText } from "../../figure/format";
+import { useShown } from "./ArmPicker";
 import { Choice } from "./Choice";
-import type { ArmMark, ArmMarks } from "./arms";
+import { type ArmMark, having, inWords } from "./arms";
 import { BESIDE, decades } from "./decades";
 import { extent } from "./extent";
-import { type Step, latencyInWords, latencyTable, namedSteps, scaleOf, stepsOf, ticksTo, timeAt } from "./latency";
+import { type Step, latencyTable, namedSteps, stepsOf, ticksTo, timeAt } from "./latency";
 import { SIDES, along, heights, panel } from "./panel";
-import { joined } from "./words";
 
 /** So many arms are drawn before the reader asks for more. */
 export const ARMS_AT_FIRST = 8;
@@ -26,19 +24,18 @@ interface Line {
 }
 
 /** A line of times for each arm. */
-export function PercentileFigure(props: { under: UnderLoad; latency: Latency; marks: ArmMarks; name: string }) {
-  const { under, latency, marks, name } = props;
-  const ids = useMemo(() => latency.arms.map((arm) => arm.arm), [latency]);
-  const { arms, picker, told } = useShown(under, marks, ids, ARMS_AT_FIRST);
+export function PercentileFigure({ load, latency, name }: { load: LoadView; latency: Latency; name: string }) {
+  const { arms, picker, told } = useShown(load, latency.arms, ARMS_AT_FIRST);
   const lines = useMemo(() => linesOf(latency, arms), [latency, arms]);
   const [chosen, choose] = useState<"linear" | "log" | null>(null);
   const axis = chosen ?? (isLongTailed(lines) ? "log" : "linear");
-  const draw = useCallback((width: number) => drawn(lines, axis, width), [lines, axis]);
+  const draw = useCallback((width: number) => drawn(lines, latency.scale, axis, width), [lines, latency, axis]);
   return (
     <Figure
-      title={latency.timing === "response_time" ? "Response time by percentile" : "Service time by percentile"}
+      title={latency.title}
       name={name}
-      description={joined(told, latencyInWords(lines))}
+      told={told}
+      description={`Times by percentile. ${inWords(arms, latency.arms)}`}
       draw={draw}
       csv={() => latencyTable(latency)}
       entries={armEntries(arms)}
@@ -50,7 +47,6 @@ export function PercentileFigure(props: { under: UnderLoad; latency: Latency; ma
         </>
       }
     >
-      <ShownNote told={told} />
     </Figure>
   );
 }
@@ -61,9 +57,8 @@ const AXES = [
 ] as const;
 
 function linesOf(latency: Latency, arms: readonly ArmMark[]): Line[] {
-  return arms.flatMap((mark) => {
-    const own = latency.arms.find((arm) => arm.arm === mark.id);
-    const steps = own ? stepsOf(own) : [];
+  return having(arms, latency.arms).flatMap(({ mark, own }) => {
+    const steps = stepsOf(own);
     return steps.length > 0 ? [{ mark, steps }] : [];
   });
 }
@@ -72,17 +67,10 @@ function isLongTailed(lines: readonly Line[]): boolean {
   return lines.some(({ steps }) => (steps.at(-1)?.us ?? 0) > LONG_TAIL * (timeAt(steps, 0.5)?.us ?? Infinity));
 }
 
-/** Over many decades no one unit is short. */
-function inOwnUnit(us: number): string {
-  const own = fitting("us", [us]);
-  return attach(own, tickText(own, us));
-}
-
-function drawn(lines: readonly Line[], axis: "linear" | "log", width: number): Element | null {
+function drawn(lines: readonly Line[], scale: Scale, axis: "linear" | "log", width: number): Element | null {
   if (lines.length === 0) return null;
   const furthest = extent([10, ...lines.flatMap(({ steps }) => steps.map((step) => step.x))])[1];
   const ticks = ticksTo(furthest, width - SIDES);
-  const scale: Scale = scaleOf(lines.map((line) => line.steps));
   const times = lines.flatMap((line) => line.steps.map((step) => step.us));
   const [shortest, longest] = extent(times);
   const isLog = axis === "log" && longest > shortest;
@@ -93,7 +81,7 @@ function drawn(lines: readonly Line[], axis: "linear" | "log", width: number): E
     y: isLog ? { type: "log", domain: [shortest * (1 - BESIDE), longest * (1 + BESIDE)] } : { zero: true, nice: true },
     marks: [
       isLog
-        ? heights("time", scale, { ticks: decades(shortest, longest), text: inOwnUnit })
+        ? heights("time", scale, { ticks: decades(shortest, longest), text: timeText })
         : heights(`time, ${scale.unit}`, scale),
       along("percentile", { ticks: ticks.places, text: ticks.text }),
       lines.map(({ mark, steps }) => [

@@ -11,7 +11,7 @@ import type { ArmMark, ArmMarks } from "./arms";
 import { extent } from "./extent";
 import { hatched } from "./hatched";
 import { along, fitted, panel, ticksIn } from "./panel";
-import { type LaneWindow, lanesOf, timeScale, windowsInWords, windowsTable } from "./timeSeries";
+import { type LaneWindow, lanesOf, timeScale, windowsTable } from "./timeSeries";
 
 /** The height of a lane, and the least width of a window, in pixels. */
 const LANE = 16;
@@ -36,7 +36,7 @@ export function WindowStrip(props: {
     [series, order, marks, arms],
   );
   const shown = Math.min(most, series.windows.length);
-  const told = windowsInWords(series, shown);
+  const told = `${count(shown)} of ${count(series.windows_in_all)} windows are drawn. ${series.windows_text}`;
   if (series.windows.length === 0) return null;
   return (
     <Figure

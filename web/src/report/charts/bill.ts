@@ -1,13 +1,12 @@
 // The bill of the machine's CPU for a request, as bars.
 
 import type { Arm, Bill, BillLine } from "../../analysis";
-import type { Words } from "../../document";
+import type { BillForm, BillView } from "../../document";
 import type { Field } from "../../figure/csv";
-import { type Ends, type Scale, fitting, isEnds, isFigure, signedEnds, withUnit } from "../../figure/format";
+import { isFigure } from "../../figure/format";
 import { colour } from "../../figure/palette";
 import type { ArmMark } from "./arms";
 import { extent } from "./extent";
-import { listed } from "./words";
 
 /** A line of the bill as it is shown. */
 export interface Entry {
@@ -29,17 +28,18 @@ const COLOURS: Readonly<Record<string, string>> = {
 };
 
 /** The lines of a load's bills as they are shown, in their order. */
-export function entriesOf({ bill }: Pick<Words, "bill">): Entry[] {
-  return bill.map(({ item, name }) => ({ item, name, colour: COLOURS[item] ?? colour.soft }));
+export function entriesOf({ lines }: Pick<BillView, "lines">): Entry[] {
+  return lines.map(({ item, name }) => ({ item, name, colour: COLOURS[item] ?? colour.soft }));
 }
 
 /** Whether bars show all that the machine paid, or the difference from the baseline. */
 export type Of = "whole" | "difference";
 
-/** A part of a bar, from one end to the other, in microseconds. */
+/** A part of a bar, from one end to the other, in microseconds, and its figure. */
 export interface Segment {
   entry: Entry;
   us: number;
+  text: string;
   from: number;
   to: number;
 }
@@ -48,22 +48,21 @@ export interface Segment {
 export interface Bar {
   mark: ArmMark;
   segments: Segment[];
-  /** What the machine paid in all; null where it is not known. */
-  sum: number | null;
+  /** What the machine paid in all, in words, and what fits beside a name. */
+  figures: string;
+  short: string;
   /** Where the interval of the sum lies on the axis. */
-  ends: Ends | null;
-  /** The difference from the baseline; null for the baseline. */
-  difference: Ends | null;
+  ends: { estimate: number; low: number; high: number } | null;
 }
 
 /** The bars of these arms; those without a bill are left out, and the baseline where differences are shown. */
-export function barsOf(arms: readonly { arm: Arm; mark: ArmMark }[], entries: readonly Entry[], of: Of): Bar[] {
-  return arms.flatMap(({ arm, mark }) => {
-    if (!arm.bill || (of === "difference" && arm.role === "baseline")) return [];
-    const { bill } = arm;
-    const lines = entries.map((entry) => ({ entry, line: lineOf(bill, entry.item) }));
+export function barsOf(arms: readonly { arm: Arm; mark: ArmMark }[], entries: readonly Entry[], of: Of, form: BillForm): Bar[] {
+  return arms.flatMap(({ arm: { id, role, bill }, mark }) => {
+    const bar = form.bars.find((each) => each.arm === id);
+    if (!bill || !bar || (of === "difference" && role === "baseline")) return [];
+    const lines = entries.map((entry, i) => ({ entry, line: lineOf(bill, entry.item), text: bar.parts[i] ?? "" }));
     const segments = stacked(lines, of);
-    return segments.length > 0 ? [{ mark, segments, ...sumOf(bill, of) }] : [];
+    return segments.length > 0 ? [{ mark, segments, figures: bar.figures, short: bar.short, ends: endsOf(bill, of) }] : [];
   });
 }
 
@@ -80,29 +79,23 @@ function figureOf(line: BillLine, of: Of): number | null {
 }
 
 /** What is above nil side by side to the right of it, what is below to the left. */
-function stacked(lines: readonly { entry: Entry; line: BillLine | null }[], of: Of): Segment[] {
+function stacked(lines: readonly { entry: Entry; line: BillLine | null; text: string }[], of: Of): Segment[] {
   let [left, right] = [0, 0];
-  return lines.flatMap(({ entry, line }) => {
+  return lines.flatMap(({ entry, line, text }) => {
     const us = line && figureOf(line, of);
     if (!isFigure(us) || us === 0) return [];
     const from = us < 0 ? left : right;
     const to = from + us;
     if (us < 0) left = to;
     else right = to;
-    return [{ entry, us, from, to }];
+    return [{ entry, us, text, from, to }];
   });
 }
 
-function sumOf({ with_deferred: line }: Bill, of: Of): Pick<Bar, "sum" | "ends" | "difference"> {
-  const sum = line ? figureOf(line, of) : null;
-  const difference = isEnds(line?.interval) ? line.interval : null;
-  const baseline = line?.baseline_us_per_request ?? null;
-  if (of === "difference") return { sum, ends: difference, difference };
-  const ends =
-    difference && isFigure(baseline)
-      ? { estimate: baseline + difference.estimate, low: baseline + difference.low, high: baseline + difference.high }
-      : null;
-  return { sum, ends, difference };
+function endsOf({ with_deferred: { interval, baseline_us_per_request: baseline } }: Bill, of: Of): Bar["ends"] {
+  const from = of === "difference" ? 0 : baseline;
+  if (!interval || !isFigure(from)) return null;
+  return { estimate: from + interval.estimate, low: from + interval.low, high: from + interval.high };
 }
 
 /** Nil and all that is drawn. */
@@ -123,25 +116,13 @@ export function drawnOf(entries: readonly Entry[], bars: readonly Bar[]): Entry[
   return entries.filter((entry) => drawn.has(entry));
 }
 
-/** The unit in which the sums are short. */
-export function scaleOf(bars: readonly Bar[]): Scale {
-  return fitting("us", bars.map((bar) => bar.sum));
-}
-
-/** The sum of a bar: "291 µs, +140 µs (+120 to +159) more than the baseline". */
-export function sumInWords(bar: Bar, of: Of, scale: Scale): string {
-  if (of === "difference") return bar.difference ? signedEnds(scale, bar.difference) : withUnit(scale, bar.sum);
-  const difference = bar.difference ? `, ${signedEnds(scale, bar.difference)} against the baseline` : "";
-  return `${withUnit(scale, bar.sum)}${difference}`;
-}
-
 /** The bars in words, for those who can't see them. */
-export function billInWords(bars: readonly Bar[], of: Of, scale: Scale): string {
+export function billInWords(bars: readonly Bar[], { title, scale }: BillForm): string {
   const sentences = bars.map((bar) => {
-    const parts = bar.segments.map(({ entry, us }) => `${entry.name} ${withUnit(scale, us)}`);
-    return `${bar.mark.label}: ${sumInWords(bar, of, scale)}; ${listed(parts)}.`;
+    const parts = bar.segments.map(({ entry, text }) => `${entry.name} ${text} ${scale.unit}`);
+    return `${bar.mark.label}: ${bar.figures}; ${parts.join(", ")}.`;
   });
-  return `${of === "whole" ? "CPU of the machine for a request" : "Differences from the baseline’s bill"}. ${sentences.join(" ")}`;
+  return `${title}. ${sentences.join(" ")}`;
 }
 
 /** Every line of every bill. */

@@ -2,11 +2,13 @@
 
 import type { FidelityPoint } from "../../analysis";
 import type { Field } from "../../figure/csv";
-import { type Ends, type Scale, fitting, isEnds, isFigure, percentShort, withUnit } from "../../figure/format";
-import { type ArmMark, type ArmMarks, markOf } from "./arms";
+import { isFigure } from "../../figure/format";
 
 /** What arrived under one load. */
-export interface RatePoint extends Ends {
+export interface RatePoint {
+  estimate: number;
+  low: number;
+  high: number;
   rate: number;
   /** A closed loop has no rate but what it achieved. */
   isClosed: boolean;
@@ -14,40 +16,25 @@ export interface RatePoint extends Ends {
 
 /** An arm over the rates. */
 export interface RateLine {
-  mark: ArmMark;
+  arm: string;
   points: RatePoint[];
 }
 
 /** A line for each arm of which at least two loads are known, by rising rate. */
-export function rateLines(curve: readonly FidelityPoint[], marks: ArmMarks): RateLine[] {
+export function rateLines(curve: readonly FidelityPoint[]): RateLine[] {
   const ids = [...new Set(curve.map((of) => of.arm))];
   const lines = ids.map((id) => {
     const points = curve.filter((of) => of.arm === id).flatMap(pointOf);
-    return { mark: markOf(marks, id), points: points.sort((a, b) => a.rate - b.rate) };
+    return { arm: id, points: points.sort((a, b) => a.rate - b.rate) };
   });
   return lines.filter((line) => line.points.length > 1);
 }
 
 function pointOf(of: FidelityPoint): RatePoint[] {
   const rate = of.rate_per_s ?? of.achieved_per_s;
-  if (!isFigure(rate) || rate <= 0 || !isEnds(of.lost_share)) return [];
+  if (!isFigure(rate) || rate <= 0 || !of.lost_share) return [];
   const { estimate, low, high } = of.lost_share;
   return [{ rate, estimate: 1 - estimate, low: 1 - high, high: 1 - low, isClosed: of.rate_per_s === null }];
-}
-
-/** The unit in which rates are short. */
-export function scaleOf(lines: readonly RateLine[]): Scale {
-  return fitting("1/s", lines.flatMap((line) => line.points.map((point) => point.rate)));
-}
-
-/** The lines in words, for those who can't see them. */
-export function ratesInWords(lines: readonly RateLine[]): string {
-  const scale = scaleOf(lines);
-  const sentences = lines.map(({ mark, points }) => {
-    const told = points.map((point) => `${percentShort(point.estimate)} at ${withUnit(scale, point.rate)}`);
-    return `${mark.label}: ${told.join(", ")}.`;
-  });
-  return `Shares that arrived, by rising rate. ${sentences.join(" ")}`;
 }
 
 /** Every point of the curve. */

@@ -2,9 +2,8 @@
 
 import type { Curve, CurveFit, Interval } from "../../analysis";
 import type { CurveWords } from "../../document";
-import { PERCENT, type Scale, fitting, isEnds, isFigure, plain, signedEnds } from "../../figure/format";
+import { type Scale, isFigure } from "../../figure/format";
 import type { Field } from "../../figure/csv";
-import { oneLine } from "../../figure/names";
 
 /** What stands on the axis: the level that was asked for, or what arrived. */
 export type Against = CurveFit["against"];
@@ -51,8 +50,8 @@ export function curvePicture(curve: Curve, words: CurveWords, against: Against):
   const xs = points.map((point) => point.x).filter((x) => x > 0);
   return {
     title: words.title,
-    xLabel: against === "attempted" ? oneLine(curve.factor) : words.delivered,
-    scale: scaleOf(curve),
+    xLabel: words[against],
+    scale: words.scale,
     points,
     ribbon,
     isRejected: words.fits.some((of) => of.against === against && of.is_rejected),
@@ -63,16 +62,10 @@ export function curvePicture(curve: Curve, words: CurveWords, against: Against):
   };
 }
 
-/** The unit in which all of a curve's overheads are written. */
-export function scaleOf(curve: Curve): Scale {
-  if (curve.scale === "share") return PERCENT;
-  return fitting(curve.unit, curve.points.map((point) => point.overhead?.estimate));
-}
-
 function pointsOf(curve: Curve, against: Against): Point[] {
   return curve.points.flatMap((point) => {
     const x = against === "attempted" ? point.level : point.delivered;
-    if (!isFigure(x) || !isEnds(point.overhead)) return [];
+    if (!isFigure(x) || !point.overhead || !isFigure(point.overhead.low + point.overhead.high)) return [];
     return [{ arm: point.arm, level: point.level, x, overhead: point.overhead, isBeyondCap: point.beyond_cap }];
   });
 }
@@ -87,17 +80,8 @@ export function curveInWords(words: CurveWords, against: Against): string[] {
   return [...(fit?.sentences ?? []), ...words.sentences];
 }
 
-/** The points in words, for those who can't see them. */
-export function pointsInWords(picture: CurvePicture): string {
-  const points = picture.points.map((point) => {
-    const beyond = point.isBeyondCap ? ", beyond the cap and not fitted" : "";
-    return `${plain(point.level)}: ${signedEnds(picture.scale, point.overhead)}${beyond}`;
-  });
-  return `Overheads with their 95 % intervals, by rising level. ${points.join("; ")}.`;
-}
-
 /** Every point of a curve with what the fits say of it. */
-export function curveTable(curve: Curve): Field[][] {
+export function curveTable(curve: Curve, { attempted: factor }: CurveWords): Field[][] {
   const predicted = (arm: string, against: Against) => fitOf(curve, against)?.held_out.find((of) => of.arm === arm);
   const rows = curve.points.map((point): Field[] => {
     const held = predicted(point.arm, "attempted");
@@ -115,7 +99,7 @@ export function curveTable(curve: Curve): Field[][] {
     ];
   });
   return [
-    ["arm", oneLine(curve.factor), "attempted", "delivered", `overhead_${curve.unit}`, "low", "high", "beyond_cap", "predicted", "inside"],
+    ["arm", factor, "attempted", "delivered", `overhead_${curve.unit}`, "low", "high", "beyond_cap", "predicted", "inside"],
     ...rows,
   ];
 }

@@ -1,10 +1,9 @@
 // Times by percentile on the axis of HdrHistogram, 1 / (1 − quantile), and how arms differ there.
 
-import type { Latency } from "../../document";
+import type { Band, Latency } from "../../document";
 import type { Field } from "../../figure/csv";
-import { type Ends, type Scale, fitting, isFigure, percentEnds, signedEnds, withUnit } from "../../figure/format";
+import { isFigure } from "../../figure/format";
 import { LETTER } from "../../figure/letters";
-import type { ArmMark } from "./arms";
 import { extent } from "./extent";
 
 /** A time at a quantile, with its place on the axis. */
@@ -92,7 +91,7 @@ export function namedSteps(steps: readonly Step[]): Step[] {
 }
 
 /** How an arm differs from the baseline at a quantile. */
-export interface DifferencePoint extends Ends {
+export interface DifferencePoint extends Band {
   x: number;
   quantile: number;
 }
@@ -122,36 +121,6 @@ export function heightsOf(points: readonly DifferencePoint[]): [number, number] 
 /** Whether a band goes on beyond these heights. */
 export function isCut(points: readonly DifferencePoint[], [low, high]: [number, number]): boolean {
   return points.some((point) => point.low < low || point.high > high);
-}
-
-/** The unit of times up to those that most requests took. */
-export function scaleOf(steps: readonly (readonly Step[])[]): Scale {
-  return fitting("us", steps.map((own) => timeAt(own, 0.9)?.us));
-}
-
-/** Each arm's median, 99th percentile and longest time, for those who can't see the lines. */
-export function latencyInWords(arms: readonly { mark: ArmMark; steps: readonly Step[] }[]): string {
-  const sentences = arms.map(({ mark, steps }) => {
-    const longest = steps.at(-1);
-    const scale = fitting("us", [timeAt(steps, 0.5)?.us]);
-    const at = (quantile: number) => withUnit(scale, timeAt(steps, quantile)?.us);
-    return `${mark.label}: median ${at(0.5)}, 99th percentile ${at(0.99)}, the longest ${withUnit(fitting("us", [longest?.us]), longest?.us)}.`;
-  });
-  return `Times by percentile. ${sentences.join(" ")}`;
-}
-
-/** Each arm's differences at the median and the 99th percentile. */
-export function differencesInWords(arms: readonly { mark: ArmMark; points: readonly DifferencePoint[] }[], as: "relative" | "us"): string {
-  const sentences = arms.map(({ mark, points }) => {
-    const told = [0.5, 0.99].flatMap((quantile) => {
-      const point = points.find((of) => Math.abs(of.quantile - quantile) < 1e-6);
-      if (!point) return [];
-      const written = as === "relative" ? percentEnds(point) : signedEnds(fitting("us", [point.estimate]), point);
-      return [`${written} at the ${quantile === 0.5 ? "median" : "99th percentile"}`];
-    });
-    return `${mark.label}: ${told.length > 0 ? told.join(", ") : "see the table of figures"}.`;
-  });
-  return `Differences from the baseline by percentile, with 95 % bands. ${sentences.join(" ")}`;
 }
 
 /** Every time of every arm. */

@@ -1,30 +1,33 @@
 import { describe, expect, it } from "vitest";
 
 import type { Series } from "../../document";
+import { ONE } from "../../figure/format";
 import { armMarks, markOf } from "./arms";
-import { arm, series, under } from "./fixture";
+import { loadOf, series } from "./fixture";
 import {
-  type Quantity,
   drawnOf,
   heightsOf,
   isCut,
   lanesOf,
   momentsOf,
-  seriesInWords,
   seriesTable,
   timeScale,
-  windowsInWords,
   windowsTable,
 } from "./timeSeries";
 
-const MARKS = armMarks(under([arm("off", { role: "baseline" }), arm("control", { role: "control" }), arm("a")]));
+const MARKS = armMarks(loadOf(1));
 const mark = (id: string) => markOf(MARKS, id);
 const SERIES = series({
   lasts_s: 40,
   rounds: [{ round: 0, from_s: 1, to_s: 10 }, { round: 1, from_s: 20, to_s: 30 }],
   arms: [
-    { arm: "off", at_s: [2, 21], cpu_us_per_request: [50, null], rate_per_s: [100, 101], rss_bytes: [null, null], agent_cores: null, agent_rss_bytes: null },
-    { arm: "a", at_s: [22], cpu_us_per_request: [null], rate_per_s: [null], rss_bytes: [null], agent_cores: [0.04], agent_rss_bytes: [null] },
+    { arm: "off", text: "", at_s: [2, 21], cpu_us_per_request: [50, null], rate_per_s: [100, 101], rss_bytes: [null, null], agent_cores: null, agent_rss_bytes: null },
+    { arm: "a0", text: "", at_s: [22], cpu_us_per_request: [null], rate_per_s: [null], rss_bytes: [null], agent_cores: [0.04], agent_rss_bytes: [null] },
+  ],
+  quantities: [
+    { column: "cpu_us_per_request", name: "CPU a request", scale: ONE },
+    { column: "rss_bytes", name: "resident memory", scale: ONE },
+    { column: "agent_cores", name: "CPU of agents", scale: ONE },
   ],
   machine: { at_s: [2], steal: [0.02], pressure: [null], busy_cores: [1.5] },
   windows: [
@@ -34,12 +37,6 @@ const SERIES = series({
   ],
   windows_in_all: 3000,
 });
-
-const QUANTITIES: Quantity[] = [
-  { column: "cpu_us_per_request", name: "CPU a request", unit: "us" },
-  { column: "rss_bytes", name: "resident memory", unit: "bytes" },
-  { column: "agent_cores", name: "CPU of agents", unit: "cores" },
-];
 
 describe("a series", () => {
   it.each([
@@ -55,10 +52,10 @@ describe("a series", () => {
   });
 
   it("leaves out what is not known, and arms of which nothing is", () => {
-    const drawn = drawnOf(SERIES, QUANTITIES, [mark("off"), mark("a"), mark("control")]);
+    const drawn = drawnOf(SERIES, [mark("off"), mark("a0"), mark("control")]);
     expect(drawn.map(({ column, lines }) => [column, lines.map((line) => [line.mark.id, line.moments.length])])).toEqual([
       ["cpu_us_per_request", [["off", 1]]],
-      ["agent_cores", [["a", 1]]],
+      ["agent_cores", [["a0", 1]]],
     ]);
     expect(momentsOf(SERIES, [1, 2, 3], [5])).toHaveLength(1);
   });
@@ -72,28 +69,20 @@ describe("a series", () => {
     expect(heightsOf([])[0]).toBeLessThan(heightsOf([])[1]);
   });
 
-  it("is told in words and as a table", () => {
-    const drawn = drawnOf(SERIES, QUANTITIES, [mark("off")]);
-    expect(seriesInWords(SERIES, drawn)).toBe("2 rounds in 40.0 s. CPU a request: off 50.0 to 50.0 µs. Steal at most 2 %.");
-    expect(seriesInWords({ ...SERIES, lasts_s: 86_400, rounds: [] }, [])).toMatch(/^Over 24.0 h\. /);
-    expect(seriesTable(SERIES)[3]).toEqual(["a", 22, null, null, null, 0.04, null, null, null, null]);
+  it("is a table", () => {
+    expect(seriesTable(SERIES)[3]).toEqual(["a0", 22, null, null, null, 0.04, null, null, null, null]);
     expect(seriesTable(SERIES)[4]).toEqual([null, 2, null, null, null, null, null, 0.02, null, 1.5]);
-    expect(windowsInWords(SERIES, 2)).toBe("The first 2 of 3,000 windows are drawn. Of the first 3, 1 are valid, 1 suspect, 1 void.");
-    expect(windowsInWords(SERIES, 3)).toContain("Of these, 1 are valid");
-    const whole = { ...SERIES, windows_in_all: SERIES.windows.length };
-    expect(windowsInWords(whole, 3)).toMatch(/^All 3 windows are drawn. Of these/);
-    expect(windowsInWords(whole, 1)).toMatch(/^The first 1 of 3 windows are drawn. Of all/);
     expect(windowsTable(SERIES, ["off"])[2]).toEqual([2, 2, 3, "void"]);
   });
 });
 
 describe("lanes of windows", () => {
-  const order = ["off", "control", "a"];
+  const order = ["off", "control", "a0"];
 
   it("are one for each arm that was measured, and one for the others", () => {
     const lanes = lanesOf(SERIES, order, MARKS, [mark("off"), mark("control")], 100);
     expect(lanes.labels).toEqual(["off", "other arms"]);
-    expect(lanes.windows.map((window) => [window.lane, window.mark.id])).toEqual([[0, "off"], [1, "a"], [1, "arm 9"]]);
+    expect(lanes.windows.map((window) => [window.lane, window.mark.id])).toEqual([[0, "off"], [1, "a0"], [1, "arm 9"]]);
   });
 
   it("hold no more than there is room for, and may be empty", () => {

@@ -1,17 +1,10 @@
 // The run over time: what each arm used, what the machine met, and the first windows one by one.
 
-import type { Series } from "../../document";
+import type { Quantity, Series } from "../../document";
 import type { Field } from "../../figure/csv";
-import { type Scale, type Unit, bare, count, fitting, isFigure, percentTwo, withUnit } from "../../figure/format";
-import { type ArmMark, type ArmMarks, markOf } from "./arms";
+import { type Scale, isFigure } from "../../figure/format";
+import { type ArmMark, type ArmMarks, having, markOf } from "./arms";
 import { extent } from "./extent";
-
-/** What is drawn of each arm, with the column it stands in. */
-export interface Quantity {
-  column: "cpu_us_per_request" | "rate_per_s" | "rss_bytes" | "agent_cores" | "agent_rss_bytes";
-  name: string;
-  unit: Unit;
-}
 
 /** A quantity with the lines of those arms of which it is known. */
 export interface Drawn extends Quantity {
@@ -38,15 +31,14 @@ export function timeScale(lastsS: number): Scale {
 }
 
 /** The quantities that are known of any of these arms. */
-export function drawnOf(series: Series, quantities: readonly Quantity[], arms: readonly ArmMark[]): Drawn[] {
-  const drawn = quantities.map((quantity) => ({ ...quantity, lines: linesOf(series, quantity.column, arms) }));
+export function drawnOf(series: Series, arms: readonly ArmMark[]): Drawn[] {
+  const drawn = series.quantities.map((quantity) => ({ ...quantity, lines: linesOf(series, quantity.column, arms) }));
   return drawn.filter(({ lines }) => lines.length > 0);
 }
 
 function linesOf(series: Series, column: Quantity["column"], arms: readonly ArmMark[]): ArmLine[] {
-  return arms.flatMap((mark) => {
-    const own = series.arms.find((arm) => arm.arm === mark.id);
-    const moments = own ? momentsOf(series, own.at_s, own[column] ?? []) : [];
+  return having(arms, series.arms).flatMap(({ mark, own }) => {
+    const moments = momentsOf(series, own.at_s, own[column] ?? []);
     return moments.length > 0 ? [{ mark, moments }] : [];
   });
 }
@@ -107,35 +99,6 @@ export function lanesOf(series: Series, order: readonly string[], marks: ArmMark
   });
   const hasOthers = windows.some((window) => window.lane === lanes.length);
   return { labels: [...lanes.map((mark) => mark.label), ...(hasOthers ? ["other arms"] : [])], windows };
-}
-
-/** How many windows are drawn, and how many of those that are known one by one are sound. */
-export function windowsInWords(series: Series, drawn: number): string {
-  const { windows, windows_in_all: all } = series;
-  const of = (verdict: string) => windows.filter((window) => window.verdict === verdict).length;
-  const some = drawn < all ? `The first ${count(drawn)} of ${count(all)} windows are drawn` : `All ${count(all)} windows are drawn`;
-  const among = windows.length === drawn ? "Of these" : windows.length === all ? "Of all" : `Of the first ${count(windows.length)}`;
-  return `${some}. ${among}, ${count(of("valid"))} are valid, ${count(of("suspect"))} suspect, ${count(of("void"))} void.`;
-}
-
-/** The range of each arm's quantities, for those who can't see the lines. */
-export function seriesInWords(series: Series, drawn: readonly Drawn[]): string {
-  const sentences = drawn.map(({ name, unit, lines }) => {
-    const told = lines.map(({ mark, moments }) => {
-      const [low, high] = extent(moments.map((moment) => moment.value));
-      const scale = fitting(unit, [high]);
-      return `${mark.label} ${bare(scale, low)} to ${withUnit(scale, high)}`;
-    });
-    return `${name}: ${told.join(", ")}.`;
-  });
-  const steal = extent(series.machine.steal)[1];
-  const pressure = series.machine.pressure.some(isFigure) ? `, pressure on CPUs at most ${percentTwo(extent(series.machine.pressure)[1])}` : "";
-  const machine = series.machine.at_s.length > 0 ? ` Steal at most ${percentTwo(steal)}${pressure}.` : "";
-  const rounds = series.rounds.length;
-  const lasts = withUnit(timeScale(series.lasts_s), series.lasts_s);
-  // Of very many rounds none is told one by one.
-  const course = rounds === 0 ? `Over ${lasts}` : `${count(rounds)} round${rounds === 1 ? "" : "s"} in ${lasts}`;
-  return `${course}. ${sentences.join(" ")}${machine}`;
 }
 
 /** Every figure over time: a row for each arm and moment, then the machine's. */

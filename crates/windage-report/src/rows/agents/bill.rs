@@ -7,7 +7,7 @@ use windage_model::{Interval, Role, Unit};
 use super::with_agents;
 use crate::facts::{Fact, one_line};
 use crate::number::Scale;
-use crate::rows::{Cell, Row, Table, column, nothing};
+use crate::rows::{Cell, Row, RowsOf, Table, column, nothing};
 
 /// A line as it is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,6 +146,7 @@ pub(super) fn bill_table(analysis: &Analysis) -> Option<Table> {
         columns,
         rows: rows.collect(),
         facts: holds(&entries),
+        of: RowsOf::Line,
         separable: true,
         ..Table::default()
     })

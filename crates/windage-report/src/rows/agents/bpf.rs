@@ -7,7 +7,7 @@ use windage_model::{Interval, Unit};
 use super::{ends, over_cycles_with_unit};
 use crate::facts::{Fact, one_line};
 use crate::number::{self, Scale};
-use crate::rows::{Cell, Row, Table, column, nothing, plain};
+use crate::rows::{Cell, Row, RowsOf, Table, column, nothing, plain};
 use crate::summary::reversed;
 
 /// How many programs are listed; the others are told together.
@@ -52,6 +52,7 @@ pub(super) fn bpf_table(arm: &ArmAnalysis, of_arm: &AgentUse, per_item: &str) ->
         ],
         rows,
         facts: facts(of, probes, per_item),
+        of: RowsOf::Program,
         ..Table::default()
     })
 }

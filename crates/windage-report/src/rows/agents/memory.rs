@@ -6,7 +6,7 @@ use windage_model::{Interval, Metric, Role, Unit};
 use super::with_agents;
 use crate::facts::{Fact, one_line};
 use crate::number::{self, Scale};
-use crate::rows::{Cell, Row, Table, column, nothing};
+use crate::rows::{Cell, Row, RowsOf, Table, column, nothing};
 
 /// The services' memory without agents, and what is added to it in each arm with agents; `None`
 /// without agents, and where nothing was read of any.
@@ -53,6 +53,7 @@ pub(super) fn memory_table(analysis: &Analysis) -> Option<Table> {
         columns,
         facts: windage(analysis).into_iter().chain(facts).collect(),
         rows,
+        of: RowsOf::Line,
         separable: true,
         ..Table::default()
     })

@@ -1,45 +1,22 @@
-//! What is said beside and within pictures, so that the page words nothing itself.
+//! What is said beside and within the pictures of a load's curves.
 
 use serde::Serialize;
-use windage_analysis::{
-    Against, Analysis, Curve, CurveFit, CurveScale, FidelityUnit, MetricAnalysis,
-};
+use windage_analysis::{Against, Analysis, Curve, CurveFit, CurveScale, FidelityUnit};
 
-use crate::firmness::advice_in_words;
-use crate::number;
-use crate::rows::agents::bill::{Entry, in_order};
+use crate::facts::one_line;
+use crate::number::{self, Scale};
 use crate::rows::{capitalised, curve};
 
-/// The words of one load's pictures.
+/// In the order of the load's curves.
 #[derive(Serialize)]
-pub(super) struct WordsWire {
-    /// In the order of the load's curves.
-    curves: Vec<CurveWords>,
-    /// The lines that bills add up from, in their order.
-    bill: Vec<LineName>,
-    /// What a longer run should have more of for the primary metric, by arm.
-    advice: Vec<Advice>,
-}
-
-impl WordsWire {
-    pub(super) fn of(load: &Analysis) -> WordsWire {
-        WordsWire {
-            curves: load
-                .curves
-                .iter()
-                .map(|curve| CurveWords::of(load, curve))
-                .collect(),
-            bill: line_names(load),
-            advice: advice(load),
-        }
-    }
-}
-
-#[derive(Serialize)]
-struct CurveWords {
+pub(super) struct CurveWords {
     title: String,
-    /// What stands on the axis where it is drawn against what arrived.
+    scale: Scale,
+    /// What stands on the axis: what was asked for, and what arrived.
+    attempted: String,
     delivered: String,
+    /// Of each point, for those who can't see them.
+    points: Vec<String>,
     fits: Vec<FitWords>,
     /// What holds whichever fit is shown.
     sentences: Vec<String>,
@@ -54,11 +31,11 @@ struct FitWords {
 }
 
 impl CurveWords {
-    fn of(load: &Analysis, curve: &Curve) -> CurveWords {
+    pub(super) fn of(load: &Analysis, curve: &Curve) -> CurveWords {
         let unit = curve::counted_in(load, curve);
         let of = curve::of_which(load, curve).map_or(String::new(), |of| format!(", {of}"));
         // A metric may be shown in both scales.
-        let scale = match curve.scale {
+        let share = match curve.scale {
             CurveScale::Unit => "",
             CurveScale::Share => ", as a share of the baseline",
         };
@@ -71,7 +48,10 @@ impl CurveWords {
             .as_ref()
             .map(|cap| format!("cap: {}", curve::cap_in_words(cap, &curve.factor, unit)));
         CurveWords {
-            title: format!("{}{of}{scale}", curve::title(curve)),
+            title: format!("{}{of}{share}", curve::title(curve)),
+            scale: curve::scale(curve),
+            attempted: one_line(&curve.factor),
+            points: curve::points_in_words(curve),
             delivered: format!("{} delivered a request", unit.as_str()),
             fits: curve
                 .fits
@@ -117,43 +97,4 @@ fn exactness(curve: &Curve, fit: &CurveFit) -> Option<String> {
 
 fn sentence(clause: String) -> String {
     capitalised(&clause) + "."
-}
-
-#[derive(Serialize)]
-struct LineName {
-    item: &'static str,
-    name: &'static str,
-}
-
-fn line_names(load: &Analysis) -> Vec<LineName> {
-    let bills = load.arms.iter().filter_map(|arm| arm.bill.as_ref());
-    let entries = in_order(bills.flat_map(Entry::of).map(|(entry, _)| entry));
-    entries
-        .into_iter()
-        .filter(|entry| !matches!(entry, Entry::Machine | Entry::InAll))
-        .map(|entry| LineName {
-            item: entry.word(),
-            name: entry.name(),
-        })
-        .collect()
-}
-
-#[derive(Serialize)]
-struct Advice {
-    arm: String,
-    text: String,
-}
-
-fn advice(load: &Analysis) -> Vec<Advice> {
-    let of = |result: &MetricAnalysis| result.inference.scatter.as_ref()?.advice;
-    load.arms
-        .iter()
-        .filter_map(|arm| {
-            let advice = of(arm.metrics.get(&load.primary)?)?;
-            Some(Advice {
-                arm: arm.id.to_string(),
-                text: advice_in_words(advice),
-            })
-        })
-        .collect()
 }

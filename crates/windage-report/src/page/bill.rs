@@ -1,0 +1,123 @@
+//! The bills of a load in the document, as bars.
+
+use serde::Serialize;
+use windage_analysis::{Analysis, ArmAnalysis, Bill, BillLine};
+use windage_model::Unit;
+
+use crate::number::{NOT_AVAILABLE, Scale};
+use crate::rows::agents::bill::{Entry, Fine, in_order};
+
+#[derive(Serialize)]
+pub(super) struct BillWire {
+    /// The lines that bars add up from, in their order.
+    lines: Vec<LineName>,
+    whole: FormWire,
+    difference: FormWire,
+}
+
+#[derive(Serialize)]
+struct LineName {
+    item: &'static str,
+    name: &'static str,
+}
+
+#[derive(Serialize)]
+struct FormWire {
+    title: &'static str,
+    note: &'static str,
+    scale: Scale,
+    bars: Vec<BarWire>,
+}
+
+#[derive(Serialize)]
+struct BarWire {
+    /// Its id.
+    arm: String,
+    /// "291 µs, +140 µs (+120 to +159) against the baseline", and what of it fits beside a name.
+    figures: String,
+    short: String,
+    /// Of each line, without its unit; empty where it is not known.
+    parts: Vec<String>,
+}
+
+/// `None` where no arm has one.
+pub(super) fn bill(load: &Analysis) -> Option<BillWire> {
+    let arms = load.arms.iter();
+    let bills: Vec<(&ArmAnalysis, &Bill)> = arms
+        .filter_map(|arm| Some((arm, arm.bill.as_ref()?)))
+        .collect();
+    if bills.is_empty() {
+        return None;
+    }
+    let all = bills.iter().flat_map(|(_, bill)| Entry::of(bill));
+    let mut lines = in_order(all.map(|(entry, _)| entry));
+    lines.retain(|entry| !matches!(entry, Entry::Machine | Entry::InAll));
+    let sums = || bills.iter().map(|(_, bill)| &bill.with_deferred);
+    let scale = Scale::fitting(Unit::Microseconds, sums().filter_map(|sum| sum.arm_us));
+    let fine = Fine::fitting(sums().filter_map(|sum| sum.difference_us));
+    let bars = |write: &dyn Fn(&BillLine) -> Option<String>,
+                sum: &dyn Fn(&BillLine) -> [String; 2]| {
+        let bar = |(arm, bill): &(&ArmAnalysis, &Bill)| {
+            let [figures, short] = sum(&bill.with_deferred);
+            let part = |entry: &Entry| entry.line(bill).and_then(write);
+            BarWire {
+                arm: arm.id.to_string(),
+                figures,
+                short,
+                parts: lines.iter().map(|e| part(e).unwrap_or_default()).collect(),
+            }
+        };
+        bills.iter().map(bar).collect()
+    };
+    let difference = |sum: &BillLine| {
+        let point = sum
+            .difference_us
+            .map(|us| fine.scale.attach(&fine.point(us)));
+        let ends = sum.interval.as_ref().and_then(|of| fine.scale.signed(of));
+        ends.map(|shown| shown.to_string()).or(point)
+    };
+    let whole = |sum: &BillLine| {
+        let short = sum
+            .arm_us
+            .map_or(NOT_AVAILABLE.to_owned(), |us| scale.with_unit(us));
+        let against = sum.interval.as_ref().and(difference(sum));
+        let against = against.map_or(String::new(), |of| format!(", {of} against the baseline"));
+        [format!("{short}{against}"), short]
+    };
+    let only_difference = |sum: &BillLine| {
+        let point = sum
+            .difference_us
+            .map(|us| fine.scale.attach(&fine.point(us)));
+        [
+            difference(sum).unwrap_or(NOT_AVAILABLE.to_owned()),
+            point.unwrap_or(NOT_AVAILABLE.to_owned()),
+        ]
+    };
+    Some(BillWire {
+        whole: FormWire {
+            title: "CPU of the machine for a request",
+            note: "The interval is that of the difference from the baseline, drawn from the \
+                   baseline's sum in the same blocks. What is below nil is left of it; the dot is \
+                   the sum.",
+            scale,
+            bars: bars(&|line| Some(scale.bare(line.arm_us?)), &whole),
+        },
+        difference: FormWire {
+            title: "CPU of the machine for a request: difference from the baseline",
+            note: "The interval is that of the difference from the baseline; what an arm saves \
+                   stands left of nil.",
+            scale: fine.scale,
+            bars: bars(
+                &|line| Some(fine.point(line.difference_us?)),
+                &only_difference,
+            ),
+        },
+        lines: lines
+            .iter()
+            .map(|entry| LineName {
+                item: entry.word(),
+                name: entry.name(),
+            })
+            .collect(),
+    })
+}
