@@ -2,8 +2,6 @@
 //! and always the sign of a difference.
 
 mod scale;
-#[cfg(test)]
-mod written;
 
 use std::fmt;
 
@@ -348,5 +346,229 @@ mod tests {
         assert_eq!(seconds(0.1), "100 ms");
         assert_eq!(seconds(2.5), "2.5 s");
         assert_eq!(seconds(300.0), "300 s");
+    }
+
+    type Plain = (
+        fn(f64) -> String,
+        &'static [(f64, &'static str, &'static str)],
+    );
+
+    #[test]
+    fn figures_without_a_unit() {
+        let table: [Plain; 5] = [
+            (
+                percent_short,
+                &[
+                    (0.005, "0.5 %", "no zero at the end"),
+                    (0.0025, "0.25 %", "an interest as it was written"),
+                    (0.0125, "1.25 %", "an interest as it was written"),
+                    (0.02, "2 %", "no point without decimals"),
+                    (0.0001, "0.01 %", "small"),
+                    (0.123456, "12.3 %", "three digits"),
+                    (0.9975, "99.8 %", "a confidence"),
+                    (-0.25, "−25 %", "more came than was expected"),
+                    (3.0, "300 %", "zeros before the point stay"),
+                    (0.0, "0 %", "nothing"),
+                    (1.0, "100 %", "all"),
+                    (0.9997, "99.97 %", "not all"),
+                    (0.999999, "99.9999 %", "not all"),
+                    (1.0003, "100.03 %", "more than all"),
+                    (0.999999999999, "100 %", "all but an error of rounding"),
+                    (2e-08, "0.000002 %", "not nothing"),
+                    (f64::NAN, "n/a", "not finite"),
+                ],
+            ),
+            (
+                percent_two,
+                &[
+                    (0.005, "0.5 %", "no zero at the end"),
+                    (0.00524, "0.52 %", "two digits"),
+                    (3.4e-05, "0.0034 %", "two digits"),
+                    (0.0192, "1.9 %", "two digits"),
+                    (0.101, "10.1 %", "one decimal at least"),
+                    (0.0, "0 %", "nothing"),
+                    (f64::NAN, "n/a", "not finite"),
+                ],
+            ),
+            (
+                hundredths,
+                &[
+                    (-0.794, "−0.79", "two decimals"),
+                    (-0.001, "0.00", "nothing has no sign"),
+                    (0.125, "0.12", "in the middle: to the even digit"),
+                ],
+            ),
+            (
+                count_f64,
+                &[
+                    (1234567.0, "1,234,567", "groups of three digits"),
+                    (100.0, "100", "no group"),
+                    (-12.4, "−12", "whole"),
+                    (-0.2, "0", "nothing has no sign"),
+                    (2.5, "3", "in the middle: away from nil"),
+                    (f64::NAN, "n/a", "not finite"),
+                ],
+            ),
+            (
+                plain,
+                &[
+                    (1.0, "1", "a whole number"),
+                    (0.123456, "0.123", "three digits"),
+                    (12.25, "12.2", "in the middle: to the even digit"),
+                    (-3.0, "−3", "the sign of what is below nil"),
+                    (1e+21, "1000000000000000000000", "no exponent"),
+                    (f64::NAN, "n/a", "not finite"),
+                ],
+            ),
+        ];
+        for (write, rows) in table {
+            for (figure, expected, why) in rows {
+                assert_eq!(write(*figure), *expected, "{why}");
+            }
+        }
+    }
+
+    #[test]
+    fn figures_in_the_unit_that_keeps_them_short() {
+        let table = [
+            (Unit::Microseconds, 61.234, "61.2 µs", "three digits"),
+            (
+                Unit::Microseconds,
+                9.996,
+                "10.0 µs",
+                "three digits of what it is rounded to",
+            ),
+            (Unit::Microseconds, 0.0, "0 µs", "nothing has no decimals"),
+            (Unit::Microseconds, 0.0512, "0.0512 µs", "no smaller unit"),
+            (Unit::Microseconds, 5210.0, "5.21 ms", "a larger unit"),
+            (
+                Unit::Microseconds,
+                2500000.0,
+                "2.50 s",
+                "zeros at the end are digits",
+            ),
+            (
+                Unit::Microseconds,
+                1.125,
+                "1.12 µs",
+                "in the middle: to the even digit",
+            ),
+            (
+                Unit::Microseconds,
+                1.375,
+                "1.38 µs",
+                "in the middle: to the even digit",
+            ),
+            (
+                Unit::Nanoseconds,
+                9999.0,
+                "9999 ns",
+                "four digits are read as they are",
+            ),
+            (Unit::Nanoseconds, 12345.0, "12.3 µs", "a larger unit"),
+            (
+                Unit::PerSecond,
+                2000.0,
+                "2000/s",
+                "four digits are read as they are",
+            ),
+            (Unit::PerSecond, 174900.0, "175 k/s", "a larger unit"),
+            (Unit::Bytes, 180.2, "180 B", "three digits"),
+            (Unit::Bytes, 23456789.0, "23.5 MB", "a larger unit"),
+            (
+                Unit::Bytes,
+                -1500.0,
+                "−1.50 kB",
+                "the sign of what is below nil",
+            ),
+            (Unit::Cores, 0.0123, "0.0123 cores", "three digits"),
+            (Unit::One, 0.002, "0.00200", "a plain number"),
+            (Unit::Seconds, 0.25, "250 ms", "a smaller unit"),
+            (Unit::Bytes, f64::NAN, "n/a", "not finite"),
+        ];
+        for (unit, figure, expected, why) in table {
+            assert_eq!(short(unit, figure), expected, "{why}");
+        }
+        let us = |us| Scale::fitting(Unit::Microseconds, [us]).signed_point(us);
+        assert_eq!([5210.0, -0.5, f64::NAN].map(us), ["+5.21", "−0.500", "n/a"]);
+    }
+
+    #[test]
+    fn differences_with_their_ends() {
+        let us = Scale::fitting(Unit::Microseconds, [61.2]);
+        let in_us = |of: &Interval| us.signed(of);
+        type Rows = &'static [([f64; 3], &'static str, &'static str)];
+        type Write<'a> = &'a dyn Fn(&Interval) -> Option<Shown>;
+        let table: [(Write, Rows); 2] = [
+            (
+                &percent,
+                &[
+                    (
+                        [0.227, 0.22, 0.23],
+                        "+22.7 % (+22.0 to +23.0)",
+                        "one decimal",
+                    ),
+                    (
+                        [0.0034, -0.004, 0.011],
+                        "+0.3 % (−0.4 to +1.1)",
+                        "one decimal",
+                    ),
+                    (
+                        [0.0002, -0.0003, 0.0007],
+                        "+0.02 % (−0.03 to +0.07)",
+                        "two for what is known better",
+                    ),
+                    (
+                        [1.532, 1.5, 1.56],
+                        "+153 % (+150 to +156)",
+                        "none from 100 on",
+                    ),
+                    (
+                        [0.0, -0.01, 0.01],
+                        "0.0 % (−1.0 to +1.0)",
+                        "nil has no sign",
+                    ),
+                    (
+                        [0.01, 0.0002, 0.02],
+                        "+1.0 % (+0.0 to +2.0)",
+                        "what rounds to nil keeps its sign",
+                    ),
+                    (
+                        [-0.0002, -0.0011, 0.0007],
+                        "−0.02 % (−0.11 to +0.07)",
+                        "two for what is known better",
+                    ),
+                    ([f64::NAN, 0.0, 0.2], "n/a", "not finite"),
+                    ([0.1, f64::NAN, 0.2], "n/a", "an end that is not finite"),
+                ],
+            ),
+            (
+                &in_us,
+                &[
+                    (
+                        [13.9, 13.52, 14.24],
+                        "+13.9 µs (+13.5 to +14.2)",
+                        "the decimals of the largest",
+                    ),
+                    (
+                        [0.05, -0.251, 0.312],
+                        "+0.05 µs (−0.25 to +0.31)",
+                        "no more than two decimals",
+                    ),
+                    (
+                        [-0.004, -0.02, 0.013],
+                        "−0.0040 µs (−0.0200 to +0.0130)",
+                        "but where nothing would be left",
+                    ),
+                ],
+            ),
+        ];
+        for (write, rows) in table {
+            for ([estimate, low, high], expected, why) in rows {
+                let shown = write(&interval(*estimate, *low, *high));
+                let text = shown.map_or(NOT_AVAILABLE.to_owned(), |shown| shown.to_string());
+                assert_eq!(text, *expected, "{why}");
+            }
+        }
     }
 }
