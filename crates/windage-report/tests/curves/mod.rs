@@ -15,10 +15,10 @@ fn text_forms() {
     ];
     for (name, analysis) in fixtures {
         insta::assert_snapshot!(format!("{name}_terminal"), plain(&analysis, 80));
-        insta::assert_snapshot!(format!("{name}_markdown"), markdown(&analysis));
-        let table = curves_csv(&[analysis]).unwrap();
-        insta::assert_snapshot!(format!("{name}_curves_csv"), table);
     }
+    let regimes = fixtures::regimes();
+    insta::assert_snapshot!("regimes_markdown", markdown(&regimes));
+    insta::assert_snapshot!("regimes_curves_csv", curves_csv(&[regimes]).unwrap());
 }
 
 /// The sweep with its first curve changed.
