@@ -6,8 +6,10 @@ mod bpf;
 mod curves;
 mod stages;
 
-use windage_analysis::{Analysis, ArmAnalysis, Inference, MetricAnalysis};
-use windage_model::{Interval, Metric, Soundness, Verdict};
+use Column::{Ends, Figure, Text};
+use windage_analysis::{Analysis, ArmAnalysis, Fidelity, MetricAnalysis};
+use windage_analysis::{InFamily, Scatter};
+use windage_model::{Difference, Interval, Metric};
 
 use crate::ReportError;
 use crate::facts::one_line;
@@ -16,58 +18,168 @@ pub use bpf::bpf_csv;
 pub use curves::curves_csv;
 pub use stages::stages_csv;
 
-const COLUMNS: &[&str] = &[
-    "run",
-    "plan",
-    "arm",
-    "name",
-    "role",
-    "levels",
-    "metric",
-    "unit",
-    "baseline",
-    "value",
-    "difference",
-    "difference_low",
-    "difference_high",
-    "relative",
-    "relative_low",
-    "relative_high",
-    "confidence",
-    "exceeds_nil",
-    "verdict",
-    "smallest_visible",
-    "windows",
-    "rounds",
-    "validity",
-    "missing",
-    "family",
-    "family_comparisons",
-    "family_low",
-    "family_high",
-    "family_exceeds_nil",
-    "family_verdict",
-    "needs_s",
-    "launch_sd",
-    "block_sd",
-    "window_sd",
-    "telemetry_of",
-    "backend",
-    "expected",
-    "delivered",
-    "lost",
-    "beyond_sampling",
-    "lost_by_reason",
-    "bytes_per_span",
-    "wire_bytes_per_span",
-    "traces_complete",
-    "export_delay_us_p50",
-    "export_delay_us_p99",
-    "export_requests",
-    "refused_spans",
-    "retried_requests",
-    "repeated_spans",
-];
+/// A heading, and what stands below it in a row; nothing where it is not known.
+pub(crate) enum Column<Row> {
+    Text(&'static str, fn(&Row) -> Option<String>),
+    Figure(&'static str, fn(&Row) -> Option<f64>),
+    /// An estimate, and beside it in columns of their own the low and the high end.
+    Ends(&'static str, fn(&Row) -> Option<Interval>),
+}
+
+impl<Row> Column<Row> {
+    fn headings(&self) -> Vec<String> {
+        match self {
+            Text(name, _) | Figure(name, _) => vec![(*name).to_owned()],
+            Ends(name, _) => ["", "_low", "_high"]
+                .map(|end| format!("{name}{end}"))
+                .into(),
+        }
+    }
+
+    fn fields(&self, row: &Row) -> Vec<String> {
+        match self {
+            Text(_, field) => vec![field(row).unwrap_or_default()],
+            Figure(_, field) => vec![figure(field(row))],
+            Ends(_, field) => {
+                let of = field(row).map(|of| [of.estimate, of.low, of.high].map(Some));
+                of.unwrap_or_default().map(figure).into()
+            }
+        }
+    }
+}
+
+/// A heading row, and a row for each of these.
+///
+/// # Errors
+///
+/// [`ReportError`] when the CSV writer refuses a row; writing to memory, it has no reason to.
+pub(crate) fn table<Row>(
+    columns: &[Column<Row>],
+    rows: impl IntoIterator<Item = Row>,
+) -> Result<String, ReportError> {
+    let mut writer = ::csv::Writer::from_writer(Vec::new());
+    writer.write_record(columns.iter().flat_map(Column::headings))?;
+    for row in rows {
+        writer.write_record(columns.iter().flat_map(|column| column.fields(&row)))?;
+    }
+    let bytes = writer
+        .into_inner()
+        .map_err(|e| ::csv::Error::from(e.into_error()))?;
+    Ok(String::from_utf8(bytes)?)
+}
+
+/// What a row is made of.
+struct Line<'a> {
+    analysis: &'a Analysis,
+    arm: &'a ArmAnalysis,
+    metric: Metric,
+    result: &'a MetricAnalysis,
+}
+
+impl<'a> Line<'a> {
+    fn difference(&self) -> Option<&'a Difference> {
+        self.result.difference.as_ref().ok()
+    }
+
+    fn family(&self) -> Option<&'a InFamily> {
+        self.result.inference.in_family.as_ref()
+    }
+
+    fn scatter(&self) -> Option<&'a Scatter> {
+        self.result.inference.scatter.as_ref()
+    }
+
+    fn telemetry(&self) -> Option<&'a Fidelity> {
+        self.arm.fidelity.as_ref()
+    }
+}
+
+fn columns<'a>() -> Vec<Column<Line<'a>>> {
+    vec![
+        Text("run", |of| text(&of.analysis.run)),
+        Text("plan", |of| text(&of.analysis.plan)),
+        Text("arm", |of| text(of.arm.id.as_str())),
+        Text("name", |of| text(&of.arm.name)),
+        Text("role", |of| word(of.arm.role.as_str())),
+        Text("levels", |of| text(&levels(of.arm))),
+        Text("metric", |of| word(of.metric.as_str())),
+        Text("unit", |of| word(of.metric.unit().as_str())),
+        Figure("baseline", |of| of.result.baseline),
+        Figure("value", |of| of.result.arm),
+        Ends("difference", |of| Some(of.difference()?.absolute.clone())),
+        Ends("relative", |of| of.difference()?.relative.clone()),
+        Figure("confidence", |of| {
+            let of = of.difference()?;
+            Some(of.relative.as_ref().unwrap_or(&of.absolute).confidence)
+        }),
+        Text("exceeds_nil", |of| word(of.result.exceeds_nil()?)),
+        Text("verdict", |of| word(of.result.verdict?.as_str())),
+        Figure("smallest_visible", |of| of.difference()?.smallest_visible),
+        Text("windows", |of| word(of.result.windows)),
+        Text("rounds", |of| word(of.result.rounds)),
+        Text("validity", |of| {
+            let own = of.result.validity.soundness();
+            word(of.analysis.validity.soundness().max(own).as_str())
+        }),
+        Text("missing", |of| {
+            word(of.result.difference.as_ref().err()?.code.as_str())
+        }),
+        Text("family", |of| {
+            word(of.result.inference.seat()?.family.as_str())
+        }),
+        Text("family_comparisons", |of| {
+            word(of.result.inference.seat()?.comparisons)
+        }),
+        Figure("family_low", |of| Some(of.family()?.interval.low)),
+        Figure("family_high", |of| Some(of.family()?.interval.high)),
+        Text("family_exceeds_nil", |of| {
+            word(of.family()?.interval.excludes_nil())
+        }),
+        Text("family_verdict", |of| word(of.family()?.verdict?.as_str())),
+        Figure("needs_s", |of| of.result.inference.needs_s),
+        Figure("launch_sd", |of| of.scatter()?.launch_sd),
+        Figure("block_sd", |of| Some(of.scatter()?.block_sd)),
+        Figure("window_sd", |of| of.scatter()?.window_sd),
+        Text("telemetry_of", |of| word(of.telemetry()?.of.as_str())),
+        Text("backend", |of| word(of.telemetry()?.backend)),
+        Figure("expected", |of| of.telemetry()?.expected),
+        Text("delivered", |of| word(of.telemetry()?.delivered)),
+        Figure("lost", |of| of.telemetry()?.lost),
+        Text("beyond_sampling", |of| {
+            word(of.telemetry()?.beyond_sampling?)
+        }),
+        Text("lost_by_reason", |of| {
+            let reasons = of.telemetry()?.by_reason.iter();
+            let reasons = reasons.map(|loss| (loss.reason.to_string(), loss.lost.to_string()));
+            text(&pairs(reasons))
+        }),
+        Figure("bytes_per_span", |of| of.telemetry()?.bytes_per_span),
+        Figure("wire_bytes_per_span", |of| {
+            of.telemetry()?.wire_bytes_per_span
+        }),
+        Figure("traces_complete", |of| {
+            Some(of.telemetry()?.traces.as_ref()?.complete.as_ref()?.estimate)
+        }),
+        Figure("export_delay_us_p50", |of| {
+            Some(of.telemetry()?.export_delay?.p50_ns as f64 / 1e3)
+        }),
+        Figure("export_delay_us_p99", |of| {
+            Some(of.telemetry()?.export_delay?.p99_ns as f64 / 1e3)
+        }),
+        Text("export_requests", |of| {
+            word(of.telemetry()?.counts.export_requests)
+        }),
+        Text("refused_spans", |of| {
+            word(of.telemetry()?.counts.refused_spans)
+        }),
+        Text("retried_requests", |of| {
+            word(of.telemetry()?.counts.retried_requests)
+        }),
+        Text("repeated_spans", |of| {
+            word(of.telemetry()?.counts.repeated_spans)
+        }),
+    ]
+}
 
 /// The analyses as one CSV table with a heading row: a row for each run, arm and metric.
 ///
@@ -83,152 +195,46 @@ const COLUMNS: &[&str] = &[
 ///
 /// [`ReportError`] when the CSV writer refuses a row; writing to memory, it has no reason to.
 pub fn csv(analyses: &[Analysis]) -> Result<String, ReportError> {
-    let mut writer = ::csv::Writer::from_writer(Vec::new());
-    let several = analyses.iter().any(|analysis| !analysis.further.is_empty());
-    let regime = several.then_some("regime");
-    writer.write_record(COLUMNS.iter().copied().chain(regime))?;
-    for analysis in analyses.iter().flat_map(Analysis::regimes) {
-        let regime = several.then(|| self::regime(analysis));
-        for arm in &analysis.arms {
-            for (&metric, result) in &arm.metrics {
-                let record = record(analysis, arm, metric, result);
-                writer.write_record(record.into_iter().chain(regime.clone()))?;
-            }
-        }
+    let mut columns = columns();
+    if analyses.iter().any(|analysis| !analysis.further.is_empty()) {
+        columns.push(Text("regime", |of| regime(of.analysis)));
     }
-    finished(writer)
+    let lines = each_arm(analyses).flat_map(|(analysis, arm)| {
+        arm.metrics.iter().map(move |(&metric, result)| Line {
+            analysis,
+            arm,
+            metric,
+            result,
+        })
+    });
+    table(&columns, lines)
 }
 
-pub(crate) fn finished(writer: ::csv::Writer<Vec<u8>>) -> Result<String, ReportError> {
-    let bytes = writer
-        .into_inner()
-        .map_err(|e| ::csv::Error::from(e.into_error()))?;
-    Ok(String::from_utf8(bytes)?)
+/// Every arm under every load of every run.
+fn each_arm(analyses: &[Analysis]) -> impl Iterator<Item = (&Analysis, &ArmAnalysis)> {
+    let loads = analyses.iter().flat_map(Analysis::regimes);
+    loads.flat_map(|analysis| analysis.arms.iter().map(move |arm| (analysis, arm)))
 }
 
-/// The name of the load; empty where there is only one.
-fn regime(analysis: &Analysis) -> String {
-    analysis.regime.as_deref().map_or(String::new(), guarded)
+/// The name of the load; nothing where there is only one.
+fn regime(analysis: &Analysis) -> Option<String> {
+    text(analysis.regime.as_deref()?)
 }
 
-fn record(
-    analysis: &Analysis,
-    arm: &ArmAnalysis,
-    metric: Metric,
-    result: &MetricAnalysis,
-) -> Vec<String> {
-    let difference = result.difference.as_ref().ok();
-    let absolute = difference.map(|d| &d.absolute);
-    let relative = difference.and_then(|d| d.relative.as_ref());
-    let mut fields = vec![
-        guarded(&analysis.run),
-        guarded(&analysis.plan),
-        guarded(arm.id.as_str()),
-        guarded(&arm.name),
-        arm.role.as_str().to_owned(),
-        guarded(&levels(arm)),
-        metric.as_str().to_owned(),
-        metric.unit().as_str().to_owned(),
-        figure(result.baseline),
-        figure(result.arm),
-    ];
-    fields.extend(ends(absolute));
-    fields.extend(ends(relative));
-    fields.extend([
-        figure(relative.or(absolute).map(|interval| interval.confidence)),
-        result
-            .exceeds_nil()
-            .map_or(String::new(), |exceeds| exceeds.to_string()),
-        result.verdict.map_or("", Verdict::as_str).to_owned(),
-        figure(difference.and_then(|d| d.smallest_visible)),
-        result.windows.to_string(),
-        result.rounds.to_string(),
-        worse(analysis, result).as_str().to_owned(),
-        result
-            .difference
-            .as_ref()
-            .err()
-            .map_or("", |missing| missing.code.as_str())
-            .to_owned(),
-    ]);
-    fields.extend(in_family(&result.inference));
-    fields.extend(firmness(&result.inference));
-    fields.extend(telemetry(arm));
-    fields
+/// What Windage itself writes.
+pub(crate) fn word(of: impl ToString) -> Option<String> {
+    Some(of.to_string())
 }
 
-fn in_family(inference: &Inference) -> [String; 6] {
-    let (seat, of) = (inference.seat(), inference.in_family.as_ref());
-    let verdict = of.and_then(|of| of.verdict);
-    [
-        seat.map_or("", |seat| seat.family.as_str()).to_owned(),
-        seat.map_or(String::new(), |seat| seat.comparisons.to_string()),
-        figure(of.map(|of| of.interval.low)),
-        figure(of.map(|of| of.interval.high)),
-        of.map_or(String::new(), |of| of.interval.excludes_nil().to_string()),
-        verdict.map_or("", Verdict::as_str).to_owned(),
-    ]
-}
-
-fn firmness(inference: &Inference) -> [String; 4] {
-    let scatter = inference.scatter.as_ref();
-    [
-        figure(inference.needs_s),
-        figure(scatter.and_then(|s| s.launch_sd)),
-        figure(scatter.map(|s| s.block_sd)),
-        figure(scatter.and_then(|s| s.window_sd)),
-    ]
-}
-
-fn telemetry(arm: &ArmAnalysis) -> [String; 16] {
-    let Some(of) = &arm.fidelity else {
-        return Default::default();
-    };
-    let complete = of.traces.as_ref().and_then(|t| t.complete.as_ref());
-    let us = |ns: u64| ns as f64 / 1e3;
-    let reasons = of.by_reason.iter();
-    let reasons = reasons.map(|loss| (loss.reason.to_string(), loss.lost.to_string()));
-    [
-        of.of.as_str().to_owned(),
-        of.backend.to_string(),
-        figure(of.expected),
-        of.delivered.to_string(),
-        figure(of.lost),
-        of.beyond_sampling
-            .map_or(String::new(), |beyond| beyond.to_string()),
-        guarded(&pairs(reasons)),
-        figure(of.bytes_per_span),
-        figure(of.wire_bytes_per_span),
-        figure(complete.map(|share| share.estimate)),
-        figure(of.export_delay.map(|delay| us(delay.p50_ns))),
-        figure(of.export_delay.map(|delay| us(delay.p99_ns))),
-        of.counts.export_requests.to_string(),
-        of.counts.refused_spans.to_string(),
-        of.counts.retried_requests.to_string(),
-        of.counts.repeated_spans.to_string(),
-    ]
-}
-
-fn worse(analysis: &Analysis, result: &MetricAnalysis) -> Soundness {
-    analysis
-        .validity
-        .soundness()
-        .max(result.validity.soundness())
-}
-
-pub(crate) fn ends(interval: Option<&Interval>) -> [String; 3] {
-    [
-        figure(interval.map(|i| i.estimate)),
-        figure(interval.map(|i| i.low)),
-        figure(interval.map(|i| i.high)),
-    ]
+/// What comes from a plan or a program.
+pub(crate) fn text(of: &str) -> Option<String> {
+    Some(guarded(of))
 }
 
 /// In full: a reader of the file rounds for itself. NaN and infinity are absent figures.
-pub(crate) fn figure(value: Option<f64>) -> String {
-    value
-        .filter(|v| v.is_finite())
-        .map_or(String::new(), |v| v.to_string())
+fn figure(value: Option<f64>) -> String {
+    let finite = value.filter(|v| v.is_finite());
+    finite.map_or(String::new(), |v| v.to_string())
 }
 
 fn levels(arm: &ArmAnalysis) -> String {
@@ -244,7 +250,7 @@ fn pairs(of: impl Iterator<Item = (String, String)>) -> String {
 }
 
 /// Text that no spreadsheet evaluates (OWASP, "CSV Injection").
-pub(crate) fn guarded(text: &str) -> String {
+fn guarded(text: &str) -> String {
     let text = one_line(text);
     const FORMULA: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
     if text.starts_with(FORMULA) {

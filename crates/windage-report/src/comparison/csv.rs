@@ -1,45 +1,59 @@
 //! One row for each arm and metric of two runs, for spreadsheets and data frames.
 
-use windage_analysis::{ChangeVerdict, Compared, ComparedArm, ComparedLoad, ComparedMetric, Side};
+use windage_analysis::{Change, Compared, ComparedArm, ComparedLoad, ComparedMetric, Comparison};
 use windage_model::Metric;
 
 use crate::ReportError;
-use crate::csv::{ends, figure, finished, guarded};
+use crate::csv::Column::{self, Ends, Figure, Text};
+use crate::csv::{table, text, word};
 
-const COLUMNS: &[&str] = &[
-    "a_run",
-    "b_run",
-    "plan",
-    "regime",
-    "arm",
-    "name",
-    "role",
-    "metric",
-    "unit",
-    "direction",
-    "a_baseline",
-    "a_value",
-    "a_relative",
-    "a_relative_low",
-    "a_relative_high",
-    "b_baseline",
-    "b_value",
-    "b_relative",
-    "b_relative_low",
-    "b_relative_high",
-    "change",
-    "change_low",
-    "change_high",
-    "change_absolute",
-    "change_absolute_low",
-    "change_absolute_high",
-    "confidence",
-    "interest",
-    "verdict",
-    "holds_in_family",
-    "comparable",
-    "missing",
-];
+struct Line<'a> {
+    runs: &'a Comparison,
+    load: &'a ComparedLoad,
+    arm: &'a ComparedArm,
+    name: Metric,
+    metric: &'a ComparedMetric,
+}
+
+impl<'a> Line<'a> {
+    fn change(&self) -> Option<&'a Change> {
+        self.metric.change.as_ref().ok()
+    }
+}
+
+fn columns<'a>() -> Vec<Column<Line<'a>>> {
+    vec![
+        Text("a_run", |of| text(&of.runs.a.run)),
+        Text("b_run", |of| text(&of.runs.b.run)),
+        Text("plan", |of| text(&of.runs.b.plan)),
+        Text("regime", |of| text(of.load.regime.as_deref()?)),
+        Text("arm", |of| text(of.arm.id.as_str())),
+        Text("name", |of| text(&of.arm.name)),
+        Text("role", |of| word(of.arm.role.as_str())),
+        Text("metric", |of| word(of.name.as_str())),
+        Text("unit", |of| word(of.name.unit().as_str())),
+        Text("direction", |of| word(of.name.direction().as_str())),
+        Figure("a_baseline", |of| of.metric.a.baseline),
+        Figure("a_value", |of| of.metric.a.arm),
+        Ends("a_relative", |of| of.metric.a.relative.clone()),
+        Figure("b_baseline", |of| of.metric.b.baseline),
+        Figure("b_value", |of| of.metric.b.arm),
+        Ends("b_relative", |of| of.metric.b.relative.clone()),
+        Ends("change", |of| of.change()?.relative.clone()),
+        Ends("change_absolute", |of| Some(of.change()?.absolute.clone())),
+        Figure("confidence", |of| {
+            let of = of.change()?;
+            Some(of.relative.as_ref().unwrap_or(&of.absolute).confidence)
+        }),
+        Figure("interest", |of| Some(of.load.interest)),
+        Text("verdict", |of| word(of.metric.verdict?.as_str())),
+        Text("holds_in_family", |of| word(of.metric.holds_in_family()?)),
+        Text("comparable", |of| word(of.load.comparable.as_str())),
+        Text("missing", |of| {
+            word(of.metric.change.as_ref().err()?.code.as_str())
+        }),
+    ]
+}
 
 /// The comparison as one CSV table with a heading row: a row for each load, arm and metric.
 ///
@@ -50,60 +64,19 @@ const COLUMNS: &[&str] = &[
 /// # Errors
 /// [`ReportError`] when the CSV writer refuses a row; writing to memory, it has no reason to.
 pub fn comparison_csv(compared: &Compared) -> Result<String, ReportError> {
-    let mut writer = ::csv::Writer::from_writer(Vec::new());
-    writer.write_record(COLUMNS)?;
-    for load in &compared.comparison.loads {
-        for arm in &load.arms {
-            for (&metric, of) in &arm.metrics {
-                writer.write_record(record(compared, load, arm, (metric, of)))?;
-            }
-        }
-    }
-    finished(writer)
-}
-
-fn record(
-    compared: &Compared,
-    load: &ComparedLoad,
-    arm: &ComparedArm,
-    (metric, of): (Metric, &ComparedMetric),
-) -> Vec<String> {
     let runs = &compared.comparison;
-    let change = of.change.as_ref().ok();
-    let relative = change.and_then(|change| change.relative.as_ref());
-    let absolute = change.map(|change| &change.absolute);
-    let mut fields = vec![
-        guarded(&runs.a.run),
-        guarded(&runs.b.run),
-        guarded(&runs.b.plan),
-        load.regime.as_deref().map_or(String::new(), guarded),
-        guarded(arm.id.as_str()),
-        guarded(&arm.name),
-        arm.role.as_str().to_owned(),
-        metric.as_str().to_owned(),
-        metric.unit().as_str().to_owned(),
-        metric.direction().as_str().to_owned(),
-    ];
-    fields.extend(side(&of.a));
-    fields.extend(side(&of.b));
-    fields.extend(ends(relative));
-    fields.extend(ends(absolute));
-    let missing = of.change.as_ref().err();
-    let holds = of.holds_in_family();
-    fields.extend([
-        figure(relative.or(absolute).map(|interval| interval.confidence)),
-        figure(Some(load.interest)),
-        of.verdict.map_or("", ChangeVerdict::as_str).to_owned(),
-        holds.map_or(String::new(), |holds| holds.to_string()),
-        load.comparable.as_str().to_owned(),
-        missing
-            .map_or("", |missing| missing.code.as_str())
-            .to_owned(),
-    ]);
-    fields
-}
-
-fn side(of: &Side) -> [String; 5] {
-    let [relative, low, high] = ends(of.relative.as_ref());
-    [figure(of.baseline), figure(of.arm), relative, low, high]
+    let arms = runs
+        .loads
+        .iter()
+        .flat_map(|load| load.arms.iter().map(move |arm| (load, arm)));
+    let lines = arms.flat_map(|(load, arm)| {
+        arm.metrics.iter().map(move |(&name, metric)| Line {
+            runs,
+            load,
+            arm,
+            name,
+            metric,
+        })
+    });
+    table(&columns(), lines)
 }

@@ -2,25 +2,42 @@
 
 use windage_analysis::{Analysis, ArmAnalysis, Bill, BillLine};
 
-use super::{ends, figure, finished, guarded, regime};
+use super::Column::{self, Figure, Text};
+use super::{each_arm, regime, table, text, word};
 use crate::ReportError;
 use crate::rows::agents::bill::Entry;
 
-const COLUMNS: &[&str] = &[
-    "run",
-    "plan",
-    "regime",
-    "arm",
-    "role",
-    "line",
-    "baseline_us_per_request",
-    "arm_us_per_request",
-    "difference_us_per_request",
-    "difference_us_per_request_low",
-    "difference_us_per_request_high",
-    "confidence",
-    "rounds",
-];
+struct Line<'a> {
+    analysis: &'a Analysis,
+    arm: &'a ArmAnalysis,
+    bill: &'a Bill,
+    entry: Entry,
+    line: &'a BillLine,
+}
+
+fn columns<'a>() -> Vec<Column<Line<'a>>> {
+    vec![
+        Text("run", |of| text(&of.analysis.run)),
+        Text("plan", |of| text(&of.analysis.plan)),
+        Text("regime", |of| regime(of.analysis)),
+        Text("arm", |of| text(of.arm.id.as_str())),
+        Text("role", |of| word(of.arm.role.as_str())),
+        Text("line", |of| word(of.entry.word())),
+        Figure("baseline_us_per_request", |of| of.line.baseline_us),
+        Figure("arm_us_per_request", |of| of.line.arm_us),
+        Figure("difference_us_per_request", |of| of.line.difference_us),
+        Figure("difference_us_per_request_low", |of| {
+            Some(of.line.interval.as_ref()?.low)
+        }),
+        Figure("difference_us_per_request_high", |of| {
+            Some(of.line.interval.as_ref()?.high)
+        }),
+        Figure("confidence", |of| {
+            Some(of.line.interval.as_ref()?.confidence)
+        }),
+        Text("rounds", |of| word(of.bill.rounds)),
+    ]
+}
 
 /// The analyses' bills as one CSV table with a heading row: a row for each run, load, arm and line.
 ///
@@ -34,41 +51,15 @@ const COLUMNS: &[&str] = &[
 ///
 /// [`ReportError`] when the CSV writer refuses a row; writing to memory, it has no reason to.
 pub fn bill_csv(analyses: &[Analysis]) -> Result<String, ReportError> {
-    let mut writer = ::csv::Writer::from_writer(Vec::new());
-    writer.write_record(COLUMNS)?;
-    for analysis in analyses.iter().flat_map(Analysis::regimes) {
-        for arm in &analysis.arms {
-            let Some(bill) = &arm.bill else { continue };
-            for (entry, line) in Entry::of(bill) {
-                writer.write_record(record(analysis, arm, bill, (entry, line)))?;
-            }
-        }
-    }
-    finished(writer)
-}
-
-fn record(
-    analysis: &Analysis,
-    arm: &ArmAnalysis,
-    bill: &Bill,
-    (entry, line): (Entry, &BillLine),
-) -> Vec<String> {
-    let mut fields = vec![
-        guarded(&analysis.run),
-        guarded(&analysis.plan),
-        regime(analysis),
-        guarded(arm.id.as_str()),
-        arm.role.as_str().to_owned(),
-        entry.word().to_owned(),
-        figure(line.baseline_us),
-        figure(line.arm_us),
-        figure(line.difference_us),
-    ];
-    let [_, low, high] = ends(line.interval.as_ref());
-    fields.extend([low, high]);
-    fields.push(figure(
-        line.interval.as_ref().map(|interval| interval.confidence),
-    ));
-    fields.push(bill.rounds.to_string());
-    fields
+    let bills = each_arm(analyses).filter_map(|(run, arm)| Some((run, arm, arm.bill.as_ref()?)));
+    let lines = bills.flat_map(|(analysis, arm, bill)| {
+        Entry::of(bill).map(move |(entry, line)| Line {
+            analysis,
+            arm,
+            bill,
+            entry,
+            line,
+        })
+    });
+    table(&columns(), lines)
 }

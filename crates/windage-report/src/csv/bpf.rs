@@ -1,34 +1,47 @@
 //! One row for each BPF program that came with an arm's agents, and what they come to.
 
-use windage_analysis::{
-    AgentUse, Analysis, ArmAnalysis, BpfUse, OverCycles, ProbeAccount, ProgramUse,
-};
+use windage_analysis::{AgentUse, Analysis, ArmAnalysis, OverCycles, ProgramUse};
 use windage_model::Interval;
 
-use super::{ends, figure, finished, guarded, regime};
+use super::Column::{self, Ends, Text};
+use super::{regime, table, text, word};
 use crate::ReportError;
 use crate::rows::agents::with_agents;
 
-const COLUMNS: &[&str] = &[
-    "run",
-    "plan",
-    "regime",
-    "arm",
-    "line",
-    "program",
-    "type",
-    "count",
-    "runs_per_request",
-    "runs_per_request_low",
-    "runs_per_request_high",
-    "ns_per_run",
-    "ns_per_run_low",
-    "ns_per_run_high",
-    "ns_per_request",
-    "ns_per_request_low",
-    "ns_per_request_high",
-    "attachments",
-];
+/// What stands in one row: figures with their ends, of which any may be unknown.
+#[derive(Default)]
+struct Line {
+    kind: &'static str,
+    program: String,
+    of_type: String,
+    count: String,
+    runs_per_request: Option<Interval>,
+    ns_per_run: Option<Interval>,
+    ns_per_request: Option<Interval>,
+}
+
+type Row<'a> = (&'a Analysis, &'a ArmAnalysis, &'a AgentUse, Line);
+
+fn columns<'a>() -> Vec<Column<Row<'a>>> {
+    vec![
+        Text("run", |(run, ..)| text(&run.run)),
+        Text("plan", |(run, ..)| text(&run.plan)),
+        Text("regime", |(run, ..)| regime(run)),
+        Text("arm", |(_, arm, ..)| text(arm.id.as_str())),
+        Text("line", |(.., line)| word(line.kind)),
+        Text("program", |(.., line)| text(&line.program)),
+        Text("type", |(.., line)| text(&line.of_type)),
+        Text("count", |(.., line)| word(&line.count)),
+        Ends("runs_per_request", |(.., line)| {
+            line.runs_per_request.clone()
+        }),
+        Ends("ns_per_run", |(.., line)| line.ns_per_run.clone()),
+        Ends("ns_per_request", |(.., line)| line.ns_per_request.clone()),
+        Text("attachments", |(_, _, of, _)| {
+            word(of.cycles.len().saturating_sub(of.failed().count()))
+        }),
+    ]
+}
 
 /// BPF programs that came with the analyses' agents, as one CSV table with a heading row.
 ///
@@ -42,28 +55,13 @@ const COLUMNS: &[&str] = &[
 ///
 /// [`ReportError`] when the CSV writer refuses a row; writing to memory, it has no reason to.
 pub fn bpf_csv(analyses: &[Analysis]) -> Result<String, ReportError> {
-    let mut writer = ::csv::Writer::from_writer(Vec::new());
-    writer.write_record(COLUMNS)?;
-    for analysis in analyses.iter().flat_map(Analysis::regimes) {
-        for (arm, of) in with_agents(analysis) {
-            for line in lines(of) {
-                writer.write_record(record(analysis, arm, of, line))?;
-            }
-        }
-    }
-    finished(writer)
-}
-
-/// What stands in one row: figures with their ends, of which any may be empty.
-#[derive(Default)]
-struct Line {
-    kind: &'static str,
-    program: String,
-    of_type: String,
-    count: String,
-    runs_per_request: [String; 3],
-    ns_per_run: [String; 3],
-    ns_per_request: [String; 3],
+    let loads = analyses.iter().flat_map(Analysis::regimes);
+    let arms = loads.flat_map(|analysis| with_agents(analysis).map(move |of| (analysis, of)));
+    let rows = arms.flat_map(|(analysis, (arm, of))| {
+        let lines = lines(of).into_iter();
+        lines.map(move |line| (analysis, arm, of, line))
+    });
+    table(&columns(), rows)
 }
 
 fn lines(of: &AgentUse) -> Vec<Line> {
@@ -71,14 +69,35 @@ fn lines(of: &AgentUse) -> Vec<Line> {
         return Vec::new();
     };
     let mut lines: Vec<Line> = bpf.programs.iter().map(program).collect();
-    lines.extend(bpf.ns_per_request.is_some().then(|| all(bpf)));
+    if bpf.ns_per_request.is_some() {
+        let programs = bpf.programs.iter().map(|program| program.count);
+        lines.push(Line {
+            kind: "all",
+            count: programs.sum::<usize>().to_string(),
+            runs_per_request: bpf.events_per_request.as_ref().map(over_cycles),
+            ns_per_run: bpf.ns_per_event.as_ref().map(over_cycles),
+            ns_per_request: bpf.ns_per_request.as_ref().map(over_cycles),
+            ..Line::default()
+        });
+    }
     if let Some(probes) = &of.probes {
-        lines.extend(account(probes));
+        let in_ns = |us: &Interval| Some(us.map(|us| us * 1e3));
+        lines.push(Line {
+            kind: "service",
+            ns_per_run: probes.service_ns_per_event.as_ref().ok().cloned(),
+            ns_per_request: in_ns(&probes.service_us_per_request),
+            ..Line::default()
+        });
+        lines.push(Line {
+            kind: "outside_bpf",
+            ns_per_request: in_ns(&probes.outside_bpf_us_per_request),
+            ..Line::default()
+        });
     }
     let cost = bpf.statistics_cost_us_per_request.as_ref();
     lines.extend(cost.map(|cost| Line {
         kind: "statistics",
-        ns_per_request: over_cycles(Some(cost), 1e3),
+        ns_per_request: Some(over_cycles(cost).map(|us| us * 1e3)),
         ..Line::default()
     }));
     lines
@@ -87,78 +106,30 @@ fn lines(of: &AgentUse) -> Vec<Line> {
 fn program(of: &ProgramUse) -> Line {
     Line {
         kind: "program",
-        program: guarded(&of.name),
-        of_type: guarded(&of.kind),
+        program: of.name.clone(),
+        of_type: of.kind.clone(),
         count: of.count.to_string(),
-        runs_per_request: alone(of.runs_per_request),
-        ns_per_run: alone(of.ns_per_run),
-        ns_per_request: alone(of.ns_per_request),
+        runs_per_request: of.runs_per_request.map(alone),
+        ns_per_run: of.ns_per_run.map(alone),
+        ns_per_request: of.ns_per_request.map(alone),
     }
 }
 
-fn all(of: &BpfUse) -> Line {
-    Line {
-        kind: "all",
-        count: of
-            .programs
-            .iter()
-            .map(|program| program.count)
-            .sum::<usize>()
-            .to_string(),
-        runs_per_request: over_cycles(of.events_per_request.as_ref(), 1.0),
-        ns_per_run: over_cycles(of.ns_per_event.as_ref(), 1.0),
-        ns_per_request: over_cycles(of.ns_per_request.as_ref(), 1.0),
-        ..Line::default()
+/// A figure whose ends are not known: none that is finite.
+fn alone(estimate: f64) -> Interval {
+    Interval {
+        estimate,
+        low: f64::NAN,
+        high: f64::NAN,
+        confidence: f64::NAN,
+        method: windage_model::Method::Counted,
     }
 }
 
-fn account(of: &ProbeAccount) -> [Line; 2] {
-    let in_ns = |interval: &Interval| ends(Some(&interval.map(|us| us * 1e3)));
-    let service = Line {
-        kind: "service",
-        ns_per_run: ends(of.service_ns_per_event.as_ref().ok()),
-        ns_per_request: in_ns(&of.service_us_per_request),
-        ..Line::default()
-    };
-    let outside = Line {
-        kind: "outside_bpf",
-        ns_per_request: in_ns(&of.outside_bpf_us_per_request),
-        ..Line::default()
-    };
-    [service, outside]
-}
-
-/// A figure whose ends are not known.
-fn alone(of: Option<f64>) -> [String; 3] {
-    [figure(of), String::new(), String::new()]
-}
-
-fn over_cycles(of: Option<&OverCycles>, factor: f64) -> [String; 3] {
-    let Some(of) = of else {
-        return Default::default();
-    };
-    let interval = of
-        .interval
-        .as_ref()
-        .map(|interval| interval.map(|v| v * factor));
-    let [_, low, high] = ends(interval.as_ref());
-    [figure(Some(of.estimate * factor)), low, high]
-}
-
-fn record(analysis: &Analysis, arm: &ArmAnalysis, of: &AgentUse, line: Line) -> Vec<String> {
-    let mut fields = vec![
-        guarded(&analysis.run),
-        guarded(&analysis.plan),
-        regime(analysis),
-        guarded(arm.id.as_str()),
-        line.kind.to_owned(),
-        line.program,
-        line.of_type,
-        line.count,
-    ];
-    let figures = [line.runs_per_request, line.ns_per_run, line.ns_per_request];
-    fields.extend(figures.into_iter().flatten());
-    let sound = of.cycles.len().saturating_sub(of.failed().count());
-    fields.push(sound.to_string());
-    fields
+fn over_cycles(of: &OverCycles) -> Interval {
+    let interval = of.interval.clone();
+    Interval {
+        estimate: of.estimate,
+        ..interval.unwrap_or_else(|| alone(of.estimate))
+    }
 }

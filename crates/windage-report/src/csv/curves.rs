@@ -1,42 +1,88 @@
 //! One row for each point of each curve.
 
-use windage_analysis::{Against, Analysis, Curve, CurveFit, CurvePoint, CurveScale};
-use windage_model::Unit;
+use windage_analysis::{Against, Analysis, Curve, CurveFit, CurvePoint, CurveScale, LackOfFit};
+use windage_model::{Interval, Unit};
 
-use super::{ends, figure, finished, guarded, regime};
+use super::Column::{self, Ends, Figure, Text};
+use super::{regime, table, text, word};
 use crate::ReportError;
 use crate::rows::curve::fit;
 
-const COLUMNS: &[&str] = &[
-    "run",
-    "plan",
-    "regime",
-    "factor",
-    "of",
-    "metric",
-    "scale",
-    "unit",
-    "arm",
-    "level",
-    "attempted",
-    "delivered",
-    "overhead",
-    "overhead_low",
-    "overhead_high",
-    "beyond_cap",
-    "attempted_curve",
-    "attempted_predicted",
-    "attempted_predicted_low",
-    "attempted_predicted_high",
-    "attempted_lack_of_fit_f",
-    "attempted_lack_of_fit_p",
-    "delivered_curve",
-    "delivered_predicted",
-    "delivered_predicted_low",
-    "delivered_predicted_high",
-    "delivered_lack_of_fit_f",
-    "delivered_lack_of_fit_p",
-];
+struct Line<'a> {
+    analysis: &'a Analysis,
+    curve: &'a Curve,
+    point: &'a CurvePoint,
+}
+
+impl<'a> Line<'a> {
+    /// Points beyond a cap are not fitted.
+    fn fit(&self, against: Against) -> Option<&'a CurveFit> {
+        fit(self.curve, against).filter(|_| !self.point.is_beyond_cap)
+    }
+
+    fn height(&self, against: Against) -> Option<f64> {
+        let x = match against {
+            Against::Attempted => Some(self.point.level),
+            Against::Delivered => self.point.delivered,
+        };
+        Some(self.fit(against)?.height(x?))
+    }
+
+    fn predicted(&self, against: Against) -> Option<Interval> {
+        let mut held_out = self.fit(against)?.held_out.iter();
+        Some(
+            held_out
+                .find(|held| held.arm == self.point.arm)?
+                .predicted
+                .clone(),
+        )
+    }
+
+    fn lack(&self, against: Against) -> Option<LackOfFit> {
+        self.fit(against)?.lack_of_fit
+    }
+}
+
+fn columns<'a>() -> Vec<Column<Line<'a>>> {
+    vec![
+        Text("run", |of| text(&of.analysis.run)),
+        Text("plan", |of| text(&of.analysis.plan)),
+        Text("regime", |of| regime(of.analysis)),
+        Text("factor", |of| text(&of.curve.factor)),
+        Text("of", |of| text(&of.curve.of)),
+        Text("metric", |of| word(of.curve.metric.as_str())),
+        Text("scale", |of| match of.curve.scale {
+            CurveScale::Unit => word("unit"),
+            CurveScale::Share => word("share"),
+        }),
+        Text("unit", |of| match of.curve.scale {
+            CurveScale::Unit => word(of.curve.metric.unit().as_str()),
+            CurveScale::Share => word(Unit::One.as_str()),
+        }),
+        Text("arm", |of| text(of.point.arm.as_str())),
+        Figure("level", |of| Some(of.point.level)),
+        Figure("attempted", |of| of.point.attempted),
+        Figure("delivered", |of| of.point.delivered),
+        Ends("overhead", |of| Some(of.point.overhead.clone())),
+        Text("beyond_cap", |of| word(of.point.is_beyond_cap)),
+        Figure("attempted_curve", |of| of.height(Against::Attempted)),
+        Ends("attempted_predicted", |of| of.predicted(Against::Attempted)),
+        Figure("attempted_lack_of_fit_f", |of| {
+            Some(of.lack(Against::Attempted)?.f)
+        }),
+        Figure("attempted_lack_of_fit_p", |of| {
+            Some(of.lack(Against::Attempted)?.p)
+        }),
+        Figure("delivered_curve", |of| of.height(Against::Delivered)),
+        Ends("delivered_predicted", |of| of.predicted(Against::Delivered)),
+        Figure("delivered_lack_of_fit_f", |of| {
+            Some(of.lack(Against::Delivered)?.f)
+        }),
+        Figure("delivered_lack_of_fit_p", |of| {
+            Some(of.lack(Against::Delivered)?.p)
+        }),
+    ]
+}
 
 /// The analyses' curves as one CSV table with a heading row: a row for each run, load, curve and
 /// level.
@@ -52,62 +98,14 @@ const COLUMNS: &[&str] = &[
 ///
 /// [`ReportError`] when the CSV writer refuses a row; writing to memory, it has no reason to.
 pub fn curves_csv(analyses: &[Analysis]) -> Result<String, ReportError> {
-    let mut writer = ::csv::Writer::from_writer(Vec::new());
-    writer.write_record(COLUMNS)?;
-    for analysis in analyses.iter().flat_map(Analysis::regimes) {
-        for curve in &analysis.curves {
-            for point in &curve.points {
-                writer.write_record(record(analysis, curve, point))?;
-            }
-        }
-    }
-    finished(writer)
-}
-
-fn record(analysis: &Analysis, curve: &Curve, point: &CurvePoint) -> Vec<String> {
-    let (scale, unit) = match curve.scale {
-        CurveScale::Unit => ("unit", curve.metric.unit().as_str()),
-        CurveScale::Share => ("share", Unit::One.as_str()),
-    };
-    let mut fields = vec![
-        guarded(&analysis.run),
-        guarded(&analysis.plan),
-        regime(analysis),
-        guarded(&curve.factor),
-        guarded(&curve.of),
-        curve.metric.as_str().to_owned(),
-        scale.to_owned(),
-        unit.to_owned(),
-        guarded(point.arm.as_str()),
-        figure(Some(point.level)),
-        figure(point.attempted),
-        figure(point.delivered),
-    ];
-    fields.extend(ends(Some(&point.overhead)));
-    fields.push(point.is_beyond_cap.to_string());
-    let axes = [
-        (Against::Attempted, Some(point.level)),
-        (Against::Delivered, point.delivered),
-    ];
-    for (against, x) in axes {
-        let fitted = fit(curve, against).filter(|_| !point.is_beyond_cap);
-        fields.extend(of_fit(fitted, point, x));
-    }
-    fields
-}
-
-fn of_fit(fit: Option<&CurveFit>, point: &CurvePoint, x: Option<f64>) -> [String; 6] {
-    let Some(fit) = fit else {
-        return Default::default();
-    };
-    let held_out = fit.held_out.iter().find(|held| held.arm == point.arm);
-    let [estimate, low, high] = ends(held_out.map(|held| &held.predicted));
-    [
-        figure(x.map(|x| fit.height(x))),
-        estimate,
-        low,
-        high,
-        figure(fit.lack_of_fit.map(|lack| lack.f)),
-        figure(fit.lack_of_fit.map(|lack| lack.p)),
-    ]
+    let loads = analyses.iter().flat_map(Analysis::regimes);
+    let curves = loads.flat_map(|analysis| analysis.curves.iter().map(move |of| (analysis, of)));
+    let lines = curves.flat_map(|(analysis, curve)| {
+        curve.points.iter().map(move |point| Line {
+            analysis,
+            curve,
+            point,
+        })
+    });
+    table(&columns(), lines)
 }

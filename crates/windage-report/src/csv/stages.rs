@@ -3,36 +3,46 @@
 use windage_analysis::{Analysis, Missing, StageCost, Stages};
 use windage_model::ArmId;
 
-use super::{ends, figure, finished, guarded, regime};
+use super::Column::{self, Ends, Figure, Text};
+use super::{regime, table, text, word};
 use crate::ReportError;
 
-const COLUMNS: &[&str] = &[
-    "run",
-    "plan",
-    "regime",
-    "metric",
-    "unit",
-    "from",
-    "kind",
-    "arm",
-    "against",
-    "difference",
-    "difference_low",
-    "difference_high",
-    "relative",
-    "relative_low",
-    "relative_high",
-    "exceeds_nil",
-    "share",
-    "per_span",
-    "per_span_low",
-    "per_span_high",
-    "per_event",
-    "per_event_low",
-    "per_event_high",
-    "rounds",
-    "missing",
-];
+struct Line<'a> {
+    analysis: &'a Analysis,
+    stages: &'a Stages,
+    kind: &'static str,
+    arm: &'a ArmId,
+    against: &'a ArmId,
+    cost: &'a Result<StageCost, Missing>,
+}
+
+impl<'a> Line<'a> {
+    fn cost(&self) -> Option<&'a StageCost> {
+        self.cost.as_ref().ok()
+    }
+}
+
+fn columns<'a>() -> Vec<Column<Line<'a>>> {
+    vec![
+        Text("run", |of| text(&of.analysis.run)),
+        Text("plan", |of| text(&of.analysis.plan)),
+        Text("regime", |of| regime(of.analysis)),
+        Text("metric", |of| word(of.stages.metric.as_str())),
+        Text("unit", |of| word(of.stages.metric.unit().as_str())),
+        Text("from", |of| text(of.stages.from.as_str())),
+        Text("kind", |of| word(of.kind)),
+        Text("arm", |of| text(of.arm.as_str())),
+        Text("against", |of| text(of.against.as_str())),
+        Ends("difference", |of| Some(of.cost()?.absolute.clone())),
+        Ends("relative", |of| Some(of.cost()?.relative.clone())),
+        Text("exceeds_nil", |of| word(of.cost()?.relative.excludes_nil())),
+        Figure("share", |of| of.stages.share_of_sum(of.cost)),
+        Ends("per_span", |of| of.cost()?.per_span.clone()),
+        Ends("per_event", |of| of.cost()?.per_event.clone()),
+        Text("rounds", |of| word(of.stages.rounds)),
+        Text("missing", |of| word(of.cost.as_ref().err()?.code.as_str())),
+    ]
+}
 
 /// The analyses' chains of stages as one CSV table with a heading row.
 ///
@@ -46,85 +56,32 @@ const COLUMNS: &[&str] = &[
 ///
 /// [`ReportError`] when the CSV writer refuses a row; writing to memory, it has no reason to.
 pub fn stages_csv(analyses: &[Analysis]) -> Result<String, ReportError> {
-    let mut writer = ::csv::Writer::from_writer(Vec::new());
-    writer.write_record(COLUMNS)?;
-    for analysis in analyses.iter().flat_map(Analysis::regimes) {
-        for stages in &analysis.stages {
-            for line in lines(stages) {
-                writer.write_record(record(analysis, stages, &line))?;
-            }
-        }
-    }
-    finished(writer)
+    let loads = analyses.iter().flat_map(Analysis::regimes);
+    let chains = loads.flat_map(|analysis| analysis.stages.iter().map(move |of| (analysis, of)));
+    table(
+        &columns(),
+        chains.flat_map(|(analysis, of)| lines(analysis, of)),
+    )
 }
 
-/// What stands in one row.
-struct Line<'a> {
-    kind: &'static str,
-    arm: &'a ArmId,
-    against: &'a ArmId,
-    cost: &'a Result<StageCost, Missing>,
-}
-
-fn lines(of: &Stages) -> Vec<Line<'_>> {
-    let mut lines: Vec<Line<'_>> = of
-        .stages
-        .iter()
-        .map(|stage| Line {
-            kind: "stage",
-            arm: &stage.arm,
-            against: &stage.adds_to,
-            cost: &stage.cost,
-        })
-        .collect();
-    lines.extend(of.stages.last().map(|last| Line {
-        kind: "sum",
-        arm: &last.arm,
-        against: &of.from,
-        cost: &of.sum,
-    }));
-    for whole in &of.wholes {
-        let kinds = [
-            ("whole", &of.from, &whole.cost),
-            ("gap", &whole.same_as, &whole.gap),
-        ];
-        lines.extend(kinds.map(|(kind, against, cost)| Line {
-            kind,
-            arm: &whole.arm,
-            against,
-            cost,
-        }));
-    }
-    lines
-}
-
-fn record(analysis: &Analysis, of: &Stages, line: &Line<'_>) -> Vec<String> {
-    let cost = line.cost.as_ref().ok();
-    let mut fields = vec![
-        guarded(&analysis.run),
-        guarded(&analysis.plan),
-        regime(analysis),
-        of.metric.as_str().to_owned(),
-        of.metric.unit().as_str().to_owned(),
-        guarded(of.from.as_str()),
-        line.kind.to_owned(),
-        guarded(line.arm.as_str()),
-        guarded(line.against.as_str()),
-    ];
-    fields.extend(ends(cost.map(|cost| &cost.absolute)));
-    fields.extend(ends(cost.map(|cost| &cost.relative)));
-    fields.push(cost.map_or(String::new(), |cost| {
-        cost.relative.excludes_nil().to_string()
-    }));
-    fields.push(figure(of.share_of_sum(line.cost)));
-    fields.extend(ends(cost.and_then(|cost| cost.per_span.as_ref())));
-    fields.extend(ends(cost.and_then(|cost| cost.per_event.as_ref())));
-    fields.push(of.rounds.to_string());
-    let missing = line.cost.as_ref().err();
-    fields.push(
-        missing
-            .map_or("", |missing| missing.code.as_str())
-            .to_owned(),
-    );
-    fields
+fn lines<'a>(analysis: &'a Analysis, of: &'a Stages) -> Vec<Line<'a>> {
+    let line = |kind, arm, against, cost| Line {
+        analysis,
+        stages: of,
+        kind,
+        arm,
+        against,
+        cost,
+    };
+    let stages = of.stages.iter();
+    let stages = stages.map(|stage| line("stage", &stage.arm, &stage.adds_to, &stage.cost));
+    let last = of.stages.last();
+    let sum = last.map(|last| line("sum", &last.arm, &of.from, &of.sum));
+    let wholes = of.wholes.iter().flat_map(|whole| {
+        [
+            line("whole", &whole.arm, &of.from, &whole.cost),
+            line("gap", &whole.arm, &whole.same_as, &whole.gap),
+        ]
+    });
+    stages.chain(sum).chain(wholes).collect()
 }
