@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use anstyle::{AnsiColor, Style};
-use comfy_table::{CellAlignment, ContentArrangement, TableStyle};
 use unicode_width::UnicodeWidthStr;
 use windage_analysis::Analysis;
 use windage_model::{Soundness, Verdict};
@@ -12,12 +11,12 @@ use super::TerminalOptions;
 use super::text::{truncated, wrap};
 use crate::doubts::{self, DoubtRow};
 use crate::facts::Fact;
-use crate::rows::{self, Align, Table, Tone};
+use crate::rows::{Align, Table, Tone};
 
 pub(crate) const FAINT: Style = Style::new().dimmed();
 pub(crate) const HEADING: Style = Style::new().bold();
 /// Between columns.
-const GAP: u16 = 2;
+const GAP: usize = 2;
 /// An arm's name is not cut shorter for the sake of other columns.
 const NAME_MIN: usize = 12;
 /// Nor is it cut shorter where columns can stand below one another instead.
@@ -157,66 +156,49 @@ impl Page {
     }
 
     fn table_lines(&mut self, table: &Table) {
-        let names = self
-            .width
-            .saturating_sub(natural_width(table, 0, 0..table.columns.len()))
-            .max(NAME_MIN);
-        let mut drawn = comfy_table::Table::new();
-        drawn.load_style(TableStyle::new());
-        drawn.set_content_arrangement(ContentArrangement::Disabled);
-        let headings = table.columns.iter().map(|column| column.heading.clone());
-        let title = truncated(&table.title, names);
-        drawn.set_header(
-            std::iter::once(title.clone())
-                .chain(headings)
-                .collect::<Vec<_>>(),
-        );
-        for row in &table.rows {
-            let cells = row.cells.iter().map(|cell| cell.text.clone());
-            let name = truncated(&row.arm, names);
-            drawn.add_row(std::iter::once(name).chain(cells).collect::<Vec<_>>());
-        }
-        for (i, column) in drawn.column_iter_mut().enumerate() {
-            column.set_padding(if i == 0 { (0, 0) } else { (GAP, 0) });
-            let align = i
-                .checked_sub(1)
-                .and_then(|i| table.columns.get(i))
-                .map(|c| c.align);
-            column.set_cell_alignment(match align {
-                Some(Align::Right) => CellAlignment::Right,
-                Some(Align::Left) | None => CellAlignment::Left,
-            });
-        }
-        let lines: Vec<String> = drawn.lines().collect();
-        for (i, line) in lines.iter().enumerate() {
-            let line = truncated(line.trim_end(), self.width);
-            let painted = match i.checked_sub(1).and_then(|row| table.rows.get(row)) {
-                Some(row) => self.paint_cells(&line, row),
-                None => {
-                    let headings = line.strip_prefix(&title).unwrap_or_default();
-                    self.paint(HEADING, &title) + &self.paint(FAINT, headings)
-                }
-            };
-            self.line(&painted);
+        let columns = 0..table.columns.len();
+        let room = self.width.saturating_sub(natural_width(table, 0, columns));
+        let room = room.max(NAME_MIN);
+        let title = truncated(&table.title, room);
+        let names = table.rows.iter().map(|row| truncated(&row.arm, room));
+        let names: Vec<String> = names.collect();
+        let widest = names.iter().chain([&title]).map(|name| name.width()).max();
+        let widest = widest.unwrap_or(0);
+        let headings = table.columns.iter();
+        let headings = headings.map(|column| (column.heading.as_str(), FAINT));
+        let name = self.paint(HEADING, &title) + &" ".repeat(widest - title.width());
+        self.cells(table, widest, name, headings);
+        for (row, name) in table.rows.iter().zip(&names) {
+            let name = format!("{name}{}", " ".repeat(widest - name.width()));
+            let cells = row.cells.iter();
+            let cells = cells.map(|cell| (cell.text.as_str(), tone_style(cell.tone)));
+            self.cells(table, widest, name, cells);
         }
     }
 
-    /// Cells are painted after layout: the layout would count escape sequences as width. Only
-    /// spaces lie between the cells of a line, so each is found by searching on from the last.
-    fn paint_cells(&self, line: &str, row: &rows::Row) -> String {
-        let mut painted = String::with_capacity(line.len());
-        let name_end = line.find("  ").unwrap_or(0).min(line.len());
-        let (name, mut rest) = line.split_at(name_end);
-        painted.push_str(name);
-        for cell in row.cells.iter().filter(|cell| !cell.text.is_empty()) {
-            if let Some((before, after)) = rest.split_once(cell.text.as_str()) {
-                painted.push_str(before);
-                painted.push_str(&self.paint(tone_style(cell.tone), &cell.text));
-                rest = after;
-            }
+    /// A line of a table: behind its name, which has this width, its cells, each in its column.
+    fn cells<'a>(
+        &mut self,
+        table: &Table,
+        name: usize,
+        mut line: String,
+        cells: impl Iterator<Item = (&'a str, Style)>,
+    ) {
+        let mut used = name;
+        for (i, (column, (text, style))) in table.columns.iter().zip(cells).enumerate() {
+            let room = self.width.saturating_sub(used + GAP);
+            let width = column_width(table, i).min(room);
+            let text = truncated(text, width);
+            let padding = " ".repeat(width.saturating_sub(text.width()));
+            let text = self.paint(style, &text);
+            line.push_str(&" ".repeat(GAP));
+            line.push_str(&match column.align {
+                Align::Left => text + &padding,
+                Align::Right => padding + &text,
+            });
+            used += GAP + width;
         }
-        painted.push_str(rest);
-        painted
+        self.line(&line);
     }
 
     pub(crate) fn doubts(&mut self, analysis: &Analysis) {
@@ -245,13 +227,14 @@ impl Page {
 
 /// The width of these columns of a table whose names take `names`.
 fn natural_width(table: &Table, names: usize, columns: Range<usize>) -> usize {
-    let width = |i: usize| {
-        let heading = table.columns.get(i).map(|column| column.heading.width());
-        let cells = table.rows.iter().filter_map(|row| row.cells.get(i));
-        let cells = cells.map(|cell| cell.text.width());
-        cells.chain(heading).max().unwrap_or(0) + usize::from(GAP)
-    };
-    names + columns.map(width).sum::<usize>()
+    names + columns.map(|i| column_width(table, i) + GAP).sum::<usize>()
+}
+
+fn column_width(table: &Table, i: usize) -> usize {
+    let heading = table.columns.get(i).map(|column| column.heading.width());
+    let cells = table.rows.iter().filter_map(|row| row.cells.get(i));
+    let cells = cells.map(|cell| cell.text.width());
+    cells.chain(heading).max().unwrap_or(0)
 }
 
 /// What a table's names need in full, as far as other columns make room for them.
@@ -306,6 +289,7 @@ fn soundness_style(soundness: Soundness) -> Style {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rows;
 
     /// A table of one arm, with a heading for each of these cells.
     fn table(cells: &[&str], separable: bool) -> Table {
