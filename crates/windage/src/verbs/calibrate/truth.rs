@@ -223,7 +223,10 @@ mod tests {
         let baseline = sum(&[served(0, 0, 0); 2]);
         let of = |level, part| truth(part, &all, &baseline, &arm(Some((level, 1.0))));
         assert_eq!(of("iterations", Part::Cpu), Truth::Share(0.01));
-        assert_eq!(of("ns", Part::Cpu), Truth::CpuUs(0.7));
+        let Truth::CpuUs(cpu_us) = of("ns", Part::Cpu) else {
+            panic!("CPU was injected");
+        };
+        assert!((cpu_us - 0.7).abs() < 1e-9, "{cpu_us}");
         assert_eq!(of("ns", Part::Latency), Truth::DelayUs(45.0));
     }
 
