@@ -19,7 +19,7 @@ use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span, spa
 use prost::Message;
 use windage_fuzz::{Folder, frames};
 use windage_model::{
-    Activity, ArmCpu, ArmIndex, Beside, CpuSource, Doubt, DoubtCode, Evidence, Exchanges,
+    Activity, ArmCpu, ArmIndex, Beside, CpuSource, Warning, WarningCode, Evidence, Exchanges,
     MachineDelta, Place, Window, WindowCpu,
 };
 use windage_record::{
@@ -218,7 +218,7 @@ fn entries() -> Vec<Entry> {
         arm: off,
         startup_ns: Some(12_000_000),
         cpu_source: CpuSource::CgroupV2,
-        cpu_grain_ns: 1_000,
+        cpu_resolution_ns: 1_000,
         startup_cpu_ns: None,
         warmup_completed: 900,
         warmup_outside_ns: 40_000,
@@ -231,7 +231,7 @@ fn entries() -> Vec<Entry> {
             ..Launch::default()
         }),
         Entry::Window(window(off, vec![])),
-        Entry::Window(window(otel, vec![doubt()])),
+        Entry::Window(window(otel, vec![warning()])),
         Entry::BlockDone { block: 0 },
         Entry::LaunchEnded(LaunchEnd {
             launch: 0,
@@ -249,20 +249,20 @@ fn entries() -> Vec<Entry> {
             wire_bytes: 41_000,
             ..Delivered::default()
         }),
-        Entry::Doubt(doubt()),
+        Entry::Warning(warning()),
         Entry::RunEnded(Ending::StoppedEarly {
             reason: "precise enough".to_owned(),
         }),
     ]
 }
 
-fn doubt() -> Doubt {
+fn warning() -> Warning {
     let evidence = [
         ("steal_ns", Evidence::Number(120_000.0)),
         ("state", Evidence::Text("busy".to_owned())),
     ];
-    Doubt {
-        code: DoubtCode::ALL[0],
+    Warning {
+        code: WarningCode::ALL[0],
         text: "something was seen".to_owned(),
         evidence: evidence
             .map(|(name, value)| (name.to_owned(), value))
@@ -270,7 +270,7 @@ fn doubt() -> Doubt {
     }
 }
 
-fn window(arm: ArmIndex, doubts: Vec<Doubt>) -> Window {
+fn window(arm: ArmIndex, warnings: Vec<Warning>) -> Window {
     Window {
         place: Place {
             launch: 0,
@@ -300,7 +300,7 @@ fn window(arm: ArmIndex, doubts: Vec<Doubt>) -> Window {
             page_faults: 12,
             context_switches: 812,
         }),
-        doubts,
+        warnings,
         outliers: vec![],
         beside: Beside::default(),
     }

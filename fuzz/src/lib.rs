@@ -82,7 +82,7 @@ fn manifest() -> Manifest {
             request: None,
             iterations: None,
         },
-        further_loads: Vec::new(),
+        other_loads: Vec::new(),
         design: DesignScope {
             window_ns: 100_000_000,
             settle_ns: 10_000_000,
@@ -92,7 +92,7 @@ fn manifest() -> Manifest {
             drain_ns: 0,
             idle_ns: 0,
             order: Order::Mirrored,
-            interest: 0.005,
+            margin: 0.005,
             subject_cores: 1,
             placement: Vec::new(),
             stop: None,

@@ -12,7 +12,7 @@ export interface Interval {
 
 export interface Analysis extends UnderLoad {
   windage: string;
-  further: UnderLoad[];
+  other_loads: UnderLoad[];
   fidelity_curve: FidelityPoint[];
 }
 
@@ -46,12 +46,12 @@ export interface CurvePoint {
   attempted: number | null;
   delivered: number | null;
   overhead: Interval;
-  beyond_cap: boolean;
+  beyond_drop_limit: boolean;
 }
 
 export interface CurveFit {
   against: "attempted" | "delivered";
-  ribbon: { x: number; y: number; low: number; high: number }[];
+  confidence_band: { x: number; y: number; low: number; high: number }[];
   held_out: { arm: string; x: number; predicted: Interval; inside: boolean }[];
 }
 

@@ -19,7 +19,7 @@ export interface ComparisonDocument {
   /** Which runs these are. */
   header: Fact[];
   /** What speaks against comparing, and what follows from it. */
-  cautions: { code: string; verdict: Soundness; effect: string; text: string }[];
+  warnings: { code: string; verdict: Soundness; effect: string; text: string }[];
   /** One for each load that both have. */
   loads: ComparedLoad[];
   /** What differs besides: of the machine, of versions, of the design. Rows are keys, columns A and B. */
@@ -57,7 +57,7 @@ export interface Changes {
   /** Which way is dearer, in words. */
   direction: string;
   /** A share: changes below it do not matter. */
-  interest: number;
+  margin: number;
   rows: Change[];
 }
 

@@ -21,7 +21,7 @@ export interface PageDocument {
   /** `analysis.json` (docs/FORMAT.md), whole. */
   analysis: Analysis;
   header: Fact[];
-  /** One for each load of the plan: that of `analysis` first, then those of `analysis.further`. */
+  /** One for each load of the plan: that of `analysis` first, then those of `analysis.other_loads`. */
   loads: LoadView[];
   /** What arrived against the rate; null in a plan of one load. */
   by_rate: Table | null;
@@ -82,12 +82,12 @@ export interface Forest {
   unit: string;
   scale: Scale;
   /** Shares within ± this do not matter; null where differences are no shares. */
-  interest: number | null;
-  /** What lies left and right of nil. */
+  margin: number | null;
+  /** What lies left and right of zero. */
   sides: [left: string, right: string];
   /** What the marks that occur mean. */
   key: { mark: ForestMark | "margin"; text: string }[];
-  /** The control first: it shows how far nil is from nil on this machine. */
+  /** The control first: it shows how far zero is from zero on this machine. */
   rows: ForestRow[];
 }
 
@@ -213,7 +213,7 @@ export interface ValidityView {
   verdict: Soundness;
   /** What the verdict means, to stand behind it. */
   meaning: string;
-  doubts: { code: string; verdict: Soundness; text: string; evidence: [string, string][]; about: string | null }[];
+  warnings: { code: string; verdict: Soundness; text: string; evidence: [string, string][]; about: string | null }[];
 }
 
 /** The run over time, thinned to what can be drawn. Times are seconds since the run began. */

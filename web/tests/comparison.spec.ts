@@ -14,7 +14,7 @@ test("the sections follow each other, once for each load", async ({ watched: { p
   for (const load of await loads.all()) {
     await expect(load.locator(".answer")).toContainText("percentage points");
     await expect(load.locator("figure")).toHaveCount(1);
-    await expect(load.getByRole("table", { name: "CPU a request", exact: true })).toBeVisible();
+    await expect(load.getByRole("table", { name: "CPU per request", exact: true })).toBeVisible();
   }
 });
 
@@ -25,7 +25,7 @@ test("figures are those of windage compare --json", async ({ watched: { page } }
   expect(loads.length).toBe(2);
   for (const [i, load] of loads.entries()) {
     const place = page.locator("section.load").nth(i);
-    const table = place.getByRole("table", { name: "CPU a request", exact: true });
+    const table = place.getByRole("table", { name: "CPU per request", exact: true });
     const words = await place.locator("figure p.unseen").textContent();
     const arms = load.arms.filter((arm) => arm.role !== "baseline");
     expect(arms.length).toBe(5);
@@ -42,13 +42,13 @@ test("figures are those of windage compare --json", async ({ watched: { page } }
 
 test("what speaks against comparing, and what differs, is said", async ({ watched: { page } }) => {
   await open(page, pageOf("comparison"));
-  const { cautions, comparable } = compared();
+  const { warnings, comparable } = compared();
   expect(comparable).toBe("with_care");
   await expect(page.locator("main .state")).toContainText("with care");
   const said = page.getByRole("region", { name: "What speaks against comparing" });
-  expect(cautions.map(({ code }) => code)).toContain("other_kernel");
-  for (const { text } of cautions) await expect(said).toContainText(text);
-  await expect(said.locator(".doubt")).toHaveCount(cautions.length);
+  expect(warnings.map(({ code }) => code)).toContain("other_kernel");
+  for (const { text } of warnings) await expect(said).toContainText(text);
+  await expect(said.locator(".warning")).toHaveCount(warnings.length);
 
   const differs = page.getByRole("region", { name: "What else differs" });
   await expect(rowOf(differs.getByRole("table"), "kernel")).toHaveText("kernel6.1.06.12.0");
@@ -91,7 +91,7 @@ test("names that would do harm are shown as they are", async ({ watched: { page 
   await unfolded(page);
   expect(await page.title()).not.toBe("harmed");
   await expect(page.getByRole("heading", { level: 1 })).toContainText("</title></script><script>document.title='harmed'</script>");
-  const table = page.getByRole("table", { name: "CPU a request", exact: true });
+  const table = page.getByRole("table", { name: "CPU per request", exact: true });
   await expect(table.getByRole("rowheader", { name: "<script>document.title = 'harmed'</script>" })).toBeVisible();
   expect(await page.locator("img[src=x]").count()).toBe(0);
   expect(await page.locator("main").innerText()).not.toMatch(/[\u0007\u001b\u202e]/);

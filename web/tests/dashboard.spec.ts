@@ -76,14 +76,14 @@ test("a run says what its file says, and the way back leads to the list", async 
   const said = await answers(page);
   expect(said).not.toEqual([]);
   const headings = await page.locator("main h2").allTextContents();
-  const primary = await page.getByRole("table", { name: "CPU a request", exact: true }).innerText();
+  const primary = await page.getByRole("table", { name: "CPU per request", exact: true }).innerText();
 
   const context = await browser.newContext();
   const file = await context.newPage();
   await open(file, pageOf("agents"));
   expect(said).toEqual(await answers(file));
   expect(headings).toEqual(await file.locator("main h2").allTextContents());
-  expect(primary).toEqual(await file.getByRole("table", { name: "CPU a request", exact: true }).innerText());
+  expect(primary).toEqual(await file.getByRole("table", { name: "CPU per request", exact: true }).innerText());
   await context.close();
 
   await page.goBack();
@@ -121,19 +121,19 @@ test("two runs that are ticked are compared", async ({ watched: { page }, served
   await arrived(page, "sweep, two runs compared");
 
   for (const [i, load] of compared().loads.entries()) {
-    const table = page.locator("section.load").nth(i).getByRole("table", { name: "CPU a request", exact: true });
-    const dearer = load.arms.find((arm) => arm.metrics[load.primary]?.verdict === "dearer");
+    const table = page.locator("section.load").nth(i).getByRole("table", { name: "CPU per request", exact: true });
+    const dearer = load.arms.find((arm) => arm.metrics[load.primary]?.verdict === "increased");
     const change = dearer?.metrics[load.primary]?.change?.relative;
     if (!dearer || !change) throw new Error("no arm is dearer");
     const row = rowOf(table, dearer.name);
     await expect(row).toContainText(percent(change.estimate));
     await expect(row).toContainText(`${percent(change.low)} to ${percent(change.high)}`);
-    await expect(row).toContainText("dearer");
+    await expect(row).toContainText("increased");
   }
 
   await page.getByRole("link", { name: "The other way round" }).click();
   await expect(page.getByRole("link", { name: `A: ${b}` })).toBeVisible();
-  await expect(page.getByRole("table", { name: "CPU a request", exact: true }).first()).toContainText("cheaper", { timeout: 60_000 });
+  await expect(page.getByRole("table", { name: "CPU per request", exact: true }).first()).toContainText("decreased", { timeout: 60_000 });
   await page.goBack();
   await expect(page.getByRole("link", { name: `A: ${a}` })).toBeVisible();
   await page.goBack();
@@ -227,7 +227,7 @@ test("a run that goes on is followed to its end", async ({ watched: { page }, se
   const blocks = async () => Number(await progress.getByRole("progressbar").getAttribute("value"));
   const before = await blocks();
   await expect.poll(blocks, { timeout: 60_000 }).toBeGreaterThan(before);
-  const figures = page.getByRole("table", { name: "CPU a request", exact: true });
+  const figures = page.getByRole("table", { name: "CPU per request", exact: true });
   await expect(figures).toBeVisible({ timeout: 120_000 });
   const early = await figures.innerText();
   expect(await barriers(page, "light")).toEqual([]);

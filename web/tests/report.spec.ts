@@ -21,7 +21,7 @@ test("the sections of a run follow each other from the answer to the provenance"
 test("a sweep under two loads has its curves under each, and flame graphs where profiles were taken", async ({ watched: { page } }) => {
   await open(page, pageOf("sweep"));
   const { loads } = documentOf<PageDocument>("sweep");
-  expect(loads.length).toBe(1 + analysed("sweep").further.length);
+  expect(loads.length).toBe(1 + analysed("sweep").other_loads.length);
   expect(loads.map((load) => load.flame_graphs.length)).toEqual([1, 0]);
   await expect(page.locator("section.load")).toHaveCount(loads.length);
   for (const [i, { flame_graphs: graphs }] of loads.entries()) {
@@ -49,7 +49,7 @@ test("figures are those of analysis.json", async ({ watched: { page } }) => {
     expect(words).toContain(arm.name);
     if (relative) expect(words).toContain(percent(relative.estimate));
   }
-  const table = page.getByRole("table", { name: "CPU a request", exact: true });
+  const table = page.getByRole("table", { name: "CPU per request", exact: true });
   for (const arm of arms) {
     await expect(rowOf(table, arm.name)).toContainText(percent(arm.metrics[analysis.primary]?.relative?.estimate ?? 0));
   }
@@ -57,7 +57,7 @@ test("figures are those of analysis.json", async ({ watched: { page } }) => {
 
 test("tables are sorted by their headings, and back again", async ({ watched: { page } }) => {
   await open(page, pageOf("sweep"));
-  const table = page.getByRole("table", { name: "CPU a request", exact: true }).first();
+  const table = page.getByRole("table", { name: "CPU per request", exact: true }).first();
   const names = () => table.locator("tbody th").allTextContents();
   const before = await names();
   const heading = table.getByRole("button", { name: "Δ %" });
@@ -92,7 +92,7 @@ test("pictures are saved as SVG and PNG, tables as CSV", async ({ watched: { pag
   expect(png.bytes.length).toBeGreaterThan(5_000);
   const csv = await save("CSV");
   expect(csv.bytes.toString().split("\r\n").length).toBeGreaterThan(3);
-  const table = await save("Save “CPU a request” as CSV", page.locator("main"));
+  const table = await save("Save “CPU per request” as CSV", page.locator("main"));
   expect(table.bytes.toString()).toContain("bystander");
 });
 
@@ -147,7 +147,7 @@ test("names that would do harm are shown as they are", async ({ watched: { page 
   await drawn(page);
   await unfolded(page);
   expect(await page.title()).not.toBe("harmed");
-  const table = page.getByRole("table", { name: "CPU a request", exact: true });
+  const table = page.getByRole("table", { name: "CPU per request", exact: true });
   await expect(table.getByRole("rowheader", { name: "<script>document.title = 'harmed'</script>" })).toBeVisible();
   expect(await page.locator("img[src=x]").count()).toBe(0);
   const text = await page.locator("main").innerText();
@@ -209,7 +209,7 @@ test.describe("what is not there is said", () => {
   test("an arm of which nothing could be read", async ({ watched: { page } }) => {
     await open(page, pageOf("missing"));
     await drawn(page);
-    const table = page.getByRole("table", { name: "CPU a request", exact: true });
+    const table = page.getByRole("table", { name: "CPU per request", exact: true });
     await expect(rowOf(table, "unread")).toContainText("n/a");
     await expect(rowOf(table, "unread")).not.toContainText(/\d/);
     await expect(rowOf(table, "sdk, sampling 0.5")).toContainText("costs");
@@ -219,7 +219,7 @@ test.describe("what is not there is said", () => {
   test("two hundred arms are shown, and can be found by name", async ({ watched: { page } }) => {
     await open(page, pageOf("many"));
     await drawn(page);
-    const rows = page.getByRole("table", { name: "CPU a request", exact: true }).locator("tbody tr");
+    const rows = page.getByRole("table", { name: "CPU per request", exact: true }).locator("tbody tr");
     await expect(rows).toHaveCount(200);
     const figure = page.locator("figure").filter({ has: page.getByRole("searchbox", { name: "Only arms with" }) });
     await expect(figure.getByRole("status")).toHaveText("199 of 199 arms");
@@ -245,7 +245,7 @@ test("the page needs no script to be read", async ({ browser }) => {
   const context = await browser.newContext({ javaScriptEnabled: false });
   const page = await context.newPage();
   await page.goto(pageOf("agents"));
-  await expect(page.locator("noscript pre, pre").first()).toContainText("CPU a request");
+  await expect(page.locator("noscript pre, pre").first()).toContainText("CPU per request");
   await context.close();
 });
 

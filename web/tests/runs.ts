@@ -41,7 +41,7 @@ type Share = { relative: { estimate: number; low: number; high: number } | null 
 /** What `windage compare --json` prints, as far as tests read it. */
 export interface Compared {
   comparable: string;
-  cautions: { code: string; text: string }[];
+  warnings: { code: string; text: string }[];
   loads: { primary: string; arms: { name: string; role: string; metrics: Record<string, { a: Share; b: Share; change: Share | null; verdict: string | null }> }[] }[];
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use windage_model::{DoubtCode, Metric};
+use windage_model::{Metric, WarningCode};
 
 #[test]
 fn every_relative_link_leads_to_a_file() {
@@ -72,7 +72,7 @@ fn every_metric_is_described() {
 #[test]
 fn every_doubt_is_described_with_what_it_does() {
     let format = document("FORMAT.md");
-    let missing: Vec<&str> = DoubtCode::ALL
+    let missing: Vec<&str> = WarningCode::ALL
         .iter()
         .filter(|code| {
             let row = format!("| `{}` | {} |", code.as_str(), code.soundness().as_str());

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Each RUN is a run directory of a server against itself, so that the control's true difference
-//! is nil and what short slices of the run differ by is an error of the estimator. The estimators
+//! is zero and what short slices of the run differ by is an error of the estimator. The estimators
 //! are tried on three materials: a log ratio for each block, one for each half of a block, and one
 //! for each two windows that follow each other. The facts below the table are those from which
 //! noise generators for simulations are fitted.
@@ -198,7 +198,7 @@ fn facts(launches: &Launches, reading: Reading) -> String {
     )
 }
 
-/// Scatter, tails and memory of a series, in words.
+/// VarianceComponents, tails and memory of a series, in words.
 fn shape(series: &[f64]) -> String {
     let correlations: Vec<String> = (1..=LAGS)
         .map(|lag| format!("{:+.2}", autocorrelation(series, lag)))

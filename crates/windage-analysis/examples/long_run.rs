@@ -21,8 +21,8 @@ use std::time::Instant;
 use hdrhistogram::Histogram;
 use windage_analysis::{Records, analyse, detailed, of_run_directory, wire};
 use windage_model::{
-    Activity, ArmCpu, ArmId, ArmIndex, Backend, CpuSource, Doubt, DoubtCode, Exchanges, LoadModel,
-    MachineDelta, Order, Outlier, Place, Role, StatusClasses, Window, WindowCpu,
+    Activity, ArmCpu, ArmId, ArmIndex, Backend, CpuSource, Exchanges, LoadModel, MachineDelta,
+    Order, Outlier, Place, Role, StatusClasses, Warning, WarningCode, Window, WindowCpu,
 };
 use windage_record::{
     Delivered, DesignScope, Ending, Entry, JournalWriter, Launch, LaunchArmEnd, LaunchEnd,
@@ -216,9 +216,9 @@ impl Maker {
             u64::from(place.block) * BLOCK_NS + u64::from(place.position) * (WINDOW_NS + SETTLE_NS);
         let cost_ns = 50_000.0 * (1.0 + 0.002 * f64::from(place.arm.0) + 0.02 * self.random.unit());
         let cpu_ns = ns(completed as f64 * cost_ns);
-        let doubts = match self.random.below(100) {
+        let warnings = match self.random.below(100) {
             0 => vec![
-                Doubt::new(DoubtCode::SendLag, "The generator was late.")
+                Warning::new(WarningCode::SendLag, "The generator was late.")
                     .with("send_lag_ns_p99", 120_000.0),
             ],
             _ => vec![],
@@ -260,7 +260,7 @@ impl Maker {
                 page_faults: self.random.below(10),
                 context_switches: completed * 2,
             }),
-            doubts,
+            warnings,
             outliers: (1..4)
                 .map(|i| Outlier {
                     intended_ns: started_ns + i * 20_000_000,
@@ -377,7 +377,7 @@ fn manifest(arms: u16) -> Manifest {
             request: None,
             iterations: None,
         },
-        further_loads: Vec::new(),
+        other_loads: Vec::new(),
         design: DesignScope {
             window_ns: WINDOW_NS,
             settle_ns: SETTLE_NS,
@@ -387,7 +387,7 @@ fn manifest(arms: u16) -> Manifest {
             drain_ns: 1_000_000_000,
             idle_ns: 1_000_000_000,
             order: Order::Mirrored,
-            interest: 0.005,
+            margin: 0.005,
             subject_cores: 1,
             placement: Vec::new(),
             stop: None,
@@ -401,7 +401,7 @@ fn launch(launch: u32, arms: u16) -> Launch {
         instance: arm,
         startup_ns: Some(20_000_000),
         cpu_source: CpuSource::CgroupV2,
-        cpu_grain_ns: 1_000,
+        cpu_resolution_ns: 1_000,
         startup_cpu_ns: Some(10_000_000),
         warmup_completed: 1_000,
         warmup_outside_ns: 10_000_000,

@@ -10,15 +10,15 @@ use crate::blocks::Blocks;
 use crate::compare::{Rules, Scale};
 use crate::conclude::{conclude, interval};
 use crate::curve::{self, Sources};
-use crate::each_arm::{joined, of_each_arm};
 use crate::family::{Comparisons, Families};
+use crate::loads::Reading;
+use crate::parallel::{joined, of_each_arm};
 use crate::quantiles::{self, Finished, RESPONSE_TIME, SERVICE_TIME, Timed};
-use crate::reading::Reading;
 use crate::records::{Records, Streamed};
 use crate::scatter::Pace;
 use crate::{
     Analysis, ArmAnalysis, ArmLoad, BatchFacts, DesignFacts, MetricAnalysis, OwnCost, StopOutcome,
-    course, family, fidelity, planning, profiles, said, script, validity,
+    course, family, fidelity, planning, profiles, script, self_reported, validity,
 };
 
 /// A subject that keeps this share of its cores busy is saturated.
@@ -55,7 +55,7 @@ pub(crate) fn of_all_loads(
         analysis.profiles = profiles::of_load(analysis, &recorded);
     }
     let mut first = analyses.remove(0);
-    first.further = analyses;
+    first.other_loads = analyses;
     first.fidelity_curve = fidelity::curve(&first);
     Ok(first)
 }
@@ -92,7 +92,7 @@ impl<'a> Run<'a> {
             records,
             rules: Rules {
                 order: design.order,
-                interest: design.interest,
+                margin: design.margin,
                 sequence: design.stop.is_some(),
                 pace: Pace::of(&records.launches, &records.ledgers, blocks.count()),
             },
@@ -159,8 +159,8 @@ impl<'a> Run<'a> {
             if let Some(fidelity) = &arm.fidelity
                 && arm.role == Role::Treatment
             {
-                let lost = fidelity::doubt(&arm.name, fidelity);
-                let other = fidelity::not_as_expected(&arm.name, fidelity, facts.expected);
+                let lost = fidelity::warning(&arm.name, fidelity);
+                let other = fidelity::unexpected_telemetry(&arm.name, fidelity, facts.expected);
                 validity.reasons.extend(lost.into_iter().chain(other));
             }
         }
@@ -184,7 +184,7 @@ impl<'a> Run<'a> {
             outliers: self.records.windows.slowest.exchanges().to_vec(),
             profiles: Vec::new(),
             fidelity_curve: Vec::new(),
-            further: Vec::new(),
+            other_loads: Vec::new(),
         }
     }
 
@@ -208,7 +208,7 @@ impl<'a> Run<'a> {
             blocks: self.blocks.count(),
             measured_s: seconds(windows.duration_ns),
             seed: manifest.seed,
-            interest: design.interest,
+            margin: design.margin,
             cpu_source: self
                 .records
                 .launches
@@ -251,7 +251,7 @@ impl<'a> Run<'a> {
             let ratios = std::mem::take(&mut comparison.ratios);
             // Each further question could be a false alarm, and others move with this one.
             if Some(*metric) == asked_first && self.is_treatment(arm) {
-                comparison.doubts = course::doubts(&ratios, self.rules.interest);
+                comparison.warnings = course::warnings(&ratios, self.rules.margin);
             }
         }
         comparisons
@@ -270,10 +270,10 @@ impl<'a> Run<'a> {
                 (metric, conclude(metric, arm, self.rules, seat, comparison))
             })
             .collect();
-        self.doubt_cpu(arm, &mut metrics);
+        self.warning_cpu(arm, &mut metrics);
         let fidelity = fidelity::of_arm(self.records, arm);
         self.cpu_per_item(arm, fidelity.as_ref(), &mut metrics);
-        self.doubt_times(arm, &mut metrics);
+        self.warning_times(arm, &mut metrics);
         let planning = planning::usual(&metrics);
         let agent = self.agent_use(arm, metrics.get(&self.cpu_metric()));
         let saturated = self.saturated(arm);
@@ -298,7 +298,7 @@ impl<'a> Run<'a> {
             bill: self.bill(arm),
             bystander_of: self.watched(arm),
             bystander: self.bystander(arm),
-            said: said::of_arm(self.records, arm),
+            self_reported: self_reported::of_arm(self.records, arm),
         }
     }
 
@@ -313,7 +313,7 @@ impl<'a> Run<'a> {
 
     /// What speaks against times: the generator's lateness is in all of them, and connections
     /// that were all in use bound what the subject met at a time.
-    fn doubt_times(&self, arm: ArmIndex, metrics: &mut BTreeMap<Metric, MetricAnalysis>) {
+    fn warning_times(&self, arm: ArmIndex, metrics: &mut BTreeMap<Metric, MetricAnalysis>) {
         let windows = &self.records.windows.arms[arm.get()];
         let late = validity::of_times(windows);
         let bounded = validity::of_service_times(windows);
@@ -329,7 +329,7 @@ impl<'a> Run<'a> {
     }
 
     /// What speaks against the CPU figures: deferred cost that is unknown or was not over.
-    fn doubt_cpu(&self, arm: ArmIndex, metrics: &mut BTreeMap<Metric, MetricAnalysis>) {
+    fn warning_cpu(&self, arm: ArmIndex, metrics: &mut BTreeMap<Metric, MetricAnalysis>) {
         for metric in [Metric::CpuPerRequest, Metric::CpuPerIteration] {
             if let Some(of_cpu) = metrics.get_mut(&metric) {
                 of_cpu

@@ -57,13 +57,13 @@ pub struct Analysis {
     /// empty without several loads or without `expect`.
     pub fidelity_curve: Vec<FidelityPoint>,
     /// The same arms under the plan's further loads, in its order. These have none themselves.
-    pub further: Vec<Analysis>,
+    pub other_loads: Vec<Analysis>,
 }
 
 impl Analysis {
     /// Under each load of the plan, this one first.
     pub fn regimes(&self) -> impl Iterator<Item = &Analysis> {
-        std::iter::once(self).chain(&self.further)
+        std::iter::once(self).chain(&self.other_loads)
     }
 
     /// The arm without telemetry.
@@ -86,7 +86,7 @@ pub struct DesignFacts {
     pub order: Order,
     /// The kind of load.
     pub load: LoadModel,
-    /// Intended starts a second (open loop).
+    /// Intended starts per second (open loop).
     pub rate_per_s: Option<f64>,
     /// Connections for each arm.
     pub connections: u32,
@@ -112,7 +112,7 @@ pub struct DesignFacts {
     /// Seed of the run order.
     pub seed: u64,
     /// Relative differences below it do not matter.
-    pub interest: f64,
+    pub margin: f64,
     /// Where the subject's CPU figures come from.
     pub cpu_source: CpuSource,
     /// Which cores the plan gives each part; empty for runs older than this was.
@@ -196,7 +196,7 @@ pub struct ArmAnalysis {
     pub bystander: Option<Bystander>,
     /// What its program said about itself, by name; texts that differ from launch to launch stand
     /// one after the other.
-    pub said: BTreeMap<String, String>,
+    pub self_reported: BTreeMap<String, String>,
 }
 
 /// The load on one arm in all its windows, void ones included.
@@ -267,12 +267,12 @@ pub struct MetricAnalysis {
 }
 
 impl MetricAnalysis {
-    /// Whether the 95 % interval excludes nil; `None` without an interval.
+    /// Whether the 95 % interval excludes zero; `None` without an interval.
     #[must_use]
-    pub fn exceeds_nil(&self) -> Option<bool> {
+    pub fn exceeds_zero(&self) -> Option<bool> {
         let difference = self.difference.as_ref().ok()?;
         let interval = difference.relative.as_ref().unwrap_or(&difference.absolute);
-        Some(interval.excludes_nil())
+        Some(interval.excludes_zero())
     }
 }
 
@@ -294,8 +294,8 @@ pub enum MissingCode {
     NotMeasured,
     /// Too little was measured for an interval.
     TooFew,
-    /// The baseline is nil, so that there is no ratio.
-    BaselineNil,
+    /// The baseline is zero, so that there is no ratio.
+    BaselineZero,
     /// No telemetry arrived of which there could be a figure.
     NothingDelivered,
 }
@@ -308,7 +308,7 @@ impl MissingCode {
             MissingCode::Baseline => "baseline",
             MissingCode::NotMeasured => "not_measured",
             MissingCode::TooFew => "too_few",
-            MissingCode::BaselineNil => "baseline_nil",
+            MissingCode::BaselineZero => "baseline_zero",
             MissingCode::NothingDelivered => "nothing_delivered",
         }
     }

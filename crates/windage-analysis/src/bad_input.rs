@@ -3,7 +3,7 @@
 
 use hdrhistogram::Histogram;
 use serde_json::Value;
-use windage_model::{ArmIndex, Doubt, DoubtCode, LoadModel, Metric, Order, Soundness};
+use windage_model::{ArmIndex, LoadModel, Metric, Order, Soundness, Warning, WarningCode};
 use windage_record::{
     Delivered, DeliveredByProtocol, DeliveredInWindow, DeliveredSource, Drops, Expected,
     ExportDelay, TraceSample,
@@ -42,8 +42,8 @@ struct Case {
     spoil: fn(&mut Recorded),
     /// What is there to be said of the treatment's CPU: a difference, or why there is none.
     cpu: Result<(), MissingCode>,
-    /// A doubt about the run that must be there.
-    doubt: Option<DoubtCode>,
+    /// A warning about the run that must be there.
+    warning: Option<WarningCode>,
 }
 
 const CASES: &[Case] = &[
@@ -56,38 +56,38 @@ const CASES: &[Case] = &[
             run.delivered.clear();
         },
         cpu: Err(MissingCode::NotMeasured),
-        doubt: Some(DoubtCode::NoWindows),
+        warning: Some(WarningCode::NoWindows),
     },
     Case {
         what: "one window, of the baseline",
         spoil: |run| run.windows.truncate(1),
         cpu: Err(MissingCode::NotMeasured),
-        doubt: Some(DoubtCode::ArmVoid),
+        warning: Some(WarningCode::ArmVoid),
     },
     Case {
         what: "one window of each",
         spoil: |run| run.windows.truncate(3),
         cpu: Err(MissingCode::TooFew),
-        doubt: Some(DoubtCode::SingleRound),
+        warning: Some(WarningCode::SingleRound),
     },
     Case {
         // Its two halves give an interval with one degree of freedom: Student's quantile is 12.7.
         what: "one block",
         spoil: |run| run.windows.truncate(6),
         cpu: Ok(()),
-        doubt: Some(DoubtCode::SingleRound),
+        warning: Some(WarningCode::SingleRound),
     },
     Case {
         what: "one round",
         spoil: |run| run.windows.truncate(60),
         cpu: Ok(()),
-        doubt: Some(DoubtCode::SingleRound),
+        warning: Some(WarningCode::SingleRound),
     },
     Case {
         what: "a window without a request",
         spoil: |run| run.windows[2].exchanges = Default::default(),
         cpu: Ok(()),
-        doubt: None,
+        warning: None,
     },
     Case {
         what: "no request in any window",
@@ -97,7 +97,7 @@ const CASES: &[Case] = &[
             }
         },
         cpu: Err(MissingCode::NotMeasured),
-        doubt: None,
+        warning: None,
     },
     Case {
         what: "windows of no length",
@@ -107,7 +107,7 @@ const CASES: &[Case] = &[
             }
         },
         cpu: Ok(()),
-        doubt: None,
+        warning: None,
     },
     Case {
         what: "all windows equal",
@@ -121,7 +121,7 @@ const CASES: &[Case] = &[
             }
         },
         cpu: Ok(()),
-        doubt: None,
+        warning: None,
     },
     Case {
         what: "counters that could not be read",
@@ -133,7 +133,7 @@ const CASES: &[Case] = &[
             }
         },
         cpu: Err(MissingCode::NotMeasured),
-        doubt: None,
+        warning: None,
     },
     Case {
         what: "counters that did not move",
@@ -145,7 +145,7 @@ const CASES: &[Case] = &[
             }
         },
         cpu: Err(MissingCode::NotMeasured),
-        doubt: None,
+        warning: None,
     },
     Case {
         what: "counters that jumped",
@@ -157,20 +157,20 @@ const CASES: &[Case] = &[
             }
         },
         cpu: Ok(()),
-        doubt: None,
+        warning: None,
     },
     Case {
         what: "a treatment that is void throughout",
         spoil: |run| {
             for window in &mut run.windows {
                 if window.place.arm == TREATMENT {
-                    let died = Doubt::new(DoubtCode::ServiceDied, "It died.");
-                    window.doubts.push(died);
+                    let died = Warning::new(WarningCode::ServiceDied, "It died.");
+                    window.warnings.push(died);
                 }
             }
         },
         cpu: Err(MissingCode::NotMeasured),
-        doubt: Some(DoubtCode::ArmVoid),
+        warning: Some(WarningCode::ArmVoid),
     },
     Case {
         what: "a second treatment of which nothing was measured",
@@ -180,31 +180,31 @@ const CASES: &[Case] = &[
             run.manifest.arms.push(second);
         },
         cpu: Ok(()),
-        doubt: Some(DoubtCode::ArmMissing),
+        warning: Some(WarningCode::ArmMissing),
     },
     Case {
         what: "a baseline that is void throughout",
         spoil: |run| {
             for window in &mut run.windows {
                 if window.place.arm == ArmIndex::BASELINE {
-                    let died = Doubt::new(DoubtCode::ServiceDied, "It died.");
-                    window.doubts.push(died);
+                    let died = Warning::new(WarningCode::ServiceDied, "It died.");
+                    window.warnings.push(died);
                 }
             }
         },
         cpu: Err(MissingCode::TooFew),
-        doubt: Some(DoubtCode::ArmVoid),
+        warning: Some(WarningCode::ArmVoid),
     },
     Case {
         what: "everything void",
         spoil: |run| {
             for window in &mut run.windows {
-                let died = Doubt::new(DoubtCode::ServiceDied, "It died.");
-                window.doubts.push(died);
+                let died = Warning::new(WarningCode::ServiceDied, "It died.");
+                window.warnings.push(died);
             }
         },
         cpu: Err(MissingCode::NotMeasured),
-        doubt: Some(DoubtCode::NoWindows),
+        warning: Some(WarningCode::NoWindows),
     },
     Case {
         what: "an arm that the manifest does not know",
@@ -214,7 +214,7 @@ const CASES: &[Case] = &[
             }
         },
         cpu: Ok(()),
-        doubt: None,
+        warning: None,
     },
     Case {
         what: "deliveries beyond all bounds",
@@ -265,7 +265,7 @@ const CASES: &[Case] = &[
             }
         },
         cpu: Ok(()),
-        doubt: None,
+        warning: None,
     },
     Case {
         what: "deliveries without requests or an expectation to hold them against",
@@ -282,7 +282,7 @@ const CASES: &[Case] = &[
             }
         },
         cpu: Ok(()),
-        doubt: None,
+        warning: None,
     },
     Case {
         what: "nothing but loss",
@@ -298,24 +298,24 @@ const CASES: &[Case] = &[
             }
         },
         cpu: Ok(()),
-        doubt: Some(DoubtCode::TelemetryLost),
+        warning: Some(WarningCode::TelemetryLost),
     },
     Case {
         what: "a delivery of an arm that the manifest does not know",
         spoil: |run| run.delivered[0].arm = ArmIndex(700),
         cpu: Ok(()),
-        doubt: None,
+        warning: None,
     },
     Case {
         what: "evidence that is no number",
         spoil: |run| {
             for window in &mut run.windows {
-                let doubt = Doubt::new(DoubtCode::Steal, "The processor was taken away.");
-                window.doubts.push(doubt.with("steal_share", f64::NAN));
+                let warning = Warning::new(WarningCode::Steal, "The processor was taken away.");
+                window.warnings.push(warning.with("steal_share", f64::NAN));
             }
         },
         cpu: Ok(()),
-        doubt: Some(DoubtCode::Steal),
+        warning: Some(WarningCode::Steal),
     },
 ];
 
@@ -338,9 +338,9 @@ fn whatever_was_recorded_has_a_defined_answer() {
             let analysis = analysed(&run);
             let what = format!("{}, {model:?}", case.what);
             assert_eq!(cpu(&analysis, model), case.cpu, "{what}");
-            if let Some(code) = case.doubt {
+            if let Some(code) = case.warning {
                 let mut reasons = analysis.validity.reasons.iter();
-                assert!(reasons.any(|doubt| doubt.code == code), "{what}");
+                assert!(reasons.any(|warning| warning.code == code), "{what}");
             }
             assert_whole(&analysis, &what);
         }
@@ -392,10 +392,10 @@ fn assert_whole(analysis: &Analysis, what: &str) {
             }
         }
     }
-    for doubt in &analysis.validity.reasons {
-        let mut words = doubt.text.split(|c: char| !c.is_alphanumeric());
+    for warning in &analysis.validity.reasons {
+        let mut words = warning.text.split(|c: char| !c.is_alphanumeric());
         let is_figure = !words.any(|word| ["inf", "NaN"].contains(&word));
-        assert!(is_figure, "{what}: {}", doubt.text);
+        assert!(is_figure, "{what}: {}", warning.text);
     }
     let json = wire::to_json(analysis);
     let arms = json["arms"].as_array().unwrap();

@@ -17,7 +17,7 @@ pub(crate) enum Reading {
     GeneratorCpuUs,
     /// Time for a completed iteration, in microseconds.
     WallUs,
-    /// Completed requests a second.
+    /// Completed requests per second.
     PerSecond,
 }
 

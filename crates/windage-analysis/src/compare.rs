@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use windage_model::{ArmIndex, Doubt, Order};
+use windage_model::{ArmIndex, Order, Warning};
 use windage_stats::{Launches, TwoLevel, TwoLevelError, mean_error, two_level, unpaired};
 
 use crate::blocks::{Blocks, Logs, Pair, Reading};
@@ -13,7 +13,7 @@ use crate::scatter::{self, Pace};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules {
     pub(crate) order: Order,
-    pub(crate) interest: f64,
+    pub(crate) margin: f64,
     /// Whether the run could end as soon as it knew enough: then only intervals that hold at
     /// every look are honest.
     pub(crate) sequence: bool,
@@ -37,12 +37,12 @@ pub(crate) struct Comparison {
     /// Launches that went in.
     pub(crate) rounds: usize,
     /// Where the scatter comes from; `None` for values that a launch has once.
-    pub(crate) scatter: Option<crate::Scatter>,
+    pub(crate) scatter: Option<crate::VarianceComponents>,
     /// What went into the location, for those who ask how it came about; empty for values that a
     /// launch has once.
     pub(crate) ratios: Ratios,
     /// What speaks against this comparison in particular.
-    pub(crate) doubts: Vec<Doubt>,
+    pub(crate) warnings: Vec<Warning>,
 }
 
 /// What a location is a location of.
@@ -50,7 +50,7 @@ pub(crate) struct Comparison {
 pub(crate) enum Scale {
     /// ln(arm / baseline).
     LogRatio,
-    /// arm − baseline, in the metric's unit: for metrics whose baseline may be nil.
+    /// arm − baseline, in the metric's unit: for metrics whose baseline may be zero.
     Difference,
 }
 
@@ -73,7 +73,7 @@ pub(crate) fn by_window(
         rounds: 0,
         scatter: None,
         ratios: Ratios::new(),
-        doubts: Vec::new(),
+        warnings: Vec::new(),
     };
     match rules.order {
         Order::Mirrored => {
@@ -197,7 +197,7 @@ pub(crate) fn by_launch(
         windows,
         scatter: None,
         ratios: Ratios::new(),
-        doubts: Vec::new(),
+        warnings: Vec::new(),
     }
 }
 

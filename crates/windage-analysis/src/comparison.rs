@@ -5,7 +5,6 @@
 //! nothing of each other, so that their intervals combine as those of independent estimates
 //! ([`windage_stats::difference`]).
 
-mod cautions;
 mod change;
 mod deferred;
 mod differs;
@@ -13,6 +12,7 @@ mod metric;
 mod plan_diff;
 #[cfg(test)]
 mod tests;
+mod warnings;
 
 use std::collections::BTreeMap;
 
@@ -22,10 +22,10 @@ use windage_record::{RecordError, RunDir};
 use crate::of_run_directory;
 use crate::{Analysis, ArmAnalysis};
 
-pub use cautions::{Caution, CautionCode};
 pub use differs::{Differing, Differs};
 pub use metric::{Change, ChangeInFamily, ChangeVerdict, ComparedMetric, Side};
 pub use plan_diff::{PlanLine, PlanTag};
+pub use warnings::{ComparisonWarning, ComparisonWarningCode};
 
 /// What is known of two runs, and what differs between their plans.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,7 +66,7 @@ pub struct Comparison {
     /// The run that is held against it.
     pub b: ComparedRun,
     /// What speaks against comparing them, the gravest first.
-    pub cautions: Vec<Caution>,
+    pub warnings: Vec<ComparisonWarning>,
     /// Each load that both have, in A's order.
     pub loads: Vec<ComparedLoad>,
     /// Loads that only A has, by name.
@@ -105,7 +105,7 @@ impl Comparison {
         let of_loads = self.loads.iter().map(|load| load.comparable);
         let best = of_loads.min().unwrap_or(Comparable::No);
         match best {
-            Comparable::Yes if !self.cautions.is_empty() => Comparable::WithCare,
+            Comparable::Yes if !self.warnings.is_empty() => Comparable::WithCare,
             best => best,
         }
     }
@@ -131,7 +131,7 @@ pub struct ComparedRun {
 pub enum Comparable {
     /// Nothing speaks against it.
     Yes,
-    /// With the cautions in mind.
+    /// With the warnings in mind.
     WithCare,
     /// Figures are shown, verdicts are withheld.
     No,
@@ -159,7 +159,7 @@ pub struct ComparedLoad {
     /// The metric by which "did the overhead change?" is answered.
     pub primary: Metric,
     /// Changes of an overhead below it do not matter: the larger of both plans', a share.
-    pub interest: f64,
+    pub margin: f64,
     /// Arms that both have, in A's order.
     pub arms: Vec<ComparedArm>,
     /// Arms that only A has.
@@ -213,16 +213,16 @@ pub fn compare(a: &Analysis, b: &Analysis) -> Comparison {
         lone.map(load_name).collect()
     };
     let (only_in_a, only_in_b) = (lone(a), lone(b));
-    let cautions = cautions::cautions(a, b, &pairs, [&only_in_a, &only_in_b]);
+    let warnings = warnings::warnings(a, b, &pairs, [&only_in_a, &only_in_b]);
     Comparison {
         loads: pairs
             .iter()
-            .map(|(a, b)| under_load(a, b, &cautions))
+            .map(|(a, b)| under_load(a, b, &warnings))
             .collect(),
         differs: differs::differs(a, b, &pairs),
         a: compared_run(a),
         b: compared_run(b),
-        cautions,
+        warnings,
         only_in_a,
         only_in_b,
     }
@@ -237,7 +237,7 @@ type Pair<'a> = (&'a Analysis, &'a Analysis);
 /// Loads by their names; one that has none, because its run had no other, by what it is; the only
 /// ones of both in any case.
 fn pairs<'a>(a: &'a Analysis, b: &'a Analysis) -> Vec<Pair<'a>> {
-    if a.further.is_empty() && b.further.is_empty() {
+    if a.other_loads.is_empty() && b.other_loads.is_empty() {
         return vec![(a, b)];
     }
     let is_same = |one: &Analysis, other: &Analysis| match (&one.regime, &other.regime) {
@@ -291,12 +291,12 @@ fn compared_run(of: &Analysis) -> ComparedRun {
     }
 }
 
-fn under_load(a: &Analysis, b: &Analysis, cautions: &[Caution]) -> ComparedLoad {
+fn under_load(a: &Analysis, b: &Analysis, warnings: &[ComparisonWarning]) -> ComparedLoad {
     let regime = regime((a, b));
-    let comparable = cautions::comparable(cautions, regime.as_deref());
-    let interest = a.design.interest.max(b.design.interest);
+    let comparable = warnings::comparable(warnings, regime.as_deref());
+    let margin = a.design.margin.max(b.design.margin);
     let rules = change::Rules {
-        interest,
+        margin,
         judges: comparable != Comparable::No,
     };
     let arms = a.arms.iter().filter_map(|in_a| {
@@ -310,7 +310,7 @@ fn under_load(a: &Analysis, b: &Analysis, cautions: &[Caution]) -> ComparedLoad 
         primary: a.primary,
         regime,
         comparable,
-        interest,
+        margin,
     }
 }
 

@@ -17,9 +17,8 @@ pub(crate) fn conclude(
     of: Comparison,
 ) -> MetricAnalysis {
     let difference = difference(arm, rules, &of);
-    let judge = |at_95: &Interval, at_90: &Interval| {
-        judge(at_95, at_90, metric.direction(), rules.interest)
-    };
+    let judge =
+        |at_95: &Interval, at_90: &Interval| judge(at_95, at_90, metric.direction(), rules.margin);
     let verdict = difference.as_ref().ok().and_then(|d| {
         let (at_95, at_90) = (d.relative.as_ref()?, d.relative_90.as_ref()?);
         Some(judge(at_95, at_90))
@@ -29,9 +28,9 @@ pub(crate) fn conclude(
     let in_family = seat
         .zip(location)
         .and_then(|(seat, location)| in_family(location, of.scale, rules, seat, judge));
-    let needs_s = location
+    let time_needed_s = location
         .filter(|_| verdict == Some(Verdict::Inconclusive))
-        .and_then(|location| needs_s(location, rules));
+        .and_then(|location| time_needed_s(location, rules));
     MetricAnalysis {
         baseline: of.baseline,
         arm: of.arm,
@@ -40,12 +39,14 @@ pub(crate) fn conclude(
         saturated: false,
         windows: of.windows,
         rounds: of.rounds,
-        validity: Validity { reasons: of.doubts },
+        validity: Validity {
+            reasons: of.warnings,
+        },
         inference: Inference {
             endless_in: seat.filter(|_| in_family.is_none()),
             in_family,
-            needs_s,
-            scatter: of.scatter,
+            time_needed_s,
+            variance_components: of.scatter,
         },
     }
 }
@@ -62,8 +63,8 @@ pub(crate) fn difference(
             "The baseline is what the others are compared with.",
         ),
         Err(TwoLevelError::NoValues) if of.baseline == Some(0.0) => (
-            MissingCode::BaselineNil,
-            "The baseline is nil, so that there is no ratio.",
+            MissingCode::BaselineZero,
+            "The baseline is zero, so that there is no ratio.",
         ),
         Err(TwoLevelError::NoValues) if of.baseline.is_some() && of.arm.is_some() => (
             MissingCode::TooFew,
@@ -138,7 +139,7 @@ fn ratio_difference(
         within_launch_half_width: location
             .within_launch_half_width(Confidence::P95)
             .map(f64::exp_m1),
-        smallest_visible: smallest_visible(location, rules).map(f64::exp_m1),
+        minimum_detectable_effect: minimum_detectable_effect(location, rules).map(f64::exp_m1),
         relative: Some(relative),
     })
 }
@@ -159,7 +160,7 @@ fn plain_difference(location: &TwoLevel, rounds: usize, rules: Rules) -> Option<
         relative: None,
         relative_90: None,
         within_launch_half_width: None,
-        smallest_visible: None,
+        minimum_detectable_effect: None,
     })
 }
 
@@ -194,7 +195,7 @@ pub(crate) fn interval(
     })
 }
 
-/// The true location that a run like this one would tell from nil with a probability of 80 %.
+/// The true location that a run like this one would tell from zero with a probability of 80 %.
 /// Of an interval for a fixed length.
 fn method(location: &TwoLevel) -> Method {
     match (location.launches, location.blocks) {
@@ -205,19 +206,19 @@ fn method(location: &TwoLevel) -> Method {
     }
 }
 
-fn smallest_visible(location: &TwoLevel, rules: Rules) -> Option<f64> {
+fn minimum_detectable_effect(location: &TwoLevel, rules: Rules) -> Option<f64> {
     if !rules.sequence {
-        return Some(location.smallest_visible());
+        return Some(location.minimum_detectable_effect());
     }
     let (low, high) = location.ends(Confidence::P95);
     let sequence = interval(location, Confidence::P95, rules)?.half_width();
     // The sequence's half-width in the place of the interval's own.
-    Some(location.smallest_visible() - (high - low) / 2.0 + sequence)
+    Some(location.minimum_detectable_effect() - (high - low) / 2.0 + sequence)
 }
 
 /// Seconds that are missing to a verdict.
-fn needs_s(location: &TwoLevel, rules: Rules) -> Option<f64> {
-    let rule = VerdictRule::of_log_ratios(rules.interest);
+fn time_needed_s(location: &TwoLevel, rules: Rules) -> Option<f64> {
+    let rule = VerdictRule::of_log_ratios(rules.margin);
     let factor = if rules.sequence {
         let units = &location.units;
         let standard_deviation = units.standard_deviation();
@@ -234,17 +235,17 @@ pub(crate) fn judge(
     at_95: &Interval,
     at_90: &Interval,
     direction: Direction,
-    interest: f64,
+    margin: f64,
 ) -> Verdict {
     let (more, less) = match direction {
         Direction::Lower => (Verdict::Costs, Verdict::Saves),
         Direction::Higher => (Verdict::Saves, Verdict::Costs),
     };
-    if at_95.low > interest {
+    if at_95.low > margin {
         more
-    } else if at_95.high < -interest {
+    } else if at_95.high < -margin {
         less
-    } else if at_90.low > -interest && at_90.high < interest {
+    } else if at_90.low > -margin && at_90.high < margin {
         Verdict::Negligible
     } else {
         Verdict::Inconclusive

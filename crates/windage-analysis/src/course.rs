@@ -4,7 +4,7 @@
 //! Each rule asks twice: whether what is seen is more than chance (at 1 %), and whether it is more
 //! than what matters. A long run would else be blamed for what nobody would notice.
 
-use windage_model::{Doubt, DoubtCode};
+use windage_model::{Warning, WarningCode};
 use windage_stats::{Location, Over, bimodal, location, onset, trend_over};
 
 use crate::compare::Ratios;
@@ -14,30 +14,30 @@ use crate::compare::Ratios;
 const POINTS: usize = 400;
 
 /// What speaks against the location of these log ratios.
-pub(crate) fn doubts(ratios: &Ratios, interest: f64) -> Vec<Doubt> {
+pub(crate) fn warnings(ratios: &Ratios, margin: f64) -> Vec<Warning> {
     let launches: Vec<Vec<f64>> = ratios.values().map(|launch| thinned(launch)).collect();
     let found = [
-        warm_up_not_over(&launches, interest),
-        trend_left(&launches, interest),
-        two_kinds_of_launches(ratios, interest),
+        warm_up_not_over(&launches, margin),
+        trend(&launches, margin),
+        two_kinds_of_launches(ratios, margin),
     ];
     found.into_iter().flatten().collect()
 }
 
-fn warm_up_not_over(launches: &[Vec<f64>], interest: f64) -> Option<Doubt> {
-    let onset = onset(launches).filter(|o| o.significant && o.excess.abs() > interest)?;
+fn warm_up_not_over(launches: &[Vec<f64>], margin: f64) -> Option<Warning> {
+    let onset = onset(launches).filter(|o| o.significant && o.excess.abs() > margin)?;
     let text = format!(
         "The first blocks of launches give a difference that is {:+.2} % from that of the later \
          ones: the warm-up was not over. A longer `design.warmup` keeps them out.",
         onset.excess.exp_m1() * 100.0
     );
-    let doubt = Doubt::new(DoubtCode::WarmupNotOver, text);
-    Some(doubt.with("excess", onset.excess.exp_m1()))
+    let warning = Warning::new(WarningCode::WarmupTooShort, text);
+    Some(warning.with("excess", onset.excess.exp_m1()))
 }
 
-fn trend_left(launches: &[Vec<f64>], interest: f64) -> Option<Doubt> {
+fn trend(launches: &[Vec<f64>], margin: f64) -> Option<Warning> {
     let trend = trend_over(launches);
-    let trend = trend.filter(|t| t.significant && t.change_over_series.abs() > interest)?;
+    let trend = trend.filter(|t| t.significant && t.change_over_series.abs() > margin)?;
     let over = match trend.over {
         Over::Launch => "from the beginning of a launch to its end",
         Over::Run => "from the first launch to the last",
@@ -48,18 +48,18 @@ fn trend_left(launches: &[Vec<f64>], interest: f64) -> Option<Doubt> {
          on the machine.",
         trend.change_over_series.exp_m1() * 100.0
     );
-    let doubt = Doubt::new(DoubtCode::TrendLeft, text);
-    Some(doubt.with("change", trend.change_over_series.exp_m1()))
+    let warning = Warning::new(WarningCode::Trend, text);
+    Some(warning.with("change", trend.change_over_series.exp_m1()))
 }
 
-fn two_kinds_of_launches(ratios: &Ratios, interest: f64) -> Option<Doubt> {
+fn two_kinds_of_launches(ratios: &Ratios, margin: f64) -> Option<Warning> {
     let of_launches: Vec<Location> = ratios.values().filter_map(|l| location(l)).collect();
     let locations: Vec<f64> = of_launches.iter().map(|l| l.estimate).collect();
     let errors: Option<Vec<f64>> = of_launches
         .iter()
         .map(|l| Some(l.error()?.standard_error))
         .collect();
-    let modes = bimodal(&locations, &errors?).filter(|m| m.high - m.low > interest)?;
+    let modes = bimodal(&locations, &errors?).filter(|m| m.high - m.low > margin)?;
     let text = format!(
         "Launches are of two kinds, {} of them about {:+.2} % and {} about {:+.2} %: the mean over \
          them depends on how many of each came up. More rounds make it steadier; to know the \
@@ -69,11 +69,11 @@ fn two_kinds_of_launches(ratios: &Ratios, interest: f64) -> Option<Doubt> {
         modes.in_high,
         modes.high.exp_m1() * 100.0
     );
-    let doubt = Doubt::new(DoubtCode::BimodalLaunches, text)
+    let warning = Warning::new(WarningCode::BimodalLaunches, text)
         .with("low", modes.low.exp_m1())
         .with("high", modes.high.exp_m1())
         .with("launches_low", modes.in_low as f64);
-    Some(doubt.with("launches_high", modes.in_high as f64))
+    Some(warning.with("launches_high", modes.in_high as f64))
 }
 
 /// Means of consecutive values, so that no more than [`POINTS`] are left.
@@ -102,9 +102,9 @@ mod tests {
 
     #[test]
     fn each_course_is_called_what_it_is() {
-        use DoubtCode::*;
+        use WarningCode::*;
         type Value = fn(u32, u32) -> f64;
-        let table: &[(&str, u32, u32, Value, &[DoubtCode])] = &[
+        let table: &[(&str, u32, u32, Value, &[WarningCode])] = &[
             ("nothing but noise", 3, 60, |_, _| 0.1, &[]),
             (
                 "launches that differ as they do",
@@ -119,7 +119,7 @@ mod tests {
                 60,
                 |_, b| if b < 6 { 0.05 } else { 0.0 },
                 // Also a line drawn through it falls.
-                &[WarmupNotOver, TrendLeft],
+                &[WarmupTooShort, Trend],
             ),
             (
                 "every second launch is dearer",
@@ -133,7 +133,7 @@ mod tests {
                 1,
                 200,
                 |_, b| 0.04 * f64::from(b) / 200.0,
-                &[TrendLeft],
+                &[Trend],
             ),
             (
                 "a trend that does not matter",
@@ -145,7 +145,7 @@ mod tests {
             ("one block", 1, 1, |_, _| 0.0, &[]),
         ];
         for &(why, launches, blocks, value, expected) in table {
-            let found = doubts(&ratios(launches, blocks, value), 0.005);
+            let found = warnings(&ratios(launches, blocks, value), 0.005);
             let codes: Vec<_> = found.iter().map(|d| d.code).collect();
             for code in expected {
                 assert!(codes.contains(code), "{why}: {codes:?}");

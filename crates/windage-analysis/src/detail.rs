@@ -18,8 +18,8 @@ use windage_record::{RecordError, RunDir, RunState};
 use self::timeline::Timeline;
 use crate::Analysis;
 use crate::analyse::of_all_loads;
+use crate::loads::Reading;
 use crate::quantiles::FURTHER;
-use crate::reading::Reading;
 
 /// An analysis with what pictures need besides.
 #[derive(Clone, Debug, PartialEq)]

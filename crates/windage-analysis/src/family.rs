@@ -1,6 +1,6 @@
 //! Which comparisons an interval has to hold together with.
 //!
-//! Of twenty comparisons with nothing to find, one interval of 95 % excludes nil. So every
+//! Of twenty comparisons with nothing to find, one interval of 95 % excludes zero. So every
 //! treatment's intervals are also given at the confidence at which all of a family hold together
 //! (Bonferroni): the family of the primary metric, and that of all the others. What is asked first
 //! is not made harder to see by what is looked at besides.

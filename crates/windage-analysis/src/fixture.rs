@@ -1,6 +1,6 @@
 //! Records for tests: a run as the lab would have written it, with known costs.
 
-pub(crate) mod written;
+pub(crate) mod run_directory;
 
 use std::convert::Infallible;
 
@@ -93,7 +93,7 @@ pub(crate) fn window(launch: u32, block: u32, arm: u16) -> Window {
             page_faults: 3,
             context_switches: 2000,
         }),
-        doubts: Vec::new(),
+        warnings: Vec::new(),
         outliers: Vec::new(),
     }
 }
@@ -106,7 +106,7 @@ pub(crate) fn launch(launch: u32, arms: &[u16]) -> Launch {
             instance: arm,
             startup_ns: Some(20_000_000),
             cpu_source: CpuSource::CgroupV1,
-            cpu_grain_ns: 1,
+            cpu_resolution_ns: 1,
             startup_cpu_ns: Some(10_000_000),
             warmup_completed: 0,
             warmup_outside_ns: 0,
@@ -177,7 +177,7 @@ fn arm(index: u16, name: &str, role: Role, expected: Option<Expected>) -> Manife
 }
 
 /// A run of `rounds` × 10 blocks over off, control and one treatment that costs a fifth more in
-/// its windows and defers 2 µs a request on top; the machine's speed drifts by 40 %.
+/// its windows and defers 2 µs per request on top; the machine's speed drifts by 40 %.
 pub(crate) fn records(rounds: u32) -> Recorded {
     let every_trace = Expected {
         traces_per_request: Some(1.0),
@@ -207,7 +207,7 @@ pub(crate) fn records(rounds: u32) -> Recorded {
                 request: Some("GET http://{app}/".into()),
                 iterations: None,
             },
-            further_loads: Vec::new(),
+            other_loads: Vec::new(),
             design: DesignScope {
                 window_ns: 100_000_000,
                 settle_ns: 10_000_000,
@@ -217,7 +217,7 @@ pub(crate) fn records(rounds: u32) -> Recorded {
                 drain_ns: 1_000_000_000,
                 idle_ns: 100_000_000,
                 order: Order::Mirrored,
-                interest: 0.005,
+                margin: 0.005,
                 subject_cores: 1,
                 placement: Vec::new(),
                 stop: None,

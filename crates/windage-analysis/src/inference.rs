@@ -18,9 +18,9 @@ pub struct Inference {
     /// Seconds by which the run would have to be longer to settle an inconclusive verdict, if
     /// estimate and scatter stay what they are; `None` when it is settled, and when the estimate
     /// lies so near the limit that no reasonable time would settle it.
-    pub needs_s: Option<f64>,
+    pub time_needed_s: Option<f64>,
     /// Where the scatter comes from; `None` for metrics that a launch has once.
-    pub scatter: Option<Scatter>,
+    pub variance_components: Option<VarianceComponents>,
 }
 
 /// Which comparisons an interval has to hold together with.
@@ -80,29 +80,29 @@ impl Inference {
 }
 
 impl MetricAnalysis {
-    /// Whether what is claimed, a verdict or that the figure excludes nil, also holds when all of
+    /// Whether what is claimed, a verdict or that the figure excludes zero, also holds when all of
     /// its family have to hold together: not without an interval at that confidence. `None` where
     /// nothing is claimed, and without a family.
     #[must_use]
     pub fn holds_in_family(&self) -> Option<bool> {
         let claims = |verdict: &Verdict| *verdict != Verdict::Inconclusive;
         let verdict = self.verdict.filter(claims);
-        let excludes_nil = self.exceeds_nil() == Some(true);
+        let excludes_zero = self.exceeds_zero() == Some(true);
         self.inference.seat()?;
-        if verdict.is_none() && !excludes_nil {
+        if verdict.is_none() && !excludes_zero {
             return None;
         }
         let in_family = self.inference.in_family.as_ref();
         Some(in_family.is_some_and(|of| {
             let stands = verdict.is_none() || of.verdict == verdict;
-            stands && (!excludes_nil || of.interval.excludes_nil())
+            stands && (!excludes_zero || of.interval.excludes_zero())
         }))
     }
 }
 
 /// Standard deviations by their source, of log ratios (so 0.01 is one per cent).
 #[derive(Clone, Debug, PartialEq)]
-pub struct Scatter {
+pub struct VarianceComponents {
     /// From launch to launch, beyond what blocks explain; `None` for a single launch.
     pub launch_sd: Option<f64>,
     /// From one log ratio to the next within a launch, beyond what windows explain.

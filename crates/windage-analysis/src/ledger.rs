@@ -38,7 +38,7 @@ impl Ledger {
             .then(|| self.in_window_ns / self.measured)
     }
 
-    /// CPU deferred beyond windows for a request, in nanoseconds; it can be a little below nil
+    /// CPU deferred beyond windows for a request, in nanoseconds; it can be a little below zero
     /// when the idle rate was read in an unquiet moment.
     pub(crate) fn deferred_per_request_ns(&self) -> Option<f64> {
         let requests = self.measured + self.unmeasured;
@@ -260,7 +260,7 @@ mod tests {
             &[fixture::launch_end(0, &[(0, 0, 0), (2, 0, 1_000_000)])],
         );
         let arm = ledgers.get(0, ArmIndex(2)).unwrap();
-        // 4 ms a window less the idle hundredth of 100 ms, over 1000 requests: 3 µs each.
+        // 4 ms per window less the idle hundredth of 100 ms, over 1000 requests: 3 µs each.
         assert_eq!(arm.in_window_per_request_ns(), Some(50_000.0));
         assert!((arm.deferred_per_request_ns().unwrap() - 3_000.0).abs() < 1.0);
         assert!((arm.deferred_log_share().unwrap() - 0.06f64.ln_1p()).abs() < 1e-6);

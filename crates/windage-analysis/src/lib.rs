@@ -15,28 +15,28 @@ mod conclude;
 mod course;
 mod curve;
 mod detail;
-mod each_arm;
 mod family;
 mod fidelity;
 #[cfg(test)]
 mod fixture;
-mod gathered;
 mod inference;
 mod ledger;
 mod load;
+mod loads;
+mod merged_times;
 mod metrics;
 mod monitor;
+mod parallel;
 mod per_span;
 mod phases;
 mod planning;
 pub mod profiles;
 mod quantiles;
-mod reading;
 mod records;
-mod running;
-mod said;
+mod running_estimates;
 mod scatter;
 mod script;
+mod self_reported;
 mod stages;
 mod sums;
 mod validity;
@@ -54,13 +54,13 @@ pub use analysis::{
 };
 pub use calibration::{Cuttable, Experiment};
 pub use comparison::{
-    Caution, CautionCode, Change, ChangeInFamily, ChangeVerdict, Comparable, Compared, ComparedArm,
-    ComparedLoad, ComparedMetric, ComparedRun, Comparison, Differing, Differs, LoneArm, PlanLine,
-    PlanTag, Side, compare,
+    Change, ChangeInFamily, ChangeVerdict, Comparable, Compared, ComparedArm, ComparedLoad,
+    ComparedMetric, ComparedRun, Comparison, ComparisonWarning, ComparisonWarningCode, Differing,
+    Differs, LoneArm, PlanLine, PlanTag, Side, compare,
 };
 pub use curve::{
-    Against, Cap, Curve, CurveFit, CurvePoint, CurveScale, CurveTerm, HeldOut, LackOfFit,
-    RibbonPoint, TermKind,
+    Against, BandPoint, Curve, CurveFit, CurvePoint, CurveScale, CurveTerm, DropLimit, HeldOut,
+    LackOfFit, TermKind,
 };
 pub use detail::{
     AgentSeries, ArmLatency, ArmSeries, Detail, Detailed, Latency, MachineSeries,
@@ -70,15 +70,15 @@ pub use fidelity::{
     DeliveredCounts, EventCounts, Fidelity, FidelityOfLaunch, FidelityPoint, FidelityUnit,
     InWindows, Loss, LossReason, MeasuredLoss, TraceShare,
 };
-pub use inference::{Family, InFamily, Inference, Scatter, Seat};
+pub use inference::{Family, InFamily, Inference, Seat, VarianceComponents};
 pub use monitor::Monitor;
 pub use planning::{Planning, PlanningFigures, Room};
 pub use profiles::{ArmProfile, Sampled};
 pub use quantiles::Timed;
 pub use records::Records;
-pub use running::{Following, Known, NoInterval, Running, RunningEstimate};
+pub use running_estimates::{Following, Known, NoInterval, Running, RunningEstimate};
 pub use script::{Averaged, Script, ScriptPhase};
-pub use stages::{Stage, StageCost, Stages, Whole};
+pub use stages::{EndToEnd, Stage, StageCost, Stages};
 pub use windage_profile::{Added, FunctionCost, Interaction, differential_flame_graph};
 pub use windage_record::{
     DeliveredByProtocol, DeliveredSource, ExportDelay, Placed, ProfileFailure, Profiled,

@@ -86,7 +86,7 @@ mod tests {
     use super::*;
     use crate::fixture::window;
     use crate::windows::Windows;
-    use windage_model::{ArmIndex, Doubt, DoubtCode};
+    use windage_model::{ArmIndex, Warning, WarningCode};
 
     fn lasting(intended_ns: u64, response_time_ns: u64) -> Outlier {
         Outlier {
@@ -102,8 +102,8 @@ mod tests {
         second.exchanges.completed = 500;
         second.exchanges.errors.timeout = 500;
         second
-            .doubts
-            .push(Doubt::new(DoubtCode::ServiceDied, "It died."));
+            .warnings
+            .push(Warning::new(WarningCode::ServiceDied, "It died."));
         let mut tally = LoadTally::default();
         tally.take(&window(0, 0, 2));
         tally.take(&second);
@@ -132,8 +132,8 @@ mod tests {
         elsewhere.outliers = vec![lasting(first.started_ns + 50_000_000, 8_000_000)];
         let mut void = window(0, 1, 1);
         void.outliers = vec![lasting(0, 99_000_000)];
-        void.doubts
-            .push(Doubt::new(DoubtCode::ServiceDied, "It died."));
+        void.warnings
+            .push(Warning::new(WarningCode::ServiceDied, "It died."));
         let mut windows = vec![first, elsewhere, void, window(0, 2, 2)];
         windows.extend((3..20).map(|block| {
             let mut window = window(0, block, 2);

@@ -88,7 +88,7 @@ impl Run<'_> {
         move |launch| of_both(launch).unwrap_or(unknown)
     }
 
-    /// What an arm's windows cost a request and what it deferred for one, in microseconds.
+    /// What an arm's windows cost per request and what it deferred for one, in microseconds.
     pub(crate) fn with_deferred(&self, of: ArmIndex, in_window: Option<f64>) -> Option<f64> {
         let ledgers = &self.records.ledgers;
         let deferred = ledgers.by_launch(of, |l| Some(l.deferred_per_request_ns()? / 1e3));

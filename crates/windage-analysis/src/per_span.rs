@@ -43,7 +43,7 @@ impl Item {
 }
 
 impl Run<'_> {
-    /// The arm's difference in CPU a request (or iteration), divided by the spans that one
+    /// The arm's difference in CPU per request (or iteration), divided by the spans that one
     /// delivered: for every arm of a run with a sink, and of no other. The same by events, in a
     /// run in which any came.
     pub(crate) fn cpu_per_item(
@@ -65,7 +65,7 @@ impl Run<'_> {
                         relative: None,
                         relative_90: None,
                         within_launch_half_width: None,
-                        smallest_visible: None,
+                        minimum_detectable_effect: None,
                     })
                 }
                 Err(missing) => Err(missing.clone()),
@@ -148,7 +148,7 @@ pub(crate) enum PerRequest {
     None,
 }
 
-/// A difference in CPU a request, for each of the items that one delivered.
+/// A difference in CPU per request, for each of the items that one delivered.
 pub(crate) fn divided(
     difference: &Interval,
     item: Item,
@@ -207,7 +207,7 @@ mod tests {
         ] {
             let mut run = fixture::records(3);
             run.manifest.load.model = model;
-            // Two spans a request in every launch, so that they add no uncertainty.
+            // Two spans per request in every launch, so that they add no uncertainty.
             for delivered in &mut run.delivered {
                 delivered.spans *= 2;
             }

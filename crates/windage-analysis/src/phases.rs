@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flush_is_compared_by_launch_also_where_the_baseline_is_nil() {
+    fn a_flush_is_compared_by_launch_also_where_the_baseline_is_zero() {
         let mut run = batch(3);
         for launch in 0..3 {
             let held_ms = 40 + 10 * u64::from(launch);
@@ -188,7 +188,7 @@ mod tests {
             let found = result.difference.as_ref().unwrap();
             assert!((found.absolute.estimate - expected_s).abs() < 1e-12);
             assert_eq!((found.relative.as_ref(), result.verdict), (None, None));
-            assert_eq!(result.exceeds_nil(), Some(true));
+            assert_eq!(result.exceeds_zero(), Some(true));
         }
         // The control told nothing.
         let control = &analysis.arms[1].metrics[&Metric::FlushTime];

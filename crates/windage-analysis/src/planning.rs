@@ -16,7 +16,7 @@ const WITHIN_S: f64 = 0.010;
 pub struct Planning {
     /// The CPU time that `within` is about, in seconds.
     pub within_s: f64,
-    /// Of spans; `None` where the cost of one is not known or its interval lies below nil.
+    /// Of spans; `None` where the cost of one is not known or its interval lies below zero.
     pub spans: Option<PlanningFigures>,
     /// Of events on spans, the spans themselves included; `None` as above, and where none came.
     pub events: Option<PlanningFigures>,
@@ -34,11 +34,11 @@ pub struct PlanningFigures {
 /// A number of spans or events, turned over from the interval of what one costs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Room {
-    /// The best guess; `None` where the best guess of the cost is nil or a saving.
+    /// The best guess; `None` where the best guess of the cost is zero or a saving.
     pub estimate: Option<f64>,
     /// No fewer than so many.
     pub low: f64,
-    /// No more than so many; `None` where the cost may be nil, so that no number is too many.
+    /// No more than so many; `None` where the cost may be zero, so that no number is too many.
     pub high: Option<f64>,
     /// The confidence of the cost's interval, and so of this one.
     pub confidence: f64,
@@ -50,7 +50,7 @@ impl Analysis {
         for arm in &mut self.arms {
             arm.planning = within(&arm.metrics, within_s);
         }
-        self.further
+        self.other_loads
             .iter_mut()
             .for_each(|further| further.plan_within(within_s));
     }
@@ -117,17 +117,17 @@ mod tests {
             (
                 (2.0, -1.0, 5.0),
                 Some((Some(5_000.0), 2_000.0, None)),
-                "a cost that may be nil has no upper bound",
+                "a cost that may be zero has no upper bound",
             ),
             (
                 (2.0, 0.0, 4.0),
                 Some((Some(5_000.0), 2_500.0, None)),
-                "an interval that reaches nil",
+                "an interval that reaches zero",
             ),
             (
                 (-1.0, -3.0, 1.0),
                 Some((None, 10_000.0, None)),
-                "a cost that may well be nil",
+                "a cost that may well be zero",
             ),
             ((-3.0, -4.0, -2.0), None, "a saving"),
             ((0.0, 0.0, 0.0), None, "no cost at all"),

@@ -13,7 +13,7 @@ use windage_record::Times;
 use windage_stats::{Launches, two_level};
 
 use crate::compare::{Comparison, Scale};
-use crate::gathered::Gathered;
+use crate::merged_times::Gathered;
 
 /// Answers that must lie beyond a quantile in each stretch, on its nearer side.
 const BEYOND: f64 = 10.0;
@@ -264,7 +264,7 @@ impl Finished {
             windows,
             scatter: None,
             ratios: track.ratios[arm.get()].clone(),
-            doubts: Vec::new(),
+            warnings: Vec::new(),
         }
     }
 
@@ -335,7 +335,7 @@ impl Track {
 
     /// Notes each arm's quantile as a log ratio to the baseline's.
     fn compare(&mut self, stretch: &Stretch, launch: u32) {
-        // A time of nil has no logarithm; a nanosecond is as good as none.
+        // A time of zero has no logarithm; a nanosecond is as good as none.
         let log = |times: &Gathered| (times.at_quantile(self.quantile).max(1) as f64).ln();
         let baseline = stretch.by_arm.first().filter(|times| !times.is_empty());
         let Some(baseline) = baseline.map(log) else {

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use windage_model::{AgentCycle, ArmIndex, Doubt, PhaseSpent, ProcessTimes, Window};
+use windage_model::{AgentCycle, ArmIndex, PhaseSpent, ProcessTimes, Warning, Window};
 use windage_record::{
     Delivered, Ending, Entry, Histograms, Journal, Launch, LaunchEnd, Manifest, RecordError,
-    RunDir, Said, Timing, read_committed_histograms,
+    RunDir, SelfReport, Timing, read_committed_histograms,
 };
 
 use crate::Timed;
@@ -28,8 +28,8 @@ pub struct Records {
     /// What the sink counted, by launch and arm. What it counted of each window is summed up
     /// and left out.
     pub delivered: Vec<Delivered>,
-    /// Doubts about the run that were noted while it went on.
-    pub doubts: Vec<Doubt>,
+    /// Warnings about the run that were noted while it went on.
+    pub warnings: Vec<Warning>,
     /// What programs said of their versions.
     pub versions: BTreeMap<String, String>,
     /// What phases of batch programs took.
@@ -37,7 +37,7 @@ pub struct Records {
     /// What whole processes used, those of void windows included.
     pub processes: Vec<ProcessTimes>,
     /// What programs said about themselves.
-    pub said: Vec<Said>,
+    pub self_reported: Vec<SelfReport>,
     /// Attachments of agents, in the order in which they ended.
     pub cycles: Vec<AgentCycle>,
     /// How the run ended; `None` when its end was not recorded.
@@ -120,11 +120,11 @@ impl Records {
             launches: Vec::new(),
             ends: Vec::new(),
             delivered: Vec::new(),
-            doubts: Vec::new(),
+            warnings: Vec::new(),
             versions: BTreeMap::new(),
             phases: Vec::new(),
             processes: Vec::new(),
-            said: Vec::new(),
+            self_reported: Vec::new(),
             cycles: Vec::new(),
             ending: None,
             cut_bytes: 0,
@@ -170,13 +170,13 @@ impl Records {
                 delivered.in_windows = Vec::new();
                 self.delivered.push(delivered);
             }
-            Entry::Doubt(doubt) => self.doubts.push(doubt),
+            Entry::Warning(warning) => self.warnings.push(warning),
             Entry::Version { of, text } => {
                 self.versions.insert(of, text);
             }
             Entry::Phase(spent) => self.phases.push(spent),
             Entry::Process(times) => self.processes.push(times),
-            Entry::Said(said) => self.said.push(said),
+            Entry::SelfReport(said) => self.self_reported.push(said),
             Entry::Agent(cycle) => self.cycles.push(cycle),
             Entry::BlockDone { .. } | Entry::RunEnded(_) => {}
         }
@@ -246,9 +246,9 @@ impl Loads {
             Entry::Delivered(delivered) => delivered.launch,
             Entry::Phase(spent) => spent.launch,
             Entry::Process(times) => times.place.launch,
-            Entry::Said(said) => said.launch,
+            Entry::SelfReport(said) => said.launch,
             Entry::Agent(cycle) => cycle.launch,
-            Entry::Doubt(_) => return self.present,
+            Entry::Warning(_) => return self.present,
             Entry::Version { .. } | Entry::BlockDone { .. } | Entry::RunEnded(_) => return None,
         };
         self.of_launch.get(&launch).copied().or(self.present)

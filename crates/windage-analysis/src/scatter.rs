@@ -4,7 +4,7 @@ use windage_model::ArmIndex;
 use windage_record::Launch;
 use windage_stats::{Advice, Costs, Launches, advice, components, robust_sd};
 
-use crate::Scatter;
+use crate::VarianceComponents;
 use crate::blocks::{Blocks, Logs, Reading};
 use crate::ledger::Ledgers;
 
@@ -47,7 +47,7 @@ pub(crate) fn of(
     arm: ArmIndex,
     reading: Reading,
     pace: Pace,
-) -> Option<Scatter> {
+) -> Option<VarianceComponents> {
     let ratios = launches.blocks();
     let found = components(launches, window_variance(blocks, arm, reading))?;
     let rounds = launches.len();
@@ -58,7 +58,7 @@ pub(crate) fn of(
         ..costs
     });
     let advised = costs.map(|costs| advice(&found, costs, rounds, ratios / rounds.max(1)));
-    Some(Scatter {
+    Some(VarianceComponents {
         launch_sd: found.launch_sd,
         block_sd: found.block_sd,
         window_sd: found.window_sd,

@@ -47,7 +47,7 @@ pub struct Averaged {
     pub interval: Option<Interval>,
 }
 
-/// Two runs have a scatter, but its interval is twelve times as wide and begins below nil.
+/// Two runs have a scatter, but its interval is twelve times as wide and begins below zero.
 const FEWEST_RUNS: usize = 3;
 
 impl Averaged {
@@ -131,7 +131,7 @@ fn of_told(records: &Records, arm: ArmIndex, phase: Phase) -> Option<ScriptPhase
 mod tests {
     use super::*;
     use crate::fixture;
-    use windage_model::{Doubt, DoubtCode, LoadModel, Place};
+    use windage_model::{LoadModel, Place, Warning, WarningCode};
     use windage_record::Entry;
 
     /// The process of a window of the fixture.
@@ -202,7 +202,8 @@ mod tests {
         let mut run = run();
         let void = run.windows.iter_mut().find(|w| w.place.arm == ArmIndex(2));
         let void = void.unwrap();
-        void.doubts.push(Doubt::new(DoubtCode::ServiceDied, "died"));
+        void.warnings
+            .push(Warning::new(WarningCode::ServiceDied, "died"));
         let mut uncommitted = void.place;
         uncommitted.block = 10;
         assert_eq!(uncommitted.launch, 0, "whose last block is 9");

@@ -1,9 +1,9 @@
-//! What speaks against a run, found from its records: one function a doubt.
+//! What speaks against a run, found from its records: one function a warning.
 
 use std::collections::BTreeMap;
 
 use windage_model::{
-    ArmIndex, Doubt, DoubtCode, Interval, LoadModel, Order, Role, Soundness, Validity,
+    ArmIndex, Interval, LoadModel, Order, Role, Soundness, Validity, Warning, WarningCode,
 };
 use windage_record::{Ending, ManifestArm};
 
@@ -12,10 +12,10 @@ use crate::ledger::{Ledger, Ledgers};
 use crate::records::Records;
 use crate::windows::OfArm;
 
-/// Windows in doubt beyond this share make the run suspect.
+/// Windows in warning beyond this share make the run suspect.
 const BAD_WINDOWS_SHARE: f64 = 0.2;
-/// A kind of doubt is worth a line of its own beyond this share of windows.
-const DOUBT_SHARE: f64 = 0.05;
+/// A kind of warning is worth a line of its own beyond this share of windows.
+const WARNING_SHARE: f64 = 0.05;
 /// An open load that completes less than this share of its rate has met a ceiling.
 const RATE_SHARE: f64 = 0.98;
 /// An arm that uses so much more than the baseline after the drain was not done yet.
@@ -26,7 +26,7 @@ const ERROR_SHARE: f64 = 0.001;
 /// Everything that speaks against the run as a whole.
 pub(crate) fn of_run(records: &Records, control_at_99: Option<&Interval>) -> Validity {
     let mut validity = Validity {
-        reasons: records.doubts.clone(),
+        reasons: records.warnings.clone(),
     };
     let found = [
         no_windows(records),
@@ -42,15 +42,15 @@ pub(crate) fn of_run(records: &Records, control_at_99: Option<&Interval>) -> Val
         coarse_clock(records),
     ];
     validity.reasons.extend(found.into_iter().flatten());
-    validity.reasons.extend(windows_in_doubt(records));
+    validity.reasons.extend(windows_with_warnings(records));
     validity.reasons.extend(of_attachments(records));
     validity
 }
 
-fn no_windows(records: &Records) -> Option<Doubt> {
+fn no_windows(records: &Records) -> Option<Warning> {
     (records.windows.usable == 0).then(|| {
-        Doubt::new(
-            DoubtCode::NoWindows,
+        Warning::new(
+            WarningCode::NoWindows,
             "No window was measured that could be used. The services' logs in the run directory \
              may say why.",
         )
@@ -58,7 +58,7 @@ fn no_windows(records: &Records) -> Option<Doubt> {
     })
 }
 
-fn arm_void(records: &Records) -> Option<Doubt> {
+fn arm_void(records: &Records) -> Option<Warning> {
     if records.windows.count == 0 {
         return None;
     }
@@ -71,16 +71,16 @@ fn arm_void(records: &Records) -> Option<Doubt> {
     let stands = usable.iter().any(|(arm, _)| is_treatment(arm))
         && void.iter().all(|(arm, _)| is_treatment(arm));
     let code = if stands {
-        DoubtCode::ArmMissing
+        WarningCode::ArmMissing
     } else {
-        DoubtCode::ArmVoid
+        WarningCode::ArmVoid
     };
     let ids: Vec<&str> = void.iter().map(|(arm, _)| arm.id.as_str()).collect();
     let text = format!("Nothing usable was measured of: {}.", ids.join(", "));
-    Some(Doubt::new(code, text).with("arms", ids.join(", ")))
+    Some(Warning::new(code, text).with("arms", ids.join(", ")))
 }
 
-fn incomplete(records: &Records) -> Option<Doubt> {
+fn incomplete(records: &Records) -> Option<Warning> {
     let text = match &records.ending {
         Some(Ending::Complete | Ending::StoppedEarly { .. }) => return None,
         Some(Ending::Interrupted) => "The run was interrupted. `windage run --resume RUN` goes on with it.".into(),
@@ -90,26 +90,26 @@ fn incomplete(records: &Records) -> Option<Doubt> {
         }
         None => "The run's end is not recorded: it still goes on, or windage was killed. If it was, `windage run --resume RUN` goes on with it.".into(),
     };
-    Some(Doubt::new(DoubtCode::RunIncomplete, text))
+    Some(Warning::new(WarningCode::RunIncomplete, text))
 }
 
-/// The doubt about an arm's death with which an account of the end begins: the last words that
+/// The warning about an arm's death with which an account of the end begins: the last words that
 /// follow in the account stand there.
 fn told<'a>(records: &'a Records, account: &str) -> Option<&'a str> {
     let deaths = records
-        .doubts
+        .warnings
         .iter()
-        .filter(|d| d.code == DoubtCode::ArmDied);
+        .filter(|d| d.code == WarningCode::ArmDied);
     let mut told = deaths.map(|death| death.text.as_str());
     told.find(|told| account.starts_with(told))
 }
 
 /// The interval is as wide as it is, and honest; but it is not what was asked for.
-fn stop_not_reached(records: &Records) -> Option<Doubt> {
+fn stop_not_reached(records: &Records) -> Option<Warning> {
     let stop = records.manifest.design.stop?;
     (records.ending == Some(Ending::Complete)).then(|| {
-        Doubt::new(
-            DoubtCode::StopNotReached,
+        Warning::new(
+            WarningCode::StopNotReached,
             "The measuring time was over before the interval was as narrow as `design.stop` asks. \
              A longer `within` or a greater `half_width` would do.",
         )
@@ -119,31 +119,31 @@ fn stop_not_reached(records: &Records) -> Option<Doubt> {
     })
 }
 
-fn journal_cut(records: &Records) -> Option<Doubt> {
+fn journal_cut(records: &Records) -> Option<Warning> {
     (records.cut_bytes > 0).then(|| {
-        Doubt::new(
-            DoubtCode::JournalCut,
+        Warning::new(
+            WarningCode::JournalCut,
             "The end of the journal was damaged; what could not be read was left out.",
         )
         .with("cut_bytes", records.cut_bytes as f64)
     })
 }
 
-fn rounds(records: &Records) -> Option<Doubt> {
+fn rounds(records: &Records) -> Option<Warning> {
     let measured = records.windows.launches.len();
     let count = measured as f64;
     match measured {
         1 => Some(
-            Doubt::new(
-                DoubtCode::SingleRound,
+            Warning::new(
+                WarningCode::SingleRound,
                 "A single round: the intervals hold for this launch of the processes alone. \
                  Several rounds tell overhead from luck of the launch.",
             )
             .with("rounds", count),
         ),
         2 => Some(
-            Doubt::new(
-                DoubtCode::FewRounds,
+            Warning::new(
+                WarningCode::FewRounds,
                 "Two rounds: the intervals are wide for that reason (t with one degree of \
                  freedom is 12.7). Four and more serve better than longer ones.",
             )
@@ -153,21 +153,21 @@ fn rounds(records: &Records) -> Option<Doubt> {
     }
 }
 
-fn sequential(records: &Records) -> Option<Doubt> {
+fn sequential(records: &Records) -> Option<Warning> {
     (records.manifest.design.order == Order::Sequential).then(|| {
-        Doubt::new(
-            DoubtCode::SequentialOrder,
+        Warning::new(
+            WarningCode::SequentialOrder,
             "One arm was measured after another: what the machine drifts in between reads as \
              overhead, and the intervals do not know of it. Use order = \"mirrored\" for an answer.",
         )
     })
 }
 
-fn control(at_99: Option<&Interval>) -> Option<Doubt> {
-    let interval = at_99.filter(|interval| interval.excludes_nil())?;
+fn control(at_99: Option<&Interval>) -> Option<Warning> {
+    let interval = at_99.filter(|interval| interval.excludes_zero())?;
     Some(
-        Doubt::new(
-            DoubtCode::ControlNotNil,
+        Warning::new(
+            WarningCode::ControlDiffers,
             "The control, a second and identical baseline, differs from the baseline: something \
              besides telemetry differs between the arms' processes.",
         )
@@ -177,7 +177,7 @@ fn control(at_99: Option<&Interval>) -> Option<Doubt> {
     )
 }
 
-fn errors(records: &Records) -> Option<Doubt> {
+fn errors(records: &Records) -> Option<Warning> {
     let arms = records.manifest.arms.iter().zip(&records.windows.arms);
     let failed: BTreeMap<&str, (u64, u64)> = arms
         .map(|(arm, kept)| (arm.id.as_str(), &kept.load.exchanges))
@@ -188,8 +188,8 @@ fn errors(records: &Records) -> Option<Doubt> {
         .into_iter()
         .max_by(|a, b| share(a.1).total_cmp(&share(b.1)))?;
     (share(counts) > ERROR_SHARE).then(|| {
-        Doubt::new(
-            DoubtCode::Errors,
+        Warning::new(
+            WarningCode::Errors,
             format!(
                 "{:.1} % of the requests to {arm} failed or were answered with an error: its \
                  figures are those of failing, in part.",
@@ -201,15 +201,15 @@ fn errors(records: &Records) -> Option<Doubt> {
     })
 }
 
-fn rate_not_reached(records: &Records) -> Option<Doubt> {
+fn rate_not_reached(records: &Records) -> Option<Warning> {
     if records.manifest.load.model != LoadModel::Open {
         return None;
     }
     let (intended, completed) = (records.windows.intended, records.windows.completed);
     let share = completed as f64 / intended.max(1) as f64;
     (intended > 0 && share < RATE_SHARE).then(|| {
-        Doubt::new(
-            DoubtCode::RateNotReached,
+        Warning::new(
+            WarningCode::RateNotReached,
             format!(
                 "Only {:.1} % of the intended starts were completed: {}. Lower `rate` or allow \
                  more connections.",
@@ -232,40 +232,40 @@ fn ceiling(records: &Records) -> String {
     )
 }
 
-fn coarse_clock(records: &Records) -> Option<Doubt> {
-    let grain_ns = records
+fn coarse_clock(records: &Records) -> Option<Warning> {
+    let resolution_ns = records
         .launches
         .iter()
         .flat_map(|l| &l.arms)
-        .map(|a| a.cpu_grain_ns)
+        .map(|a| a.cpu_resolution_ns)
         .max()?;
     let shortest_ns = records.windows.least_cpu_ns?;
-    (grain_ns.saturating_mul(100) > shortest_ns && grain_ns > 1000).then(|| {
-        Doubt::new(
-            DoubtCode::CoarseCpuClock,
+    (resolution_ns.saturating_mul(100) > shortest_ns && resolution_ns > 1000).then(|| {
+        Warning::new(
+            WarningCode::CoarseCpuClock,
             "The CPU counter's grains are coarse for windows of this length. Longer windows, or \
              a cgroup of their own for the arms (run as root), make them fine.",
         )
-        .with("grain_ns", grain_ns as f64)
+        .with("resolution_ns", resolution_ns as f64)
         .with("smallest_cpu_ns_in_a_window", shortest_ns as f64)
     })
 }
 
-/// Doubts about windows, gathered: one line a kind.
-fn windows_in_doubt(records: &Records) -> Vec<Doubt> {
+/// Warnings about windows, gathered: one line a kind.
+fn windows_with_warnings(records: &Records) -> Vec<Warning> {
     let count = records.windows.count;
     if count == 0 {
         return Vec::new();
     }
-    let mut found = gather(records.windows.doubts.iter(), count);
-    let bad = records.windows.in_doubt;
+    let mut found = gather(records.windows.warnings.iter(), count);
+    let bad = records.windows.with_warnings;
     if share(bad, count) > BAD_WINDOWS_SHARE {
         found.push(
-            Doubt::new(
-                DoubtCode::ManyBadWindows,
-                format!("{bad} of {count} windows are in doubt."),
+            Warning::new(
+                WarningCode::ManyBadWindows,
+                format!("{bad} of {count} windows are in warning."),
             )
-            .with("windows_in_doubt", bad as f64)
+            .with("windows_with_warnings", bad as f64)
             .with("windows", count as f64),
         );
     }
@@ -274,23 +274,23 @@ fn windows_in_doubt(records: &Records) -> Vec<Doubt> {
 
 /// What speaks against an arm's times alone: the generator's own lateness is in them and in
 /// nothing else.
-pub(crate) fn of_times(arm: &OfArm) -> Vec<Doubt> {
-    of_code(arm, DoubtCode::SendLag)
+pub(crate) fn of_times(arm: &OfArm) -> Vec<Warning> {
+    of_code(arm, WarningCode::SendLag)
 }
 
 /// What speaks against an arm's service times alone: with more connections the subject would have
 /// met more requests at a time. Response times hold the wait for a connection and are true.
-pub(crate) fn of_service_times(arm: &OfArm) -> Vec<Doubt> {
-    of_code(arm, DoubtCode::ConnectionsBusy)
+pub(crate) fn of_service_times(arm: &OfArm) -> Vec<Warning> {
+    of_code(arm, WarningCode::ConnectionsBusy)
 }
 
-fn of_code(arm: &OfArm, wanted: DoubtCode) -> Vec<Doubt> {
-    let doubts = arm.doubts.iter().filter(|(code, ..)| *code == wanted);
-    gather(doubts, arm.usable)
+fn of_code(arm: &OfArm, wanted: WarningCode) -> Vec<Warning> {
+    let warnings = arm.warnings.iter().filter(|(code, ..)| *code == wanted);
+    gather(warnings, arm.usable)
 }
 
-/// What speaks against an arm's CPU a request, deferred cost included.
-pub(crate) fn of_cpu(ledgers: &Ledgers, arm: ArmIndex) -> Vec<Doubt> {
+/// What speaks against an arm's CPU per request, deferred cost included.
+pub(crate) fn of_cpu(ledgers: &Ledgers, arm: ArmIndex) -> Vec<Warning> {
     let launches = ledgers.by_launch(arm, |_| Some(1.0)).len();
     let known = ledgers
         .by_launch(arm, Ledger::deferred_per_request_ns)
@@ -298,8 +298,8 @@ pub(crate) fn of_cpu(ledgers: &Ledgers, arm: ArmIndex) -> Vec<Doubt> {
     let mut found = Vec::new();
     if known < launches {
         found.push(
-            Doubt::new(
-                DoubtCode::DeferredUnknown,
+            Warning::new(
+                WarningCode::DeferredUnknown,
                 "What the arm does later for its requests is not known, so that this is the cost \
                  in the windows alone. Give the plan a `design.idle` and let rounds end in order.",
             )
@@ -314,8 +314,8 @@ pub(crate) fn of_cpu(ledgers: &Ledgers, arm: ArmIndex) -> Vec<Doubt> {
     let (idle, baseline) = (idle_cores(arm), idle_cores(ArmIndex::BASELINE));
     if idle - baseline > STILL_BUSY_CORES {
         found.push(
-            Doubt::new(
-                DoubtCode::NotDrained,
+            Warning::new(
+                WarningCode::NotDrained,
                 "The arm was still at work when its deferred cost was closed. A longer \
                  `design.drain` lets it finish; if it never rests, this is its idle cost.",
             )
@@ -326,26 +326,26 @@ pub(crate) fn of_cpu(ledgers: &Ledgers, arm: ArmIndex) -> Vec<Doubt> {
     found
 }
 
-/// One doubt for each kind that enough windows share, with the first one's words and evidence.
+/// One warning for each kind that enough windows share, with the first one's words and evidence.
 fn gather<'a>(
-    kinds: impl Iterator<Item = (DoubtCode, usize, &'a Doubt)>,
+    kinds: impl Iterator<Item = (WarningCode, usize, &'a Warning)>,
     count: usize,
-) -> Vec<Doubt> {
+) -> Vec<Warning> {
     kinds
         .filter(|(code, times, _)| {
-            share(*times, count) > DOUBT_SHARE || code.soundness() == Soundness::Void
+            share(*times, count) > WARNING_SHARE || code.soundness() == Soundness::Void
         })
         .map(|(code, times, first)| {
             let text = format!("In {times} of {count} windows: {}", first.text);
-            let mut doubt = Doubt {
+            let mut warning = Warning {
                 code: gathered(code),
                 text,
                 evidence: first.evidence.clone(),
             };
-            doubt
+            warning
                 .evidence
                 .insert("windows".into(), (times as f64).into());
-            doubt
+            warning
         })
         .collect()
 }
@@ -354,10 +354,10 @@ fn share(part: usize, whole: usize) -> f64 {
     part as f64 / whole.max(1) as f64
 }
 
-/// A window's doubt voids the window, not the run.
-fn gathered(code: DoubtCode) -> DoubtCode {
+/// A window's warning voids the window, not the run.
+fn gathered(code: WarningCode) -> WarningCode {
     match code.soundness() {
-        Soundness::Void => DoubtCode::WindowsVoid,
+        Soundness::Void => WarningCode::WindowsVoid,
         _ => code,
     }
 }

@@ -6,12 +6,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU64;
 
-use windage_model::{Activity, ArmIndex, Doubt, DoubtCode, Evidence, Soundness, Window};
+use windage_model::{Activity, ArmIndex, Evidence, Soundness, Warning, WarningCode, Window};
 
 use crate::load::{LoadTally, Slowest};
 
-/// Doubts about windows that speak against times alone, and not against the run.
-const ABOUT_TIMES: [DoubtCode; 2] = [DoubtCode::SendLag, DoubtCode::ConnectionsBusy];
+/// Warnings about windows that speak against times alone, and not against the run.
+const ABOUT_TIMES: [WarningCode; 2] = [WarningCode::SendLag, WarningCode::ConnectionsBusy];
 
 /// What is compared of a window that can be used. 64 bytes: with a million windows
 /// each further field of eight bytes costs 8 MB.
@@ -109,10 +109,10 @@ pub(crate) struct Windows {
     pub(crate) least_cpu_ns: Option<u64>,
     /// The slowest exchanges.
     pub(crate) slowest: Slowest,
-    /// Doubts about windows that speak against the run.
-    pub(crate) doubts: Noted,
-    /// Windows that have such a doubt.
-    pub(crate) in_doubt: usize,
+    /// Warnings about windows that speak against the run.
+    pub(crate) warnings: Noted,
+    /// Windows that have such a warning.
+    pub(crate) with_warnings: usize,
     /// How many windows that did not reach their rate name what as the reason.
     pub(crate) ceilings: BTreeMap<String, usize>,
 }
@@ -128,8 +128,8 @@ pub(crate) struct OfArm {
     pub(crate) duration_ns: f64,
     /// What the generator did, void windows included.
     pub(crate) load: LoadTally,
-    /// Doubts about usable windows.
-    pub(crate) doubts: Noted,
+    /// Warnings about usable windows.
+    pub(crate) warnings: Noted,
 }
 
 /// Sums over the windows of an arm in a launch: over the usable ones where nothing else is said.
@@ -169,18 +169,18 @@ pub(crate) struct OwnCpu {
     pub(crate) read_over_ns: f64,
 }
 
-/// Doubts of one kind: how many there are, and the first one's words and evidence.
+/// Warnings of one kind: how many there are, and the first one's words and evidence.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Noted(BTreeMap<DoubtCode, (usize, Doubt)>);
+pub(crate) struct Noted(BTreeMap<WarningCode, (usize, Warning)>);
 
 impl Noted {
-    fn note(&mut self, doubt: &Doubt) {
-        let kind = self.0.entry(doubt.code);
-        kind.or_insert_with(|| (0, doubt.clone())).0 += 1;
+    fn note(&mut self, warning: &Warning) {
+        let kind = self.0.entry(warning.code);
+        kind.or_insert_with(|| (0, warning.clone())).0 += 1;
     }
 
     /// Each kind with how many there are and the first.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (DoubtCode, usize, &Doubt)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (WarningCode, usize, &Warning)> {
         let kinds = self.0.iter();
         kinds.map(|(&code, (times, first))| (code, *times, first))
     }
@@ -208,7 +208,7 @@ impl Windows {
         self.own.read_over_ns += window.read_over_ns() as f64;
         let cpu_ns = window.cpu.in_window_ns.filter(|ns| *ns > 0);
         self.least_cpu_ns = self.least_cpu_ns.into_iter().chain(cpu_ns).min();
-        self.note_doubts(window);
+        self.note_warnings(window);
         if is_void {
             self.void
                 .insert((place.launch, place.block, place.position));
@@ -237,22 +237,24 @@ impl Windows {
         of_arm.usable += 1;
         of_arm.cpu_ns += cpu_ns.unwrap_or(0) as f64;
         of_arm.duration_ns += window.duration_ns as f64;
-        for doubt in &window.doubts {
-            of_arm.doubts.note(doubt);
+        for warning in &window.warnings {
+            of_arm.warnings.note(warning);
         }
         of_launch.take(window);
         self.measured.push(window.into());
     }
 
-    fn note_doubts(&mut self, window: &Window) {
-        let about_run = |doubt: &&Doubt| !ABOUT_TIMES.contains(&doubt.code);
-        self.in_doubt += usize::from(window.doubts.iter().any(|d| about_run(&d)));
-        for doubt in window.doubts.iter().filter(about_run) {
-            self.doubts.note(doubt);
+    fn note_warnings(&mut self, window: &Window) {
+        let about_run = |warning: &&Warning| !ABOUT_TIMES.contains(&warning.code);
+        self.with_warnings += usize::from(window.warnings.iter().any(|d| about_run(&d)));
+        for warning in window.warnings.iter().filter(about_run) {
+            self.warnings.note(warning);
         }
-        for doubt in &window.doubts {
-            let ceiling = doubt.evidence.get("ceiling");
-            if let (DoubtCode::RateNotReached, Some(Evidence::Text(name))) = (doubt.code, ceiling) {
+        for warning in &window.warnings {
+            let ceiling = warning.evidence.get("ceiling");
+            if let (WarningCode::RateNotReached, Some(Evidence::Text(name))) =
+                (warning.code, ceiling)
+            {
                 *self.ceilings.entry(name.clone()).or_default() += 1;
             }
         }

@@ -21,7 +21,7 @@ mod stages;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use windage_model::{Doubt, Evidence, Interval, LevelValue, Metric, Validity};
+use windage_model::{Evidence, Interval, LevelValue, Metric, Validity, Warning};
 use windage_record::Placed;
 
 use crate::{Analysis, ArmAnalysis, DesignFacts, MetricAnalysis, Missing, MissingCode, OwnCost};
@@ -31,7 +31,7 @@ pub use agents::AgentWire;
 use bill::{BillWire, BystanderWire, FidelityPointWire};
 use curve::CurveWire;
 pub use fidelity::FidelityWire;
-use inference::{FamilyWire, ScatterWire, SeatWire, StopWire};
+use inference::{FamilyWire, SeatWire, StopWire, VarianceComponentsWire};
 use load::{LoadWire, SlowExchangeWire};
 use planning::PlanningWire;
 pub use profiles::{FunctionWire, ProfileWire};
@@ -85,7 +85,7 @@ pub struct AnalysisWire {
     pub baseline: String,
     #[serde(flatten)]
     pub under_first_load: UnderLoadWire,
-    pub further: Vec<UnderLoadWire>,
+    pub other_loads: Vec<UnderLoadWire>,
     pub fidelity_curve: Vec<FidelityPointWire>,
 }
 
@@ -128,7 +128,7 @@ pub struct DesignWire {
     pub blocks: u32,
     pub measured_s: Option<f64>,
     pub seed: u64,
-    pub interest: Option<f64>,
+    pub margin: Option<f64>,
     pub cpu_source: String,
     pub placement: Vec<PlacedWire>,
     pub stop: Option<StopWire>,
@@ -185,7 +185,7 @@ pub struct ArmWire {
     pub agent: Option<AgentWire>,
     pub bill: Option<BillWire>,
     pub bystander: Option<BystanderWire>,
-    pub said: BTreeMap<String, String>,
+    pub self_reported: BTreeMap<String, String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -197,17 +197,17 @@ pub struct MetricWire {
     pub arm: Option<f64>,
     pub difference: Option<IntervalWire>,
     pub relative: Option<IntervalWire>,
-    pub exceeds_nil: Option<bool>,
-    pub interest: Option<f64>,
+    pub exceeds_zero: Option<bool>,
+    pub margin: Option<f64>,
     pub verdict: Option<String>,
-    pub smallest_visible: Option<f64>,
+    pub minimum_detectable_effect: Option<f64>,
     pub within_launch_half_width: Option<f64>,
     pub family: String,
     pub in_family: Option<FamilyWire>,
     pub holds_in_family: Option<bool>,
     pub endless_in_family: Option<SeatWire>,
-    pub needs_s: Option<f64>,
-    pub scatter: Option<ScatterWire>,
+    pub time_needed_s: Option<f64>,
+    pub variance_components: Option<VarianceComponentsWire>,
     pub windows: usize,
     pub rounds: usize,
     pub validity: ValidityWire,
@@ -255,7 +255,7 @@ impl From<&Analysis> for AnalysisWire {
             host: a.host.clone(),
             baseline: a.baseline().map_or("", |b| b.id.as_str()).to_owned(),
             under_first_load: a.into(),
-            further: a.further.iter().map(Into::into).collect(),
+            other_loads: a.other_loads.iter().map(Into::into).collect(),
             fidelity_curve: a.fidelity_curve.iter().map(Into::into).collect(),
         }
     }
@@ -299,7 +299,7 @@ impl From<&DesignFacts> for DesignWire {
             blocks: design.blocks,
             measured_s: finite(design.measured_s),
             seed: design.seed,
-            interest: finite(design.interest),
+            margin: finite(design.margin),
             cpu_source: design.cpu_source.as_str().to_owned(),
             placement: design.placement.iter().map(Into::into).collect(),
             stop: design.stop.map(Into::into),
@@ -357,7 +357,7 @@ fn arm_wire(arm: &ArmAnalysis, analysis: &Analysis) -> ArmWire {
         agent: arm.agent.as_ref().map(AgentWire::from),
         bill: arm.bill.as_ref().map(BillWire::from),
         bystander: arm.bystander.as_ref().map(BystanderWire::from),
-        said: arm.said.clone(),
+        self_reported: arm.self_reported.clone(),
     }
 }
 
@@ -382,10 +382,12 @@ fn metric_wire(metric: Metric, result: &MetricAnalysis, analysis: &Analysis) -> 
         arm: result.arm.and_then(finite),
         difference: difference.map(|d| (&d.absolute).into()),
         relative: difference.and_then(|d| d.relative.as_ref()).map(Into::into),
-        exceeds_nil: result.exceeds_nil(),
-        interest: finite(analysis.design.interest),
+        exceeds_zero: result.exceeds_zero(),
+        margin: finite(analysis.design.margin),
         verdict: result.verdict.map(|verdict| verdict.as_str().to_owned()),
-        smallest_visible: difference.and_then(|d| d.smallest_visible).and_then(finite),
+        minimum_detectable_effect: difference
+            .and_then(|d| d.minimum_detectable_effect)
+            .and_then(finite),
         within_launch_half_width: difference
             .and_then(|d| d.within_launch_half_width)
             .and_then(finite),
@@ -393,8 +395,12 @@ fn metric_wire(metric: Metric, result: &MetricAnalysis, analysis: &Analysis) -> 
         in_family: result.inference.in_family.as_ref().map(Into::into),
         holds_in_family: result.holds_in_family(),
         endless_in_family: result.inference.endless_in.map(Into::into),
-        needs_s: result.inference.needs_s.and_then(finite),
-        scatter: result.inference.scatter.as_ref().map(Into::into),
+        time_needed_s: result.inference.time_needed_s.and_then(finite),
+        variance_components: result
+            .inference
+            .variance_components
+            .as_ref()
+            .map(Into::into),
         windows: result.windows,
         rounds: result.rounds,
         validity: (&result.validity).into(),
@@ -406,7 +412,7 @@ fn missing(metric: Metric, result: &MetricAnalysis) -> Option<MissingWire> {
     match &result.difference {
         Err(missing) => Some(missing.into()),
         Ok(difference) if difference.relative.is_none() => Some(MissingWire {
-            code: MissingCode::BaselineNil.as_str().to_owned(),
+            code: MissingCode::BaselineZero.as_str().to_owned(),
             text: match metric {
                 Metric::CpuPerSpan => {
                     "The cost of a span is that of an arm beyond the baseline, which has none."
@@ -414,7 +420,7 @@ fn missing(metric: Metric, result: &MetricAnalysis) -> Option<MissingWire> {
                 Metric::CpuPerEvent => {
                     "The cost of an event is that of an arm beyond the baseline, which has none."
                 }
-                _ => "The baseline is or may be nil, so that there is a difference and no ratio.",
+                _ => "The baseline is or may be zero, so that there is a difference and no ratio.",
             }
             .to_owned(),
         }),
@@ -452,8 +458,8 @@ impl From<&Validity> for ValidityWire {
     }
 }
 
-impl From<&Doubt> for ReasonWire {
-    fn from(d: &Doubt) -> Self {
+impl From<&Warning> for ReasonWire {
+    fn from(d: &Warning) -> Self {
         ReasonWire {
             code: d.code.as_str().to_owned(),
             text: d.text.clone(),

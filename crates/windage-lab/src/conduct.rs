@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
-use windage_model::{ArmId, ArmIndex, Doubt, DoubtCode, Event, Place, Soundness, Window};
+use windage_model::{ArmId, ArmIndex, Event, Place, Soundness, Warning, WarningCode, Window};
 use windage_plan::OnDeath;
 use windage_record::{Delivered, Ending, Entry, Launch, LaunchEnd, RecordError};
 
@@ -27,7 +27,7 @@ pub(crate) struct Measured {
 pub(crate) trait Rig {
     /// Launches every service afresh and warms every arm up.
     fn launch(&mut self, launch: u32, round: u32) -> Result<Launch, LabError>;
-    /// Measures one window. A failure of the subject is a doubt of the window, not an error.
+    /// Measures one window. A failure of the subject is a warning of the window, not an error.
     fn measure(&mut self, place: Place) -> Result<Measured, LabError>;
     /// How an arm's service ended although it should be up; `None` while it lives.
     fn death(&self, arm: ArmIndex) -> Option<Box<ServiceTrouble>>;
@@ -302,7 +302,7 @@ impl Course<'_> {
                 arm,
             };
             let measured = self.rig.measure(place)?;
-            self.tell_doubts(&measured.window);
+            self.tell_warnings(&measured.window);
             self.journal.window(&measured)?;
             self.record_findings()?;
             windows.push(measured.window);
@@ -319,15 +319,15 @@ impl Course<'_> {
         findings.try_for_each(|entry| self.journal.push(entry))
     }
 
-    /// What whoever looks on may want to do something about; all other doubts wait for the report.
-    fn tell_doubts(&mut self, window: &Window) {
-        let is_told = |doubt: &&Doubt| {
-            doubt.code.soundness() == Soundness::Void || doubt.code == DoubtCode::Steal
+    /// What whoever looks on may want to do something about; all other warnings wait for the report.
+    fn tell_warnings(&mut self, window: &Window) {
+        let is_told = |warning: &&Warning| {
+            warning.code.soundness() == Soundness::Void || warning.code == WarningCode::Steal
         };
-        for doubt in window.doubts.iter().filter(is_told) {
-            (self.emit)(Event::Doubted {
+        for warning in window.warnings.iter().filter(is_told) {
+            (self.emit)(Event::Warned {
                 arm: self.terms.arms[window.place.arm.get()].clone(),
-                doubt: doubt.clone(),
+                warning: warning.clone(),
             });
         }
         if let Some(spike) = self.pressure.look(window) {
@@ -338,7 +338,7 @@ impl Course<'_> {
         }
     }
 
-    /// Looks for arms that have died since the last window, whoever had the load: each is a doubt
+    /// Looks for arms that have died since the last window, whoever had the load: each is a warning
     /// about the run, and the run's end if the plan says so or nothing is left to compare.
     fn note_deaths(&mut self, dead: &mut BTreeSet<ArmIndex>) -> Result<Option<Ending>, LabError> {
         let arms = self.terms.arms;
@@ -364,7 +364,7 @@ impl Course<'_> {
             (self.emit)(Event::Note { text });
         }
         for (death, of) in &deaths {
-            self.journal.push(Entry::Doubt(arm_died(death, of)))?;
+            self.journal.push(Entry::Warning(arm_died(death, of)))?;
         }
         let others = u16::try_from(arms.len()).unwrap_or(u16::MAX);
         let nothing_to_compare = dead.contains(&ArmIndex::BASELINE)
@@ -423,8 +423,8 @@ impl Course<'_> {
     }
 }
 
-fn arm_died(death: &ServiceTrouble, arms: &[&str]) -> Doubt {
-    Doubt::new(DoubtCode::ArmDied, death.what_happened())
+fn arm_died(death: &ServiceTrouble, arms: &[&str]) -> Warning {
+    Warning::new(WarningCode::ArmDied, death.what_happened())
         .with("arm", arms.join(", "))
         .with("last_words", death.log_tail.trim())
 }

@@ -16,7 +16,7 @@ use windage_plan::Load;
 use crate::LabError;
 use crate::command_line::{describe, wait};
 use crate::pace::Pace;
-use crate::resident::telling::{Listener, Told};
+use crate::resident::self_report::{Listener, Told};
 use crate::resident::{Patience, Resident};
 use crate::starts::Starts;
 

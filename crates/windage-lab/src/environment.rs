@@ -14,7 +14,7 @@ use windage_plan::{Arm, Service};
 
 use crate::LabError;
 use crate::names::Names;
-use crate::resident::telling::About;
+use crate::resident::self_report::About;
 
 /// The variable that fills up.
 const PAD: &str = "WINDAGE_PAD";

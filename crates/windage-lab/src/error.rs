@@ -1,4 +1,4 @@
-//! What ends a run before its time. What goes wrong within a window is a doubt of the window.
+//! What ends a run before its time. What goes wrong within a window is a warning of the window.
 
 use std::io;
 use std::net::SocketAddr;

@@ -12,14 +12,14 @@ use windage_record::RunDir;
 
 use crate::LabError;
 use crate::addresses::{Allotted, allot};
-use crate::awaiting::await_ready;
 use crate::command_line::describe;
-use crate::ending::{end_all, end_its_group};
 use crate::error::ServiceTrouble;
+use crate::leftovers::{end_all, end_its_group};
 use crate::names::Names;
-use crate::preparing::{Prepared, prepare};
-use crate::resident::telling::About;
-use crate::running::Running;
+use crate::preparation::{Prepared, prepare};
+use crate::process::Running;
+use crate::readiness::await_ready;
+use crate::resident::self_report::About;
 
 /// What launching needs besides the plan.
 pub(crate) struct Ground<'a> {
@@ -390,7 +390,7 @@ impl Instance {
     /// Whether the plan lets a round go on without it.
     pub(crate) fn is_dispensable(&self, plan: &Plan) -> bool {
         let is_needed = |arm: &ArmIndex| [ArmIndex::BASELINE, ArmIndex::CONTROL].contains(arm);
-        plan.design.on_death == OnDeath::GoOn
+        plan.design.on_death == OnDeath::Continue
             && !self.arms.is_empty()
             && !self.arms.iter().any(is_needed)
     }

@@ -35,7 +35,7 @@ pub fn of(plan: &Plan, order: &RunOrder, options: &RunOptions) -> Manifest {
             .map(|(index, arm)| manifest_arm(ArmIndex(index), arm, &plan.arms))
             .collect(),
         load: load_scope(&plan.load),
-        further_loads: plan.further_loads.iter().map(load_scope).collect(),
+        other_loads: plan.other_loads.iter().map(load_scope).collect(),
         design: DesignScope {
             window_ns: whole_ns(design.window),
             settle_ns: whole_ns(design.settle),
@@ -45,7 +45,7 @@ pub fn of(plan: &Plan, order: &RunOrder, options: &RunOptions) -> Manifest {
             drain_ns: whole_ns(design.drain),
             idle_ns: whole_ns(design.idle),
             order: design.order,
-            interest: design.interest,
+            margin: design.margin,
             subject_cores: subject_cores(plan),
             placement: placement(plan),
             stop: design.stop.map(|stop| StopScope {

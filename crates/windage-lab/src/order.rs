@@ -1,7 +1,7 @@
 //! The run order: which arm is measured when. A pure function of the design and its seed, so
 //! that a resumed run goes on with the very same order.
 
-mod turns;
+mod agent_stretches;
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use rand_chacha::ChaCha8Rng;
 use windage_model::{ArmIndex, Order};
 use windage_plan::{Design, Length, Plan};
 
-use turns::Turns;
+use agent_stretches::Stretches;
 
 /// Treatments in a block beyond which its ends are too far apart to be compared.
 const TREATMENTS_IN_A_BLOCK: usize = 6;
@@ -33,7 +33,7 @@ pub struct RunOrder {
     blocks_per_round: u32,
     windows_in_sequence: u32,
     /// Where agents come and go.
-    turns: Option<Turns>,
+    turns: Option<Stretches>,
 }
 
 impl RunOrder {
@@ -83,14 +83,14 @@ impl RunOrder {
             u16::try_from(plan.arms.len()).unwrap_or(u16::MAX),
             u32::try_from(plan.loads().count()).unwrap_or(u32::MAX),
         );
-        if let Some(turns) = Turns::of(plan) {
+        if let Some(turns) = Stretches::of(plan) {
             order.take_turns(&plan.design, turns);
         }
         order
     }
 
     /// In every round each arm with agents has its turn equally often, and once at least.
-    fn take_turns(&mut self, design: &Design, turns: Turns) {
+    fn take_turns(&mut self, design: &Design, turns: Stretches) {
         let cycle = turns.cycle();
         let blocks = match design.length {
             Length::Blocks(blocks) => blocks,

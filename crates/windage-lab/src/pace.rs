@@ -101,7 +101,7 @@ impl Pace {
         self.stage = Stage::Kept;
     }
 
-    /// The median of what was seen; nil where the plan says how many.
+    /// The median of what was seen; zero where the plan says how many.
     fn an_iteration_ns(&self) -> f64 {
         let mut sorted = self.last_ns;
         sorted.sort_by(f64::total_cmp);
@@ -114,7 +114,7 @@ fn whole(quotient: f64) -> u64 {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "rounded, never below nil, and held at the ends of the range"
+        reason = "rounded, never below zero, and held at the ends of the range"
     )]
     let count = quotient.round().max(0.0) as u64;
     count

@@ -47,7 +47,7 @@ impl Check {
             },
             Check::Tcp { address } => ready_if(TcpStream::connect_timeout(address, LOOK).is_ok()),
             Check::Log { path, pattern } => ready_if(log_matches(path, pattern)),
-            Check::Metric(metric) => ready_if(metric.is_above_nil()),
+            Check::Metric(metric) => ready_if(metric.is_above_zero()),
             Check::Delay { until } => ready_if(Instant::now() >= *until),
             Check::None => Found::Ready,
         }

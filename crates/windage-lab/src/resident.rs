@@ -6,7 +6,7 @@
 //! ends. A program that is started for each window is asked nothing ([`telling`]).
 
 mod lines;
-pub(crate) mod telling;
+pub(crate) mod self_report;
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -14,7 +14,7 @@ use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use lines::{Lines, MAX_LINE_BYTES, NoLine, shown};
-use telling::{About, abouts};
+use self_report::{About, abouts};
 
 pub(crate) use lines::Patience;
 

@@ -18,7 +18,7 @@ use crate::names::Names;
 use crate::order::RunOrder;
 use crate::pin::Pinned;
 use crate::rig::{RealRig, RigParts};
-use crate::stopping::replay;
+use crate::stop::replay;
 use crate::{LabError, Stopping, host_json, manifest, needs};
 
 /// What a run needs besides its plan.

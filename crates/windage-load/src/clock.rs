@@ -16,7 +16,7 @@ pub fn thread_cpu_ns() -> u64 {
 }
 
 fn read_ns(clock: ClockId) -> u64 {
-    // Both clocks exist since Linux 2.6.12 and count up from nil, so neither branch is taken.
+    // Both clocks exist since Linux 2.6.12 and count up from zero, so neither branch is taken.
     let Ok(time) = clock_gettime(clock) else {
         return 0;
     };

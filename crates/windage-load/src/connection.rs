@@ -13,7 +13,7 @@ use crate::work::Protocol;
 
 /// Pause before a connection that gave no answer is tried again; doubled each time.
 const FIRST_PAUSE_NS: u64 = 10_000_000;
-/// A dead server is asked five times a second by each connection.
+/// A dead server is asked five times per second by each connection.
 const LONGEST_PAUSE_NS: u64 = 200_000_000;
 
 /// What a connection is doing.

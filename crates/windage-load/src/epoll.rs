@@ -98,7 +98,7 @@ impl Epoll {
     }
 
     fn set_timer(&mut self, at_ns: u64) -> Result<(), Errno> {
-        // A time of nil would take the timer back.
+        // A time of zero would take the timer back.
         let at = TimeSpec::from_duration(Duration::from_nanos(at_ns.max(1)));
         self.timer.set(
             Expiration::OneShot(at),

@@ -12,7 +12,6 @@
 mod chunked;
 mod clock;
 mod connection;
-mod doubts;
 mod endpoint;
 mod engine;
 mod epoll;
@@ -36,10 +35,10 @@ mod tls;
 mod transport;
 mod upkeep;
 mod wakeup;
+mod warnings;
 mod work;
 
 pub use clock::{monotonic_ns, thread_cpu_ns};
-pub use doubts::{LoadFacts, SubjectCpu, doubts};
 pub use endpoint::Endpoint;
 pub use engine::{Engine, EngineConfig, EngineError};
 pub use generator::{Generator, GeneratorConfig, Rhythm};
@@ -58,6 +57,7 @@ pub use stop::StopHandle;
 pub use target::{Connections, Target, TargetId};
 pub use tls::{TlsClient, TlsError, TlsOptions};
 pub use upkeep::ConnectReport;
+pub use warnings::{LoadFacts, SubjectCpu, warnings};
 pub use work::{
     Field, Fields, Flow, Part, Protocol, Request, RowOrder, Step, Table, TableError, Text, Work,
 };

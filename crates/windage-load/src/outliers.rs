@@ -13,7 +13,7 @@ pub const OUTLIERS_KEPT: usize = 8;
 pub struct Outliers {
     kept: [Outlier; OUTLIERS_KEPT],
     count: usize,
-    /// The shortest response time that is kept: nil while there is room, then 1 ns more than
+    /// The shortest response time that is kept: zero while there is room, then 1 ns more than
     /// the least of those kept.
     bar_ns: u64,
 }

@@ -199,7 +199,7 @@ impl Due {
 
 /// A draw from the exponential distribution of mean 1.
 fn unit_gap(random: &mut ChaCha8Rng) -> f64 {
-    // 53 random bits make a number in (0, 1]; nil is left out for the logarithm.
+    // 53 random bits make a number in (0, 1]; zero is left out for the logarithm.
     let uniform = ((random.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64;
     -uniform.ln()
 }

@@ -76,9 +76,9 @@ pub struct BpfProgram {
     pub name: String,
     /// Its type, in the kernel's words: `kprobe` (uprobes too), `tracepoint`, `raw_tracepoint`.
     pub kind: String,
-    /// Runs during the statistics; nil without them.
+    /// Runs during the statistics; zero without them.
     pub runs: u64,
-    /// Time in it during the statistics, in nanoseconds; nil without them.
+    /// Time in it during the statistics, in nanoseconds; zero without them.
     pub run_ns: u64,
 }
 

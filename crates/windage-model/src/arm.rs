@@ -9,7 +9,7 @@ pub struct ArmIndex(pub u16);
 impl ArmIndex {
     /// The arm without telemetry.
     pub const BASELINE: ArmIndex = ArmIndex(0);
-    /// The second, identical baseline, whose difference must be nil.
+    /// The second, identical baseline, whose difference must be zero.
     pub const CONTROL: ArmIndex = ArmIndex(1);
 
     /// As an index into per-arm arrays.

@@ -100,9 +100,9 @@ impl Interval {
             .all(|v| v.is_finite())
     }
 
-    /// Whether the interval leaves nil out.
+    /// Whether the interval leaves zero out.
     #[must_use]
-    pub fn excludes_nil(&self) -> bool {
+    pub fn excludes_zero(&self) -> bool {
         self.low > 0.0 || self.high < 0.0
     }
 
@@ -124,25 +124,25 @@ impl Interval {
 pub struct Difference {
     /// Arm − baseline, in the metric's unit.
     pub absolute: Interval,
-    /// exp(mean within-block log ratio) − 1; `None` where the baseline is nil, so that no ratio exists.
+    /// exp(mean within-block log ratio) − 1; `None` where the baseline is zero, so that no ratio exists.
     pub relative: Option<Interval>,
     /// The interval at 90 %, on which the test of equivalence (two one-sided tests at 5 %) rests.
     pub relative_90: Option<Interval>,
     /// The relative half-width from variation within launches alone.
     pub within_launch_half_width: Option<f64>,
     /// The relative half-width's own answer: the smallest true overhead that a run like this
-    /// one would probably (80 %) tell from nil.
-    pub smallest_visible: Option<f64>,
+    /// one would probably (80 %) tell from zero.
+    pub minimum_detectable_effect: Option<f64>,
 }
 
 /// The answer to "does it cost?", as in the contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verdict {
-    /// The whole 95 % interval is worse than the baseline by more than the interest.
+    /// The whole 95 % interval is worse than the baseline by more than the margin.
     Costs,
-    /// The whole 95 % interval is better than the baseline by more than the interest.
+    /// The whole 95 % interval is better than the baseline by more than the margin.
     Saves,
-    /// The 90 % interval lies within ± interest.
+    /// The 90 % interval lies within ± margin.
     Negligible,
     /// None of these: the run can't tell.
     Inconclusive,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::{ArmId, Doubt};
+use crate::{ArmId, Warning};
 
 /// Something that a display may show.
 #[derive(Clone, Debug, PartialEq)]
@@ -82,11 +82,11 @@ pub enum Event {
         at_most: bool,
     },
     /// Something speaks against a window: it is void, or the hypervisor took its core away.
-    Doubted {
+    Warned {
         /// The window's arm.
         arm: ArmId,
         /// What.
-        doubt: Doubt,
+        warning: Warning,
     },
     /// In the last windows tasks waited for a core far longer than they usually do.
     PressureSpike {

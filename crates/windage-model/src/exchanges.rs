@@ -161,7 +161,7 @@ impl Exchanges {
         per_s(self.sent, duration_ns)
     }
 
-    /// Whole answers a second; `None` for no time.
+    /// Whole answers per second; `None` for no time.
     #[must_use]
     pub fn achieved_per_s(&self, duration_ns: u64) -> Option<f64> {
         per_s(self.completed, duration_ns)

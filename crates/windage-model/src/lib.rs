@@ -26,5 +26,5 @@ pub use facility::Facility;
 pub use metric::{Direction, Metric, Unit};
 pub use order::{LoadModel, Order};
 pub use phase::{Phase, PhaseSpent, ProcessTimes};
-pub use validity::{Doubt, DoubtCode, Evidence, Soundness, Validity};
+pub use validity::{Evidence, Soundness, Validity, Warning, WarningCode};
 pub use window::{Activity, ArmCpu, CpuSource, MachineDelta, Place, Window, WindowCpu};

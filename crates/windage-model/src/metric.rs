@@ -109,14 +109,14 @@ macro_rules! metrics {
 
 metrics! {
     /// CPU that the subject uses for a request, wherever it falls: in the window or deferred.
-    CpuPerRequest = "cpu_per_request", "CPU a request", Microseconds, Lower;
+    CpuPerRequest = "cpu_per_request", "CPU per request", Microseconds, Lower;
     /// CPU that the subject uses for a request while the window lasts.
     CpuInWindow = "cpu_in_window", "CPU in the window", Microseconds, Lower;
     /// CPU that the subject uses for a request outside its windows, less what it uses when idle.
     CpuDeferred = "cpu_deferred", "deferred CPU", Microseconds, Lower;
     /// CPU that the subject uses when it has long had nothing to do.
     CpuIdle = "cpu_idle", "subject idle", Cores, Lower;
-    /// Completed requests a second.
+    /// Completed requests per second.
     Throughput = "throughput", "throughput", PerSecond, Higher;
     /// Response time (from the intended start), 10th percentile: a cost that every request pays, at
     /// the quantile that noise reaches least.
@@ -141,9 +141,9 @@ metrics! {
     /// Service time (from the actual send), 99.9th percentile.
     ServiceTimeP999 = "service_time_p999", "service time at p99.9", Microseconds, Lower;
     /// Busy CPU of the whole machine for a request: service, generator, sink, kernel and the rest.
-    MachineCpuPerRequest = "machine_cpu_per_request", "the machine's CPU a request", Microseconds, Lower;
+    MachineCpuPerRequest = "machine_cpu_per_request", "the machine's CPU per request", Microseconds, Lower;
     /// CPU that the load generator uses for a request; an arm should not change it.
-    GeneratorCpuPerRequest = "generator_cpu_per_request", "the generator's CPU a request", Microseconds, Lower;
+    GeneratorCpuPerRequest = "generator_cpu_per_request", "the generator's CPU per request", Microseconds, Lower;
     /// Resident memory of the subject under load, mean over windows.
     RssSteady = "rss_steady", "RSS, steady", Bytes, Lower;
     /// Resident memory of the subject, highest seen from launch to end.
@@ -157,7 +157,7 @@ metrics! {
     /// Page faults of the subject, minor and major, for a request.
     PageFaultsPerRequest = "page_faults_per_request", "page faults per request", One, Lower;
     /// Bytes of telemetry that left the subject for a request, as they were on the wire.
-    WireBytesPerRequest = "wire_bytes_per_request", "wire bytes a request", Bytes, Lower;
+    WireBytesPerRequest = "wire_bytes_per_request", "wire bytes per request", Bytes, Lower;
     /// From the launch of the service until it was ready.
     StartupTime = "startup_time", "start-up", Seconds, Lower;
     /// CPU of the subject from its launch until it was ready.
@@ -167,21 +167,21 @@ metrics! {
     /// Batch load: CPU of the subject in that time.
     FlushCpu = "flush_cpu", "flush CPU", Seconds, Lower;
     /// Batch load: CPU that the subject uses for an iteration, in the window or deferred.
-    CpuPerIteration = "cpu_per_iteration", "CPU an iteration", Microseconds, Lower;
+    CpuPerIteration = "cpu_per_iteration", "CPU per iteration", Microseconds, Lower;
     /// Batch load: elapsed time of an iteration.
-    WallPerIteration = "wall_per_iteration", "time an iteration", Microseconds, Lower;
+    WallPerIteration = "wall_per_iteration", "time per iteration", Microseconds, Lower;
     /// CPU that an arm costs over the baseline for each span that was delivered.
-    CpuPerSpan = "cpu_per_span", "CPU a span delivered", Microseconds, Lower;
+    CpuPerSpan = "cpu_per_span", "CPU per span delivered", Microseconds, Lower;
     /// CPU that an arm costs over the baseline for each event on a span that was delivered; what
     /// the spans themselves cost is in it.
-    CpuPerEvent = "cpu_per_event", "CPU an event delivered", Microseconds, Lower;
+    CpuPerEvent = "cpu_per_event", "CPU per event delivered", Microseconds, Lower;
     /// CPU of the arm's agents in the arm's own windows.
     AgentCpu = "agent_cpu", "agent CPU", Cores, Lower;
     /// CPU of the arm's agents for a request of the arm, attaching, detaching and windows of
     /// bystanders left out.
-    AgentCpuPerRequest = "agent_cpu_per_request", "agent CPU a request", Microseconds, Lower;
+    AgentCpuPerRequest = "agent_cpu_per_request", "agent CPU per request", Microseconds, Lower;
     /// CPU of the kernel's own threads for a request.
-    KernelThreadsCpuPerRequest = "kernel_threads_cpu_per_request", "kernel threads' CPU a request", Microseconds, Lower;
+    KernelThreadsCpuPerRequest = "kernel_threads_cpu_per_request", "kernel threads' CPU per request", Microseconds, Lower;
     /// Resident memory of the arm's agents under load.
     AgentRssSteady = "agent_rss_steady", "agent RSS, steady", Bytes, Lower;
     /// Resident memory of the arm's agents, highest seen from their start to their end.
@@ -194,7 +194,7 @@ metrics! {
     /// entering them is not in it, about one read of the clock for each run is.
     BpfNsPerRequest = "bpf_ns_per_request", "time in BPF a request", Nanoseconds, Lower;
     /// Runs of the agents' BPF programs for a request.
-    BpfRunsPerRequest = "bpf_runs_per_request", "BPF runs a request", One, Lower;
+    BpfRunsPerRequest = "bpf_runs_per_request", "BPF runs per request", One, Lower;
 }
 
 #[cfg(test)]

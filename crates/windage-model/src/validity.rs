@@ -1,4 +1,4 @@
-//! Doubt as a value: what speaks against a window, a metric or a run, with the evidence.
+//! Warning as a value: what speaks against a window, a metric or a run, with the evidence.
 
 use std::collections::BTreeMap;
 
@@ -25,38 +25,38 @@ impl Soundness {
     }
 }
 
-macro_rules! doubts {
+macro_rules! warnings {
     ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal, $soundness:ident;)+) => {
-        /// The kinds of doubt.
+        /// The kinds of warning.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum DoubtCode { $($(#[doc = $doc])+ $variant,)+ }
+        pub enum WarningCode { $($(#[doc = $doc])+ $variant,)+ }
 
-        impl DoubtCode {
+        impl WarningCode {
             /// Every code.
-            pub const ALL: &'static [DoubtCode] = &[$(DoubtCode::$variant,)+];
+            pub const ALL: &'static [WarningCode] = &[$(WarningCode::$variant,)+];
 
             /// The code used in files.
             #[must_use]
             pub fn as_str(self) -> &'static str {
-                match self { $(DoubtCode::$variant => $name,)+ }
+                match self { $(WarningCode::$variant => $name,)+ }
             }
 
-            /// What the doubt does to that which it is about.
+            /// What the warning does to that which it is about.
             #[must_use]
             pub fn soundness(self) -> Soundness {
-                match self { $(DoubtCode::$variant => Soundness::$soundness,)+ }
+                match self { $(WarningCode::$variant => Soundness::$soundness,)+ }
             }
 
             /// The code of that name.
             #[must_use]
-            pub fn from_name(name: &str) -> Option<DoubtCode> {
-                match name { $($name => Some(DoubtCode::$variant),)+ _ => None }
+            pub fn from_name(name: &str) -> Option<WarningCode> {
+                match name { $($name => Some(WarningCode::$variant),)+ _ => None }
             }
         }
     };
 }
 
-doubts! {
+warnings! {
     /// The generator sent later than intended, by more than the window can bear.
     SendLag = "send_lag", Suspect;
     /// The generator used most of its core: it may have been the ceiling.
@@ -83,13 +83,13 @@ doubts! {
     /// measured without it was measured with them.
     AgentLeftBehind = "agent_left_behind", Void;
     /// The kernel does not let BPF programs be listed: that agents were gone is not known.
-    AgentGoneUnknown = "agent_gone_unknown", Suspect;
+    DetachUnverified = "detach_unverified", Suspect;
     /// No BPF program came with an agent, or none of them ever ran: it may have found no target.
     AgentIdle = "agent_idle", Suspect;
     /// The kernel timed BPF programs in all windows, because somebody else had it do so.
-    BpfTimedThroughout = "bpf_timed_throughout", Suspect;
+    BpfStatisticsAlwaysOn = "bpf_statistics_always_on", Suspect;
     /// A batch program sent something over its control descriptor that is not in the protocol.
-    ProtocolBroken = "protocol_broken", Suspect;
+    ProtocolViolation = "protocol_violation", Suspect;
     /// A command that should have switched the service to the arm failed.
     SwitchFailed = "switch_failed", Void;
     /// The CPU counter did not move, went backwards or could not be read.
@@ -101,7 +101,7 @@ doubts! {
     /// So few rounds that the interval is wide for that reason alone.
     FewRounds = "few_rounds", Suspect;
     /// Two identical baselines differ: something besides telemetry differs, too.
-    ControlNotNil = "control_not_nil", Suspect;
+    ControlDiffers = "control_differs", Suspect;
     /// Arms were measured one after another: drift reads as overhead.
     SequentialOrder = "sequential_order", Suspect;
     /// Too many windows are void or suspect.
@@ -119,9 +119,9 @@ doubts! {
     /// Telemetry was lost beyond what sampling explains.
     TelemetryLost = "telemetry_lost", Suspect;
     /// Other telemetry came than the plan expects, and more than sampling explains.
-    NotAsExpected = "not_as_expected", Suspect;
+    UnexpectedTelemetry = "unexpected_telemetry", Suspect;
     /// A batch program was asked for its last flush and did not end it.
-    FlushNotOver = "flush_not_over", Suspect;
+    FlushIncomplete = "flush_incomplete", Suspect;
     /// CPU was still being used when the deferred cost was closed.
     NotDrained = "not_drained", Suspect;
     /// What an arm does later for its requests was not read.
@@ -129,11 +129,11 @@ doubts! {
     /// The CPU source counts in grains that are coarse for this window.
     CoarseCpuClock = "coarse_cpu_clock", Suspect;
     /// Within blocks a trend is left: the difference changed from the run's beginning to its end.
-    TrendLeft = "trend_left", Suspect;
+    Trend = "trend", Suspect;
     /// Launches fall into two groups: which one a launch belongs to decides its figure.
     BimodalLaunches = "bimodal_launches", Suspect;
     /// The first blocks of a launch differ from the later ones: the warm-up was too short.
-    WarmupNotOver = "warmup_not_over", Suspect;
+    WarmupTooShort = "warmup_too_short", Suspect;
     /// The run's bound came before the interval was as narrow as its plan asks.
     StopNotReached = "stop_not_reached", Suspect;
     /// Some windows were void and left out.
@@ -171,20 +171,20 @@ impl From<String> for Evidence {
 
 /// One reason not to believe.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Doubt {
+pub struct Warning {
     /// Its kind.
-    pub code: DoubtCode,
+    pub code: WarningCode,
     /// A sentence for people: what was seen and what to do.
     pub text: String,
     /// The figures behind it, each named with its unit.
     pub evidence: BTreeMap<String, Evidence>,
 }
 
-impl Doubt {
-    /// A doubt without evidence yet.
+impl Warning {
+    /// A warning without evidence yet.
     #[must_use]
-    pub fn new(code: DoubtCode, text: impl Into<String>) -> Doubt {
-        Doubt {
+    pub fn new(code: WarningCode, text: impl Into<String>) -> Warning {
+        Warning {
             code,
             text: text.into(),
             evidence: BTreeMap::new(),
@@ -193,7 +193,7 @@ impl Doubt {
 
     /// The same with one more piece of evidence.
     #[must_use]
-    pub fn with(mut self, name: &str, value: impl Into<Evidence>) -> Doubt {
+    pub fn with(mut self, name: &str, value: impl Into<Evidence>) -> Warning {
         self.evidence.insert(name.to_owned(), value.into());
         self
     }
@@ -203,7 +203,7 @@ impl Doubt {
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Validity {
     /// What speaks against it; empty when nothing does.
-    pub reasons: Vec<Doubt>,
+    pub reasons: Vec<Warning>,
 }
 
 impl Validity {
@@ -218,8 +218,8 @@ impl Validity {
     }
 
     /// Adds a reason.
-    pub fn push(&mut self, doubt: Doubt) {
-        self.reasons.push(doubt);
+    pub fn push(&mut self, warning: Warning) {
+        self.reasons.push(warning);
     }
 }
 
@@ -231,16 +231,16 @@ mod tests {
     fn the_gravest_reason_decides() {
         let mut validity = Validity::default();
         assert_eq!(validity.soundness(), Soundness::Valid);
-        validity.push(Doubt::new(DoubtCode::SendLag, "late").with("send_lag_us_p99", 900.0));
+        validity.push(Warning::new(WarningCode::SendLag, "late").with("send_lag_us_p99", 900.0));
         assert_eq!(validity.soundness(), Soundness::Suspect);
-        validity.push(Doubt::new(DoubtCode::NoWindows, "nothing"));
+        validity.push(Warning::new(WarningCode::NoWindows, "nothing"));
         assert_eq!(validity.soundness(), Soundness::Void);
     }
 
     #[test]
     fn codes_lead_back() {
-        for &code in DoubtCode::ALL {
-            assert_eq!(DoubtCode::from_name(code.as_str()), Some(code));
+        for &code in WarningCode::ALL {
+            assert_eq!(WarningCode::from_name(code.as_str()), Some(code));
         }
     }
 }

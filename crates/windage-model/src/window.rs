@@ -2,7 +2,7 @@
 
 use std::ops::AddAssign;
 
-use crate::{ArmIndex, Beside, Doubt, Exchanges, Outlier, Soundness};
+use crate::{ArmIndex, Beside, Exchanges, Outlier, Soundness, Warning};
 
 /// Where a window stands in the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -145,7 +145,7 @@ pub struct Window {
     /// What the arm did besides computing in the window; `None` when unreadable.
     pub activity: Option<Activity>,
     /// What speaks against it.
-    pub doubts: Vec<Doubt>,
+    pub warnings: Vec<Warning>,
     /// Its slowest exchanges, the slowest first; times are those of the run's clock, as
     /// `started_ns` is.
     pub outliers: Vec<Outlier>,
@@ -162,14 +162,14 @@ impl Window {
     /// How far the window may be believed.
     #[must_use]
     pub fn soundness(&self) -> Soundness {
-        self.doubts
+        self.warnings
             .iter()
             .map(|d| d.code.soundness())
             .max()
             .unwrap_or(Soundness::Valid)
     }
 
-    /// Completed requests a second, or `None` when nothing was completed.
+    /// Completed requests per second, or `None` when nothing was completed.
     #[must_use]
     pub fn throughput_per_s(&self) -> Option<f64> {
         let achieved_per_s = self.exchanges.achieved_per_s(self.duration_ns)?;

@@ -31,7 +31,7 @@ pub(crate) const SETTLE: Duration = Duration::from_millis(10);
 pub(crate) const ROUNDS: u32 = 3;
 pub(crate) const MEASURING_TIME: Duration = Duration::from_secs(60);
 /// Long against attaching, short against the machine's drift.
-pub(crate) const TURN: Duration = Duration::from_secs(4);
+pub(crate) const AGENT_STRETCH: Duration = Duration::from_secs(4);
 pub(crate) const AGENT_WARMUP: Duration = Duration::from_secs(1);
 pub(crate) const BPF_STATISTICS: Duration = Duration::from_secs(1);
 /// With agents each launch has few cycles of attaching, so that their luck is drawn as often.

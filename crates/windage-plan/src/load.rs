@@ -16,7 +16,7 @@ pub struct Load {
     pub regime: Option<String>,
     /// Open, closed or batch.
     pub model: LoadModel,
-    /// Intended starts a second, over a window on average; there exactly for an open load.
+    /// Intended starts per second, over a window on average; there exactly for an open load.
     pub rate_per_s: Option<f64>,
     /// What an open load's starts follow; means nothing for others.
     pub starts: Starts,
@@ -119,9 +119,9 @@ pub enum Starts {
 /// A stretch of a load profile: one rate, or a linear way from one to another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Piece {
-    /// Starts a second at its beginning; may be nil.
+    /// Starts a second at its beginning; may be zero.
     pub from_per_s: f64,
-    /// Starts a second at its end; may be nil.
+    /// Starts a second at its end; may be zero.
     pub to_per_s: f64,
     /// Its length.
     pub lasts: Duration,

@@ -36,7 +36,7 @@ pub struct Plan {
     pub load: Load,
     /// Further loads under which the same arms are measured, in rounds of their own. They differ
     /// from the first in how much they ask for.
-    pub further_loads: Vec<Load>,
+    pub other_loads: Vec<Load>,
     /// What is done with telemetry; `None` when no arm names a receiver.
     pub sink: Option<SinkPlan>,
     /// The baseline, its control, then the treatments in file order with sweeps expanded.
@@ -107,13 +107,13 @@ impl Plan {
 
     /// All its loads, the first of them the plan's own.
     pub fn loads(&self) -> impl Iterator<Item = &Load> {
-        std::iter::once(&self.load).chain(&self.further_loads)
+        std::iter::once(&self.load).chain(&self.other_loads)
     }
 
     /// The load of a round: the loads take turns.
     #[must_use]
     pub fn load_of_round(&self, round: u32) -> &Load {
-        let turn = round as usize % (1 + self.further_loads.len());
+        let turn = round as usize % (1 + self.other_loads.len());
         self.loads().nth(turn).unwrap_or(&self.load)
     }
 
@@ -327,7 +327,7 @@ pub enum ReadyCheck {
         /// A valid regular expression of `regex-lite`.
         pattern: String,
     },
-    /// A counter or gauge at `metrics` is above nil.
+    /// A counter or gauge at `metrics` is above zero.
     Metric {
         /// The name of its samples; all its label sets are added up.
         name: String,
@@ -373,7 +373,7 @@ words! {
         /// The run ends.
         End = "end",
         /// The other arms are still measured.
-        GoOn = "go-on",
+        Continue = "continue",
     }
 }
 
@@ -440,7 +440,7 @@ pub struct Expect {
     pub traces_per_request: Option<f64>,
     /// Spans a request.
     pub spans_per_request: Option<f64>,
-    /// Events on spans a request.
+    /// Events on spans per request.
     pub events_per_request: Option<f64>,
 }
 
@@ -471,10 +471,10 @@ pub struct Design {
     /// When the run ends before that.
     pub stop: Option<Stop>,
     /// How long agents stay attached in each half of a block, attaching and warming up left out.
-    pub turn: Duration,
+    pub agent_stretch: Duration,
     /// Load with the agents attached, before their first window.
     pub agent_warmup: Duration,
-    /// How long the kernel times the agents' BPF programs in each block; nil: not at all.
+    /// How long the kernel times the agents' BPF programs in each block; zero: not at all.
     pub bpf_statistics: Duration,
     /// Load on each arm before a round's first window.
     pub warmup: Duration,
@@ -487,7 +487,7 @@ pub struct Design {
     /// Of the run order.
     pub seed: u64,
     /// Differences below this share do not matter.
-    pub interest: f64,
+    pub margin: f64,
     /// What is done when a service dies in a window.
     pub on_death: OnDeath,
 }

@@ -38,7 +38,7 @@ pub(crate) fn resolved_toml(plan: &Plan) -> String {
         print_program(&mut out, &agent.service, Some(&agent.needs));
     }
     load::print(&mut out, &plan.load);
-    for load in &plan.further_loads {
+    for load in &plan.other_loads {
         load::print_regime(&mut out, load);
     }
     let control_shares = match plan.arms.as_slice() {
@@ -208,7 +208,7 @@ fn print_design(out: &mut Toml, design: &Design, has_agents: bool) {
         (None, Length::MeasuringTime(time)) => out.entry("for", duration(time)),
     }
     if has_agents {
-        out.entry("turn", duration(design.turn));
+        out.entry("agent_stretch", duration(design.agent_stretch));
         out.entry("agent_warmup", duration(design.agent_warmup));
         out.entry("bpf_statistics", duration(design.bpf_statistics));
     }
@@ -217,7 +217,7 @@ fn print_design(out: &mut Toml, design: &Design, has_agents: bool) {
     out.entry("idle", duration(design.idle));
     out.entry("order", quote(design.order.as_str()));
     out.entry("seed", design.seed);
-    out.entry("interest", format!("{:?}", design.interest));
+    out.entry("margin", format!("{:?}", design.margin));
     out.entry("on_death", quote(design.on_death.as_str()));
 }
 

@@ -18,9 +18,9 @@ pub(crate) fn print_duration(duration: Duration) -> String {
     humantime::format_duration(duration).to_string()
 }
 
-/// Reads a rate such as `"2000/s"`, in events a second.
+/// Reads a rate such as `"2000/s"`, in events per second.
 pub(crate) fn parse_rate(text: &str) -> Result<f64, String> {
-    match parse_rate_or_nil(text) {
+    match parse_rate_or_zero(text) {
         Ok(rate_per_s) if rate_per_s <= 0.0 => Err(format!(
             "the rate `{text}` asks for nothing; it must be above 0/s"
         )),
@@ -28,8 +28,8 @@ pub(crate) fn parse_rate(text: &str) -> Result<f64, String> {
     }
 }
 
-/// The same where nil is a rate, too.
-pub(crate) fn parse_rate_or_nil(text: &str) -> Result<f64, String> {
+/// The same where zero is a rate, too.
+pub(crate) fn parse_rate_or_zero(text: &str) -> Result<f64, String> {
     let rate_per_s = text
         .trim()
         .strip_suffix("/s")

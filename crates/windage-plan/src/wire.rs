@@ -295,7 +295,7 @@ pub(crate) struct Design {
     pub(crate) measuring_time: Option<Text>,
     pub(crate) blocks: Option<Spanned<i64>>,
     pub(crate) stop: Option<Spanned<StopWhen>>,
-    pub(crate) turn: Option<Text>,
+    pub(crate) agent_stretch: Option<Text>,
     pub(crate) agent_warmup: Option<Text>,
     pub(crate) bpf_statistics: Option<Text>,
     pub(crate) warmup: Option<Text>,
@@ -303,7 +303,7 @@ pub(crate) struct Design {
     pub(crate) idle: Option<Text>,
     pub(crate) order: Option<Text>,
     pub(crate) seed: Option<Spanned<i64>>,
-    pub(crate) interest: Option<Spanned<Scalar>>,
+    pub(crate) margin: Option<Spanned<Scalar>>,
     pub(crate) on_death: Option<Text>,
 }
 

@@ -90,7 +90,7 @@ fn every_key_arrives() {
     let design = &plan.design;
     assert_eq!((design.rounds, design.bpf_statistics), (6, Duration::ZERO));
     assert_eq!(
-        (design.turn, design.agent_warmup),
+        (design.agent_stretch, design.agent_warmup),
         (Duration::from_secs(2), Duration::from_millis(500))
     );
 }
@@ -160,7 +160,11 @@ fn where_the_plan_is_silent() {
     let silent = &GOOD[..GOOD.find("[design]").unwrap()];
     let design = parse(silent).design;
     assert_eq!(
-        (design.turn, design.agent_warmup, design.bpf_statistics),
+        (
+            design.agent_stretch,
+            design.agent_warmup,
+            design.bpf_statistics
+        ),
         (
             Duration::from_secs(4),
             Duration::from_secs(1),
@@ -191,7 +195,7 @@ fn where_the_plan_is_silent() {
     .unwrap()
     .design;
     assert_eq!(
-        (design.turn, design.bpf_statistics),
+        (design.agent_stretch, design.bpf_statistics),
         (Duration::from_secs(9), Duration::ZERO)
     );
 }
@@ -305,7 +309,7 @@ mistakes! {
     a_metric_that_is_awaited_nowhere: "log = \"instrumentation loaded successfully\"" => "metric = \"probes_attached\"", "metrics = \"http://127.0.0.1:{port.metrics}/metrics\"\ndrops = [{ reason = \"ring buffer full\", metric = \"lost_total\" }]\n" => "";
     a_metric_by_labels: "log = \"instrumentation loaded successfully\"" => "metric = \"up{a=\\\"b\\\"}\"";
     a_sequence_of_agents: "[design]" => "[design]\norder = \"sequential\"";
-    a_turn_of_no_time: "turn = \"2s\"" => "turn = \"0s\"";
+    a_turn_of_no_time: "agent_stretch = \"2s\"" => "agent_stretch = \"0s\"";
 }
 
 /// An agent beside a service that runs already.

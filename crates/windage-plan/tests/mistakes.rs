@@ -215,7 +215,7 @@ mistakes! {
         "command = [\"bin/app\", \"-listen\", \"{listen}\"]" => "attach = { url = \"http://127.0.0.1:80\" }",
         "env = { TELEMETRY = \"otel\", SAMPLER_ARG = \"{sampling}\" }" => "switch = [\"echo {sampling}\"]",
         "baseline = true" => "baseline = true\nswitch = [\"echo\"]";
-    stop_at_nil: "for = \"60s\"" => "stop = { metric = \"cpu_per_request\", half_width = 0.0, within = \"5m\" }";
+    stop_at_zero: "for = \"60s\"" => "stop = { metric = \"cpu_per_request\", half_width = 0.0, within = \"5m\" }";
     stop_at_anything: "for = \"60s\"" => "stop = { metric = \"cpu_per_request\", half_width = \"100%\", within = \"5m\" }";
     stop_without_a_bound: "for = \"60s\"" => "stop = { metric = \"cpu_per_request\", half_width = \"0.5%\" }";
     stop_in_no_time: "for = \"60s\"" => "stop = { metric = \"cpu_per_request\", half_width = \"0.5%\", within = \"0s\" }";

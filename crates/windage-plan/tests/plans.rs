@@ -95,7 +95,7 @@ fn silence_means_the_documented_defaults() {
     assert_eq!(design.drain, Duration::from_secs(1));
     assert_eq!(design.idle, Duration::from_millis(500));
     assert_eq!(design.order, Order::Mirrored);
-    assert_eq!(design.interest.to_bits(), 0.005_f64.to_bits());
+    assert_eq!(design.margin.to_bits(), 0.005_f64.to_bits());
     assert_eq!(design.on_death, OnDeath::End);
     assert_eq!(design.stop, None);
 }
@@ -253,9 +253,9 @@ fn every_key_arrives() {
     assert_eq!(plan.design.order, Order::Sequential);
     assert_eq!(
         (plan.design.seed, plan.design.on_death),
-        (42, OnDeath::GoOn)
+        (42, OnDeath::Continue)
     );
-    assert_eq!(plan.design.interest.to_bits(), 0.01_f64.to_bits());
+    assert_eq!(plan.design.margin.to_bits(), 0.01_f64.to_bits());
 }
 
 #[test]
@@ -563,12 +563,12 @@ fn loads(plan: &Plan) -> Vec<(Option<&str>, LoadModel, Option<f64>, u32)> {
 }
 
 #[test]
-fn regimes_are_further_loads_that_rounds_have_in_turn() {
+fn regimes_are_other_loads_that_rounds_have_in_turn() {
     let usual = parse(REGIMES);
     let saturation = (Some("saturation"), LoadModel::Closed, None, 16);
     let half = (Some("half"), LoadModel::Open, Some(2000.0), 16);
     assert_eq!(loads(&usual), [saturation, half]);
-    assert_eq!(usual.further_loads[0].request, usual.load.request);
+    assert_eq!(usual.other_loads[0].request, usual.load.request);
     let in_turn = |plan: &Plan, rounds| -> Vec<Option<String>> {
         let of_round = |round| plan.load_of_round(round).regime.clone();
         (0..rounds).map(of_round).collect()
@@ -585,7 +585,7 @@ fn a_thorough_run_has_a_design_and_loads_of_its_own() {
     let crowd = (Some("crowd"), LoadModel::Closed, None, 200);
     assert_eq!(loads(&plan)[2], crowd);
     assert_eq!(plan.design.length, Length::Blocks(30), "instead of `for`");
-    assert_eq!((plan.design.rounds, plan.design.interest), (10, 0.02));
+    assert_eq!((plan.design.rounds, plan.design.margin), (10, 0.02));
     // What is printed of it needs no flag to read back.
     let resolved = plan.to_resolved_toml();
     let again = Plan {
@@ -642,7 +642,7 @@ fn what_is_for_thorough_runs_alone_is_judged_by_their_design() {
             };
             let plan = read(depth, &text);
             let again = read(Depth::Usual, &plan.to_resolved_toml());
-            assert_eq!(again.further_loads, plan.further_loads, "{why}");
+            assert_eq!(again.other_loads, plan.other_loads, "{why}");
         }
     }
 }

@@ -1,10 +1,10 @@
-//! What steady sampling costs: CPU, memory and activity of 20 processes, ten times a second.
+//! What steady sampling costs: CPU, memory and activity of 20 processes, ten times per second.
 //! Prints this process's own CPU as a share of a core.
 //!
 //! `cargo run --release -p windage-probe --example steady -- [group] [awake] [SECONDS]`
 //!
 //! With `group` the processes get a control group, else their clocks are read one by one. With
-//! `awake` each of them wakes up 20 times a second, so that all there is must be read of all of
+//! `awake` each of them wakes up 20 times per second, so that all there is must be read of all of
 //! them; else they sleep, as most arms do most of the time.
 
 use std::error::Error;

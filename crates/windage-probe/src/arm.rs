@@ -7,8 +7,8 @@ use std::sync::Arc;
 use windage_model::{Activity, CpuSource};
 
 use crate::error::{ProbeError, has_left};
-use crate::kept::{KeptFile, read_file, unknown_form};
 use crate::linux::Linux;
+use crate::open_files::{KeptFile, read_file, unknown_form};
 use crate::parse::{machine, process};
 use crate::system::System;
 use crate::task::{self, Process};
@@ -223,7 +223,7 @@ impl ArmProbe {
     /// The steps in which the source counts, in nanoseconds; 0 without a source. While tasks
     /// run, a reading is up to a tick old besides.
     #[must_use]
-    pub fn grain_ns(&self) -> u64 {
+    pub fn resolution_ns(&self) -> u64 {
         match self.meter {
             Meter::Group {
                 unit: GroupUnit::Nanoseconds,
@@ -436,7 +436,7 @@ impl ArmProbe {
         Ok(())
     }
 
-    /// Sums what a file of each process says; those that have left count nil.
+    /// Sums what a file of each process says; those that have left count zero.
     fn sum_of_files(
         &mut self,
         name: &str,

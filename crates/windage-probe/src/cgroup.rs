@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use crate::arm::{Accounting, ArmProbe};
 use crate::error::{ProbeError, has_left, remedy};
-use crate::kept::read_file;
 use crate::linux;
 use crate::machine::BusySource;
+use crate::open_files::read_file;
 use crate::parse::cgroup::{Hierarchy, Membership, Mount, memberships, mounts};
 use crate::parse::machine::process_ids;
 use crate::system::System;

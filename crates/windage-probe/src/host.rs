@@ -6,8 +6,8 @@ use std::path::Path;
 use flate2::read::GzDecoder;
 
 use crate::cgroup::{self, CgroupVersion};
-use crate::kept::read_file;
 use crate::machine;
+use crate::open_files::read_file;
 use crate::parse::host;
 use crate::system::System;
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::error::ProbeError;
-use crate::kept::KeptFile;
+use crate::open_files::KeptFile;
 use crate::parse::process;
 use crate::system::System;
 use crate::task::{self, dir, ids_in};

@@ -6,7 +6,7 @@ use windage_model::MachineDelta;
 
 use crate::cgroup;
 use crate::error::ProbeError;
-use crate::kept::{BUFFER_BYTES, KeptFile};
+use crate::open_files::{BUFFER_BYTES, KeptFile};
 use crate::parse::machine;
 use crate::system::System;
 
@@ -37,7 +37,7 @@ pub struct MachineSnapshot {
 
 impl MachineSnapshot {
     /// What happened since an earlier snapshot. A counter that went back, as steal has done on
-    /// some hypervisors, counts nil; busy time and pressure are then unknown.
+    /// some hypervisors, counts zero; busy time and pressure are then unknown.
     #[must_use]
     pub fn delta(&self, earlier: &Self) -> MachineDelta {
         let known = |now: Option<u64>, then: Option<u64>| now?.checked_sub(then?);
@@ -120,7 +120,7 @@ pub(crate) const PRESSURE_PATH: &str = "/proc/pressure/cpu";
 
 /// Whether the kernel accounts pressure.
 pub(crate) fn accounts_pressure(system: &dyn System) -> bool {
-    let text = crate::kept::read_file(system, Path::new(PRESSURE_PATH));
+    let text = crate::open_files::read_file(system, Path::new(PRESSURE_PATH));
     text.is_ok_and(|text| machine::pressure_total_us(&text).is_some())
 }
 
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_delta_is_never_below_nil() {
+    fn a_delta_is_never_below_zero() {
         let then = MachineSnapshot {
             busy_ns: Some(10),
             steal_ns: 50,

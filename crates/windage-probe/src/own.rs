@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::error::ProbeError;
-use crate::kept::KeptFile;
+use crate::open_files::KeptFile;
 use crate::parse::process;
 use crate::system::{Clock, System};
 use crate::task;

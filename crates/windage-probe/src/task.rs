@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use windage_model::Activity;
 
 use crate::error::{ProbeError, has_left};
-use crate::kept::{BUFFER_BYTES, KeptFile, read_file, unknown_form};
+use crate::open_files::{BUFFER_BYTES, KeptFile, read_file, unknown_form};
 use crate::parse::process::{self, ProcessStat};
 use crate::system::{Clock, System};
 
@@ -135,7 +135,7 @@ impl Process {
         Ok(self.cpu_ns)
     }
 
-    /// Resident pages; nil once it is gone.
+    /// Resident pages; zero once it is gone.
     pub(crate) fn resident_pages(&mut self, buffer: &mut [u8]) -> Result<u64, ProbeError> {
         if self.gone {
             return Ok(0);

@@ -124,7 +124,7 @@ fn a_tree_is_the_sum_of_its_processes() {
     let mut probe = tree(&system, &[10]);
     assert_eq!(ids(&probe), [10, 20, 30]);
     assert_eq!(
-        (probe.source(), probe.grain_ns()),
+        (probe.source(), probe.resolution_ns()),
         (CpuSource::ProcessClock, 1)
     );
     assert_eq!(probe.cpu_ns().unwrap(), 123);
@@ -404,7 +404,7 @@ fn groups_count_in_nanoseconds() {
             123_000,
         ),
     ];
-    for ((accounting, file, text, source, grain_ns, cpu_ns), (peak, bytes)) in
+    for ((accounting, file, text, source, resolution_ns, cpu_ns), (peak, bytes)) in
         table.into_iter().zip(peaks)
     {
         let system = FakeSystem::new();
@@ -422,7 +422,10 @@ fn groups_count_in_nanoseconds() {
         }
         .shown(&system);
         let mut probe = ArmProbe::new(&system, accounting).unwrap();
-        assert_eq!((probe.source(), probe.grain_ns()), (source, grain_ns));
+        assert_eq!(
+            (probe.source(), probe.resolution_ns()),
+            (source, resolution_ns)
+        );
         assert_eq!(probe.cpu_ns().unwrap(), cpu_ns);
         assert_eq!(
             (ids(&probe), probe.memory().unwrap().rss_bytes),
@@ -445,7 +448,10 @@ fn groups_count_in_nanoseconds() {
 #[test]
 fn a_subject_out_of_reach_says_so() {
     let mut probe = ArmProbe::none();
-    assert_eq!((probe.source(), probe.grain_ns()), (CpuSource::None, 0));
+    assert_eq!(
+        (probe.source(), probe.resolution_ns()),
+        (CpuSource::None, 0)
+    );
     assert_eq!(probe.refresh_tasks().unwrap(), 0);
     assert!(matches!(probe.cpu_ns(), Err(ProbeError::OutOfReach)));
     assert!(matches!(probe.memory(), Err(ProbeError::OutOfReach)));

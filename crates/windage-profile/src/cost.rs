@@ -14,14 +14,14 @@ const Z: f64 = 1.959_963_984_540_054;
 pub struct ArmProfile {
     /// What was sampled.
     pub stacks: Stacks,
-    /// CPU an iteration (a request), in microseconds: what all samples together stand for.
+    /// CPU per iteration (a request), in microseconds: what all samples together stand for.
     pub cpu_us: f64,
     /// Half of the 95 % interval of how much that is more than the baseline's, in microseconds; 0
     /// where it is not known, and for the baseline.
     pub cpu_half_width_us: f64,
 }
 
-/// One function's CPU an iteration in an arm and in the baseline, in microseconds.
+/// One function's CPU per iteration in an arm and in the baseline, in microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Added {
     /// In the arm.
@@ -44,7 +44,7 @@ impl Added {
         self.arm_us - self.baseline_us
     }
 
-    /// Whether nil is within the interval: sampling alone may have made the difference.
+    /// Whether zero is within the interval: sampling alone may have made the difference.
     #[must_use]
     pub fn is_within_noise(&self) -> bool {
         self.us().abs() <= self.half_width_us
@@ -295,7 +295,7 @@ mod tests {
         assert!(added(&profile("", 1.0), &profile("", 1.0)).is_empty());
     }
 
-    /// Of the intervals of a true difference of nil, about 95 % hold it.
+    /// Of the intervals of a true difference of zero, about 95 % hold it.
     #[test]
     fn intervals_cover() {
         let mut state = 0x9e37_79b9_7f4a_7c15_u64;

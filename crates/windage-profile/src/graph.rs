@@ -159,10 +159,10 @@ mod tests {
         let svg = drawn(Interaction::None);
         // 60 µs against 45, of 100.
         assert!(
-            svg.contains("work (60,000 ns an iteration, 60.00%; +15.00%)"),
+            svg.contains("work (60,000 ns per iteration, 60.00%; +15.00%)"),
             "{svg}"
         );
-        assert!(svg.contains("&lt;span&gt; (40,000 ns an iteration, 40.00%; +40.00%)"));
+        assert!(svg.contains("&lt;span&gt; (40,000 ns per iteration, 40.00%; +40.00%)"));
         assert!(!svg.contains(">gone"), "it has no width");
         assert!(svg.contains("otel &amp; co"));
     }

@@ -141,7 +141,7 @@ impl Stacks {
     }
 }
 
-/// A stack without spaces around its functions, and a count that is not nil.
+/// A stack without spaces around its functions, and a count that is not zero.
 fn stack_and_count(line: &str) -> Option<(String, u64)> {
     let (stack, count) = line.trim().rsplit_once(' ')?;
     let seen = count.parse().ok().filter(|seen| *seen > 0)?;

@@ -51,7 +51,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     histograms(&new_run(&folder.path().join("histograms"))?)
 }
 
-/// A journal alone: bytes a window, and how fast it is written and read.
+/// A journal alone: bytes per window, and how fast it is written and read.
 fn journal(run: &RunDir, blocks: u32) -> Result<(), Box<dyn Error>> {
     let windows = blocks * WINDOWS_IN_BLOCK;
     let mut writer = JournalWriter::create(run)?;
@@ -153,7 +153,7 @@ fn outliers(started_ns: u64) -> Vec<Outlier> {
         .collect()
 }
 
-/// A window like those of a service under 2000 requests a second.
+/// A window like those of a service under 2000 requests per second.
 fn window(block: u32, position: u32) -> Window {
     let started_ns = 3_000_000_000 + u64::from(block * WINDOWS_IN_BLOCK + position) * 112_000_000;
     let others = |cpu_ns| {
@@ -206,7 +206,7 @@ fn window(block: u32, position: u32) -> Window {
             page_faults: 12,
             context_switches: 812,
         }),
-        doubts: vec![],
+        warnings: vec![],
         outliers: outliers(started_ns),
     }
 }
@@ -261,7 +261,7 @@ fn new_run(path: &Path) -> Result<RunDir, Box<dyn Error>> {
             request: None,
             iterations: None,
         },
-        further_loads: Vec::new(),
+        other_loads: Vec::new(),
         design: DesignScope {
             window_ns: 100_000_000,
             settle_ns: 10_000_000,
@@ -271,7 +271,7 @@ fn new_run(path: &Path) -> Result<RunDir, Box<dyn Error>> {
             drain_ns: 0,
             idle_ns: 0,
             order: Order::Mirrored,
-            interest: 0.005,
+            margin: 0.005,
             subject_cores: 1,
             placement: Vec::new(),
             stop: None,

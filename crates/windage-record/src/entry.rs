@@ -1,6 +1,6 @@
 //! What the journal holds, as plain values.
 
-use windage_model::{AgentCycle, ArmIndex, CpuSource, Doubt, PhaseSpent, ProcessTimes, Window};
+use windage_model::{AgentCycle, ArmIndex, CpuSource, PhaseSpent, ProcessTimes, Warning, Window};
 
 use crate::Delivered;
 
@@ -25,7 +25,7 @@ pub enum Entry {
     /// What one arm delivered from launch to final flush.
     Delivered(Delivered),
     /// Something speaks against the run as a whole.
-    Doubt(Doubt),
+    Warning(Warning),
     /// What a program said of its own version.
     Version {
         /// Which program, by the plan's name for it.
@@ -38,7 +38,7 @@ pub enum Entry {
     /// What a whole process, started for one window, used.
     Process(ProcessTimes),
     /// What a program said about itself.
-    Said(Said),
+    SelfReport(SelfReport),
     /// An arm's agents were attached, and are gone.
     Agent(AgentCycle),
     /// The run ended; a resumed run goes on after it.
@@ -70,7 +70,7 @@ pub struct LaunchedArm {
     /// Where the arm's CPU figures come from.
     pub cpu_source: CpuSource,
     /// The smallest step of that source, in nanoseconds; 0 when there is no source.
-    pub cpu_grain_ns: u64,
+    pub cpu_resolution_ns: u64,
     /// CPU from launch until ready, in nanoseconds; `None` when unreadable.
     pub startup_cpu_ns: Option<u64>,
     /// Requests that the warm-up completed.
@@ -121,7 +121,7 @@ pub struct LaunchArmEnd {
 
 /// What an arm's program said about itself in one launch, such as the state of its garbage collector.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Said {
+pub struct SelfReport {
     /// The launch.
     pub launch: u32,
     /// Whose program it is.

@@ -25,7 +25,7 @@ pub use delivered::{
     Delivered, DeliveredByProtocol, DeliveredInWindow, DeliveredSource, Drops, ExportDelay,
     TraceSample,
 };
-pub use entry::{Ending, Entry, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm, Said};
+pub use entry::{Ending, Entry, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm, SelfReport};
 pub use error::RecordError;
 pub use histograms::{Histograms, TagParts, Timing, read_committed_histograms, read_histograms};
 pub use journal::{Cut, CutCause, Journal, Recorded};

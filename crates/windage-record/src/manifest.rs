@@ -36,7 +36,7 @@ pub struct Manifest {
     /// The load, which is the scope of every result; of several, the first.
     pub load: LoadScope,
     /// Further loads: rounds have them in turn, the first load first.
-    pub further_loads: Vec<LoadScope>,
+    pub other_loads: Vec<LoadScope>,
     /// How it is measured.
     pub design: DesignScope,
 }
@@ -73,11 +73,11 @@ pub struct ManifestArm {
 /// Telemetry that should arrive for each request.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Expected {
-    /// Whole traces a request.
+    /// Whole traces per request.
     pub traces_per_request: Option<f64>,
     /// Spans a request.
     pub spans_per_request: Option<f64>,
-    /// Events on spans a request.
+    /// Events on spans per request.
     pub events_per_request: Option<f64>,
 }
 
@@ -88,7 +88,7 @@ pub struct LoadScope {
     pub regime: Option<String>,
     /// How load is put on.
     pub model: LoadModel,
-    /// Intended starts a second (open loop).
+    /// Intended starts per second (open loop).
     pub rate_per_s: Option<f64>,
     /// Connections of each arm; 0 for a batch load.
     pub connections: u32,
@@ -119,7 +119,7 @@ pub struct DesignScope {
     /// The order of arms.
     pub order: Order,
     /// The relative difference below which nobody cares, such as 0.005.
-    pub interest: f64,
+    pub margin: f64,
     /// Cores that an arm may keep busy at once.
     pub subject_cores: u32,
     /// Which cores the plan gives each part.
@@ -187,7 +187,7 @@ impl Manifest {
     /// How many loads the rounds have in turn.
     #[must_use]
     pub fn loads(&self) -> usize {
-        1 + self.further_loads.len()
+        1 + self.other_loads.len()
     }
 
     /// What the run is under one of its loads: as if there were no other. The first is 0.
@@ -196,8 +196,8 @@ impl Manifest {
         let mut own = self.clone();
         let rounds = self.design.rounds / u32::try_from(self.loads()).unwrap_or(u32::MAX);
         own.design.rounds = rounds;
-        own.further_loads.clear();
-        if let Some(load) = index.checked_sub(1).and_then(|i| self.further_loads.get(i)) {
+        own.other_loads.clear();
+        if let Some(load) = index.checked_sub(1).and_then(|i| self.other_loads.get(i)) {
             own.load = load.clone();
         }
         own
@@ -247,10 +247,10 @@ impl Manifest {
     }
 
     fn check_finite(&self) -> Result<(), RecordError> {
-        let mut figures = vec![("the interest".to_owned(), self.design.interest)];
+        let mut figures = vec![("the equivalence margin".to_owned(), self.design.margin)];
         let stop = self.design.stop.map(|stop| stop.half_width);
         figures.extend(stop.map(|half_width| ("the stop's half-width".to_owned(), half_width)));
-        let loads = std::iter::once(&self.load).chain(&self.further_loads);
+        let loads = std::iter::once(&self.load).chain(&self.other_loads);
         let rates = loads.filter_map(|load| load.rate_per_s);
         figures.extend(rates.map(|rate| ("the rate".to_owned(), rate)));
         for arm in &self.arms {

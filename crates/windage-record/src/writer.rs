@@ -286,7 +286,7 @@ mod tests {
                 request: None,
                 iterations: None,
             },
-            further_loads: Vec::new(),
+            other_loads: Vec::new(),
             design: crate::DesignScope {
                 window_ns: 1,
                 settle_ns: 1,
@@ -296,7 +296,7 @@ mod tests {
                 drain_ns: 1,
                 idle_ns: 1,
                 order: windage_model::Order::Mirrored,
-                interest: 0.005,
+                margin: 0.005,
                 subject_cores: 1,
                 placement: Vec::new(),
                 stop: None,

@@ -136,7 +136,7 @@ fn manifest() -> Manifest {
             request: Some("GET http://{app}/".to_owned()),
             iterations: None,
         },
-        further_loads: Vec::new(),
+        other_loads: Vec::new(),
         design: DesignScope {
             window_ns: 100_000_000,
             settle_ns: 10_000_000,
@@ -146,7 +146,7 @@ fn manifest() -> Manifest {
             drain_ns: 0,
             idle_ns: 0,
             order: Order::Mirrored,
-            interest: 0.005,
+            margin: 0.005,
             subject_cores: 1,
             placement: Vec::new(),
             stop: None,
@@ -180,7 +180,7 @@ fn window(block: u32, position: u32) -> Window {
         beside: Default::default(),
         rss_bytes: None,
         activity: None,
-        doubts: vec![],
+        warnings: vec![],
         outliers: vec![],
     }
 }

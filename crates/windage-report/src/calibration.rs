@@ -21,7 +21,7 @@ pub(crate) fn quoted(analysis: &Analysis) -> Option<Fact> {
     let date = calibration.get("date").and_then(Value::as_str);
     let date = date.map_or("at an unknown date".to_owned(), one_line);
     let figures: Vec<String> = [
-        smallest_visible(calibration, analysis.primary),
+        minimum_detectable_effect(calibration, analysis.primary),
         of(calibration, "coverage", "inside")
             .map(|(inside, of)| format!("truth inside {inside} of {of} intervals")),
         of(calibration, "false_positives", "found")
@@ -48,8 +48,8 @@ pub(crate) fn quoted_or_missing(analysis: &Analysis) -> Fact {
 }
 
 /// Of the run's own metric, or else of the first one that is known.
-fn smallest_visible(calibration: &Value, primary: Metric) -> Option<String> {
-    let by_metric = calibration.get("smallest_visible")?.as_object()?;
+fn minimum_detectable_effect(calibration: &Value, primary: Metric) -> Option<String> {
+    let by_metric = calibration.get("minimum_detectable_effect")?.as_object()?;
     let metric = by_metric
         .get(primary.as_str())
         .map(|by_time| (primary, by_time));
@@ -60,7 +60,7 @@ fn smallest_visible(calibration: &Value, primary: Metric) -> Option<String> {
     })?;
     let (seconds, share) = at_quoted_time(by_time)?;
     Some(format!(
-        "smallest visible effect in {} {} of {}",
+        "minimum detectable effect in {} {} of {}",
         duration::span(seconds),
         number::percent_bound(share),
         metric.label()
@@ -98,15 +98,15 @@ mod tests {
         let table = [
             (
                 by_time(json!({ "10": 0.012, "60": 0.005, "300": 0.002 })),
-                Some("smallest visible effect in 60 s 0.5 % of CPU a request"),
+                Some("minimum detectable effect in 60 s 0.5 % of CPU per request"),
             ),
             (
                 by_time(json!({ "10": 0.012, "30": 0.0081 })),
-                Some("smallest visible effect in 30 s 0.9 % of CPU a request"),
+                Some("minimum detectable effect in 30 s 0.9 % of CPU per request"),
             ),
             (
                 json!({ "colour": { "60": 0.1 }, "throughput": { "60": 0.01 } }),
-                Some("smallest visible effect in 60 s 1.0 % of throughput"),
+                Some("minimum detectable effect in 60 s 1.0 % of throughput"),
             ),
             (
                 by_time(json!({ "soon": 0.1, "60": "wide", "-3": 0.1 })),
@@ -116,8 +116,8 @@ mod tests {
             (json!(0.1), None),
         ];
         for (figures, expected) in table {
-            let calibration = json!({ "smallest_visible": figures });
-            let found = smallest_visible(&calibration, Metric::CpuPerRequest);
+            let calibration = json!({ "minimum_detectable_effect": figures });
+            let found = minimum_detectable_effect(&calibration, Metric::CpuPerRequest);
             assert_eq!(found.as_deref(), expected, "{calibration}");
         }
     }

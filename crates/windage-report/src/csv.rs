@@ -8,7 +8,7 @@ mod stages;
 
 use Column::{Ends, Figure, Text};
 use windage_analysis::{Analysis, ArmAnalysis, Fidelity, MetricAnalysis};
-use windage_analysis::{InFamily, Scatter};
+use windage_analysis::{InFamily, VarianceComponents};
 use windage_model::{Difference, Interval, Metric};
 
 use crate::ReportError;
@@ -85,8 +85,8 @@ impl<'a> Line<'a> {
         self.result.inference.in_family.as_ref()
     }
 
-    fn scatter(&self) -> Option<&'a Scatter> {
-        self.result.inference.scatter.as_ref()
+    fn scatter(&self) -> Option<&'a VarianceComponents> {
+        self.result.inference.variance_components.as_ref()
     }
 
     fn telemetry(&self) -> Option<&'a Fidelity> {
@@ -112,9 +112,11 @@ fn columns<'a>() -> Vec<Column<Line<'a>>> {
             let of = of.difference()?;
             Some(of.relative.as_ref().unwrap_or(&of.absolute).confidence)
         }),
-        Text("exceeds_nil", |of| word(of.result.exceeds_nil()?)),
+        Text("exceeds_zero", |of| word(of.result.exceeds_zero()?)),
         Text("verdict", |of| word(of.result.verdict?.as_str())),
-        Figure("smallest_visible", |of| of.difference()?.smallest_visible),
+        Figure("minimum_detectable_effect", |of| {
+            of.difference()?.minimum_detectable_effect
+        }),
         Text("windows", |of| word(of.result.windows)),
         Text("rounds", |of| word(of.result.rounds)),
         Text("validity", |of| {
@@ -132,11 +134,11 @@ fn columns<'a>() -> Vec<Column<Line<'a>>> {
         }),
         Figure("family_low", |of| Some(of.family()?.interval.low)),
         Figure("family_high", |of| Some(of.family()?.interval.high)),
-        Text("family_exceeds_nil", |of| {
-            word(of.family()?.interval.excludes_nil())
+        Text("family_exceeds_zero", |of| {
+            word(of.family()?.interval.excludes_zero())
         }),
         Text("family_verdict", |of| word(of.family()?.verdict?.as_str())),
-        Figure("needs_s", |of| of.result.inference.needs_s),
+        Figure("time_needed_s", |of| of.result.inference.time_needed_s),
         Figure("launch_sd", |of| of.scatter()?.launch_sd),
         Figure("block_sd", |of| Some(of.scatter()?.block_sd)),
         Figure("window_sd", |of| of.scatter()?.window_sd),
@@ -184,7 +186,7 @@ fn columns<'a>() -> Vec<Column<Line<'a>>> {
 /// The analyses as one CSV table with a heading row: a row for each run, arm and metric.
 ///
 /// Units stand in their own column; figures are written in full, absent ones are empty.
-/// `relative`, its ends, `smallest_visible` and the standard deviations are shares (0.01 is 1 %). `levels` is `k=v;k=v` with `\;` for a `;` within. The
+/// `relative`, its ends, `minimum_detectable_effect` and the standard deviations are shares (0.01 is 1 %). `levels` is `k=v;k=v` with `\;` for a `;` within. The
 /// columns of the family are of the interval that holds together with all others of its family:
 /// of the ratio, or of the difference where there is no ratio. `validity` is the worse of the
 /// run's and the metric's own. What was delivered is the same in all rows of an arm;
@@ -196,7 +198,10 @@ fn columns<'a>() -> Vec<Column<Line<'a>>> {
 /// [`ReportError`] when the CSV writer refuses a row; writing to memory, it has no reason to.
 pub fn csv(analyses: &[Analysis]) -> Result<String, ReportError> {
     let mut columns = columns();
-    if analyses.iter().any(|analysis| !analysis.further.is_empty()) {
+    if analyses
+        .iter()
+        .any(|analysis| !analysis.other_loads.is_empty())
+    {
         columns.push(Text("regime", |of| regime(of.analysis)));
     }
     let lines = each_arm(analyses).flat_map(|(analysis, arm)| {

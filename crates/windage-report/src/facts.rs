@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 use windage_analysis::{Analysis, ArmAnalysis, BatchFacts, StopOutcome};
-use windage_model::{DoubtCode, LoadModel, Role, Unit};
+use windage_model::{LoadModel, Role, Unit, WarningCode};
 
-use crate::{calibration, duration, number, placement, said};
+use crate::{calibration, duration, number, placement, self_reported};
 
 /// A labelled line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -59,7 +59,7 @@ pub(crate) fn header(analysis: &Analysis) -> Vec<Fact> {
         ),
     );
     let mut facts = vec![when];
-    if analysis.further.is_empty() {
+    if analysis.other_loads.is_empty() {
         facts.push(Fact::new("design", design(analysis)));
         facts.push(Fact::new("load", load(analysis)));
         facts.extend(stop(analysis));
@@ -112,7 +112,7 @@ fn stopped(analysis: &Analysis, stop: StopOutcome) -> String {
         format!("±{}", number::percent_bound(half_width))
     });
     let reasons = &analysis.validity.reasons;
-    let is_cut_short = reasons.iter().any(|r| r.code == DoubtCode::RunIncomplete);
+    let is_cut_short = reasons.iter().any(|r| r.code == WarningCode::RunIncomplete);
     let when = if is_cut_short {
         "before the run was broken off".to_owned()
     } else {
@@ -181,13 +181,13 @@ pub(crate) fn provenance(analysis: &Analysis) -> Vec<Fact> {
         Fact::new("run", one_line(&analysis.run)),
         calibration::quoted_or_missing(analysis),
         Fact::new("seed", design.seed.to_string()),
-        Fact::new("interest", number::percent_short(design.interest)),
+        Fact::new("margin", number::percent_short(design.margin)),
         Fact::new("CPU source", design.cpu_source.as_str()),
         Fact::new("windage", one_line(&analysis.windage)),
     ];
     let versions = analysis.versions.iter();
     facts.extend(versions.map(|(of, version)| Fact::new(one_line(of), one_line(version))));
-    facts.extend(said::facts(analysis));
+    facts.extend(self_reported::facts(analysis));
     facts
 }
 
@@ -268,7 +268,7 @@ pub(crate) fn load(analysis: &Analysis) -> String {
     text
 }
 
-/// How many iterations a window held, and whether each was a process.
+/// How many iterations per window held, and whether each was a process.
 fn batch(of: Option<BatchFacts>) -> String {
     let Some(of) = of else {
         return "batch: iterations of a program".to_owned();

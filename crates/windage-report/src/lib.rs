@@ -1,27 +1,27 @@
 //! Renderers: terminal, Markdown, CSV, HTML, pictures.
 //!
 //! They take a [`windage_analysis::Analysis`] and return text: no clock, no file, no socket. What
-//! there is to show is decided once, in `rows`, `facts`, `doubts` and `summary`; the renderers
+//! there is to show is decided once, in `rows`, `facts`, `warnings` and `summary`; the renderers
 //! only dress it. JSON is the analysis' own wire type ([`windage_analysis::wire`]).
 
-mod beside;
+mod agent_answer;
 mod calibration;
 mod comparison;
 mod csv;
-mod doubts;
 mod duration;
 mod facts;
-mod firmness;
 mod guide;
 mod markdown;
 pub mod number;
 mod page;
 mod picture;
 mod placement;
+mod precision;
 mod rows;
-mod said;
+mod self_reported;
 mod summary;
 mod terminal;
+mod warnings;
 
 pub use crate::comparison::{
     comparison_csv, comparison_html, comparison_markdown, comparison_page_json, comparison_terminal,

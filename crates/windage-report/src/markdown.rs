@@ -5,7 +5,7 @@ use windage_analysis::Analysis;
 use crate::facts::{self, Fact, one_line};
 use crate::rows::{self, Align, Table};
 use crate::summary::{self, Piece};
-use crate::{calibration, doubts, said};
+use crate::{calibration, self_reported, warnings};
 
 /// The report as Markdown with GitHub's tables; the same content as in a terminal, and what that
 /// has no room for to be unfolded.
@@ -17,7 +17,7 @@ pub fn markdown(analysis: &Analysis) -> String {
     if let Some(about) = &analysis.about {
         paragraph(&mut text, &escaped(&one_line(about)));
     }
-    if analysis.further.is_empty() {
+    if analysis.other_loads.is_empty() {
         push_answer(&mut text, analysis);
         facts_list(&mut text, &facts::header(analysis));
         push_findings(&mut text, analysis);
@@ -38,7 +38,7 @@ pub fn markdown(analysis: &Analysis) -> String {
     }
     let mut used = vec![facts::own_cost(analysis)];
     used.extend(calibration::quoted(analysis));
-    used.extend(said::facts(analysis));
+    used.extend(self_reported::facts(analysis));
     facts_list(&mut text, &[used, facts::closing(analysis)].concat());
     text.truncate(text.trim_end().len());
     text.push('\n');
@@ -53,7 +53,7 @@ fn push_answer(text: &mut String, analysis: &Analysis) {
     paragraph(text, &format!("**{}**", answer.join(" ")));
 }
 
-/// What was found under one load: tables and doubts.
+/// What was found under one load: tables and warnings.
 fn push_findings(text: &mut String, analysis: &Analysis) {
     let tables = rows::tables(analysis);
     let (details, main): (Vec<_>, Vec<_>) = tables.iter().partition(|table| table.detail);
@@ -67,7 +67,7 @@ fn push_findings(text: &mut String, analysis: &Analysis) {
         paragraph(text, &escaped(&legend));
     }
     push_details(text, &details);
-    push_doubts(text, analysis);
+    push_warnings(text, analysis);
 }
 
 pub(crate) fn paragraph(text: &mut String, paragraph: &str) {
@@ -139,10 +139,10 @@ pub(crate) fn push_details(text: &mut String, details: &[&Table]) {
     paragraph(text, "</details>");
 }
 
-fn push_doubts(text: &mut String, analysis: &Analysis) {
+fn push_warnings(text: &mut String, analysis: &Analysis) {
     let soundness = analysis.validity.soundness();
-    let rows = doubts::doubts(analysis);
-    let heading = doubts::heading(soundness, !rows.is_empty());
+    let rows = warnings::warnings(analysis);
+    let heading = warnings::heading(soundness, !rows.is_empty());
     paragraph(text, &format!("**{heading}**"));
     for row in &rows {
         text.push_str(&format!(

@@ -83,7 +83,7 @@ pub fn percent(share: &Interval) -> Option<Shown> {
 
 /// A share as percent without signs, for sentences whose verb says the direction.
 pub(crate) fn percent_unsigned(share: &Interval) -> Option<Shown> {
-    // The sum takes the sign from nil.
+    // The sum takes the sign from zero.
     let percent = finite(share)?.map(|v| v * 100.0 + 0.0);
     let places = percent_places(&percent);
     Some(Shown::new(&percent, Scale::PERCENT, |v| {
@@ -102,7 +102,7 @@ pub(crate) fn percent_bound(share: f64) -> String {
     format!("{:.1} %", tenths / 10.0)
 }
 
-/// A share as percent with three significant digits, as short as it can be: an interest, a loss.
+/// A share as percent with three significant digits, as short as it can be: an margin, a loss.
 /// What is not all is not written as 100 %, as long as six decimals tell it from that.
 #[must_use]
 pub fn percent_short(share: f64) -> String {
@@ -213,7 +213,7 @@ pub fn short(unit: Unit, figure: f64) -> String {
     Scale::fitting(unit, [figure]).with_unit(figure)
 }
 
-/// A rate of events a second in full: rates are compared by their last digits.
+/// A rate of events per second in full: rates are compared by their last digits.
 #[must_use]
 pub fn rate(per_s: f64) -> String {
     if per_s.abs() < 999.5 {
@@ -277,7 +277,7 @@ fn percent_places(percent: &Interval) -> usize {
     }
 }
 
-/// A figure with its sign; also what rounds to nil keeps it, for it tells on which side of nil
+/// A figure with its sign; also what rounds to zero keeps it, for it tells on which side of zero
 /// the end of an interval lies.
 fn signed(v: f64, places: usize) -> String {
     let sign = match v {
@@ -304,9 +304,9 @@ mod tests {
 
     #[test]
     fn shares_in_sentences_have_no_plus() {
-        let nil = percent_unsigned(&interval(-0.0, -0.02, -0.0)).unwrap();
+        let zero = percent_unsigned(&interval(-0.0, -0.02, -0.0)).unwrap();
         assert_eq!(
-            (nil.estimate.as_str(), &*nil.range()),
+            (zero.estimate.as_str(), &*zero.range()),
             ("0.0", "−2.0 to 0.0")
         );
         assert_eq!(percent_unsigned(&interval(f64::NAN, 0.0, 0.2)), None);
@@ -360,8 +360,8 @@ mod tests {
                 percent_short,
                 &[
                     (0.005, "0.5 %", "no zero at the end"),
-                    (0.0025, "0.25 %", "an interest as it was written"),
-                    (0.0125, "1.25 %", "an interest as it was written"),
+                    (0.0025, "0.25 %", "an margin as it was written"),
+                    (0.0125, "1.25 %", "an margin as it was written"),
                     (0.02, "2 %", "no point without decimals"),
                     (0.0001, "0.01 %", "small"),
                     (0.123456, "12.3 %", "three digits"),
@@ -405,7 +405,7 @@ mod tests {
                     (100.0, "100", "no group"),
                     (-12.4, "−12", "whole"),
                     (-0.2, "0", "nothing has no sign"),
-                    (2.5, "3", "in the middle: away from nil"),
+                    (2.5, "3", "in the middle: away from zero"),
                     (f64::NAN, "n/a", "not finite"),
                 ],
             ),
@@ -415,7 +415,7 @@ mod tests {
                     (1.0, "1", "a whole number"),
                     (0.123456, "0.123", "three digits"),
                     (12.25, "12.2", "in the middle: to the even digit"),
-                    (-3.0, "−3", "the sign of what is below nil"),
+                    (-3.0, "−3", "the sign of what is below zero"),
                     (1e+21, "1000000000000000000000", "no exponent"),
                     (f64::NAN, "n/a", "not finite"),
                 ],
@@ -479,7 +479,7 @@ mod tests {
                 Unit::Bytes,
                 -1500.0,
                 "−1.50 kB",
-                "the sign of what is below nil",
+                "the sign of what is below zero",
             ),
             (Unit::Cores, 0.0123, "0.0123 cores", "three digits"),
             (Unit::One, 0.002, "0.00200", "a plain number"),
@@ -526,12 +526,12 @@ mod tests {
                     (
                         [0.0, -0.01, 0.01],
                         "0.0 % (−1.0 to +1.0)",
-                        "nil has no sign",
+                        "zero has no sign",
                     ),
                     (
                         [0.01, 0.0002, 0.02],
                         "+1.0 % (+0.0 to +2.0)",
-                        "what rounds to nil keeps its sign",
+                        "what rounds to zero keeps its sign",
                     ),
                     (
                         [-0.0002, -0.0011, 0.0007],

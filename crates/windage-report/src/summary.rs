@@ -12,7 +12,7 @@ use trust::{reasons, trust};
 use windage_analysis::{Analysis, ArmAnalysis};
 use windage_model::{Direction, Interval, Metric, Soundness};
 
-use crate::beside;
+use crate::agent_answer;
 use crate::facts::one_line;
 pub use costs::{CostsMost, costs_most};
 pub(crate) use costs::{alone, told};
@@ -49,7 +49,7 @@ pub(crate) fn sentences(analysis: &Analysis) -> Vec<Vec<Piece>> {
     }
     let metric = analysis.primary;
     let mut sentences = vec![ended(costs(analysis, metric))];
-    sentences.extend(beside::sentences(analysis).into_iter().map(ended));
+    sentences.extend(agent_answer::sentences(analysis).into_iter().map(ended));
     sentences.push(ended(trust(analysis, metric)));
     sentences.extend(losses(analysis).into_iter().map(ended));
     sentences.retain(|sentence| !sentence.is_empty());

@@ -9,7 +9,7 @@ use windage_analysis::Analysis;
 use crate::calibration;
 use crate::facts::{self, one_line};
 use crate::rows;
-use crate::said;
+use crate::self_reported;
 pub(crate) use page::{FAINT, HEADING, Page};
 pub use text::wrap;
 
@@ -38,7 +38,7 @@ impl Default for TerminalOptions {
 pub fn terminal(analysis: &Analysis, options: TerminalOptions) -> String {
     let mut page = Page::new(options);
     head(&mut page, analysis);
-    if analysis.further.is_empty() {
+    if analysis.other_loads.is_empty() {
         part(&mut page, analysis);
     } else {
         for regime in analysis.regimes() {
@@ -55,8 +55,8 @@ pub fn terminal(analysis: &Analysis, options: TerminalOptions) -> String {
         facts::own_cost(analysis),
         calibration::quoted_or_missing(analysis),
     ];
-    let said = said::facts(analysis);
-    page.facts(&[used.to_vec(), said, facts::closing(analysis)].concat());
+    let reported = self_reported::facts(analysis);
+    page.facts(&[used.to_vec(), reported, facts::closing(analysis)].concat());
     page.into_text()
 }
 
@@ -88,6 +88,6 @@ fn part(page: &mut Page, analysis: &Analysis) {
         page.wrapped("", &legend, FAINT);
         page.blank();
     }
-    page.doubts(analysis);
+    page.warnings(analysis);
     page.blank();
 }

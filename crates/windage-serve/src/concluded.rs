@@ -1,7 +1,7 @@
 //! What an analysis concludes, as samples.
 
 use windage_analysis::{Analysis, ArmAnalysis, MetricAnalysis};
-use windage_model::{DoubtCode, Interval, Metric, Soundness};
+use windage_model::{Interval, Metric, Soundness, WarningCode};
 
 use crate::families::{self, Family, Samples};
 
@@ -21,7 +21,8 @@ const ABSOLUTE: OfInterval = [
 const WORDS: [Soundness; 3] = [Soundness::Valid, Soundness::Suspect, Soundness::Void];
 /// What is true of every run that goes on, and says nothing of it: its end is not recorded, and its
 /// last block may be half written.
-const OF_ANY_RUN_THAT_GOES_ON: [DoubtCode; 2] = [DoubtCode::RunIncomplete, DoubtCode::JournalCut];
+const OF_ANY_RUN_THAT_GOES_ON: [WarningCode; 2] =
+    [WarningCode::RunIncomplete, WarningCode::JournalCut];
 
 /// Whether the run of an analysis is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,8 +34,8 @@ pub(crate) enum Stage {
 /// Leaves out what speaks against any run that goes on, under each of its loads.
 pub(crate) fn forgive_going_on(analysis: &mut Analysis) {
     let reasons = &mut analysis.validity.reasons;
-    reasons.retain(|doubt| !OF_ANY_RUN_THAT_GOES_ON.contains(&doubt.code));
-    analysis.further.iter_mut().for_each(forgive_going_on);
+    reasons.retain(|warning| !OF_ANY_RUN_THAT_GOES_ON.contains(&warning.code));
+    analysis.other_loads.iter_mut().for_each(forgive_going_on);
 }
 
 /// Estimates, fidelity and validity under each load; nothing before the first block.
@@ -92,9 +93,9 @@ fn put_interval(
 
 fn put_validity(regime: &str, analysis: &Analysis, stage: Stage, samples: &mut Samples) {
     let speaks =
-        |code: &DoubtCode| stage == Stage::Ended || !OF_ANY_RUN_THAT_GOES_ON.contains(code);
-    let codes = analysis.validity.reasons.iter().map(|doubt| doubt.code);
-    let mut codes: Vec<DoubtCode> = codes.filter(speaks).collect();
+        |code: &WarningCode| stage == Stage::Ended || !OF_ANY_RUN_THAT_GOES_ON.contains(code);
+    let codes = analysis.validity.reasons.iter().map(|warning| warning.code);
+    let mut codes: Vec<WarningCode> = codes.filter(speaks).collect();
     codes.sort_unstable();
     codes.dedup();
     let soundness = codes.iter().map(|code| code.soundness()).max();
@@ -108,6 +109,6 @@ fn put_validity(regime: &str, analysis: &Analysis, stage: Stage, samples: &mut S
     );
     for code in codes {
         let labels = [("regime", regime), ("code", code.as_str())];
-        samples.put(families::DOUBT, 1.0, &labels);
+        samples.put(families::WARNING, 1.0, &labels);
     }
 }

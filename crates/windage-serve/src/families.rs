@@ -145,7 +145,7 @@ families! {
     SERVICE_CPU = "service_cpu", Counter, Seconds;
     /// Resident memory of the services at the end of their last window.
     SERVICE_MEMORY = "service_resident_memory", Gauge, Bytes;
-    /// Completed requests a second in the last block that has the arm.
+    /// Completed requests per second in the last block that has the arm.
     BLOCK_RATE = "block_requests_per_second", Gauge, None;
     /// CPU of the services for a request in the last block that has the arm.
     BLOCK_CPU = "block_service_cpu_per_request", Gauge, Seconds;
@@ -203,8 +203,8 @@ families! {
     DELIVERED = "telemetry_delivered", Gauge, None;
     /// 1 for how far the run may be believed, 0 for the other words.
     VALIDITY = "validity", Gauge, None;
-    /// 1 for each kind of doubt that speaks against the run.
-    DOUBT = "doubt", Gauge, None;
+    /// 1 for each kind of warning that speaks against the run.
+    WARNING = "warning", Gauge, None;
     /// When the estimates were made, since 1970.
     ESTIMATED = "estimate_timestamp", Gauge, Seconds;
     /// How long the run directory was last read: for counts what was new in its journal, for estimates all of it.

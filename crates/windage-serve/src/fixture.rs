@@ -32,7 +32,7 @@ pub(crate) fn manifest() -> Manifest {
             request: None,
             iterations: None,
         },
-        further_loads: Vec::new(),
+        other_loads: Vec::new(),
         design: DesignScope {
             window_ns: 100_000_000,
             settle_ns: 10_000_000,
@@ -42,7 +42,7 @@ pub(crate) fn manifest() -> Manifest {
             drain_ns: 0,
             idle_ns: 0,
             order: Order::Mirrored,
-            interest: 0.005,
+            margin: 0.005,
             subject_cores: 1,
             placement: Vec::new(),
             stop: None,
@@ -117,12 +117,12 @@ pub(crate) fn window(launch: u32, block: u32, arm: u16) -> Window {
         },
         rss_bytes: Some(10_000_000),
         activity: None,
-        doubts: Vec::new(),
+        warnings: Vec::new(),
         outliers: Vec::new(),
     }
 }
 
-/// An attachment whose programs took 3 µs a request, and which left one behind.
+/// An attachment whose programs took 3 µs per request, and which left one behind.
 pub(crate) fn cycle(launch: u32, arm: u16) -> AgentCycle {
     let program = |run_ns| BpfProgram {
         run_ns,

@@ -9,13 +9,13 @@ mod exposition;
 mod families;
 #[cfg(test)]
 mod fixture;
-mod growing;
+mod journal_reader;
 mod listening;
-mod looking;
+mod low_priority;
 mod push;
+mod run_watcher;
 mod runs;
 mod server;
-mod sparing;
 mod tally;
 
 use std::io;
@@ -23,10 +23,10 @@ use std::net::SocketAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub use families::{FAMILIES, Family, Kind, Unit};
+pub use low_priority::{be_nice, cpu_of_this_thread};
 pub use push::{EndpointError, OtlpEndpoint, PushError, push};
 pub use runs::{RunsError, RunsServer};
 pub use server::MetricsServer;
-pub use sparing::{be_nice, cpu_of_this_thread};
 
 /// The Grafana dashboard for `/metrics`, as it is imported.
 pub const DASHBOARD: &str = include_str!("../dashboard/windage.json");

@@ -12,7 +12,7 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, oneshot};
 
-use crate::sparing::be_nice;
+use crate::low_priority::be_nice;
 
 /// How long a connection may keep its place without asking.
 const IDLE_FOR: Duration = Duration::from_secs(60);

@@ -13,7 +13,7 @@ use axum::routing::get;
 use crate::ServeError;
 use crate::exposition;
 use crate::listening::{Listening, bind};
-use crate::looking::Looking;
+use crate::run_watcher::Looking;
 
 /// Connections at a time; further ones wait in the kernel's queue.
 const CONNECTIONS_MAX: usize = 16;

@@ -9,7 +9,7 @@ use windage_model::{ArmIndex, Window};
 use windage_record::{Entry, Manifest};
 
 use crate::families::{self, Samples};
-use crate::growing::Summed;
+use crate::journal_reader::Summed;
 use crate::seconds;
 use of_arm::OfArm;
 
@@ -68,11 +68,11 @@ impl Summed for Tally {
             Entry::Agent(cycle) => self.arm(cycle.launch, cycle.arm).agents.take(cycle),
             Entry::RunEnded(_) => self.state = "ended",
             Entry::Delivered(_)
-            | Entry::Doubt(_)
+            | Entry::Warning(_)
             | Entry::Version { .. }
             | Entry::Phase(_)
             | Entry::Process(_)
-            | Entry::Said(_) => {}
+            | Entry::SelfReport(_) => {}
         }
     }
 }
@@ -92,7 +92,7 @@ impl Tally {
             };
             let regime = match load.checked_sub(1) {
                 None => self.manifest.load.regime.as_deref(),
-                Some(further) => self.manifest.further_loads[further].regime.as_deref(),
+                Some(further) => self.manifest.other_loads[further].regime.as_deref(),
             };
             let labels = [
                 ("regime", regime.unwrap_or_default()),
@@ -285,7 +285,7 @@ mod tests {
     fn loads_are_told_apart() {
         let mut manifest = manifest();
         manifest.load.regime = Some("saturation".to_owned());
-        manifest.further_loads = vec![LoadScope {
+        manifest.other_loads = vec![LoadScope {
             regime: Some("half".to_owned()),
             ..manifest.load.clone()
         }];

@@ -97,7 +97,7 @@ mod tests {
         assert_eq!(
             early.since(&late),
             Counts::default(),
-            "counters never go below nil"
+            "counters never go below zero"
         );
     }
 }

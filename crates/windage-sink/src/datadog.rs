@@ -12,7 +12,7 @@
 //! - A trace's id has 64 bits, and 64 more if its first span has `_dd.p.tid`.
 //! - A span ends at its start and its duration; without a start it does not say when.
 //!
-//! What an agent would take is taken: bytes for strings, nil for what is missing, integers of
+//! What an agent would take is taken: bytes for strings, null for what is missing, integers of
 //! any width. Fields that are not known are stepped over.
 
 mod msgpack;

@@ -220,7 +220,7 @@ def differences():
 
 
 def log_bayes_factor(t, count, variance):
-    """Of a normal prior on the effect size against nil, from the likelihood integrated over
+    """Of a normal prior on the effect size against zero, from the likelihood integrated over
     effect size and, with the right Haar prior 1/sigma, over the scale: sufficient statistics are a
     mean of t/sqrt(count) and a sample variance of 1. The integral over effect size is taken
     numerically, for each scale, and so is that over scales."""

@@ -1,6 +1,6 @@
 //! Where the scatter comes from, and what a longer run should have more of.
 //!
-//! A launch costs time that a further block does not. How many blocks a launch should have then
+//! A launch costs time that a further block does not. How many blocks per launch should have then
 //! follows from what each level scatters and costs (Kalibera & Jones 2013, 4): launches that
 //! differ ask for more launches, blocks that differ for more blocks in each.
 
@@ -89,7 +89,7 @@ pub enum Advice {
 }
 
 /// What a longer run should have more of, after `rounds` with `blocks_per_round` each. The best
-/// number of blocks a round is √(cost of a launch / cost of a block · variance of a block /
+/// number of blocks per round is √(cost of a launch / cost of a block · variance of a block /
 /// variance of launches).
 #[must_use]
 pub fn advice(
@@ -184,7 +184,7 @@ mod tests {
     fn advice_follows_scatter_and_costs() {
         use Advice::{Balanced, LaunchesUnknown, MoreBlocks, MoreRounds};
         let blocks = |blocks_per_round| MoreBlocks { blocks_per_round };
-        // launch sd, within sd, seconds a launch, seconds a block, rounds, blocks a round, advice
+        // launch sd, within sd, seconds a launch, seconds a block, rounds, blocks per round, advice
         let table = [
             // √(4 / 0.25) · 0.05 / 0.01 = 20
             (Some(0.01), 0.05, 4.0, 0.25, 5, 20, Balanced),

@@ -2,7 +2,7 @@
 //!
 //! Blocks that follow each other share the machine's mood, so their mean scatters by more (or,
 //! when each makes good what the last one did, by less) than that of independent values. What
-//! counts is the long-run variance: the spectrum of the series at frequency nil. It is estimated
+//! counts is the long-run variance: the spectrum of the series at frequency zero. It is estimated
 //! from the series' slowest cosines, each of which measures it on its own with one degree of
 //! freedom (equal-weighted cosine estimator: Müller 2004; Lazarus, Lewis, Stock & Watson 2018).
 //! So Student's distribution with as many degrees of freedom as cosines holds, where a normal
@@ -92,7 +92,7 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
     use statrs::distribution::{ContinuousCDF, StudentsT};
 
-    /// An autoregressive series of order one from normal noise of deviation one, with mean nil.
+    /// An autoregressive series of order one from normal noise of deviation one, with mean zero.
     fn autoregressive(coefficient: f64, count: usize, random: &mut ChaCha8Rng) -> Vec<f64> {
         let mut normal = || (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0;
         let mut last = normal() / (1.0 - coefficient * coefficient).sqrt();

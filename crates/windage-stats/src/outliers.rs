@@ -10,7 +10,7 @@ const LIMIT: f64 = 3.0;
 const NORMAL: f64 = 1.482_602_2;
 
 /// How far values lie from their median, in their order. Values that are not finite are left out.
-/// Equal values give nil and not rounding errors, in which anything may look like a pattern.
+/// Equal values give zero and not rounding errors, in which anything may look like a pattern.
 pub(crate) fn deviations(values: &[f64]) -> Vec<f64> {
     let mut finite: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
     let middle = median(&finite).unwrap_or(0.0);

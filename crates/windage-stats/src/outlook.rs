@@ -55,7 +55,7 @@ impl Outlook {
 /// of units, and the range is from where it suffices for the half-width with a probability of 5 %
 /// to where it does so with 95 %.
 ///
-/// `None` when nothing can be said: with fewer than two units, with a deviation that is nil or no
+/// `None` when nothing can be said: with fewer than two units, with a deviation that is zero or no
 /// number, without a positive half-width, or where the range goes beyond a million units.
 #[must_use]
 pub fn outlook(
@@ -161,13 +161,13 @@ pub struct VerdictRule {
 }
 
 impl VerdictRule {
-    /// The rule of a single comparison on log ratios: `interest` is a share, the intervals are
+    /// The rule of a single comparison on log ratios: `margin` is a share, the intervals are
     /// those of 95 % and 90 %.
     #[must_use]
-    pub fn of_log_ratios(interest: f64) -> VerdictRule {
+    pub fn of_log_ratios(margin: f64) -> VerdictRule {
         VerdictRule {
-            low: (-interest).ln_1p(),
-            high: interest.ln_1p(),
+            low: (-margin).ln_1p(),
+            high: margin.ln_1p(),
             beyond: Confidence::P95,
             between: Confidence::P90,
         }
@@ -249,7 +249,7 @@ fn student_quantile(degrees_of_freedom: f64, confidence: Confidence) -> Option<f
 mod tests {
     use super::*;
 
-    /// Within half a per cent of nil does not matter.
+    /// Within half a per cent of zero does not matter.
     fn rule() -> VerdictRule {
         VerdictRule {
             low: -0.005,

@@ -7,7 +7,7 @@ use crate::confidence::Confidence;
 /// The ends of Wilson's score interval for the share of which `hits` of `of` is the sample;
 /// `None` without a sample, and for more hits than there are.
 ///
-/// Its coverage is near what it says for shares near nil and one and for few values, too, where
+/// Its coverage is near what it says for shares near zero and one and for few values, too, where
 /// the textbook interval fails (Wilson 1927; Brown, Cai & DasGupta 2001).
 #[must_use]
 pub fn proportion(hits: u64, of: u64, confidence: Confidence) -> Option<(f64, f64)> {

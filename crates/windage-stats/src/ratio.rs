@@ -1,7 +1,7 @@
 //! An estimate divided by another one.
 
 /// The ends of the interval for `numerator` / `denominator`, each with an interval of the same
-/// confidence; `None` when the denominator's reaches nil, so that the ratio has no bound.
+/// confidence; `None` when the denominator's reaches zero, so that the ratio has no bound.
 ///
 /// The numerator is its estimate and its ends, which may lie unevenly about it; the denominator
 /// its estimate and half-width. Fieller's interval (1954), its half-widths recovered from the two
@@ -41,7 +41,7 @@ mod tests {
         let table = [
             ((10.0, 8.0, 12.0), (2.0, 0.5)),
             ((10.0, 9.0, 14.0), (0.1, 0.04)),
-            // Of a difference that may be nil or a saving.
+            // Of a difference that may be zero or a saving.
             ((1.0, -3.0, 5.0), (4.0, 1.0)),
             ((-10.0, -12.0, -8.0), (2.0, 0.5)),
             ((0.0, -1.0, 1.0), (3.0, 1.0)),

@@ -2,7 +2,7 @@
 //! whose scatter is not known.
 //!
 //! Student's interval covers at a length that was fixed beforehand. Whoever looks after each unit
-//! and stops as soon as the interval is narrow, or leaves nil out, misses far more often than it
+//! and stops as soon as the interval is narrow, or leaves zero out, misses far more often than it
 //! says. A confidence sequence has the truth in *all* of its intervals together with the stated
 //! probability, so any rule for stopping is allowed, even one that nobody wrote down.
 //!

@@ -176,7 +176,7 @@ fn between_launches(launches: &[Vec<f64>]) -> Option<Line> {
     })
 }
 
-/// Nil over nil is nil: values that are all equal have no trend.
+/// Zero over zero is zero: values that are all equal have no trend.
 fn ratio(of: f64, to: f64) -> f64 {
     if of.abs() > 0.0 { of / to } else { 0.0 }
 }

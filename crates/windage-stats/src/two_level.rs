@@ -139,10 +139,10 @@ impl TwoLevel {
         Some(student_quantile(self.within_launch_degrees_of_freedom, confidence) * error)
     }
 
-    /// The true location that a run like this one would tell from nil with a probability of
+    /// The true location that a run like this one would tell from zero with a probability of
     /// 80 %, its interval at 95 %.
     #[must_use]
-    pub fn smallest_visible(&self) -> f64 {
+    pub fn minimum_detectable_effect(&self) -> f64 {
         let student = student(self.degrees_of_freedom);
         let quantiles =
             student_quantile(self.degrees_of_freedom, Confidence::P95) + student.inverse_cdf(0.8);

@@ -27,7 +27,7 @@ const BATCH: usize = UnitKind::BATCH;
 /// What a sequence at 95 % may ever miss, and what chance may add to it over the experiments.
 const MAY_MISS: f64 = 0.05 + 0.01;
 
-/// What block values of one launch are like. Their true location is nil.
+/// What block values of one launch are like. Their true location is zero.
 #[derive(Clone, Copy, Debug)]
 enum Noise {
     Normal,

@@ -82,8 +82,8 @@ pub(crate) enum Verb {
     /// 20 to 200 µs into every request, each in an arm of its own, and is measured as any other. What
     /// was really injected is read from the service's own clocks. The two runs are cut into many short
     /// experiments. Printed are recovery (estimate against truth), coverage (how often the interval held
-    /// the truth), false positives (how often nil was read as a difference), half-widths and the
-    /// smallest visible effect in 10, 30, 60 and 300 s.
+    /// the truth), false positives (how often zero was read as a difference), half-widths and the
+    /// minimum detectable effect in 10, 30, 60 and 300 s.
     ///
     /// The result is kept in ~/.local/state/windage/calibration.json (or under XDG_STATE_HOME), and the
     /// report of every later run on this machine quotes it.
@@ -338,12 +338,12 @@ fn method(text: &str) -> Result<String, String> {
     }
 }
 
-/// A share greater than nil that is written in percent.
+/// A share greater than zero that is written in percent.
 fn percent(text: &str) -> Result<f64, String> {
     let percent = text.trim().trim_end_matches('%').trim_end();
     match percent.parse::<f64>() {
         Ok(percent) if percent > 0.0 && percent.is_finite() => Ok(percent / 100.0),
-        _ => Err("a budget is written in percent and greater than nil, such as 2%".into()),
+        _ => Err("a budget is written in percent and greater than zero, such as 2%".into()),
     }
 }
 

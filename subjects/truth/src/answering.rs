@@ -22,7 +22,7 @@ pub enum InvalidTimes {
     },
     /// Stalls would leave no time between them, or have no length.
     #[error(
-        "stalls of {lasts:?} every {every:?}; give a length above nil and shorter than the distance"
+        "stalls of {lasts:?} every {every:?}; give a length above zero and shorter than the distance"
     )]
     NoPause {
         /// Length of a stall.
@@ -45,7 +45,7 @@ impl Stalls {
     /// Stalls of length `lasts`, the first one at `first_ns`, each begun `every` after the last.
     ///
     /// # Errors
-    /// When a time is longer than an hour, or `lasts` is nil or not shorter than `every`.
+    /// When a time is longer than an hour, or `lasts` is zero or not shorter than `every`.
     pub fn new(first_ns: u64, every: Duration, lasts: Duration) -> Result<Stalls, InvalidTimes> {
         if lasts.is_zero() || lasts >= every {
             return Err(InvalidTimes::NoPause { lasts, every });

@@ -3,7 +3,7 @@
 //! # The computation
 //!
 //! A client has `c` connections, and on each of them one request at a time. Its schedule wants
-//! the `i`-th request to start at `t[i]`, with `t` never decreasing. The server answers a request
+//! the `i`-th request to start at `t[i]`, with `t` never decreasing. The server answers per request
 //! that came at `x` at [`answered(x)`](Answering::answered_ns), which never decreases in `x`.
 //!
 //! - Starts wait for a connection in order: nobody overtakes.

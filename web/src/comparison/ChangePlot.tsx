@@ -43,7 +43,7 @@ const KEY: KeyEntry[] = [
   { label: "overhead in A", colour: A, shape: "disc" },
   { label: "overhead in B", colour: B, shape: "square" },
   { label: "change, B − A", colour: colour.ink, shape: "diamond" },
-  { label: "too small to matter", colour: colour.interest, shape: "band" },
+  { label: "too small to matter", colour: colour.margin, shape: "band" },
 ];
 
 function picture(of: Changes, width: number): Element {
@@ -126,9 +126,9 @@ function frame({ of: { rows }, left, right, room }: Panel, label: string): Plot.
 }
 
 /** The lines begin below what is written in a row. */
-function ground({ of: { rows, interest }, letters }: Panel): Plot.Markish[] {
+function ground({ of: { rows, margin }, letters }: Panel): Plot.Markish[] {
   return [
-    Plot.rectX([{}], { x1: -interest, x2: interest, fill: colour.interest }),
+    Plot.rectX([{}], { x1: -margin, x2: margin, fill: colour.margin }),
     Plot.gridX({ stroke: colour.line, strokeOpacity: 1 }),
     Plot.tickX(rows, { x: () => 0, y: "arm", insetTop: letters, stroke: colour.soft, strokeWidth: 1.5 }),
   ];

@@ -31,18 +31,18 @@ export function ComparisonReport({ document: shown }: { document: ComparisonDocu
             <h1>{shown.title}</h1>
             <p class={`state ${verdict}`}>
               {shown.heading}
-              {shown.cautions.length > 0 && (
+              {shown.warnings.length > 0 && (
                 <>
                   {" "}
-                  <a href="#cautions" onClick={(event) => follow(event, "cautions")}>What speaks against comparing</a>
+                  <a href="#warnings" onClick={(event) => follow(event, "warnings")}>What speaks against comparing</a>
                 </>
               )}
             </p>
             <Facts facts={shown.header} />
           </header>
-          {verdict === "void" && <Cautions of={shown} />}
+          {verdict === "void" && <Warnings of={shown} />}
           {loads.map((load, i) => <OneLoad key={i} load={load} prefix={loads.length > 1 ? `load${i + 1}-` : ""} />)}
-          {verdict !== "void" && <Cautions of={shown} />}
+          {verdict !== "void" && <Warnings of={shown} />}
           <Differences of={shown} />
           {shown.closing.length > 0 && (
             <Block name="closing" title="Provenance" prefix="">
@@ -56,12 +56,12 @@ export function ComparisonReport({ document: shown }: { document: ComparisonDocu
   );
 }
 
-function Cautions({ of: { cautions } }: { of: ComparisonDocument }) {
-  if (cautions.length === 0) return null;
+function Warnings({ of: { warnings } }: { of: ComparisonDocument }) {
+  if (warnings.length === 0) return null;
   return (
-    <Block name="cautions" title="What speaks against comparing" prefix="">
-      {cautions.map(({ code, verdict, effect, text }, i) => (
-        <div key={i} class={`doubt ${verdict}`}>
+    <Block name="warnings" title="What speaks against comparing" prefix="">
+      {warnings.map(({ code, verdict, effect, text }, i) => (
+        <div key={i} class={`warning ${verdict}`}>
           <p>
             <code>{code}</code> ({effect})
           </p>

@@ -1,7 +1,7 @@
 import { ComparisonReport } from "../comparison/ComparisonReport";
 import { oneLine } from "../figure/names";
 import { comparison } from "./api";
-import { useAnswer } from "./asking";
+import { useAnswer } from "./request";
 import { address } from "./route";
 import { Instead, Trail } from "./Trail";
 

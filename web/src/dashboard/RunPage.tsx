@@ -3,8 +3,8 @@ import { useState } from "preact/hooks";
 import { oneLine } from "../figure/names";
 import { Report } from "../report/Report";
 import { type RunProgress, ofRun, page } from "./api";
-import { useAnswer } from "./asking";
-import { Connection, useEvents } from "./hearing";
+import { useAnswer } from "./request";
+import { Connection, useEvents } from "./events";
 import { Progress } from "./Progress";
 import { Instead, Trail } from "./Trail";
 

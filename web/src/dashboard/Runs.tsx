@@ -3,9 +3,9 @@ import { useEffect, useState } from "preact/hooks";
 import { oneLine } from "../figure/names";
 import { Badge } from "../report/Badge";
 import { type RunRow, runs } from "./api";
-import { useAnswer } from "./asking";
+import { useAnswer } from "./request";
 import { Choice, type Chosen, NOTHING, choose } from "./choosing";
-import { Connection, useEvents } from "./hearing";
+import { Connection, useEvents } from "./events";
 import { address } from "./route";
 import { Instead } from "./Trail";
 

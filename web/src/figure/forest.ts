@@ -2,14 +2,14 @@
 
 import type { Band, Forest } from "../document";
 
-/** From where to where the axis goes: over all estimates, nil and the margin, and over all intervals but those much wider than most. */
+/** From where to where the axis goes: over all estimates, zero and the margin, and over all intervals but those much wider than most. */
 export function extent(forest: Forest): [low: number, high: number] {
   const ends = forest.rows.flatMap((each) => (each.ends ? [each.ends] : []));
   const reach = (e: Band) => Math.max(Math.abs(e.low), Math.abs(e.high));
   const reaches = ends.map(reach).sort((a, b) => a - b);
   const usual = reaches[Math.floor((reaches.length - 1) / 2)] ?? 0;
   const estimates = ends.map((e) => Math.abs(e.estimate));
-  const margin = forest.interest ?? 0;
+  const margin = forest.margin ?? 0;
   const limit = Math.max(4 * usual, 1.5 * Math.max(0, ...estimates), margin);
   const low = Math.min(-margin, 0, ...ends.map((e) => Math.max(e.low, -limit)));
   const high = Math.max(margin, 0, ...ends.map((e) => Math.min(e.high, limit)));

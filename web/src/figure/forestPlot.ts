@@ -99,7 +99,7 @@ function frame(forest: Forest, domain: Domain, width: number, height: number): P
 /** Margin, grid, axis and the line of no difference. */
 function ground(forest: Forest, [low, high]: Domain, room: number): Plot.Markish[] {
   const ticks = Math.max(3, Math.min(8, Math.floor(room / 80)));
-  const { interest, scale } = forest;
+  const { margin, scale } = forest;
   const step = tickStep(low / scale.divisor, high / scale.divisor, ticks) * scale.divisor;
   const digits = digitsOf(scale, step);
   const written = (v: number) => {
@@ -108,14 +108,14 @@ function ground(forest: Forest, [low, high]: Domain, room: number): Plot.Markish
   };
   const marked = multiples(low, high, step);
   return [
-    ...(interest ? [Plot.rect([interest], { x1: -interest, x2: interest, fill: colour.interest })] : []),
+    ...(margin ? [Plot.rect([margin], { x1: -margin, x2: margin, fill: colour.margin })] : []),
     Plot.ruleX(marked, { stroke: colour.line }),
     Plot.ruleX([0], { stroke: colour.soft, strokeWidth: 1.5 }),
     Plot.axisX(marked, { tickFormat: written, label: null, tickSize: 0, color: colour.soft, fontSize: 12 }),
   ];
 }
 
-/** What lies left and right of nil, under the axis. */
+/** What lies left and right of zero, under the axis. */
 function sides({ sides: [left, right] }: Forest): Plot.Markish[] {
   const at = { fill: colour.soft, dy: 34, fontSize: 12, lineAnchor: "bottom" } as const;
   return [
@@ -210,7 +210,7 @@ function isNarrow(width: number): boolean {
   return width < 600;
 }
 
-/** A step of 1, 2 or 5 times a power of ten that makes about so many ticks, and one besides nil. */
+/** A step of 1, 2 or 5 times a power of ten that makes about so many ticks, and one besides zero. */
 function tickStep(low: number, high: number, about: number): number {
   const rough = (high - low) / about;
   const power = 10 ** Math.floor(Math.log10(rough));

@@ -12,7 +12,7 @@ export const colour = {
   paper: "var(--paper)",
   panel: "var(--panel)",
   /** Behind differences too small to matter. */
-  interest: "var(--interest)",
+  margin: "var(--margin)",
   control: "var(--control)",
   /** Bands about a fitted line: fill with `fillOpacity` 0.2. */
   fit: "var(--negligible)",

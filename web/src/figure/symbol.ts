@@ -25,7 +25,7 @@ const TYPES: Record<ArmStyle["symbol"], SymbolType> = {
 /** As much as a disc of four pixels' radius covers. */
 const AREA = 50;
 
-/** A point's shape around nil, as Plot draws it. */
+/** A point's shape around zero, as Plot draws it. */
 export function symbolPath(of: ArmStyle["symbol"]): string {
   return symbol(TYPES[of], AREA)() ?? "";
 }

@@ -12,7 +12,7 @@ export interface AnswerProps {
 
 /** What was found, in sentences, and whether it is to be believed. */
 export function Answer({ load: { answer, validity }, prefix, id }: AnswerProps) {
-  const reasons = validity.doubts.length;
+  const reasons = validity.warnings.length;
   return (
     <div id={id} class={`answer ${validity.verdict}`}>
       {answer.map((sentence, i) => <p key={i}><Pieces sentence={sentence} /></p>)}

@@ -87,7 +87,7 @@ function drawn(bars: readonly Bar[], { scale }: BillForm, of: Of, width: number)
     row: ROW,
     domain,
     labels: bars.map(({ mark: { label }, figures, short }) => ({ label, figures, short })),
-    axis: along(`${scale.unit} of CPU a request`, {
+    axis: along(`${scale.unit} of CPU per request`, {
       ticks: ticksIn(width),
       tickFormat: (us: number) => tickText(scale, us, of === "difference"),
     }),

@@ -55,7 +55,7 @@ function drawn(lines: readonly { mark: ArmMark; own: RateLine }[], scale: Scale,
     y: { domain: [Math.min(shares[0], 0.99), shares[1]], nice: true },
     marks: [
       heights("delivered, %", PERCENT),
-      along(`requests a second${scale.unit === "/s" ? "" : `, ${scale.unit}`}`, {
+      along(`requests per second${scale.unit === "/s" ? "" : `, ${scale.unit}`}`, {
         ticks: decades(slowest, fastest),
         tickFormat: (rate: number) => tickText(scale, rate),
       }),

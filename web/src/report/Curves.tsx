@@ -76,26 +76,26 @@ const AXES = [
   { value: "log", label: "logarithmic" },
 ] as const;
 
-/** Points with their intervals, the curve and its ribbon, and crosses where held-out points were predicted. */
+/** Points with their intervals, the curve and its confidence band, and crosses where held-out points were predicted. */
 function drawn(picture: CurvePicture, axis: "linear" | "log", width: number): Element {
-  const { points, ribbon, heldOut, scale } = picture;
+  const { points, confidence_band, heldOut, scale } = picture;
   const levels = points.map((point) => point.x);
   const lines = { x: "x", y1: (point: Point) => point.overhead.low, y2: (point: Point) => point.overhead.high };
   const disc = { x: "x", y: (point: Point) => point.overhead.estimate, r: 4.5, stroke: colour.ink, strokeWidth: 1.5 };
   return panel({
     width,
     height: 280,
-    // Nil, a level among others, has no logarithm: the axis is linear up to the smallest level above it.
+    // Zero, a level among others, has no logarithm: the axis is linear up to the smallest level above it.
     x: axis === "log" ? { type: "symlog", constant: Math.min(...levels.filter((x) => x > 0)) } : { zero: true },
     y: { zero: true, nice: true },
     marks: [
       heights(`overhead${scale.unit === "" ? "" : `, ${scale.unit}`}`, scale, { differences: true }),
       along(picture.xLabel, axis === "log" ? { ticks: levels } : { ticks: ticksIn(width) }),
       Plot.ruleY([0], { stroke: colour.soft }),
-      Plot.areaY(ribbon, { x: "x", y1: "low", y2: "high", fill: colour.fit, fillOpacity: 0.2 }),
-      Plot.lineY(ribbon, { x: "x", y: "y", stroke: colour.fit, strokeWidth: 2, strokeDasharray: picture.isRejected ? "6 3" : "none" }),
+      Plot.areaY(confidence_band, { x: "x", y1: "low", y2: "high", fill: colour.fit, fillOpacity: 0.2 }),
+      Plot.lineY(confidence_band, { x: "x", y: "y", stroke: colour.fit, strokeWidth: 2, strokeDasharray: picture.isRejected ? "6 3" : "none" }),
       Plot.ruleX(points, { ...lines, stroke: colour.ink, strokeWidth: 1.5 }),
-      Plot.dot(points, { ...disc, fill: (point: Point) => (point.isBeyondCap ? colour.paper : colour.ink) }),
+      Plot.dot(points, { ...disc, fill: (point: Point) => (point.isBeyondDropLimit ? colour.paper : colour.ink) }),
       Plot.dot(heldOut, {
         x: "x",
         y: "predicted",
@@ -114,9 +114,9 @@ function drawn(picture: CurvePicture, axis: "linear" | "log", width: number): El
 function keyOf(picture: CurvePicture): KeyEntry[] {
   const all: [boolean, KeyEntry][] = [
     [true, { label: "a level with its 95 % interval", colour: colour.ink, shape: "disc" }],
-    [picture.points.some((point) => point.isBeyondCap), { label: "beyond the cap: not fitted", colour: colour.ink, shape: "ring" }],
+    [picture.points.some((point) => point.isBeyondDropLimit), { label: "beyond the cap: not fitted", colour: colour.ink, shape: "ring" }],
     [
-      picture.ribbon.length > 0,
+      picture.confidence_band.length > 0,
       picture.isRejected
         ? { label: "fitted curve, which does not fit", colour: colour.fit, shape: "dashed" }
         : { label: "fitted curve, with the interval of its height", colour: colour.fit, shape: "line" },

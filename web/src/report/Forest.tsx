@@ -119,7 +119,7 @@ function entriesOf(forests: readonly ForestData[]): KeyEntry[] {
   ];
   return shapes.flatMap(([mark, shape]) => {
     const label = keys.get(mark);
-    return label === undefined ? [] : [{ label, shape, colour: mark === "margin" ? colour.interest : ofMark(mark) }];
+    return label === undefined ? [] : [{ label, shape, colour: mark === "margin" ? colour.margin : ofMark(mark) }];
   });
 }
 

@@ -153,5 +153,5 @@ function TooNew({ version }: { version: string }) {
 
 /** The first load is the analysis itself, the others follow in it. */
 function underOf(run: PageDocument, index: number): UnderLoad {
-  return run.analysis.further[index - 1] ?? run.analysis;
+  return run.analysis.other_loads[index - 1] ?? run.analysis;
 }

@@ -6,12 +6,12 @@ import { Table } from "./Table";
 
 /** The primary metric by arm, with what the marks in this and the other tables mean. */
 export function PrimaryTable({ load: { tables: [primary], legend, validity }, prefix }: SectionProps) {
-  const why = primary ? [] : validity.doubts.filter((doubt) => doubt.verdict === "void");
+  const why = primary ? [] : validity.warnings.filter((warning) => warning.verdict === "void");
   return (
     <Block name="figures" title="Figures" prefix={prefix}>
       {primary && <Table table={primary} prefix={prefix} />}
       {legend && <p class="note">{legend}</p>}
-      {why.map((doubt, i) => <p key={i} class="note">{doubt.text}</p>)}
+      {why.map((warning, i) => <p key={i} class="note">{warning.text}</p>)}
     </Block>
   );
 }

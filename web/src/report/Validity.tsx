@@ -3,7 +3,7 @@ import { Badge } from "./Badge";
 import { Marked } from "./Facts";
 import { Block, type SectionProps } from "./section";
 
-type Doubt = ValidityView["doubts"][number];
+type Warning = ValidityView["warnings"][number];
 
 /** What speaks against the figures, with its evidence. */
 export function Validity({ load: { validity }, prefix }: SectionProps) {
@@ -12,18 +12,18 @@ export function Validity({ load: { validity }, prefix }: SectionProps) {
       <p>
         <Badge verdict={validity.verdict} /> {validity.meaning}
       </p>
-      {validity.doubts.length > 0 && (
-        <ul class="doubts">
-          {validity.doubts.map((doubt, i) => <Reason key={i} doubt={doubt} />)}
+      {validity.warnings.length > 0 && (
+        <ul class="warnings">
+          {validity.warnings.map((warning, i) => <Reason key={i} warning={warning} />)}
         </ul>
       )}
     </Block>
   );
 }
 
-function Reason({ doubt: { code, verdict, text, evidence, about } }: { doubt: Doubt }) {
+function Reason({ warning: { code, verdict, text, evidence, about } }: { warning: Warning }) {
   return (
-    <li class={`doubt ${verdict}`}>
+    <li class={`warning ${verdict}`}>
       <p>
         <code>{code}</code> <Badge verdict={verdict} />
       </p>

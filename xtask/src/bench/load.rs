@@ -230,7 +230,7 @@ fn reading(
     ]);
     reading.add(answer.values);
     reading.warn_if(answer.errors > 0, "had errors");
-    reading.warn_if(answer.is_doubted, "were called suspect or void by itself");
+    reading.warn_if(answer.is_warned, "were called suspect or void by itself");
     reading.warn_if(
         is_closed && (answer.throughput_per_s / outside - 1.0).abs() > 0.01,
         "have requests/s by its own clock more than 1 % off those by the clock outside, which holds its start and end",

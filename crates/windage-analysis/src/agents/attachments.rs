@@ -2,14 +2,14 @@
 
 use windage_model::ArmIndex;
 
+use super::cycles::{mean, range, ratio};
 use super::metrics::{Attachment, Figure, bpf, by_launch, cores, rss_steady, us_per_request};
-use super::over::{mean, range, ratio};
 use super::{AgentUse, AttachUse, CycleUse, UpUse, probes};
 use crate::MetricAnalysis;
 use crate::analyse::Run;
 
 impl Run<'_> {
-    /// What an arm's agents did, whose CPU a request is this one; `None` for an arm without
+    /// What an arm's agents did, whose CPU per request is this one; `None` for an arm without
     /// agents.
     pub(crate) fn agent_use(
         &self,

@@ -16,7 +16,7 @@ pub struct Bystander {
     pub bystander_of: ArmId,
     /// The control: the same processes with the agents gone.
     pub control: ArmId,
-    /// What is compared: CPU a request, or an iteration for a batch load.
+    /// What is compared: CPU per request, or an iteration for a batch load.
     pub metric: Metric,
     /// The metric against the control's: the price for bystanders, with its verdict.
     pub against_control: MetricAnalysis,
@@ -49,7 +49,7 @@ impl Run<'_> {
         })
     }
 
-    /// CPU a request (an iteration) of one arm against another's in the same halves of blocks, with what both
+    /// CPU per request (an iteration) of one arm against another's in the same halves of blocks, with what both
     /// deferred.
     fn cpu_against(&self, arm: ArmIndex, against: ArmIndex) -> MetricAnalysis {
         let ratios = compare::ratios(self.blocks.halves_of(arm, against), Reading::CpuUs);
@@ -64,7 +64,7 @@ impl Run<'_> {
             windows: self.blocks.windows_with(arm, Reading::CpuUs),
             scatter: None,
             ratios: Ratios::new(),
-            doubts: Vec::new(),
+            warnings: Vec::new(),
         };
         conclude(self.cpu_metric(), arm, self.rules, None, compared)
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use windage_model::{AgentCycle, ArmIndex, BpfStatistics, Metric};
 
-use super::over::{ByLaunch, units};
+use super::cycles::{ByLaunch, units};
 use super::pieces::Part;
 use crate::analyse::Run;
 use crate::compare::{self, Comparison, Ratios, Scale, mean_by_launch};
@@ -146,7 +146,7 @@ impl Run<'_> {
         })
     }
 
-    /// A figure of an arm's attachments; nil of the baseline, where agents are gone; `None` for
+    /// A figure of an arm's attachments; zero of the baseline, where agents are gone; `None` for
     /// other arms and where nobody has it.
     fn of_cycles(&self, arm: ArmIndex, figure: Figure) -> Option<Comparison> {
         let mut parts = self.parts(arm, figure);
@@ -181,7 +181,7 @@ impl Run<'_> {
             windows: self.usable_windows(arm),
             scatter: None,
             ratios: Ratios::new(),
-            doubts: Vec::new(),
+            warnings: Vec::new(),
         }
     }
 

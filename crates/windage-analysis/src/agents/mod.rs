@@ -4,11 +4,11 @@
 mod attachments;
 mod bill;
 mod bystanders;
-mod doubts;
+mod cycles;
 mod metrics;
-mod over;
 mod pieces;
 mod probes;
+mod warnings;
 
 use windage_model::Interval;
 
@@ -16,7 +16,7 @@ use crate::Missing;
 
 pub use bill::{Bill, BillItem, BillLine};
 pub use bystanders::Bystander;
-pub(crate) use doubts::of_attachments;
+pub(crate) use warnings::of_attachments;
 
 /// A figure of attachments.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,7 +57,7 @@ pub struct AgentUse {
     /// BPF programs that came with the agents; `None` when they could not be listed.
     pub bpf: Option<BpfUse>,
     /// What the kernel's statistics see of what the service pays, and what they do not; `None`
-    /// without statistics, and where the service's CPU a request is not known.
+    /// without statistics, and where the service's CPU per request is not known.
     pub probes: Option<ProbeAccount>,
 }
 

@@ -10,7 +10,7 @@ use crate::analyse::Run;
 use crate::compare::mean;
 use crate::windows::Measured;
 
-/// What of the machine's busy time a window has a reading of.
+/// What of the machine's busy time per window has a reading of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     Machine,

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use windage_model::{Interval, Method};
 use windage_stats::ratio as fieller;
 
+use super::cycles::{difference_of_ratios, ratio};
 use super::metrics::{
     Attachment, Figure, bpf, bpf_ns_per_request, bpf_runs_per_request, by_launch,
 };
-use super::over::{difference_of_ratios, ratio};
 use super::{BpfUse, OverCycles, ProbeAccount, ProgramUse};
 use crate::compare::Rules;
 use crate::sums::Quotient;
@@ -129,7 +129,7 @@ fn without_own_cost(bpf_us: &OverCycles, cost: &OverCycles) -> OverCycles {
     }
 }
 
-/// Whether some attachments have other runs a request than others.
+/// Whether some attachments have other runs per request than others.
 fn do_runs_differ(attached: &[Attachment<'_>]) -> bool {
     let runs = attached.iter().filter_map(bpf_runs_per_request);
     let ratios: Vec<f64> = runs.map(|(runs, requests)| runs / requests).collect();
@@ -171,7 +171,7 @@ fn per_event(
     let is_error_known = events.interval.is_some();
     if !is_error_known && do_runs_differ {
         return Err(missing(
-            "Attachments differ in their runs a request, and are too few to say by how much. More \
+            "Attachments differ in their runs per request, and are too few to say by how much. More \
              rounds do.",
         ));
     }
@@ -179,7 +179,7 @@ fn per_event(
     let denominator = (events.estimate, half_width(events));
     let (low, high) = fieller(numerator, denominator).ok_or_else(|| {
         missing(
-            "Attachments differ so much in their runs a request that the cost of one has no \
+            "Attachments differ so much in their runs per request that the cost of one has no \
              bound. More rounds make one.",
         )
     })?;

@@ -4,7 +4,7 @@ mod load;
 
 use super::*;
 use crate::fixture::{self, Recorded};
-use windage_model::{Activity, Backend, DoubtCode, LoadModel, Order, Soundness, Verdict};
+use windage_model::{Activity, Backend, LoadModel, Order, Soundness, Verdict, WarningCode};
 use windage_record::DeliveredInWindow;
 
 fn analysed(recorded: &Recorded) -> Analysis {
@@ -22,7 +22,7 @@ fn overhead_is_found_under_drift_and_holds_what_was_deferred() {
     let truth = 1.2 * (1.0 + 2.0 / 60.0) - 1.0;
     assert!((relative.estimate - truth).abs() < 0.01, "{relative:?}");
     assert_eq!(cpu.verdict, Some(Verdict::Costs));
-    assert_eq!(cpu.exceeds_nil(), Some(true));
+    assert_eq!(cpu.exceeds_zero(), Some(true));
     let in_window = &otel.metrics[&Metric::CpuInWindow];
     let relative = in_window
         .difference
@@ -93,17 +93,20 @@ fn switches_and_faults_are_told_per_request_of_the_windows_that_know_them() {
 fn sequential_order_is_named_for_what_it_is() {
     let mut records = fixture::records(1);
     records.manifest.design.order = Order::Sequential;
-    let codes: Vec<DoubtCode> = analysed(&records)
+    let codes: Vec<WarningCode> = analysed(&records)
         .validity
         .reasons
         .iter()
         .map(|r| r.code)
         .collect();
-    assert_eq!(codes, [DoubtCode::SingleRound, DoubtCode::SequentialOrder]);
+    assert_eq!(
+        codes,
+        [WarningCode::SingleRound, WarningCode::SequentialOrder]
+    );
 }
 
 #[test]
-fn what_was_lost_is_a_doubt() {
+fn what_was_lost_is_a_warning() {
     let mut records = fixture::records(3);
     records.delivered[1].root_spans -= 5_000;
     let analysis = analysed(&records);
@@ -112,7 +115,7 @@ fn what_was_lost_is_a_doubt() {
             .validity
             .reasons
             .iter()
-            .any(|r| r.code == DoubtCode::TelemetryLost)
+            .any(|r| r.code == WarningCode::TelemetryLost)
     );
     assert_eq!(
         analysis.arms[2].fidelity.as_ref().unwrap().lost,
@@ -121,7 +124,7 @@ fn what_was_lost_is_a_doubt() {
 }
 
 #[test]
-fn what_an_ill_backend_lost_is_the_answer_and_no_doubt() {
+fn what_an_faulty_backend_lost_is_the_answer_and_no_warning() {
     let mut records = fixture::records(3);
     records.manifest.arms[2].backend = Backend::Stall { lasts: None };
     records.delivered[1].root_spans -= 5_000;
@@ -209,7 +212,7 @@ fn a_control_that_differs_makes_the_run_suspect() {
             .validity
             .reasons
             .iter()
-            .any(|r| r.code == DoubtCode::ControlNotNil)
+            .any(|r| r.code == WarningCode::ControlDiffers)
     );
 }
 
@@ -219,21 +222,21 @@ fn the_last_words_of_what_ended_a_run_are_told_once() {
         (
             "`origin` exited; its last lines (log):\n  farewell",
             "`origin` exited",
-            "the arm's doubt has the words",
+            "the arm's warning has the words",
         ),
         ("the disk is full", "the disk is full", "no death at all"),
     ];
     for (account, told, why) in table {
         let mut records = fixture::records(3).gathered();
-        let died = windage_model::Doubt::new(DoubtCode::ArmDied, "`origin` exited");
-        records.doubts.push(died.with("last_words", "farewell"));
+        let died = windage_model::Warning::new(WarningCode::ArmDied, "`origin` exited");
+        records.warnings.push(died.with("last_words", "farewell"));
         records.ending = Some(windage_record::Ending::Died {
             text: account.to_owned(),
         });
         let reasons = crate::validity::of_run(&records, None).reasons;
         let text = |code| &reasons.iter().find(|r| r.code == code).unwrap().text;
         let expected = format!("The run ended before its plan did: {told}");
-        assert_eq!(text(DoubtCode::RunIncomplete), &expected, "{why}");
+        assert_eq!(text(WarningCode::RunIncomplete), &expected, "{why}");
     }
 }
 
@@ -243,14 +246,14 @@ fn json_has_no_figure_that_is_not_one() {
     assert_eq!(json["schema"], 1);
     let otel = &json["arms"][2];
     assert_eq!(otel["metrics"]["cpu_per_request"]["verdict"], "costs");
-    assert_eq!(otel["metrics"]["cpu_per_request"]["exceeds_nil"], true);
+    assert_eq!(otel["metrics"]["cpu_per_request"]["exceeds_zero"], true);
     assert_eq!(
         json["arms"][0]["metrics"]["cpu_per_request"]["missing"]["code"],
         "baseline"
     );
     assert_eq!(
         otel["metrics"]["cpu_deferred"]["missing"]["code"],
-        "baseline_nil"
+        "baseline_zero"
     );
     assert!(otel["metrics"]["cpu_per_span"]["difference"]["estimate"].is_number());
     assert_eq!(otel["fidelity"]["lost"], 0.0);
@@ -267,7 +270,7 @@ fn each_load_is_concluded_from_its_own_launches() {
         rate_per_s: Some(2000.0),
         ..whole.manifest.load.clone()
     };
-    under_two_loads.manifest.further_loads.push(half);
+    under_two_loads.manifest.other_loads.push(half);
     let by_load = under_two_loads.gathered_by_load();
     assert_eq!(by_load.len(), 2);
     for (load, records) in by_load.iter().enumerate() {

@@ -10,7 +10,7 @@ use crate::{InFamily, MetricAnalysis, Missing, MissingCode};
 /// What stays the same over all metrics of a load.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules {
-    pub(super) interest: f64,
+    pub(super) margin: f64,
     /// Whether the runs can be compared in it, so that there are verdicts.
     pub(super) judges: bool,
 }
@@ -56,7 +56,7 @@ fn change_and_verdicts(
     let at_90 = both(&of_b.relative_90, &of_a.relative_90);
     let judge = |at_95: &Interval, at_90: &Interval| {
         // A change is judged as an overhead is.
-        judge(at_95, at_90, metric.direction(), rules.interest).into()
+        judge(at_95, at_90, metric.direction(), rules.margin).into()
     };
     let intervals = relative.as_ref().zip(at_90).filter(|_| rules.judges);
     let verdict = intervals.map(|(at_95, at_90)| judge(at_95, &at_90));
@@ -145,9 +145,9 @@ fn in_family(
 impl From<Verdict> for ChangeVerdict {
     fn from(verdict: Verdict) -> Self {
         match verdict {
-            Verdict::Costs => ChangeVerdict::Dearer,
-            Verdict::Saves => ChangeVerdict::Cheaper,
-            Verdict::Negligible => ChangeVerdict::Same,
+            Verdict::Costs => ChangeVerdict::Increased,
+            Verdict::Saves => ChangeVerdict::Decreased,
+            Verdict::Negligible => ChangeVerdict::Unchanged,
             Verdict::Inconclusive => ChangeVerdict::Inconclusive,
         }
     }

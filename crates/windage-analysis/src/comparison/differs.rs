@@ -106,7 +106,7 @@ pub(super) fn text(value: &Value) -> Option<String> {
 
 fn versions(of: &Analysis) -> Facts {
     let said = of.arms.iter().flat_map(|arm: &ArmAnalysis| {
-        let said = arm.said.iter();
+        let said = arm.self_reported.iter();
         said.map(|(name, text)| (format!("{}: {name}", arm.id), text.clone()))
     });
     let versions = of.versions.iter();
@@ -157,7 +157,7 @@ fn design_facts(of: &Analysis) -> Facts {
         ("idle", seconds(design.idle_s)),
         ("rounds planned", design.rounds_planned.to_string()),
         ("rounds", design.rounds.to_string()),
-        ("interest", format!("{} %", percent(design.interest))),
+        ("margin", format!("{} %", percent(design.margin))),
         ("CPU source", design.cpu_source.as_str().to_owned()),
     ];
     facts.extend(design.request.clone().map(|request| ("request", request)));

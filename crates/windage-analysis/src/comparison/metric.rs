@@ -106,12 +106,12 @@ pub struct ChangeInFamily {
 /// What became of an overhead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ChangeVerdict {
-    /// The whole 95 % interval of the change is worse by more than the interest.
-    Dearer,
-    /// The whole 95 % interval of the change is better by more than the interest.
-    Cheaper,
-    /// The 90 % interval of the change lies within ± interest.
-    Same,
+    /// The whole 95 % interval of the change is worse by more than the margin.
+    Increased,
+    /// The whole 95 % interval of the change is better by more than the margin.
+    Decreased,
+    /// The 90 % interval of the change lies within ± margin.
+    Unchanged,
     /// None of these: the two runs can't tell.
     Inconclusive,
 }
@@ -121,9 +121,9 @@ impl ChangeVerdict {
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
-            ChangeVerdict::Dearer => "dearer",
-            ChangeVerdict::Cheaper => "cheaper",
-            ChangeVerdict::Same => "same",
+            ChangeVerdict::Increased => "increased",
+            ChangeVerdict::Decreased => "decreased",
+            ChangeVerdict::Unchanged => "unchanged",
             ChangeVerdict::Inconclusive => "inconclusive",
         }
     }

@@ -1,6 +1,6 @@
 //! Two runs that differ in one thing at a time.
 
-mod cautions;
+mod warnings;
 
 use proptest::prelude::*;
 use windage_model::{Interval, LevelValue, Validity};
@@ -61,34 +61,34 @@ fn otel(of: &Comparison, metric: Metric) -> &ComparedMetric {
 }
 
 fn codes(of: &Comparison) -> Vec<&'static str> {
-    let codes = of.cautions.iter().map(|caution| caution.code.as_str());
+    let codes = of.warnings.iter().map(|warning| warning.code.as_str());
     codes.collect()
 }
 
 #[test]
 fn verdicts_say_which_way_an_overhead_went() {
-    use ChangeVerdict::{Cheaper, Dearer, Inconclusive, Same};
+    use ChangeVerdict::{Decreased, Inconclusive, Increased, Unchanged};
     let throughput = Metric::Throughput;
-    // metric, overhead in A, overhead in B, verdict at an interest of 0.005
+    // metric, overhead in A, overhead in B, verdict at an margin of 0.005
     let table = [
-        (CPU, (0.10, 0.09, 0.11), (0.13, 0.12, 0.14), Dearer),
-        (CPU, (0.13, 0.12, 0.14), (0.10, 0.09, 0.11), Cheaper),
+        (CPU, (0.10, 0.09, 0.11), (0.13, 0.12, 0.14), Increased),
+        (CPU, (0.13, 0.12, 0.14), (0.10, 0.09, 0.11), Decreased),
         // Less throughput lost is cheaper.
         (
             throughput,
             (-0.10, -0.11, -0.09),
             (-0.05, -0.06, -0.04),
-            Cheaper,
+            Decreased,
         ),
         (
             throughput,
             (-0.05, -0.06, -0.04),
             (-0.10, -0.11, -0.09),
-            Dearer,
+            Increased,
         ),
-        (CPU, (0.10, 0.098, 0.102), (0.101, 0.099, 0.103), Same),
+        (CPU, (0.10, 0.098, 0.102), (0.101, 0.099, 0.103), Unchanged),
         (CPU, (0.10, 0.09, 0.11), (0.101, 0.09, 0.11), Inconclusive),
-        // Each excludes nil and the other's estimate, and the change may be below the interest.
+        // Each excludes zero and the other's estimate, and the change may be below the margin.
         (
             CPU,
             (0.10, 0.096, 0.104),
@@ -96,8 +96,13 @@ fn verdicts_say_which_way_an_overhead_went() {
             Inconclusive,
         ),
         // An arm that cost nothing and still does; one that saved and saves more.
-        (CPU, (0.0, -0.002, 0.002), (0.0005, -0.002, 0.002), Same),
-        (CPU, (-0.02, -0.03, -0.01), (-0.10, -0.11, -0.09), Cheaper),
+        (
+            CPU,
+            (0.0, -0.002, 0.002),
+            (0.0005, -0.002, 0.002),
+            Unchanged,
+        ),
+        (CPU, (-0.02, -0.03, -0.01), (-0.10, -0.11, -0.09), Decreased),
     ];
     for (metric, in_a, in_b, verdict) in table {
         let (mut a, mut b) = (run(), again());
@@ -114,16 +119,16 @@ fn verdicts_say_which_way_an_overhead_went() {
 #[test]
 fn changes_are_judged_by_the_larger_interest() {
     for (of_a, of_b, verdict) in [
-        (0.005, 0.005, ChangeVerdict::Dearer),
-        (0.005, 0.05, ChangeVerdict::Same),
-        (0.05, 0.005, ChangeVerdict::Same),
+        (0.005, 0.005, ChangeVerdict::Increased),
+        (0.005, 0.05, ChangeVerdict::Unchanged),
+        (0.05, 0.005, ChangeVerdict::Unchanged),
     ] {
         let (mut a, mut b) = (run(), again());
-        (a.design.interest, b.design.interest) = (of_a, of_b);
+        (a.design.margin, b.design.margin) = (of_a, of_b);
         set(&mut a, CPU, (0.10, 0.09, 0.11));
         set(&mut b, CPU, (0.13, 0.12, 0.14));
         let found = compare(&a, &b);
-        assert_eq!(found.loads[0].interest, f64::max(of_a, of_b));
+        assert_eq!(found.loads[0].margin, f64::max(of_a, of_b));
         assert_eq!(otel(&found, CPU).verdict, Some(verdict), "{of_a} {of_b}");
     }
 }
@@ -157,7 +162,7 @@ fn what_holds_on_its_own_may_not_hold_in_its_family() {
     }
     let found = compare(&a, &b);
     let of = otel(&found, CPU);
-    assert_eq!(of.verdict, Some(ChangeVerdict::Dearer));
+    assert_eq!(of.verdict, Some(ChangeVerdict::Increased));
     assert_eq!(of.holds_in_family(), Some(false));
     let family = of.in_family.as_ref().unwrap();
     assert_eq!(
@@ -180,7 +185,7 @@ fn a_claim_is_held_to_its_family_whatever_either_run_asks_first() {
         of.comparisons = 40;
         of.interval = interval((0.13, 0.10, 0.16), 0.998_75);
     };
-    // what B has of the family, whether "dearer" holds in it
+    // what B has of the family, whether "increased" holds in it
     let table: [(Change, bool); 4] = [
         (|_| {}, true),
         (|of| of.as_mut().unwrap().family = Family::Secondary, true),
@@ -202,7 +207,7 @@ fn a_claim_is_held_to_its_family_whatever_either_run_asks_first() {
         );
         let found = compare(&a, &b);
         let of = otel(&found, CPU);
-        assert_eq!(of.verdict, Some(ChangeVerdict::Dearer), "{case}");
+        assert_eq!(of.verdict, Some(ChangeVerdict::Increased), "{case}");
         assert_eq!(of.holds_in_family(), Some(holds), "{case}");
         let told = of.in_family.as_ref();
         let expected = (case < 3).then_some((Family::Primary, 1));
@@ -222,7 +227,7 @@ fn a_run_against_itself_has_no_change() {
             assert!(absolute.estimate == 0.0 && absolute.low <= 0.0 && absolute.high >= 0.0);
             let verdicts = [
                 None,
-                Some(ChangeVerdict::Same),
+                Some(ChangeVerdict::Unchanged),
                 Some(ChangeVerdict::Inconclusive),
             ];
             assert!(verdicts.contains(&of.verdict), "{:?}", of.verdict);
@@ -283,7 +288,7 @@ fn what_is_judged_stands_without_a_difference_in_the_unit() {
     difference.absolute = interval((f64::NAN, f64::NAN, f64::NAN), 0.95);
     let found = compare(&a, &b);
     let of = otel(&found, CPU);
-    assert_eq!(of.verdict, Some(ChangeVerdict::Dearer));
+    assert_eq!(of.verdict, Some(ChangeVerdict::Increased));
     let absolute = &of.change.as_ref().unwrap().absolute;
     assert!(absolute.low == f64::NEG_INFINITY && absolute.high == f64::INFINITY);
     let document = wire::comparison_to_json(&Compared::new(&a, &b, None));
@@ -309,7 +314,9 @@ fn what_differs_is_listed() {
     });
     a.versions.insert("otel".to_owned(), "1.0".to_owned());
     b.versions.insert("otel".to_owned(), "2.0".to_owned());
-    b.arms[OTEL].said.insert("gc".to_owned(), "on".to_owned());
+    b.arms[OTEL]
+        .self_reported
+        .insert("gc".to_owned(), "on".to_owned());
     b.arms[OTEL].levels = vec![("rate".to_owned(), LevelValue::Number(0.1))];
     b.arms[0].id = ArmId::from_text("bare").unwrap();
     b.design.window_s = 0.25;
@@ -414,8 +421,8 @@ proptest! {
         prop_assert!((forth.low + mirrored.high).abs() < 1e-12);
         prop_assert!((forth.high + mirrored.low).abs() < 1e-12);
         let opposite = there.verdict.map(|verdict| match verdict {
-            ChangeVerdict::Dearer => ChangeVerdict::Cheaper,
-            ChangeVerdict::Cheaper => ChangeVerdict::Dearer,
+            ChangeVerdict::Increased => ChangeVerdict::Decreased,
+            ChangeVerdict::Decreased => ChangeVerdict::Increased,
             other => other,
         });
         prop_assert_eq!(back.verdict, opposite);

@@ -21,7 +21,7 @@ fn interval(low: f64, high: f64, confidence: f64) -> Interval {
 fn rules(sequence: bool) -> Rules {
     Rules {
         order: Order::Mirrored,
-        interest: 0.005,
+        margin: 0.005,
         sequence,
         pace: Pace {
             costs: None,
@@ -34,14 +34,14 @@ fn rules(sequence: bool) -> Rules {
 fn verdicts_follow_the_contract() {
     use Direction::{Higher, Lower};
     use Verdict::{Costs, Inconclusive, Negligible, Saves};
-    // 95 % interval, 90 % interval, direction, verdict at an interest of 0.005
+    // 95 % interval, 90 % interval, direction, verdict at an margin of 0.005
     let table = [
         (0.010, 0.020, 0.011, 0.019, Lower, Costs),
         (0.010, 0.020, 0.011, 0.019, Higher, Saves),
         (-0.020, -0.010, -0.019, -0.011, Lower, Saves),
         (-0.020, -0.010, -0.019, -0.011, Higher, Costs),
         (-0.004, 0.004, -0.003, 0.003, Lower, Negligible),
-        // Excludes nil and does not matter: negligible, and `exceeds_nil` says the rest.
+        // Excludes zero and does not matter: negligible, and `exceeds_zero` says the rest.
         (0.001, 0.004, 0.002, 0.003, Lower, Negligible),
         // The 95 % interval pokes out, the 90 % does not.
         (-0.006, 0.004, -0.004, 0.003, Lower, Negligible),
@@ -65,12 +65,12 @@ fn differences_without_ratio_have_no_verdict() {
     let result = conclude(wire, ArmIndex(2), rules, None, compared);
     let found = result.difference.as_ref().unwrap();
     assert!((found.absolute.estimate - 6.0).abs() < 1e-12);
-    assert_eq!((result.verdict, result.exceeds_nil()), (None, Some(true)));
+    assert_eq!((result.verdict, result.exceeds_zero()), (None, Some(true)));
     let ratio = by_launch(&arm, &baseline, Scale::LogRatio, 9);
     let result = conclude(Metric::RssSteady, ArmIndex(2), rules, None, ratio);
     assert_eq!(
         result.difference.unwrap_err().code,
-        MissingCode::BaselineNil
+        MissingCode::BaselineZero
     );
 }
 
@@ -119,7 +119,7 @@ fn a_family_widens_intervals_and_may_take_a_verdict_back() {
 
 #[test]
 fn what_is_not_settled_says_how_long_it_needs() {
-    let needs_s = |cost, sequence| {
+    let time_needed_s = |cost, sequence| {
         let compared = compared(10, cost, 0.02);
         let result = conclude(
             Metric::RssSteady,
@@ -128,20 +128,20 @@ fn what_is_not_settled_says_how_long_it_needs() {
             None,
             compared,
         );
-        (result.verdict, result.inference.needs_s)
+        (result.verdict, result.inference.time_needed_s)
     };
-    let (verdict, fixed_s) = needs_s(0.015, false);
+    let (verdict, fixed_s) = time_needed_s(0.015, false);
     assert_eq!(verdict, Some(Verdict::Inconclusive));
     // The half-width of 1.5 % has to become 1 %: (1.5)² times as long, or a little less for
     // the greater degrees of freedom.
     assert!((40.0..100.0).contains(&fixed_s.unwrap()), "{fixed_s:?}");
-    let (_, sequence_s) = needs_s(0.015, true);
+    let (_, sequence_s) = time_needed_s(0.015, true);
     assert!(
         sequence_s > fixed_s,
         "a look at any time costs: {sequence_s:?}"
     );
-    assert_eq!(needs_s(0.1, false), (Some(Verdict::Costs), None));
-    let at_the_limit = needs_s(0.005f64.ln_1p(), false);
+    assert_eq!(time_needed_s(0.1, false), (Some(Verdict::Costs), None));
+    let at_the_limit = time_needed_s(0.005f64.ln_1p(), false);
     assert_eq!(at_the_limit, (Some(Verdict::Inconclusive), None));
 }
 

@@ -1,4 +1,4 @@
-//! Curves through points: coefficients, ribbon, and points held out.
+//! Curves through points: coefficients, confidence band, and points held out.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,13 @@ use windage_stats::fit::{Common, Errors, Estimated, Point, Shape, Side, Term};
 use windage_stats::{Confidence, Fit, TwoLevel, fit, side_by_side};
 
 use super::{
-    Against, CurveFit, CurvePoint, CurveScale, CurveTerm, HeldOut, LackOfFit, RibbonPoint, TermKind,
+    Against, BandPoint, CurveFit, CurvePoint, CurveScale, CurveTerm, HeldOut, LackOfFit, TermKind,
 };
 use crate::ArmAnalysis;
 use crate::compare::Scale;
 use crate::family::Comparisons;
 
-/// Points of a ribbon.
+/// Points of a confidence band.
 const RIBBON: u32 = 33;
 /// Points of which one can be held out so that a line through the others has one to spare.
 const FEWEST_TO_HOLD_OUT: usize = 4;
@@ -119,7 +119,7 @@ impl<'a> Measured<'a> {
     fn against(&self, against: Against) -> Option<CurveFit> {
         let mut below: Vec<(&CurvePoint, Point)> = Vec::new();
         let points = self.points.iter().zip(&self.standard_errors);
-        for (point, &standard_error) in points.filter(|(point, _)| !point.is_beyond_cap) {
+        for (point, &standard_error) in points.filter(|(point, _)| !point.is_beyond_drop_limit) {
             let x = match against {
                 Against::Attempted => point.level,
                 Against::Delivered => point.delivered?,
@@ -144,7 +144,7 @@ impl<'a> Measured<'a> {
                 error_df: lack.error_freedom,
                 p: lack.p,
             }),
-            ribbon: ribbon(&curve, &points),
+            confidence_band: confidence_band(&curve, &points),
             held_out: self.held_out(&below),
         })
     }
@@ -196,7 +196,7 @@ fn terms(curve: &Fit) -> Vec<CurveTerm> {
 }
 
 /// Evenly over the points, which are in order.
-fn ribbon(curve: &Fit, points: &[Point]) -> Vec<RibbonPoint> {
+fn confidence_band(curve: &Fit, points: &[Point]) -> Vec<BandPoint> {
     let (Some(first), Some(last)) = (points.first(), points.last()) else {
         return Vec::new();
     };
@@ -208,7 +208,7 @@ fn ribbon(curve: &Fit, points: &[Point]) -> Vec<RibbonPoint> {
             first.x + step * f64::from(number)
         };
         let found = curve.at(x, Confidence::P95);
-        RibbonPoint {
+        BandPoint {
             x,
             y: found.estimate,
             low: found.low,

@@ -110,7 +110,7 @@ mod tests {
             bill: None,
             bystander_of: None,
             bystander: None,
-            said: BTreeMap::new(),
+            self_reported: BTreeMap::new(),
         }
     }
 

@@ -28,8 +28,8 @@ pub struct Curve {
     /// What was fitted, against what was attempted and, where it was counted, against what was
     /// delivered; empty where points are too few, and in a run that may stop early.
     pub fits: Vec<CurveFit>,
-    /// The tracer's own cap, where levels lie on both sides of it.
-    pub cap: Option<Cap>,
+    /// The tracer's own drop limit, where levels lie on both sides of it.
+    pub drop_limit: Option<DropLimit>,
 }
 
 /// What an overhead is told in.
@@ -55,8 +55,8 @@ pub struct CurvePoint {
     /// The overhead, in the curve's scale.
     pub overhead: Interval,
     /// Whether more of its telemetry was lost than sampling explains, and more than 1 %, so that it
-    /// lies beyond a cap of the tracer. Such a point is shown and not fitted.
-    pub is_beyond_cap: bool,
+    /// lies beyond a drop limit of the tracer. Such a point is shown and not fitted.
+    pub is_beyond_drop_limit: bool,
 }
 
 /// What the x axis of a fit is.
@@ -68,7 +68,7 @@ pub enum Against {
     Delivered,
 }
 
-/// A curve through the points that are not beyond the cap.
+/// A curve through the points that are not beyond the drop limit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CurveFit {
     /// Its x axis.
@@ -80,7 +80,7 @@ pub struct CurveFit {
     pub lack_of_fit: Option<LackOfFit>,
     /// The curve itself with the 95 % interval of its height, at rising x, from the first point
     /// that was fitted to the last.
-    pub ribbon: Vec<RibbonPoint>,
+    pub confidence_band: Vec<BandPoint>,
     /// Points left out in turn, each held against what the curve through the others predicts: all
     /// but those at the ends.
     pub held_out: Vec<HeldOut>,
@@ -126,7 +126,7 @@ pub struct LackOfFit {
 
 /// The curve at one x.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RibbonPoint {
+pub struct BandPoint {
     /// Where.
     pub x: f64,
     /// The curve's height.
@@ -176,14 +176,14 @@ impl HeldOut {
     }
 }
 
-/// A tracer's own cap, as it shows in a sweep.
+/// A tracer's own drop limit, as it shows in a sweep.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Cap {
+pub struct DropLimit {
     /// The highest level below the other one, of which nothing was lost.
     pub above: f64,
     /// The lowest level of which more was lost than sampling explains.
     pub below: f64,
-    /// What arrived beyond the cap, in the unit of fidelity a second of load, at most.
+    /// What arrived beyond the drop limit, in the unit of fidelity a second of load, at most.
     pub delivered_per_s: Option<f64>,
 }
 
@@ -221,7 +221,7 @@ fn curve(
             attempted: telemetry.attempted,
             delivered: telemetry.delivered,
             overhead,
-            is_beyond_cap: telemetry.is_beyond_cap,
+            is_beyond_drop_limit: telemetry.is_beyond_drop_limit,
         });
         of_points.push((index, arm));
     }
@@ -235,7 +235,7 @@ fn curve(
         metric,
         scale,
         fits: measured.map_or(Vec::new(), |measured| measured.fits()),
-        cap: telemetry::cap(&points, &of_points),
+        drop_limit: telemetry::drop_limit(&points, &of_points),
         points,
     })
 }

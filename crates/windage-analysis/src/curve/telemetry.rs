@@ -1,6 +1,6 @@
-//! How much telemetry an arm was asked for and delivered, and where it reached a cap.
+//! How much telemetry an arm was asked for and delivered, and where it reached a drop limit.
 
-use super::{Cap, CurvePoint};
+use super::{CurvePoint, DropLimit};
 use crate::{ArmAnalysis, Fidelity};
 
 /// A smaller share can be missing at the edges of windows alone, and bends no curve.
@@ -13,7 +13,7 @@ pub(super) struct Telemetry {
     pub(super) attempted: Option<f64>,
     /// A request.
     pub(super) delivered: Option<f64>,
-    pub(super) is_beyond_cap: bool,
+    pub(super) is_beyond_drop_limit: bool,
 }
 
 /// Of measured windows, where they were counted; else of the whole run.
@@ -36,7 +36,7 @@ pub(super) fn of_arm(arm: &ArmAnalysis) -> Telemetry {
     Telemetry {
         attempted,
         delivered,
-        is_beyond_cap: is_beyond_cap(fidelity),
+        is_beyond_drop_limit: is_beyond_drop_limit(fidelity),
     }
 }
 
@@ -45,22 +45,28 @@ fn share(of: f64, whole: f64) -> Option<f64> {
     (whole > 0.0 && share.is_finite()).then_some(share)
 }
 
-fn is_beyond_cap(fidelity: &Fidelity) -> bool {
+fn is_beyond_drop_limit(fidelity: &Fidelity) -> bool {
     let loss = fidelity.measured_loss();
     loss.is_some_and(|loss| loss.is_above(LOSS_THAT_BENDS))
 }
 
-/// Where levels lie on both sides of a cap. Points come by rising level, each with its arm.
-pub(super) fn cap(points: &[CurvePoint], arms: &[(usize, &ArmAnalysis)]) -> Option<Cap> {
-    let below = points.iter().find(|p| p.is_beyond_cap)?.level;
-    let lossless = points.iter().rev().filter(|p| !p.is_beyond_cap);
+/// Where levels lie on both sides of a drop limit. Points come by rising level, each with its arm.
+pub(super) fn drop_limit(
+    points: &[CurvePoint],
+    arms: &[(usize, &ArmAnalysis)],
+) -> Option<DropLimit> {
+    let below = points.iter().find(|p| p.is_beyond_drop_limit)?.level;
+    let lossless = points.iter().rev().filter(|p| !p.is_beyond_drop_limit);
     let above = lossless.map(|p| p.level).find(|level| *level < below)?;
-    let beyond = points.iter().zip(arms).filter(|(p, _)| p.is_beyond_cap);
+    let beyond = points
+        .iter()
+        .zip(arms)
+        .filter(|(p, _)| p.is_beyond_drop_limit);
     let per_s = beyond.filter_map(|(point, (_, arm))| {
         let requests_per_s = arm.load.as_ref()?.achieved_per_s?;
         Some(point.delivered? * requests_per_s)
     });
-    Some(Cap {
+    Some(DropLimit {
         above,
         below,
         delivered_per_s: per_s.max_by(f64::total_cmp),
@@ -96,7 +102,7 @@ mod tests {
 
     #[test]
     fn losses_beyond_sampling_are_beyond_a_cap() {
-        // what, whether it is beyond a cap
+        // what, whether it is beyond a drop limit
         let table = [
             (fidelity(BY_CHANCE, 1000, None), false, "nothing lost"),
             (fidelity(BY_CHANCE, 920, None), false, "as sampling does"),
@@ -117,7 +123,7 @@ mod tests {
             (Fidelity::default(), false, "without expectation"),
         ];
         for (fidelity, expected, why) in table {
-            assert_eq!(is_beyond_cap(&fidelity), expected, "{why}");
+            assert_eq!(is_beyond_drop_limit(&fidelity), expected, "{why}");
         }
     }
 }

@@ -9,7 +9,7 @@ const LEVELS: [f64; 7] = [0.0, 2.5, 10.0, 25.0, 50.0, 75.0, 100.0];
 const BASELINE_US: f64 = 50.0;
 const WINDOW_REQUESTS: u64 = 1_000;
 
-/// What an arm of the level costs beyond the baseline, in µs a request, and which share of its
+/// What an arm of the level costs beyond the baseline, in µs per request, and which share of its
 /// traces arrives.
 #[derive(Clone, Copy)]
 struct Truth {
@@ -101,7 +101,7 @@ fn a_sweep_with_known_costs_gives_them_back() {
     );
     let levels: Vec<f64> = cpu.points.iter().map(|p| p.level).collect();
     assert_eq!(levels, LEVELS);
-    assert!(cpu.cap.is_none());
+    assert!(cpu.drop_limit.is_none());
     let [attempted, delivered] = &cpu.fits[..] else {
         panic!("against both: {:?}", cpu.fits);
     };
@@ -125,14 +125,18 @@ fn a_sweep_with_known_costs_gives_them_back() {
             "{:?}",
             fit.held_out
         );
-        let ends = (fit.ribbon[0].x, fit.ribbon[32].x);
+        let ends = (fit.confidence_band[0].x, fit.confidence_band[32].x);
         let far = if against == Against::Attempted {
             100.0
         } else {
             1.0
         };
         assert_eq!(ends, (0.0, far));
-        assert!(fit.ribbon.iter().all(|at| at.low < at.y && at.y < at.high));
+        assert!(
+            fit.confidence_band
+                .iter()
+                .all(|at| at.low < at.y && at.y < at.high)
+        );
     }
     // As long a window for as many requests: what CPU costs, throughput loses.
     assert_eq!(
@@ -176,12 +180,12 @@ const CAPPED: Truth = Truth {
 fn points_beyond_a_cap_are_shown_and_not_fitted() {
     let analysis = analysed(&sweep(4, CAPPED));
     let curve = &analysis.curves[0];
-    let cap = curve.cap.unwrap();
-    assert_eq!((cap.above, cap.below), (25.0, 50.0));
-    // A request takes 100 µs and 9 more of a cost of 4.5 µs: three of ten of some 8,850 a second.
-    let per_s = cap.delivered_per_s.unwrap();
+    let drop_limit = curve.drop_limit.unwrap();
+    assert_eq!((drop_limit.above, drop_limit.below), (25.0, 50.0));
+    // A request takes 100 µs and 9 more of a cost of 4.5 µs: three of ten of some 8,850 per second.
+    let per_s = drop_limit.delivered_per_s.unwrap();
     assert!((per_s - 0.3 * 1e6 / 113.0).abs() < 30.0, "{per_s}");
-    let beyond = curve.points.iter().map(|p| p.is_beyond_cap);
+    let beyond = curve.points.iter().map(|p| p.is_beyond_drop_limit);
     let beyond: Vec<bool> = beyond.collect();
     assert_eq!(beyond, [false, false, false, false, true, true, true]);
     for fit in &curve.fits {
@@ -189,7 +193,7 @@ fn points_beyond_a_cap_are_shown_and_not_fitted() {
         assert_eq!(fit.held_out.len(), 2);
     }
     assert!(holds(&curve.fits[0].terms[1].coefficient, 0.15));
-    assert_eq!(curve.fits[0].ribbon[32].x, 25.0);
+    assert_eq!(curve.fits[0].confidence_band[32].x, 25.0);
     let last = &curve.points[6];
     assert!((last.delivered.unwrap() - 0.3).abs() < 1e-3);
     assert_eq!(last.attempted, Some(1.0));
@@ -215,7 +219,7 @@ fn windows_are_counted_by_themselves_where_they_can_be() {
     let analysis = analysed(&run);
     let point = &analysis.curves[0].points[6];
     assert!((point.delivered.unwrap() - 0.9).abs() < 1e-9, "{point:?}");
-    assert!(point.is_beyond_cap);
+    assert!(point.is_beyond_drop_limit);
 }
 
 #[test]

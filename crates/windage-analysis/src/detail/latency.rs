@@ -6,8 +6,8 @@ use windage_record::Timing;
 use super::steps::levels;
 use crate::analyse::Run;
 use crate::conclude::difference;
-use crate::each_arm::of_each_arm;
-use crate::gathered::Gathered;
+use crate::merged_times::Gathered;
+use crate::parallel::of_each_arm;
 use crate::quantiles::Finished;
 
 /// Steps that an arm has at most, and at least where there are very many arms.

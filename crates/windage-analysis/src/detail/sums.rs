@@ -220,7 +220,7 @@ fn read(counter: Option<u64>, by: f64) -> (f64, f64) {
     counter.map_or((0.0, 0.0), |counter| (counter as f64, by))
 }
 
-/// Where in time a window stands.
+/// Where in time per window stands.
 pub(super) fn middle_ns(window: &Window) -> u64 {
     window.started_ns.midpoint(ends_ns(window))
 }

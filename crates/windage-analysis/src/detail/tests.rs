@@ -3,7 +3,7 @@ use windage_model::{LoadModel, Metric, Window};
 use windage_record::Timing;
 
 use super::*;
-use crate::fixture::written::{ANSWERS, Written, times, under_loads, written};
+use crate::fixture::run_directory::{ANSWERS, Written, times, under_loads, written};
 use crate::of_run_directory;
 
 #[test]

@@ -37,7 +37,7 @@ pub struct FidelityPoint {
 
 /// A point for each arm that expects something, under each load; none without several loads.
 pub(crate) fn curve(first: &Analysis) -> Vec<FidelityPoint> {
-    if first.further.is_empty() {
+    if first.other_loads.is_empty() {
         return Vec::new();
     }
     let mut points: Vec<FidelityPoint> = first
@@ -111,7 +111,7 @@ fn by_item(expected: f64, fidelity: &Fidelity) -> Option<Interval> {
     let of = expected.round() as u64;
     let lost = of.saturating_sub(fidelity.delivered);
     let (low, high) = proportion(lost, of, Confidence::P95)?;
-    // More than expected may arrive; then nothing was lost, and the share is below nil.
+    // More than expected may arrive; then nothing was lost, and the share is below zero.
     let (low, high) = (low.min(share), high.max(share));
     let by_chance = TWO_SIDED * fidelity.sampling_sd? / expected;
     Some(Interval {
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
     use crate::{analyse, fixture};
 
-    /// Three loads, at each of which so many of 22,000 traces a launch arrive.
+    /// Three loads, at each of which so many of 22,000 traces per launch arrive.
     fn under_loads(rates: [Option<f64>; 3], delivered: [u64; 3]) -> Analysis {
         let mut analyses = rates.into_iter().zip(delivered).map(|(rate_per_s, roots)| {
             let mut run = fixture::records(3);
@@ -146,7 +146,7 @@ mod tests {
             analyse(&run.gathered(), std::iter::empty(), std::iter::empty())
         });
         let mut first = analyses.next().unwrap();
-        first.further = analyses.collect();
+        first.other_loads = analyses.collect();
         first
     }
 
@@ -171,11 +171,11 @@ mod tests {
     #[test]
     fn one_load_or_no_expectation_makes_no_curve() {
         let mut loads = under_loads([Some(1.0), Some(2.0), None], [22_000; 3]);
-        for load in loads.further.iter_mut() {
+        for load in loads.other_loads.iter_mut() {
             load.arms[2].fidelity = None;
         }
         assert_eq!(curve(&loads).len(), 1);
-        loads.further.clear();
+        loads.other_loads.clear();
         assert_eq!(curve(&loads), []);
     }
 

@@ -3,8 +3,8 @@
 mod arrival;
 mod counts;
 mod curve;
-mod doubt;
 mod in_windows;
+mod loss_warning;
 mod of_arm;
 mod reasons;
 
@@ -16,8 +16,8 @@ use windage_record::{DeliveredByProtocol, DeliveredSource, ExportDelay};
 pub use counts::DeliveredCounts;
 pub use curve::FidelityPoint;
 pub(crate) use curve::curve;
-pub(crate) use doubt::{doubt, not_as_expected};
 pub(crate) use in_windows::SpansInWindows;
+pub(crate) use loss_warning::{unexpected_telemetry, warning};
 use of_arm::by_chance;
 pub(crate) use of_arm::of_arm;
 
@@ -186,7 +186,7 @@ pub struct Loss {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LossReason {
     /// The subject said that it dropped it, for this reason, in the plan's words.
-    Told(String),
+    Reported(String),
     /// The backend refused it, and it came not again or was refused again.
     Refused,
     /// Nobody can say.
@@ -198,7 +198,7 @@ impl LossReason {
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
-            LossReason::Told(_) => "told",
+            LossReason::Reported(_) => "reported",
             LossReason::Refused => "refused",
             LossReason::Unexplained => "unexplained",
         }
@@ -208,7 +208,7 @@ impl LossReason {
 impl fmt::Display for LossReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            LossReason::Told(reason) => reason,
+            LossReason::Reported(reason) => reason,
             LossReason::Refused => "refused by the backend",
             LossReason::Unexplained => "not explained",
         })

@@ -68,7 +68,7 @@ fn told<'a>(launches: impl Iterator<Item = &'a Delivered>) -> Vec<Loss> {
         .into_iter()
         .filter(|(_, lost)| *lost > 0)
         .map(|(reason, lost)| Loss {
-            reason: LossReason::Told(reason.to_owned()),
+            reason: LossReason::Reported(reason.to_owned()),
             lost: lost as f64,
             of: FidelityUnit::Items,
         })
@@ -110,7 +110,7 @@ mod tests {
         events_per_request: None,
     };
 
-    /// A launch of a thousand requests with two spans a trace.
+    /// A launch of a thousand requests with two spans per trace.
     fn launch(root_spans: u64, refused_spans: u64, drops: &[(&str, u64)]) -> Delivered {
         Delivered {
             arm: ArmIndex(2),

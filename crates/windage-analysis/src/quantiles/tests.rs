@@ -80,7 +80,7 @@ fn stretches_are_as_long_as_the_nearer_side_asks() {
             .iter()
             .map(|track| track.ratios[1].get(&0).map_or(0, Vec::len))
             .collect();
-        assert_eq!(stretches[..4], expected, "{answers} answers a block");
+        assert_eq!(stretches[..4], expected, "{answers} answers per block");
     }
 }
 

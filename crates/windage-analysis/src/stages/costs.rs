@@ -12,7 +12,7 @@ use windage_record::Expected;
 use windage_stats::{Confidence, Launches, TwoLevelError, location, two_level};
 
 use super::chains::{Chain, Twin, chains};
-use super::{Stage, StageCost, Stages, Whole};
+use super::{EndToEnd, Stage, StageCost, Stages};
 use crate::analyse::Run;
 use crate::blocks::Reading;
 use crate::compare::{self, Ratios};
@@ -46,7 +46,7 @@ impl Run<'_> {
             from_us: heights.first_us,
             stages: chain.links().map(stage).collect(),
             sum: heights.between(chain.last(), chain.from),
-            wholes: chain
+            end_to_end: chain
                 .twins
                 .iter()
                 .map(|twin| self.whole(&heights, chain, *twin))
@@ -57,8 +57,8 @@ impl Run<'_> {
         }
     }
 
-    fn whole(&self, heights: &Heights<'_>, chain: &Chain, twin: Twin) -> Whole {
-        Whole {
+    fn whole(&self, heights: &Heights<'_>, chain: &Chain, twin: Twin) -> EndToEnd {
+        EndToEnd {
             arm: self.id(twin.arm),
             same_as: self.id(twin.same_as),
             cost: heights.between(twin.arm, chain.from),
@@ -133,8 +133,8 @@ impl<'a> Heights<'a> {
             by_launch: BTreeMap::new(),
             per_request,
         };
-        let nil = vec![0.0; heights.launches.len()];
-        heights.by_launch.insert(chain.from, nil);
+        let zero = vec![0.0; heights.launches.len()];
+        heights.by_launch.insert(chain.from, zero);
         for (arm, ratios) in ratios.iter().filter(|(arm, _)| **arm != chain.from) {
             let height = heights.located(&heights.launches_of(ratios, *arm, chain.from));
             let height = height.map(|height| height.estimate);

@@ -16,7 +16,7 @@ use crate::Missing;
 /// measured. Its intervals hold each on its own: stages are secondary comparisons.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stages {
-    /// CPU a request or an iteration.
+    /// CPU per request or an iteration.
     pub metric: Metric,
     /// The arm that the first stage is added to.
     pub from: ArmId,
@@ -27,7 +27,7 @@ pub struct Stages {
     /// The last arm against the first: what the stages add up to.
     pub sum: Result<StageCost, Missing>,
     /// Arms that are one of these once more, with processes and windows of their own.
-    pub wholes: Vec<Whole>,
+    pub end_to_end: Vec<EndToEnd>,
     /// Spans that the last arm delivered for a request; what the plan expects where none was
     /// counted; `None` when neither is known.
     pub spans_per_request: Option<f64>,
@@ -39,7 +39,7 @@ pub struct Stages {
 
 impl Stages {
     /// A cost as a share of the sum of all stages; `None` when either is missing or the sum is not
-    /// above nil.
+    /// above zero.
     #[must_use]
     pub fn share_of_sum(&self, cost: &Result<StageCost, Missing>) -> Option<f64> {
         let us = |cost: &Result<StageCost, Missing>| Some(cost.as_ref().ok()?.absolute.estimate);
@@ -75,7 +75,7 @@ pub struct StageCost {
 
 /// An arm that is one of the chain once more, and what the stages up to there say of it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Whole {
+pub struct EndToEnd {
     /// The arm.
     pub arm: ArmId,
     /// Which arm of the chain it is once more.
@@ -86,11 +86,11 @@ pub struct Whole {
     pub gap: Result<StageCost, Missing>,
 }
 
-impl Whole {
-    /// Whether the sum of stages holds: nil lies within the gap's interval. `None` without one.
+impl EndToEnd {
+    /// Whether the sum of stages holds: zero lies within the gap's interval. `None` without one.
     #[must_use]
-    pub fn holds(&self) -> Option<bool> {
+    pub fn is_additive(&self) -> Option<bool> {
         let gap = self.gap.as_ref().ok()?;
-        Some(!gap.relative.excludes_nil())
+        Some(!gap.relative.excludes_zero())
     }
 }

@@ -18,7 +18,7 @@ fn chance(seed: u64, counter: u64) -> f64 {
     at(0) + at(1) + at(2)
 }
 
-/// A run of ten blocks a round over arms of these costs, with drift, scatter of 1 % from window to
+/// A run of ten blocks per round over arms of these costs, with drift, scatter of 1 % from window to
 /// window, and launch luck of so much.
 fn chain_of(costs_us: &[f64], rounds: u32, luck: f64, seed: u64) -> Recorded {
     let mut run = fixture::records(0);
@@ -94,7 +94,7 @@ fn stages_add_up_to_the_last_arm_against_the_first() {
             .filter_map(|stage| found.share_of_sum(&stage.cost))
             .sum();
         assert!((shares - 1.0).abs() < 1e-9, "{shares}");
-        let whole = &found.wholes[0];
+        let whole = &found.end_to_end[0];
         let gap = us(&whole.cost) - us(&found.sum);
         assert!((gap - us(&whole.gap)).abs() < 1e-9);
         assert_eq!(found.rounds, rounds as usize);
@@ -120,7 +120,7 @@ fn a_chain_that_begins_at_the_baseline_costs_what_its_last_arm_costs() {
 }
 
 /// The true cost of each stage lies in its interval as often as that says, for launches that
-/// differ and for a launch alone; and so does the gap of nil.
+/// differ and for a launch alone; and so does the gap of zero.
 #[test]
 fn intervals_cover_what_stages_cost() {
     const SEEDS: u64 = 150;
@@ -131,7 +131,7 @@ fn intervals_cover_what_stages_cost() {
             let truths = [4.0, 26.0, 15.0 / 65.0 * 100.0, 0.0].map(|percent| percent / 100.0);
             let truths = [truths[0], 65.0 / 52.0 - 1.0, truths[2], truths[3]];
             let costs = found.stages.iter().map(|stage| &stage.cost);
-            let costs = costs.chain(found.wholes.iter().map(|whole| &whole.gap));
+            let costs = costs.chain(found.end_to_end.iter().map(|whole| &whole.gap));
             for ((covered, cost), truth) in covered.iter_mut().zip(costs).zip(truths) {
                 let relative = &cost.as_ref().unwrap().relative;
                 *covered += u32::from(relative.low <= truth && truth <= relative.high);
@@ -155,9 +155,9 @@ fn a_planted_gap_is_found_and_none_is_not() {
         costs_us[TWIN] += planted_us;
         let gaps = (0..SEEDS).filter(|seed| {
             let found = of(&chain_of(&costs_us, 5, 0.01, 1000 + seed));
-            let whole = &found.wholes[0];
+            let whole = &found.end_to_end[0];
             assert_eq!(found.stages[2].arm, whole.same_as);
-            whole.holds() == Some(false) && us(&whole.gap) * planted_us >= 0.0
+            whole.is_additive() == Some(false) && us(&whole.gap) * planted_us >= 0.0
         });
         let gaps = gaps.count();
         assert!(found_in.contains(&gaps), "{planted_us}: {gaps}");
@@ -249,13 +249,13 @@ fn what_was_not_measured_is_missing_where_it_is_needed() {
         (sum - 0.6).abs() < 0.02,
         "the sum needs the ends alone: {sum}"
     );
-    assert_eq!(found.wholes[0].holds(), Some(true));
+    assert_eq!(found.end_to_end[0].is_additive(), Some(true));
 
     run.windows
         .retain(|window| window.place.arm != ArmIndex::BASELINE);
     let found = of(&run);
     assert_eq!((code(&found.sum), found.from_us), (absent, None));
-    assert_eq!((found.wholes[0].holds(), found.rounds), (None, 0));
+    assert_eq!((found.end_to_end[0].is_additive(), found.rounds), (None, 0));
 
     let mut run = chain_of(&COSTS_US, 3, 0.01, 8);
     run.manifest.design.order = Order::Sequential;
@@ -298,8 +298,8 @@ fn the_contract_has_every_figure_or_says_why_not() {
     assert!(stages["stages"][0]["difference"]["low"].is_number());
     assert!(stages["stages"][0]["missing"].is_null());
     assert!(stages["sum"]["relative"]["estimate"].is_number());
-    let whole = &stages["wholes"][0];
+    let whole = &stages["end_to_end"][0];
     assert_eq!(text(&whole["same_as"]), "arm-4");
-    assert_eq!(whole["holds"], serde_json::json!(true));
-    assert_eq!(whole["gap"]["exceeds_nil"], serde_json::json!(false));
+    assert_eq!(whole["is_additive"], serde_json::json!(true));
+    assert_eq!(whole["gap"]["exceeds_zero"], serde_json::json!(false));
 }

@@ -46,9 +46,9 @@ pub struct AgainstWire {
     pub arm_us_per_request: Option<f64>,
     pub difference_us_per_request: Option<IntervalWire>,
     pub relative: Option<IntervalWire>,
-    pub exceeds_nil: Option<bool>,
+    pub exceeds_zero: Option<bool>,
     pub verdict: Option<String>,
-    pub smallest_visible: Option<f64>,
+    pub minimum_detectable_effect: Option<f64>,
     pub windows: usize,
     pub rounds: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -118,9 +118,11 @@ impl AgainstWire {
             arm_us_per_request: of.arm.and_then(finite),
             difference_us_per_request: difference.map(|d| (&d.absolute).into()),
             relative: difference.and_then(|d| d.relative.as_ref()).map(Into::into),
-            exceeds_nil: of.exceeds_nil(),
+            exceeds_zero: of.exceeds_zero(),
             verdict: of.verdict.map(|verdict| verdict.as_str().to_owned()),
-            smallest_visible: difference.and_then(|d| d.smallest_visible).and_then(finite),
+            minimum_detectable_effect: difference
+                .and_then(|d| d.minimum_detectable_effect)
+                .and_then(finite),
             windows: of.windows,
             rounds: of.rounds,
             missing: missing(metric, of),

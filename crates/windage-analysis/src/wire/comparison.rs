@@ -7,8 +7,8 @@ use windage_model::{Interval, Metric, Verdict};
 
 use super::{IntervalWire, MissingWire, SCHEMA, ValidityWire, finite, to_value};
 use crate::comparison::{
-    Caution, Compared, ComparedArm, ComparedLoad, ComparedMetric, ComparedRun, Differing, LoneArm,
-    PlanLine, Side,
+    Compared, ComparedArm, ComparedLoad, ComparedMetric, ComparedRun, ComparisonWarning, Differing,
+    LoneArm, PlanLine, Side,
 };
 
 /// The number of this document; it changes only when a reader of the old one would be misled.
@@ -27,7 +27,7 @@ struct ComparisonWire<'a> {
     a: RunWire<'a>,
     b: RunWire<'a>,
     comparable: &'static str,
-    cautions: Vec<CautionWire<'a>>,
+    warnings: Vec<ComparisonWarningWire<'a>>,
     loads: Vec<LoadWire<'a>>,
     only_in_a: &'a [String],
     only_in_b: &'a [String],
@@ -45,7 +45,7 @@ struct RunWire<'a> {
 }
 
 #[derive(Serialize)]
-struct CautionWire<'a> {
+struct ComparisonWarningWire<'a> {
     code: &'static str,
     grave: bool,
     regime: Option<&'a str>,
@@ -57,7 +57,7 @@ struct LoadWire<'a> {
     regime: Option<&'a str>,
     comparable: &'static str,
     primary: &'static str,
-    interest: Option<f64>,
+    margin: Option<f64>,
     arms: Vec<ArmWire<'a>>,
     only_in_a: Vec<LoneArmWire<'a>>,
     only_in_b: Vec<LoneArmWire<'a>>,
@@ -84,7 +84,7 @@ struct MetricWire {
     a: SideWire,
     b: SideWire,
     change: Option<ChangeWire>,
-    interest: Option<f64>,
+    margin: Option<f64>,
     verdict: Option<&'static str>,
     holds_in_family: Option<bool>,
     in_family: Option<FamilyWire>,
@@ -149,7 +149,7 @@ impl<'a> From<&'a Compared> for ComparisonWire<'a> {
             a: (&of.a).into(),
             b: (&of.b).into(),
             comparable: of.comparable().as_str(),
-            cautions: wires(&of.cautions),
+            warnings: wires(&of.warnings),
             loads: wires(&of.loads),
             only_in_a: &of.only_in_a,
             only_in_b: &of.only_in_b,
@@ -175,13 +175,13 @@ impl<'a> From<&'a ComparedRun> for RunWire<'a> {
     }
 }
 
-impl<'a> From<&'a Caution> for CautionWire<'a> {
-    fn from(caution: &'a Caution) -> Self {
-        CautionWire {
-            code: caution.code.as_str(),
-            grave: caution.code.is_grave(),
-            regime: caution.regime.as_deref(),
-            text: &caution.text,
+impl<'a> From<&'a ComparisonWarning> for ComparisonWarningWire<'a> {
+    fn from(warning: &'a ComparisonWarning) -> Self {
+        ComparisonWarningWire {
+            code: warning.code.as_str(),
+            grave: warning.code.is_grave(),
+            regime: warning.regime.as_deref(),
+            text: &warning.text,
         }
     }
 }
@@ -192,7 +192,7 @@ impl<'a> From<&'a ComparedLoad> for LoadWire<'a> {
             regime: load.regime.as_deref(),
             comparable: load.comparable.as_str(),
             primary: load.primary.as_str(),
-            interest: finite(load.interest),
+            margin: finite(load.margin),
             arms: load.arms.iter().map(|arm| arm_wire(arm, load)).collect(),
             only_in_a: wires(&load.only_in_a),
             only_in_b: wires(&load.only_in_b),
@@ -211,7 +211,7 @@ impl<'a> From<&'a LoneArm> for LoneArmWire<'a> {
 
 fn arm_wire<'a>(arm: &'a ComparedArm, load: &ComparedLoad) -> ArmWire<'a> {
     let metric = |(&metric, of): (&Metric, &'a ComparedMetric)| {
-        (metric.as_str(), metric_wire(metric, of, load.interest))
+        (metric.as_str(), metric_wire(metric, of, load.margin))
     };
     ArmWire {
         id: arm.id.as_str(),
@@ -221,7 +221,7 @@ fn arm_wire<'a>(arm: &'a ComparedArm, load: &ComparedLoad) -> ArmWire<'a> {
     }
 }
 
-fn metric_wire(metric: Metric, of: &ComparedMetric, interest: f64) -> MetricWire {
+fn metric_wire(metric: Metric, of: &ComparedMetric, margin: f64) -> MetricWire {
     MetricWire {
         unit: metric.unit().as_str(),
         direction: metric.direction().as_str(),
@@ -231,7 +231,7 @@ fn metric_wire(metric: Metric, of: &ComparedMetric, interest: f64) -> MetricWire
             relative: change.relative.as_ref().map(Into::into),
             absolute: (&change.absolute).into(),
         }),
-        interest: finite(interest),
+        margin: finite(margin),
         verdict: of.verdict.map(|verdict| verdict.as_str()),
         holds_in_family: of.holds_in_family(),
         in_family: of.in_family.as_ref().map(|family| FamilyWire {

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{IntervalWire, finite};
 use crate::{
-    Against, Cap, Curve, CurveFit, CurvePoint, CurveScale, CurveTerm, HeldOut, LackOfFit,
-    RibbonPoint, TermKind,
+    Against, BandPoint, Curve, CurveFit, CurvePoint, CurveScale, CurveTerm, DropLimit, HeldOut,
+    LackOfFit, TermKind,
 };
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -17,7 +17,7 @@ pub struct CurveWire {
     pub unit: String,
     pub points: Vec<PointWire>,
     pub fits: Vec<FitWire>,
-    pub cap: Option<CapWire>,
+    pub drop_limit: Option<DropLimitWire>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -27,7 +27,7 @@ pub struct PointWire {
     pub attempted: Option<f64>,
     pub delivered: Option<f64>,
     pub overhead: IntervalWire,
-    pub beyond_cap: bool,
+    pub beyond_drop_limit: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,7 +35,7 @@ pub struct FitWire {
     pub against: String,
     pub terms: Vec<TermWire>,
     pub lack_of_fit: Option<LackOfFitWire>,
-    pub ribbon: Vec<RibbonWire>,
+    pub confidence_band: Vec<BandPointWire>,
     pub held_out: Vec<HeldOutWire>,
 }
 
@@ -55,7 +55,7 @@ pub struct LackOfFitWire {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RibbonWire {
+pub struct BandPointWire {
     pub x: Option<f64>,
     pub y: Option<f64>,
     pub low: Option<f64>,
@@ -72,7 +72,7 @@ pub struct HeldOutWire {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct CapWire {
+pub struct DropLimitWire {
     pub above: Option<f64>,
     pub below: Option<f64>,
     pub delivered_per_s: Option<f64>,
@@ -92,7 +92,7 @@ impl From<&Curve> for CurveWire {
             unit: unit.to_owned(),
             points: curve.points.iter().map(PointWire::from).collect(),
             fits: curve.fits.iter().map(FitWire::from).collect(),
-            cap: curve.cap.map(CapWire::from),
+            drop_limit: curve.drop_limit.map(DropLimitWire::from),
         }
     }
 }
@@ -105,7 +105,7 @@ impl From<&CurvePoint> for PointWire {
             attempted: point.attempted.and_then(finite),
             delivered: point.delivered.and_then(finite),
             overhead: (&point.overhead).into(),
-            beyond_cap: point.is_beyond_cap,
+            beyond_drop_limit: point.is_beyond_drop_limit,
         }
     }
 }
@@ -120,7 +120,11 @@ impl From<&CurveFit> for FitWire {
             .to_owned(),
             terms: fit.terms.iter().map(TermWire::from).collect(),
             lack_of_fit: fit.lack_of_fit.map(LackOfFitWire::from),
-            ribbon: fit.ribbon.iter().map(RibbonWire::from).collect(),
+            confidence_band: fit
+                .confidence_band
+                .iter()
+                .map(BandPointWire::from)
+                .collect(),
             held_out: fit.held_out.iter().map(HeldOutWire::from).collect(),
         }
     }
@@ -153,9 +157,9 @@ impl From<LackOfFit> for LackOfFitWire {
     }
 }
 
-impl From<&RibbonPoint> for RibbonWire {
-    fn from(at: &RibbonPoint) -> Self {
-        RibbonWire {
+impl From<&BandPoint> for BandPointWire {
+    fn from(at: &BandPoint) -> Self {
+        BandPointWire {
             x: finite(at.x),
             y: finite(at.y),
             low: finite(at.low),
@@ -176,12 +180,12 @@ impl From<&HeldOut> for HeldOutWire {
     }
 }
 
-impl From<Cap> for CapWire {
-    fn from(cap: Cap) -> Self {
-        CapWire {
-            above: finite(cap.above),
-            below: finite(cap.below),
-            delivered_per_s: cap.delivered_per_s.and_then(finite),
+impl From<DropLimit> for DropLimitWire {
+    fn from(drop_limit: DropLimit) -> Self {
+        DropLimitWire {
+            above: finite(drop_limit.above),
+            below: finite(drop_limit.below),
+            delivered_per_s: drop_limit.delivered_per_s.and_then(finite),
         }
     }
 }
@@ -215,7 +219,7 @@ mod tests {
                 attempted: Some(1.0),
                 delivered: None,
                 overhead: interval(15.0, 14.0, f64::INFINITY),
-                is_beyond_cap: true,
+                is_beyond_drop_limit: true,
             }],
             fits: vec![CurveFit {
                 against: Against::Attempted,
@@ -229,7 +233,7 @@ mod tests {
                     error_df: 12.0,
                     p: 0.5,
                 }),
-                ribbon: vec![RibbonPoint {
+                confidence_band: vec![BandPoint {
                     x: 0.0,
                     y: 1.0,
                     low: 0.5,
@@ -242,7 +246,7 @@ mod tests {
                     predicted: interval(14.0, 13.0, 14.5),
                 }],
             }],
-            cap: Some(Cap {
+            drop_limit: Some(DropLimit {
                 above: 25.0,
                 below: 50.0,
                 delivered_per_s: None,
@@ -261,24 +265,24 @@ mod tests {
             "factor": "rate", "of": "otel", "metric": "cpu_per_request", "scale": "unit", "unit": "us",
             "points": [{
                 "arm": "otel-rate-100.0", "level": 100.0, "attempted": 1.0, "delivered": null,
-                "overhead": as_it_is(15.0, 14.0, Value::Null), "beyond_cap": true,
+                "overhead": as_it_is(15.0, 14.0, Value::Null), "beyond_drop_limit": true,
             }],
             "fits": [{
                 "against": "attempted",
                 "terms": [{"kind": "saturating", "half_at": 8.0,
                     "coefficient": as_it_is(2.0, 1.0, json!(3.0))}],
                 "lack_of_fit": {"f": null, "points_df": 4.0, "error_df": 12.0, "p": 0.5},
-                "ribbon": [{"x": 0.0, "y": 1.0, "low": 0.5, "high": 1.5}],
+                "confidence_band": [{"x": 0.0, "y": 1.0, "low": 0.5, "high": 1.5}],
                 "held_out": [{"arm": "otel-rate-100.0", "x": 100.0, "measured": 15.0,
                     "predicted": as_it_is(14.0, 13.0, json!(14.5)), "inside": false}],
             }],
-            "cap": {"above": 25.0, "below": 50.0, "delivered_per_s": null},
+            "drop_limit": {"above": 25.0, "below": 50.0, "delivered_per_s": null},
         });
         assert_eq!(found, expected);
         let share = Curve {
             scale: CurveScale::Share,
             fits: Vec::new(),
-            cap: None,
+            drop_limit: None,
             ..curve()
         };
         let found = serde_json::to_value(CurveWire::from(&share)).unwrap();
@@ -286,6 +290,9 @@ mod tests {
             (&found["scale"], &found["unit"]),
             (&json!("share"), &json!("1"))
         );
-        assert_eq!((&found["fits"], &found["cap"]), (&json!([]), &Value::Null));
+        assert_eq!(
+            (&found["fits"], &found["drop_limit"]),
+            (&json!([]), &Value::Null)
+        );
     }
 }

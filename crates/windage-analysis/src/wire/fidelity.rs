@@ -241,7 +241,7 @@ mod tests {
         let arms = &wire::to_json(&analysis)["arms"];
         assert_eq!(arms[0]["fidelity"], Value::Null);
         let fidelity = &arms[2]["fidelity"];
-        let told = json!({"code": "told", "reason": "queue full", "lost": 60.0, "of": "items"});
+        let told = json!({"code": "reported", "reason": "queue full", "lost": 60.0, "of": "items"});
         let refused = json!({
             "code": "refused", "reason": "refused by the backend", "lost": 40.0, "of": "spans"
         });
@@ -271,7 +271,7 @@ mod tests {
         let of_span = &arms[2]["metrics"]["cpu_per_span"];
         assert_eq!(
             (&of_span["baseline"], &of_span["missing"]["code"]),
-            (&Value::Null, &json!("baseline_nil"))
+            (&Value::Null, &json!("baseline_zero"))
         );
     }
 }

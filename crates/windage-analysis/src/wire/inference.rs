@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use windage_stats::Advice;
 
 use super::{IntervalWire, finite};
-use crate::{InFamily, MetricAnalysis, Scatter, Seat, StopOutcome};
+use crate::{InFamily, MetricAnalysis, Seat, StopOutcome, VarianceComponents};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StopWire {
@@ -19,7 +19,7 @@ pub struct FamilyWire {
     pub name: String,
     pub comparisons: usize,
     pub interval: IntervalWire,
-    pub exceeds_nil: bool,
+    pub exceeds_zero: bool,
     pub verdict: Option<String>,
 }
 
@@ -30,7 +30,7 @@ pub struct SeatWire {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ScatterWire {
+pub struct VarianceComponentsWire {
     pub launch_sd: Option<f64>,
     pub block_sd: Option<f64>,
     pub window_sd: Option<f64>,
@@ -84,14 +84,14 @@ impl From<&InFamily> for FamilyWire {
             name: of.family.as_str().to_owned(),
             comparisons: of.comparisons,
             interval: (&of.interval).into(),
-            exceeds_nil: of.interval.excludes_nil(),
+            exceeds_zero: of.interval.excludes_zero(),
             verdict: of.verdict.map(|verdict| verdict.as_str().to_owned()),
         }
     }
 }
 
-impl From<&Scatter> for ScatterWire {
-    fn from(scatter: &Scatter) -> Self {
+impl From<&VarianceComponents> for VarianceComponentsWire {
+    fn from(scatter: &VarianceComponents) -> Self {
         let (advice, advised_blocks_per_round) = match scatter.advice {
             None => (None, None),
             Some(Advice::MoreRounds { blocks_per_round }) => {
@@ -103,7 +103,7 @@ impl From<&Scatter> for ScatterWire {
             Some(Advice::Balanced) => (Some("balanced"), None),
             Some(Advice::LaunchesUnknown) => (Some("launches_unknown"), None),
         };
-        ScatterWire {
+        VarianceComponentsWire {
             launch_sd: scatter.launch_sd.and_then(finite),
             block_sd: finite(scatter.block_sd),
             window_sd: scatter.window_sd.and_then(finite),

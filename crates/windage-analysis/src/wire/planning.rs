@@ -63,7 +63,7 @@ impl From<&Room> for RoomWire {
             confidence: room.confidence,
             missing: room.high.is_none().then_some(UnboundedWire {
                 code: "unbounded".to_owned(),
-                text: "The cost of one may be nil, so that no number is too many: at least `low`."
+                text: "The cost of one may be zero, so that no number is too many: at least `low`."
                     .to_owned(),
             }),
         }

@@ -1,4 +1,4 @@
-//! Whole processes and what is known of a batch load in `analysis.json`.
+//! EndToEnd processes and what is known of a batch load in `analysis.json`.
 
 use std::collections::BTreeMap;
 
@@ -89,7 +89,7 @@ mod tests {
     use crate::{analyse, fixture, wire};
     use serde_json::{Value, json};
     use windage_model::{ArmIndex, LoadModel, Phase, PhaseSpent, ProcessTimes};
-    use windage_record::{Entry, Said};
+    use windage_record::{Entry, SelfReport};
 
     fn written(run: &fixture::Recorded) -> Value {
         let nothing = std::iter::empty;
@@ -119,7 +119,7 @@ mod tests {
             wall_ns: 250_000_000,
             cpu_ns: None,
         }));
-        run.told.push(Entry::Said(Said {
+        run.told.push(Entry::SelfReport(SelfReport {
             launch: 0,
             arm: ArmIndex(2),
             name: "gc".to_owned(),
@@ -160,7 +160,7 @@ mod tests {
         assert_eq!(arm(0)["script"]["real_s"], one(1.5));
         assert_eq!(arm(1)["script"], Value::Null);
         assert_eq!(
-            (&arm(2)["said"], &arm(0)["said"]),
+            (&arm(2)["self_reported"], &arm(0)["self_reported"]),
             (&json!({"gc": "enabled"}), &json!({}))
         );
     }

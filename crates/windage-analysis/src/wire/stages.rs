@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{IntervalWire, MissingWire, finite};
-use crate::{Missing, Stage, StageCost, Stages, Whole};
+use crate::{EndToEnd, Missing, Stage, StageCost, Stages};
 
 /// How the error of all these comparisons is controlled.
 const FAMILY: &str = "secondary: each interval holds on its own, and is in no family";
@@ -17,7 +17,7 @@ pub struct StagesWire {
     pub from_value: Option<f64>,
     pub stages: Vec<StageWire>,
     pub sum: CostWire,
-    pub wholes: Vec<WholeWire>,
+    pub end_to_end: Vec<EndToEndWire>,
     pub spans_per_request: Option<f64>,
     pub events_per_request: Option<f64>,
     pub rounds: usize,
@@ -36,7 +36,7 @@ pub struct StageWire {
 pub struct CostWire {
     pub difference: Option<IntervalWire>,
     pub relative: Option<IntervalWire>,
-    pub exceeds_nil: Option<bool>,
+    pub exceeds_zero: Option<bool>,
     pub per_span: Option<IntervalWire>,
     pub per_event: Option<IntervalWire>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -44,13 +44,13 @@ pub struct CostWire {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct WholeWire {
+pub struct EndToEndWire {
     pub arm: String,
     pub same_as: String,
     #[serde(flatten)]
     pub cost: CostWire,
     pub gap: CostWire,
-    pub holds: Option<bool>,
+    pub is_additive: Option<bool>,
 }
 
 impl From<&Stages> for StagesWire {
@@ -67,7 +67,7 @@ impl From<&Stages> for StagesWire {
                 .map(|stage| stage_wire(stage, of))
                 .collect(),
             sum: cost(&of.sum),
-            wholes: of.wholes.iter().map(Into::into).collect(),
+            end_to_end: of.end_to_end.iter().map(Into::into).collect(),
             spans_per_request: of.spans_per_request.and_then(finite),
             events_per_request: of.events_per_request.and_then(finite),
             rounds: of.rounds,
@@ -84,14 +84,14 @@ fn stage_wire(stage: &Stage, of: &Stages) -> StageWire {
     }
 }
 
-impl From<&Whole> for WholeWire {
-    fn from(whole: &Whole) -> Self {
-        WholeWire {
+impl From<&EndToEnd> for EndToEndWire {
+    fn from(whole: &EndToEnd) -> Self {
+        EndToEndWire {
             arm: whole.arm.as_str().to_owned(),
             same_as: whole.same_as.as_str().to_owned(),
             cost: cost(&whole.cost),
             gap: cost(&whole.gap),
-            holds: whole.holds(),
+            is_additive: whole.is_additive(),
         }
     }
 }
@@ -101,7 +101,7 @@ fn cost(of: &Result<StageCost, Missing>) -> CostWire {
     CostWire {
         difference: known.map(|cost| (&cost.absolute).into()),
         relative: known.map(|cost| (&cost.relative).into()),
-        exceeds_nil: known.map(|cost| cost.relative.excludes_nil()),
+        exceeds_zero: known.map(|cost| cost.relative.excludes_zero()),
         per_span: known.and_then(|cost| Some(cost.per_span.as_ref()?.into())),
         per_event: known.and_then(|cost| Some(cost.per_event.as_ref()?.into())),
         missing: of.as_ref().err().map(Into::into),

@@ -5,7 +5,7 @@ use super::*;
 use fakes::{FakeJournal, Fate, Given, NeverUp, Outcome, Script, conducted};
 
 pub(crate) mod fakes;
-mod stopping;
+mod stop;
 
 fn from_the_start(script: Script) -> Outcome {
     conducted(Given {
@@ -20,7 +20,7 @@ fn a_whole_run_measures_every_block_of_every_round() {
     assert_eq!(outcome.result.unwrap(), Ending::Complete);
     assert_eq!(outcome.journal.ending, Some(Ending::Complete));
     assert_eq!(outcome.journal.blocks, [0, 1, 2, 3, 4, 5]);
-    // Three arms with the baseline once in each half: six windows a block.
+    // Three arms with the baseline once in each half: six windows per block.
     assert_eq!(outcome.journal.windows.len(), 36);
     assert_eq!(
         outcome.calls,
@@ -87,7 +87,7 @@ fn a_death_ends_the_run_in_order_when_the_plan_says_so() {
         outcome
             .events
             .iter()
-            .any(|event| matches!(event, Event::Doubted { .. }))
+            .any(|event| matches!(event, Event::Warned { .. }))
     );
 }
 
@@ -102,7 +102,7 @@ fn the_others_go_on_when_the_plan_says_so() {
     };
     let outcome = conducted(Given {
         script,
-        on_death: OnDeath::GoOn,
+        on_death: OnDeath::Continue,
         ..Given::default()
     });
     assert_eq!(outcome.result.unwrap(), Ending::Complete);
@@ -120,17 +120,17 @@ fn the_others_go_on_when_the_plan_says_so() {
 #[test]
 fn an_arm_that_never_comes_up_is_left_out_of_its_round() {
     let table: [(NeverUp, OnDeath, bool, &str); 4] = [
-        (&[(0, ArmIndex(2))], OnDeath::GoOn, true, "one arm"),
+        (&[(0, ArmIndex(2))], OnDeath::Continue, true, "one arm"),
         (&[(0, ArmIndex(2))], OnDeath::End, false, "as the plan says"),
         (
             &[(0, ArmIndex(0))],
-            OnDeath::GoOn,
+            OnDeath::Continue,
             false,
             "nothing to hold the others against",
         ),
         (
             &[(0, ArmIndex(1)), (0, ArmIndex(2))],
-            OnDeath::GoOn,
+            OnDeath::Continue,
             false,
             "nothing to hold against the baseline",
         ),
@@ -143,8 +143,8 @@ fn an_arm_that_never_comes_up_is_left_out_of_its_round() {
         });
         let ending = outcome.result.unwrap();
         assert_eq!(ending == Ending::Complete, goes_on, "{why}: {ending:?}");
-        let codes: Vec<DoubtCode> = outcome.journal.doubts.iter().map(|d| d.code).collect();
-        assert_eq!(codes, vec![DoubtCode::ArmDied; never_up.len()], "{why}");
+        let codes: Vec<WarningCode> = outcome.journal.warnings.iter().map(|d| d.code).collect();
+        assert_eq!(codes, vec![WarningCode::ArmDied; never_up.len()], "{why}");
         let windows = outcome.journal.windows.iter();
         let in_first: Vec<&Window> = windows.filter(|w| w.place.launch == 0).collect();
         assert_eq!(in_first.is_empty(), !goes_on, "{why}");
@@ -169,33 +169,33 @@ fn a_death_in_anothers_window_is_noticed() {
     assert!(matches!(outcome.result, Ok(Ending::Died { .. })));
     let outcome = conducted(Given {
         script,
-        on_death: OnDeath::GoOn,
+        on_death: OnDeath::Continue,
         ..Given::default()
     });
     assert_eq!(outcome.result.unwrap(), Ending::Complete);
-    let codes: Vec<DoubtCode> = outcome.journal.doubts.iter().map(|d| d.code).collect();
-    assert_eq!(codes, [DoubtCode::ArmDied]);
+    let codes: Vec<WarningCode> = outcome.journal.warnings.iter().map(|d| d.code).collect();
+    assert_eq!(codes, [WarningCode::ArmDied]);
 }
 
 #[test]
-fn a_death_that_all_arms_share_is_one_doubt() {
+fn a_death_that_all_arms_share_is_one_warning() {
     let outcome = conducted(Given {
         script: |window, _| match window {
             1 => Fate::SharedDies,
             _ => Fate::Fine,
         },
-        on_death: OnDeath::GoOn,
+        on_death: OnDeath::Continue,
         ..Given::default()
     });
     let Ok(Ending::Died { text }) = &outcome.result else {
         panic!("{:?}", outcome.result)
     };
     assert!(text.ends_with("farewell"), "the words are told: {text}");
-    let [doubt] = outcome.journal.doubts.as_slice() else {
-        panic!("{:?}", outcome.journal.doubts)
+    let [warning] = outcome.journal.warnings.as_slice() else {
+        panic!("{:?}", outcome.journal.warnings)
     };
-    assert_eq!(doubt.text, "service `app` that all arms share is gone");
-    let told = |name: &str| doubt.evidence.get(name).cloned();
+    assert_eq!(warning.text, "service `app` that all arms share is gone");
+    let told = |name: &str| warning.evidence.get(name).cloned();
     assert_eq!(told("arm"), Some("off, control, otel".into()));
     assert_eq!(told("last_words"), Some("farewell".into()));
     let notes = |words: &str| {
@@ -216,7 +216,7 @@ fn without_a_baseline_nothing_can_go_on() {
     };
     let outcome = conducted(Given {
         script,
-        on_death: OnDeath::GoOn,
+        on_death: OnDeath::Continue,
         ..Given::default()
     });
     assert!(matches!(outcome.result, Ok(Ending::Died { .. })));

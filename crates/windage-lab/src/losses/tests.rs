@@ -139,7 +139,7 @@ fn a_counter_that_is_not_there_is_nil_where_nothing_is_sent() {
         (&*expecting, 2, false, "an arm that expects traces"),
         (PLAN, 0, false, "nothing tells which arm sends any"),
     ];
-    for (text, arm, is_nil, why) in table {
+    for (text, arm, is_zero, why) in table {
         let site = site_of(text);
         let address = metrics_server(&["other_total 1\n", "other_total 2\n"]);
         let instances = [instance("it", &[arm], address)];
@@ -148,15 +148,15 @@ fn a_counter_that_is_not_there_is_nil_where_nothing_is_sent() {
         losses.scrape().unwrap();
         std::fs::write(site.run.log_path(0, "it", "app"), "dropped 3\n").unwrap();
         let (drops, notes) = of_arm(&losses, arm);
-        let nil = [
+        let zero = [
             ("queue full".to_owned(), 3),
             ("never heard of".to_owned(), 0),
             ("too late".to_owned(), 0),
         ];
-        let expected = if is_nil { &nil[..] } else { &nil[2..] };
+        let expected = if is_zero { &zero[..] } else { &zero[2..] };
         assert_eq!(
             (drops.as_slice(), notes.is_empty()),
-            (expected, is_nil),
+            (expected, is_zero),
             "{why}"
         );
     }

@@ -15,9 +15,9 @@ fn design(order: Order, length: Length, seed: u64) -> Design {
         idle: Duration::ZERO,
         order,
         seed,
-        interest: 0.005,
+        margin: 0.005,
         on_death: OnDeath::End,
-        turn: Duration::from_secs(4),
+        agent_stretch: Duration::from_secs(4),
         agent_warmup: Duration::ZERO,
         bpf_statistics: Duration::ZERO,
     }

@@ -1,4 +1,4 @@
-//! A service that is up when one of its metrics is above nil.
+//! A service that is up when one of its metrics is above zero.
 
 use std::cell::Cell;
 use std::fmt;
@@ -44,8 +44,8 @@ impl MetricCheck {
         })
     }
 
-    /// Whether it is above nil. Between two questions the answer is no.
-    pub(crate) fn is_above_nil(&self) -> bool {
+    /// Whether it is above zero. Between two questions the answer is no.
+    pub(crate) fn is_above_zero(&self) -> bool {
         let now = Instant::now();
         let was_asked = |asked: Instant| now.duration_since(asked) < ASK_EVERY;
         if self.asked.get().is_some_and(was_asked) {
@@ -65,7 +65,7 @@ impl MetricCheck {
 
 impl fmt::Display for MetricCheck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` above nil at {}", self.name, self.target.url())
+        write!(f, "`{}` above zero at {}", self.name, self.target.url())
     }
 }
 
@@ -106,27 +106,27 @@ mod tests {
         let table = [
             ("up 1\n", true, "a gauge"),
             ("up{a=\"b\"} 0\nup{a=\"c\"} 2\n", true, "summed up"),
-            ("up 0\n", false, "nil"),
+            ("up 0\n", false, "zero"),
             ("up_since 7\n", false, "another one"),
             ("up NaN\n", false, "no number"),
             ("{}", false, "no exposition"),
         ];
         for (body, expected, why) in table {
             let check = MetricCheck::new(&metrics(vec![body]), "up").unwrap();
-            assert_eq!(check.is_above_nil(), expected, "{why}");
+            assert_eq!(check.is_above_zero(), expected, "{why}");
         }
     }
 
     #[test]
     fn it_is_not_asked_again_at_once() {
         let check = MetricCheck::new(&metrics(vec!["up 0\n", "up 1\n"]), "up").unwrap();
-        assert!(!check.is_above_nil());
+        assert!(!check.is_above_zero());
         assert!(
-            !check.is_above_nil(),
+            !check.is_above_zero(),
             "the second answer is not asked for yet"
         );
         std::thread::sleep(ASK_EVERY);
-        assert!(check.is_above_nil());
+        assert!(check.is_above_zero());
     }
 
     #[test]

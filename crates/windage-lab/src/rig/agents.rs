@@ -1,12 +1,12 @@
 //! Agents beside the process: attached for their arm's windows, and gone for all others.
 
-mod gone;
+mod detached;
 mod statistics;
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use windage_model::{AgentCycle, ArmIndex, BpfProgram, Doubt, DoubtCode, Event, Place};
+use windage_model::{AgentCycle, ArmIndex, BpfProgram, Event, Place, Warning, WarningCode};
 use windage_probe::bpf::{Bpf, Objects};
 use windage_record::Entry;
 
@@ -81,20 +81,20 @@ impl<'a> RealRig<'a> {
         }
     }
 
-    /// Sees to it that the agents of an arm, and no others, are there. A doubt when they can't be
+    /// Sees to it that the agents of an arm, and no others, are there. A warning when they can't be
     /// had and the run goes on without them.
     pub(super) fn attend(
         &mut self,
         live: &mut Live<'a>,
         place: Place,
-    ) -> Result<Option<Doubt>, LabError> {
+    ) -> Result<Option<Warning>, LabError> {
         let wanted = self.owner_of(place.arm);
         let present = live.attached.as_ref().map(|attached| attached.owner);
         if wanted == present {
             return Ok(None);
         }
         self.detach(live, true)?;
-        let doubt = match wanted {
+        let warning = match wanted {
             Some(owner) => self.attach(live, owner, place)?,
             None => {
                 // Where it fails, the window says so.
@@ -103,7 +103,7 @@ impl<'a> RealRig<'a> {
                 None
             }
         };
-        Ok(doubt)
+        Ok(warning)
     }
 
     fn attach(
@@ -111,7 +111,7 @@ impl<'a> RealRig<'a> {
         live: &mut Live<'a>,
         owner: ArmIndex,
         place: Place,
-    ) -> Result<Option<Doubt>, LabError> {
+    ) -> Result<Option<Warning>, LabError> {
         let arm = &self.plan.arms[owner.get()];
         (self.emit)(Event::Attaching {
             arm: arm.id.clone(),
@@ -141,11 +141,11 @@ impl<'a> RealRig<'a> {
         };
         let set = self.instance_of(owner);
         if let Some(death) = instance.death.clone() {
-            let doubt = died(&death);
+            let warning = died(&death);
             live.tally.deaths.push((owner, death));
-            self.without_agents(cycle, before, Some(doubt.text.clone()))?;
+            self.without_agents(cycle, before, Some(warning.text.clone()))?;
             self.book_outside(live, set)?;
-            return Ok(Some(doubt));
+            return Ok(Some(warning));
         }
         self.attached(live, instance, before, cycle)?;
         self.book_outside(live, set)?;
@@ -366,15 +366,15 @@ impl<'a> RealRig<'a> {
         }
     }
 
-    /// The doubt about a window in which an agent ended. The arm is not measured further.
-    pub(super) fn note_agent_death(&self, live: &mut Live<'a>) -> Option<Doubt> {
+    /// The warning about a window in which an agent ended. The arm is not measured further.
+    pub(super) fn note_agent_death(&self, live: &mut Live<'a>) -> Option<Warning> {
         let attached = live.attached.as_ref()?;
         let death = attached.instance.death.clone()?;
-        let doubt = died(&death);
+        let warning = died(&death);
         if live.tally.death(attached.owner).is_none() {
             live.tally.deaths.push((attached.owner, death));
         }
-        Some(doubt)
+        Some(warning)
     }
 }
 
@@ -440,8 +440,8 @@ fn what_failed(error: &LabError) -> String {
     }
 }
 
-fn died(death: &ServiceTrouble) -> Doubt {
-    Doubt::new(DoubtCode::AgentDied, death.what_happened())
+fn died(death: &ServiceTrouble) -> Warning {
+    Warning::new(WarningCode::AgentDied, death.what_happened())
         .with("agent", death.service.as_str())
         .with("how", death.trouble.as_str())
 }

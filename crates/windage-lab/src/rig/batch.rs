@@ -4,23 +4,25 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use windage_keeper::Keeper;
-use windage_model::{ArmIndex, Doubt, DoubtCode, Event, Phase, PhaseSpent, Place, ProcessTimes};
+use windage_model::{
+    ArmIndex, Event, Phase, PhaseSpent, Place, ProcessTimes, Warning, WarningCode,
+};
 use windage_plan::{FlushWhen, Iterations, Origin, Service};
 use windage_probe::ArmProbe;
-use windage_record::{Entry, Said};
+use windage_record::{Entry, SelfReport};
 
 use super::{Live, QUIET, RealRig};
 use crate::LabError;
-use crate::asleep::until_asleep;
 use crate::clock::whole_ns;
 use crate::drive::{Driven, Driver, Residents, drive_process, iterate, iterate_for, no_socket};
 use crate::error::ServiceTrouble;
 use crate::instance::Instance;
 use crate::pace::Pace;
-use crate::preparing::{Prepared, prepare};
-use crate::resident::telling::About;
+use crate::preparation::{Prepared, prepare};
+use crate::process::{Running, trouble};
+use crate::resident::self_report::About;
 use crate::resident::{Patience, Resident};
-use crate::running::{Running, trouble};
+use crate::sleep::until_asleep;
 
 /// What one arm's program may be recorded to have said in one launch: one that starts for each
 /// window could say something new each time.
@@ -220,7 +222,7 @@ impl<'a> RealRig<'a> {
         }
     }
 
-    /// How many iterations a window has is settled with the warm-up.
+    /// How many iterations per window has is settled with the warm-up.
     pub(super) fn keep_pace(live: &mut Live, arm: ArmIndex) {
         if let Driver::Resident(residents) = &mut live.driver {
             residents.paces[arm.get()].keep();
@@ -269,8 +271,8 @@ impl<'a> RealRig<'a> {
     }
 
     /// What a process that was a window used and told, for the record; what of it was no telling
-    /// is a doubt about the window.
-    pub(super) fn note_process(&mut self, place: Place, driven: &Driven) -> Option<Doubt> {
+    /// is a warning about the window.
+    pub(super) fn note_process(&mut self, place: Place, driven: &Driven) -> Option<Warning> {
         let exit = driven.exit.as_ref()?;
         self.findings.push(Entry::Process(ProcessTimes {
             place,
@@ -292,7 +294,7 @@ impl<'a> RealRig<'a> {
         let text = format!(
             "The program {broken}: the phases that it told of in this window are not used."
         );
-        Some(Doubt::new(DoubtCode::ProtocolBroken, text).with("said", broken.as_str()))
+        Some(Warning::new(WarningCode::ProtocolViolation, text).with("message", broken.as_str()))
     }
 
     /// Records what a set's programs said about themselves, each thing once a launch.
@@ -304,7 +306,7 @@ impl<'a> RealRig<'a> {
                     continue;
                 }
                 heard.insert(name.clone());
-                self.findings.push(Entry::Said(Said {
+                self.findings.push(Entry::SelfReport(SelfReport {
                     launch: live.number,
                     arm,
                     name: name.clone(),
@@ -357,7 +359,7 @@ impl<'a> RealRig<'a> {
             Err(_) if self.is_interrupted() => return,
             Err(why) => {
                 let trouble = running.trouble(instance.whose(), why);
-                return self.doubt_flush(arm, &trouble);
+                return self.warning_flush(arm, &trouble);
             }
         };
         until_asleep(&mut instance.probe);
@@ -377,17 +379,17 @@ impl<'a> RealRig<'a> {
 
     /// The windows are over: a flush that fails is no death, but what it should have brought out
     /// may be missing.
-    fn doubt_flush(&mut self, arm: ArmIndex, trouble: &ServiceTrouble) {
+    fn warning_flush(&mut self, arm: ArmIndex, trouble: &ServiceTrouble) {
         let id = self.plan.arms[arm.get()].id.as_str();
         let what = trouble.what_happened();
         let text = format!("the last flush of {id} is not over: {trouble}");
         (self.emit)(Event::Note { text });
-        let doubt = format!(
+        let warning = format!(
             "{what}, so that its last flush is not measured and telemetry may be missing. Raise \
              `stop.within` if it only needs more time."
         );
-        self.findings.push(Entry::Doubt(
-            Doubt::new(DoubtCode::FlushNotOver, doubt)
+        self.findings.push(Entry::Warning(
+            Warning::new(WarningCode::FlushIncomplete, warning)
                 .with("arm", id)
                 .with("last_words", trouble.log_tail.trim()),
         ));

@@ -11,7 +11,7 @@ use windage_probe::ArmProbe;
 use windage_probe::cgroup::ArmCgroup;
 use windage_record::LaunchedArm;
 
-use super::outside::Outside;
+use super::outside_windows::Outside;
 use super::{Live, RealRig};
 use crate::LabError;
 use crate::drive::{Driver, HttpDriver};
@@ -226,9 +226,9 @@ impl<'a> RealRig<'a> {
                 self.must_live(live, own)?;
                 continue;
             }
-            if let Some(doubt) = self.switch(live, arm)? {
+            if let Some(warning) = self.switch(live, arm)? {
                 self.must_live(live, own)?;
-                return Err(LabError::Switch(doubt.text));
+                return Err(LabError::Switch(warning.text));
             }
             self.enter(own, Stretch::unmeasured(arm));
             let driven = self.drive(live, arm, lasts, 0, true)?;

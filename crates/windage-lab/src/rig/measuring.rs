@@ -3,16 +3,16 @@
 use std::time::Duration;
 
 use windage_load::{LoadFacts, SubjectCpu, monotonic_ns};
-use windage_model::{Activity, ArmIndex, Beside, CpuSource, Doubt, DoubtCode, Place, Window};
+use windage_model::{Activity, ArmIndex, Beside, CpuSource, Place, Warning, WarningCode, Window};
 
 use super::{Live, RealRig};
 use crate::LabError;
 use crate::conduct::Measured;
-use crate::doubts;
 use crate::drive::{Driven, Driver};
 use crate::error::ServiceTrouble;
 use crate::readings::{Reading, beside, bill};
 use crate::stretch::Stretch;
+use crate::warnings;
 
 impl<'a> RealRig<'a> {
     pub(super) fn drive(
@@ -52,8 +52,8 @@ impl<'a> RealRig<'a> {
         let arm = place.arm;
         let own = self.instance_of(arm);
         self.list_anew(live, place.block)?;
-        let agents_doubt = self.attend(live, place)?;
-        let switch_doubt = self.switch(live, arm)?;
+        let agents_warning = self.attend(live, place)?;
+        let switch_warning = self.switch(live, arm)?;
         // The arms of a block meet the same arrivals.
         let seed = self.plan.design.seed.rotate_left(32) ^ u64::from(place.block);
         let settle = self.settle(live, arm, seed)?;
@@ -66,7 +66,7 @@ impl<'a> RealRig<'a> {
             settle.reopened + settle.report.exchanges.reopened + taken.driven.reopened;
         self.place_in_time(&mut window, live, &taken.driven);
         // Without its agents nobody saw them.
-        if agents_doubt.is_none() {
+        if agents_warning.is_none() {
             live.completed[arm.get()] += window.exchanges.completed + settled;
         }
         let Taken {
@@ -80,12 +80,12 @@ impl<'a> RealRig<'a> {
         self.notice_deaths(live)?;
         let counted = live.instances[own].probe.source() != CpuSource::None;
         let facts = self.load_facts(live, &driven, &window, is_machine_known);
-        window.doubts = doubts::of_window(&window, &facts, counted);
-        window.doubts.extend(agents_doubt);
-        window.doubts.extend(self.note_agent_death(live));
-        window.doubts.extend(switch_doubt);
-        window.doubts.extend(self.note_process(place, &driven));
-        window.doubts.extend(live.death(own).map(died));
+        window.warnings = warnings::of_window(&window, &facts, counted);
+        window.warnings.extend(agents_warning);
+        window.warnings.extend(self.note_agent_death(live));
+        window.warnings.extend(switch_warning);
+        window.warnings.extend(self.note_process(place, &driven));
+        window.warnings.extend(live.death(own).map(died));
         Ok(Measured {
             window,
             response_time: live.recording.response_time.clone(),
@@ -231,7 +231,7 @@ fn window(live: &mut Live, own: usize, place: Place, taken: &Taken) -> Window {
         },
         rss_bytes: memory.map(|m| m.rss_bytes).filter(|b| *b > 0),
         activity: taken.activity,
-        doubts: Vec::new(),
+        warnings: Vec::new(),
         outliers: Vec::new(),
     }
 }
@@ -242,9 +242,9 @@ fn agent_rss_bytes(live: &mut Live) -> Option<u64> {
     (memory.rss_bytes > 0).then_some(memory.rss_bytes)
 }
 
-/// Its last words stand in the doubt about the arm, once for all windows.
-fn died(death: &ServiceTrouble) -> Doubt {
-    Doubt::new(DoubtCode::ServiceDied, death.what_happened())
+/// Its last words stand in the warning about the arm, once for all windows.
+fn died(death: &ServiceTrouble) -> Warning {
+    Warning::new(WarningCode::ServiceDied, death.what_happened())
         .with("service", death.service.as_str())
         .with("how", death.trouble.as_str())
 }

@@ -4,7 +4,7 @@ mod agents;
 mod batch;
 mod launching;
 mod measuring;
-mod outside;
+mod outside_windows;
 mod profiling;
 mod sets;
 mod switching;
@@ -24,7 +24,7 @@ use windage_probe::{KernelThreadsProbe, Linux, MachineProbe, SelfProbe};
 use windage_record::{Delivered, Entry, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm, RunDir};
 
 use self::agents::{Attached, Tally};
-use self::outside::Outside;
+use self::outside_windows::Outside;
 use crate::LabError;
 use crate::clock::RunClock;
 use crate::conduct::{Measured, Rig};
@@ -216,7 +216,7 @@ impl<'a> RealRig<'a> {
                     (Driver::Process, CpuSource::None) => CpuSource::Rusage,
                     (_, source) => source,
                 },
-                cpu_grain_ns: instance.probe.grain_ns(),
+                cpu_resolution_ns: instance.probe.resolution_ns(),
                 startup_cpu_ns: instance.startup_cpu_ns,
                 warmup_completed: 0,
                 warmup_outside_ns: 0,

@@ -111,11 +111,11 @@ impl<'a> RealRig<'a> {
             position: 0,
             arm,
         };
-        if let Some(doubt) = self.attend(live, place)? {
-            return Ok(Err(failure(wish, doubt.text)));
+        if let Some(warning) = self.attend(live, place)? {
+            return Ok(Err(failure(wish, warning.text)));
         }
-        if let Some(doubt) = self.switch(live, arm)? {
-            return Ok(Err(failure(wish, doubt.text)));
+        if let Some(warning) = self.switch(live, arm)? {
+            return Ok(Err(failure(wish, warning.text)));
         }
         self.enter(own, Stretch::unmeasured(arm));
         live.instances[own].probe.refresh_tasks()?;

@@ -4,27 +4,27 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use regex_lite::Regex;
-use windage_model::{ArmIndex, Doubt, DoubtCode};
+use windage_model::{ArmIndex, Warning, WarningCode};
 use windage_plan::Switch;
 
 use super::{Live, RealRig};
 use crate::LabError;
 use crate::command_line::run_shell;
+use crate::control_request::Message;
 use crate::log_tail::log_tail;
 use crate::names::Names;
-use crate::speaking::Message;
 
 /// A bound for each command.
 const COMMAND_WITHIN: Duration = Duration::from_secs(30);
 
 impl RealRig<'_> {
-    /// Takes the arm's steps unless its instance is switched to it already; a doubt when one
+    /// Takes the arm's steps unless its instance is switched to it already; a warning when one
     /// fails.
     pub(super) fn switch(
         &mut self,
         live: &mut Live,
         arm: ArmIndex,
-    ) -> Result<Option<Doubt>, LabError> {
+    ) -> Result<Option<Warning>, LabError> {
         let instance = self.instance_of(arm);
         let planned = &self.plan.arms[arm.get()];
         if live.switched[instance] == Some(arm) {
@@ -41,7 +41,7 @@ impl RealRig<'_> {
         }
         for step in &planned.switch {
             if let Some(why) = self.take_step(step, live, instance, &names)? {
-                return Ok(Some(Doubt::new(DoubtCode::SwitchFailed, why)));
+                return Ok(Some(Warning::new(WarningCode::SwitchFailed, why)));
             }
         }
         live.switched[instance] = Some(arm);

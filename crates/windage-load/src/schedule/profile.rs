@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A clock of nanoseconds has no more starts a second.
+/// A clock of nanoseconds has no more starts per second.
 const RATE_PER_S_MAX: f64 = 1e9;
 
 /// A stretch of a profile, in which the rate changes evenly.
@@ -21,7 +21,7 @@ pub struct Piece {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ProfileError {
     /// A rate that can't be kept.
-    #[error("piece {piece}: {rate_per_s} is not a rate; give starts a second, from 0 to 1e9")]
+    #[error("piece {piece}: {rate_per_s} is not a rate; give starts per second, from 0 to 1e9")]
     Rate {
         /// Which piece.
         piece: usize,
@@ -197,7 +197,7 @@ impl Piece {
     fn seconds_to(&self, starts: f64) -> f64 {
         let lasts_s = self.lasts.as_secs_f64();
         let slope = (self.to_per_s - self.from_per_s) / lasts_s;
-        // Nil at the end of a ramp down to 0, and by rounding a little below.
+        // Zero at the end of a ramp down to 0, and by rounding a little below.
         let squared_rate = (self.from_per_s * self.from_per_s + 2.0 * slope * starts).max(0.0);
         let twice_mean_rate = self.from_per_s + squared_rate.sqrt();
         if twice_mean_rate == 0.0 {

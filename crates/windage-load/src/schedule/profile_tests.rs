@@ -110,15 +110,15 @@ fn mistakes_say_which_piece_and_what_to_do() {
     let table: &[(&[Piece], &str)] = &[
         (
             &[whole, piece(-1.0, 1.0, 1.0)],
-            "piece 2: -1 is not a rate; give starts a second, from 0 to 1e9",
+            "piece 2: -1 is not a rate; give starts per second, from 0 to 1e9",
         ),
         (
             &[piece(1.0, f64::NAN, 1.0)],
-            "piece 1: NaN is not a rate; give starts a second, from 0 to 1e9",
+            "piece 1: NaN is not a rate; give starts per second, from 0 to 1e9",
         ),
         (
             &[piece(1.0, 2e9, 1.0)],
-            "piece 1: 2000000000 is not a rate; give starts a second, from 0 to 1e9",
+            "piece 1: 2000000000 is not a rate; give starts per second, from 0 to 1e9",
         ),
         (
             &[whole, whole, piece(1.0, 1.0, 0.0)],
@@ -238,7 +238,7 @@ proptest! {
         prop_assert!((starts.len() as f64 - asked).abs() < tolerance);
         for &at_ns in &starts {
             let at_s = at_ns as f64 / 1e9;
-            // Nothing starts where the rate is nil: the integral grows around each start.
+            // Nothing starts where the rate is zero: the integral grows around each start.
             let grows = asked_by(&pieces, at_s + 1e-6) > asked_by(&pieces, at_s - 1e-6);
             prop_assert!(grows, "a start at {at_s}");
         }

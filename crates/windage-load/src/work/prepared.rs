@@ -80,7 +80,7 @@ impl PreparedWork {
         })
     }
 
-    /// The sum of all weights; more than nil.
+    /// The sum of all weights; more than zero.
     pub(super) fn weight(&self) -> u64 {
         self.cumulated_weights.last().copied().unwrap_or(0)
     }

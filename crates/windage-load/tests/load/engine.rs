@@ -425,7 +425,7 @@ fn an_open_loop_keeps_its_schedule() {
 
 #[test]
 fn response_time_holds_the_wait_for_a_connection() {
-    // One connection, 20 ms an answer, a start every 5 ms: the queue grows by 15 ms a start.
+    // One connection, 20 ms an answer, a start every 5 ms: the queue grows by 15 ms per start.
     let (address, _) = start(|stream, _| {
         std::thread::sleep(Duration::from_millis(20));
         let _ = stream.write_all(OK.as_bytes());

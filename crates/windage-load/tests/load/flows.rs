@@ -124,7 +124,7 @@ fn flows_in_an_open_loop_start_by_the_schedule() {
         );
         let paths = paths.lock().unwrap();
         let begun = paths.iter().filter(|path| *path == "/a").count();
-        assert_eq!(begun, 30, "100 a second for 0.3 s");
+        assert_eq!(begun, 30, "100 per second for 0.3 s");
         assert_eq!(report.exchanges.intended, report.exchanges.sent);
         paths.len() - begun
     };

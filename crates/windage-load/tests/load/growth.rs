@@ -17,7 +17,7 @@ fn load(connections: Connections) -> (RunReport, usize) {
     )
 }
 
-/// A server that takes 40 ms for each answer, asked 100 times a second: four connections' work.
+/// A server that takes 40 ms for each answer, asked 100 times per second: four connections' work.
 fn load_with(method: &str, answer: &'static str, connections: Connections) -> (RunReport, usize) {
     let (address, accepted) = start(move |stream, _| {
         std::thread::sleep(Duration::from_millis(40));

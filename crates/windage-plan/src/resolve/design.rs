@@ -7,7 +7,7 @@ use toml::Spanned;
 use windage_model::Order;
 
 use super::stop::{self, Ground};
-use super::{Checker, DAY, HOUR, INSTANT, PAUSE, turns};
+use super::{Checker, DAY, HOUR, INSTANT, PAUSE, agent_stretches};
 use crate::plan::{Design, Length, OnDeath};
 use crate::wire::{self, Scalar};
 use crate::{Problem, Stop, defaults, units};
@@ -28,7 +28,7 @@ pub(super) fn resolve(
     ground: &Ground<'_>,
 ) -> Design {
     let stop = stop::resolve(checker, design, ground);
-    turns::check(checker, design, ground);
+    agent_stretches::check(checker, design, ground);
     Design {
         window: checker.duration(
             "window",
@@ -43,7 +43,12 @@ pub(super) fn resolve(
             None => length(checker, design),
         },
         stop,
-        turn: checker.duration("turn", design.turn.as_ref(), defaults::TURN, INSTANT..=HOUR),
+        agent_stretch: checker.duration(
+            "agent_stretch",
+            design.agent_stretch.as_ref(),
+            defaults::AGENT_STRETCH,
+            INSTANT..=HOUR,
+        ),
         agent_warmup: checker.duration(
             "agent_warmup",
             design.agent_warmup.as_ref(),
@@ -61,7 +66,7 @@ pub(super) fn resolve(
         idle: checker.duration("idle", design.idle.as_ref(), defaults::IDLE, PAUSE),
         order: checker.word("order", design.order.as_ref(), Order::Mirrored, ORDERS),
         seed: checker.integer("seed", design.seed.as_ref(), defaults::SEED, 0..=i64::MAX),
-        interest: interest(checker, design.interest.as_ref()),
+        margin: margin(checker, design.margin.as_ref()),
         on_death: checker.word(
             "on_death",
             design.on_death.as_ref(),
@@ -112,9 +117,9 @@ fn length(checker: &mut Checker<'_>, design: &wire::Design) -> Length {
     Length::Blocks(checker.integer("blocks", Some(blocks), 1, 1..=i64::from(MAX_BLOCKS)))
 }
 
-fn interest(checker: &mut Checker<'_>, given: Option<&Spanned<Scalar>>) -> f64 {
+fn margin(checker: &mut Checker<'_>, given: Option<&Spanned<Scalar>>) -> f64 {
     given
-        .and_then(|value| share(checker, "interest", value))
+        .and_then(|value| share(checker, "margin", value))
         .unwrap_or(defaults::INTEREST)
 }
 

@@ -94,7 +94,7 @@ fn agree(checker: &mut Checker<'_>, service: &wire::Service) {
             )
             .help(
                 "name a counter: drops = [{ reason = \"queue full\", metric = \"dropped_total\" }]; or \
-                 what is above nil once it is up: ready = { metric = \"NAME\" }",
+                 what is above zero once it is up: ready = { metric = \"NAME\" }",
             ),
         ),
         _ => {}

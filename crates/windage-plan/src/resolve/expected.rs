@@ -57,7 +57,7 @@ fn expected(
     let evaluated = match value.get_ref() {
         Scalar::Text(text) => expect::evaluate(text, levels),
         Scalar::Float(n) => expect::bounded(*n),
-        // Counts of spans a request are far below 2^53, up to which f64 holds every integer.
+        // Counts of spans per request are far below 2^53, up to which f64 holds every integer.
         Scalar::Integer(n) => expect::bounded(*n as f64),
         Scalar::Bool(b) => Err(ExpectError::NotAFactorOrNumber(b.to_string())),
     };
@@ -98,7 +98,7 @@ fn expect_problem(span: Range<usize>, error: &ExpectError, levels: &Levels) -> P
         ),
         ExpectError::OutOfRange => Problem::new(
             span,
-            "what is expected a request is a finite number, nil or above",
+            "what is expected a request is a finite number, zero or above",
             "out of bounds",
         ),
     }

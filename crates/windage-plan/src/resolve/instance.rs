@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use windage_model::{LoadModel, Role};
 
-mod apart;
+mod distinct;
 
 use super::Checker;
 use super::arm::{CONTROL, FileArm};
@@ -14,7 +14,7 @@ use crate::load::{BatchKind, Load};
 use crate::plan::{Arm, ServiceName};
 use crate::wire::PlanFile;
 use crate::{Problem, Template};
-use apart::Apart;
+use distinct::Apart;
 
 /// Arms that agents alone tell from the baseline share its processes, unless they name others.
 pub(super) fn settle(checker: &Checker<'_>, arms: &mut [FileArm], services: &[Resolved]) {

@@ -5,6 +5,7 @@
 //! values are thrown away when any problem was found.
 
 mod agent;
+mod agent_stretches;
 mod arm;
 mod attach;
 mod backend;
@@ -12,7 +13,7 @@ mod design;
 mod drops;
 mod expected;
 mod file;
-mod follow;
+mod implied;
 mod instance;
 mod load;
 mod ports;
@@ -25,7 +26,6 @@ mod stop;
 mod sweep;
 mod switch;
 mod thorough;
-mod turns;
 
 use std::ops::{Range, RangeInclusive};
 use std::path::Path;
@@ -41,12 +41,12 @@ use scope::{Site, Use};
 
 /// A day: nothing that a plan waits for takes longer.
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-/// The least that can be waited for where nil makes no sense.
+/// The least that can be waited for where zero makes no sense.
 const INSTANT: Duration = Duration::from_micros(1);
 /// The bounds of what may wait for a day but not for nothing.
 const PATIENCE: RangeInclusive<Duration> = INSTANT..=DAY;
 const HOUR: Duration = Duration::from_secs(60 * 60);
-/// The bounds of what may be left out by writing nil.
+/// The bounds of what may be left out by writing zero.
 const PAUSE: RangeInclusive<Duration> = Duration::ZERO..=HOUR;
 
 /// Checks the file's meaning.
@@ -76,7 +76,7 @@ pub(crate) fn resolve(
     let is_known = checker.problems.len() == before;
     let window = is_known.then_some(design.window);
     let mut load = load::resolve(&mut checker, file, &services, window);
-    let further_loads = load::regimes(&mut checker, file, &mut load, &designs, depth);
+    let other_loads = load::regimes(&mut checker, file, &mut load, &designs, depth);
     drops::resolve_all(&mut checker, file, &mut services, load::model(file));
     ports::refuse_of_a_batch(&mut checker, file, load::model(file));
     let mut arms = arm::resolve_all(&mut checker, file, &services);
@@ -103,7 +103,7 @@ pub(crate) fn resolve(
         services,
         agents,
         load,
-        further_loads,
+        other_loads,
         sink,
         arms: arm::with_control(arms),
         design,
@@ -191,7 +191,7 @@ impl Checker<'_> {
                 let low = units::print_duration(*bounds.start());
                 let high = units::print_duration(*bounds.end());
                 let message = if duration.is_zero() {
-                    format!("`{key}` must be above nil")
+                    format!("`{key}` must be above zero")
                 } else {
                     format!("`{key}` must lie between {low} and {high}")
                 };

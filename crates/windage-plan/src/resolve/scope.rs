@@ -1,6 +1,6 @@
 //! Placeholders: what each may name where it stands, and what follows from that.
 
-mod beside;
+mod agents_and_services;
 mod own;
 
 use std::collections::BTreeSet;
@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::Checker;
 use super::arm::FileArm;
-use super::follow;
+use super::implied;
 use super::ports::{self, further_port, further_ports};
 use super::service::Resolved;
 use crate::plan::ReadyCheck;
@@ -164,15 +164,15 @@ pub(super) fn check(
         checker.uses = uses;
         return false;
     }
-    follow::unused_factors(checker, &uses, arms, services);
-    follow::unused_fields(checker, &uses, file);
+    implied::unused_factors(checker, &uses, arms, services);
+    implied::unused_fields(checker, &uses, file);
     for index in addressed {
         services[index].service.addressed = true;
     }
-    follow::socket_is_awaited(checker, &uses, services);
+    implied::socket_is_awaited(checker, &uses, services);
     ports::are_told(checker, &uses, file, services);
     for index in 0..services.len() {
-        follow::has_address(checker, &uses, index, services);
+        implied::has_address(checker, &uses, index, services);
         let Resolved {
             service,
             ready_given,

@@ -182,7 +182,7 @@ fn half_width(checker: &mut Checker<'_>, given: &Spanned<wire::Scalar>) -> Optio
     checker.report(
         Problem::new(
             given.span(),
-            "`half_width` must be above nil",
+            "`half_width` must be above zero",
             "never reached",
         )
         .help("half a percent is \"0.5%\""),

@@ -98,7 +98,7 @@ fn overlaid(base: &wire::Design, over: &wire::Design) -> wire::Design {
         measuring_time: over.measuring_time.or(base.measuring_time),
         blocks: over.blocks.or(base.blocks),
         stop: over.stop.or(base.stop),
-        turn: over.turn.or(base.turn),
+        agent_stretch: over.agent_stretch.or(base.agent_stretch),
         agent_warmup: over.agent_warmup.or(base.agent_warmup),
         bpf_statistics: over.bpf_statistics.or(base.bpf_statistics),
         warmup: over.warmup.or(base.warmup),
@@ -106,7 +106,7 @@ fn overlaid(base: &wire::Design, over: &wire::Design) -> wire::Design {
         idle: over.idle.or(base.idle),
         order: over.order.or(base.order),
         seed: over.seed.or(base.seed),
-        interest: over.interest.or(base.interest),
+        margin: over.margin.or(base.margin),
         on_death: over.on_death.or(base.on_death),
     }
 }

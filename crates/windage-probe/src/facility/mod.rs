@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use windage_model::Facility;
 
 use crate::error::has_left;
-use crate::kept::read_file;
+use crate::open_files::read_file;
 use crate::parse::number;
 use crate::system::System;
 

@@ -116,7 +116,7 @@ pub fn switch(bytes: &[u8]) -> Option<bool> {
     }
 }
 
-/// A setting under `/proc/sys`, which may be below nil.
+/// A setting under `/proc/sys`, which may be below zero.
 #[must_use]
 pub fn setting(bytes: &[u8]) -> Option<i64> {
     std::str::from_utf8(bytes.trim_ascii()).ok()?.parse().ok()

@@ -68,7 +68,7 @@ pub fn stat(bytes: &[u8]) -> Option<ProcessStat> {
     })
 }
 
-/// Resident pages, from `/proc/PID/statm`; nil for a process that has ended.
+/// Resident pages, from `/proc/PID/statm`; zero for a process that has ended.
 #[must_use]
 pub fn resident_pages(statm: &[u8]) -> Option<u64> {
     number(words(statm).nth(1)?)
@@ -94,7 +94,7 @@ pub fn context_switches(status: &[u8]) -> Option<u64> {
     voluntary.checked_add(number_after(status, b"nonvoluntary_ctxt_switches:")?)
 }
 
-/// The most that was ever resident, in bytes, from `/proc/PID/status`; nil for a process without
+/// The most that was ever resident, in bytes, from `/proc/PID/status`; zero for a process without
 /// memory of its own (a kernel thread, or one that has ended), which has no such line.
 ///
 /// `None` when the text is no `status` at all.
@@ -108,7 +108,7 @@ pub fn resident_peak_bytes(status: &[u8]) -> Option<u64> {
 }
 
 /// The proportional share of resident memory, in bytes, from `/proc/PID/smaps_rollup`: pages
-/// shared by n processes count 1/n. Nil when the file is empty, as it is for a process that has
+/// shared by n processes count 1/n. Zero when the file is empty, as it is for a process that has
 /// ended.
 #[must_use]
 pub fn proportional_bytes(smaps_rollup: &[u8]) -> Option<u64> {
@@ -171,7 +171,7 @@ mod tests {
         let kthreadd = "2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0 0 0 0 20 0 1 0 22 0 0\n";
         assert!(stat(kthreadd.as_bytes()).unwrap().kernel_thread);
         let text = kthreadd.replace("2129984", "-1");
-        assert_eq!(stat(text.as_bytes()), None, "flags below nil");
+        assert_eq!(stat(text.as_bytes()), None, "flags below zero");
     }
 
     #[test]
@@ -183,7 +183,7 @@ mod tests {
             ("14641 (cat", "cut in the name"),
             ("14641 cat) (S 1", "parentheses the wrong way round"),
             (&whole[..40], "cut before the start time"),
-            (&whole.replace("14641 ", "-1 "), "an id below nil"),
+            (&whole.replace("14641 ", "-1 "), "an id below zero"),
             (&whole.replace(" S ", " SS "), "a state of two letters"),
             (&whole.replace(" 99 ", " x "), "a count that is none"),
         ];

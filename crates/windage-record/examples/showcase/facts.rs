@@ -42,7 +42,7 @@ pub(super) fn manifest(run: &str, case: &Case) -> Manifest {
             .map(|(index, of)| manifest_arm(index, of))
             .collect(),
         load,
-        further_loads: loads.collect(),
+        other_loads: loads.collect(),
         design: DesignScope {
             window_ns: WINDOW_NS,
             settle_ns: SETTLE_NS,
@@ -52,7 +52,7 @@ pub(super) fn manifest(run: &str, case: &Case) -> Manifest {
             drain_ns: 1_000_000_000,
             idle_ns: 1_000_000_000,
             order: Order::Mirrored,
-            interest: 0.005,
+            margin: 0.005,
             subject_cores: 1,
             placement: placement(case),
             stop: None,
@@ -112,7 +112,7 @@ pub(super) fn launch(case: &Case, round: u32, started_ns: u64) -> Launch {
         instance: if of.has_agent { 0 } else { arm.0 },
         startup_ns: Some(20_000_000),
         cpu_source: CpuSource::CgroupV2,
-        cpu_grain_ns: 1_000,
+        cpu_resolution_ns: 1_000,
         startup_cpu_ns: Some(10_000_000),
         warmup_completed: 1_000,
         warmup_outside_ns: 100_000,

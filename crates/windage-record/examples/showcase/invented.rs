@@ -5,8 +5,8 @@ use std::path::Path;
 
 use hdrhistogram::Histogram;
 use windage_model::{
-    Activity, ArmCpu, ArmIndex, Beside, Doubt, DoubtCode, Exchanges, LoadModel, MachineDelta,
-    Outlier, Place, StatusClasses, Window, WindowCpu,
+    Activity, ArmCpu, ArmIndex, Beside, Exchanges, LoadModel, MachineDelta, Outlier, Place,
+    StatusClasses, Warning, WarningCode, Window, WindowCpu,
 };
 use windage_record::{Delivered, Ending, Entry, JournalWriter, RunDir};
 
@@ -26,7 +26,7 @@ pub(crate) fn write(folder: &Path, name: &str, case: &Case) -> Result<(), Box<dy
         "memory_total_bytes": 16_000_000_000u64, "os_release": "none", "psi": true,
     });
     let plan = format!("name = {:?}\n", case.plan);
-    let resolved = format!("{plan}interest = 0.005\n# {}\n", case.version);
+    let resolved = format!("{plan}margin = 0.005\n# {}\n", case.version);
     let run = RunDir::create(folder, &manifest(name, case), &plan, &resolved, &host)?;
     let mut inventor = Inventor::of(case)?;
     let mut journal = JournalWriter::create(&run)?;
@@ -205,7 +205,7 @@ impl<'a> Inventor<'a> {
                 page_faults: self.random.below(10),
                 context_switches: completed * 2,
             }),
-            doubts: self.doubts(of.fails),
+            warnings: self.warnings(of.fails),
             outliers: vec![Outlier {
                 intended_ns: started_ns + 20_000_000,
                 sent_ns: started_ns + 20_010_000,
@@ -234,16 +234,16 @@ impl<'a> Inventor<'a> {
         }
     }
 
-    fn doubts(&mut self, fails: bool) -> Vec<Doubt> {
+    fn warnings(&mut self, fails: bool) -> Vec<Warning> {
         if fails {
-            return vec![Doubt::new(
-                DoubtCode::OnlyErrors,
+            return vec![Warning::new(
+                WarningCode::OnlyErrors,
                 "every answer was an error",
             )];
         }
         match self.random.below(60) {
             0 => vec![
-                Doubt::new(DoubtCode::Steal, "the hypervisor took the core away")
+                Warning::new(WarningCode::Steal, "the hypervisor took the core away")
                     .with("steal_ns", 12_000_000.0)
                     .with("window_ns", WINDOW_NS as f64),
             ],

@@ -32,7 +32,7 @@ pub(super) struct StoredManifest {
     seed: u64,
     arms: Vec<StoredArm>,
     load: StoredLoad,
-    further_loads: Vec<StoredLoad>,
+    other_loads: Vec<StoredLoad>,
     design: StoredDesign,
 }
 
@@ -105,7 +105,7 @@ struct StoredDesign {
     drain_ns: u64,
     idle_ns: u64,
     order: StoredOrder,
-    interest: f64,
+    margin: f64,
     subject_cores: u32,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     placement: Vec<StoredPlaced>,
@@ -156,7 +156,7 @@ impl From<&Manifest> for StoredManifest {
             seed: manifest.seed,
             arms: manifest.arms.iter().map(Into::into).collect(),
             load: (&manifest.load).into(),
-            further_loads: manifest.further_loads.iter().map(Into::into).collect(),
+            other_loads: manifest.other_loads.iter().map(Into::into).collect(),
             design: (&manifest.design).into(),
         }
     }
@@ -186,7 +186,7 @@ impl TryFrom<StoredManifest> for Manifest {
                 .map(TryInto::try_into)
                 .collect::<Result<_, _>>()?,
             load: stored.load.into(),
-            further_loads: stored.further_loads.into_iter().map(Into::into).collect(),
+            other_loads: stored.other_loads.into_iter().map(Into::into).collect(),
             design: stored.design.try_into()?,
         })
     }
@@ -321,7 +321,7 @@ impl From<&DesignScope> for StoredDesign {
                 Order::Mirrored => StoredOrder::Mirrored,
                 Order::Sequential => StoredOrder::Sequential,
             },
-            interest: design.interest,
+            margin: design.margin,
             subject_cores: design.subject_cores,
             placement: design.placement.iter().map(Into::into).collect(),
             stop: design.stop.map(Into::into),
@@ -345,7 +345,7 @@ impl TryFrom<StoredDesign> for DesignScope {
                 StoredOrder::Mirrored => Order::Mirrored,
                 StoredOrder::Sequential => Order::Sequential,
             },
-            interest: stored.interest,
+            margin: stored.margin,
             subject_cores: stored.subject_cores,
             placement: stored.placement.into_iter().map(Into::into).collect(),
             stop: stored.stop.map(TryInto::try_into).transpose()?,

@@ -18,7 +18,7 @@ stored!(LaunchedArm as StoredLaunchedArm {
     instance: u16,
     startup_ns: Option<u64>,
     cpu_source: CpuSource,
-    cpu_grain_ns: u64,
+    cpu_resolution_ns: u64,
     startup_cpu_ns: Option<u64>,
     warmup_completed: u64,
     warmup_outside_ns: u64,

@@ -20,7 +20,7 @@ const WINDOW: u8 = 2;
 const BLOCK_DONE: u8 = 3;
 const LAUNCH_ENDED: u8 = 4;
 const DELIVERED: u8 = 5;
-const DOUBT: u8 = 6;
+const WARNING: u8 = 6;
 const RUN_ENDED: u8 = 7;
 const VERSION_OF: u8 = 8;
 const PHASE: u8 = 9;
@@ -71,12 +71,12 @@ pub(crate) fn append(
         }
         Entry::LaunchEnded(l) => append_as(out, LAUNCH_ENDED, &l.store()),
         Entry::Delivered(d) => append_as(out, DELIVERED, &d.store()),
-        Entry::Doubt(d) => append_as(out, DOUBT, &d.store()),
+        Entry::Warning(d) => append_as(out, WARNING, &d.store()),
         Entry::RunEnded(e) => append_as(out, RUN_ENDED, &e.store()),
         Entry::Version { of, text } => append_as(out, VERSION_OF, &(of, text)),
         Entry::Phase(p) => append_as(out, PHASE, &p.store()),
         Entry::Process(p) => append_as(out, PROCESS, &p.store()),
-        Entry::Said(s) => append_as(out, SAID, &s.store()),
+        Entry::SelfReport(s) => append_as(out, SAID, &s.store()),
         Entry::Agent(c) => append_as(out, AGENT, &c.store()),
     }
 }
@@ -89,7 +89,7 @@ pub(crate) fn decode(kind: u8, payload: &[u8]) -> Result<Decoded, String> {
         BLOCK_DONE => return read_stored(payload).map(Decoded::BlockDone),
         LAUNCH_ENDED => Entry::LaunchEnded(read(payload)?),
         DELIVERED => Entry::Delivered(read(payload)?),
-        DOUBT => Entry::Doubt(read(payload)?),
+        WARNING => Entry::Warning(read(payload)?),
         RUN_ENDED => Entry::RunEnded(read(payload)?),
         VERSION_OF => {
             let (of, text) = read_stored(payload)?;
@@ -97,7 +97,7 @@ pub(crate) fn decode(kind: u8, payload: &[u8]) -> Result<Decoded, String> {
         }
         PHASE => Entry::Phase(read(payload)?),
         PROCESS => Entry::Process(read(payload)?),
-        SAID => Entry::Said(read(payload)?),
+        SAID => Entry::SelfReport(read(payload)?),
         AGENT => Entry::Agent(read(payload)?),
         _ => return Err("there is no such kind".to_owned()),
     };

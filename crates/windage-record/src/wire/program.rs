@@ -3,7 +3,7 @@
 use windage_model::{ArmIndex, Phase, PhaseSpent, Place, ProcessTimes};
 
 use super::stored::{Store, stored};
-use crate::Said;
+use crate::SelfReport;
 
 stored!(PhaseSpent as StoredPhaseSpent {
     launch: u32,
@@ -20,7 +20,7 @@ stored!(ProcessTimes as StoredProcess {
     system_ns: u64,
 });
 
-stored!(Said as StoredSaid {
+stored!(SelfReport as StoredSaid {
     launch: u32,
     arm: ArmIndex,
     name: String,

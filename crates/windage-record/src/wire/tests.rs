@@ -11,7 +11,7 @@ fn mark() -> BlockMark {
 fn what_is_not_understood_is_refused() {
     let known = postcard::to_stdvec(&mark()).unwrap();
     let longer = [&known[..], b"more"].concat();
-    let unknown_doubt = postcard::to_stdvec(&("moon_phase", "", 0_u64)).unwrap();
+    let unknown_warning = postcard::to_stdvec(&("moon_phase", "", 0_u64)).unwrap();
     let unknown_phase = postcard::to_stdvec(&(0, 0, "ebb", 0, None::<u64>)).unwrap();
     let table = [
         (
@@ -24,9 +24,9 @@ fn what_is_not_understood_is_refused() {
         ("too short", BLOCK_DONE, &known[..1], "end of buffer"),
         // One that is passed over could be the one that voids a window.
         (
-            "a doubt that there is not",
-            DOUBT,
-            &unknown_doubt,
+            "a warning that there is not",
+            WARNING,
+            &unknown_warning,
             "`moon_phase`",
         ),
         (

@@ -1,11 +1,11 @@
-//! Stored forms of windows and of doubts.
+//! Stored forms of windows and of warnings.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use windage_model::{
-    Activity, ArmCpu, ArmIndex, Beside, Doubt, DoubtCode, ErrorCounts, Evidence, Exchanges,
-    MachineDelta, Outlier, Place, StatusClasses, Window, WindowCpu,
+    Activity, ArmCpu, ArmIndex, Beside, ErrorCounts, Evidence, Exchanges, MachineDelta, Outlier,
+    Place, StatusClasses, Warning, WarningCode, Window, WindowCpu,
 };
 
 use super::stored::{Store, stored};
@@ -21,7 +21,7 @@ stored!(Window as StoredWindow {
     beside: Beside,
     rss_bytes: Option<u64>,
     activity: Option<Activity>,
-    doubts: Vec<Doubt>,
+    warnings: Vec<Warning>,
     outliers: Vec<Outlier>,
 });
 
@@ -96,8 +96,8 @@ stored!(Activity as StoredActivity {
     context_switches: u64,
 });
 
-stored!(Doubt as StoredDoubt {
-    code: DoubtCode,
+stored!(Warning as StoredWarning {
+    code: WarningCode,
     text: String,
     evidence: BTreeMap<String, Evidence>,
 });
@@ -141,15 +141,15 @@ impl Store for Outlier {
 }
 
 /// By name: the order of codes in the model is nobody's contract.
-impl Store for DoubtCode {
+impl Store for WarningCode {
     type Stored = String;
 
     fn store(&self) -> String {
         self.as_str().to_owned()
     }
 
-    fn restore(stored: String) -> Result<DoubtCode, String> {
-        DoubtCode::from_name(&stored).ok_or_else(|| format!("unknown doubt `{stored}`"))
+    fn restore(stored: String) -> Result<WarningCode, String> {
+        WarningCode::from_name(&stored).ok_or_else(|| format!("unknown warning `{stored}`"))
     }
 }
 

@@ -5,7 +5,7 @@
     reason = "a sample that cannot be made is a failed test"
 )]
 
-mod any;
+mod arbitrary;
 mod cuts;
 mod histograms;
 mod manifest;

@@ -130,7 +130,7 @@ fn several_loads_come_back() {
     made.load.regime = Some("first".to_owned());
     let mut half = made.load.clone();
     (half.regime, half.rate_per_s) = (Some("half".to_owned()), Some(1000.0));
-    made.further_loads = vec![half.clone()];
+    made.other_loads = vec![half.clone()];
     made.design.rounds = 6;
     let dir = tempfile::tempdir().unwrap();
     let host = serde_json::json!({});

@@ -212,8 +212,8 @@ fn the_memory_for_what_waits_is_bounded() {
     let mut writer = JournalWriter::create(&run).unwrap();
     let mut window = samples::window(0, 0, 0);
     let text = "x".repeat(8 << 20);
-    window.doubts.push(windage_model::Doubt::new(
-        windage_model::DoubtCode::Steal,
+    window.warnings.push(windage_model::Warning::new(
+        windage_model::WarningCode::Steal,
         text,
     ));
     let entry = Entry::Window(window);

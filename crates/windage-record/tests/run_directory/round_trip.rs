@@ -4,7 +4,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use windage_record::{Ending, Entry, Journal, JournalWriter};
 
-use crate::{any, samples};
+use crate::{arbitrary, samples};
 
 /// What a journal of these entries must yield: windows and what their processes used wait for the
 /// commit mark of their block, and those that never get one are no record.
@@ -28,7 +28,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn entries_come_back_as_they_were(entries in vec(any::any_entry(), 0..24)) {
+    fn entries_come_back_as_they_were(entries in vec(arbitrary::any_entry(), 0..24)) {
         let dir = tempfile::tempdir().unwrap();
         let run = samples::create(dir.path());
         let mut writer = JournalWriter::create(&run).unwrap();

@@ -62,7 +62,7 @@ pub(crate) fn manifest() -> Manifest {
             request: Some("GET http://{app}/".to_owned()),
             iterations: None,
         },
-        further_loads: Vec::new(),
+        other_loads: Vec::new(),
         design: DesignScope {
             window_ns: 100_000_000,
             settle_ns: 10_000_000,
@@ -72,7 +72,7 @@ pub(crate) fn manifest() -> Manifest {
             drain_ns: 1_000_000_000,
             idle_ns: 500_000_000,
             order: Order::Mirrored,
-            interest: 0.005,
+            margin: 0.005,
             subject_cores: 1,
             placement: vec![
                 Placed {
@@ -109,7 +109,7 @@ pub(crate) fn create(path: &Path) -> RunDir {
     .unwrap()
 }
 
-/// A window like those of a service under 2000 requests a second.
+/// A window like those of a service under 2000 requests per second.
 pub(crate) fn window(block: u32, position: u32, arm: u16) -> Window {
     let started_ns = u64::from(block * 8 + position) * 112_000_000 + 3_000_000_000;
     Window {
@@ -162,7 +162,7 @@ pub(crate) fn window(block: u32, position: u32, arm: u16) -> Window {
             page_faults: 12,
             context_switches: 812,
         }),
-        doubts: vec![],
+        warnings: vec![],
         outliers: outliers(started_ns),
     }
 }
@@ -209,7 +209,7 @@ pub(crate) fn launch(launch: u32) -> Launch {
         instance: 0,
         startup_ns: Some(12_000_000),
         cpu_source: CpuSource::CgroupV2,
-        cpu_grain_ns: 1_000,
+        cpu_resolution_ns: 1_000,
         startup_cpu_ns: None,
         warmup_completed: 900,
         warmup_outside_ns: 40_000,

@@ -21,8 +21,8 @@ const SAME_BASELINE: f64 = 0.02;
 pub(super) fn sentences(of: &Comparison, load: &ComparedLoad) -> Vec<Vec<Piece>> {
     if load.comparable == Comparable::No {
         let about = |regime: &Option<String>| regime.is_none() || *regime == load.regime;
-        let mut graves = of.cautions.iter().filter(|caution| caution.code.is_grave());
-        let why = graves.find(|caution| about(&caution.regime));
+        let mut graves = of.warnings.iter().filter(|warning| warning.code.is_grave());
+        let why = graves.find(|warning| about(&warning.regime));
         let why = why.map_or(String::new(), |why| {
             format!(": {}", without_stop(&why.text))
         });
@@ -93,7 +93,7 @@ fn clause(arm: &ComparedArm, load: &ComparedLoad, names_metric: bool) -> Vec<Pie
     } else {
         String::new()
     };
-    let mut said = judged(of, change, (metric, load.interest), &of_metric);
+    let mut said = judged(of, change, (metric, load.margin), &of_metric);
     if of.holds_in_family() == Some(false) {
         let all = match &of.in_family {
             Some(family) => format!("all {} comparisons", family.comparisons),
@@ -106,11 +106,11 @@ fn clause(arm: &ComparedArm, load: &ComparedLoad, names_metric: bool) -> Vec<Pie
     vec![name, text(said)]
 }
 
-/// "costs 1.2 percentage points more of CPU a request (0.4 to 2.0): 23.9 % instead of 22.7 %"
+/// "costs 1.2 percentage points more of CPU per request (0.4 to 2.0): 23.9 % instead of 22.7 %"
 fn judged(
     of: &ComparedMetric,
     change: &Change,
-    (metric, interest): (Metric, f64),
+    (metric, margin): (Metric, f64),
     of_metric: &str,
 ) -> String {
     let relative = change
@@ -124,14 +124,14 @@ fn judged(
         return in_unit(change, metric, of_metric);
     };
     let (then, now) = (share(&of.a, metric), share(&of.b, metric));
-    let matters = number::percent_short(interest);
+    let matters = number::percent_short(margin);
     let matters = matters.trim_end_matches(" %");
     match of.verdict {
-        Some(ChangeVerdict::Dearer) => format!(
+        Some(ChangeVerdict::Increased) => format!(
             " costs {} percentage points more{of_metric} ({points}): {now} instead of {then}",
             bare(&cost)
         ),
-        Some(ChangeVerdict::Cheaper) => {
+        Some(ChangeVerdict::Decreased) => {
             let less = reversed(&cost);
             let points = self::points(&less).unwrap_or_default();
             format!(
@@ -139,7 +139,7 @@ fn judged(
                 bare(&less)
             )
         }
-        Some(ChangeVerdict::Same) => format!(
+        Some(ChangeVerdict::Unchanged) => format!(
             " costs the same{of_metric}, within ±{matters} percentage points: {then}, then {now}"
         ),
         Some(ChangeVerdict::Inconclusive) if cost.low > 0.0 || cost.high < 0.0 => {
@@ -157,7 +157,7 @@ fn judged(
     }
 }
 
-/// A change that may be none, or is not to be judged. As in the tables: what may be nil has no
+/// A change that may be none, or is not to be judged. As in the tables: what may be zero has no
 /// direction to be a cost in.
 fn undirected(of: &ComparedMetric, change: &Change, of_metric: &str) -> String {
     let Some(shown) = change.relative.as_ref().and_then(number::percent) else {
@@ -216,16 +216,16 @@ fn written(share: Option<&Interval>) -> String {
 
 /// What is said of treatments that are not spelled out.
 fn rest(counted: &[&ComparedArm], load: &ComparedLoad) -> Option<Vec<Piece>> {
-    use ChangeVerdict::{Cheaper, Dearer, Inconclusive, Same};
+    use ChangeVerdict::{Decreased, Inconclusive, Increased, Unchanged};
     // A change without a verdict has no ratio, or its verdict is withheld.
     let found = |arm: &ComparedArm| {
         change(arm, load).map(|_| arm.metrics.get(&load.primary).and_then(|of| of.verdict))
     };
     let count = |wanted| counted.iter().filter(|arm| found(arm) == wanted).count();
     let words = [
-        (Some(Some(Dearer)), ["is dearer", "are dearer"]),
-        (Some(Some(Cheaper)), ["is cheaper", "are cheaper"]),
-        (Some(Some(Same)), ["costs the same", "cost the same"]),
+        (Some(Some(Increased)), ["is dearer", "are dearer"]),
+        (Some(Some(Decreased)), ["is cheaper", "are cheaper"]),
+        (Some(Some(Unchanged)), ["costs the same", "cost the same"]),
         (Some(Some(Inconclusive)), ["can't be told"; 2]),
         (Some(None), ["is not judged", "are not judged"]),
         (None, ["has no figure", "have no figure"]),

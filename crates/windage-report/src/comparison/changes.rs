@@ -19,7 +19,7 @@ pub(super) struct ChangesWire {
     notes: Vec<String>,
     /// Which way is dearer.
     direction: &'static str,
-    interest: f64,
+    margin: f64,
     rows: Vec<RowWire>,
 }
 
@@ -53,7 +53,7 @@ fn of_metric(load: &ComparedLoad, metric: Metric) -> Option<ChangesWire> {
     let rows: Vec<RowWire> = arms(load).zip(names).filter_map(row).collect();
     let found = arms(load).filter_map(|arm| arm.metrics.get(&metric));
     let is_marked = found.map(mark).any(|mark| !mark.is_empty());
-    let interest = number::percent_short(load.interest);
+    let margin = number::percent_short(load.margin);
     (!rows.is_empty()).then(|| ChangesWire {
         metric: metric.as_str(),
         heading: headline(metric),
@@ -61,7 +61,7 @@ fn of_metric(load: &ComparedLoad, metric: Metric) -> Option<ChangesWire> {
             "{}: overhead in both runs, and its change",
             headline(metric)
         ),
-        about: format!("Overheads with intervals; ±{interest} is shaded."),
+        about: format!("Overheads with intervals; ±{margin} is shaded."),
         notes: is_marked
             .then(|| format!("{ON_ITS_OWN_MEANS}."))
             .into_iter()
@@ -70,7 +70,7 @@ fn of_metric(load: &ComparedLoad, metric: Metric) -> Option<ChangesWire> {
             Direction::Lower => "(more is dearer →)",
             Direction::Higher => "(← less is dearer)",
         },
-        interest: load.interest,
+        margin: load.margin,
         rows,
     })
 }

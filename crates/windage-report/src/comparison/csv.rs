@@ -45,7 +45,7 @@ fn columns<'a>() -> Vec<Column<Line<'a>>> {
             let of = of.change()?;
             Some(of.relative.as_ref().unwrap_or(&of.absolute).confidence)
         }),
-        Figure("interest", |of| Some(of.load.interest)),
+        Figure("margin", |of| Some(of.load.margin)),
         Text("verdict", |of| word(of.metric.verdict?.as_str())),
         Text("holds_in_family", |of| word(of.metric.holds_in_family()?)),
         Text("comparable", |of| word(of.load.comparable.as_str())),

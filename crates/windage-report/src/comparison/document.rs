@@ -1,7 +1,7 @@
 //! What the page shows of two runs. `web/src/comparison.ts` is its other end.
 
 use serde::Serialize;
-use windage_analysis::{Caution, Comparable, Compared, ComparedLoad, PlanTag, wire};
+use windage_analysis::{Comparable, Compared, ComparedLoad, ComparisonWarning, PlanTag, wire};
 use windage_model::Soundness;
 
 use super::changes::{ChangesWire, changes};
@@ -28,7 +28,7 @@ struct ComparisonDocument {
     verdict: &'static str,
     heading: String,
     header: Vec<Fact>,
-    cautions: Vec<CautionWire>,
+    warnings: Vec<ComparisonWarningWire>,
     loads: Vec<LoadWire>,
     differs: Vec<Table>,
     plan: Vec<PlanLineWire>,
@@ -36,7 +36,7 @@ struct ComparisonDocument {
 }
 
 #[derive(Serialize)]
-struct CautionWire {
+struct ComparisonWarningWire {
     code: &'static str,
     verdict: &'static str,
     effect: &'static str,
@@ -78,7 +78,7 @@ pub fn comparison_page_json(compared: &Compared) -> String {
         verdict: verdict(of.comparable()),
         heading: format!("{heading}."),
         header: header(compared),
-        cautions: of.cautions.iter().map(CautionWire::of).collect(),
+        warnings: of.warnings.iter().map(ComparisonWarningWire::of).collect(),
         loads: of
             .loads
             .iter()
@@ -117,18 +117,18 @@ fn verdict(comparable: Comparable) -> &'static str {
     soundness.as_str()
 }
 
-impl CautionWire {
-    fn of(caution: &Caution) -> CautionWire {
-        let (comparable, effect) = if caution.code.is_grave() {
+impl ComparisonWarningWire {
+    fn of(warning: &ComparisonWarning) -> ComparisonWarningWire {
+        let (comparable, effect) = if warning.code.is_grave() {
             (Comparable::No, "verdicts are withheld")
         } else {
             (Comparable::WithCare, "with care")
         };
-        CautionWire {
-            code: caution.code.as_str(),
+        ComparisonWarningWire {
+            code: warning.code.as_str(),
             verdict: verdict(comparable),
             effect,
-            text: told(caution),
+            text: told(warning),
         }
     }
 }

@@ -18,11 +18,11 @@ pub fn comparison_markdown(compared: &Compared) -> String {
         push_load(&mut text, compared, load);
     }
     paragraph(&mut text, &format!("**{}**", heading(of.comparable())));
-    for caution in &of.cautions {
-        let code = escaped(caution.code.as_str());
-        text.push_str(&format!("- **{code}**: {}\n", escaped(&told(caution))));
+    for warning in &of.warnings {
+        let code = escaped(warning.code.as_str());
+        text.push_str(&format!("- **{code}**: {}\n", escaped(&told(warning))));
     }
-    if !of.cautions.is_empty() {
+    if !of.warnings.is_empty() {
         text.push('\n');
     }
     for table in differs::tables(compared) {

@@ -11,7 +11,9 @@ mod primary;
 mod tables;
 mod terminal;
 
-use windage_analysis::{Caution, ChangeVerdict, Comparable, Compared, ComparedLoad, ComparedRun};
+use windage_analysis::{
+    ChangeVerdict, Comparable, Compared, ComparedLoad, ComparedRun, ComparisonWarning,
+};
 use windage_model::{Soundness, Verdict};
 
 use crate::facts::{Fact, one_line, shell_word};
@@ -67,10 +69,10 @@ fn closing(compared: &Compared) -> Vec<Fact> {
     vec![Fact::new("again", format!("windage compare {a} {b}"))]
 }
 
-/// A caution with the load that it is about, as one sentence.
-fn told(caution: &Caution) -> String {
-    let text = one_line(&caution.text);
-    match &caution.regime {
+/// A warning with the load that it is about, as one sentence.
+fn told(warning: &ComparisonWarning) -> String {
+    let text = one_line(&warning.text);
+    match &warning.regime {
         Some(regime) => format!("{}: {text}", one_line(regime)),
         None => text,
     }
@@ -99,9 +101,9 @@ fn lone_arms(load: &ComparedLoad) -> Vec<Fact> {
 fn tone(verdict: Option<ChangeVerdict>) -> Tone {
     verdict.map_or(Tone::Plain, |verdict| {
         Tone::Judged(match verdict {
-            ChangeVerdict::Dearer => Verdict::Costs,
-            ChangeVerdict::Cheaper => Verdict::Saves,
-            ChangeVerdict::Same => Verdict::Negligible,
+            ChangeVerdict::Increased => Verdict::Costs,
+            ChangeVerdict::Decreased => Verdict::Saves,
+            ChangeVerdict::Unchanged => Verdict::Negligible,
             ChangeVerdict::Inconclusive => Verdict::Inconclusive,
         })
     })

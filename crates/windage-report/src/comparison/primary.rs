@@ -52,7 +52,7 @@ enum Form {
 }
 
 /// Whether overheads in the primary metric are shares of the baseline: not those of metrics whose
-/// baseline may be nil by nature, which have differences alone.
+/// baseline may be zero by nature, which have differences alone.
 pub(super) fn is_in_shares(load: &ComparedLoad) -> bool {
     let of_primary = |of: fn(&Side) -> bool| {
         let metrics = arms(load).filter_map(|arm| arm.metrics.get(&load.primary));

@@ -42,7 +42,7 @@ pub(super) fn arms(load: &ComparedLoad) -> impl Iterator<Item = &ComparedArm> + 
     load.arms.iter().filter(is_compared)
 }
 
-/// Whether there is anything to tell: what was nil in both runs, as errors should be, is not.
+/// Whether there is anything to tell: what was zero in both runs, as errors should be, is not.
 fn has_change(load: &ComparedLoad, metric: Metric) -> bool {
     let changes = arms(load).filter_map(|arm| arm.metrics.get(&metric)?.change.as_ref().ok());
     let mut ends = changes.flat_map(|change| [change.absolute.low, change.absolute.high]);
@@ -109,10 +109,10 @@ fn compact_cell(
         return notes.absent(1, NOT_FINITE).remove(0);
     };
     let verdict = match of.verdict.filter(|_| relative.is_some()) {
-        Some(ChangeVerdict::Same) => NEGLIGIBLE,
+        Some(ChangeVerdict::Unchanged) => NEGLIGIBLE,
         Some(ChangeVerdict::Inconclusive) => INCONCLUSIVE,
         // The sign and the metric say it.
-        Some(ChangeVerdict::Dearer | ChangeVerdict::Cheaper) | None => "",
+        Some(ChangeVerdict::Increased | ChangeVerdict::Decreased) | None => "",
     };
     let of_family = if relative.is_some() {
         mark(of)
@@ -168,7 +168,7 @@ pub(super) fn baseline(load: &ComparedLoad) -> Option<Fact> {
     Some(Fact::new("baseline", text))
 }
 
-/// The baseline's figure of the primary metric in A and in B, where both have one above nil.
+/// The baseline's figure of the primary metric in A and in B, where both have one above zero.
 pub(super) fn baseline_figures(load: &ComparedLoad) -> Option<(f64, f64)> {
     let of = load.arm_of(Role::Baseline)?.metrics.get(&load.primary)?;
     let own = |side: &Side| {
@@ -181,8 +181,8 @@ pub(super) fn baseline_figures(load: &ComparedLoad) -> Option<(f64, f64)> {
 
 /// What the marks at figures mean; `None` without any.
 pub(super) fn legend(load: &ComparedLoad, tables: &[&Table]) -> Option<String> {
-    let interest = number::percent_short(load.interest);
-    let points = interest.trim_end_matches(" %");
+    let margin = number::percent_short(load.margin);
+    let points = margin.trim_end_matches(" %");
     let cells = || {
         tables
             .iter()

@@ -24,7 +24,7 @@ pub fn comparison_terminal(compared: &Compared, options: TerminalOptions) -> Str
     for load in &of.loads {
         under_load(&mut page, compared, load);
     }
-    cautions(&mut page, compared);
+    warnings(&mut page, compared);
     for (heading, facts) in differs::facts(compared) {
         page.wrapped("", heading, HEADING);
         page.facts(&facts);
@@ -68,7 +68,7 @@ fn under_load(page: &mut Page, compared: &Compared, load: &ComparedLoad) {
     }
 }
 
-fn cautions(page: &mut Page, compared: &Compared) {
+fn warnings(page: &mut Page, compared: &Compared) {
     let comparable = compared.comparison.comparable();
     let style = match comparable {
         Comparable::Yes => AnsiColor::Green.on_default(),
@@ -76,8 +76,8 @@ fn cautions(page: &mut Page, compared: &Compared) {
         Comparable::No => AnsiColor::Red.on_default().bold(),
     };
     page.wrapped("", heading(comparable), style);
-    for caution in &compared.comparison.cautions {
-        page.wrapped("  ", &told(caution), Style::new());
+    for warning in &compared.comparison.warnings {
+        page.wrapped("  ", &told(warning), Style::new());
     }
     page.blank();
 }

@@ -15,9 +15,9 @@ struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    /// Points beyond a cap are not fitted.
+    /// Points beyond a drop limit are not fitted.
     fn fit(&self, against: Against) -> Option<&'a CurveFit> {
-        fit(self.curve, against).filter(|_| !self.point.is_beyond_cap)
+        fit(self.curve, against).filter(|_| !self.point.is_beyond_drop_limit)
     }
 
     fn height(&self, against: Against) -> Option<f64> {
@@ -64,7 +64,9 @@ fn columns<'a>() -> Vec<Column<Line<'a>>> {
         Figure("attempted", |of| of.point.attempted),
         Figure("delivered", |of| of.point.delivered),
         Ends("overhead", |of| Some(of.point.overhead.clone())),
-        Text("beyond_cap", |of| word(of.point.is_beyond_cap)),
+        Text("beyond_drop_limit", |of| {
+            word(of.point.is_beyond_drop_limit)
+        }),
         Figure("attempted_curve", |of| of.height(Against::Attempted)),
         Ends("attempted_predicted", |of| of.predicted(Against::Attempted)),
         Figure("attempted_lack_of_fit_f", |of| {
@@ -91,7 +93,7 @@ fn columns<'a>() -> Vec<Column<Line<'a>>> {
 /// `scale` is `unit`, and a share of the baseline (0.01 is 1 %) where it is `share`. Columns that
 /// begin with `attempted_` are of the curve fitted against the level, those with `delivered_` of the one against
 /// what arrived: its height at this point, what the curve through all other points predicts here
-/// (of points that were held out), and the test of its fit. Beyond a cap they are empty, as such
+/// (of points that were held out), and the test of its fit. Beyond a drop limit they are empty, as such
 /// points are not fitted.
 ///
 /// # Errors

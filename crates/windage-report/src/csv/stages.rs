@@ -35,7 +35,9 @@ fn columns<'a>() -> Vec<Column<Line<'a>>> {
         Text("against", |of| text(of.against.as_str())),
         Ends("difference", |of| Some(of.cost()?.absolute.clone())),
         Ends("relative", |of| Some(of.cost()?.relative.clone())),
-        Text("exceeds_nil", |of| word(of.cost()?.relative.excludes_nil())),
+        Text("exceeds_zero", |of| {
+            word(of.cost()?.relative.excludes_zero())
+        }),
         Figure("share", |of| of.stages.share_of_sum(of.cost)),
         Ends("per_span", |of| of.cost()?.per_span.clone()),
         Ends("per_event", |of| of.cost()?.per_event.clone()),
@@ -48,7 +50,7 @@ fn columns<'a>() -> Vec<Column<Line<'a>>> {
 ///
 /// `kind` is `stage` (an arm against the one it adds to), `sum` (the chain's last arm against its
 /// first), `whole` (an arm that is the last one once more, against the first) or `gap` (the same
-/// against the arm that it is once more: nil within its interval means that the sum holds).
+/// against the arm that it is once more: zero within its interval means that the sum holds).
 /// Differences are in `unit`; `relative` is a share of what `against` costs, `share` one of the
 /// sum of stages. Each interval holds on its own.
 ///
@@ -77,11 +79,11 @@ fn lines<'a>(analysis: &'a Analysis, of: &'a Stages) -> Vec<Line<'a>> {
     let stages = stages.map(|stage| line("stage", &stage.arm, &stage.adds_to, &stage.cost));
     let last = of.stages.last();
     let sum = last.map(|last| line("sum", &last.arm, &of.from, &of.sum));
-    let wholes = of.wholes.iter().flat_map(|whole| {
+    let end_to_end = of.end_to_end.iter().flat_map(|whole| {
         [
             line("whole", &whole.arm, &of.from, &whole.cost),
             line("gap", &whole.arm, &whole.same_as, &whole.gap),
         ]
     });
-    stages.chain(sum).chain(wholes).collect()
+    stages.chain(sum).chain(end_to_end).collect()
 }

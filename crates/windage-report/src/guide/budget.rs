@@ -1,6 +1,6 @@
 //! Which levels somebody can afford.
 
-use windage_analysis::{Against, Curve, CurveScale, RibbonPoint};
+use windage_analysis::{Against, BandPoint, Curve, CurveScale};
 use windage_model::{Direction, Interval};
 
 use super::Sweep;
@@ -68,9 +68,12 @@ fn meets(sweep: &Sweep, of: &Curve, budget: f64) -> Option<String> {
         Direction::Lower => 1.0,
         Direction::Higher => -1.0,
     };
-    let (first, last) = (fit.ribbon.first()?.x, fit.ribbon.last()?.x);
-    let at = |cost: &dyn Fn(&RibbonPoint) -> f64| crossing(&fit.ribbon, cost, limit);
-    // The ends of the ribbon by what they cost, whichever way the metric is better.
+    let (first, last) = (
+        fit.confidence_band.first()?.x,
+        fit.confidence_band.last()?.x,
+    );
+    let at = |cost: &dyn Fn(&BandPoint) -> f64| crossing(&fit.confidence_band, cost, limit);
+    // The ends of the confidence band by what they cost, whichever way the metric is better.
     let dear = at(&|p| (sign * p.low).max(sign * p.high)).unwrap_or(last);
     let cheap = at(&|p| (sign * p.low).min(sign * p.high));
     let until = cheap.map_or(format!("beyond {}", number::plain(last)), number::plain);
@@ -91,13 +94,17 @@ fn meets(sweep: &Sweep, of: &Curve, budget: f64) -> Option<String> {
     })
 }
 
-/// The least x at which a cost along the ribbon is beyond the limit.
-fn crossing(ribbon: &[RibbonPoint], cost: &dyn Fn(&RibbonPoint) -> f64, limit: f64) -> Option<f64> {
-    let first = ribbon.first()?;
+/// The least x at which a cost along the confidence band is beyond the limit.
+fn crossing(
+    confidence_band: &[BandPoint],
+    cost: &dyn Fn(&BandPoint) -> f64,
+    limit: f64,
+) -> Option<f64> {
+    let first = confidence_band.first()?;
     if cost(first) > limit {
         return Some(first.x);
     }
-    let pairs = ribbon.windows(2);
+    let pairs = confidence_band.windows(2);
     let crossed = pairs.filter_map(|pair| match pair {
         [before, after] => Some((before, after)),
         _ => None,
@@ -114,8 +121,8 @@ mod tests {
 
     #[test]
     fn a_budget_is_met_where_the_curve_crosses_it() {
-        let ribbon: Vec<RibbonPoint> = [(0.0, 1.0), (10.0, 2.0), (20.0, 4.0)]
-            .map(|(x, y)| RibbonPoint {
+        let confidence_band: Vec<BandPoint> = [(0.0, 1.0), (10.0, 2.0), (20.0, 4.0)]
+            .map(|(x, y)| BandPoint {
                 x,
                 y,
                 low: y - 0.5,
@@ -130,7 +137,11 @@ mod tests {
             (9.0, None, "never"),
         ];
         for (limit, expected, why) in table {
-            assert_eq!(crossing(&ribbon, &|p| p.y, limit), expected, "{why}");
+            assert_eq!(
+                crossing(&confidence_band, &|p| p.y, limit),
+                expected,
+                "{why}"
+            );
         }
         assert_eq!(crossing(&[], &|p| p.y, 1.0), None);
     }

@@ -1,7 +1,7 @@
 //! What kept a closed loop from answering faster.
 
 use windage_analysis::ArmAnalysis;
-use windage_model::{DoubtCode, LoadModel, Unit};
+use windage_model::{LoadModel, Unit, WarningCode};
 
 use super::Sweep;
 use super::observations::{OPEN, is_saturated};
@@ -59,7 +59,7 @@ fn elsewhere(sweep: &Sweep) -> String {
     let analysis = sweep.analysis;
     let cores = number::short(Unit::Cores, analysis.own_cost.generator_cores);
     let mut reasons = analysis.validity.reasons.iter();
-    let is_generator = reasons.any(|doubt| doubt.code == DoubtCode::GeneratorSaturated);
+    let is_generator = reasons.any(|warning| warning.code == WarningCode::GeneratorSaturated);
     let it = if is_generator {
         format!("the generator used most of its core ({cores})")
     } else {

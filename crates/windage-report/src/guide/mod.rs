@@ -1,5 +1,5 @@
 //! A sweep as published speed guides print it: a table of its levels, and what the data say, in
-//! words made by rules. Whole processes as published measurements print them.
+//! words made by rules. EndToEnd processes as published measurements print them.
 
 mod budget;
 mod ceiling;
@@ -82,7 +82,7 @@ fn of_run(analysis: &Analysis, options: GuideOptions) -> Result<String, GuideErr
     let mut page = Page::new(options.terminal);
     head(&mut page, analysis);
     for regime in analysis.regimes() {
-        if !analysis.further.is_empty() {
+        if !analysis.other_loads.is_empty() {
             page.wrapped("", &facts::regime(regime), HEADING);
             page.facts(&facts::of_regime(regime));
             page.blank();
@@ -100,7 +100,7 @@ fn of_run(analysis: &Analysis, options: GuideOptions) -> Result<String, GuideErr
             page.wrapped("", "There is no curve under this load.", Style::new());
             page.blank();
         }
-        page.doubts(regime);
+        page.warnings(regime);
         page.blank();
     }
     page.facts(&facts::closing(analysis));

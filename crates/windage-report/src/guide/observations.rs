@@ -83,7 +83,7 @@ fn straight(of: &Curve, fit: &CurveFit, statistic: &str) -> String {
     let mut terms = fit.terms.iter();
     let slope = terms.find(|term| term.kind == TermKind::Proportional);
     match slope.map(|term| &term.coefficient) {
-        Some(slope) if slope.excludes_nil() => {
+        Some(slope) if slope.excludes_zero() => {
             let way = if slope.estimate > 0.0 {
                 "rises"
             } else {
@@ -95,7 +95,7 @@ fn straight(of: &Curve, fit: &CurveFit, statistic: &str) -> String {
             )
         }
         Some(_) | None => format!(
-            "{OPEN} whether {metric} changes with {factor}: the slope's interval holds nil, and \
+            "{OPEN} whether {metric} changes with {factor}: the slope's interval holds zero, and \
              no more is left than the points' own error ({statistic})"
         ),
     }
@@ -164,18 +164,25 @@ fn loss(sweep: &Sweep) -> String {
         );
     }
     let of = sweep.curve();
-    let cap = of.and_then(|of| {
+    let drop_limit = of.and_then(|of| {
         let unit = curve::counted_in(sweep.analysis, of);
-        Some(curve::cap_in_words(&of.cap?, &of.factor, unit))
+        Some(curve::drop_limit_in_words(
+            &of.drop_limit?,
+            &of.factor,
+            unit,
+        ))
     });
-    let cap = cap.map_or(String::new(), |cap| format!("; {cap}"));
+    let drop_limit = drop_limit.map_or(String::new(), |drop_limit| format!("; {drop_limit}"));
     let measured = judged.iter().any(|(_, of)| of.measured_loss().is_some());
     let elsewhere = if measured {
         ""
     } else {
         ", nothing of it in measured windows"
     };
-    format!("{} of what was expected{elsewhere}{cap}", lost.join(", "))
+    format!(
+        "{} of what was expected{elsewhere}{drop_limit}",
+        lost.join(", ")
+    )
 }
 
 /// Whether the subject used up its cores while this metric was measured.

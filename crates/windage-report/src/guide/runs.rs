@@ -84,7 +84,7 @@ fn named(analyses: &[Analysis]) -> Vec<Named<'_>> {
     let regimes = |run| {
         let name = of_run(run);
         run.regimes().map(move |analysis| {
-            let several = !run.further.is_empty();
+            let several = !run.other_loads.is_empty();
             let regime = analysis.regime.as_deref().filter(|_| several).map(one_line);
             let regime = regime.map_or(String::new(), |regime| format!(", {regime}"));
             Named {
@@ -124,7 +124,7 @@ impl Asked {
     fn meaning(self) -> &'static str {
         match self {
             Asked::Felt => "throughput lost against the baseline, with its 95 % interval",
-            Asked::Cpu => "CPU a request against the baseline, with its 95 % interval",
+            Asked::Cpu => "CPU per request against the baseline, with its 95 % interval",
         }
     }
 }
@@ -216,9 +216,9 @@ fn costs(named: &[Named]) -> Option<Table> {
     (!rows.is_empty()).then(|| Table {
         title: "Cost".to_owned(),
         columns: vec![
-            column("Δ µs a request", "CPU a request beyond the baseline's"),
-            column("µs a span", Metric::CpuPerSpan.about()),
-            column("baseline", "CPU a request of the baseline, in µs"),
+            column("Δ µs per request", "CPU per request beyond the baseline's"),
+            column("µs per span", Metric::CpuPerSpan.about()),
+            column("baseline", "CPU per request of the baseline, in µs"),
             column("spans", "Spans delivered for each request"),
             column("lost", "Of the telemetry that was expected"),
             column("B a span", "As it was on the wire"),

@@ -87,7 +87,7 @@ fn meaning(analysis: &Analysis, unit: FidelityUnit) -> String {
     format!(
         "latency: {latency}; overhead: {overhead} against the baseline, with its 95 % interval; \
          CPU: {per}, Δ against the baseline with its 95 % interval; {of}: delivered/expected \
-         {per}, ! where more was lost than sampling explains; µs/span: CPU a span delivered",
+         {per}, ! where more was lost than sampling explains; µs/span: CPU per span delivered",
         of = unit.as_str(),
     )
 }

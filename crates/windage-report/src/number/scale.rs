@@ -31,7 +31,7 @@ impl Scale {
         let steps: &[(f64, f64, &'static str)] = match unit {
             Unit::Microseconds => &[(1e6, 1e6, "s"), (1e3, 1e3, "ms"), (0.0, 1.0, "µs")],
             Unit::Seconds => &[(1.0, 1.0, "s"), (0.0, 1e-3, "ms")],
-            // Four digits of requests a second are read as they are: "2000/s", not "2.00 k/s".
+            // Four digits of requests per second are read as they are: "2000/s", not "2.00 k/s".
             Unit::PerSecond => &[(1e7, 1e6, "M/s"), (1e4, 1e3, "k/s"), (0.0, 1.0, "/s")],
             Unit::Bytes => &[
                 (1e9, 1e9, "GB"),
@@ -87,7 +87,7 @@ impl Scale {
         )
     }
 
-    /// A figure without sign for nil and above, without unit.
+    /// A figure without sign for zero and above, without unit.
     #[must_use]
     pub fn bare(self, figure: f64) -> String {
         if !figure.is_finite() {

@@ -97,7 +97,7 @@ pub(super) fn bill(load: &Analysis) -> Option<BillWire> {
         whole: FormWire {
             title: "CPU of the machine for a request",
             note: "The interval is that of the difference from the baseline, drawn from the \
-                   baseline's sum in the same blocks. What is below nil is left of it; the dot is \
+                   baseline's sum in the same blocks. What is below zero is left of it; the dot is \
                    the sum.",
             scale,
             bars: bars(&|line| Some(scale.bare(line.arm_us?)), &whole),
@@ -105,7 +105,7 @@ pub(super) fn bill(load: &Analysis) -> Option<BillWire> {
         difference: FormWire {
             title: "CPU of the machine for a request: difference from the baseline",
             note: "The interval is that of the difference from the baseline; what an arm saves \
-                   stands left of nil.",
+                   stands left of zero.",
             scale: fine.scale,
             bars: bars(
                 &|line| Some(fine.point(line.difference_us?)),

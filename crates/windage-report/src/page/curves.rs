@@ -43,10 +43,12 @@ impl CurveWords {
             .fits
             .is_empty()
             .then(|| curve::why_not_fitted(load, curve));
-        let cap = curve
-            .cap
-            .as_ref()
-            .map(|cap| format!("cap: {}", curve::cap_in_words(cap, &curve.factor, unit)));
+        let drop_limit = curve.drop_limit.as_ref().map(|drop_limit| {
+            format!(
+                "drop limit: {}",
+                curve::drop_limit_in_words(drop_limit, &curve.factor, unit)
+            )
+        });
         CurveWords {
             title: format!("{}{of}{share}", curve::title(curve)),
             scale: curve::scale(curve),
@@ -58,7 +60,11 @@ impl CurveWords {
                 .iter()
                 .map(|fit| FitWords::of(curve, fit, unit))
                 .collect(),
-            sentences: unfitted.into_iter().chain(cap).map(sentence).collect(),
+            sentences: unfitted
+                .into_iter()
+                .chain(drop_limit)
+                .map(sentence)
+                .collect(),
         }
     }
 }

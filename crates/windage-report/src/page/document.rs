@@ -11,7 +11,7 @@ use super::curves::CurveWords;
 use super::flames::{FlameGraphWire, flame_graphs_of};
 use super::forest::{ForestWire, at_a_glance, forests};
 use super::latency::LatencyWire;
-use super::scatter::{ScatterWire, scatter};
+use super::scatter::{VarianceComponentsWire, scatter};
 use super::series::SeriesWire;
 use super::telemetry::{ByRateWire, DeliveryWire, by_rate, deliveries};
 use super::validity::ValidityWire;
@@ -65,7 +65,7 @@ struct LoadWire {
     deliveries: Vec<DeliveryWire>,
     series: Option<SeriesWire>,
     latency: Vec<LatencyWire>,
-    scatter: Option<ScatterWire>,
+    scatter: Option<VarianceComponentsWire>,
     flame_graphs: Vec<FlameGraphWire>,
 }
 
@@ -116,7 +116,7 @@ impl PageDocument {
 impl LoadWire {
     /// Of one load of a run.
     fn of(run: &Analysis, state: RunState, load: &Analysis, detail: &Detail) -> LoadWire {
-        let is_one_of_several = !run.further.is_empty();
+        let is_one_of_several = !run.other_loads.is_empty();
         let tables = rows::tables(load);
         let legend = rows::legend(load, &tables.iter().collect::<Vec<_>>());
         let nothing = tables.is_empty().then(|| NOTHING_MEASURED.to_owned());

@@ -4,7 +4,7 @@ use serde::Serialize;
 use windage_analysis::Analysis;
 use windage_model::{Direction, LoadModel, Metric};
 
-use super::drawn::BandWire;
+use super::figures::BandWire;
 use crate::facts::one_line;
 use crate::number::Scale;
 use crate::rows::forest::{Forest, ForestRow, Mark};
@@ -19,7 +19,7 @@ pub(super) struct ForestWire {
     notes: Vec<String>,
     unit: &'static str,
     scale: Scale,
-    interest: Option<f64>,
+    margin: Option<f64>,
     sides: [&'static str; 2],
     key: Vec<KeyWire>,
     rows: Vec<RowWire>,
@@ -123,7 +123,7 @@ impl ForestWire {
                 metric.unit().as_str()
             },
             scale: forest.scale,
-            interest: forest.interest,
+            margin: forest.margin,
             sides: forest.sides,
             key: forest.marks().into_iter().map(key).chain(margin).collect(),
             rows: forest.rows.iter().map(RowWire::of).collect(),

@@ -6,7 +6,7 @@ use windage_analysis::{
 };
 use windage_model::{Interval, Unit};
 
-use super::drawn::{BandWire, id, rounded};
+use super::figures::{BandWire, id, rounded};
 use crate::number::{self, NOT_AVAILABLE, Scale, Shown};
 use crate::rows::capitalised;
 

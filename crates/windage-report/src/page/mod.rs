@@ -4,7 +4,7 @@
 mod bill;
 mod curves;
 mod document;
-mod drawn;
+mod figures;
 mod flames;
 mod forest;
 mod latency;
@@ -17,7 +17,7 @@ mod validity;
 use document::PageDocument;
 use windage_analysis::Detailed;
 
-pub(crate) use drawn::BandWire;
+pub(crate) use figures::BandWire;
 pub use flames::{FlameGraph, flame_graphs};
 pub use shell::{DASHBOARD_POLICY, SCRIPT, STYLE, dashboard_html};
 pub(crate) use shell::{Embedded, Kind, embed};

@@ -5,12 +5,12 @@ use windage_analysis::{Analysis, ArmAnalysis};
 use windage_model::{Interval, Role};
 
 use crate::facts::one_line;
-use crate::firmness::advice_in_words;
 use crate::number;
+use crate::precision::advice_in_words;
 use crate::rows::capitalised;
 
 #[derive(Serialize)]
-pub(super) struct ScatterWire {
+pub(super) struct VarianceComponentsWire {
     title: String,
     /// What a longer run should have more of, for whom.
     advice: Vec<String>,
@@ -37,13 +37,13 @@ struct SourceWire {
 }
 
 /// `None` where nothing is known of it.
-pub(super) fn scatter(load: &Analysis) -> Option<ScatterWire> {
+pub(super) fn scatter(load: &Analysis) -> Option<VarianceComponentsWire> {
     let arms: Vec<ArmScatterWire> = load
         .arms
         .iter()
         .filter_map(|arm| of_arm(load, arm))
         .collect();
-    (!arms.is_empty()).then(|| ScatterWire {
+    (!arms.is_empty()).then(|| VarianceComponentsWire {
         title: format!(
             "Scatter of {} by source: standard deviations of log ratios",
             load.primary.label()
@@ -55,7 +55,7 @@ pub(super) fn scatter(load: &Analysis) -> Option<ScatterWire> {
 
 fn of_arm(load: &Analysis, arm: &ArmAnalysis) -> Option<ArmScatterWire> {
     let result = arm.metrics.get(&load.primary)?;
-    let scatter = result.inference.scatter.as_ref()?;
+    let scatter = result.inference.variance_components.as_ref()?;
     let sources = [
         ("launches", scatter.launch_sd),
         ("blocks", Some(scatter.block_sd)),
@@ -102,7 +102,7 @@ fn advice(load: &Analysis) -> Vec<String> {
     let mut by_advice: Vec<(String, Vec<String>)> = Vec::new();
     for arm in load.arms.iter().filter(|arm| arm.role == Role::Treatment) {
         let result = arm.metrics.get(&load.primary);
-        let scatter = result.and_then(|result| result.inference.scatter.as_ref());
+        let scatter = result.and_then(|result| result.inference.variance_components.as_ref());
         let Some(advice) = scatter.and_then(|scatter| scatter.advice) else {
             continue;
         };

@@ -4,7 +4,7 @@ use serde::Serialize;
 use windage_analysis::{Analysis, ArmSeries, MachineSeries, Series, WindowStretch};
 use windage_model::{Soundness, Unit};
 
-use super::drawn::{figures, id, rounded, times, to_the_millisecond};
+use super::figures::{figures, id, rounded, times, to_the_millisecond};
 use crate::duration;
 use crate::number::{self, Scale};
 use crate::rows::divided_by;
@@ -187,7 +187,7 @@ fn quantities(load: &Analysis, series: &Series) -> Vec<QuantityWire> {
     QUANTITIES.iter().filter_map(wire).collect()
 }
 
-/// "CPU a request 61.2 to 74.0 µs, requests a second 1990 to 2010/s"
+/// "CPU per request 61.2 to 74.0 µs, requests per second 1990 to 2010/s"
 fn ranges(load: &Analysis, arm: &ArmSeries) -> String {
     let range = |quantity: &Quantity| {
         let all = known((quantity.of)(arm));

@@ -3,19 +3,19 @@
 use serde::Serialize;
 use windage_analysis::Analysis;
 
-use crate::doubts::{self, DoubtRow};
 use crate::rows::capitalised;
+use crate::warnings::{self, WarningRow};
 
 #[derive(Serialize)]
 pub(super) struct ValidityWire {
     verdict: &'static str,
     /// What the verdict means, to stand behind it.
     meaning: String,
-    doubts: Vec<DoubtWire>,
+    warnings: Vec<WarningWire>,
 }
 
 #[derive(Serialize)]
-struct DoubtWire {
+struct WarningWire {
     code: &'static str,
     verdict: &'static str,
     text: String,
@@ -26,22 +26,22 @@ struct DoubtWire {
 impl ValidityWire {
     pub(super) fn of(load: &Analysis) -> ValidityWire {
         let soundness = load.validity.soundness();
-        let doubts = doubts::doubts(load);
-        let heading = doubts::heading(soundness, !doubts.is_empty());
+        let warnings = warnings::warnings(load);
+        let heading = warnings::heading(soundness, !warnings.is_empty());
         let meaning = heading.trim_start_matches(soundness.as_str());
         let meaning = capitalised(meaning.trim_start_matches([':', ' ']));
         let end = if meaning.ends_with(':') { "" } else { "." };
         ValidityWire {
             verdict: soundness.as_str(),
             meaning: meaning + end,
-            doubts: doubts.into_iter().map(DoubtWire::from).collect(),
+            warnings: warnings.into_iter().map(WarningWire::from).collect(),
         }
     }
 }
 
-impl From<DoubtRow> for DoubtWire {
-    fn from(row: DoubtRow) -> Self {
-        DoubtWire {
+impl From<WarningRow> for WarningWire {
+    fn from(row: WarningRow) -> Self {
+        WarningWire {
             code: row.code.as_str(),
             verdict: row.soundness().as_str(),
             text: row.text,

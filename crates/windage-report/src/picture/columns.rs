@@ -68,9 +68,9 @@ impl Columns {
     }
 
     /// The line of no difference.
-    pub(super) fn nil(&self, axis: &Axis, height: f64) -> Markup {
-        let nil = px(self.across(axis, 0.0));
-        html! { line.zero x1=(nil) x2=(nil) y1="0" y2=(px(height)) {} }
+    pub(super) fn zero(&self, axis: &Axis, height: f64) -> Markup {
+        let zero = px(self.across(axis, 0.0));
+        html! { line.zero x1=(zero) x2=(zero) y1="0" y2=(px(height)) {} }
     }
 
     /// Lines down through all rows with their labels beneath, and beneath them what the two sides

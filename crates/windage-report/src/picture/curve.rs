@@ -1,8 +1,8 @@
-//! A metric over a swept factor: points with intervals, the fitted curve and its ribbon, against
+//! A metric over a swept factor: points with intervals, the fitted curve and its confidence band, against
 //! what was asked for and below that against what arrived.
 
 use maud::{Markup, html};
-use windage_analysis::{Against, Analysis, Curve, CurveFit, CurvePoint, FidelityUnit, RibbonPoint};
+use windage_analysis::{Against, Analysis, BandPoint, Curve, CurveFit, CurvePoint, FidelityUnit};
 use windage_model::Metric;
 
 use super::axis::{self, Axis};
@@ -23,7 +23,7 @@ struct Plot<'a> {
     fit: Option<&'a CurveFit>,
 }
 
-/// "CPU a request by rate, difference from the baseline".
+/// "CPU per request by rate, difference from the baseline".
 pub(super) fn title(analysis: &Analysis, metric: Metric) -> String {
     let metric_name = rows::headline(metric);
     let curves = analysis.regimes().flat_map(|of| &of.curves);
@@ -108,30 +108,29 @@ fn plots(of: &Curve, unit: FidelityUnit) -> Vec<Plot<'_>> {
     plots
 }
 
-/// One scale of heights for both plots; it holds nil.
+/// One scale of heights for both plots; it holds zero.
 fn heights(plots: &[Plot]) -> Option<Axis> {
     let points = plots.iter().flat_map(|plot| &plot.points);
     let mut ends: Vec<f64> = points
         .flat_map(|(_, point)| [point.overhead.low, point.overhead.high])
         .collect();
-    let ribbons = plots.iter().flat_map(Plot::ribbon);
-    ends.extend(ribbons.flat_map(|point| [point.low, point.high]));
+    let confidence_bands = plots.iter().flat_map(Plot::confidence_band);
+    ends.extend(confidence_bands.flat_map(|point| [point.low, point.high]));
     let low = ends.iter().copied().reduce(f64::min)?.min(0.0);
     let high = ends.iter().copied().reduce(f64::max)?.max(0.0);
     Some(Axis::holding(low, high, 0.06, axis::STEPS))
 }
 
 impl<'a> Plot<'a> {
-    fn ribbon(&self) -> Vec<&'a RibbonPoint> {
-        let is_drawable =
-            |p: &&RibbonPoint| [p.x, p.y, p.low, p.high].iter().all(|v| v.is_finite());
-        let ribbon = self.fit.map_or(&[][..], |fit| &fit.ribbon);
-        ribbon.iter().filter(is_drawable).collect()
+    fn confidence_band(&self) -> Vec<&'a BandPoint> {
+        let is_drawable = |p: &&BandPoint| [p.x, p.y, p.low, p.high].iter().all(|v| v.is_finite());
+        let confidence_band = self.fit.map_or(&[][..], |fit| &fit.confidence_band);
+        confidence_band.iter().filter(is_drawable).collect()
     }
 
     fn drawn(&self, room: f64, top: f64, y: &Axis, scale: Scale) -> Markup {
-        let ribbon = self.ribbon();
-        let x = self.axis(&ribbon);
+        let confidence_band = self.confidence_band();
+        let x = self.axis(&confidence_band);
         let up = |tick: &f64| Tick {
             at: y.place(*tick),
             label: axis::signed_label(*tick, y.step, scale),
@@ -143,14 +142,14 @@ impl<'a> Plot<'a> {
         };
         let places: Vec<Tick> = x.ticks().iter().map(along).collect();
         let plane = Plane::beside(&heights, room, top, PLOT);
-        let nil = px(plane.down(y.place(0.0)));
+        let zero = px(plane.down(y.place(0.0)));
         html! {
             (plane.heights(&heights))
             (plane.places(&places, &self.label))
-            line.zero x1=(px(plane.across(0.0))) x2=(px(plane.across(1.0))) y1=(nil) y2=(nil) {}
-            @if !ribbon.is_empty() {
-                path.shade d=(band(&ribbon, &plane, &x, y)) {}
-                path.fitted d=(plane.path(ribbon.iter().map(|p| (x.place(p.x), y.place(p.y))))) {}
+            line.zero x1=(px(plane.across(0.0))) x2=(px(plane.across(1.0))) y1=(zero) y2=(zero) {}
+            @if !confidence_band.is_empty() {
+                path.shade d=(band(&confidence_band, &plane, &x, y)) {}
+                path.fitted d=(plane.path(confidence_band.iter().map(|p| (x.place(p.x), y.place(p.y))))) {}
             }
             @for (at, point) in &self.points {
                 (measured(point, plane.across(x.place(*at)), |v| plane.down(y.place(v))))
@@ -158,10 +157,12 @@ impl<'a> Plot<'a> {
         }
     }
 
-    /// From nil, or what lies below it, to the last point.
-    fn axis(&self, ribbon: &[&RibbonPoint]) -> Axis {
+    /// From zero, or what lies below it, to the last point.
+    fn axis(&self, confidence_band: &[&BandPoint]) -> Axis {
         let points = self.points.iter().map(|(x, _)| *x);
-        let xs: Vec<f64> = points.chain(ribbon.iter().map(|point| point.x)).collect();
+        let xs: Vec<f64> = points
+            .chain(confidence_band.iter().map(|point| point.x))
+            .collect();
         let low = xs.iter().copied().fold(0.0, f64::min);
         let high = xs.iter().copied().fold(low, f64::max);
         Axis::holding(low, high, 0.02, axis::STEPS)
@@ -169,7 +170,7 @@ impl<'a> Plot<'a> {
 }
 
 fn measured(point: &CurvePoint, x: f64, down: impl Fn(f64) -> f64) -> Markup {
-    let class = if point.is_beyond_cap {
+    let class = if point.is_beyond_drop_limit {
         "beyond"
     } else {
         "measured"
@@ -182,9 +183,14 @@ fn measured(point: &CurvePoint, x: f64, down: impl Fn(f64) -> f64) -> Markup {
 }
 
 /// The curve's interval: along the upper ends and back along the lower ones.
-fn band(ribbon: &[&RibbonPoint], plane: &Plane, x: &Axis, y: &Axis) -> String {
-    let upper = ribbon.iter().map(|p| (x.place(p.x), y.place(p.high)));
-    let lower = ribbon.iter().rev().map(|p| (x.place(p.x), y.place(p.low)));
+fn band(confidence_band: &[&BandPoint], plane: &Plane, x: &Axis, y: &Axis) -> String {
+    let upper = confidence_band
+        .iter()
+        .map(|p| (x.place(p.x), y.place(p.high)));
+    let lower = confidence_band
+        .iter()
+        .rev()
+        .map(|p| (x.place(p.x), y.place(p.low)));
     plane.path(upper.chain(lower)) + "z"
 }
 
@@ -198,7 +204,7 @@ fn key(of: &Curve) -> Vec<KeyEntry> {
         meaning: meaning.to_owned(),
     };
     let mut key = vec![point("measured", "a level, with its 95 % interval")];
-    if of.fits.iter().any(|fit| !fit.ribbon.is_empty()) {
+    if of.fits.iter().any(|fit| !fit.confidence_band.is_empty()) {
         key.push(KeyEntry {
             mark: html! {
                 rect.shade x="-9" y="-6" width="18" height="12" {}
@@ -208,8 +214,8 @@ fn key(of: &Curve) -> Vec<KeyEntry> {
             meaning: "what was fitted, with the 95 % interval of its height".to_owned(),
         });
     }
-    if of.points.iter().any(|point| point.is_beyond_cap) {
-        key.push(point("beyond", "beyond the cap, so not fitted"));
+    if of.points.iter().any(|point| point.is_beyond_drop_limit) {
+        key.push(point("beyond", "beyond the drop limit, so not fitted"));
     }
     key
 }

@@ -15,7 +15,7 @@ use crate::rows::headline;
 /// Height of a row, in pixels.
 const ROW: f64 = 28.0;
 
-/// What is drawn about, such as "CPU a request".
+/// What is drawn about, such as "CPU per request".
 pub(super) fn title(metric: Metric) -> String {
     format!("{}, difference from the baseline", headline(metric))
 }
@@ -57,12 +57,12 @@ fn drawn(forest: &Forest, room: f64) -> Markup {
     let height = height(forest);
     let label = |tick| axis::signed_label(tick, axis.step, forest.scale);
     html! {
-        @if let Some(interest) = forest.interest {
-            @let [from, to] = [-interest, interest].map(|v| columns.across(&axis, v));
+        @if let Some(margin) = forest.margin {
+            @let [from, to] = [-margin, margin].map(|v| columns.across(&axis, v));
             rect.shade x=(px(from)) y="0" width=(px(to - from)) height=(px(height)) {}
         }
         (columns.ground(&axis, height, label, forest.sides))
-        (columns.nil(&axis, height))
+        (columns.zero(&axis, height))
         @for (i, (row, (name, figure))) in forest.rows.iter().zip(&told).enumerate() {
             @let y = (i as f64 + 0.5) * ROW;
             (columns.told(y, name, figure, row.difference.is_none()))
@@ -132,11 +132,11 @@ fn point(mark: Mark, x: f64, y: f64) -> Markup {
     }
 }
 
-/// Holds all intervals, nil and the interest.
+/// Holds all intervals, zero and the margin.
 fn axis_over(forest: &Forest, steps: f64) -> Axis {
-    let interest = forest.interest.unwrap_or(0.0);
+    let margin = forest.margin.unwrap_or(0.0);
     let intervals = forest.rows.iter().filter_map(|row| row.difference.as_ref());
-    let (low, high) = intervals.fold((-interest, interest), |(low, high), (of, _)| {
+    let (low, high) = intervals.fold((-margin, margin), |(low, high), (of, _)| {
         (low.min(of.low), high.max(of.high))
     });
     Axis::holding(low, high, 0.06, steps)

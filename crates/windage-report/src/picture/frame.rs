@@ -7,8 +7,8 @@ use windage_model::{Metric, Soundness};
 use super::lettering;
 use super::plane::px;
 use super::{PictureOptions, panels, title};
-use crate::doubts;
 use crate::facts::{self, one_line};
+use crate::warnings;
 
 /// Families by which viewers find a plain font, and the rasteriser its own.
 const FONTS: &str = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif";
@@ -88,7 +88,7 @@ fn sections(
     options: &PictureOptions,
     room: f64,
 ) -> Vec<Section> {
-    let is_one_of_several = !analysis.further.is_empty();
+    let is_one_of_several = !analysis.other_loads.is_empty();
     let section = |of: &Analysis| Section {
         heading: is_one_of_several.then(|| [facts::regime(of), facts::extent(of)]),
         soundness: of.validity.soundness(),
@@ -259,7 +259,7 @@ fn description(sections: &[Section]) -> String {
     let mut texts: Vec<String> = Vec::new();
     for section in sections {
         texts.extend(section.heading.iter().map(|[load, _]| format!("{load}.")));
-        texts.extend(doubt(section.soundness).map(|doubt| format!("{doubt}.")));
+        texts.extend(warning(section.soundness).map(|warning| format!("{warning}.")));
         texts.extend(section.panels.iter().map(|panel| panel.description.clone()));
     }
     texts.join(" ")
@@ -273,12 +273,12 @@ fn provenance(analysis: &Analysis, sections: &[Section]) -> Vec<String> {
         one_line(&analysis.started),
         format!("windage {}", one_line(&analysis.windage)),
     ];
-    if analysis.further.is_empty() {
+    if analysis.other_loads.is_empty() {
         from.push(facts::extent(analysis));
     }
     let from: Vec<String> = from.iter().map(|of| unbroken(of)).collect();
     let gravest = sections.iter().map(|of| of.soundness).max();
-    [Some(from.join(" · ")), gravest.and_then(doubt)]
+    [Some(from.join(" · ")), gravest.and_then(warning)]
         .into_iter()
         .flatten()
         .collect()
@@ -289,10 +289,10 @@ fn unbroken(text: &str) -> String {
     text.replace(' ', "\u{a0}").replace(",\u{a0}", ", ")
 }
 
-fn doubt(soundness: Soundness) -> Option<String> {
+fn warning(soundness: Soundness) -> Option<String> {
     match soundness {
         Soundness::Valid => None,
         Soundness::Suspect => Some("suspect: the run's report names the reasons".to_owned()),
-        Soundness::Void => Some(doubts::heading(Soundness::Void, true).to_owned()),
+        Soundness::Void => Some(warnings::heading(Soundness::Void, true).to_owned()),
     }
 }

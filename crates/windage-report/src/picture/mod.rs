@@ -177,7 +177,7 @@ fn missing(
     }
 }
 
-/// What is drawn above everything, such as "CPU a request, difference from the baseline".
+/// What is drawn above everything, such as "CPU per request, difference from the baseline".
 fn title(analysis: &Analysis, kind: PictureKind, metric: Metric) -> String {
     match kind {
         PictureKind::Forest => forest::title(metric),

@@ -24,7 +24,7 @@ struct Palette {
     negligible: &'static str,
     inconclusive: &'static str,
     void: &'static str,
-    /// How strongly the interest margin and ribbons are shaded.
+    /// How strongly the margin margin and confidence_bands are shaded.
     shade: &'static str,
 }
 
@@ -160,7 +160,7 @@ mod tests {
                 assert_eq!(is, of_the_page(theme, name), "{name}, {}", theme.as_str());
             }
             let shade = format!("{})", of.shade);
-            assert!(of_the_page(theme, "interest").ends_with(&shade));
+            assert!(of_the_page(theme, "margin").ends_with(&shade));
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::number::{self, NOT_AVAILABLE, Scale};
 pub(crate) enum Shown {
     /// In percent of the baseline, where there is a ratio.
     Relative,
-    /// In the metric's unit: parts of a sum, or metrics whose baseline is nil by nature.
+    /// In the metric's unit: parts of a sum, or metrics whose baseline is zero by nature.
     Absolute,
 }
 
@@ -125,8 +125,8 @@ pub(crate) const GROUPS: &[Group] = {
             ],
         ),
         group(
-            "Whole machine",
-            &[relative(MachineCpuPerRequest).headed("busy CPU a request")],
+            "EndToEnd machine",
+            &[relative(MachineCpuPerRequest).headed("busy CPU per request")],
         ),
         group("Long idle", &[absolute(CpuIdle)]),
         group(
@@ -163,7 +163,7 @@ pub(crate) const GROUPS: &[Group] = {
         ),
         detail(
             "Generator",
-            &[relative(GeneratorCpuPerRequest).headed("generator CPU a request")],
+            &[relative(GeneratorCpuPerRequest).headed("generator CPU per request")],
         ),
         detail(
             "Agents, by launch",

@@ -1,7 +1,7 @@
 //! A metric over a swept factor: a row for each level, the fitted curves in words below.
 
 use windage_analysis::{
-    Against, Analysis, Cap, Curve, CurveFit, CurvePoint, CurveScale, CurveTerm, FidelityUnit,
+    Against, Analysis, Curve, CurveFit, CurvePoint, CurveScale, CurveTerm, DropLimit, FidelityUnit,
     LackOfFit, TermKind,
 };
 use windage_model::{ArmId, Interval, LevelValue};
@@ -19,7 +19,7 @@ pub(super) fn curve_tables(analysis: &Analysis) -> Vec<Table> {
     curves.map(|curve| curve_table(analysis, curve)).collect()
 }
 
-/// The title of a curve's table and picture: "CPU a request by rate".
+/// The title of a curve's table and picture: "CPU per request by rate".
 pub(crate) fn title(curve: &Curve) -> String {
     let metric = super::headline(curve.metric);
     format!("{metric} by {}", one_line(&curve.factor))
@@ -115,8 +115,8 @@ fn counts(point: &CurvePoint) -> String {
 pub(crate) fn points_in_words(curve: &Curve) -> Vec<String> {
     let scale = scale(curve);
     let point = |of: &CurvePoint| {
-        let note = if of.is_beyond_cap {
-            ", beyond the cap and not fitted"
+        let note = if of.is_beyond_drop_limit {
+            ", beyond the drop limit and not fitted"
         } else {
             ""
         };
@@ -131,10 +131,10 @@ pub(crate) fn points_in_words(curve: &Curve) -> Vec<String> {
 }
 
 fn height_cell(point: &CurvePoint, fit: &CurveFit, scale: Scale) -> Cell {
-    if point.is_beyond_cap {
+    if point.is_beyond_drop_limit {
         return Cell {
             basis: Some("More was lost than sampling explains: shown, and not fitted".to_owned()),
-            ..Cell::faint("beyond cap")
+            ..Cell::faint("beyond drop limit")
         };
     }
     // As wide as the point's own interval, so that both are written with the same decimals.
@@ -164,17 +164,21 @@ fn facts(analysis: &Analysis, curve: &Curve, unit: FidelityUnit) -> Vec<Fact> {
         };
         facts.push(Fact::new(label, clauses(curve, fit, unit).join("; ")));
     }
-    facts.extend(
-        curve
-            .cap
-            .map(|cap| Fact::new("cap", cap_in_words(&cap, &curve.factor, unit))),
-    );
+    facts.extend(curve.drop_limit.map(|drop_limit| {
+        Fact::new(
+            "drop_limit",
+            drop_limit_in_words(&drop_limit, &curve.factor, unit),
+        )
+    }));
     facts
 }
 
 /// Why a curve has points and no fit.
 pub(crate) fn why_not_fitted(analysis: &Analysis, curve: &Curve) -> String {
-    let points = curve.points.iter().filter(|point| !point.is_beyond_cap);
+    let points = curve
+        .points
+        .iter()
+        .filter(|point| !point.is_beyond_drop_limit);
     match analysis.design.stop {
         Some(_) => "no curve was fitted, as the run could stop early".to_owned(),
         None => format!("no curve was fitted: {} points are too few", points.count()),
@@ -276,15 +280,19 @@ fn held_out(curve: &Curve, fit: &CurveFit) -> Option<String> {
 }
 
 /// "from between 50.0 and 75.0 of rate on telemetry is lost: at most 6,980 traces/s arrive"
-pub(crate) fn cap_in_words(cap: &Cap, factor: &str, unit: FidelityUnit) -> String {
-    let at_most = cap.delivered_per_s.map_or(String::new(), |n| {
+pub(crate) fn drop_limit_in_words(
+    drop_limit: &DropLimit,
+    factor: &str,
+    unit: FidelityUnit,
+) -> String {
+    let at_most = drop_limit.delivered_per_s.map_or(String::new(), |n| {
         let (n, unit) = (number::count_f64(n), unit.as_str());
         format!(": at most {n} {unit}/s arrive")
     });
     format!(
         "from between {} and {} of {} on telemetry is lost{at_most}",
-        level(cap.above),
-        level(cap.below),
+        level(drop_limit.above),
+        level(drop_limit.below),
         one_line(factor)
     )
 }
@@ -326,7 +334,7 @@ mod tests {
                 against: Against::Attempted,
                 terms,
                 lack_of_fit: None,
-                ribbon: Vec::new(),
+                confidence_band: Vec::new(),
                 held_out: Vec::new(),
             };
             let found = fit.height(100.0);

@@ -13,7 +13,7 @@ pub(crate) const ON_ITS_OWN: char = '‡';
 pub(crate) const ON_ITS_OWN_MEANS: &str =
     "‡ holds on its own, but not when all comparisons of its family have to";
 
-/// The family of more than one comparison in which a verdict, or that the figure excludes nil,
+/// The family of more than one comparison in which a verdict, or that the figure excludes zero,
 /// does not hold.
 pub(crate) fn overstated(result: &MetricAnalysis) -> Option<Seat> {
     let seat = result.inference.seat()?;

@@ -27,7 +27,7 @@ pub(super) fn fidelity_table(analysis: &Analysis) -> Option<Table> {
             "lost",
             "Expected − delivered, and its share of the expected",
         ),
-        column("bytes a span", "Uncompressed"),
+        column("bytes per span", "Uncompressed"),
         column("on wire", "Bytes of a span as they were on the wire"),
     ];
     let rows = analysis

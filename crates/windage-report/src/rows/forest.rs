@@ -12,10 +12,10 @@ pub(crate) struct Forest<'a> {
     /// How figures at the axis are written.
     pub(crate) scale: Scale,
     /// Shares within ± this do not matter; `None` where differences are no shares of the baseline.
-    pub(crate) interest: Option<f64>,
-    /// What lies left and right of nil.
+    pub(crate) margin: Option<f64>,
+    /// What lies left and right of zero.
     pub(crate) sides: [&'static str; 2],
-    /// The control first: it shows how far nil is from nil on this machine.
+    /// The control first: it shows how far zero is from zero on this machine.
     pub(crate) rows: Vec<ForestRow<'a>>,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct ForestRow<'a> {
 /// How an interval is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mark {
-    /// Its truth is known to be nil.
+    /// Its truth is known to be zero.
     Control,
     /// It should not differ.
     ControlDiffers,
@@ -89,13 +89,12 @@ impl<'a> Forest<'a> {
             }
         };
         let rows: Vec<ForestRow> = arms().zip(names).map(row).collect();
-        let interest = analysis.design.interest;
+        let margin = analysis.design.margin;
         rows.iter()
             .any(|row| row.difference.is_some())
             .then_some(Forest {
                 scale,
-                interest: Some(interest.abs())
-                    .filter(|of| is_relative && of.is_finite() && *of > 0.0),
+                margin: Some(margin.abs()).filter(|of| is_relative && of.is_finite() && *of > 0.0),
                 sides: match metric.direction() {
                     Direction::Lower => ["← saves", "costs →"],
                     Direction::Higher => ["← costs", "saves →"],
@@ -124,8 +123,8 @@ impl<'a> Forest<'a> {
 
     /// What the shaded margin means: "within ±0.5 %".
     pub(crate) fn margin(&self) -> Option<String> {
-        let interest = number::percent_short(self.interest?);
-        Some(format!("within ±{interest}"))
+        let margin = number::percent_short(self.margin?);
+        Some(format!("within ±{margin}"))
     }
 
     /// What is drawn, for those who can't see it.
@@ -159,9 +158,9 @@ impl Mark {
 }
 
 fn mark(arm: &ArmAnalysis, result: Option<&MetricAnalysis>) -> Mark {
-    let exceeds_nil = result.and_then(MetricAnalysis::exceeds_nil) == Some(true);
+    let exceeds_zero = result.and_then(MetricAnalysis::exceeds_zero) == Some(true);
     match (arm.role, result.and_then(|of| of.verdict)) {
-        (Role::Control, _) if exceeds_nil => Mark::ControlDiffers,
+        (Role::Control, _) if exceeds_zero => Mark::ControlDiffers,
         (Role::Control, _) => Mark::Control,
         (_, Some(verdict)) => Mark::Judged(verdict),
         (_, None) => Mark::Unjudged,
@@ -169,12 +168,12 @@ fn mark(arm: &ArmAnalysis, result: Option<&MetricAnalysis>) -> Mark {
 }
 
 fn said(arm: &ArmAnalysis, result: &MetricAnalysis) -> String {
-    let exceeds_nil = result.exceeds_nil() == Some(true);
+    let exceeds_zero = result.exceeds_zero() == Some(true);
     let word = match (arm.role, result.verdict) {
-        (Role::Control, _) if exceeds_nil => "control: differs",
+        (Role::Control, _) if exceeds_zero => "control: differs",
         (Role::Control, _) => "control",
         (_, Some(verdict)) => verdict.as_str(),
-        (_, None) if exceeds_nil => "more than sampling",
+        (_, None) if exceeds_zero => "more than sampling",
         (_, None) => "can't tell",
     };
     let void = match result.validity.soundness() {

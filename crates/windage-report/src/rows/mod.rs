@@ -9,10 +9,10 @@ pub(crate) mod curve;
 mod export;
 mod family;
 mod fidelity;
-mod firm;
 pub(crate) mod forest;
 mod load;
 mod planning;
+mod precision;
 mod primary;
 pub(crate) mod profile;
 pub(crate) mod script;
@@ -28,9 +28,9 @@ use export::{export_details, export_tables};
 pub(crate) use family::{ON_ITS_OWN, ON_ITS_OWN_MEANS, overstated};
 use fidelity::fidelity_table;
 pub(crate) use fidelity::losses;
-use firm::firm_table;
 use load::{load_table, outliers_table};
 use planning::planning_tables;
+use precision::firm_table;
 use primary::primary_table;
 use profile::{profile_details, profile_tables};
 use script::script_tables;
@@ -122,7 +122,7 @@ impl Cell {
         }
     }
 
-    /// Something of lesser interest.
+    /// Something of lesser margin.
     pub(crate) fn faint(text: impl Into<String>) -> Cell {
         Cell {
             tone: Tone::Faint,
@@ -144,7 +144,7 @@ pub(crate) struct Note {
 pub(crate) enum Tone {
     #[default]
     Plain,
-    /// Of lesser interest.
+    /// Of lesser margin.
     Faint,
     Judged(Verdict),
     /// Something is wrong.
@@ -165,9 +165,9 @@ impl Serialize for Tone {
 /// What the marks at the figures of these tables mean, and how the error of all of them together
 /// is controlled, to be shown once below them; `None` when there is nothing to say.
 pub(crate) fn legend(analysis: &Analysis, tables: &[&Table]) -> Option<String> {
-    let interest = number::percent_short(analysis.design.interest);
+    let margin = number::percent_short(analysis.design.margin);
     let meanings = [
-        (NEGLIGIBLE, format!("negligible, within ±{interest}")),
+        (NEGLIGIBLE, format!("negligible, within ±{margin}")),
         (INCONCLUSIVE, "can't tell yet".to_owned()),
         (BEYOND_SAMPLING, "more than sampling explains".to_owned()),
     ];
@@ -193,7 +193,7 @@ pub(crate) const NEGLIGIBLE: &str = "=";
 pub(crate) const INCONCLUSIVE: &str = "~";
 const BEYOND_SAMPLING: &str = "!";
 
-/// A metric as a heading: "CPU a request".
+/// A metric as a heading: "CPU per request".
 pub(crate) fn headline(metric: Metric) -> String {
     capitalised(metric.label())
 }
@@ -282,9 +282,12 @@ fn value_scale<'a>(metric: Metric, results: impl Iterator<Item = &'a MetricAnaly
 /// What a figure rests on.
 fn basis(metric: Metric, result: &MetricAnalysis, difference: &Difference) -> String {
     let mut text = format!("{} windows, {} launches", result.windows, result.rounds);
-    if let Some(smallest) = difference.smallest_visible.filter(|s| s.is_finite()) {
+    if let Some(smallest) = difference
+        .minimum_detectable_effect
+        .filter(|s| s.is_finite())
+    {
         text.push_str(&format!(
-            "; smallest visible {}",
+            "; minimum detectable {}",
             number::percent_bound(smallest)
         ));
     }

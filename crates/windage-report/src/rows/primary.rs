@@ -9,8 +9,8 @@ use super::{
     family, headline, plain, results, value, value_scale,
 };
 use crate::facts::one_line;
-use crate::firmness;
 use crate::number::{self, NOT_AVAILABLE, Scale, Shown};
+use crate::precision;
 
 /// The value, both differences, the interval and the verdict; `None` when no arm has the metric.
 pub(super) fn primary_table(analysis: &Analysis, metric: Metric) -> Option<Table> {
@@ -26,7 +26,7 @@ pub(super) fn primary_table(analysis: &Analysis, metric: Metric) -> Option<Table
         },
     });
     let rows = rows.collect();
-    let mut facts = firmness::facts(analysis);
+    let mut facts = precision::facts(analysis);
     facts.extend(whole_process(analysis, metric));
     Some(Table {
         title: headline(metric),

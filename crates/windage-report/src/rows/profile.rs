@@ -218,7 +218,7 @@ fn overview_cells(
     ]
 }
 
-/// CPU an iteration or a request in the windows, in microseconds.
+/// CPU per iteration or a request in the windows, in microseconds.
 fn measured(analysis: &Analysis, arm: &ArmAnalysis) -> Option<f64> {
     value(arm, arm.metrics.get(&cpu_metric(analysis))?)
 }

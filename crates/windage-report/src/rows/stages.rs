@@ -1,6 +1,6 @@
 //! What each stage of a chain of arms adds, what they add up to, and what the whole costs.
 
-use windage_analysis::{Analysis, Missing, StageCost, Stages, Whole};
+use windage_analysis::{Analysis, EndToEnd, Missing, StageCost, Stages};
 use windage_model::{ArmId, Interval};
 
 use super::aspect::nothing;
@@ -38,7 +38,7 @@ fn stage_table(analysis: &Analysis, of: &Stages) -> Table {
         arm: "sum of stages".to_owned(),
         cells: drawn.cells(&of.sum, of.share_of_sum(&of.sum), &mut notes),
     });
-    for whole in &of.wholes {
+    for whole in &of.end_to_end {
         rows.extend(whole_rows(analysis, of, whole, &drawn, &mut notes));
     }
     Table {
@@ -55,13 +55,13 @@ fn stage_table(analysis: &Analysis, of: &Stages) -> Table {
 fn whole_rows(
     analysis: &Analysis,
     of: &Stages,
-    whole: &Whole,
+    whole: &EndToEnd,
     drawn: &Drawn,
     notes: &mut Notes,
 ) -> [Row; 2] {
     let name = arm_name(analysis, &whole.arm);
     let mut gap = drawn.cells(&whole.gap, of.share_of_sum(&whole.gap), notes);
-    if whole.holds() == Some(false) {
+    if whole.is_additive() == Some(false) {
         gap.iter_mut().for_each(|cell| cell.tone = Tone::Alarm);
     }
     [
@@ -70,7 +70,7 @@ fn whole_rows(
             cells: drawn.cells(&whole.cost, of.share_of_sum(&whole.cost), notes),
         },
         Row {
-            arm: if of.wholes.len() == 1 {
+            arm: if of.end_to_end.len() == 1 {
                 "whole − sum".to_owned()
             } else {
                 format!("{name} − sum")
@@ -89,11 +89,11 @@ struct Drawn {
 
 impl Drawn {
     fn of(of: &Stages) -> Drawn {
-        let wholes = of.wholes.iter().map(|whole| &whole.cost);
+        let end_to_end = of.end_to_end.iter().map(|whole| &whole.cost);
         let stages = of.stages.iter().map(|stage| &stage.cost);
         let all: Vec<&StageCost> = stages
             .chain(std::iter::once(&of.sum))
-            .chain(wholes)
+            .chain(end_to_end)
             .filter_map(|cost| cost.as_ref().ok())
             .collect();
         let unit = of.metric.unit();
@@ -183,12 +183,12 @@ fn estimated(interval: &Interval, scale: Scale) -> Cell {
 
 fn facts(analysis: &Analysis, of: &Stages) -> Vec<Fact> {
     let mut facts: Vec<Fact> = of
-        .wholes
+        .end_to_end
         .iter()
         .filter_map(|whole| {
             Some(Fact::new(
                 "the whole",
-                verdict(analysis, whole, whole.holds()?),
+                verdict(analysis, whole, whole.is_additive()?),
             ))
         })
         .collect();
@@ -216,15 +216,15 @@ fn facts(analysis: &Analysis, of: &Stages) -> Vec<Fact> {
     facts
 }
 
-fn verdict(analysis: &Analysis, whole: &Whole, holds: bool) -> String {
+fn verdict(analysis: &Analysis, whole: &EndToEnd, holds: bool) -> String {
     let (name, up_to) = (
         arm_name(analysis, &whole.arm),
         arm_name(analysis, &whole.same_as),
     );
     let says = if holds {
-        "agrees with the stages: nil lies within the gap's interval"
+        "agrees with the stages: zero lies within the gap's interval"
     } else {
-        "does not agree with the stages: the gap's interval leaves nil out"
+        "does not agree with the stages: the gap's interval leaves zero out"
     };
     format!("{name}, which is {up_to} in processes and windows of its own, {says}")
 }

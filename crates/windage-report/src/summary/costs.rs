@@ -38,7 +38,7 @@ pub(super) fn costs(analysis: &Analysis, metric: Metric) -> Vec<Piece> {
         // The dearest first: what is left out matters less than what is told.
         ranked.sort_by(|a, b| cost_estimate(b, metric).total_cmp(&cost_estimate(a, metric)));
     }
-    let interest = analysis.design.interest;
+    let margin = analysis.design.margin;
     let (told, counted) = ranked.split_at(spelled);
     // Only the first figure names its metric.
     let naming = told
@@ -56,7 +56,7 @@ pub(super) fn costs(analysis: &Analysis, metric: Metric) -> Vec<Piece> {
                 explains: explaining == Some(i),
             };
             let result = arm.metrics.get(&metric);
-            clause((arm, result), metric, scale, interest, first)
+            clause((arm, result), metric, scale, margin, first)
         })
         .collect();
     clauses.extend(counted_clause(counted, metric));
@@ -72,7 +72,7 @@ struct First {
     explains: bool,
 }
 
-/// What one arm costs, as a clause: "`otel` costs 22.7 % of CPU a request (22.2 to 23.2 %), 13.9 µs".
+/// What one arm costs, as a clause: "`otel` costs 22.7 % of CPU per request (22.2 to 23.2 %), 13.9 µs".
 pub(crate) fn told(analysis: &Analysis, arm: &ArmAnalysis) -> String {
     let metric = analysis.primary;
     plain(&alone(analysis, arm, metric, arm.metrics.get(&metric)))
@@ -92,13 +92,7 @@ pub(crate) fn alone(
         names: true,
         explains: true,
     };
-    clause(
-        (arm, result),
-        metric,
-        scale,
-        analysis.design.interest,
-        first,
-    )
+    clause((arm, result), metric, scale, analysis.design.margin, first)
 }
 
 fn difference(arm: &ArmAnalysis, metric: Metric) -> Option<&Difference> {
@@ -118,7 +112,7 @@ pub struct CostsMost {
     pub arm: String,
     /// "+22.7 % (+22.0 to +23.0)"
     pub figure: String,
-    /// What it is of, as a heading: "CPU a request".
+    /// What it is of, as a heading: "CPU per request".
     pub metric: String,
 }
 
@@ -147,7 +141,7 @@ fn clause(
     (arm_analysis, result): (&ArmAnalysis, Option<&MetricAnalysis>),
     metric: Metric,
     scale: Scale,
-    interest: f64,
+    margin: f64,
     first: First,
 ) -> Vec<Piece> {
     let name = arm(arm_analysis);
@@ -162,11 +156,11 @@ fn clause(
             ]
         }
         Ok(difference) => {
-            let mut said = judged(result, difference, metric, scale, interest, first.names);
+            let mut said = judged(result, difference, metric, scale, margin, first.names);
             if is_claimed(metric)(result) {
                 said.push_str(&on_its_own(result, first.explains));
             }
-            said.push_str(&to_settle(result, difference, interest));
+            said.push_str(&to_settle(result, difference, margin));
             vec![name, text(said)]
         }
     }
@@ -178,7 +172,7 @@ fn judged(
     difference: &Difference,
     metric: Metric,
     scale: Scale,
-    interest: f64,
+    margin: f64,
     naming: bool,
 ) -> String {
     let of = if naming {
@@ -193,7 +187,7 @@ fn judged(
         });
     };
     let cost = as_cost(relative, metric);
-    // As the tables have it: what may be nil has no direction to be a cost in.
+    // As the tables have it: what may be zero has no direction to be a cost in.
     let Some(shown) = number::percent(relative) else {
         return " has no finite figure".to_owned();
     };
@@ -217,13 +211,15 @@ fn judged(
         Some(Verdict::Inconclusive) if cost.low > 0.0 => format!(
             " costs something, {}{of}, but whether more than the {} that matter can't be told yet",
             number::percent(&cost).map_or_else(String::new, |cost| cost.range_with_unit()),
-            number::percent_short(interest)
+            number::percent_short(margin)
         ),
         Some(Verdict::Inconclusive) | None => {
-            let smallest = difference.smallest_visible.filter(|s| s.is_finite());
+            let smallest = difference
+                .minimum_detectable_effect
+                .filter(|s| s.is_finite());
             let smallest = smallest.map_or(String::new(), |s| {
                 format!(
-                    ", the smallest visible here is {}",
+                    ", the minimum detectable here is {}",
                     number::percent_bound(s)
                 )
             });
@@ -255,17 +251,17 @@ fn on_its_own(result: &MetricAnalysis, explains: bool) -> String {
 }
 
 /// What would settle an inconclusive verdict; empty for others.
-fn to_settle(result: &MetricAnalysis, difference: &Difference, interest: f64) -> String {
+fn to_settle(result: &MetricAnalysis, difference: &Difference, margin: f64) -> String {
     let is_open = result.verdict == Some(Verdict::Inconclusive) && difference.relative.is_some();
-    match result.inference.needs_s {
+    match result.inference.time_needed_s {
         _ if !is_open => String::new(),
-        Some(needs_s) => format!(
+        Some(time_needed_s) => format!(
             ": about {} of such a run would settle it",
-            duration::more(needs_s)
+            duration::more(time_needed_s)
         ),
         None => format!(
             ": no reasonable time would settle it, as the estimate lies at the limit of ±{}",
-            number::percent_short(interest)
+            number::percent_short(margin)
         ),
     }
 }
@@ -274,7 +270,7 @@ fn and(shown: &number::Shown) -> String {
     format!("{} and {}", shown.low, shown.high)
 }
 
-/// "22.7 % of CPU a request (22.0 to 23.0 %), 13.9 µs"
+/// "22.7 % of CPU per request (22.0 to 23.0 %), 13.9 µs"
 fn magnitude(cost: &Interval, difference: &Difference, scale: Scale, of: &str) -> String {
     let share = number::percent_unsigned(cost).map_or(String::new(), |p| {
         format!("{}{of} ({})", p.point(), p.range_with_unit())
@@ -288,7 +284,7 @@ fn magnitude(cost: &Interval, difference: &Difference, scale: Scale, of: &str) -
 fn counted_clause(counted: &[&ArmAnalysis], metric: Metric) -> Option<Vec<Piece>> {
     let relative = |arm: &&ArmAnalysis| difference(arm, metric)?.relative;
     let estimates = counted.iter().filter_map(relative).map(|r| r.estimate);
-    // As the tables have it, without a direction: they may lie on both sides of nil.
+    // As the tables have it, without a direction: they may lie on both sides of zero.
     let estimates: Vec<f64> = estimates.filter(|estimate| estimate.is_finite()).collect();
     let without = match counted.len() - estimates.len() {
         0 => None,

@@ -1,7 +1,7 @@
 //! Whether the figures may be believed, in words.
 
 use windage_analysis::Analysis;
-use windage_model::{DoubtCode, Metric, Soundness, Verdict};
+use windage_model::{Metric, Soundness, Verdict, WarningCode};
 
 use super::{Piece, text, without_stop};
 use crate::number::{self, Scale};
@@ -10,8 +10,8 @@ use crate::number::{self, Scale};
 pub(super) fn trust(analysis: &Analysis, metric: Metric) -> Vec<Piece> {
     let control = control(analysis, metric);
     // The warning about the control is not given twice.
-    let told: &[DoubtCode] = if control.starts_with(WARNING) {
-        &[DoubtCode::ControlNotNil]
+    let told: &[WarningCode] = if control.starts_with(WARNING) {
+        &[WarningCode::ControlDiffers]
     } else {
         &[]
     };
@@ -51,14 +51,14 @@ pub(crate) fn control(analysis: &Analysis, metric: Metric) -> String {
     else {
         return "The control has no finite figure".to_owned();
     };
-    match (result.exceeds_nil(), result.verdict) {
+    match (result.exceeds_zero(), result.verdict) {
         (Some(false), _) => {
-            format!("The control, a second baseline, holds: its difference is nil within {range}")
+            format!("The control, a second baseline, holds: its difference is zero within {range}")
         }
         (_, Some(Verdict::Negligible)) => format!(
             "The control, a second baseline, differs by {estimate} ({range}), \
-             which is below the interest of {}",
-            number::percent_short(analysis.design.interest)
+             which is below the margin of {}",
+            number::percent_short(analysis.design.margin)
         ),
         _ => format!(
             "{WARNING}: the control, a second baseline, differs by {estimate} ({range}) \
@@ -68,7 +68,7 @@ pub(crate) fn control(analysis: &Analysis, metric: Metric) -> String {
 }
 
 /// The first reasons of that gravity, each a sentence, and how many more there are.
-pub(super) fn reasons(analysis: &Analysis, gravity: Soundness, told: &[DoubtCode]) -> String {
+pub(super) fn reasons(analysis: &Analysis, gravity: Soundness, told: &[WarningCode]) -> String {
     const SPELLED: usize = 2;
     let grave: Vec<_> = analysis
         .validity

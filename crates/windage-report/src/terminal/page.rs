@@ -1,4 +1,4 @@
-//! A page of aligned text: lines, facts, tables and doubts, within a width.
+//! A page of aligned text: lines, facts, tables and warnings, within a width.
 
 use std::ops::Range;
 
@@ -9,9 +9,9 @@ use windage_model::{Soundness, Verdict};
 
 use super::TerminalOptions;
 use super::text::{truncated, wrap};
-use crate::doubts::{self, DoubtRow};
 use crate::facts::Fact;
 use crate::rows::{Align, Table, Tone};
+use crate::warnings::{self, WarningRow};
 
 pub(crate) const FAINT: Style = Style::new().dimmed();
 pub(crate) const HEADING: Style = Style::new().bold();
@@ -201,25 +201,25 @@ impl Page {
         self.line(&line);
     }
 
-    pub(crate) fn doubts(&mut self, analysis: &Analysis) {
+    pub(crate) fn warnings(&mut self, analysis: &Analysis) {
         let soundness = analysis.validity.soundness();
-        let doubts = doubts::doubts(analysis);
-        let heading = doubts::heading(soundness, !doubts.is_empty());
+        let warnings = warnings::warnings(analysis);
+        let heading = warnings::heading(soundness, !warnings.is_empty());
         self.wrapped("", heading, soundness_style(soundness));
-        for doubt in &doubts {
-            self.doubt(doubt);
+        for warning in &warnings {
+            self.warning(warning);
         }
     }
 
-    fn doubt(&mut self, doubt: &DoubtRow) {
-        let code = self.paint(soundness_style(doubt.soundness()), doubt.code.as_str());
-        self.line(&format!("  {code} ({})", doubt.soundness().as_str()));
-        self.wrapped("    ", &doubt.text, Style::new());
-        let evidence = doubt.evidence_text();
+    fn warning(&mut self, warning: &WarningRow) {
+        let code = self.paint(soundness_style(warning.soundness()), warning.code.as_str());
+        self.line(&format!("  {code} ({})", warning.soundness().as_str()));
+        self.wrapped("    ", &warning.text, Style::new());
+        let evidence = warning.evidence_text();
         if !evidence.is_empty() {
             self.wrapped("    evidence: ", &evidence, FAINT);
         }
-        if let Some(about) = &doubt.about {
+        if let Some(about) = &warning.about {
             self.wrapped("    about: ", about, FAINT);
         }
     }

@@ -28,7 +28,7 @@ fn the_answer_says_what_runs_beside() {
             fixtures::agents(),
             "The agent of `agent, sampling 1.0`, the dearest of 3 arms with agents, itself uses \
              0.208 cores (0.204 to 0.212) and 48.9 MB of memory (at most 66.3 MB); in all while \
-             attached the machine pays 39.0 µs more CPU a request (37.2 to 40.8); 479,312 of 480,000 \
+             attached the machine pays 39.0 µs more CPU per request (37.2 to 40.8); 479,312 of 480,000 \
              spans were delivered.",
         ),
         (
@@ -44,19 +44,19 @@ fn the_answer_says_what_runs_beside() {
         ),
         (
             bystander((0.001, 0.002)),
-            "do not watch, costs no more than 0.3 % of CPU a request.",
+            "do not watch, costs no more than 0.3 % of CPU per request.",
         ),
         (
             bystander((0.002, 0.02)),
-            "do not watch: can't tell yet, between −1.8 and +2.2 % of CPU a request",
+            "do not watch: can't tell yet, between −1.8 and +2.2 % of CPU per request",
         ),
         (
             in_all(0.4),
-            "in all while attached the machine's CPU a request changes by +0.40 µs (−1.40 to +2.20);",
+            "in all while attached the machine's CPU per request changes by +0.40 µs (−1.40 to +2.20);",
         ),
         (
             in_all(-12.0),
-            "in all while attached the machine pays 12.0 µs less CPU a request (10.2 to 13.8);",
+            "in all while attached the machine pays 12.0 µs less CPU per request (10.2 to 13.8);",
         ),
         (
             changed(|analysis| {
@@ -237,10 +237,10 @@ fn of_a_batch_load_figures_are_of_an_iteration() {
     }
     let report = unwrapped(&plain(&analysis, 80));
     for part in [
-        "Agents, attached CPU, cores µs an iteration",
-        "runs an iteration ns a run ns an iteration",
-        "more CPU an iteration seen",
-        "costs 1.4 % of CPU an iteration (0.8 to 2.0 %)",
+        "Agents, attached CPU, cores µs per iteration",
+        "runs per iteration ns per run ns per iteration",
+        "more CPU per iteration seen",
+        "costs 1.4 % of CPU per iteration (0.8 to 2.0 %)",
     ] {
         assert!(report.contains(part), "{part:?} not in {report}");
     }
@@ -248,7 +248,7 @@ fn of_a_batch_load_figures_are_of_an_iteration() {
 
 /// A program that takes less time than the read of a clock that is counted with it.
 #[test]
-fn what_statistics_see_too_much_of_is_no_figure_below_nil() {
+fn what_statistics_see_too_much_of_is_no_figure_below_zero() {
     // service, outside, at most, and what is said
     let table = [
         (
@@ -256,7 +256,7 @@ fn what_statistics_see_too_much_of_is_no_figure_below_nil() {
             [-8.7, -9.0, -8.4],
             Some([26.7, 25.9, 27.5]),
             [
-                "pays 26.7 µs (26.5 to 26.9) more CPU a request",
+                "pays 26.7 µs (26.5 to 26.9) more CPU per request",
                 "not seen nothing beyond them that could be told, at most 27.5 µs: statistics count",
             ],
         ),
@@ -265,7 +265,7 @@ fn what_statistics_see_too_much_of_is_no_figure_below_nil() {
             [-1.3, -1.9, -0.7],
             Some([-0.9, -1.7, -0.1]),
             [
-                "pays 0.90 µs (0.60 to 1.20) less CPU a request",
+                "pays 0.90 µs (0.60 to 1.20) less CPU per request",
                 "that could be told, at most 0 µs: statistics count a clock read with each run",
             ],
         ),
@@ -274,7 +274,7 @@ fn what_statistics_see_too_much_of_is_no_figure_below_nil() {
             [-0.3, -0.7, 0.1],
             None,
             [
-                "its CPU a request changes by −0.20 µs (−0.50 to +0.10)",
+                "its CPU per request changes by −0.20 µs (−0.50 to +0.10)",
                 "not seen nothing beyond them that could be told: statistics count",
             ],
         ),
@@ -283,7 +283,7 @@ fn what_statistics_see_too_much_of_is_no_figure_below_nil() {
             [9.9, 9.4, 10.4],
             None,
             [
-                "pays 13.9 µs (13.5 to 14.3) more CPU a request",
+                "pays 13.9 µs (13.5 to 14.3) more CPU per request",
                 "not seen +9.9 µs (+9.4 to +10.4) beyond them: traps,",
             ],
         ),

@@ -1,6 +1,6 @@
 //! The answer in words, and what stands below it.
 
-use windage_model::{Doubt, DoubtCode, Metric};
+use windage_model::{Metric, Warning, WarningCode};
 use windage_report::{markdown, summary};
 
 use crate::{fixtures, plain, unwrapped};
@@ -10,7 +10,7 @@ fn the_answer_says_what_the_data_say() {
     let table = [
         (
             fixtures::demo(),
-            "`otel, sampling 1.0` costs 22.7 % of CPU a request (22.2 to 23.2 %), 13.9 µs",
+            "`otel, sampling 1.0` costs 22.7 % of CPU per request (22.2 to 23.2 %), 13.9 µs",
         ),
         (
             fixtures::demo(),
@@ -23,7 +23,7 @@ fn the_answer_says_what_the_data_say() {
         ),
         (
             fixtures::suspect(),
-            "can't tell yet, between −0.4 and +1.1 % of CPU a request, the smallest visible here is 1.1 %: \
+            "can't tell yet, between −0.4 and +1.1 % of CPU per request, the minimum detectable here is 1.1 %: \
              about 90 more minutes of such a run would settle it",
         ),
         (
@@ -49,7 +49,7 @@ fn the_answer_says_what_the_data_say() {
         ),
         (
             fixtures::batch(),
-            "`profiler` saves 5.1 % of CPU an iteration (3.8 to 6.4 %), 118 ms",
+            "`profiler` saves 5.1 % of CPU per iteration (3.8 to 6.4 %), 118 ms",
         ),
     ];
     for (analysis, expected) in table {
@@ -131,7 +131,7 @@ fn how_firm_the_answer_is_stands_below_it() {
     let table = [
         (
             fixtures::family(),
-            "visible this run would have seen 0.7 to 0.9 % of CPU a request",
+            "visible this run would have seen 0.7 to 0.9 % of CPU per request",
         ),
         (
             fixtures::family(),
@@ -140,7 +140,7 @@ fn how_firm_the_answer_is_stands_below_it() {
         ),
         (
             fixtures::stopped(),
-            "scatter launches 0.52 %, blocks 2.1 %; more blocks a round, about 40, would",
+            "scatter launches 0.52 %, blocks 2.1 %; more blocks per round, about 40, would",
         ),
         (
             fixtures::not_reached(),
@@ -148,16 +148,16 @@ fn how_firm_the_answer_is_stands_below_it() {
         ),
         (
             fixtures::stopped(),
-            "stopped when CPU a request was known to ±0.5 %; 5 min were allowed",
+            "stopped when CPU per request was known to ±0.5 %; 5 min were allowed",
         ),
         (fixtures::stopped(), "intervals are confidence sequences"),
         (
             fixtures::not_reached(),
-            "±0.5 % of CPU a request was not reached within 5 min: ±0.8 %",
+            "±0.5 % of CPU per request was not reached within 5 min: ±0.8 %",
         ),
         (
             fixtures::family(),
-            "machine calibrated 2026-11-21: smallest visible effect in 60 s 0.5 % of CPU a \
+            "machine calibrated 2026-11-21: minimum detectable effect in 60 s 0.5 % of CPU a \
              request; truth inside 38 of 40 intervals; 2 of 40 false positives",
         ),
         (
@@ -179,10 +179,12 @@ fn how_firm_the_answer_is_stands_below_it() {
 #[test]
 fn a_run_that_was_broken_off_did_not_run_out_of_time() {
     let mut analysis = fixtures::not_reached();
-    analysis
-        .validity
-        .push(Doubt::new(DoubtCode::RunIncomplete, "It was broken off."));
+    analysis.validity.push(Warning::new(
+        WarningCode::RunIncomplete,
+        "It was broken off.",
+    ));
     let report = unwrapped(&plain(&analysis, 80));
-    let expected = "±0.5 % of CPU a request was not reached before the run was broken off: ±0.8 %";
+    let expected =
+        "±0.5 % of CPU per request was not reached before the run was broken off: ±0.8 %";
     assert!(report.contains(expected), "{report}");
 }

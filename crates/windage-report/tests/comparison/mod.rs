@@ -5,7 +5,7 @@ mod runs;
 use runs::{all, changed, compared, idle, in_unit, later, only, throughput};
 use unicode_width::UnicodeWidthStr;
 use windage_analysis::Compared;
-use windage_model::{Doubt, DoubtCode, Metric};
+use windage_model::{Metric, Warning, WarningCode};
 use windage_report::{
     TerminalOptions, comparison_csv, comparison_html, comparison_markdown, comparison_page_json,
     comparison_terminal,
@@ -107,7 +107,7 @@ fn the_answer_says_what_became_of_overheads() {
     let table = [
         (
             "changed",
-            "`otel, sampling 1.0` costs 3.1 percentage points more of CPU a request (2.4 to 3.8): \
+            "`otel, sampling 1.0` costs 3.1 percentage points more of CPU per request (2.4 to 3.8): \
              25.8 % instead of 22.7 %",
         ),
         (
@@ -120,11 +120,11 @@ fn the_answer_says_what_became_of_overheads() {
         ),
         (
             "changed",
-            "The baseline itself went from 61.2 µs to 55.1 µs of CPU a request (−10.0 %)",
+            "The baseline itself went from 61.2 µs to 55.1 µs of CPU per request (−10.0 %)",
         ),
         (
             "regimes",
-            "`disabled`: can't tell whether the overhead of CPU a request changed: the change lies within −1.4 to +1.4 \
+            "`disabled`: can't tell whether the overhead of CPU per request changed: the change lies within −1.4 to +1.4 \
              percentage points (0.0 %, then 0.0 %); `filter, rate 100.0`: can't tell, within −1.4 to +1.4",
         ),
         ("regimes", "; 5 more can't be told. The baseline"),
@@ -141,13 +141,13 @@ fn the_answer_says_what_became_of_overheads() {
             "baseline",
             "These runs can't be compared, and no verdict is given: The baselines differ",
         ),
-        ("doubted", "In run B two identical baselines differ"),
+        ("warned", "In run B two identical baselines differ"),
         ("itself", "A and B are the same run"),
         (
             "hostile",
             "has no change to tell (Run A: a single block was measured; an interval needs two); \
              `pipe | `tick` & \"quote\" with a name that is far longer than a column [31m`: can't \
-             tell whether the overhead of CPU a request changed",
+             tell whether the overhead of CPU per request changed",
         ),
         (
             "in_unit",
@@ -156,7 +156,7 @@ fn the_answer_says_what_became_of_overheads() {
         ),
         (
             "withheld",
-            "`otel, sampling 1.0`: without a verdict, the overhead of CPU a request changed by +3.1 \
+            "`otel, sampling 1.0`: without a verdict, the overhead of CPU per request changed by +3.1 \
              percentage points (+2.4 to +3.8): 22.7 %, then 25.8 %",
         ),
         (
@@ -200,7 +200,7 @@ fn verdicts_are_withheld_of_runs_that_can_not_be_compared() {
     ] {
         let mut void = later(run.clone());
         void.validity
-            .push(Doubt::new(DoubtCode::ServiceDied, "why"));
+            .push(Warning::new(WarningCode::ServiceDied, "why"));
         let compared = only(compared(run, void, None), &[metric]);
         let text = on_terminal(&compared, 80, false);
         assert_eq!(text.matches("withheld").count(), expected, "{text}");

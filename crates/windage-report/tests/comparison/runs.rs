@@ -1,7 +1,7 @@
 //! Runs that are compared.
 
 use windage_analysis::{Analysis, Compared, Family, InFamily};
-use windage_model::{Doubt, DoubtCode, Metric, Role};
+use windage_model::{Metric, Role, Warning, WarningCode};
 
 use crate::fixtures;
 
@@ -32,7 +32,7 @@ fn moved(run: &mut Analysis, arm: usize, metric: Metric, by: f64) {
 pub(super) fn compared(mut a: Analysis, mut b: Analysis, plans: Option<[&str; 2]>) -> Compared {
     for run in [&mut a, &mut b] {
         alone_in_family(run);
-        run.further.iter_mut().for_each(alone_in_family);
+        run.other_loads.iter_mut().for_each(alone_in_family);
     }
     Compared::new(&a, &b, plans)
 }
@@ -164,7 +164,7 @@ pub(super) fn throughput() -> Compared {
     let (mut a, mut b) = (fixtures::demo(), later(fixtures::demo()));
     moved(&mut b, 2, Metric::Throughput, 0.0005);
     for run in [&mut a, &mut b] {
-        run.design.interest = 0.001;
+        run.design.margin = 0.001;
     }
     let compared = compared(a, b, None);
     only(compared, &[Metric::Throughput])
@@ -174,9 +174,9 @@ pub(super) fn all() -> Vec<(&'static str, Compared)> {
     let of = compared;
     let mut family = later(fixtures::family());
     moved(&mut family, 3, Metric::CpuPerRequest, 0.014);
-    let mut doubted = later(fixtures::demo());
-    for code in [DoubtCode::ControlNotNil, DoubtCode::Steal] {
-        doubted.validity.push(Doubt::new(code, "why"));
+    let mut warned = later(fixtures::demo());
+    for code in [WarningCode::ControlDiffers, WarningCode::Steal] {
+        warned.validity.push(Warning::new(code, "why"));
     }
     let mut baseline = later(fixtures::demo());
     baseline.arms[0].id = windage_model::ArmId::from_text("noop").expect("letters");
@@ -197,7 +197,7 @@ pub(super) fn all() -> Vec<(&'static str, Compared)> {
             "regimes",
             of(fixtures::regimes(), later(fixtures::regimes()), None),
         ),
-        ("doubted", of(fixtures::demo(), doubted, None)),
+        ("warned", of(fixtures::demo(), warned, None)),
         ("itself", of(fixtures::agents(), fixtures::agents(), None)),
         ("no_end", no_end()),
         ("baseline", of(fixtures::demo(), baseline, None)),

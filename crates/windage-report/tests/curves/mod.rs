@@ -67,18 +67,22 @@ fn what_a_fit_comes_to_is_said_in_words() {
                     fit.held_out.retain(windage_analysis::HeldOut::is_inside);
                 }
             }),
-            "2 of 2 held-out points lie where the others predict them cap",
+            "2 of 2 held-out points lie where the others predict them drop limit",
             "none is missed",
         ),
         (
             changed(|_| {}),
             "from between 50.0 and 75.0 of rate on telemetry is lost: at most 6,980 traces/s arrive",
-            "a cap",
+            "a drop limit",
         ),
         (
-            changed(|c| c.cap.iter_mut().for_each(|cap| cap.delivered_per_s = None)),
+            changed(|c| {
+                c.drop_limit
+                    .iter_mut()
+                    .for_each(|drop_limit| drop_limit.delivered_per_s = None)
+            }),
             "of rate on telemetry is lost Throughput",
-            "a cap of unknown height",
+            "a drop limit of unknown height",
         ),
     ];
     for (analysis, expected, why) in table {
@@ -166,7 +170,7 @@ fn tables_name_the_load_of_each_row() {
     assert_eq!(column(&csv(&[one]).unwrap(), "regime"), None);
     let metrics = |a: &Analysis| a.arms.iter().map(|arm| arm.metrics.len()).sum();
     let mut expected = vec!["saturation"; metrics(&two)];
-    expected.extend(vec!["a third of it"; metrics(&two.further[0])]);
+    expected.extend(vec!["a third of it"; metrics(&two.other_loads[0])]);
     assert_eq!(
         column(&csv(std::slice::from_ref(&two)).unwrap(), "regime").unwrap(),
         expected

@@ -37,7 +37,7 @@ fn what_does_not_hold_in_its_family_is_marked_and_explained() {
     let marked = [
         // On its own a cost, among four not told from what does not matter.
         "spans only         61.8  +0.64  +1.1  +0.6 to +1.6  costs‡",
-        // On its own it excludes nil.
+        // On its own it excludes zero.
         "metrics only       61.6  +0.40  +0.7  +0.0 to +1.2  inconclusive‡",
         "switched off       61.2  +0.05  +0.1  −0.4 to +0.6  negligible‡",
         "‡ +6.0 % (+2.0 to +10.0)",
@@ -58,7 +58,7 @@ fn what_does_not_hold_in_its_family_is_marked_and_explained() {
         );
     }
     let legend = "‡ holds on its own, but not when all comparisons of its family have to: \
-                  4 of CPU a request, 28 of the other metrics (Bonferroni, 95 %)";
+                  4 of CPU per request, 28 of the other metrics (Bonferroni, 95 %)";
     assert!(unwrapped(&report).contains(legend), "{report}");
 }
 
@@ -90,7 +90,7 @@ fn what_holds_in_its_family_is_said_to() {
     }
     let report = plain(&analysis, 80);
     let legend = "what is found holds also when all comparisons of its family have to: \
-                  4 of CPU a request, 28 of the other metrics (Bonferroni, 95 %)";
+                  4 of CPU per request, 28 of the other metrics (Bonferroni, 95 %)";
     assert!(unwrapped(&report).contains(legend), "{report}");
     assert!(!report.contains('‡'), "{report}");
 }

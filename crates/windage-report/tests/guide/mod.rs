@@ -2,7 +2,7 @@
 
 use unicode_width::UnicodeWidthStr;
 use windage_analysis::{Analysis, Missing, MissingCode};
-use windage_model::{Doubt, DoubtCode, Metric};
+use windage_model::{Metric, Warning, WarningCode};
 use windage_report::{
     GuideError, GuideOptions, TerminalOptions, guide, summary_of_runs, summary_of_runs_markdown,
 };
@@ -109,18 +109,18 @@ fn observations_follow_the_figures() {
     let table: Vec<(Analysis, &str)> = vec![
         (
             changed(|_| {}),
-            "shape CPU a request rises linearly with rate: no more is left than the points' own \
+            "shape CPU per request rises linearly with rate: no more is left than the points' own \
              error (F = 0.82, p = 0.54)",
         ),
         (
             changed(|a| fit(a, Some(0.004))),
-            "shape CPU a request is not linear in rate: a straight line leaves more than the \
+            "shape CPU per request is not linear in rate: a straight line leaves more than the \
              points' own error (F = 6.40, p = 0.004), and no bend explains it better: levels scatter \
              by more than their own error",
         ),
         (
             changed(|a| sweep::bend(&mut a.curves[0].fits[0], 0.3)),
-            "shape CPU a request is not linear in rate: a part of it goes with the root; with \
+            "shape CPU per request is not linear in rate: a part of it goes with the root; with \
              that, no more is left than the points' own error (F = 0.82, p = 0.30)",
         ),
         (
@@ -129,25 +129,25 @@ fn observations_follow_the_figures() {
         ),
         (
             changed(|a| fit(a, None)),
-            "shape can't tell yet whether CPU a request is linear in rate: no level is left",
+            "shape can't tell yet whether CPU per request is linear in rate: no level is left",
         ),
         (
             changed(|a| a.curves[0].fits.clear()),
-            "shape can't tell yet whether CPU a request is linear in rate: no curve was fitted: 5 \
+            "shape can't tell yet whether CPU per request is linear in rate: no curve was fitted: 5 \
              points are too few",
         ),
         (
             stopped_early(),
-            "shape can't tell yet whether CPU a request is linear in rate: no curve was fitted, as \
+            "shape can't tell yet whether CPU per request is linear in rate: no curve was fitted, as \
              the run could stop early",
         ),
         (
             changed(|a| a.curves[0].fits[0].terms[1].coefficient.low = -0.01),
-            "shape can't tell yet whether CPU a request changes with rate: the slope's interval",
+            "shape can't tell yet whether CPU per request changes with rate: the slope's interval",
         ),
         (
             changed(|_| {}),
-            "attached `filter, rate 0.0` costs 2.0 % of CPU a request (1.0 to 3.0 %), 0.420 µs",
+            "attached `filter, rate 0.0` costs 2.0 % of CPU per request (1.0 to 3.0 %), 0.420 µs",
         ),
         (
             changed(|a| a.curves.iter_mut().for_each(|c| drop(c.points.remove(0)))),
@@ -160,7 +160,7 @@ fn observations_follow_the_figures() {
         ),
         (
             changed(|_| {}),
-            "budget up to rate 2.5 the cost lies within 5 % of CPU a request: 3.1 % (2.1 to 4.1); \
+            "budget up to rate 2.5 the cost lies within 5 % of CPU per request: 3.1 % (2.1 to 4.1); \
              the curve reaches it at 7.02 (4.83 to 9.21)",
         ),
         (
@@ -175,9 +175,9 @@ fn observations_follow_the_figures() {
         (
             changed(|a| {
                 saturated(a, |name| name != "off");
-                let code = DoubtCode::GeneratorSaturated;
+                let code = WarningCode::GeneratorSaturated;
                 a.validity
-                    .push(Doubt::new(code, "It used most of its core."));
+                    .push(Warning::new(code, "It used most of its core."));
             }),
             "ceiling the subject, but not of `off`: the generator used most of its core (0.213 \
              cores). Throughput lost understates the cost there; CPU does not",
@@ -204,7 +204,7 @@ fn observations_follow_the_figures() {
         ),
         (
             changed(|_| {}),
-            "control The control, a second baseline, holds: its difference is nil within",
+            "control The control, a second baseline, holds: its difference is zero within",
         ),
     ];
     for (analysis, expected) in table {
@@ -235,23 +235,23 @@ fn a_budget_is_held_against_intervals() {
     let table = [
         (
             0.05,
-            "up to rate 2.5 the cost lies within 5 % of CPU a request: 3.1 % (2.1 to 4.1)",
+            "up to rate 2.5 the cost lies within 5 % of CPU per request: 3.1 % (2.1 to 4.1)",
         ),
         (
             0.04,
-            "up to rate 0.0 the cost lies within 4 % of CPU a request: 2.0 % (1.0 to 3.0)",
+            "up to rate 0.0 the cost lies within 4 % of CPU per request: 2.0 % (1.0 to 3.0)",
         ),
         (
             0.02,
-            "can't tell yet whether any level lies within 2 % of CPU a request: 0.0 costs 2.0 %",
+            "can't tell yet whether any level lies within 2 % of CPU per request: 0.0 costs 2.0 %",
         ),
         (
             0.005,
-            "no level lies within 0.5 % of CPU a request: already 0.0 costs 2.0 % (1.0 to 3.0)",
+            "no level lies within 0.5 % of CPU per request: already 0.0 costs 2.0 % (1.0 to 3.0)",
         ),
         (
             0.5,
-            "up to rate 100.0 the cost lies within 50 % of CPU a request: 33.8 % (32.8 to 34.8)",
+            "up to rate 100.0 the cost lies within 50 % of CPU per request: 33.8 % (32.8 to 34.8)",
         ),
         (
             0.5,
@@ -310,7 +310,7 @@ fn what_is_missing_is_said() {
         ),
         (
             without(Metric::CpuPerRequest),
-            "budget can't tell yet what lies within 5 % of CPU a request: no level has an interval in percent",
+            "budget can't tell yet what lies within 5 % of CPU per request: no level has an interval in percent",
         ),
         (
             without(Metric::CpuPerRequest),
@@ -371,7 +371,7 @@ fn a_run_without_a_sweep_has_no_guide() {
 #[test]
 fn a_load_without_a_curve_says_so() {
     let mut analysis = fixtures::regimes();
-    analysis.further[0].curves.clear();
+    analysis.other_loads[0].curves.clear();
     assert!(guide_of(&analysis).contains("There is no curve under this load."));
 }
 

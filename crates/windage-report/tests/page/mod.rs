@@ -185,9 +185,9 @@ fn the_analysis_is_in_the_document_whole() {
         assert_eq!(document["directory"], "20261001-demo", "{name}");
         assert_eq!(document["analysis"], wire::to_json(&analysis), "{name}");
         let loads = document["loads"].as_array().expect("loads");
-        assert_eq!(loads.len(), 1 + analysis.further.len(), "{name}");
+        assert_eq!(loads.len(), 1 + analysis.other_loads.len(), "{name}");
         let has_name = loads.iter().map(|load| load["name"].is_string());
-        let several = !analysis.further.is_empty();
+        let several = !analysis.other_loads.is_empty();
         assert!(has_name.into_iter().all(|has| has == several), "{name}");
     }
 }

@@ -152,11 +152,11 @@ fn differences_without_a_ratio_are_drawn_in_their_unit() {
     };
     let wire = of(Metric::WireBytesPerRequest);
     assert_eq!(
-        (&wire["interest"], &wire["unit"]),
+        (&wire["margin"], &wire["unit"]),
         (&Value::Null, &"bytes".into())
     );
     let cpu = of(Metric::CpuPerRequest);
-    assert_eq!(cpu["interest"], 0.005);
+    assert_eq!(cpu["margin"], 0.005);
     assert_eq!(cpu["sides"], serde_json::json!(["← saves", "costs →"]));
 }
 

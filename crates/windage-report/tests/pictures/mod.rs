@@ -6,7 +6,7 @@ use layout::tree;
 use resvg::tiny_skia::Pixmap;
 use resvg::usvg::roxmltree::{Document, Node};
 use windage_analysis::{Analysis, BatchFacts};
-use windage_model::{Doubt, DoubtCode, Metric, Role};
+use windage_model::{Metric, Role, Warning, WarningCode};
 use windage_report::{PictureError, PictureKind, PictureOptions, Theme, png, svg};
 
 use crate::fixtures;
@@ -156,7 +156,7 @@ fn figures_are_those_of_the_terminal() {
     let document = Document::parse(&drawn).unwrap();
     let texts = texts(&document, "text", "");
     let expected = [
-        "go-http: CPU a request, difference from the baseline",
+        "go-http: CPU per request, difference from the baseline",
         "control",
         "+0.1 % (−0.2 to +0.4)",
         "otel, sampling 1.0",
@@ -266,18 +266,21 @@ fn an_arm_without_a_figure_keeps_its_row() {
 }
 
 #[test]
-fn a_doubtful_run_is_shown_as_such() {
+fn a_suspect_run_is_shown_as_such() {
     let suspect = "suspect: the run's report names the reasons";
-    let doubted = |code| {
+    let warned = |code| {
         let mut analysis = fixtures::demo();
-        analysis.validity.reasons.push(Doubt::new(code, "a reason"));
+        analysis
+            .validity
+            .reasons
+            .push(Warning::new(code, "a reason"));
         analysis
     };
     let table = [
         (fixtures::demo(), vec![], "valid"),
-        (doubted(DoubtCode::RunIncomplete), vec![suspect], "suspect"),
+        (warned(WarningCode::RunIncomplete), vec![suspect], "suspect"),
         (
-            doubted(DoubtCode::ServiceDied),
+            warned(WarningCode::ServiceDied),
             vec![
                 "VOID",
                 "the figures are not to be used",
@@ -290,11 +293,11 @@ fn a_doubtful_run_is_shown_as_such() {
         let drawn = svg(&run, &of(PictureKind::Forest)).expect(why);
         let document = Document::parse(&drawn).expect(why);
         let texts = texts(&document, "text", "");
-        let is_doubt = |text: &&String| {
+        let is_warning = |text: &&String| {
             let words = ["VOID", "void: ", "suspect: ", "the figures"];
             words.iter().any(|word| text.starts_with(word))
         };
-        let found: Vec<&String> = texts.iter().filter(is_doubt).collect();
+        let found: Vec<&String> = texts.iter().filter(is_warning).collect();
         assert_eq!(found, expected, "{why}");
     }
 }

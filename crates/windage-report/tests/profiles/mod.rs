@@ -106,7 +106,7 @@ fn what_was_added_is_a_table() {
     insta::assert_snapshot!("added", part(&text, &format!("What {name} added")));
     assert!(!text.contains("What control added"), "it is no treatment");
     let text = markdown(&analysis);
-    insta::assert_snapshot!("further", part(&text, "| Further functions"));
+    insta::assert_snapshot!("other_loads", part(&text, "| Further functions"));
     insta::assert_snapshot!("overview", part(&text, "| Profiles"));
 }
 

@@ -1,4 +1,4 @@
-//! Whole processes, and what programs say about themselves.
+//! EndToEnd processes, and what programs say about themselves.
 
 use std::collections::BTreeMap;
 
@@ -126,11 +126,11 @@ fn what_programs_say_is_told_by_entry_and_held_against_the_baseline() {
     for (say, expected, why) in table {
         let mut analysis = fixtures::script();
         for arm in &mut analysis.arms {
-            arm.said = BTreeMap::new();
+            arm.self_reported = BTreeMap::new();
         }
         for (arm, text) in say {
             let gc = ("gc".to_owned(), (*text).to_owned());
-            analysis.arms[*arm].said.extend([gc]);
+            analysis.arms[*arm].self_reported.extend([gc]);
         }
         let told: Vec<String> = plain(&analysis, 200)
             .lines()
@@ -140,7 +140,11 @@ fn what_programs_say_is_told_by_entry_and_held_against_the_baseline() {
         assert_eq!(told, expected, "{why}");
         let (words, text) = (page::words(&analysis), markdown(&analysis));
         let is_told = !expected.is_empty();
-        assert_eq!(words.lines().any(|line| line == "said"), is_told, "{why}");
+        assert_eq!(
+            words.lines().any(|line| line == "self_reported"),
+            is_told,
+            "{why}"
+        );
         assert_eq!(text.contains("\n- said: gc: "), is_told, "{why}");
     }
 }
@@ -155,8 +159,10 @@ fn of_many_who_say_the_same_some_are_named() {
     analysis.arms.extend(more.clone());
     // Another load repeats what was said under the first.
     let mut further = analysis.clone();
-    further.arms[0].said.insert("gc".into(), "disabled".into());
-    analysis.further = vec![further];
+    further.arms[0]
+        .self_reported
+        .insert("gc".into(), "disabled".into());
+    analysis.other_loads = vec![further];
     let text = unwrapped(&plain(&analysis, 200));
     let expected = [
         "sdk: 1.38.0 (`otel, sampling 1.0`, `otel, sampling 0.5`, `again 0`, `again 1`)",

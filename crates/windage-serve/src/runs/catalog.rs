@@ -14,13 +14,13 @@ use tokio::sync::watch;
 use windage_record::RunState;
 
 use super::index::{Index, Known};
-use super::reading::is_being_written;
 use super::row::{Row, State};
 use super::scan::{self, Found};
+use super::snapshot::is_being_written;
 use super::stamps::{Seen, Stamps};
 use crate::locked;
-use crate::looking::{COUNTS_AFTER, ESTIMATES_AFTER};
-use crate::sparing::{be_nice, cpu_of, due_after};
+use crate::low_priority::{be_nice, cpu_of, due_after};
+use crate::run_watcher::{COUNTS_AFTER, ESTIMATES_AFTER};
 
 /// How long an answer waits for a scan; then it is of the one before.
 const WAIT: Duration = Duration::from_secs(2);

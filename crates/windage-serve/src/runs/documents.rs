@@ -16,12 +16,12 @@ use windage_record::{RecordError, RunState};
 use windage_report::{PageSource, comparison_page_json, page_html, page_json};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::reading::{analysed, is_being_written, open};
+use super::snapshot::{analysed, is_being_written, open};
 use super::stamps::{Seen, Stamps};
 use crate::concluded::forgive_going_on;
 use crate::locked;
-use crate::looking::ESTIMATES_AFTER;
-use crate::sparing::{cpu_of, due_after};
+use crate::low_priority::{cpu_of, due_after};
+use crate::run_watcher::ESTIMATES_AFTER;
 
 /// What all documents that are kept may take, compressed.
 const KEPT_BYTES_MAX: usize = 64 << 20;

@@ -9,11 +9,11 @@ use std::time::Instant;
 use windage_record::RecordError;
 
 use super::progress::{Following, Progress};
-use super::reading::is_being_written;
+use super::snapshot::is_being_written;
 use super::stamps::Stamps;
 use crate::locked;
-use crate::looking::COUNTS_AFTER;
-use crate::sparing::{cpu_of, due_after};
+use crate::low_priority::{cpu_of, due_after};
+use crate::run_watcher::COUNTS_AFTER;
 
 /// Every run that is watched.
 #[derive(Debug, Default)]

@@ -7,10 +7,10 @@ mod guard;
 mod index;
 mod live;
 mod progress;
-mod reading;
 mod routes;
 mod row;
 mod scan;
+mod snapshot;
 mod stamps;
 mod streams;
 #[cfg(test)]

@@ -9,9 +9,9 @@ use serde::Serialize;
 use windage_model::{ArmIndex, Soundness, Window};
 use windage_record::{DesignScope, Ending, Entry, Launch, Manifest, RecordError, RunState};
 
-use super::reading::open;
 use super::row::State;
-use crate::growing::{Growing, Summed};
+use super::snapshot::open;
+use crate::journal_reader::{Growing, Summed};
 use crate::seconds;
 use events::{Events, Told};
 
@@ -111,14 +111,14 @@ impl Summed for Course {
                 self.events.block_done(*block);
             }
             Entry::Agent(cycle) => self.events.agents(cycle, self.until_ns),
-            Entry::Doubt(doubt) => self.events.doubt(doubt, self.until_ns),
+            Entry::Warning(warning) => self.events.warning(warning, self.until_ns),
             Entry::RunEnded(ending) => self.events.ended(ending, self.until_ns),
             Entry::LaunchEnded(_)
             | Entry::Delivered(_)
             | Entry::Version { .. }
             | Entry::Phase(_)
             | Entry::Process(_)
-            | Entry::Said(_) => {}
+            | Entry::SelfReport(_) => {}
         }
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use windage_analysis::Analysis;
 use windage_record::{Manifest, RunState};
 
-use super::reading::{analysed, is_written, open};
+use super::snapshot::{analysed, is_written, open};
 
 /// One line of the list: a part of `GET /api/runs`, and what the index keeps.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

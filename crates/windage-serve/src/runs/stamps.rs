@@ -7,7 +7,7 @@ use std::path::Path;
 
 use windage_record::{RunState, Timing};
 
-use super::reading::is_being_written;
+use super::snapshot::is_being_written;
 
 /// When the files that a run is concluded from were last written, and how long they are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -14,7 +14,7 @@ use tokio::sync::{OwnedSemaphorePermit, watch};
 use super::Served;
 use super::answers::{Refusal, nothing};
 use super::live::{Snapshot, Watched};
-use crate::looking::{COUNTS_AFTER, ESTIMATES_AFTER};
+use crate::run_watcher::{COUNTS_AFTER, ESTIMATES_AFTER};
 
 /// Streams at a time.
 pub(crate) const STREAMS_MAX: usize = 64;

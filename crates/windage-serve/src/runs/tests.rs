@@ -383,15 +383,15 @@ async fn a_run_that_goes_on_is_compared_without_holding_that_against_it() {
     shelf.ended("a", 1);
     let run = shelf.going_on("b", 2, 4);
     let shop = Shop::open(&shelf);
-    let doubts = async || {
+    let warnings = async || {
         let compared = shop.get("/api/compare?a=a&b=b").await;
         assert_eq!(compared.status, StatusCode::OK, "{}", compared.text());
-        compared.json()["comparison"]["cautions"].to_string()
+        compared.json()["comparison"]["warnings"].to_string()
     };
-    let live = doubts().await;
+    let live = warnings().await;
     assert!(!live.contains("run_incomplete"), "{live}");
     drop(run);
-    let broken_off = doubts().await;
+    let broken_off = warnings().await;
     assert!(broken_off.contains("run_incomplete"), "{broken_off}");
 }
 

@@ -42,9 +42,9 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// How many values the array has that begins here; nil stands for none.
+    /// How many values the array has that begins here; null stands for none.
     pub(super) fn array(&mut self) -> Read<u32> {
-        if self.nil() {
+        if self.null() {
             return Ok(0);
         }
         let length = read_array_len(&mut self.rest)
@@ -53,9 +53,9 @@ impl<'a> Reader<'a> {
         Ok(length)
     }
 
-    /// How many pairs the map has that begins here; nil stands for none.
+    /// How many pairs the map has that begins here; null stands for none.
     pub(super) fn map(&mut self) -> Read<u32> {
-        if self.nil() {
+        if self.null() {
             return Ok(0);
         }
         let length = read_map_len(&mut self.rest)
@@ -64,7 +64,7 @@ impl<'a> Reader<'a> {
         Ok(length)
     }
 
-    /// A string; nil stands for an empty one. Some tracers send bytes for a string, as agents
+    /// A string; null stands for an empty one. Some tracers send bytes for a string, as agents
     /// allow, and neither has to be UTF-8.
     pub(super) fn text(&mut self) -> Read<&'a [u8]> {
         let length = match self.marker()? {
@@ -78,18 +78,18 @@ impl<'a> Reader<'a> {
         self.take(length)
     }
 
-    /// An integer of any width; nil stands for 0. What is negative is taken for its two's
+    /// An integer of any width; null stands for 0. What is negative is taken for its two's
     /// complement, since tracers in languages without unsigned integers send ids like that.
     pub(super) fn unsigned(&mut self) -> Read<u64> {
         Ok(self.integer()? as u64)
     }
 
-    /// An integer of any width; nil stands for 0.
+    /// An integer of any width; null stands for 0.
     pub(super) fn signed(&mut self) -> Read<i64> {
         i64::try_from(self.integer()?).map_err(|_| "an integer is beyond 63 bits")
     }
 
-    /// Steps over a number of any kind, or nil.
+    /// Steps over a number of any kind, or null.
     pub(super) fn number(&mut self) -> Read<()> {
         match self.rest.remaining_slice().first() {
             Some(&first) if matches!(Marker::from_u8(first), Marker::F32 | Marker::F64) => {
@@ -144,17 +144,17 @@ impl<'a> Reader<'a> {
         Ok(0)
     }
 
-    fn nil(&mut self) -> bool {
+    fn null(&mut self) -> bool {
         let rest = self.rest.remaining_slice();
-        let nil = rest.first() == Some(&Marker::Null.to_u8());
-        if nil {
+        let null = rest.first() == Some(&Marker::Null.to_u8());
+        if null {
             self.rest = Bytes::new(&rest[1..]);
         }
-        nil
+        null
     }
 
     fn integer(&mut self) -> Read<i128> {
-        if self.nil() {
+        if self.null() {
             return Ok(0);
         }
         read_int(&mut self.rest)
@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn every_kind_of_value_is_stepped_over_by_its_length() {
         let table: &[(&str, &[u8], usize)] = &[
-            ("nil", &[0xc0], 0),
+            ("null", &[0xc0], 0),
             ("false and true", &[0x92, 0xc2, 0xc3], 0),
             ("small integers", &[0x93, 0x00, 0x7f, 0xe0], 0),
             ("u8 to u64", &[0x92, 0xcc, 1, 0xcd, 1, 2], 0),
@@ -303,7 +303,7 @@ mod tests {
         type Row = (&'static str, Vec<u8>, Read<u64>, Read<i64>);
         let max = u64::MAX.to_be_bytes();
         let table: [Row; 10] = [
-            ("nil", vec![0xc0], Ok(0), Ok(0)),
+            ("null", vec![0xc0], Ok(0), Ok(0)),
             ("small", vec![0x7f], Ok(127), Ok(127)),
             ("u16", vec![0xcd, 1, 0], Ok(256), Ok(256)),
             ("minus one", vec![0xff], Ok(u64::MAX), Ok(-1)),

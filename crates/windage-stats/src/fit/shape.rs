@@ -5,8 +5,8 @@ use super::solve::{Solution, dot, solve};
 
 /// Places of half the cost that are tried, before the best one is looked at more closely.
 const TRIED: u32 = 41;
-/// The least and greatest of them, as shares of the farthest point: nearer to nil all points but one
-/// at nil are at the end of the cost, farther away the curve is a line.
+/// The least and greatest of them, as shares of the farthest point: nearer to zero all points but one
+/// at zero are at the end of the cost, farther away the curve is a line.
 const LEAST: f64 = 0.01;
 const GREATEST: f64 = 10.0;
 /// Steps of the closer look, each of which leaves 0.618 of where the best may be.

@@ -98,7 +98,7 @@ mod tests {
         // rows, heights, why
         let table: [(&[[f64; 2]], &str); 3] = [
             (&[[1.0, 2.0], [1.0, 2.0], [1.0, 2.0]], "one x alone"),
-            (&[[1.0, 0.0], [1.0, 0.0]], "a term that is nil everywhere"),
+            (&[[1.0, 0.0], [1.0, 0.0]], "a term that is zero everywhere"),
             (&[[1.0, f64::NAN], [1.0, 1.0]], "no number"),
         ];
         for (rows, why) in table {

@@ -99,7 +99,7 @@ fn what_gives_no_curve_is_none() {
     assert_eq!(spoilt(|p| p.standard_error = 0.0), None, "no error");
     assert_eq!(spoilt(|p| p.x = f64::NAN), None, "no place");
     assert_eq!(spoilt(|p| p.y = f64::INFINITY), None, "no height");
-    // Below nil there is no root; a line there may be.
+    // Below zero there is no root; a line there may be.
     let mut below = points(|x| x * x, 0.1);
     below[0].x = -1.0;
     assert_eq!(fit(&below, errors()).unwrap().shape(), Shape::Line);

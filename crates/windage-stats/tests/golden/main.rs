@@ -15,7 +15,7 @@ use windage_stats::{
     location, mean_error, onset, proportion, radius, robust_sd, trend_over, two_level, unpaired,
 };
 
-/// Relative to what is expected, or to the scale of the values where nil is expected.
+/// Relative to what is expected, or to the scale of the values where zero is expected.
 const TOLERANCE: f64 = 1e-9;
 
 fn values() -> Value {
@@ -60,7 +60,7 @@ fn assert_close(found: f64, expected: f64, scale: f64, of: &str) {
     );
 }
 
-/// The size of the values, for expectations near nil.
+/// The size of the values, for expectations near zero.
 fn scale(values: &[f64]) -> f64 {
     values.iter().fold(0.0, |most, v| v.abs().max(most))
 }
@@ -170,7 +170,7 @@ fn assert_ends(found: &TwoLevel, expected: &Value, scale: f64, of: &str) {
 
 #[test]
 fn students_quantiles() {
-    // An interval about nil with a standard error of one ends at the quantile.
+    // An interval about zero with a standard error of one ends at the quantile.
     let mut interval = two_level(&launches_of_one_block(&[-1.0, 1.0])).unwrap();
     for (row, of) in entries(&values()["student_quantiles"]) {
         interval.degrees_of_freedom = number(&of["degrees"]);
@@ -209,7 +209,7 @@ fn components_of_pairs_are_those_of_an_analysis_of_variance() {
         let found = components(&launches, None).unwrap();
         let within = number(&of["mean_square_within"]);
         assert_close(found.within_sd.powi(2), within, 0.0, &name);
-        // What can't be is nil.
+        // What can't be is zero.
         let luck = number(&of["launch_variance"]).max(0.0);
         assert_close(found.launch_sd.unwrap().powi(2), luck, within, &name);
     }

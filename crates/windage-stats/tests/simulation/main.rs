@@ -13,7 +13,7 @@
 mod cells;
 mod experiment;
 mod fixed_length;
-mod looks;
 mod noise;
 mod one_after_the_other;
+mod sequences;
 mod two_runs;

@@ -64,7 +64,7 @@ impl Pair {
         format!("{}  {}", of(self.earlier), of(self.later))
     }
 
-    /// The two runs: the overhead of the earlier is nil, that of the later the change.
+    /// The two runs: the overhead of the earlier is zero, that of the later the change.
     fn measured(self, change: f64, random: &mut ChaCha8Rng) -> [TwoLevel; 2] {
         let mut of = |(kind, design), truth| {
             let launches = mirrored(design, kind, truth, random);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use windage_analysis::Running;
-use windage_model::{ArmId, Doubt, DoubtCode, Event, Evidence, Soundness};
+use windage_model::{ArmId, Event, Evidence, Soundness, Warning, WarningCode};
 use windage_report::one_line;
 
 use super::left::spoken;
@@ -123,7 +123,7 @@ impl Course {
                 });
                 self.does(MEASURING)
             }
-            Event::Doubted { arm, doubt } => self.doubted(&arm, &doubt),
+            Event::Warned { arm, warning } => self.warned(&arm, &warning),
             Event::PressureSpike { share, usual } => self.spike(&format!(
                 "pressure: tasks waited for a core {:.0} % of the time; {:.0} % is usual",
                 share * 100.0,
@@ -205,16 +205,16 @@ impl Course {
         }
     }
 
-    fn doubted(&mut self, arm: &ArmId, doubt: &Doubt) -> Vec<Line> {
-        if doubt.code == DoubtCode::Steal {
-            return self.spike(&format!("steal in a window of {arm}: {}", stolen(doubt)));
+    fn warned(&mut self, arm: &ArmId, warning: &Warning) -> Vec<Line> {
+        if warning.code == WarningCode::Steal {
+            return self.spike(&format!("steal in a window of {arm}: {}", stolen(warning)));
         }
-        if doubt.code.soundness() != Soundness::Void {
+        if warning.code.soundness() != Soundness::Void {
             return Vec::new();
         }
         self.void += 1;
         bounded(self.void, VOID_SHOWN, || {
-            let text = format!("a window of {arm} is void: {}", one_line(&doubt.text));
+            let text = format!("a window of {arm} is void: {}", one_line(&warning.text));
             (text, "more windows are void; the report counts them")
         })
     }
@@ -238,8 +238,8 @@ fn bounded(count: usize, shown: usize, line: impl Fn() -> (String, &'static str)
     }
 }
 
-fn stolen(doubt: &Doubt) -> String {
-    let ms = |name: &str| match doubt.evidence.get(name) {
+fn stolen(warning: &Warning) -> String {
+    let ms = |name: &str| match warning.evidence.get(name) {
         Some(Evidence::Number(ns)) => Some(ns / 1e6),
         _ => None,
     };
@@ -247,7 +247,7 @@ fn stolen(doubt: &Doubt) -> String {
         (Some(steal), Some(window)) => {
             format!("the hypervisor took {steal:.0} ms from all cores together, in {window:.0} ms")
         }
-        _ => one_line(&doubt.text),
+        _ => one_line(&warning.text),
     }
 }
 

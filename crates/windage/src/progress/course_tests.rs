@@ -5,17 +5,20 @@ fn arm(name: &str) -> ArmId {
 }
 
 fn void(text: &str) -> Event {
-    Event::Doubted {
+    Event::Warned {
         arm: arm("sdk"),
-        doubt: Doubt::new(DoubtCode::ServiceDied, text),
+        warning: Warning::new(WarningCode::ServiceDied, text),
     }
 }
 
 fn steal() -> Event {
-    let doubt = Doubt::new(DoubtCode::Steal, "The hypervisor took the processor away.");
-    Event::Doubted {
+    let warning = Warning::new(
+        WarningCode::Steal,
+        "The hypervisor took the processor away.",
+    );
+    Event::Warned {
         arm: arm("sdk"),
-        doubt: doubt.with("steal_ns", 18e7).with("window_ns", 1e8),
+        warning: warning.with("steal_ns", 18e7).with("window_ns", 1e8),
     }
 }
 
@@ -145,7 +148,7 @@ fn events_become_phases_and_lines_that_stay() {
 }
 
 #[test]
-fn doubts_and_spikes_are_bounded_each_for_itself() {
+fn warnings_and_spikes_are_bounded_each_for_itself() {
     let mut course = Course::default();
     let lines = taken(&mut course, (0..20).map(|_| void("It\ndied.")).collect());
     let mut expected = vec![stays("a window of sdk is void: It died."); 5];

@@ -1,4 +1,4 @@
-//! The thread that shows a run: a few times a second what has changed.
+//! The thread that shows a run: a few times per second what has changed.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -9,15 +9,15 @@ use std::time::{Duration, Instant};
 use windage_model::Event;
 
 use super::course::{Course, Line};
-use super::looking::Looking;
 use super::plain::Plain;
 use super::render::render;
+use super::run_reader::Looking;
 use super::screen::{Screen, Size};
 
-/// Four times a second at most.
+/// Four times per second at most.
 const FRAME: Duration = Duration::from_millis(250);
 /// Within that a signal is seen: a person presses Ctrl-C twice no faster. It is a load of a flag twenty
-/// times a second.
+/// times per second.
 const SIGNAL_SEEN_IN: Duration = Duration::from_millis(50);
 
 /// What the display is told.

@@ -10,9 +10,9 @@ mod display;
 mod estimates;
 mod fit;
 mod left;
-mod looking;
 mod plain;
 mod render;
+mod run_reader;
 mod screen;
 
 use std::io::IsTerminal;
@@ -25,7 +25,7 @@ use std::thread::JoinHandle;
 use windage_model::Event;
 
 use display::{Display, Told};
-use looking::Looking;
+use run_reader::Looking;
 
 /// Events that may wait for a terminal that takes nothing; what comes then is counted.
 const WAITING: usize = 1000;

@@ -27,12 +27,12 @@ impl Plain {
     pub(super) fn lines(
         &mut self,
         course: &Course,
-        said: Vec<Line>,
+        events: Vec<Line>,
         now: Duration,
         hides: bool,
     ) -> Vec<String> {
         let mut lines = Vec::new();
-        for line in said {
+        for line in events {
             lines.push(match line {
                 Line::Stays(text) => text,
                 Line::Phase(text) => self.phase(text, course, now),

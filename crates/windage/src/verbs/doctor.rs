@@ -1,12 +1,12 @@
 //! `windage doctor`: what this machine can and can't measure, or lacks for a plan, and what to do
 //! about it.
 
+mod facts;
 mod finding;
 mod look;
 mod plans;
 mod render;
 mod rules;
-mod seen;
 
 use std::io::IsTerminal;
 use std::path::PathBuf;

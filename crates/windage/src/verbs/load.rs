@@ -1,5 +1,6 @@
 //! `windage load URL`: the engine as a tool of its own.
 
+mod attack;
 mod design;
 mod error;
 mod flags;
@@ -7,7 +8,6 @@ mod header;
 mod json;
 mod live;
 mod outcome;
-mod running;
 mod starts;
 mod target;
 mod text;
@@ -53,7 +53,7 @@ fn measured(flags: &LoadFlags, signals: &Signals) -> Result<(Design, Outcome), L
     let target = target::target(flags, &design)?;
     descriptors::reserve(design.max_connections, design.threads)?;
     let mut live = Live::new(&design, flags.output.quiet);
-    let done = running::run(&design, &target, &signals.flag(), |phase| live.look(phase));
+    let done = attack::run(&design, &target, &signals.flag(), |phase| live.look(phase));
     live.finish();
     let outcome = Outcome::of(&design, done?, signals.came());
     Ok((design, outcome))

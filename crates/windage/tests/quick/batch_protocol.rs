@@ -1,6 +1,6 @@
 //! What batch programs tell and answer, and what becomes of those that don't.
 
-use windage_model::{ArmIndex, DoubtCode, Phase, Soundness};
+use windage_model::{ArmIndex, Phase, Soundness, WarningCode};
 use windage_record::{Entry, Journal, RunDir};
 
 use crate::contract;
@@ -92,7 +92,7 @@ fn the_others_go_on_without_a_program_that_fails() {
     ];
     for (fate, words) in table {
         let shop = Workshop::new();
-        let plan = fated(fate, "go-on");
+        let plan = fated(fate, "continue");
         let plan = match fate {
             // It leaves in its third window: it is asked for nothing besides.
             "leaves" => plan.replace("warmup = '10ms'", "warmup = '0s'\nsettle = '0s'"),
@@ -151,7 +151,7 @@ fn a_flush_that_hangs_is_a_doubt_and_no_death() {
     let ended = ended.code(0).says(&["did not say `flushed` within 500ms"]);
     let analysis = ended.json();
     let reasons = contract::reasons(&analysis);
-    assert!(reasons.contains(&"flush_not_over"), "{reasons:?}");
+    assert!(reasons.contains(&"flush_incomplete"), "{reasons:?}");
     let entries = journal(&shop);
     let flushes: Vec<(u32, u16)> = entries
         .iter()
@@ -205,7 +205,7 @@ fn what_programs_say_is_recorded_once_a_launch() {
     let entries = journal(&shop);
     let said = |name: &str| -> Vec<(u32, u16, String)> {
         let of_name = |entry: &Entry| match entry {
-            Entry::Said(said) if said.name == name => {
+            Entry::SelfReport(said) if said.name == name => {
                 Some((said.launch, said.arm.0, said.text.clone()))
             }
             _ => None,
@@ -271,9 +271,9 @@ fn a_process_tells_of_its_phases() {
                 windows += 1;
                 assert!(
                     window
-                        .doubts
+                        .warnings
                         .iter()
-                        .all(|d| d.code != DoubtCode::ProtocolBroken)
+                        .all(|d| d.code != WarningCode::ProtocolViolation)
                 );
             }
             Entry::Process(times) => {
@@ -282,7 +282,7 @@ fn a_process_tells_of_its_phases() {
                 assert!(times.wall_ns > 0, "{times:?}");
             }
             Entry::Phase(spent) => phases.push((spent.phase, spent.wall_ns, spent.cpu_ns)),
-            Entry::Said(about) if about.name == "shell" => said += 1,
+            Entry::SelfReport(about) if about.name == "shell" => said += 1,
             _ => {}
         }
     }
@@ -306,9 +306,9 @@ fn what_a_process_says_besides_is_a_doubt_of_its_window_and_no_death() {
     for entry in &entries {
         match entry {
             Entry::Window(window) => {
-                let codes: Vec<DoubtCode> = window.doubts.iter().map(|d| d.code).collect();
-                assert!(codes.contains(&DoubtCode::ProtocolBroken), "{codes:?}");
-                assert!(!codes.contains(&DoubtCode::ServiceDied), "{codes:?}");
+                let codes: Vec<WarningCode> = window.warnings.iter().map(|d| d.code).collect();
+                assert!(codes.contains(&WarningCode::ProtocolViolation), "{codes:?}");
+                assert!(!codes.contains(&WarningCode::ServiceDied), "{codes:?}");
                 assert_eq!(window.exchanges.completed, 10);
             }
             Entry::Phase(spent) => panic!("{spent:?} is not to be believed"),

@@ -15,8 +15,8 @@ fn measure(shop: &Workshop, run: &str, plan: &Plan, code: i32) {
 }
 
 fn codes(document: &Value) -> Vec<&str> {
-    let cautions = document["cautions"].as_array().unwrap();
-    let codes = cautions.iter().map(|caution| caution["code"].as_str());
+    let warnings = document["warnings"].as_array().unwrap();
+    let codes = warnings.iter().map(|warning| warning["code"].as_str());
     codes.map(Option::unwrap).collect()
 }
 
@@ -72,7 +72,7 @@ fn the_later_run_is_held_against_the_earlier() {
                 "two runs compared",
                 "\nA  then, ",
                 "\nB  now, ",
-                "CPU a request",
+                "CPU per request",
                 "Same, again",
                 "windage compare then now",
             ],

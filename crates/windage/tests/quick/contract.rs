@@ -110,7 +110,7 @@ pub(crate) fn check(analysis: &Value) {
     };
     assert_eq!(analysis["baseline"], baseline["id"]);
     for (name, metric) in table(&baseline["metrics"]) {
-        for key in ["difference", "relative", "exceeds_nil", "verdict"] {
+        for key in ["difference", "relative", "exceeds_zero", "verdict"] {
             assert!(metric[key].is_null(), "the baseline has {name}.{key}");
         }
     }
@@ -144,14 +144,17 @@ fn check_metric(name: &str, metric: &Value) {
     one_of(&metric["scope"]["load"], &["open", "closed", "batch"]);
     number_or_null(&metric["scope"], "rate");
     assert!(metric["scope"]["saturated"].is_boolean(), "{name}");
-    for key in ["baseline", "arm", "interest", "smallest_visible"] {
+    for key in ["baseline", "arm", "margin", "minimum_detectable_effect"] {
         number_or_null(metric, key);
     }
     for key in ["difference", "relative"] {
         check_interval(name, present(metric, key));
     }
-    let exceeds_nil = present(metric, "exceeds_nil");
-    assert!(exceeds_nil.is_boolean() || exceeds_nil.is_null(), "{name}");
+    let exceeds_zero = present(metric, "exceeds_zero");
+    assert!(
+        exceeds_zero.is_boolean() || exceeds_zero.is_null(),
+        "{name}"
+    );
     if !present(metric, "verdict").is_null() {
         let verdicts = ["costs", "saves", "negligible", "inconclusive"];
         one_of(&metric["verdict"], &verdicts);

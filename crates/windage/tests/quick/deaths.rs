@@ -32,7 +32,7 @@ fn a_death_ends_the_run_with_a_report() {
         let ended = shop.start_plan(&doomed(dies, "end")).end().code(5);
         let ended = ended.says(&["doomed", "killed by signal 9", "these are the last words"]);
         assert!(
-            ended.stdout.contains("CPU a request"),
+            ended.stdout.contains("CPU per request"),
             "{dies}: {}",
             ended.stdout
         );
@@ -66,7 +66,7 @@ fn a_death_is_told_where_no_progress_is_shown() {
 fn the_others_go_on_if_the_plan_says_so() {
     for dies in ["busy", "idle"] {
         let shop = Workshop::new();
-        shop.write("plan.toml", &doomed(dies, "go-on"));
+        shop.write("plan.toml", &doomed(dies, "continue"));
         let ended = shop.windage(&["run", "plan.toml", "--out", &shop.run, "--json"]);
         let ended = ended.code(0).says(&["these are the last words"]);
         let analysis = contract::checked(&ended);
@@ -84,7 +84,7 @@ fn the_others_go_on_if_the_plan_says_so() {
 
 #[test]
 fn a_shared_service_that_dies_ends_the_run() {
-    for on_death in ["end", "go-on"] {
+    for on_death in ["end", "continue"] {
         let shop = Workshop::new();
         let service = format!(
             "name = 'origin'\nshared = true\n\
@@ -104,7 +104,7 @@ fn a_shared_service_that_dies_ends_the_run() {
         let words = "service `origin` that all arms share exited with code 3";
         let ended = ended.says(&[words, "the well is dry"]);
         let ended = ended.says(&["nor is control, for the same reason"]);
-        assert!(ended.stdout.contains("CPU a request"), "{}", ended.stdout);
+        assert!(ended.stdout.contains("CPU per request"), "{}", ended.stdout);
         let told = ended.stdout.matches("the well is dry").count();
         assert_eq!(told, 1, "last words are told once: {}", ended.stdout);
         let report = shop
@@ -145,7 +145,7 @@ fn the_others_go_on_without_a_service_that_does_not_come_up() {
     let plan = Plan {
         service,
         arms: &arms("busy"),
-        design: &format!("{BRIEF}\non_death = 'go-on'"),
+        design: &format!("{BRIEF}\non_death = 'continue'"),
         ..Plan::default()
     };
     shop.write("plan.toml", &plan.text());

@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use windage_model::{DoubtCode, Soundness};
+use windage_model::{Soundness, WarningCode};
 
 use crate::load_servers::{BROKEN, HELLO, answering, nobody, request, server};
 use crate::load_verb::{codes, document, load};
@@ -171,6 +171,6 @@ fn nothing_but_errors_is_void() {
     assert_eq!(document["validity"]["verdict"], "void");
     // The machine may have made itself suspect besides, by steal for one.
     let mut void = codes(&document);
-    void.retain(|code| DoubtCode::from_name(code).unwrap().soundness() == Soundness::Void);
+    void.retain(|code| WarningCode::from_name(code).unwrap().soundness() == Soundness::Void);
     assert_eq!(void, ["only_errors"]);
 }

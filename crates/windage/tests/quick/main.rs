@@ -4,17 +4,16 @@
 // clippy.toml allows it in functions marked `#[test]`; those that they share need it said.
 #![allow(clippy::unwrap_used)]
 
+mod agent_attachment;
 mod attached;
 mod batch;
 mod batch_protocol;
-mod beside;
-mod coming;
 mod compare;
 mod contract;
 mod deaths;
 mod doctor;
+mod faulty_backends;
 mod files;
-mod ill_backends;
 mod interruption;
 mod ladder;
 mod leftovers;
@@ -32,6 +31,7 @@ mod reports;
 mod scrape;
 mod secrets;
 mod serve;
+mod shell_agents;
 mod sink_verb;
 mod skip;
 mod stops;

@@ -188,7 +188,7 @@ fn results_are_pushed_and_counted() {
     assert_eq!(received["metric_points"], 2 * points(&analysis));
 }
 
-/// How many points a result has: three for each interval, three words of validity, and the doubts.
+/// How many points a result has: three for each interval, three words of validity, and the warnings.
 fn points(analysis: &serde_json::Value) -> usize {
     let mut points = 3 + contract::reasons(analysis)
         .iter()

@@ -169,7 +169,7 @@ fn metrics_are_read_at_a_further_port() {
     let analysis = contract::checked(&shop.windage(&run).code(0));
     let fidelity = contract::arm(&analysis, "on").fidelity.as_ref().unwrap();
     let told = &fidelity.by_reason[0];
-    assert_eq!((told.code.as_str(), told.lost), ("told", Some(5.0)));
+    assert_eq!((told.code.as_str(), told.lost), ("reported", Some(5.0)));
 }
 
 #[test]

@@ -47,8 +47,8 @@ fn a_thorough_run_tells_both_loads_apart() {
     let full = &analysis.under_first_load;
     assert_eq!(full.regime.as_deref(), Some("saturation"));
     assert_eq!(scope(full).0, "closed");
-    let [half] = &analysis.further[..] else {
-        panic!("{:?}", analysis.further);
+    let [half] = &analysis.other_loads[..] else {
+        panic!("{:?}", analysis.other_loads);
     };
     assert_eq!(half.regime.as_deref(), Some("fixed rate"));
     assert_eq!(scope(half), ("open", Some(200.0)));
@@ -75,6 +75,6 @@ fn a_thorough_run_tells_both_loads_apart() {
 fn a_usual_run_has_the_first_load_alone() {
     let (_shop, analysis) = measured(&[]);
     assert_eq!(analysis.under_first_load.regime, None);
-    assert!(analysis.further.is_empty());
+    assert!(analysis.other_loads.is_empty());
     assert_eq!(scope(&analysis.under_first_load).0, "closed");
 }

@@ -35,7 +35,7 @@ fn sweeps_and_several_runs_have_forms_of_their_own() {
         ),
         (
             &["swept", "--format", "guide", "--budget", "2%"],
-            &["Key observations", "2 % of CPU a request"],
+            &["Key observations", "2 % of CPU per request"],
         ),
         (&["swept", "again", "--format", "guide"], &summary),
         (&["swept", "again"], &summary),
@@ -120,7 +120,7 @@ fn what_is_refused(shop: &Workshop) {
         ),
         (
             &["swept", "--format", "guide", "--budget", "0%"],
-            &["--budget", "greater than nil"],
+            &["--budget", "greater than zero"],
         ),
         (&["swept", "nowhere"], &["nowhere"]),
     ];

@@ -3,7 +3,7 @@
 use crate::plans::Plan;
 use crate::workshop::Workshop;
 
-/// A plan whose one launch ends when CPU a request is known so well, or after so long.
+/// A plan whose one launch ends when CPU per request is known so well, or after so long.
 fn plan(half_width: &str, within: &str) -> String {
     let plan = Plan {
         rounds: 1,

@@ -86,9 +86,9 @@ fn a_run_is_measured_recorded_and_reported() {
 fn a_report_comes_in_every_form() {
     let shop = Workshop::new();
     let run = shop.start_plan(&Plan::default().text()).end().code(0);
-    assert!(run.stdout.contains("CPU a request"), "{}", run.stdout);
+    assert!(run.stdout.contains("CPU per request"), "{}", run.stdout);
     let table = [
-        ("terminal", "CPU a request"),
+        ("terminal", "CPU per request"),
         ("markdown", "| "),
         ("csv", "cpu_per_request"),
         ("html", "</html>"),

@@ -21,7 +21,7 @@ fn measured(plan: &str, changes: &[(&str, &str)]) -> AnalysisWire {
     let shop = Workshop::new();
     let before = attached(&shop.run);
     let plan = fs::read_to_string(experiment("probe-mechanisms").join(plan)).unwrap();
-    let turn = (r#"turn           = "1s""#, r#"turn = "300ms""#);
+    let turn = (r#"agent_stretch  = "1s""#, r#"agent_stretch = "300ms""#);
     shop.write("plan.toml", &replaced(&plan, &[changes, &[turn]].concat()));
     let args = ["run", "plan.toml", "--for", "8s", "--rounds", "1"];
     let to = ["--out", &shop.run, "--json"];

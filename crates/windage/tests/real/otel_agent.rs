@@ -26,7 +26,7 @@ const NOBODY: [(&str, &str); 3] = [
         r#""-target-exe", "/nobody""#,
     ),
     (r#"expect = { spans_per_request = "{sampling}" }"#, ""),
-    (r#"turn           = "1s""#, r#"turn = "300ms""#),
+    (r#"agent_stretch  = "1s""#, r#"agent_stretch = "300ms""#),
 ];
 
 /// The plan under one load, of which the agent need not lose anything, with all requests sampled and
@@ -124,7 +124,10 @@ fn a_killed_windage_takes_the_agent_with_it() {
     }
     let shop = Workshop::new();
     let before = attached(&shop.run);
-    let mut going = shop.start_plan(&plan(&[(r#"turn           = "1s""#, r#"turn = "3s""#)]));
+    let mut going = shop.start_plan(&plan(&[(
+        r#"agent_stretch  = "1s""#,
+        r#"agent_stretch = "3s""#,
+    )]));
     going.until("the agent has attached", || {
         let logs = shop.logs_of("otel");
         logs.iter()

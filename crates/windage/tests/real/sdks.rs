@@ -139,7 +139,7 @@ fn the_protocol_is_spoken_in_every_language() {
         let us = us_an_iteration(arm(&analysis, id));
         assert!(us > 0.0, "{id}: {us} µs");
     }
-    let against = ["protocol_broken", "flush_not_over", "arm_died"];
+    let against = ["protocol_violation", "flush_incomplete", "arm_died"];
     for reason in &analysis.under_first_load.validity.reasons {
         assert!(!against.contains(&reason.code.as_str()), "{reason:?}");
     }
@@ -193,13 +193,13 @@ idle   = '10ms'
 "#;
 
 #[test]
-fn a_program_in_python_that_hangs_in_its_flush_costs_the_run_no_more_than_a_doubt() {
+fn a_program_in_python_that_hangs_in_its_flush_costs_the_run_no_more_than_a_warning() {
     let (ended, shop) = broken("flush", "time.sleep(60)");
     ended.code(0);
     let analysis = fs::read_to_string(shop.of_run("analysis.json")).unwrap();
     let analysis = wire::read(&analysis).unwrap().remove(0);
     let reasons = &analysis.under_first_load.validity.reasons;
-    let reason = reasons.iter().find(|why| why.code == "flush_not_over");
+    let reason = reasons.iter().find(|why| why.code == "flush_incomplete");
     let reason = reason.unwrap_or_else(|| panic!("{reasons:?}"));
     let broken = EvidenceWire::Text("broken".to_owned());
     assert_eq!(reason.evidence["arm"], broken, "{reason:?}");

@@ -23,7 +23,7 @@ fn connections(count: usize) -> NonZeroUsize {
     NonZeroUsize::new(count).unwrap()
 }
 
-/// 1,000 starts a second.
+/// 1,000 starts per second.
 fn every_ms(count: u64) -> impl Iterator<Item = u64> {
     (0..count).map(|i| i * MS)
 }

@@ -54,7 +54,7 @@ fn engine_for(address: SocketAddr) -> (Engine, TargetId) {
     (engine, target)
 }
 
-/// A thousand starts a second on eight connections.
+/// A thousand starts per second on eight connections.
 fn put_load(address: SocketAddr, lasts: Duration) -> Reading {
     let (mut engine, target) = engine_for(address);
     assert_eq!(engine.connect(target).unwrap().opened, CONNECTIONS.get());

@@ -64,7 +64,7 @@ describe("bills", () => {
     arm("none"),
   ];
 
-  it("stack what is above nil to the right, what is below to the left, and leave out what is unknown", () => {
+  it("stack what is above zero to the right, what is below to the left, and leave out what is unknown", () => {
     const [, bar] = barsOf(shown(arms), ENTRIES, "whole", FORM);
     expect(bar?.segments.map(({ entry, from, to }) => [entry.item, from, to])).toEqual([
       ["service", 0, 110],

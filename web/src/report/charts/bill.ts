@@ -78,7 +78,7 @@ function figureOf(line: BillLine, of: Of): number | null {
   return of === "difference" ? line.difference_us_per_request : line.arm_us_per_request;
 }
 
-/** What is above nil side by side to the right of it, what is below to the left. */
+/** What is above zero side by side to the right of it, what is below to the left. */
 function stacked(lines: readonly { entry: Entry; line: BillLine | null; text: string }[], of: Of): Segment[] {
   let [left, right] = [0, 0];
   return lines.flatMap(({ entry, line, text }) => {
@@ -98,7 +98,7 @@ function endsOf({ with_deferred: { interval, baseline_us_per_request: baseline }
   return { estimate: from + interval.estimate, low: from + interval.low, high: from + interval.high };
 }
 
-/** Nil and all that is drawn. */
+/** Zero and all that is drawn. */
 export function extentOf(bars: readonly Bar[]): [number, number] {
   const reached = bars.flatMap((bar) => [
     ...bar.segments.flatMap((segment) => [segment.from, segment.to]),

@@ -12,43 +12,43 @@ const CURVE: Curve = {
   scale: "unit",
   unit: "us",
   points: [
-    { arm: "a", level: 0, attempted: 0, delivered: 0, overhead: interval(0), beyond_cap: false },
-    { arm: "b", level: 1, attempted: 0.01, delivered: 0.01, overhead: interval(4), beyond_cap: false },
-    { arm: "c", level: 50, attempted: 0.5, delivered: null, overhead: interval(40), beyond_cap: false },
-    { arm: "d", level: 400, attempted: 4, delivered: 0.6, overhead: interval(60), beyond_cap: true },
+    { arm: "a", level: 0, attempted: 0, delivered: 0, overhead: interval(0), beyond_drop_limit: false },
+    { arm: "b", level: 1, attempted: 0.01, delivered: 0.01, overhead: interval(4), beyond_drop_limit: false },
+    { arm: "c", level: 50, attempted: 0.5, delivered: null, overhead: interval(40), beyond_drop_limit: false },
+    { arm: "d", level: 400, attempted: 4, delivered: 0.6, overhead: interval(60), beyond_drop_limit: true },
   ],
   fits: [
     {
       against: "attempted",
-      ribbon: [{ x: 0, y: 1, low: 0, high: 2 }],
+      confidence_band: [{ x: 0, y: 1, low: 0, high: 2 }],
       held_out: [{ arm: "b", x: 1, predicted: interval(9), inside: false }],
     },
   ],
 };
 
 const WORDS: CurveWords = {
-  title: "CPU a request by rate",
+  title: "CPU per request by rate",
   scale: { divisor: 1, unit: "µs" },
   attempted: "rate",
   points: [],
   delivered: "spans delivered a request",
   fits: [{ against: "attempted", is_rejected: true, sentences: ["Curve: fixed.", "Does not fit."] }],
-  sentences: ["Cap: from between 50 and 400."],
+  sentences: ["Drop limit: from between 50 and 400."],
 };
 
 describe("a curve", () => {
-  it("has a point for each level, those beyond the cap marked, and an axis to choose where levels span much", () => {
+  it("has a point for each level, those beyond the drop limit marked, and an axis to choose where levels span much", () => {
     const picture = curvePicture(CURVE, WORDS, "attempted");
-    expect(picture?.points.map((point) => [point.x, point.isBeyondCap])).toEqual([[0, false], [1, false], [50, false], [400, true]]);
+    expect(picture?.points.map((point) => [point.x, point.isBeyondDropLimit])).toEqual([[0, false], [1, false], [50, false], [400, true]]);
     expect(picture?.heldOut).toEqual([{ x: 1, predicted: 9, isInside: false }]);
     expect(picture?.isWide).toBe(true);
-    expect([picture?.title, picture?.xLabel, picture?.isRejected]).toEqual(["CPU a request by rate", "rate", true]);
+    expect([picture?.title, picture?.xLabel, picture?.isRejected]).toEqual(["CPU per request by rate", "rate", true]);
     const delivered = curvePicture(CURVE, WORDS, "delivered");
     expect([delivered?.xLabel, delivered?.isRejected]).toEqual(["spans delivered a request", false]);
   });
 
   it("is told as the binary words it, by the fit that is shown", () => {
-    expect(curveInWords(WORDS, "attempted")).toEqual(["Curve: fixed.", "Does not fit.", "Cap: from between 50 and 400."]);
+    expect(curveInWords(WORDS, "attempted")).toEqual(["Curve: fixed.", "Does not fit.", "Drop limit: from between 50 and 400."]);
     expect(curveInWords(WORDS, "delivered")).toEqual(WORDS.sentences);
   });
 

@@ -14,7 +14,7 @@ export interface Point {
   level: number;
   x: number;
   overhead: Interval;
-  isBeyondCap: boolean;
+  isBeyondDropLimit: boolean;
 }
 
 /** One picture of a curve. */
@@ -23,7 +23,7 @@ export interface CurvePicture {
   xLabel: string;
   scale: Scale;
   points: Point[];
-  ribbon: CurveFit["ribbon"];
+  confidence_band: CurveFit["confidence_band"];
   /** Whether the curve leaves more than the points' own error explains. */
   isRejected: boolean;
   /** Predictions of points by the curve through all others. */
@@ -32,7 +32,7 @@ export interface CurvePicture {
   isWide: boolean;
 }
 
-/** From this ratio of the largest level to the smallest above nil on, a logarithmic axis is offered. */
+/** From this ratio of the largest level to the smallest above zero on, a logarithmic axis is offered. */
 const WIDE = 100;
 
 /** Against what this curve can be drawn: what has points, and beyond the level a fit of its own. */
@@ -46,14 +46,14 @@ export function curvePicture(curve: Curve, words: CurveWords, against: Against):
   const points = pointsOf(curve, against);
   if (points.length === 0) return null;
   const fit = fitOf(curve, against);
-  const ribbon = (fit?.ribbon ?? []).filter((of) => [of.x, of.y, of.low, of.high].every(isFigure));
+  const confidence_band = (fit?.confidence_band ?? []).filter((of) => [of.x, of.y, of.low, of.high].every(isFigure));
   const xs = points.map((point) => point.x).filter((x) => x > 0);
   return {
     title: words.title,
     xLabel: words[against],
     scale: words.scale,
     points,
-    ribbon,
+    confidence_band,
     isRejected: words.fits.some((of) => of.against === against && of.is_rejected),
     heldOut: (fit?.held_out ?? [])
       .filter((of) => isFigure(of.x) && isFigure(of.predicted?.estimate))
@@ -66,7 +66,7 @@ function pointsOf(curve: Curve, against: Against): Point[] {
   return curve.points.flatMap((point) => {
     const x = against === "attempted" ? point.level : point.delivered;
     if (!isFigure(x) || !point.overhead || !isFigure(point.overhead.low + point.overhead.high)) return [];
-    return [{ arm: point.arm, level: point.level, x, overhead: point.overhead, isBeyondCap: point.beyond_cap }];
+    return [{ arm: point.arm, level: point.level, x, overhead: point.overhead, isBeyondDropLimit: point.beyond_drop_limit }];
   });
 }
 
@@ -93,13 +93,13 @@ export function curveTable(curve: Curve, { attempted: factor }: CurveWords): Fie
       point.overhead?.estimate ?? null,
       point.overhead?.low ?? null,
       point.overhead?.high ?? null,
-      String(point.beyond_cap),
+      String(point.beyond_drop_limit),
       held?.predicted?.estimate ?? null,
       held ? String(held.inside) : null,
     ];
   });
   return [
-    ["arm", factor, "attempted", "delivered", `overhead_${curve.unit}`, "low", "high", "beyond_cap", "predicted", "inside"],
+    ["arm", factor, "attempted", "delivered", `overhead_${curve.unit}`, "low", "high", "beyond_drop_limit", "predicted", "inside"],
     ...rows,
   ];
 }

@@ -17,13 +17,13 @@ export function arm(id: string, own: Partial<Arm> = {}): Arm {
 export function forest(...ends: (Interval | null)[]): Forest {
   return {
     metric: "cpu_per_request",
-    heading: "CPU a request",
-    title: "CPU a request: difference from the baseline",
+    heading: "CPU per request",
+    title: "CPU per request: difference from the baseline",
     about: "Differences.",
     notes: [],
     unit: "share of the baseline",
     scale: { divisor: 0.01, unit: "%" },
-    interest: 0.005,
+    margin: 0.005,
     sides: ["← saves", "costs →"],
     key: [],
     rows: ends.map((own, i) => ({ arm: `a${i}`, name: `arm ${i}`, ends: own, point: own ? "p" : "", range: own ? "r" : "", mark: "costs", word: own ? "costs" : "why" })),

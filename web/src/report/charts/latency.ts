@@ -106,7 +106,7 @@ export function differencesOf(of: Latency["differences"][number], as: "relative"
 }
 
 /**
- * The heights of a panel that shows these: nil and every estimate, and of the bands no more than four times
+ * The heights of a panel that shows these: zero and every estimate, and of the bands no more than four times
  * the largest estimate, so that what is hardly known does not hide what is.
  */
 export function heightsOf(points: readonly DifferencePoint[]): [number, number] {

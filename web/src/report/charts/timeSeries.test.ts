@@ -25,7 +25,7 @@ const SERIES = series({
     { arm: "a0", text: "", at_s: [22], cpu_us_per_request: [null], rate_per_s: [null], rss_bytes: [null], agent_cores: [0.04], agent_rss_bytes: [null] },
   ],
   quantities: [
-    { column: "cpu_us_per_request", name: "CPU a request", scale: ONE },
+    { column: "cpu_us_per_request", name: "CPU per request", scale: ONE },
     { column: "rss_bytes", name: "resident memory", scale: ONE },
     { column: "agent_cores", name: "CPU of agents", scale: ONE },
   ],

@@ -13,10 +13,10 @@ pub(super) struct Answer {
     pub(super) requests: u64,
     /// What went wrong, by the contender's own count.
     pub(super) errors: u64,
-    /// Completed answers a second, over the time that the contender itself counts.
+    /// Completed answers per second, over the time that the contender itself counts.
     pub(super) throughput_per_s: f64,
     /// Whether Windage calls its run suspect or void.
-    pub(super) is_doubted: bool,
+    pub(super) is_warned: bool,
     /// What the contender calls latency, and what Windage and the floor loop say of themselves; NaN where they don't.
     pub(super) values: Vec<(Quantity, f64)>,
 }
@@ -144,7 +144,7 @@ pub(super) fn windage(text: &str, _log: &str) -> Result<Answer> {
         throughput_per_s: json["rate"]["achieved"]
             .as_f64()
             .context("no rate.achieved")?,
-        is_doubted: json["validity"]["verdict"] != "valid",
+        is_warned: json["validity"]["verdict"] != "valid",
         values: vec![
             (P50, figure(&times["p50"])),
             (P99, figure(&times["p99"])),

@@ -88,9 +88,9 @@ fn windage_tells_response_times_and_its_own_lateness() {
     assert_eq!(answer.throughput_per_s, 9999.5);
     let figures = [P99, LAG_P999, OWN_CPU].map(|quantity| told(&answer, quantity));
     assert_eq!(figures, [Some(150.0), Some(300.0), Some(9.5)]);
-    assert!(!answer.is_doubted);
+    assert!(!answer.is_warned);
     let void = text.replace("\"valid\"", "\"void\"");
-    assert!(windage(&void, "").unwrap().is_doubted);
+    assert!(windage(&void, "").unwrap().is_warned);
 }
 
 #[test]

@@ -25,7 +25,7 @@ const BATCH_SPANS: u64 = 8192;
 const SENDERS: u64 = 4;
 
 /// How long a backend is what the mode has, and how long what that is switched to. The sink looks
-/// at its orders ten times a second.
+/// at its orders ten times per second.
 const WELL: Duration = Duration::from_millis(500);
 const FAULTY: Duration = Duration::from_millis(200);
 

@@ -29,14 +29,14 @@ fn metrics_are_those_of_attachments_against_none() {
             let of = found.difference.as_ref().unwrap();
             let name = metric.as_str();
             assert!((of.absolute.estimate - truth).abs() < off, "{name} {of:?}");
-            assert_eq!(found.exceeds_nil(), Some(true), "{name}");
+            assert_eq!(found.exceeds_zero(), Some(true), "{name}");
             assert_eq!((of.relative.as_ref(), found.verdict), (None, None));
             let by_launch = matches!(of.absolute.method, Method::MeanByLaunch);
             assert_eq!(by_launch, rounds > 1, "{name} {of:?}");
             assert_eq!(found.rounds, rounds as usize, "{name}");
             let baseline = &arm(&analysis, ArmIndex::BASELINE).metrics[&metric];
-            let nil = metric != Metric::KernelThreadsCpuPerRequest;
-            assert_eq!(baseline.arm == Some(0.0), nil, "{name}");
+            let zero = metric != Metric::KernelThreadsCpuPerRequest;
+            assert_eq!(baseline.arm == Some(0.0), zero, "{name}");
         }
     }
 }
@@ -322,7 +322,7 @@ fn rules_of(run: &Recorded) -> Rules {
     }
 }
 
-/// CPU a request of an arm that is known, whatever the run.
+/// CPU per request of an arm that is known, whatever the run.
 fn known_cpu() -> MetricAnalysis {
     let analysis = analysed(&run(6, 1));
     arm(&analysis, WATCHED).metrics[&Metric::CpuPerRequest].clone()

@@ -178,8 +178,8 @@ fn a_bystander_in_the_plan_changes_no_figure_of_the_agent() {
     without.manifest.arms.pop();
     let mut void = with.clone();
     let of_bystander = void.windows.iter_mut().find(|of| of.place.arm == BYSTANDER);
-    let doubt = windage_model::Doubt::new(windage_model::DoubtCode::SwitchFailed, "No.");
-    of_bystander.unwrap().doubts.push(doubt);
+    let warning = windage_model::Warning::new(windage_model::WarningCode::SwitchFailed, "No.");
+    of_bystander.unwrap().warnings.push(warning);
     let expected = of(&with);
     for (what, run) in [("none", without), ("one with a void window", void)] {
         for (found, expected) in of(&run).into_iter().zip(expected) {

@@ -3,8 +3,8 @@
 mod accounts;
 mod bills;
 mod bystanders;
-mod doubts;
-mod over;
+mod cycles;
+mod warnings;
 mod whole_runs;
 
 use windage_model::{
@@ -159,7 +159,7 @@ fn cycle(launch: u32, block: u32) -> AgentCycle {
 fn rules() -> Rules {
     Rules {
         order: Order::Mirrored,
-        interest: 0.005,
+        margin: 0.005,
         sequence: false,
         pace: Default::default(),
     }

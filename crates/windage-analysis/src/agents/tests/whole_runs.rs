@@ -61,7 +61,7 @@ fn a_run_that_may_stop_has_sequences_everywhere() {
 #[test]
 fn each_load_has_its_own_attachments() {
     let mut run = run(6, 2);
-    run.manifest.further_loads = vec![LoadScope {
+    run.manifest.other_loads = vec![LoadScope {
         regime: Some("open".to_owned()),
         model: LoadModel::Open,
         rate_per_s: Some(10_000.0),

@@ -7,8 +7,8 @@ fn a_late_generator_speaks_against_times_and_nothing_else() {
     let mut records = fixture::records(3);
     for window in &mut records.windows {
         window
-            .doubts
-            .push(windage_model::Doubt::new(DoubtCode::SendLag, "Late."));
+            .warnings
+            .push(windage_model::Warning::new(WarningCode::SendLag, "Late."));
     }
     let times = |arm: u16| Timed {
         launch: 0,
@@ -26,7 +26,7 @@ fn a_late_generator_speaks_against_times_and_nothing_else() {
         std::iter::empty(),
     );
     let otel = &analysis.arms[2].metrics;
-    let codes = |metric| -> Vec<DoubtCode> {
+    let codes = |metric| -> Vec<WarningCode> {
         otel[&metric]
             .validity
             .reasons
@@ -34,7 +34,7 @@ fn a_late_generator_speaks_against_times_and_nothing_else() {
             .map(|d| d.code)
             .collect()
     };
-    assert_eq!(codes(Metric::ResponseTimeP50), [DoubtCode::SendLag]);
+    assert_eq!(codes(Metric::ResponseTimeP50), [WarningCode::SendLag]);
     assert_eq!(codes(Metric::CpuPerRequest), []);
     assert_eq!(analysis.validity.soundness(), Soundness::Valid);
 }
@@ -43,8 +43,8 @@ fn a_late_generator_speaks_against_times_and_nothing_else() {
 fn connections_that_were_all_in_use_speak_against_service_times_and_nothing_else() {
     let mut records = fixture::records(3);
     for window in &mut records.windows {
-        window.doubts.push(windage_model::Doubt::new(
-            DoubtCode::ConnectionsBusy,
+        window.warnings.push(windage_model::Warning::new(
+            WarningCode::ConnectionsBusy,
             "All.",
         ));
     }
@@ -62,12 +62,14 @@ fn connections_that_were_all_in_use_speak_against_service_times_and_nothing_else
     };
     let analysis = analyse(&records.gathered(), times(), times());
     let otel = &analysis.arms[2].metrics;
-    let is_doubted = |metric| {
+    let is_warned = |metric| {
         let reasons = &otel[&metric].validity.reasons;
-        reasons.iter().any(|d| d.code == DoubtCode::ConnectionsBusy)
+        reasons
+            .iter()
+            .any(|d| d.code == WarningCode::ConnectionsBusy)
     };
-    assert!(is_doubted(Metric::ServiceTimeP50));
-    assert!(!is_doubted(Metric::ResponseTimeP50));
+    assert!(is_warned(Metric::ServiceTimeP50));
+    assert!(!is_warned(Metric::ResponseTimeP50));
     assert_eq!(analysis.validity.soundness(), Soundness::Valid);
 }
 
@@ -135,10 +137,10 @@ fn a_rate_that_was_not_reached_names_what_most_windows_name() {
     records.manifest.load.model = windage_model::LoadModel::Open;
     let text = |records: &Recorded| {
         let reasons = analysed(records).validity.reasons;
-        let doubt = reasons
-            .into_iter()
-            .find(|d| d.code == DoubtCode::RateNotReached && d.evidence.contains_key("completed"));
-        doubt.map(|d| d.text)
+        let warning = reasons.into_iter().find(|d| {
+            d.code == WarningCode::RateNotReached && d.evidence.contains_key("completed")
+        });
+        warning.map(|d| d.text)
     };
     assert_eq!(text(&records), None, "all were completed");
     for window in &mut records.windows {
@@ -154,8 +156,8 @@ fn a_rate_that_was_not_reached_names_what_most_windows_name() {
         .iter_mut()
         .zip(["subject", "generator", "subject"])
     {
-        let doubt = windage_model::Doubt::new(DoubtCode::RateNotReached, "Late.");
-        window.doubts.push(doubt.with("ceiling", ceiling));
+        let warning = windage_model::Warning::new(WarningCode::RateNotReached, "Late.");
+        window.warnings.push(warning.with("ceiling", ceiling));
     }
     let named = text(&records).unwrap();
     assert!(named.contains("the ceiling was: subject"), "{named}");

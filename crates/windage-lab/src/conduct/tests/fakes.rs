@@ -86,8 +86,8 @@ impl Rig for FakeRig<'_> {
             Fate::Dies => {
                 self.dead.insert(place.arm);
                 window
-                    .doubts
-                    .push(Doubt::new(DoubtCode::ServiceDied, "it is gone"));
+                    .warnings
+                    .push(Warning::new(WarningCode::ServiceDied, "it is gone"));
             }
             Fate::OtherDies(other) => {
                 self.dead.insert(other);
@@ -147,7 +147,7 @@ pub(super) struct FakeJournal {
     pub(super) waiting: Vec<Window>,
     pub(super) windows: Vec<Window>,
     pub(super) blocks: Vec<u32>,
-    pub(super) doubts: Vec<Doubt>,
+    pub(super) warnings: Vec<Warning>,
     pub(super) ends: Vec<u32>,
     pub(super) ending: Option<Ending>,
     pub(super) full_after_blocks: Option<usize>,
@@ -164,7 +164,7 @@ impl Journal for FakeJournal {
     fn push(&mut self, entry: Entry) -> Result<(), RecordError> {
         match entry {
             Entry::RunEnded(ending) => self.ending = Some(ending),
-            Entry::Doubt(doubt) => self.doubts.push(doubt),
+            Entry::Warning(warning) => self.warnings.push(warning),
             Entry::LaunchEnded(end) => self.ends.push(end.launch),
             _ => {}
         }
@@ -204,7 +204,7 @@ pub(crate) fn window(place: Place) -> Window {
         beside: Default::default(),
         rss_bytes: None,
         activity: None,
-        doubts: Vec::new(),
+        warnings: Vec::new(),
         outliers: Vec::new(),
     }
 }
@@ -263,9 +263,9 @@ pub(super) fn conducted(given: Given<'_>) -> Outcome {
         idle: Duration::ZERO,
         order: Order::Mirrored,
         seed: 1,
-        interest: 0.005,
+        margin: 0.005,
         on_death,
-        turn: Duration::ZERO,
+        agent_stretch: Duration::ZERO,
         agent_warmup: Duration::ZERO,
         bpf_statistics: Duration::ZERO,
     };

@@ -38,7 +38,7 @@ pub(super) fn check(checker: &mut Checker<'_>, load: &wire::Load, model: LoadMod
                 "open, at which rate?",
             )
             .help(
-                "add the intended starts a second: rate = \"2000/s\"; or a `profile`, or recorded \
+                "add the intended starts per second: rate = \"2000/s\"; or a `profile`, or recorded \
                  starts with `replay`",
             ),
         );

@@ -119,11 +119,11 @@ fn pieces(
 }
 
 fn piece(checker: &mut Checker<'_>, piece: &wire::Piece) -> Piece {
-    let from_per_s = rate_or_nil(checker, &piece.rate);
+    let from_per_s = rate_or_zero(checker, &piece.rate);
     Piece {
         from_per_s,
         to_per_s: match &piece.to {
-            Some(to) => rate_or_nil(checker, to),
+            Some(to) => rate_or_zero(checker, to),
             None => from_per_s,
         },
         lasts: checker.duration("for", Some(&piece.lasts), INSTANT, INSTANT..=HOUR),
@@ -131,8 +131,8 @@ fn piece(checker: &mut Checker<'_>, piece: &wire::Piece) -> Piece {
 }
 
 /// A profile may pause.
-fn rate_or_nil(checker: &mut Checker<'_>, text: &Text) -> f64 {
-    units::parse_rate_or_nil(text.get_ref()).unwrap_or_else(|message| {
+fn rate_or_zero(checker: &mut Checker<'_>, text: &Text) -> f64 {
+    units::parse_rate_or_zero(text.get_ref()).unwrap_or_else(|message| {
         checker.report(Problem::new(text.span(), message, "not a usable rate"));
         0.0
     })

@@ -2,7 +2,7 @@
 
 use super::{Misuse, Scope, Site, Use};
 use crate::problem::choices;
-use crate::resolve::follow::dirs;
+use crate::resolve::implied::dirs;
 use crate::resolve::ports::{FurtherPort, further_port};
 use crate::resolve::service::Resolved;
 

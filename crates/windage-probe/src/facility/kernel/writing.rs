@@ -29,7 +29,7 @@ const fn instruction(code: u8, registers: u8, offset: i16, immediate: i32) -> In
     }
 }
 
-/// Eight bytes of nil from the stack to address nil, where no process has memory.
+/// Eight bytes of zero from the stack to address zero, where no process has memory.
 const PROGRAM: [Instruction; 8] = [
     // *(u64 *)(r10 - 8) = 0
     instruction(0x7a, 0x0a, -8, 0),
@@ -49,7 +49,7 @@ const PROGRAM: [Instruction; 8] = [
 ];
 
 /// The first fields of `union bpf_attr` for `BPF_PROG_LOAD`; the kernel takes those that it is not
-/// given as nil.
+/// given as zero.
 #[repr(C)]
 struct Load {
     program_type: u32,

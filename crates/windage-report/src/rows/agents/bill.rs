@@ -172,7 +172,7 @@ fn change(entry: Entry, bill: &Bill, fine: Fine) -> Cell {
     }
 }
 
-/// A unit for the parts of sums, with so many decimals that parts can be told from nil.
+/// A unit for the parts of sums, with so many decimals that parts can be told from zero.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fine {
     pub(crate) scale: Scale,

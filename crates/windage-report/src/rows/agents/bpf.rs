@@ -18,7 +18,7 @@ pub(super) fn has_programs(of: &AgentUse) -> bool {
     of.bpf.as_ref().is_some_and(|bpf| !bpf.programs.is_empty())
 }
 
-/// Time in all of them for a request; nil where it is not known.
+/// Time in all of them for a request; zero where it is not known.
 pub(super) fn ns_per_request(of: &AgentUse) -> f64 {
     let bpf = of.bpf.as_ref();
     let ns = bpf.and_then(|bpf| bpf.ns_per_request.as_ref());
@@ -44,11 +44,11 @@ pub(super) fn bpf_table(arm: &ArmAnalysis, of_arm: &AgentUse, per_item: &str) ->
         columns: vec![
             column(format!("runs {per_item}"), "How often a program ran"),
             column(
-                "ns a run",
+                "ns per run",
                 "Time in the program and for about one read of the clock; entering and leaving it \
                  is not in it",
             ),
-            column(format!("ns {per_item}"), "Runs × ns a run"),
+            column(format!("ns {per_item}"), "Runs × ns per run"),
         ],
         rows,
         facts: facts(of, probes, per_item),
@@ -164,9 +164,9 @@ fn account(of: &ProbeAccount, per_item: &str) -> Vec<Fact> {
     ]
 }
 
-/// "pays 13.9 µs (13.5 to 14.3) more CPU a request"
+/// "pays 13.9 µs (13.5 to 14.3) more CPU per request"
 fn pays(of: &Interval, per_item: &str) -> String {
-    if !of.excludes_nil() {
+    if !of.excludes_zero() {
         return format!("its CPU {per_item} changes by {}", in_us(of));
     }
     let (size, than) = if of.estimate < 0.0 {
@@ -178,7 +178,7 @@ fn pays(of: &Interval, per_item: &str) -> String {
     format!("pays {size} {than} CPU {per_item}")
 }
 
-/// What the statistics leave unexplained. They time a run between two reads of the clock, of which
+/// What the statistics leave unexplained. They time per run between two reads of the clock, of which
 /// about one lies within: of a short program they count more than it takes, and what is left may
 /// look like less than nothing.
 fn not_seen(of: &ProbeAccount) -> String {

@@ -15,7 +15,7 @@ pub(super) fn rung_tables(analysis: &Analysis) -> Vec<Table> {
     chains.filter_map(|of| rung_table(analysis, of)).collect()
 }
 
-/// What a rung's agents use, one figure of each kind; nil for a rung without agents.
+/// What a rung's agents use, one figure of each kind; zero for a rung without agents.
 #[derive(Clone, Copy)]
 struct Use([Option<f64>; 3]);
 

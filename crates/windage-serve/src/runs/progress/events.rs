@@ -1,9 +1,9 @@
-//! What happened in a run, in words: rounds, void windows, doubts about windows, agents.
+//! What happened in a run, in words: rounds, void windows, warnings about windows, agents.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use windage_model::{AgentCycle, ArmIndex, Doubt, DoubtCode, Window};
+use windage_model::{AgentCycle, ArmIndex, Warning, WarningCode, Window};
 use windage_record::{Ending, Launch};
 use windage_report::one_line;
 
@@ -37,9 +37,9 @@ pub(super) struct Events {
     told: BTreeMap<u64, Told>,
     next: u64,
     /// What was seen in windows of the block that is not done yet.
-    in_block: BTreeMap<DoubtCode, InBlock>,
+    in_block: BTreeMap<WarningCode, InBlock>,
     /// What was seen in the block before.
-    lasting: BTreeMap<DoubtCode, Lasting>,
+    lasting: BTreeMap<WarningCode, Lasting>,
 }
 
 #[derive(Debug)]
@@ -50,7 +50,7 @@ struct InBlock {
     until_ns: u64,
 }
 
-/// A doubt about windows of one block after another, which is one event.
+/// A warning about windows of one block after another, which is one event.
 #[derive(Clone, Copy, Debug)]
 struct Lasting {
     event: u64,
@@ -82,13 +82,16 @@ impl Events {
     }
 
     pub(super) fn window(&mut self, window: &Window, ended_ns: u64) {
-        for doubt in &window.doubts {
-            let seen = self.in_block.entry(doubt.code).or_insert_with(|| InBlock {
-                windows: 0,
-                arm: window.place.arm,
-                text: doubt.text.clone(),
-                until_ns: 0,
-            });
+        for warning in &window.warnings {
+            let seen = self
+                .in_block
+                .entry(warning.code)
+                .or_insert_with(|| InBlock {
+                    windows: 0,
+                    arm: window.place.arm,
+                    text: warning.text.clone(),
+                    until_ns: 0,
+                });
             seen.windows += 1;
             seen.until_ns = ended_ns;
         }
@@ -118,7 +121,7 @@ impl Events {
         }
     }
 
-    fn of_windows(&self, code: DoubtCode, seen: &InBlock, lasting: Lasting) -> String {
+    fn of_windows(&self, code: WarningCode, seen: &InBlock, lasting: Lasting) -> String {
         let (how, why) = (code.soundness().as_str(), &seen.text);
         match lasting.windows {
             1 => format!("a window of {} is {how}: {why}", self.name(seen.arm)),
@@ -143,8 +146,8 @@ impl Events {
         self.tell(at_ns, &text);
     }
 
-    pub(super) fn doubt(&mut self, doubt: &Doubt, at_ns: u64) {
-        self.tell(at_ns, &doubt.text);
+    pub(super) fn warning(&mut self, warning: &Warning, at_ns: u64) {
+        self.tell(at_ns, &warning.text);
     }
 
     pub(super) fn ended(&mut self, ending: &Ending, at_ns: u64) {

@@ -1,18 +1,18 @@
 //! The course of a run as its journal tells it.
 
-use windage_model::{Doubt, DoubtCode, Metric};
+use windage_model::{Metric, Warning, WarningCode};
 use windage_record::{Ending, StopScope};
 
 use super::*;
 use crate::fixture::{cycle, launch, manifest, window};
 
-/// A window that began so many milliseconds after the run, with what is doubted of it.
-fn window_at(at_ms: u64, (launch, block, arm): (u32, u32, u16), doubts: &[DoubtCode]) -> Entry {
+/// A window that began so many milliseconds after the run, with what is warned of it.
+fn window_at(at_ms: u64, (launch, block, arm): (u32, u32, u16), warnings: &[WarningCode]) -> Entry {
     Entry::Window(Window {
         started_ns: at_ms * 1_000_000,
-        doubts: doubts
+        warnings: warnings
             .iter()
-            .map(|code| Doubt::new(*code, format!("{}!", code.as_str())))
+            .map(|code| Warning::new(*code, format!("{}!", code.as_str())))
             .collect(),
         ..window(launch, block, arm)
     })
@@ -74,7 +74,7 @@ fn what_is_left_is_reckoned_from_what_was() {
         Entry::BlockDone { block: 1 },
         launched(5000, 1),
         window_at(7000, (1, 2, 0), &[]),
-        window_at(7400, (1, 2, 2), &[DoubtCode::OnlyErrors]),
+        window_at(7400, (1, 2, 2), &[WarningCode::OnlyErrors]),
         Entry::BlockDone { block: 2 },
     ];
     let found = progress(&manifest, &entries, GOING_ON);
@@ -129,19 +129,23 @@ fn events_are_told_in_words() {
     };
     let entries = [
         launched(0, 0),
-        window_at(1000, (0, 0, 0), &[DoubtCode::Steal]),
+        window_at(1000, (0, 0, 0), &[WarningCode::Steal]),
         Entry::BlockDone { block: 0 },
-        window_at(2000, (0, 1, 0), &[DoubtCode::Steal]),
-        window_at(2200, (0, 1, 2), &[DoubtCode::Steal, DoubtCode::OnlyErrors]),
+        window_at(2000, (0, 1, 0), &[WarningCode::Steal]),
+        window_at(
+            2200,
+            (0, 1, 2),
+            &[WarningCode::Steal, WarningCode::OnlyErrors],
+        ),
         Entry::BlockDone { block: 1 },
         window_at(3000, (0, 2, 0), &[]),
         Entry::BlockDone { block: 2 },
-        window_at(4000, (0, 3, 9), &[DoubtCode::Steal]),
+        window_at(4000, (0, 3, 9), &[WarningCode::Steal]),
         Entry::BlockDone { block: 3 },
         Entry::Agent(gone),
         Entry::Agent(cycle(0, 2)),
         Entry::Agent(failed),
-        Entry::Doubt(Doubt::new(DoubtCode::ArmDied, "on\u{1b}[2J\n  died")),
+        Entry::Warning(Warning::new(WarningCode::ArmDied, "on\u{1b}[2J\n  died")),
         Entry::RunEnded(Ending::Interrupted),
         launched(9000, 1),
         Entry::RunEnded(Ending::Complete),
@@ -169,12 +173,12 @@ fn the_last_events_are_kept() {
     let mut entries = Vec::new();
     for number in 0..200 {
         entries.push(launched(u64::from(number) * 1000, number));
-        entries.push(window_at(0, (number, number, 0), &[DoubtCode::Steal]));
+        entries.push(window_at(0, (number, number, 0), &[WarningCode::Steal]));
         entries.push(Entry::BlockDone { block: number });
     }
     let found = texts(&progress(&manifest(), &entries, GOING_ON));
     assert_eq!(found.len(), 50);
     assert_eq!(found[49], "199.0 round 200 of 6 began");
-    let doubts = found.iter().filter(|text| text.contains("steal!")).count();
-    assert_eq!(doubts, 1, "what goes on is one event: {found:?}");
+    let warnings = found.iter().filter(|text| text.contains("steal!")).count();
+    assert_eq!(warnings, 1, "what goes on is one event: {found:?}");
 }

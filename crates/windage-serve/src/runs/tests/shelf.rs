@@ -68,7 +68,7 @@ impl Shelf {
                 instance: arm.index.0,
                 startup_ns: None,
                 cpu_source: windage_model::CpuSource::CgroupV2,
-                cpu_grain_ns: 1000,
+                cpu_resolution_ns: 1000,
                 startup_cpu_ns: None,
                 warmup_completed: 0,
                 warmup_outside_ns: 0,

@@ -3,7 +3,7 @@
 use axum::http::StatusCode;
 use futures_util::StreamExt as _;
 use serde_json::Value;
-use windage_model::{Doubt, DoubtCode};
+use windage_model::{Warning, WarningCode};
 use windage_record::{Ending, Entry};
 
 use super::shelf::{Answer, LONGEST, Shelf, Shop, Stream};
@@ -59,7 +59,10 @@ async fn a_run_that_goes_on_is_followed_to_its_end() {
         "there is more by now"
     );
 
-    run.push(&Entry::Doubt(Doubt::new(DoubtCode::ArmDied, "an arm died")));
+    run.push(&Entry::Warning(Warning::new(
+        WarningCode::ArmDied,
+        "an arm died",
+    )));
     run.finish();
     let mut progress = Value::Null;
     while progress["state"] != "ended" {

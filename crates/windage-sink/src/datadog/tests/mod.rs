@@ -1,6 +1,6 @@
 //! Bodies of real tracers, bodies by hand, and in `written` bodies by chance.
 
-mod written;
+mod round_trip;
 
 use rmp::encode::{write_array_len, write_map_len, write_nil, write_sint, write_str, write_uint};
 
@@ -116,7 +116,7 @@ fn an_upper_half_does_not_reach_into_the_next_trace() {
 }
 
 #[test]
-fn what_is_missing_may_be_nil() {
+fn what_is_missing_may_be_null() {
     let mut v04 = vec![0x91, 0x91];
     write_map_len(&mut v04, 11).unwrap();
     for key in [

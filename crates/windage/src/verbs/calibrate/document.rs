@@ -43,7 +43,7 @@ pub(super) fn json(findings: &Findings, began: SystemTime, runs: &Path) -> Value
         "false_positives": headline.filter(|c| c.without_cost > 0).map(|c| {
             json!({ "found": c.false_positives, "of": c.without_cost, "seconds": c.seconds })
         }),
-        "smallest_visible": by_time(findings, |width| json!(width.smallest_visible)),
+        "minimum_detectable_effect": by_time(findings, |width| json!(width.minimum_detectable_effect)),
         "half_width": by_time(findings, |width| json!(width.half_width)),
         "extrapolated_from_s": by_time(findings, |width| json!(width.extrapolated_from_s)),
         "recovery": recovery(findings),
@@ -114,7 +114,7 @@ mod tests {
         assert_eq!(document["coverage"]["inside"], 3);
         assert_eq!(document["coverage"]["of"], 4);
         assert_eq!(document["false_positives"]["found"], 1);
-        let visible = &document["smallest_visible"]["cpu_per_request"];
+        let visible = &document["minimum_detectable_effect"]["cpu_per_request"];
         assert!((visible["10"].as_f64().unwrap() - 0.015).abs() < 1e-12);
         let from = &document["extrapolated_from_s"]["cpu_per_request"];
         assert_eq!((&from["10"], &from["60"]), (&Value::Null, &json!(10.0)));

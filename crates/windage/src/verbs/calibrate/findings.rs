@@ -45,7 +45,7 @@ pub(super) struct Counts {
     /// Of arms with a cost: intervals that hold the truth.
     pub(super) inside: usize,
     pub(super) with_cost: usize,
-    /// Of arms without: intervals that leave nil out.
+    /// Of arms without: intervals that leave zero out.
     pub(super) false_positives: usize,
     pub(super) without_cost: usize,
 }
@@ -57,8 +57,8 @@ pub(super) struct Width {
     pub(super) seconds: u32,
     /// Median half-width of the interval, as a share.
     pub(super) half_width: f64,
-    /// Median of the smallest true cost that is probably (80 %) told from nil, as a share.
-    pub(super) smallest_visible: f64,
+    /// Median of the smallest true cost that is probably (80 %) told from zero, as a share.
+    pub(super) minimum_detectable_effect: f64,
     /// The experiments of which these are the medians.
     pub(super) experiments: usize,
     /// Seconds of the experiments from which it was extrapolated by the square root of time;
@@ -160,7 +160,7 @@ fn counts(observed: &Observed, judged: Metric, seconds: u32) -> Option<Counts> {
             };
             if arm.truth == Truth::Nothing {
                 counts.without_cost += 1;
-                counts.false_positives += usize::from(interval.excludes_nil());
+                counts.false_positives += usize::from(interval.excludes_zero());
             } else {
                 counts.with_cost += 1;
                 counts.inside += usize::from(holds(interval, truth));
@@ -170,7 +170,7 @@ fn counts(observed: &Observed, judged: Metric, seconds: u32) -> Option<Counts> {
     (counts.with_cost + counts.without_cost > 0).then_some(counts)
 }
 
-/// Half-width and smallest visible cost that one experiment gives.
+/// Half-width and minimum detectable cost that one experiment gives.
 type Sharpness = (f64, f64);
 
 /// `None` when nothing was found of the metric at all.
@@ -209,7 +209,7 @@ fn width(observed: &Observed, metric: Metric, seconds: u32) -> Option<Width> {
         metric,
         seconds,
         half_width: median_of(|s| s.0)? * narrower,
-        smallest_visible: median_of(|s| s.1)? * narrower,
+        minimum_detectable_effect: median_of(|s| s.1)? * narrower,
         experiments: found.len(),
         extrapolated_from_s: (!is_measured).then_some(from_s),
     })
@@ -218,7 +218,7 @@ fn width(observed: &Observed, metric: Metric, seconds: u32) -> Option<Width> {
 fn sharpness(found: &Found, metric: Metric) -> Option<Sharpness> {
     let difference = found.get(&metric)?;
     let half_width = difference.relative.as_ref()?.half_width();
-    Some((half_width, difference.smallest_visible?))
+    Some((half_width, difference.minimum_detectable_effect?))
 }
 
 /// The middle value, or the mean of the two in the middle; `None` of none.

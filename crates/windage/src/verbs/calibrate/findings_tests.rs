@@ -16,7 +16,7 @@ fn difference(share: f64, half_width: f64) -> Difference {
         relative: Some(interval(1.0)),
         relative_90: None,
         within_launch_half_width: None,
-        smallest_visible: Some(half_width * 1.5),
+        minimum_detectable_effect: Some(half_width * 1.5),
     }
 }
 
@@ -85,7 +85,7 @@ fn experiments_are_counted_by_what_was_injected() {
     assert_eq!(counts.seconds, 10);
     // Of spin 3 % ± 1 % misses 1 %; both of busy hold 2 %.
     assert_eq!((counts.inside, counts.with_cost), (3, 4));
-    // Of the control −2 % ± 1 % leaves nil out.
+    // Of the control −2 % ± 1 % leaves zero out.
     assert_eq!((counts.false_positives, counts.without_cost), (1, 4));
     let of_time: Vec<_> = findings
         .counts
@@ -113,7 +113,10 @@ fn longer_times_are_extrapolated_by_their_square_root_and_say_so() {
         let width = of_cpu.iter().find(|w| w.seconds == seconds).unwrap();
         assert!((width.half_width - half_width).abs() < 1e-5, "{width:?}");
         let visible = half_width * 1.5;
-        assert!((width.smallest_visible - visible).abs() < 2e-5, "{width:?}");
+        assert!(
+            (width.minimum_detectable_effect - visible).abs() < 2e-5,
+            "{width:?}"
+        );
         assert_eq!(width.extrapolated_from_s, from_s, "{seconds}");
         assert_eq!(width.experiments, 4);
     }

@@ -18,13 +18,13 @@ pub(super) fn text(findings: &Findings) -> String {
     }
     text += "\nShort experiments, cut from these runs: consecutive windows of one arm and the\n\
              baseline that make up the time. \"Inside\": intervals of 95 % that hold the truth.\n\
-             \"False\": intervals that leave nil out where nothing was injected.\n\n";
+             \"False\": intervals that leave zero out where nothing was injected.\n\n";
     text += &counts(findings);
     text += "\nIn the time of one arm and the baseline (medians where nothing was injected)\n\n";
     text += &widths(findings, "half-width of the interval", |w| w.half_width);
     text.push('\n');
     text += &widths(findings, "smallest cost seen with 80 %", |w| {
-        w.smallest_visible
+        w.minimum_detectable_effect
     });
     if findings
         .widths
@@ -114,7 +114,7 @@ fn signed(unit: Unit, value: f64) -> String {
 
 fn name(metric: Metric) -> &'static str {
     match metric {
-        Metric::CpuPerRequest => "CPU a request",
+        Metric::CpuPerRequest => "CPU per request",
         Metric::Throughput => "throughput",
         Metric::ServiceTimeP50 => "service time p50",
         Metric::ServiceTimeP10 => "service time p10",

@@ -108,7 +108,7 @@ pub(super) struct Diagnosis {
 }
 
 /// What every machine can measure that can measure at all.
-const ALWAYS: [&str; 3] = ["throughput and response time", "CPU a request", "memory"];
+const ALWAYS: [&str; 3] = ["throughput and response time", "CPU per request", "memory"];
 
 impl Diagnosis {
     pub(super) fn of(findings: Vec<Finding>) -> Diagnosis {
@@ -193,7 +193,7 @@ mod tests {
     fn the_answer_follows_from_what_is_missing() {
         use NeededFor::{Ability, Experiments, Measuring, Precision};
         use Standing::{Limited, Missing, Ok};
-        let always = "throughput and response time, CPU a request";
+        let always = "throughput and response time, CPU per request";
         let table = [
             (
                 vec![],

@@ -15,7 +15,7 @@ use windage_probe::facility::{Trials, lacking};
 use windage_probe::host::HostFacts;
 use windage_probe::{MachineProbe, System};
 
-use super::seen::{BpfFacilities, Disk, Lateness, Privileges, Program, ProgramKind, Sample, Seen};
+use super::facts::{BpfFacilities, Disk, Lateness, Privileges, Program, ProgramKind, Sample, Seen};
 
 /// As long as the machine is watched.
 const SAMPLE: Duration = Duration::from_secs(1);

@@ -1,11 +1,11 @@
 //! What follows from what was seen: each rule is a function from it to a finding.
 
+mod access;
 mod bpf;
 mod machine;
-mod means;
 
+use super::facts::Seen;
 use super::finding::Finding;
-use super::seen::Seen;
 
 /// Every rule, in the order of the list.
 pub(super) fn findings(seen: &Seen) -> Vec<Finding> {
@@ -19,13 +19,13 @@ pub(super) fn findings(seen: &Seen) -> Vec<Finding> {
         machine::clocksource,
         machine::frequency,
         machine::aslr,
-        means::privileges,
-        means::containment,
-        means::cgroup,
-        means::pressure,
-        means::open_files,
-        means::loopback,
-        means::disk,
+        access::privileges,
+        access::containment,
+        access::cgroup,
+        access::pressure,
+        access::open_files,
+        access::loopback,
+        access::disk,
         bpf::permission,
         bpf::kprobes,
         bpf::fentry,
@@ -42,7 +42,7 @@ pub(super) fn findings(seen: &Seen) -> Vec<Finding> {
     rules
         .iter()
         .map(|rule| rule(seen))
-        .chain(seen.programs.iter().map(means::program))
+        .chain(seen.programs.iter().map(access::program))
         .collect()
 }
 

@@ -148,7 +148,7 @@ impl Draft {
         match &flags.rate {
             None => self.lines("model = \"closed\"\n# With model = \"open\":\n# rate = \"2000/s\""),
             Some(rate) => {
-                self.lines("model = \"open\"\n# Intended starts a second.");
+                self.lines("model = \"open\"\n# Intended starts per second.");
                 self.entry("rate", rate.as_str(), "--rate");
             }
         }
@@ -167,7 +167,7 @@ impl Draft {
     fn arms(&mut self, flags: &InitFlags) {
         self.lines(
             "# What is compared. The baseline is the service without telemetry; a second one, the\n\
-             # control, is added by itself, and its difference must be nil.\n\
+             # control, is added by itself, and its difference must be zero.\n\
              [[arm]]\n\
              name = \"off\"\n\
              baseline = true",
@@ -261,7 +261,7 @@ impl Draft {
              # Measuring time in all; more of it narrows the intervals.\n\
              for = \"60s\"\n\
              # Differences below it don't matter to you: the verdict is then `negligible`.\n\
-             interest = \"0.5%\"",
+             margin = \"0.5%\"",
         );
     }
 

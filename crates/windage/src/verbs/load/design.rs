@@ -13,7 +13,7 @@ use super::url::{Scheme, Url};
 const LASTS: Duration = Duration::from_secs(10);
 /// Exchanges under way at once, at most: each takes memory beforehand.
 const MAX_LANES: u64 = 1_000_000;
-/// `sun_path` holds 108 bytes, the last of them nil (unix(7)).
+/// `sun_path` holds 108 bytes, the last of them zero (unix(7)).
 const MAX_UNIX_PATH_BYTES: usize = 107;
 
 /// How requests are paced.

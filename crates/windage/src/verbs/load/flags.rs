@@ -62,7 +62,7 @@ pub(crate) struct LoadFlags {
     #[arg(long = "for", value_name = "DURATION", value_parser = duration, help_heading = LOAD)]
     pub(crate) length: Option<Duration>,
     /// Load before the measuring begins, which counts nowhere; 0s for none.
-    #[arg(long, value_name = "DURATION", default_value = "500ms", value_parser = duration_or_nil, help_heading = LOAD)]
+    #[arg(long, value_name = "DURATION", default_value = "500ms", value_parser = duration_or_zero, help_heading = LOAD)]
     pub(crate) warmup: Duration,
     /// Connections, kept open.
     #[arg(long, short, value_name = "N", default_value_t = 8, value_parser = at_least_one(), help_heading = LOAD)]
@@ -134,9 +134,9 @@ fn at_least_one() -> clap::builder::RangedI64ValueParser<u32> {
     clap::value_parser!(u32).range(1..=1_000_000)
 }
 
-/// A rate in requests a second, from `2000/s` or `2000`.
+/// A rate in requests per second, from `2000/s` or `2000`.
 fn rate(text: &str) -> Result<f64, String> {
-    match rate_or_nil(text) {
+    match rate_or_zero(text) {
         Ok(rate_per_s) if rate_per_s <= 0.0 => Err(NOTHING.into()),
         read => read,
     }
@@ -144,8 +144,8 @@ fn rate(text: &str) -> Result<f64, String> {
 
 const NOTHING: &str = "that asks for nothing; it must be above 0/s";
 
-/// The same where nil is a rate, too.
-pub(super) fn rate_or_nil(text: &str) -> Result<f64, String> {
+/// The same where zero is a rate, too.
+pub(super) fn rate_or_zero(text: &str) -> Result<f64, String> {
     let number = text.trim();
     let number = number.strip_suffix("/s").unwrap_or(number).trim_end();
     let unsigned = number.strip_prefix('-').unwrap_or(number);
@@ -167,9 +167,9 @@ pub(super) fn rate_or_nil(text: &str) -> Result<f64, String> {
     Ok(rate_per_s)
 }
 
-pub(super) fn duration_or_nil(text: &str) -> Result<Duration, String> {
+pub(super) fn duration_or_zero(text: &str) -> Result<Duration, String> {
     match humantime::parse_duration(text) {
-        Ok(nil) if nil.is_zero() => Ok(nil),
+        Ok(zero) if zero.is_zero() => Ok(zero),
         _ => duration(text),
     }
 }
@@ -211,10 +211,10 @@ mod tests {
 
     #[test]
     fn a_warm_up_may_last_no_time() {
-        assert_eq!(duration_or_nil("0s"), Ok(Duration::ZERO));
-        assert_eq!(duration_or_nil("1.5s"), Ok(Duration::from_millis(1500)));
+        assert_eq!(duration_or_zero("0s"), Ok(Duration::ZERO));
+        assert_eq!(duration_or_zero("1.5s"), Ok(Duration::from_millis(1500)));
         for wrong in ["-1s", "soon", "5"] {
-            assert!(duration_or_nil(wrong).is_err(), "{wrong}");
+            assert!(duration_or_zero(wrong).is_err(), "{wrong}");
         }
     }
 }

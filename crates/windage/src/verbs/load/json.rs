@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use hdrhistogram::Histogram;
 use serde_json::{Value, json};
-use windage_model::{Doubt, Evidence, Outlier, Validity};
+use windage_model::{Evidence, Outlier, Validity, Warning};
 
 use super::design::{Design, Model};
 use super::outcome::{Outcome, Percentiles};
@@ -131,13 +131,13 @@ fn validity(validity: &Validity) -> Value {
     json!({ "verdict": validity.soundness().as_str(), "reasons": reasons })
 }
 
-fn reason(doubt: &Doubt) -> Value {
-    let evidence: BTreeMap<&str, Value> = doubt
+fn reason(warning: &Warning) -> Value {
+    let evidence: BTreeMap<&str, Value> = warning
         .evidence
         .iter()
         .map(|(name, evidence)| (name.as_str(), evidence_value(evidence)))
         .collect();
-    json!({ "code": doubt.code.as_str(), "text": doubt.text, "evidence": evidence })
+    json!({ "code": warning.code.as_str(), "text": warning.text, "evidence": evidence })
 }
 
 fn evidence_value(evidence: &Evidence) -> Value {

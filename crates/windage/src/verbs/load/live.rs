@@ -7,8 +7,8 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use windage_model::Unit::Microseconds;
 use windage_report::number::{counted, rate, short};
 
+use super::attack::{Phase, Seen};
 use super::design::Design;
-use super::running::{Phase, Seen};
 
 /// The live line.
 pub(super) struct Live {

@@ -4,8 +4,8 @@ use hdrhistogram::Histogram;
 use windage_load::{Recording, RunReport};
 use windage_model::{Exchanges, Outlier, Validity};
 
+use super::attack::Done;
 use super::design::Design;
-use super::running::Done;
 use super::validity;
 
 /// What came of a load.
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
     use crate::cli::{Cli, Verb};
     use clap::Parser;
-    use windage_model::DoubtCode;
+    use windage_model::WarningCode;
 
     fn design(args: &[&str]) -> Design {
         let words = ["windage", "load", "http://localhost/"];
@@ -228,8 +228,8 @@ mod tests {
     fn what_was_interrupted_is_no_whole_run() {
         let closed = design(&[]);
         let outcome = Outcome::of(&closed, done(0, 9_000, 9_000, &[1_000]), true);
-        let codes: Vec<DoubtCode> = outcome.validity.reasons.iter().map(|d| d.code).collect();
-        assert_eq!(codes, [DoubtCode::RunIncomplete]);
+        let codes: Vec<WarningCode> = outcome.validity.reasons.iter().map(|d| d.code).collect();
+        assert_eq!(codes, [WarningCode::RunIncomplete]);
     }
 
     #[test]

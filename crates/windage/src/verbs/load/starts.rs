@@ -6,7 +6,7 @@ use std::time::Duration;
 use windage_load::{Piece, Profile, ReplayError, Schedule};
 use windage_report::number::rate;
 
-use super::flags::{Arrivals, duration_or_nil, rate_or_nil};
+use super::flags::{Arrivals, duration_or_zero, rate_or_zero};
 
 /// What an open loop's starts follow.
 #[derive(Clone, Debug)]
@@ -117,9 +117,9 @@ fn piece(text: &str) -> Result<Piece, String> {
     })?;
     let (from, to) = rates.split_once("..").unwrap_or((rates, rates));
     Ok(Piece {
-        from_per_s: rate_or_nil(from).map_err(in_piece)?,
-        to_per_s: rate_or_nil(to).map_err(in_piece)?,
-        lasts: duration_or_nil(lasts.trim()).map_err(in_piece)?,
+        from_per_s: rate_or_zero(from).map_err(in_piece)?,
+        to_per_s: rate_or_zero(to).map_err(in_piece)?,
+        lasts: duration_or_zero(lasts.trim()).map_err(in_piece)?,
     })
 }
 

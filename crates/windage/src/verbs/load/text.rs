@@ -150,7 +150,7 @@ impl Page {
     fn generator(&mut self, outcome: &Outcome) {
         let mut parts = Vec::new();
         if let Some(us) = outcome.cpu_us_per_request() {
-            parts.push(format!("{} of CPU a request", short(Microseconds, us)));
+            parts.push(format!("{} of CPU per request", short(Microseconds, us)));
         }
         if let Some(cores) = outcome.generator_cores() {
             parts.push(format!("{:.0} % of a core", cores * 100.0));
@@ -192,14 +192,15 @@ impl Page {
         };
         let verdict = self.painted(style, verdict);
         self.text.push_str(&format!("{verdict}\n"));
-        for doubt in &validity.reasons {
-            self.text.push_str(&format!("  {}\n", doubt.code.as_str()));
-            let evidence: Vec<String> = doubt
+        for warning in &validity.reasons {
+            self.text
+                .push_str(&format!("  {}\n", warning.code.as_str()));
+            let evidence: Vec<String> = warning
                 .evidence
                 .iter()
                 .map(|(name, value)| format!("{name} = {}", evidence(value)))
                 .collect();
-            for line in wrap(&doubt.text, WIDTH - 4) {
+            for line in wrap(&warning.text, WIDTH - 4) {
                 self.text.push_str(&format!("    {line}\n"));
             }
             if !evidence.is_empty() {

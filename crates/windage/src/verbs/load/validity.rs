@@ -1,11 +1,11 @@
 //! How far the figures of a load may be believed.
 
-use windage_load::{LoadFacts, doubts};
-use windage_model::{Doubt, DoubtCode, LoadModel, Validity};
+use windage_load::{LoadFacts, warnings};
+use windage_model::{LoadModel, Validity, Warning, WarningCode};
 
+use super::attack::Done;
 use super::design::Design;
 use super::outcome::Outcome;
-use super::running::Done;
 
 /// Everything that speaks against what was measured. The subject's CPU is out of reach here: the
 /// rules can't tell a saturated subject from other ceilings, and say so.
@@ -27,11 +27,11 @@ pub(super) fn of(design: &Design, done: &Done, outcome: &Outcome) -> Validity {
             u32::try_from(exchanges_at_once).unwrap_or(u32::MAX),
         )
     };
-    let mut reasons = doubts(&facts);
+    let mut reasons = warnings(&facts);
     if outcome.interrupted {
         reasons.push(
-            Doubt::new(
-                DoubtCode::RunIncomplete,
+            Warning::new(
+                WarningCode::RunIncomplete,
                 "It was interrupted before its end.",
             )
             .with("seconds", outcome.seconds())

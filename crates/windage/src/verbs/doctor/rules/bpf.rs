@@ -2,8 +2,8 @@
 
 use windage_model::Facility;
 
+use crate::verbs::doctor::facts::Seen;
 use crate::verbs::doctor::finding::{Finding, NeededFor, Standing};
-use crate::verbs::doctor::seen::Seen;
 
 const AGENTS: NeededFor = NeededFor::Ability("eBPF agents");
 

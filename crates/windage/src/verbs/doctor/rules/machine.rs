@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use crate::verbs::doctor::facts::Seen;
 use crate::verbs::doctor::finding::{Finding, NeededFor, Standing};
-use crate::verbs::doctor::seen::Seen;
 
 /// A share of all cores that others may use without being felt.
 const BUSY_SHARE_QUIET: f64 = 0.15;
@@ -54,7 +54,7 @@ pub(super) fn cores(seen: &Seen) -> Finding {
     );
     let finding = if allowed < 2 {
         let means = "the generator shares the core with the service: throughput and response time \
-                     contain both; CPU a request is still told apart";
+                     contain both; CPU per request is still told apart";
         Finding::new(
             "cores",
             NeededFor::Precision,
@@ -210,7 +210,7 @@ pub(super) fn tick(seen: &Seen) -> Finding {
         )
         .remedy("nothing is needed; /proc/config.gz or /boot/config-* would tell");
     };
-    // Ticks are 100 to 1000 a second.
+    // Ticks are 100 to 1000 per second.
     let tick_ms = 1000.0 / hz as f64;
     let text = format!("CONFIG_HZ={hz}: counters of a busy task are up to {tick_ms:.0} ms old");
     let means = "windows end drained, so that counters are read while the service sleeps and are \

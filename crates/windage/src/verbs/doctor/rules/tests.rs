@@ -9,11 +9,11 @@ use windage_probe::facility::{Event, FakeTrials, Lack, ProgramType, lacking};
 use windage_probe::host::{HostFacts, LoadAverage};
 
 use super::*;
-use crate::verbs::doctor::finding::{Diagnosis, Standing};
-use crate::verbs::doctor::render;
-use crate::verbs::doctor::seen::{
+use crate::verbs::doctor::facts::{
     BpfFacilities, Disk, Lateness, Privileges, Program, ProgramKind, Sample,
 };
+use crate::verbs::doctor::finding::{Diagnosis, Standing};
+use crate::verbs::doctor::render;
 
 // The kernel's numbers, as `errno(3)` has them.
 const EPERM: i32 = 1;

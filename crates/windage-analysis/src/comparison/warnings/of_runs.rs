@@ -1,0 +1,115 @@
+//! What either run itself warnings.
+
+use std::collections::BTreeMap;
+
+use windage_model::{Soundness, Warning, WarningCode};
+
+use super::of_load::{is_in_both, shared_arms};
+use super::{ComparisonWarningCode, Found};
+use crate::comparison::{Pair, deferred, listed, regime};
+use crate::{Analysis, ArmAnalysis};
+
+/// Warnings about the runs as wholes, and about single figures of arms that both have.
+pub(super) fn of_both(found: &mut Found, pair: Pair<'_>) {
+    let (a, b) = pair;
+    for (name, run) in [("A", a), ("B", b)] {
+        of_side(found, name, run, regime(pair));
+    }
+    for (name, [run, other]) in [("A", [a, b]), ("B", [b, a])] {
+        of_metrics(found, name, shared_arms(run, other), regime(pair));
+    }
+    of_deferred(found, pair);
+}
+
+fn of_side(found: &mut Found, name: &str, run: &Analysis, regime: Option<String>) {
+    let codes = |wanted: Soundness| -> Vec<&str> {
+        let told_apart = [WarningCode::ControlDiffers, WarningCode::SingleRound];
+        let has = |code: &&WarningCode| run.validity.reasons.iter().any(|of| of.code == **code);
+        let all = WarningCode::ALL.iter();
+        let wanted = all.filter(|code| code.soundness() == wanted && !told_apart.contains(code));
+        wanted.filter(has).map(|code| code.as_str()).collect()
+    };
+    let void = codes(Soundness::Void).join(", ");
+    if !void.is_empty() {
+        let text = format!("Run {name} is void ({void}): its figures are not to be used.");
+        found.push(ComparisonWarningCode::Void, regime.clone(), text);
+    }
+    let suspect = codes(Soundness::Suspect).join(", ");
+    if !suspect.is_empty() {
+        let text = format!("Run {name} is suspect ({suspect}): see its report.");
+        found.push(ComparisonWarningCode::Suspect, regime.clone(), text);
+    }
+    let has = |code| {
+        let is = |warning: &Warning| warning.code == code;
+        run.validity.reasons.iter().any(is)
+    };
+    if has(WarningCode::ControlDiffers) {
+        let text = format!(
+            "In run {name} two identical baselines differ: a change of that size says nothing."
+        );
+        found.push(ComparisonWarningCode::ControlDiffers, regime.clone(), text);
+    }
+    if run.design.rounds == 1 {
+        let text = format!(
+            "Run {name} has one launch. Its interval holds for that launch alone, so that a change \
+             may be luck of the launch."
+        );
+        found.push(ComparisonWarningCode::SingleLaunch, regime, text);
+    }
+}
+
+/// One line for a run: which warnings, and about whose figures.
+fn of_metrics<'a>(
+    found: &mut Found,
+    name: &str,
+    arms: impl Iterator<Item = (&'a ArmAnalysis, &'a ArmAnalysis)>,
+    regime: Option<String>,
+) {
+    let mut warned: BTreeMap<WarningCode, Vec<&str>> = BTreeMap::new();
+    for (arm, _) in arms {
+        let warnings = arm.metrics.values().flat_map(|of| &of.validity.reasons);
+        for warning in warnings.filter(|of| of.code.soundness() != Soundness::Valid) {
+            let arms = warned.entry(warning.code).or_default();
+            if arms.last() != Some(&arm.id.as_str()) {
+                arms.push(arm.id.as_str());
+            }
+        }
+    }
+    if warned.is_empty() {
+        return;
+    }
+    let told: Vec<String> = warned
+        .iter()
+        .map(|(code, arms)| format!("{} ({})", code.as_str(), listed(arms)))
+        .collect();
+    let text = format!(
+        "In run {name} single figures are suspect, {}: see its report.",
+        told.join(", ")
+    );
+    found.push(ComparisonWarningCode::SuspectMetric, regime, text);
+}
+
+/// Arms of which one run knows what they do later for their requests, and the other does not.
+fn of_deferred(found: &mut Found, pair: Pair<'_>) {
+    let (a, b) = pair;
+    for (name, [run, other]) in [("A", [a, b]), ("B", [b, a])] {
+        let unknown = shared_arms(run, other)
+            .filter(|(arm, in_other)| !deferred::is_held(arm) && is_apart(arm, in_other))
+            .map(|(arm, _)| arm.id.as_str());
+        let unknown: Vec<&str> = unknown.collect();
+        if !unknown.is_empty() {
+            let text = format!(
+                "Run {name} alone does not know what arms do later for their requests ({}): what it \
+                 gives as their CPU is that of windows alone, so that there is no verdict on it. \
+                 Measure both with the same `design.idle`.",
+                listed(&unknown)
+            );
+            found.push(ComparisonWarningCode::DeferredInOne, regime(pair), text);
+        }
+    }
+}
+
+fn is_apart(a: &ArmAnalysis, b: &ArmAnalysis) -> bool {
+    let mut held_by = deferred::HELD_BY.into_iter();
+    held_by.any(|metric| is_in_both(metric, a, b) && deferred::is_in_one(metric, [a, b]))
+}

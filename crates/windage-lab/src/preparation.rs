@@ -1,0 +1,184 @@
+//! Before a service is launched: files rendered, placeholders filled, its configuration checked.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use windage_keeper::Spawn;
+use windage_plan::{Arm, Origin, Service, Template};
+use windage_probe::cgroup::ArmCgroup;
+
+use crate::LabError;
+use crate::command_line::see_through;
+use crate::environment::{Padded, environment, pad};
+use crate::error::CheckTrouble;
+use crate::instance::{Ground, Instance};
+use crate::leftovers::end_its_group;
+use crate::log_tail::{last_lines, read_end};
+use crate::names::Names;
+use crate::rendered::Rendered;
+
+/// How long a check may take.
+const CHECK_WITHIN: Duration = Duration::from_secs(30);
+
+/// What is needed to launch a service.
+pub(crate) struct Prepared {
+    /// What the keeper is asked to start.
+    pub(crate) spawn: Spawn,
+    pub(crate) rendered: Rendered,
+    /// How its environment was filled up; `None` for a service that all arms share.
+    pub(crate) padding: Option<Padded>,
+    check: Option<Spawn>,
+}
+
+/// Renders a service's files and fills its placeholders. `instance` knows the addresses.
+pub(crate) fn prepare(
+    ground: &Ground<'_>,
+    instance: &Instance,
+    service: &Service,
+    arm: Option<&Arm>,
+    group: Option<&ArmCgroup>,
+    log: &Path,
+) -> Result<Prepared, LabError> {
+    let (name, of) = (service.name.as_str(), instance.name.as_str());
+    let dir = ground.run.work_dir(ground.launch, of, name);
+    make_dir(&dir)?;
+    // A service may have another working directory than windage.
+    let dir = std::path::absolute(&dir).map_err(|source| LabError::Write { path: dir, source })?;
+    if let Some(parent) = log.parent() {
+        make_dir(parent)?;
+    }
+    let names = instance.names.clone().for_service(name, &dir);
+    for file in &service.files {
+        let path = dir.join(&file.to);
+        if let Some(parent) = path.parent() {
+            make_dir(parent)?;
+        }
+        let text = names.fill(&file.text, name, of)?;
+        std::fs::write(&path, text).map_err(|source| LabError::Write { path, source })?;
+    }
+    let cwd = match &service.cwd {
+        Some(template) => ground.plan.folder.join(names.fill(template, name, of)?),
+        None => ground.plan.folder.clone(),
+    };
+    let env = environment(service, arm, &names, of)?;
+    let spawn = |words: Vec<String>, log: PathBuf, cgroups| {
+        let (program, args) = words.split_first().ok_or_else(|| {
+            LabError::Unsupported(format!("service `{name}` has an empty command"))
+        })?;
+        Ok::<Spawn, LabError>(Spawn {
+            program: locate(program, &ground.plan.folder),
+            args: args.iter().map(OsString::from).collect(),
+            env: env.clone(),
+            cwd: cwd.clone(),
+            log,
+            cgroups,
+            cpus: service.cpus.clone(),
+            inherit: None,
+        })
+    };
+    let check = match service.check.as_slice() {
+        [] => None,
+        words => {
+            let log = ground
+                .run
+                .log_path(ground.launch, of, &format!("{name}.check"));
+            // The check's CPU is nobody's: it is over before the launch.
+            let words = filled(words, &names, name, of)?;
+            Some(spawn(words, log, Vec::new())?)
+        }
+    };
+    let cgroups = group.map(|g| g.dirs.clone()).unwrap_or_default();
+    let mut spawn = spawn(words(service, arm, &names, of)?, log.to_owned(), cgroups)?;
+    Ok(Prepared {
+        padding: arm.map(|_| pad(&mut spawn)),
+        spawn,
+        rendered: Rendered {
+            dir,
+            files: service.files.iter().map(|file| file.to.clone()).collect(),
+        },
+        check,
+    })
+}
+
+impl Prepared {
+    /// Has the service's own program look its configuration over, if the plan says how.
+    pub(crate) fn check(
+        &mut self,
+        ground: &mut Ground<'_>,
+        instance: &Instance,
+        service: &Service,
+    ) -> Result<(), LabError> {
+        let Some(spawn) = self.check.take() else {
+            return Ok(());
+        };
+        let words = std::iter::once(spawn.program.display().to_string())
+            .chain(spawn.args.iter().map(|arg| arg.display().to_string()));
+        let command = words.collect::<Vec<_>>().join(" ");
+        let log = spawn.log.clone();
+        // A launch that failed may have left one of the same number.
+        let _ = std::fs::remove_file(&log);
+        let failed = match ground.keeper.spawn(spawn) {
+            Ok(child) => {
+                let failed = see_through(ground.keeper, &child, CHECK_WITHIN, ground.interrupted)?;
+                end_its_group(child.pid);
+                failed
+            }
+            Err(error) => Some(format!("could not be run: {error}")),
+        };
+        let Some(how) = failed else { return Ok(()) };
+        let output = read_end(&log).unwrap_or_default();
+        Err(LabError::Check(Box::new(CheckTrouble {
+            service: service.name.to_string(),
+            whose: instance.whose(),
+            command,
+            how,
+            said: last_lines(&output) + &self.rendered.lines_named_in(&output),
+            log,
+        })))
+    }
+}
+
+/// A program with a `/` is looked up from the plan's folder, any other in `PATH`.
+fn locate(program: &str, folder: &Path) -> PathBuf {
+    if program.contains('/') {
+        folder.join(program)
+    } else {
+        PathBuf::from(program)
+    }
+}
+
+fn words(
+    service: &Service,
+    arm: Option<&Arm>,
+    names: &Names,
+    of: &str,
+) -> Result<Vec<String>, LabError> {
+    let replaced = arm.and_then(|arm| arm.command.get(&service.name));
+    let own = match &service.origin {
+        Origin::Command(words) => words.as_slice(),
+        Origin::Attach(_) => &[],
+    };
+    let added = arm
+        .and_then(|arm| arm.args.get(&service.name))
+        .map_or(&[][..], Vec::as_slice);
+    let templates = replaced.map_or(own, Vec::as_slice).iter().chain(added);
+    filled(templates, names, service.name.as_str(), of)
+}
+
+fn filled<'t>(
+    templates: impl IntoIterator<Item = &'t Template>,
+    names: &Names,
+    service: &str,
+    of: &str,
+) -> Result<Vec<String>, LabError> {
+    let templates = templates.into_iter();
+    templates.map(|t| names.fill(t, service, of)).collect()
+}
+
+fn make_dir(dir: &Path) -> Result<(), LabError> {
+    std::fs::create_dir_all(dir).map_err(|source| LabError::Write {
+        path: dir.to_owned(),
+        source,
+    })
+}

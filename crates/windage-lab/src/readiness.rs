@@ -1,0 +1,142 @@
+//! Until a service is ready, with an eye on all that are up.
+
+use std::net::SocketAddr;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use regex_lite::Regex;
+use windage_keeper::Exit;
+use windage_plan::{ReadyCheck, Service};
+
+use crate::LabError;
+use crate::command_line::describe;
+use crate::instance::{Ground, Instance};
+use crate::names::Names;
+use crate::process::Running;
+use crate::ready::{Check, Found, MetricCheck};
+
+/// How often a service is looked at until it is ready; also the grain of the start-up time.
+const LOOK_EVERY: Duration = Duration::from_millis(2);
+
+/// Waits for the service of a set that was started last.
+///
+/// # Errors
+/// When it does not become ready in time, and when anything ends meanwhile that should be up.
+pub(crate) fn await_ready(
+    ground: &mut Ground<'_>,
+    instance: &mut Instance,
+    service: &Service,
+    address: Option<SocketAddr>,
+) -> Result<(), LabError> {
+    let Some(running) = instance.services.last() else {
+        return Ok(());
+    };
+    let check = check(service, running, address, &instance.names, &instance.name)?;
+    let deadline = Instant::now() + service.ready.within;
+    loop {
+        if ground.interrupted.load(Ordering::Relaxed) {
+            return Err(LabError::Interrupted);
+        }
+        for exit in ground.keeper.poll()? {
+            let is_of_others = expected(&exit, ground, instance, running)?;
+            ground.ended.extend(is_of_others.then_some(exit));
+        }
+        match check.look() {
+            Found::NotYet => {}
+            Found::Ready => return Ok(()),
+            Found::Answered => {
+                instance.answered += 1;
+                return Ok(());
+            }
+        }
+        if Instant::now() >= deadline {
+            let trouble = format!(
+                "was not ready within {:?}: waited for {}",
+                service.ready.within,
+                check.waits_for()
+            );
+            return Err(LabError::NotReady(
+                running.trouble(instance.whose(), trouble),
+            ));
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+}
+
+/// Whether an exit is of another set, without which the others go on. One that is of no service is
+/// passed over. The keeper tells of each exit once, so that those of other sets are looked for as well:
+/// what one takes with it is not the cause.
+///
+/// # Errors
+/// When it is of a service that should be up.
+fn expected(
+    exit: &Exit,
+    ground: &Ground<'_>,
+    instance: &Instance,
+    launched: &Running,
+) -> Result<bool, LabError> {
+    let mut sets = ground.up.iter().copied().chain([instance]);
+    let Some((set, running)) = sets.find_map(|set| Some((set, set.ended(exit)?))) else {
+        return Ok(false);
+    };
+    if !std::ptr::eq(set, instance) && set.is_dispensable(ground.plan) {
+        return Ok(true);
+    }
+    let when = if std::ptr::eq(running, launched) {
+        "before it was ready".to_owned()
+    } else {
+        format!(
+            "while `{}` {} was launched",
+            launched.name,
+            instance.whose()
+        )
+    };
+    let trouble = format!("{} {when}", describe(exit.status));
+    Err(LabError::ServiceDied(running.trouble(set.whose(), trouble)))
+}
+
+fn check(
+    service: &Service,
+    running: &Running,
+    address: Option<SocketAddr>,
+    names: &Names,
+    of: &str,
+) -> Result<Check, LabError> {
+    let address_of = || {
+        address.ok_or_else(|| {
+            LabError::Unsupported(format!(
+                "service `{}` has a readiness check and no address; give it `listen`",
+                service.name
+            ))
+        })
+    };
+    Ok(match &service.ready.check {
+        ReadyCheck::Http { path } => Check::Http {
+            address: address_of()?,
+            path: names.fill(path, service.name.as_str(), of)?,
+        },
+        ReadyCheck::Tcp => Check::Tcp {
+            address: address_of()?,
+        },
+        ReadyCheck::Log { pattern } => Check::Log {
+            path: running.log.clone(),
+            pattern: Regex::new(pattern).map_err(|error| {
+                LabError::Unsupported(format!("`ready.log` of `{}`: {error}", service.name))
+            })?,
+        },
+        ReadyCheck::Metric { name } => {
+            let url = service.metrics.as_ref().ok_or_else(|| {
+                LabError::Unsupported(format!(
+                    "service `{}` waits for a metric and has no `metrics`",
+                    service.name
+                ))
+            })?;
+            let url = names.fill(url, service.name.as_str(), of)?;
+            Check::Metric(MetricCheck::new(&url, name)?)
+        }
+        ReadyCheck::Delay(delay) => Check::Delay {
+            until: Instant::now() + *delay,
+        },
+        ReadyCheck::None => Check::None,
+    })
+}

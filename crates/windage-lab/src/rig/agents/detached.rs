@@ -1,0 +1,120 @@
+//! That agents are gone is not taken on trust: neither their processes nor their BPF programs.
+
+use std::time::{Duration, Instant};
+
+use windage_model::{ArmIndex, CpuSource};
+use windage_probe::ArmProbe;
+use windage_probe::bpf::{Bpf, Held, Objects};
+
+use super::{Attached, Booking, RealRig};
+use crate::LabError;
+use crate::clock::whole_ns;
+use crate::leftovers::end_all;
+
+/// How long the kernel may take to let go of the programs of an agent that has ended: it frees
+/// them when nobody can be running them any more.
+const GONE_WITHIN: Duration = Duration::from_secs(5);
+/// How often it is looked.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+impl RealRig<'_> {
+    /// Ends agents of which these objects came, and waits until nothing is left of them.
+    pub(super) fn end(
+        &mut self,
+        attached: &mut Attached<'_>,
+        come: Option<&Objects>,
+    ) -> Result<(), LabError> {
+        let asked = Instant::now();
+        let cpu_ns = outliving_cpu_ns(&mut attached.instance.probe);
+        let peak = attached.instance.probe.rss_peak_bytes().ok();
+        attached.cycle.rss_peak_bytes = peak.filter(|b| *b > 0);
+        attached.cycle.left_behind = attached.instance.end(&mut self.keeper)?;
+        let cpu_after_ns = outliving_cpu_ns(&mut attached.instance.probe);
+        if let Some(come) = come {
+            let left = await_gone(GONE_WITHIN, || Some(self.bpf.objects().ok()?.among(come)));
+            attached.cycle.note_left(left);
+        }
+        attached.cycle.detach_ns = whole_ns(asked.elapsed());
+        attached.cycle.detach_cpu_ns = cpu_ns
+            .zip(cpu_after_ns)
+            .map(|(before, after)| after.saturating_sub(before));
+        Ok(())
+    }
+
+    /// Kills what agents that did not come up left in their group; what lives on in spite of that, in
+    /// words. Without a group, only what could be found while they lived was killed.
+    pub(super) fn alive_in_group(&self) -> Vec<String> {
+        let group = self.agent_group.as_ref();
+        let probe = group.and_then(|group| group.probe().ok());
+        probe.map_or_else(Vec::new, |mut probe| end_all(&mut probe))
+    }
+
+    pub(super) fn nothing_left(&self, owner: ArmIndex, left: &[String]) -> Result<(), LabError> {
+        if left.is_empty() {
+            return Ok(());
+        }
+        Err(LabError::LeftBehind {
+            arm: self.plan.arms[owner.get()].id.to_string(),
+            objects: left.join(", "),
+        })
+    }
+
+    /// What came since and is nobody else's; `None` when it can't be listed. Agents' processes are
+    /// those of their group, or those given where there is none.
+    pub(super) fn come_since(&self, before: &Objects, processes: &[u32]) -> Option<Objects> {
+        come_since(&self.bpf, before, || {
+            let group = self.agent_group.as_ref();
+            let of_group: Vec<u32> = match group.and_then(|group| group.probe().ok()) {
+                Some(mut group) => {
+                    let _ = group.refresh_tasks();
+                    group.process_ids().collect()
+                }
+                None => Vec::new(),
+            };
+            Held::by_others_than(|pid| of_group.contains(&pid) || processes.contains(&pid))
+        })
+    }
+
+    /// What came with agents that are ended, and the kernel still has after a while, in words; `None`
+    /// when it can't be listed any more.
+    pub(super) fn left_since(&self, before: &Objects) -> Option<Vec<String>> {
+        await_gone(GONE_WITHIN, || self.come_since(before, &[]))
+    }
+}
+
+/// What came since and others do not hold, who are only asked when something came; `None` when it
+/// can't be listed.
+fn come_since(
+    bpf: &dyn Bpf,
+    before: &Objects,
+    held_by_others: impl FnOnce() -> Held,
+) -> Option<Objects> {
+    let come = bpf.objects().ok()?.since(before);
+    if come.describe().is_empty() {
+        return Some(come);
+    }
+    Some(come.not_held(&held_by_others()))
+}
+
+/// What is still there after a while, in words; `None` when it can't be listed any more.
+fn await_gone(within: Duration, left: impl Fn() -> Option<Objects>) -> Option<Vec<String>> {
+    let deadline = Instant::now() + within;
+    loop {
+        let left = left().map(|left| left.describe());
+        if left.as_ref().is_some_and(Vec::is_empty) || Instant::now() >= deadline {
+            return left;
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+}
+
+/// CPU by a counter that outlives the processes: those of their own tell nothing of how they ended.
+fn outliving_cpu_ns(probe: &mut ArmProbe) -> Option<u64> {
+    match probe.source() {
+        CpuSource::CgroupV1 | CpuSource::CgroupV2 => probe.cpu_ns().ok(),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,160 @@
+//! When enough was measured. The lab knows nothing of estimates: it hands over what it records
+//! and asks.
+
+use windage_model::Window;
+use windage_record::{Entry, Journal, Launch, LaunchEnd, RecordError, RunDir};
+
+/// Says when enough was measured, from what was recorded until then.
+///
+/// A resumed run hands over first what its earlier parts recorded; a round that was interrupted
+/// and made anew is two launches of that round, and the first of them may have no end.
+pub trait Stopping {
+    /// All processes of a round are up.
+    fn launched(&mut self, launch: &Launch);
+
+    /// A block was committed, with these windows in the order of measuring.
+    fn block_done(&mut self, windows: &[Window]);
+
+    /// What was read of a launch after its last window.
+    fn launch_ended(&mut self, end: &LaunchEnd);
+
+    /// Why the run may end now, for people; `None` while it has to go on. Asked after each block
+    /// of a run that has one round, else after each whole round.
+    fn enough(&mut self) -> Option<String>;
+
+    /// How much more is probably needed since it could last be asked for enough: blocks in a run
+    /// that has one round, else whole rounds; `None` until that can be told.
+    fn still_needed(&self) -> Option<u32>;
+}
+
+/// Hands over what a run has recorded so far.
+///
+/// # Errors
+/// When the journal can't be read.
+pub(crate) fn replay(run: &RunDir, stopping: &mut dyn Stopping) -> Result<(), RecordError> {
+    let mut windows = Vec::new();
+    for entry in Journal::open(run)? {
+        match entry? {
+            Entry::LaunchStarted(launch) => stopping.launched(&launch),
+            Entry::Window(window) => windows.push(window),
+            Entry::BlockDone { .. } => {
+                stopping.block_done(&windows);
+                windows.clear();
+            }
+            Entry::LaunchEnded(end) => stopping.launch_ended(&end),
+            Entry::Delivered(_)
+            | Entry::Warning(_)
+            | Entry::Version { .. }
+            | Entry::Phase(_)
+            | Entry::Process(_)
+            | Entry::SelfReport(_)
+            | Entry::Agent(_)
+            | Entry::RunEnded(_) => {}
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+    use windage_load::Recording;
+    use windage_model::{ArmIndex, Place};
+    use windage_plan::Plan;
+    use windage_record::{Ending, JournalWriter};
+
+    use crate::conduct::tests::fakes::window;
+    use crate::{RunOptions, manifest, run_order};
+
+    const PLAN: &str = "name = 'p'\n[[service]]\nname = 'app'\ncommand = ['x', '{listen}']\n\
+        [load]\nmodel = 'closed'\nrequest = 'GET http://{app}/'\n\
+        [[arm]]\nname = 'off'\nbaseline = true\n";
+
+    /// Notes what it is told.
+    #[derive(Default)]
+    struct Told(Vec<String>);
+
+    impl Stopping for Told {
+        fn launched(&mut self, launch: &Launch) {
+            self.0.push(format!("launch {}", launch.launch));
+        }
+
+        fn block_done(&mut self, windows: &[Window]) {
+            let windows: Vec<(u32, u32)> = windows
+                .iter()
+                .map(|w| (w.place.block, w.place.position))
+                .collect();
+            self.0.push(format!("windows {windows:?}"));
+        }
+
+        fn launch_ended(&mut self, end: &LaunchEnd) {
+            self.0.push(format!("end {}", end.launch));
+        }
+
+        fn enough(&mut self) -> Option<String> {
+            None
+        }
+
+        fn still_needed(&self) -> Option<u32> {
+            None
+        }
+    }
+
+    #[test]
+    fn a_resumed_run_hands_over_what_was_committed() {
+        let dir = tempfile::tempdir().unwrap();
+        let plan = Plan::parse(PLAN, "plan.toml", Path::new("/")).unwrap();
+        let options = RunOptions {
+            executable: "windage".into(),
+            directory: dir.path().to_owned(),
+            command: "windage run".to_owned(),
+            interrupted: std::sync::Arc::default(),
+            calibration: serde_json::Value::Null,
+        };
+        let manifest = manifest::of(&plan, &run_order(&plan), &options);
+        let null = serde_json::Value::Null;
+        let run = RunDir::create(dir.path(), &manifest, "", "", &null).unwrap();
+        let mut journal = JournalWriter::create(&run).unwrap();
+        let times = Recording::new();
+        let launch = |launch| Launch {
+            launch,
+            ..Launch::default()
+        };
+        journal.push(&Entry::LaunchStarted(launch(0))).unwrap();
+        for (block, whole) in [(0, true), (1, false)] {
+            for position in 0..2 {
+                let measured = window(Place {
+                    launch: 0,
+                    round: 0,
+                    block,
+                    position,
+                    arm: ArmIndex::BASELINE,
+                });
+                journal
+                    .window(&measured, &times.response_time, &times.service_time)
+                    .unwrap();
+            }
+            if whole {
+                journal.commit_block(block).unwrap();
+            }
+        }
+        drop(journal);
+        // The second block was not whole: its windows are cut off.
+        let (mut journal, _) = JournalWriter::append_to(&run).unwrap();
+        journal.push(&Entry::LaunchStarted(launch(1))).unwrap();
+        let end = LaunchEnd {
+            launch: 1,
+            ..LaunchEnd::default()
+        };
+        journal.push(&Entry::LaunchEnded(end)).unwrap();
+        journal.push(&Entry::RunEnded(Ending::Complete)).unwrap();
+        journal.commit().unwrap();
+        let mut told = Told::default();
+        replay(&run, &mut told).unwrap();
+        assert_eq!(
+            told.0,
+            ["launch 0", "windows [(0, 0), (0, 1)]", "launch 1", "end 1"]
+        );
+    }
+}

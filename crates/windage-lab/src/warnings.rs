@@ -1,0 +1,168 @@
+//! What speaks against a window: the rules about its load, which the generator's counters
+//! suffice for ([`windage_load::warnings`]), and one rule each for what the lab alone sees.
+
+use windage_load::LoadFacts;
+use windage_model::{Warning, WarningCode, Window};
+
+/// What other arms used, of what the window's own arm used.
+const OTHERS_SHARE: f64 = 0.05;
+
+/// Everything that its counters say against a window under that load.
+///
+/// `counted` says whether the subject's CPU is within reach at all: of a service that is attached
+/// by URL it is not, which is no fault of a window.
+pub(crate) fn of_window(window: &Window, load: &LoadFacts, counted: bool) -> Vec<Warning> {
+    let of_lab = [
+        other_arm_active(window),
+        cpu_unreadable(window).filter(|_| counted),
+    ];
+    let mut found = windage_load::warnings(load);
+    found.extend(of_lab.into_iter().flatten());
+    found
+}
+
+fn share(part: f64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part / whole as f64 }
+}
+
+fn other_arm_active(window: &Window) -> Option<Warning> {
+    let others_ns: u64 = window
+        .cpu
+        .others_in_window
+        .iter()
+        .map(|other| other.cpu_ns)
+        .sum();
+    let own_ns = window.cpu.in_window_ns?;
+    (share(others_ns as f64, own_ns) > OTHERS_SHARE).then(|| {
+        Warning::new(
+            WarningCode::OtherArmActive,
+            "Other arms used CPU in this window: work that they had deferred. It is credited to \
+             them, and it may have slowed this arm.",
+        )
+        .with("others_cpu_ns", others_ns as f64)
+        .with("own_cpu_ns", own_ns as f64)
+    })
+}
+
+fn cpu_unreadable(window: &Window) -> Option<Warning> {
+    let completed = window.exchanges.completed > 0;
+    (completed && window.cpu.in_window_ns.is_none_or(|ns| ns == 0)).then(|| {
+        Warning::new(
+            WarningCode::CpuUnreadable,
+            "The subject's CPU counter did not move or could not be read, although requests were \
+             completed: the service may run elsewhere (attached by URL, or left its cgroup).",
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use windage_load::SubjectCpu;
+    use windage_model::{
+        ArmCpu, ArmIndex, Exchanges, LoadModel, MachineDelta, Place, StatusClasses, WindowCpu,
+    };
+
+    fn sound() -> Window {
+        Window {
+            place: Place {
+                launch: 0,
+                round: 0,
+                block: 0,
+                position: 0,
+                arm: ArmIndex(2),
+            },
+            started_ns: 0,
+            duration_ns: 100_000_000,
+            stretch_ns: 110_000_000,
+            exchanges: Exchanges {
+                intended: 1000,
+                sent: 1000,
+                completed: 1000,
+                status: StatusClasses([0, 1000, 0, 0, 0]),
+                ..Exchanges::default()
+            },
+            cpu: WindowCpu {
+                in_window_ns: Some(50_000_000),
+                generator_ns: 10_000_000,
+                ..WindowCpu::default()
+            },
+            machine: MachineDelta::default(),
+            beside: Default::default(),
+            rss_bytes: None,
+            activity: None,
+            warnings: Vec::new(),
+            outliers: Vec::new(),
+        }
+    }
+
+    /// The load as that window has it.
+    fn load(window: &Window) -> LoadFacts {
+        LoadFacts {
+            model: LoadModel::Open,
+            exchanges: window.exchanges,
+            duration_ns: window.duration_ns,
+            lasted_ns: window.duration_ns,
+            response_time_ns_p99: Some(1_000_000),
+            generator_cpu_ns: window.cpu.generator_ns,
+            threads: 1,
+            connections: 8,
+            steal_ns: Some(window.machine.steal_ns),
+            subject: window.cpu.in_window_ns.map(|used_ns| SubjectCpu {
+                used_ns,
+                cores: 1.0,
+            }),
+        }
+    }
+
+    fn another_arm_used(window: &mut Window, cpu_ns: u64) {
+        window.cpu.others_in_window.push(ArmCpu {
+            arm: ArmIndex(0),
+            cpu_ns,
+        });
+    }
+
+    #[test]
+    fn each_rule_sees_its_own_and_nothing_else() {
+        use WarningCode::*;
+        type Spoil = fn(&mut Window);
+        let table: &[(&str, Spoil, &[WarningCode])] = &[
+            ("nothing", |_| {}, &[]),
+            (
+                "a rule about the load",
+                |w| w.exchanges.dropped = 1,
+                &[Dropped],
+            ),
+            (
+                "no counter",
+                |w| w.cpu.in_window_ns = None,
+                &[CpuUnreadable],
+            ),
+            (
+                "a counter that did not move",
+                |w| w.cpu.in_window_ns = Some(0),
+                &[CpuUnreadable],
+            ),
+            (
+                "deferred work of another arm",
+                |w| another_arm_used(w, 5_000_000),
+                &[OtherArmActive],
+            ),
+            ("a little of it", |w| another_arm_used(w, 500), &[]),
+        ];
+        for (why, spoil, expected) in table {
+            let mut window = sound();
+            spoil(&mut window);
+            let found = of_window(&window, &load(&window), true);
+            let codes: Vec<_> = found.iter().map(|d| d.code).collect();
+            assert_eq!(&codes, expected, "{why}");
+        }
+    }
+
+    #[test]
+    fn cpu_out_of_reach_is_no_fault_of_a_window() {
+        let mut window = sound();
+        window.cpu.in_window_ns = None;
+        assert_eq!(of_window(&window, &load(&window), false), []);
+    }
+}

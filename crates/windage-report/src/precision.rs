@@ -1,0 +1,180 @@
+//! How firm the answer is: what the run would have seen, and where its scatter comes from. All of it
+//! is about the primary metric of the treatments.
+
+use windage_analysis::{Advice, Analysis, ArmAnalysis, MetricAnalysis, VarianceComponents};
+use windage_model::Role;
+
+use crate::facts::Fact;
+use crate::number;
+
+/// The lines below the primary table: one each for all treatments together.
+pub(crate) fn facts(analysis: &Analysis) -> Vec<Fact> {
+    let results: Vec<_> = treatments(analysis).map(|(_, result)| result).collect();
+    [visible(analysis, &results), scatter(&results)]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+/// The treatments with what was found of the primary metric.
+pub(crate) fn treatments(
+    analysis: &Analysis,
+) -> impl Iterator<Item = (&ArmAnalysis, &MetricAnalysis)> {
+    analysis
+        .arms
+        .iter()
+        .filter(|arm| arm.role == Role::Treatment)
+        .filter_map(|arm| Some((arm, arm.metrics.get(&analysis.primary)?)))
+}
+
+fn visible(analysis: &Analysis, results: &[&MetricAnalysis]) -> Option<Fact> {
+    let smallest = results
+        .iter()
+        .filter_map(|result| result.difference.as_ref().ok()?.minimum_detectable_effect);
+    let smallest = spread(smallest, number::percent_bound)?;
+    Some(Fact::new(
+        "visible",
+        format!(
+            "this run would have seen {smallest} of {} (8 times of 10)",
+            analysis.primary.label()
+        ),
+    ))
+}
+
+fn scatter(results: &[&MetricAnalysis]) -> Option<Fact> {
+    let scatters: Vec<_> = results
+        .iter()
+        .filter_map(|result| result.inference.variance_components.as_ref())
+        .collect();
+    let of = |part: fn(&VarianceComponents) -> Option<f64>| {
+        let found = scatters.iter().filter_map(|scatter| part(scatter));
+        spread(found, number::percent_two)
+    };
+    let blocks = of(|s| Some(s.block_sd))?;
+    let (launches, windows) = (of(|s| s.launch_sd), of(|s| s.window_sd));
+    let launches = launches.map_or_else(
+        || "launches unknown after a single one".to_owned(),
+        |launches| format!("launches {launches}"),
+    );
+    // Without the windows' own scatter it is part of that of the blocks.
+    let inner = match windows {
+        Some(windows) => format!("drift between blocks {blocks}, windows {windows}"),
+        None => format!("blocks {blocks}"),
+    };
+    let advice = advice_for_the_widest(results).map_or(String::new(), |advice| {
+        format!("; {}", advice_in_words(advice))
+    });
+    Some(Fact::new("scatter", format!("{launches}, {inner}{advice}")))
+}
+
+/// Advice differs by treatment; what the widest interval needs is what the run needs.
+fn advice_for_the_widest(results: &[&MetricAnalysis]) -> Option<Advice> {
+    let width = |result: &MetricAnalysis| {
+        let difference = result.difference.as_ref().ok()?;
+        let interval = difference.relative.as_ref().unwrap_or(&difference.absolute);
+        Some(interval.half_width())
+    };
+    results
+        .iter()
+        .filter_map(|result| {
+            Some((
+                width(result)?,
+                result.inference.variance_components.as_ref()?.advice?,
+            ))
+        })
+        .max_by(|(a, _), (b, _)| a.total_cmp(b))
+        .map(|(_, advice)| advice)
+}
+
+/// What a longer run should have more of.
+pub(crate) fn advice_in_words(advice: Advice) -> String {
+    let most = "would narrow the interval most";
+    match advice {
+        Advice::MoreRounds { blocks_per_round } => {
+            let blocks = number::counted(blocks_per_round as u64, "block");
+            format!("more rounds, with about {blocks} each, {most}")
+        }
+        Advice::MoreBlocks {
+            blocks_per_round: Some(blocks_per_round),
+        } => format!(
+            "more blocks per round, about {}, {most}",
+            number::count(blocks_per_round as u64)
+        ),
+        Advice::MoreBlocks {
+            blocks_per_round: None,
+        } => format!("more blocks in each round {most}"),
+        Advice::Balanced => format!("more rounds like these {most}"),
+        Advice::LaunchesUnknown => "a second round would show whether launches differ".to_owned(),
+    }
+}
+
+/// The least and the greatest of several figures, written once where they are written alike.
+fn spread(figures: impl Iterator<Item = f64>, write: fn(f64) -> String) -> Option<String> {
+    let mut figures: Vec<f64> = figures.filter(|f| f.is_finite()).collect();
+    figures.sort_by(f64::total_cmp);
+    let (least, greatest) = (write(*figures.first()?), write(*figures.last()?));
+    if least == greatest {
+        return Some(greatest);
+    }
+    Some(format!("{} to {greatest}", least.trim_end_matches(" %")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn advice_is_a_clause() {
+        let table = [
+            (
+                Advice::MoreRounds {
+                    blocks_per_round: 12,
+                },
+                "more rounds, with about 12 blocks each, would narrow the interval most",
+            ),
+            (
+                Advice::MoreRounds {
+                    blocks_per_round: 1,
+                },
+                "more rounds, with about 1 block each, would narrow the interval most",
+            ),
+            (
+                Advice::MoreBlocks {
+                    blocks_per_round: Some(1_200),
+                },
+                "more blocks per round, about 1,200, would narrow the interval most",
+            ),
+            (
+                Advice::MoreBlocks {
+                    blocks_per_round: None,
+                },
+                "more blocks in each round would narrow the interval most",
+            ),
+            (
+                Advice::Balanced,
+                "more rounds like these would narrow the interval most",
+            ),
+            (
+                Advice::LaunchesUnknown,
+                "a second round would show whether launches differ",
+            ),
+        ];
+        for (advice, expected) in table {
+            assert_eq!(advice_in_words(advice), expected);
+        }
+    }
+
+    #[test]
+    fn what_is_alike_is_written_once() {
+        let table: [(&[f64], Option<&str>); 4] = [
+            (&[0.005_01, 0.005], Some("0.5 %")),
+            (&[0.019, 0.005, 0.008], Some("0.5 to 1.9 %")),
+            (&[f64::NAN, 0.005], Some("0.5 %")),
+            (&[], None),
+        ];
+        for (figures, expected) in table {
+            let written = spread(figures.iter().copied(), number::percent_two);
+            assert_eq!(written.as_deref(), expected, "{figures:?}");
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! What speaks against a run, gathered so that each reason is told once.
+
+use windage_analysis::Analysis;
+use windage_model::{Evidence, Soundness, Warning, WarningCode};
+
+use crate::facts::one_line;
+use crate::number;
+
+/// One reason not to believe, as every renderer shows it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct WarningRow {
+    pub(crate) code: WarningCode,
+    /// What was seen and what to do.
+    pub(crate) text: String,
+    /// Name and figure.
+    pub(crate) evidence: Vec<(String, String)>,
+    /// What it is about; `None` for the whole run.
+    pub(crate) about: Option<String>,
+}
+
+impl WarningRow {
+    pub(crate) fn soundness(&self) -> Soundness {
+        self.code.soundness()
+    }
+
+    /// The evidence in one line; empty without any.
+    pub(crate) fn evidence_text(&self) -> String {
+        let pairs: Vec<_> = self
+            .evidence
+            .iter()
+            .map(|(k, v)| format!("{k} = {v}"))
+            .collect();
+        pairs.join(", ")
+    }
+}
+
+/// The run's own reasons, then those of single metrics, the gravest first.
+pub(crate) fn warnings(analysis: &Analysis) -> Vec<WarningRow> {
+    let mut rows: Vec<WarningRow> = analysis
+        .validity
+        .reasons
+        .iter()
+        .map(|warning| row(warning, None))
+        .collect();
+    for (code, warnings) in of_metrics(analysis) {
+        let told = |warning: &Warning| {
+            analysis
+                .validity
+                .reasons
+                .iter()
+                .any(|r| r.code == code && r.text == warning.text)
+        };
+        let new: Vec<_> = warnings
+            .into_iter()
+            .filter(|(warning, _)| !told(warning))
+            .collect();
+        if let Some((first, _)) = new.first() {
+            let places: Vec<_> = new.iter().map(|(_, place)| place.clone()).collect();
+            rows.push(row(first, Some(enumerate(&places))));
+        }
+    }
+    rows.sort_by_key(|row| std::cmp::Reverse(row.soundness()));
+    rows
+}
+
+/// One sentence for a run against which nothing speaks, and for the heading of the others.
+pub(crate) fn heading(soundness: Soundness, has_warnings: bool) -> &'static str {
+    match (soundness, has_warnings) {
+        (Soundness::Valid, false) => "valid: nothing speaks against this run",
+        (Soundness::Valid, true) => "valid as a whole, but of single figures:",
+        (Soundness::Suspect, _) => "suspect: read the figures with these reasons in mind",
+        (Soundness::Void, _) => "void: the figures are not to be used",
+    }
+}
+
+type Located<'a> = Vec<(&'a Warning, String)>;
+
+/// Metrics share their reasons more often than not: one row for each code.
+fn of_metrics(analysis: &Analysis) -> Vec<(WarningCode, Located<'_>)> {
+    let mut by_code: Vec<(WarningCode, Located<'_>)> = Vec::new();
+    for arm in &analysis.arms {
+        for (metric, result) in &arm.metrics {
+            for warning in &result.validity.reasons {
+                let place = format!("{} of {}", metric.as_str(), one_line(&arm.name));
+                match by_code.iter_mut().find(|(code, _)| *code == warning.code) {
+                    Some((_, located)) => located.push((warning, place)),
+                    None => by_code.push((warning.code, vec![(warning, place)])),
+                }
+            }
+        }
+    }
+    by_code
+}
+
+fn row(warning: &Warning, about: Option<String>) -> WarningRow {
+    WarningRow {
+        code: warning.code,
+        text: one_line(&warning.text),
+        evidence: warning
+            .evidence
+            .iter()
+            .map(|(k, v)| (one_line(k), evidence(v)))
+            .collect(),
+        about,
+    }
+}
+
+fn evidence(evidence: &Evidence) -> String {
+    match evidence {
+        Evidence::Number(n) => number::plain(*n),
+        Evidence::Text(t) => one_line(t),
+    }
+}
+
+/// The first few, and how many more.
+fn enumerate(places: &[String]) -> String {
+    const SHOWN: usize = 2;
+    let first = places
+        .iter()
+        .take(SHOWN)
+        .cloned()
+        .collect::<Vec<_>>()
+        .join(", ");
+    match places.len() {
+        n if n > SHOWN => format!("{first} and {} more", n - SHOWN),
+        _ => first,
+    }
+}

@@ -1,0 +1,292 @@
+//! Looks into the run directory when somebody asks, on a thread of its own, and not too often.
+//!
+//! What there is to say is read from the run directory and from nowhere else: what a run publishes is
+//! what its report would say at that moment, for a run of this process as for any other. Counts are read
+//! on from where the journal ended; estimates are made anew, of the whole run. So that both stay a small
+//! part of what the machine does, what took CPU to read is left alone for a hundred times as long.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant, SystemTime};
+
+use axum::body::Bytes;
+use tokio::sync::watch;
+use windage_analysis::of_run_directory;
+use windage_record::{RecordError, RunDir};
+
+use crate::concluded::{self, Stage};
+use crate::exposition;
+use crate::families::{self, Samples};
+use crate::journal_reader::Growing;
+use crate::locked;
+use crate::low_priority::{be_nice, cpu_of, due_after};
+use crate::tally::{self, Tally};
+
+/// Counts are this old at least before they are read again, and estimates.
+pub(crate) const COUNTS_AFTER: Duration = Duration::from_secs(1);
+pub(crate) const ESTIMATES_AFTER: Duration = Duration::from_secs(5);
+/// How long an answer waits for a look that was asked for; then it is made of the one before.
+const WAIT: Duration = Duration::from_secs(2);
+
+/// What was seen in a run directory.
+#[derive(Debug)]
+struct Look {
+    run: PathBuf,
+    /// As OpenMetrics, or why nothing could be read.
+    text: Result<Bytes, String>,
+    /// When the next look may be taken.
+    due: Instant,
+}
+
+/// `None` before the first look.
+type Latest = Option<Arc<Look>>;
+
+/// Whoever asks for looks.
+#[derive(Debug)]
+pub(crate) struct Looking {
+    /// `None` before there is one to follow.
+    run: Mutex<Option<PathBuf>>,
+    ask: SyncSender<PathBuf>,
+    looks: watch::Receiver<Latest>,
+}
+
+impl Looking {
+    pub(crate) fn start() -> std::io::Result<Looking> {
+        let (ask, asked) = sync_channel(1);
+        let (publish, looks) = watch::channel(None);
+        // It ends with the last of those who ask. Nobody waits for that, because analysing a long run
+        // takes its time.
+        std::thread::Builder::new()
+            .name("windage-looking".to_owned())
+            .spawn(move || look_when_asked(&asked, &publish))?;
+        Ok(Looking {
+            run: Mutex::default(),
+            ask,
+            looks,
+        })
+    }
+
+    pub(crate) fn follow(&self, run: &Path) {
+        *locked(&self.run) = Some(run.to_owned());
+    }
+
+    /// What the latest look says in OpenMetrics, a new one where it is time for that; or why it says
+    /// nothing.
+    pub(crate) async fn latest(&self) -> Result<Bytes, String> {
+        let Some(run) = locked(&self.run).clone() else {
+            return Err("no run is followed yet".to_owned());
+        };
+        let mut looks = self.looks.clone();
+        if is_due(&looks.borrow_and_update(), &run) {
+            // Where somebody else has asked already, that look is as good.
+            let _ = self.ask.try_send(run.clone());
+            // Without a new look the one before has to do, or to say that there is none.
+            let _ = tokio::time::timeout(WAIT, looks.changed()).await;
+        }
+        if looks.has_changed().is_err() {
+            return Err("nobody reads the run directory any more".to_owned());
+        }
+        match &*looks.borrow() {
+            Some(look) if look.run == run => look.text.clone(),
+            _ => Err("the run directory is still being read".to_owned()),
+        }
+    }
+}
+
+fn is_due(latest: &Latest, run: &Path) -> bool {
+    let is_of_now = |look: &Look| look.run == run && look.due > Instant::now();
+    !latest.as_deref().is_some_and(is_of_now)
+}
+
+fn look_when_asked(asked: &Receiver<PathBuf>, publish: &watch::Sender<Latest>) {
+    be_nice();
+    let mut followed = Followed::default();
+    for run in asked {
+        // Whoever asked while the look before was made is served by that.
+        if !is_due(&publish.borrow(), &run) {
+            continue;
+        }
+        if followed.path != run {
+            followed = Followed::at(&run);
+        }
+        publish.send_replace(Some(Arc::new(followed.look())));
+    }
+}
+
+/// A run, and what was read of it so far.
+#[derive(Default)]
+struct Followed {
+    path: PathBuf,
+    /// `None` before it can be read.
+    counted: Option<Growing<Tally>>,
+    estimates: Estimates,
+}
+
+/// What was concluded last.
+struct Estimates {
+    /// Or why nothing could be.
+    made: Result<Samples, String>,
+    /// When they may be made anew; `None` for at once.
+    due: Option<Instant>,
+}
+
+impl Followed {
+    fn at(path: &Path) -> Followed {
+        Followed {
+            path: path.to_owned(),
+            ..Followed::default()
+        }
+    }
+
+    fn look(&mut self) -> Look {
+        let (counts, counting) = cpu_of(|| self.counts());
+        // They rest for what they take themselves, and counts go on meanwhile.
+        let samples = counts
+            .map_err(|error| error.to_string())
+            .and_then(|counts| self.with_estimates(counts));
+        let (text, writing) = cpu_of(|| {
+            let text = samples.map(exposition::text)?;
+            text.map(Bytes::from).map_err(|error| error.to_string())
+        });
+        Look {
+            run: self.path.clone(),
+            text,
+            due: due_after(counting + writing, COUNTS_AFTER),
+        }
+    }
+
+    fn counts(&mut self) -> Result<Samples, RecordError> {
+        let began = Instant::now();
+        let mut samples = Samples::default();
+        // What could not be read is read from its beginning the next time.
+        let mut counted = match self.counted.take() {
+            Some(counted) => counted,
+            None => match RunDir::open(&self.path) {
+                // It is not made yet.
+                Err(RecordError::NotARun { .. }) => {
+                    tally::put_starting(&mut samples);
+                    return Ok(samples);
+                }
+                opened => Growing::of(opened?)?,
+            },
+        };
+        counted.read_on()?;
+        counted.sum().put(&mut samples);
+        put_reading("counts", began, &mut samples);
+        self.counted = Some(counted);
+        Ok(samples)
+    }
+
+    fn with_estimates(&mut self, mut samples: Samples) -> Result<Samples, String> {
+        if let Some(counted) = &self.counted {
+            let estimates = self.estimates.current(counted)?;
+            samples.0.extend_from_slice(&estimates.0);
+        }
+        Ok(samples)
+    }
+}
+
+impl Default for Estimates {
+    fn default() -> Estimates {
+        Estimates {
+            made: Ok(Samples::default()),
+            due: None,
+        }
+    }
+}
+
+impl Estimates {
+    /// Those that were made last, or new ones where it is time for that.
+    fn current(&mut self, counted: &Growing<Tally>) -> Result<&Samples, String> {
+        if self.due.is_none_or(|due| due <= Instant::now()) {
+            let (made, took) = cpu_of(|| estimates(counted));
+            self.made = made.map_err(|error| error.to_string());
+            self.due = Some(due_after(took, ESTIMATES_AFTER));
+        }
+        self.made.as_ref().map_err(Clone::clone)
+    }
+}
+
+/// As `windage report` would make them now.
+fn estimates(counted: &Growing<Tally>) -> Result<Samples, RecordError> {
+    let began = Instant::now();
+    let stage = match counted.ending() {
+        Some(_) => Stage::Ended,
+        None => Stage::GoingOn,
+    };
+    let mut samples = Samples::default();
+    concluded::put(&of_run_directory(counted.run())?, stage, &mut samples);
+    let now = SystemTime::UNIX_EPOCH.elapsed();
+    // A clock before 1970 is no time to tell.
+    let now_s = now.ok().map(|since| since.as_secs_f64());
+    samples.put(families::ESTIMATED, now_s, &[]);
+    put_reading("estimates", began, &mut samples);
+    Ok(samples)
+}
+
+fn put_reading(of: &str, began: Instant, samples: &mut Samples) {
+    let took_s = began.elapsed().as_secs_f64();
+    samples.put(families::READING, took_s, &[("of", of)]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::{launch, manifest, window};
+    use std::fs::OpenOptions;
+    use std::os::unix::fs::FileExt;
+    use windage_record::{Entry, JournalWriter};
+
+    fn begun(directory: &Path) -> JournalWriter {
+        let run = RunDir::create(directory, &manifest(), "", "", &serde_json::json!({}));
+        let mut writer = JournalWriter::create(&run.unwrap()).unwrap();
+        writer.push(&Entry::LaunchStarted(launch(0, 0))).unwrap();
+        writer
+    }
+
+    fn block(writer: &mut JournalWriter, block: u32) {
+        writer.push(&Entry::Window(window(0, block, 2))).unwrap();
+        writer.commit_block(block).unwrap();
+    }
+
+    fn blocks(look: &Look) -> Option<f64> {
+        let text = str::from_utf8(look.text.as_ref().unwrap()).unwrap();
+        let mut lines = text.lines();
+        lines.find_map(|line| line.strip_prefix("windage_blocks_total ")?.parse().ok())
+    }
+
+    #[test]
+    fn counts_are_read_on_from_where_the_journal_ended() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("run");
+        let mut followed = Followed::at(&path);
+        assert_eq!(blocks(&followed.look()), None, "it is not there yet");
+        let mut writer = begun(&path);
+        block(&mut writer, 0);
+        assert_eq!(blocks(&followed.look()), Some(1.0));
+        // Whoever read it from its beginning would find nothing there any more.
+        let journal = OpenOptions::new()
+            .write(true)
+            .open(path.join("journal.bin"));
+        let journal = journal.unwrap();
+        journal.write_all_at(&[0; 40], 20).unwrap();
+        block(&mut writer, 1);
+        assert_eq!(blocks(&followed.look()), Some(2.0));
+    }
+
+    #[test]
+    fn what_can_not_be_read_says_why_and_is_read_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("run");
+        drop(begun(&path));
+        let journal = path.join("journal.bin");
+        let kept = std::fs::read(&journal).unwrap();
+        std::fs::write(&journal, "<!DOCTYPE html>\n").unwrap();
+        let mut followed = Followed::at(&path);
+        let why = followed.look().text.unwrap_err();
+        assert!(why.contains("does not begin like a journal"), "{why}");
+        std::fs::write(&journal, kept).unwrap();
+        assert_eq!(blocks(&followed.look()), Some(0.0));
+    }
+}

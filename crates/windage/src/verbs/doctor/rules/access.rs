@@ -1,0 +1,266 @@
+//! The means of measuring: who may do what, and with which files, addresses and programs.
+
+use windage_keeper::Containment;
+use windage_probe::cgroup::CgroupVersion;
+
+use crate::verbs::doctor::facts::{Program, Seen};
+use crate::verbs::doctor::finding::{Finding, NeededFor, Standing};
+
+/// Descriptors that a run needs besides its connections: counters, logs, sockets of its own.
+const FILES_BESIDES_CONNECTIONS: u64 = 200;
+/// Room for the default 8 connections of some arms, but not for hundreds.
+const FILES_AMPLE: u64 = 4096;
+/// The least that the run directory of a short run takes, with its report.
+const DISK_LEAST_BYTES: u64 = 50 << 20;
+/// Enough for long runs and builds of subjects.
+const DISK_AMPLE_BYTES: u64 = 1 << 30;
+
+pub(super) fn privileges(seen: &Seen) -> Finding {
+    let privileges = seen.privileges;
+    let text = if privileges.root { "root" } else { "not root" };
+    let finding = if privileges.may_administer() {
+        let means = "services of any user can be read, contained and given groups";
+        Finding::new(
+            "privileges",
+            NeededFor::Precision,
+            Standing::Ok,
+            text,
+            means,
+        )
+    } else {
+        let text = format!("{text}, without CAP_SYS_ADMIN");
+        let means = "the lines below say what that takes away; services of other users can't be \
+                     read when attached to";
+        Finding::new(
+            "privileges",
+            NeededFor::Precision,
+            Standing::Limited,
+            text,
+            means,
+        )
+        .remedy("for the rest: run as root (in a container: with --privileged)")
+    };
+    finding.with(
+        "effective_user",
+        if privileges.root { "root" } else { "other" },
+    )
+}
+
+pub(super) fn containment(seen: &Seen) -> Finding {
+    let new = |standing, text: String, means| {
+        Finding::new("containment", NeededFor::Measuring, standing, text, means)
+    };
+    match &seen.containment {
+        Err(error) => new(
+            Standing::Missing,
+            format!("the keeper did not start: {error}"),
+            "no service can be started",
+        )
+        .remedy("mend what the message names; see `ulimit -u` and `ulimit -n`"),
+        Ok(kind) => {
+            let text = format!("services are held together by {}", words(*kind));
+            let finding = match kind {
+                Containment::PidNamespace => new(
+                    Standing::Ok,
+                    text,
+                    "nothing that is started can outlive windage",
+                ),
+                Containment::Cgroup | Containment::Subreaper => new(
+                    Standing::Limited,
+                    text,
+                    "all is ended with windage, but for one case: keeper and guardian killed at \
+                     one stroke",
+                )
+                .remedy("run as root for a pid namespace"),
+            };
+            finding.with("containment", kind.as_str())
+        }
+    }
+}
+
+fn words(kind: Containment) -> &'static str {
+    match kind {
+        Containment::PidNamespace => "a pid namespace",
+        Containment::Cgroup => "a control group",
+        Containment::Subreaper => "their tree of descendants",
+    }
+}
+
+pub(super) fn cgroup(seen: &Seen) -> Finding {
+    let version = seen.host.cgroup_version.unwrap_or(CgroupVersion::None);
+    let finding = match &seen.arm_group {
+        Ok(dir) => {
+            let text = format!(
+                "{}: an arm's group was made in {}",
+                version_words(version),
+                dir.parent().unwrap_or(dir).display()
+            );
+            let means = "an arm's CPU is its group's: exited children are counted";
+            Finding::new("cgroup", NeededFor::Precision, Standing::Ok, text, means)
+        }
+        Err(error) => {
+            let text = format!("{}: no group for an arm: {error}", version_words(version));
+            let means = "CPU is read by process instead: exact for those that live, but what \
+                         exited children used is lost";
+            Finding::new(
+                "cgroup",
+                NeededFor::Precision,
+                Standing::Limited,
+                text,
+                means,
+            )
+            .remedy("run as root, or under `systemd-run --user --scope -p Delegate=yes`")
+        }
+    };
+    finding.with("version", version.as_str())
+}
+
+fn version_words(version: CgroupVersion) -> &'static str {
+    match version {
+        CgroupVersion::V1 => "version 1",
+        CgroupVersion::V2 => "version 2",
+        CgroupVersion::Hybrid => "versions 1 and 2",
+        CgroupVersion::None => "none mounted",
+    }
+}
+
+pub(super) fn pressure(seen: &Seen) -> Finding {
+    let needed_for = NeededFor::Ability("the pressure on cores");
+    if seen.host.psi {
+        let means = "windows in which tasks had to wait for a core are seen";
+        return Finding::new("pressure", needed_for, Standing::Ok, "accounted", means);
+    }
+    let means = "windows in which tasks had to wait for a core can't be told from others";
+    Finding::new(
+        "pressure",
+        needed_for,
+        Standing::Missing,
+        "not accounted",
+        means,
+    )
+    .remedy("boot with psi=1, on a kernel with CONFIG_PSI")
+}
+
+pub(super) fn open_files(seen: &Seen) -> Finding {
+    let new = |standing, text: String, means| {
+        Finding::new("open_files", NeededFor::Measuring, standing, text, means)
+    };
+    let Some(limit) = seen.host.open_files_limit else {
+        return new(
+            Standing::Limited,
+            "limit unknown".to_owned(),
+            "whether there is room for the connections shows when they are made",
+        );
+    };
+    if limit == u64::MAX {
+        return new(
+            Standing::Ok,
+            "no limit".to_owned(),
+            "room for any number of connections",
+        );
+    }
+    let room = limit.saturating_sub(FILES_BESIDES_CONNECTIONS);
+    let text = format!("{limit}: room for about {room} connections, all arms together");
+    let remedy = "raise the limit: ulimit -n 65536";
+    let finding = if room == 0 {
+        new(Standing::Missing, text, "counters and logs alone take more").remedy(remedy)
+    } else if limit < FILES_AMPLE {
+        let means = "enough for the default of 8 for each arm; hundreds don't fit";
+        new(Standing::Limited, text, means).remedy(remedy)
+    } else {
+        new(Standing::Ok, text, "ample")
+    };
+    // Limits of files are far below 2^53.
+    finding.with("open_files_limit", limit as f64)
+}
+
+pub(super) fn loopback(seen: &Seen) -> Finding {
+    match &seen.loopback {
+        Ok(()) => Finding::new(
+            "loopback",
+            NeededFor::Measuring,
+            Standing::Ok,
+            "127.0.0.1 answers",
+            "load reaches services that are started here",
+        ),
+        Err(error) => Finding::new(
+            "loopback",
+            NeededFor::Measuring,
+            Standing::Missing,
+            format!("127.0.0.1 doesn't answer: {error}"),
+            "load can't reach a service",
+        )
+        .remedy("ip link set lo up"),
+    }
+}
+
+pub(super) fn disk(seen: &Seen) -> Finding {
+    let new = |standing, text: String, means| {
+        Finding::new("disk", NeededFor::Measuring, standing, text, means)
+    };
+    let disk = match seen.disk {
+        Ok(disk) => disk,
+        Err(ref error) => {
+            let text = format!("the current directory can't be looked at: {error}");
+            return new(
+                Standing::Limited,
+                text,
+                "whether runs fit shows when they are written",
+            );
+        }
+    };
+    // Decimal megabytes of a figure for people; a rounded one does.
+    let free_mb = disk.free_bytes / 1_000_000;
+    let text = match (disk.writable, free_mb) {
+        (false, _) => "the current directory can't be written to".to_owned(),
+        (true, 10_000..) => format!("{} GB free in the current directory", free_mb / 1000),
+        (true, _) => format!("{free_mb} MB free in the current directory"),
+    };
+    let finding = if !disk.writable {
+        new(
+            Standing::Missing,
+            text,
+            "a run's directory can't be made here",
+        )
+        .remedy("change to a folder of your own, or name one with --out")
+    } else if disk.free_bytes < DISK_LEAST_BYTES {
+        new(
+            Standing::Missing,
+            text,
+            "counters are on disk before anything is computed from them",
+        )
+        .remedy("make room, or name another place with --out")
+    } else if disk.free_bytes < DISK_AMPLE_BYTES {
+        new(
+            Standing::Limited,
+            text,
+            "enough for some runs of minutes, not for many",
+        )
+        .remedy("make room, or name another place with --out")
+    } else {
+        new(Standing::Ok, text, "ample")
+    };
+    // Disks are smaller than 2^53 bytes, which is 9 PB.
+    finding.with("free_bytes", disk.free_bytes as f64)
+}
+
+pub(super) fn program(program: &Program) -> Finding {
+    let kind = program.kind;
+    match &program.path {
+        Some(path) => Finding::new(
+            kind.id(),
+            NeededFor::Experiments,
+            Standing::Ok,
+            path.display().to_string(),
+            "experiments and tests with it can run",
+        ),
+        None => Finding::new(
+            kind.id(),
+            NeededFor::Experiments,
+            Standing::Missing,
+            "not in PATH",
+            "experiments and tests with it can't run; your own plans don't need it",
+        )
+        .remedy(kind.remedy()),
+    }
+}
