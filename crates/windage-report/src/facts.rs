@@ -68,6 +68,29 @@ pub(crate) fn header(analysis: &Analysis) -> Vec<Fact> {
     facts
 }
 
+/// The load and how much was measured, in a line each.
+pub(crate) fn in_brief(analysis: &Analysis) -> Vec<Fact> {
+    let load = match analysis.regime {
+        Some(_) => regime(analysis),
+        None => load(analysis),
+    };
+    let measured = format!(
+        "{} in {}",
+        number::seconds(analysis.design.measured_s),
+        rounds(analysis)
+    );
+    let mut facts = vec![Fact::new("load", load), Fact::new("measured", measured)];
+    facts.extend(stop(analysis).into_iter().take(1));
+    facts
+}
+
+/// Where there is more than a short report shows.
+pub(crate) fn more(analysis: &Analysis) -> Vec<Fact> {
+    let run = shell_word(&one_line(&analysis.run));
+    let more = format!("windage report {run} --all, or `--format html` for a page with pictures");
+    vec![Fact::new("more", more)]
+}
+
 /// The heading of what was measured under one of several loads: its name, and what it is.
 pub(crate) fn regime(analysis: &Analysis) -> String {
     format!("{}: {}", regime_name(analysis), load(analysis))
@@ -207,18 +230,22 @@ pub(crate) fn host(analysis: &Analysis) -> Vec<Fact> {
 
 fn design(analysis: &Analysis) -> String {
     let design = &analysis.design;
-    let rounds = match (design.rounds, design.rounds_planned) {
-        (done, planned) if done == planned => number::counted(done.into(), "round"),
-        (done, planned) => format!("{done} of {planned} rounds"),
-    };
     format!(
-        "{} order, {rounds}, {}, {}, {} measured, seed {}",
+        "{} order, {}, {}, {}, {} measured, seed {}",
         design.order.as_str(),
+        rounds(analysis),
         number::counted(design.blocks.into(), "block"),
         windows(analysis),
         number::seconds(design.measured_s),
         design.seed,
     )
+}
+
+fn rounds(analysis: &Analysis) -> String {
+    match (analysis.design.rounds, analysis.design.rounds_planned) {
+        (done, planned) if done == planned => number::counted(done.into(), "round"),
+        (done, planned) => format!("{done} of {planned} rounds"),
+    }
 }
 
 /// How long windows were.

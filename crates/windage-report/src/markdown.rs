@@ -7,8 +7,8 @@ use crate::rows::{self, Align, Table};
 use crate::summary::{self, Piece};
 use crate::{calibration, self_reported, warnings};
 
-/// The report as Markdown with GitHub's tables; the same content as in a terminal, and what that
-/// has no room for to be unfolded.
+/// The report as Markdown with GitHub's tables: what a terminal shows, in the same order, and all
+/// other figures to be unfolded.
 ///
 /// Names are escaped: none can end its cell, open a code span or bring in HTML.
 #[must_use]
@@ -17,26 +17,23 @@ pub fn markdown(analysis: &Analysis) -> String {
     if let Some(about) = &analysis.about {
         paragraph(&mut text, &escaped(&one_line(about)));
     }
-    if analysis.other_loads.is_empty() {
-        push_answer(&mut text, analysis);
-        facts_list(&mut text, &facts::header(analysis));
-        push_findings(&mut text, analysis);
-    } else {
-        facts_list(&mut text, &facts::header(analysis));
-        for regime in analysis.regimes() {
-            paragraph(
-                &mut text,
-                &format!("## {}", escaped(&facts::regime(regime))),
-            );
-            push_answer(&mut text, regime);
-            facts_list(&mut text, &facts::of_regime(regime));
-            push_findings(&mut text, regime);
+    for load in analysis.regimes() {
+        if load.regime.is_some() {
+            let heading = format!("## {}", escaped(&facts::regime_name(load)));
+            paragraph(&mut text, &heading);
+        }
+        facts_list(&mut text, &facts::in_brief(load));
+        push_answer(&mut text, load);
+        push_findings(&mut text, load);
+        if load.regime.is_some() {
+            facts_list(&mut text, &facts::of_regime(load));
         }
     }
     if let Some(table) = rows::by_rate_table(analysis) {
         push_table(&mut text, &table);
     }
-    let mut used = vec![facts::own_cost(analysis)];
+    let mut used = facts::header(analysis);
+    used.push(facts::own_cost(analysis));
     used.extend(calibration::quoted(analysis));
     used.extend(self_reported::facts(analysis));
     facts_list(&mut text, &[used, facts::closing(analysis)].concat());
@@ -53,21 +50,26 @@ fn push_answer(text: &mut String, analysis: &Analysis) {
     paragraph(text, &format!("**{}**", answer.join(" ")));
 }
 
-/// What was found under one load: tables and warnings.
+/// What was found under one load: the tables of a terminal's report, warnings, and all other tables.
 fn push_findings(text: &mut String, analysis: &Analysis) {
-    let tables = rows::tables(analysis);
-    let (details, main): (Vec<_>, Vec<_>) = tables.iter().partition(|table| table.detail);
-    for table in &main {
+    let [answer, delivered] = rows::headline_tables(analysis);
+    let changed = rows::changed_table(analysis);
+    let shown: Vec<&Table> = answer.iter().chain(&changed).chain(&delivered).collect();
+    for table in &shown {
         push_table(text, table);
     }
+    let tables = rows::tables(analysis);
     if tables.is_empty() {
         paragraph(text, rows::NOTHING_MEASURED);
     }
-    if let Some(legend) = rows::legend(analysis, &tables.iter().collect::<Vec<_>>()) {
+    let is_shown = |table: &&Table| shown.iter().any(|shown| shown.title == table.title);
+    let others: Vec<&Table> = tables.iter().filter(|table| !is_shown(table)).collect();
+    let all: Vec<&Table> = shown.iter().chain(&others).copied().collect();
+    if let Some(legend) = rows::legend(analysis, &all) {
         paragraph(text, &escaped(&legend));
     }
-    push_details(text, &details);
     push_warnings(text, analysis);
+    push_details(text, &others);
 }
 
 pub(crate) fn paragraph(text: &mut String, paragraph: &str) {

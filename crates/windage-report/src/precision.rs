@@ -33,11 +33,8 @@ fn visible(analysis: &Analysis, results: &[&MetricAnalysis]) -> Option<Fact> {
         .filter_map(|result| result.difference.as_ref().ok()?.minimum_detectable_effect);
     let smallest = spread(smallest, number::percent_bound)?;
     Some(Fact::new(
-        "visible",
-        format!(
-            "this run would have seen {smallest} of {} (8 times of 10)",
-            analysis.primary.label()
-        ),
+        "minimum detectable effect",
+        format!("{smallest} of {} (80 % power)", analysis.primary.label()),
     ))
 }
 

@@ -14,7 +14,7 @@ pub(crate) fn facts(analysis: &Analysis) -> Vec<Fact> {
     let entries = entries(analysis);
     let lines = entries
         .iter()
-        .map(|entry| Fact::new("self_reported", entry.line()));
+        .map(|entry| Fact::new("self-reported", entry.line()));
     let differences: Vec<String> = entries.iter().filter_map(Entry::difference).collect();
     let note = (!differences.is_empty())
         .then(|| Fact::new("differs", from_baseline(&differences.join("; "))));

@@ -20,6 +20,8 @@ pub struct TerminalOptions {
     pub width: usize,
     /// Whether ANSI colours are used.
     pub color: bool,
+    /// Whether every table is shown, or only what fits a screen.
+    pub all: bool,
 }
 
 impl Default for TerminalOptions {
@@ -27,16 +29,22 @@ impl Default for TerminalOptions {
         TerminalOptions {
             width: 80,
             color: false,
+            all: false,
         }
     }
 }
 
-/// The report as aligned text that ends with a line break.
+/// The report as aligned text that ends with a line break: the answer with the metrics that
+/// changed, or with `all` everything that is known.
 ///
 /// Verdicts are words or marks as well as colours, so that nothing is lost without `color`.
 #[must_use]
 pub fn terminal(analysis: &Analysis, options: TerminalOptions) -> String {
     let mut page = Page::new(options);
+    if !options.all {
+        brief(&mut page, analysis);
+        return page.into_text();
+    }
     head(&mut page, analysis);
     if analysis.other_loads.is_empty() {
         part(&mut page, analysis);
@@ -58,6 +66,48 @@ pub fn terminal(analysis: &Analysis, options: TerminalOptions) -> String {
     let reported = self_reported::facts(analysis);
     page.facts(&[used.to_vec(), reported, facts::closing(analysis)].concat());
     page.into_text()
+}
+
+/// The answer, the metrics that changed, what was delivered, warnings, and where to see more.
+fn brief(page: &mut Page, analysis: &Analysis) {
+    page.heading(&one_line(&analysis.plan));
+    if let Some(about) = &analysis.about {
+        page.cut_line(&one_line(about), Style::new());
+    }
+    for load in analysis.regimes() {
+        page.facts(&facts::in_brief(load));
+        page.blank();
+        brief_part(page, load);
+        page.blank();
+    }
+    page.facts(&facts::more(analysis));
+}
+
+/// What was found under one load, in brief.
+fn brief_part(page: &mut Page, analysis: &Analysis) {
+    page.wrapped("", &crate::summary(analysis), HEADING);
+    page.blank();
+    let [answer, delivered] = rows::headline_tables(analysis);
+    let changed = rows::changed_table(analysis);
+    for table in &answer {
+        page.table(table);
+    }
+    if let Some(changed) = &changed {
+        page.first_columns(changed);
+    }
+    for table in &delivered {
+        page.table(table);
+    }
+    let shown: Vec<_> = answer.iter().chain(&changed).chain(&delivered).collect();
+    if shown.is_empty() {
+        page.wrapped("", rows::NOTHING_MEASURED, Style::new());
+        page.blank();
+    }
+    if let Some(legend) = rows::legend(analysis, &shown) {
+        page.wrapped("", &legend, FAINT);
+        page.blank();
+    }
+    page.warnings_in_brief(analysis);
 }
 
 /// What the run is.

@@ -66,10 +66,10 @@ pub(crate) fn warnings(analysis: &Analysis) -> Vec<WarningRow> {
 /// One sentence for a run against which nothing speaks, and for the heading of the others.
 pub(crate) fn heading(soundness: Soundness, has_warnings: bool) -> &'static str {
     match (soundness, has_warnings) {
-        (Soundness::Valid, false) => "valid: nothing speaks against this run",
-        (Soundness::Valid, true) => "valid as a whole, but of single figures:",
-        (Soundness::Suspect, _) => "suspect: read the figures with these reasons in mind",
-        (Soundness::Void, _) => "void: the figures are not to be used",
+        (Soundness::Valid, false) => "valid: no warnings",
+        (Soundness::Valid, true) => "valid, with warnings for:",
+        (Soundness::Suspect, _) => "suspect: read the figures with these warnings in mind",
+        (Soundness::Void, _) => "void: do not use the figures",
     }
 }
 

@@ -23,8 +23,13 @@ fn plain(analysis: &Analysis, width: usize) -> String {
         TerminalOptions {
             width,
             color: false,
+            all: true,
         },
     )
+}
+
+fn brief(analysis: &Analysis) -> String {
+    terminal(analysis, TerminalOptions::default())
 }
 
 fn colored(analysis: &Analysis) -> String {
@@ -32,6 +37,7 @@ fn colored(analysis: &Analysis) -> String {
         analysis,
         TerminalOptions {
             color: true,
+            all: true,
             ..TerminalOptions::default()
         },
     )
@@ -41,7 +47,8 @@ fn colored(analysis: &Analysis) -> String {
 fn renderings(analysis: &Analysis) -> Vec<(&'static str, String)> {
     vec![
         ("summary", summary(analysis)),
-        ("terminal", plain(analysis, 80)),
+        ("terminal", brief(analysis)),
+        ("terminal --all", plain(analysis, 80)),
         ("markdown", markdown(analysis)),
         ("csv", csv(std::slice::from_ref(analysis)).expect("csv")),
         ("page", page::words(analysis)),
@@ -52,6 +59,13 @@ fn renderings(analysis: &Analysis) -> Vec<(&'static str, String)> {
 fn snapshots() {
     for (name, analysis) in fixtures::all() {
         insta::assert_snapshot!(format!("{name}_terminal"), plain(&analysis, 80));
+    }
+    for (name, analysis) in [
+        ("demo", fixtures::demo()),
+        ("backends", fixtures::backends()),
+        ("suspect", fixtures::suspect()),
+    ] {
+        insta::assert_snapshot!(format!("{name}_brief"), brief(&analysis));
     }
     // What tables there are is decided before any renderer: each is seen once with details, with
     // telemetry that was amiss, and with names that would do harm.
@@ -66,6 +80,14 @@ fn snapshots() {
     }
     let escapes = colored(&suspect).replace('\u{1b}', "␛");
     insta::assert_snapshot!("suspect_terminal_color", escapes);
+}
+
+#[test]
+fn a_brief_report_of_five_arms_fits_a_screen() {
+    let demo = fixtures::demo();
+    assert_eq!(demo.arms.len(), 5);
+    let lines = brief(&demo).lines().count();
+    assert!(lines <= 40, "{lines} lines");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Verbs and flags, and the help that teaches them.
+//! Verbs, flags and their help texts.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -20,11 +20,11 @@ use crate::verbs::sink::SinkFlags;
     name = "windage",
     version,
     about = "Measures what telemetry costs the service it watches.",
-    long_about = "Measures what telemetry costs the service it watches: throughput, latency, CPU a \
-        request and memory, with an interval around every figure, divided by the telemetry that \
-        was really delivered.\n\nStart with `windage demo`. Then write a plan for your own \
-        service with `windage init` and measure it with `windage run`.",
-    after_help = "Exit codes: 0 measured · 2 usage or plan error · 3 a `stop` was not reached · \
+    long_about = "Measures what telemetry costs the service it watches: throughput, latency, CPU \
+        per request and memory, each with a confidence interval, and the cost of each span that \
+        was delivered.\n\nStart with `windage demo`. Then write a plan for your own service with \
+        `windage init` and measure it with `windage run`.",
+    after_help = "Exit codes: 0 measured · 2 usage or plan error · 3 `stop` not reached · \
         4 void · 5 could not measure · 130 interrupted"
 )]
 pub(crate) struct Cli {
@@ -35,65 +35,75 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     /// Measure the built-in service: what the OpenTelemetry SDK costs, in about a minute.
+    ///
+    /// It needs no plan and no privileges. It launches a small JSON service with a database in
+    /// several arms, without telemetry and with the SDK at several sampling ratios, puts load on
+    /// them, and prints the report. The run stays in its directory for `windage report`.
     Demo(DemoFlags),
-    /// Measure plans.
+    /// Measure one or more plans.
+    ///
+    /// A plan names the service, the arms to compare and the load: `windage init` writes one,
+    /// docs/FORMAT.md explains every key. The programs that the plan launches must be installed;
+    /// agents usually need root (`windage doctor PLAN` lists what is missing). Each run gets a
+    /// directory with its raw data, analysis.json and report.html, and its report is printed.
     Run(RunFlags),
-    /// Recompute reports of runs from their directories.
+    /// Print the report of one or more runs, in any format.
+    ///
+    /// It needs only the run directories: every figure is recomputed from the raw data in them. A
+    /// run that was interrupted or is still in progress can be reported too.
     Report(ReportFlags),
-    /// Hold a run against an earlier one of the same plan: did the overhead change?
+    /// Compare a run with an earlier run of the same plan: did the overhead change?
     ///
-    /// Printed are the overheads of both, the change with its 95 % interval and what it means (dearer,
-    /// cheaper, same, inconclusive), what differs in host, versions, design and plan, and what speaks
-    /// against comparing them. The exit code is 4 when one of them is void.
+    /// It needs the two run directories. It prints the overhead of both runs, the change with its
+    /// 95 % interval and its verdict (increased, decreased, unchanged, inconclusive), what differs
+    /// in host, versions, design and plan, and reasons not to compare the two. The exit code is 4
+    /// when either run is void.
     Compare(CompareFlags),
-    /// Show all runs of a directory in the browser, live while they go on
+    /// Show all runs of a directory in the browser, live while they go on.
     ///
-    /// A local page: the list of runs, the report of each, comparisons of two. It reads run
-    /// directories, and keeps what it read in DIR/.windage-index.sqlite, which can be deleted at any
-    /// time.
-    ///
-    /// Examples:
-    ///   windage serve                            the runs in windage-runs, until Ctrl-C
-    ///   windage serve results --listen 127.0.0.1:0 --json
-    #[command(verbatim_doc_comment)]
+    /// It serves a local page with the list of runs, the report of each run, and comparisons of two
+    /// runs. It needs a directory of runs. Its index is DIR/.windage-index.sqlite, which can be
+    /// deleted at any time.
     Serve(ServeFlags),
     /// Write a commented plan for your own service.
+    ///
+    /// It needs either --command, which launches the service, or --attach, for a service that
+    /// already runs. What switches telemetry on is given by --env, or edited in the plan. The plan
+    /// is then measured by `windage run`.
     Init(InitFlags),
-    /// Put load on a URL and time the answers.
+    /// Put load on a URL and time the responses.
+    ///
+    /// It needs no plan, and loads only this machine unless --allow names another host. It prints
+    /// response and service times, the rates that were intended, offered and achieved, errors, and
+    /// warnings about figures that should not be trusted.
     Load(Box<LoadFlags>),
-    /// Receive telemetry and count it
+    /// Receive telemetry and count it.
     ///
-    /// Receives OTLP (gRPC, HTTP with protobuf or JSON), Datadog traces, Zipkin and Prometheus remote
-    /// write, each on a port of its own on loopback, and says what came: how many spans, points and
-    /// records, how large, from whom, how late, whether traces are whole. It can be made as ill as a
-    /// backend gets, to see what a service loses then; while it runs, a line on standard input such as
-    /// `slow 200ms` or `ok` changes that.
-    ///
-    /// Examples:
-    ///   windage sink                                    all receivers on free ports, until Ctrl-C
-    ///   windage sink --otlp-http 127.0.0.1:4318 --for 10s --json
-    ///   windage sink --otlp-grpc 127.0.0.1:4317 --backend 'reject 429 retry 2s'
-    ///   windage sink --otlp-http 127.0.0.1:4318 --print=3  also show the first three spans
-    #[command(verbatim_doc_comment)]
+    /// It receives OTLP (gRPC, HTTP with protobuf or JSON), Datadog traces, Zipkin and Prometheus
+    /// remote write, each on its own loopback port, and reports what arrived: how many spans,
+    /// points and records, their size, their source, their delay, and whether traces are complete.
+    /// It needs nothing but a service that exports to it. It can simulate a faulty backend
+    /// (--backend), to show what a service then loses; a line on standard input, such as `slow
+    /// 200ms` or `ok`, changes the backend while it runs.
     Sink(Box<SinkFlags>),
-    /// Inject known costs and say what is found of them: how good is this machine today?
+    /// Inject known costs and report how well they are found: how good is this machine today?
     ///
-    /// A service that is built in gets a hundredth more work, busy waits of 0.5 to 20 µs, or sleeps of
-    /// 20 to 200 µs into every request, each in an arm of its own, and is measured as any other. What
-    /// was really injected is read from the service's own clocks. The two runs are cut into many short
-    /// experiments. Printed are recovery (estimate against truth), coverage (how often the interval held
-    /// the truth), false positives (how often zero was read as a difference), half-widths and the
-    /// minimum detectable effect in 10, 30, 60 and 300 s.
+    /// It needs no plan. It launches a built-in service whose arms do 1 % more work, busy waits of
+    /// 0.5 to 20 µs, or sleeps of 20 to 200 µs in every request, and measures it like any other.
+    /// The true cost is read from the service's own clocks. The two runs are also cut into many
+    /// short experiments.
     ///
-    /// The result is kept in ~/.local/state/windage/calibration.json (or under XDG_STATE_HOME), and the
-    /// report of every later run on this machine quotes it.
-    ///
-    /// Examples:
-    ///   windage calibrate               three minutes, launches on top
-    ///   windage calibrate --for 10m     more experiments, closer figures
-    #[command(verbatim_doc_comment)]
+    /// It prints recovery (estimate compared with truth), coverage (how often the interval holds
+    /// the truth), false positives (how often zero is read as a difference), half-widths, and the
+    /// minimum detectable effect in 10, 30, 60 and 300 s. The result is kept in
+    /// ~/.local/state/windage/calibration.json (or under XDG_STATE_HOME); reports of later runs on
+    /// this machine quote it.
     Calibrate(CalibrateFlags),
-    /// Say what this machine can and can't measure, and what to do about it.
+    /// Report what this machine can and can't measure, and what to do about it.
+    ///
+    /// It checks cores, noise, privileges, limits and kernel features in about two seconds, and
+    /// prints a remedy for each problem. It needs no privileges, but run it as the user who will
+    /// run `windage run`. The exit code is 5 when the machine can't measure.
     Doctor(DoctorFlags),
     /// Print a completion script for a shell.
     Completions(CompletionsFlags),
@@ -110,13 +120,19 @@ pub(crate) struct OutputFlags {
 }
 
 #[derive(Args, Debug)]
+#[command(
+    after_help = "Examples:\n  windage demo\n  windage demo --for 2m --out windage-runs/demo"
+)]
 pub(crate) struct DemoFlags {
-    /// The run's directory [default: windage-runs/TIME-demo].
+    /// The run directory [default: windage-runs/TIME-demo].
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Measuring time; launches, warm-up and drain come on top.
+    /// Measuring time, without launches, warm-up and drain.
     #[arg(long = "for", value_name = "DURATION", default_value = "45s", value_parser = duration)]
     pub(crate) length: Duration,
+    /// Print every figure in the report, not only those that changed.
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) all: bool,
     #[command(flatten)]
     pub(crate) publish: PublishFlags,
     #[command(flatten)]
@@ -129,68 +145,71 @@ pub(crate) struct DemoFlags {
     5m --rounds 10\n  windage run --resume windage-runs/20260101-120000-go-http"
 )]
 pub(crate) struct RunFlags {
-    /// Plan files; a folder stands for its *.toml, sorted.
+    /// Plan files; a folder means all its *.toml files, sorted.
     #[arg(value_name = "PLAN", required_unless_present = "resume")]
     pub(crate) plans: Vec<PathBuf>,
-    /// The run's directory; for several plans the directory that holds theirs.
+    /// The run directory; with several plans, the directory that holds one for each.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Go on with a run that was interrupted or killed.
+    /// Continue a run that was interrupted or killed.
     #[arg(long, value_name = "RUN", conflicts_with_all = ["plans", "out", "thorough", "length", "rounds", "seed", "no_profile"])]
     pub(crate) resume: Option<PathBuf>,
-    /// Measure as the plan's `[design.thorough]` says (without one: four times as long), and also
-    /// under loads that are only for this.
+    /// Use the plan's `[design.thorough]` (without one, four times the length), and measure the
+    /// regimes that are marked as thorough.
     #[arg(long)]
     pub(crate) thorough: bool,
-    /// Measuring time instead of the plan's `design.for`, `design.blocks` or `design.stop`.
+    /// Measuring time, instead of the plan's `design.for`, `design.blocks` or `design.stop`.
     #[arg(long = "for", value_name = "DURATION", value_parser = duration)]
     pub(crate) length: Option<Duration>,
-    /// Rounds instead of the plan's `design.rounds`.
+    /// Number of rounds, instead of the plan's `design.rounds`.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) rounds: Option<u32>,
-    /// Seed of the run order instead of the plan's `design.seed`.
+    /// Seed of the run order, instead of the plan's `design.seed`.
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
-    /// Leave out the plan's `[profile]`, which takes a launch of its own.
+    /// Skip the plan's `[profile]`, which needs launches of its own.
     #[arg(long)]
     pub(crate) no_profile: bool,
+    /// Print every figure in the report, not only those that changed.
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) all: bool,
     #[command(flatten)]
     pub(crate) publish: PublishFlags,
     #[command(flatten)]
     pub(crate) output: OutputFlags,
 }
 
-/// In which form a report is written.
+/// The format of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ReportFormat {
-    /// For a terminal of 80 columns.
+    /// Text for a terminal of 80 columns.
     Terminal,
-    /// Tables for a pull request or a ticket.
+    /// Markdown tables for a pull request or a ticket.
     Markdown,
-    /// One line for each arm and metric.
+    /// CSV, one line per arm and metric.
     Csv,
-    /// One self-contained page.
+    /// One self-contained HTML page.
     Html,
-    /// What that page shows, as JSON.
+    /// The data of that page, as JSON.
     Page,
-    /// A picture that stands alone, for a README or a ticket.
+    /// A picture for a README or a ticket, as SVG.
     Svg,
-    /// The same picture as pixels.
+    /// The same picture, as PNG.
     Png,
-    /// The contract with other programs.
+    /// The analysis as JSON, for other programs.
     Json,
-    /// The table of a sweep's levels, and what it shows, as published speed guides have it; of whole
-    /// processes what `time` prints.
+    /// A guide to a sweep: a table of its levels and the key observations; for whole processes, the
+    /// figures that `time` prints.
     Guide,
-    /// Several runs side by side: overhead by level, and what a request and a span cost.
+    /// A summary of several runs: overhead by level, and the cost per request and per span.
     Summary,
-    /// One line for each point of a curve, as CSV.
+    /// CSV, one line per point of a curve.
     Curves,
-    /// One line for each stage of a chain of arms, as CSV.
+    /// CSV, one line per stage of a chain of arms.
     Stages,
-    /// One line for each line of each arm's bill, as CSV: who used the machine's CPU for a request.
+    /// CSV, one line per line of each arm's bill: who used the machine's CPU per request.
     Bill,
-    /// One line for each BPF program that came with agents, as CSV.
+    /// CSV, one line per BPF program that came with agents.
     Bpf,
 }
 
@@ -202,30 +221,32 @@ pub(crate) enum ReportFormat {
     20260101-120000-app --format png --picture forest --theme dark -o app.png"
 )]
 pub(crate) struct ReportFlags {
-    /// The runs' directories, or their names alone; several are told one after the other, with a
-    /// summary at the end.
+    /// Run directories, or just their names; with several, each report is printed, then a summary.
     #[arg(value_name = "RUN", required = true)]
     pub(crate) runs: Vec<PathBuf>,
-    /// The form of the report.
+    /// The format of the report.
     #[arg(long, value_name = "FORM", default_value = "terminal")]
     pub(crate) format: ReportFormat,
     /// The same as `--format json`.
     #[arg(long, conflicts_with = "format")]
     pub(crate) json: bool,
+    /// With `--format terminal`: print every figure, not only those that changed.
+    #[arg(long, conflicts_with_all = ["json", "format"])]
+    pub(crate) all: bool,
     /// Write to a file instead of standard output.
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// With `--format guide`: the overhead that you would bear, of the primary metric
-    /// [default: 5%].
+    /// With `--format guide`: the overhead of the primary metric that you can accept [default: 5%].
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub(crate) budget: Option<f64>,
-    /// The CPU time for which is said how many spans and events fit into it [default: 10ms].
+    /// The CPU time to fill in planning figures: how many spans and events fit into it [default:
+    /// 10ms].
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) within: Option<Duration>,
     #[command(flatten)]
     pub(crate) picture: PictureFlags,
-    /// Besides, push the results as OTLP metrics (HTTP, protobuf) to this receiver, such as
-    /// http://127.0.0.1:4318; headers are those of OTEL_EXPORTER_OTLP_HEADERS.
+    /// Also push the results as OTLP metrics (HTTP, protobuf) to this receiver, such as
+    /// http://127.0.0.1:4318; headers come from OTEL_EXPORTER_OTLP_HEADERS.
     #[arg(long, value_name = "URL")]
     pub(crate) otlp: Option<OtlpEndpoint>,
 }
@@ -240,11 +261,11 @@ pub(crate) struct InitFlags {
     /// The plan to write.
     #[arg(value_name = "FILE", default_value = "plan.toml")]
     pub(crate) file: PathBuf,
-    /// Names the run [default: the program's name].
+    /// Name of the run [default: the program's name].
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
-    /// How the service is launched, in words as a shell splits them; `{listen}` stands for the
-    /// ADDRESS:PORT it gets, `{port}` for the port alone.
+    /// The command that launches the service, split into words as a shell does; `{listen}` stands
+    /// for its ADDRESS:PORT, `{port}` for the port alone.
     #[arg(
         long,
         value_name = "WORDS",
@@ -252,55 +273,59 @@ pub(crate) struct InitFlags {
         conflicts_with = "attach"
     )]
     pub(crate) command: Option<String>,
-    /// The service already runs: its process, or its address as http://HOST:PORT.
+    /// A service that already runs: its process id, or its address as http://HOST:PORT.
     #[arg(long, value_name = "PID|URL", conflicts_with_all = ["env", "otlp", "cpus"])]
     pub(crate) attach: Option<Attachment>,
-    /// What is asked for [default: http://{app}/].
+    /// The URL to request [default: http://{app}/].
     #[arg(long, value_name = "URL")]
     pub(crate) url: Option<String>,
     /// The request's method.
     #[arg(long, value_name = "METHOD", default_value = "GET", value_parser = method)]
     pub(crate) method: String,
-    /// Open load at this rate, such as 2000/s [default: closed, as fast as answers come].
+    /// Open loop at this rate, such as 2000/s [default: closed loop, as fast as answers come].
     #[arg(long, value_name = "RATE")]
     pub(crate) rate: Option<String>,
-    /// Connections for each arm.
+    /// Connections per arm.
     #[arg(long, value_name = "N")]
     pub(crate) connections: Option<u32>,
-    /// A variable of the environment that switches telemetry on; may be given several times.
+    /// An environment variable that switches telemetry on; may be given several times.
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) env: Vec<Assignment>,
-    /// A factor and its levels: one arm each, `{NAME}` stands for the level; may be given
+    /// A factor and its levels, one arm per level; `{NAME}` stands for the level; may be given
     /// several times.
     #[arg(long, value_name = "NAME=LEVEL,…")]
     pub(crate) sweep: Vec<Sweep>,
-    /// The service's cores [default: 0 where there are two or more].
+    /// The service's cores [default: 0 if there are two or more].
     #[arg(long, value_name = "CORE,…", value_delimiter = ',')]
     pub(crate) cpus: Vec<u32>,
     /// The generator's cores [default: one that the service doesn't use].
     #[arg(long, value_name = "CORE,…", value_delimiter = ',')]
     pub(crate) load_cpus: Vec<u32>,
-    /// Send the telemetry arm's OTLP to windage's own receiver, which counts it.
+    /// Send the telemetry arm's OTLP to Windage's own receiver, which counts it.
     #[arg(long)]
     pub(crate) otlp: bool,
     /// Print the plan instead of writing it.
     #[arg(long, conflicts_with_all = ["file", "force"])]
     pub(crate) stdout: bool,
-    /// Overwrite FILE.
+    /// Overwrite FILE if it exists.
     #[arg(long)]
     pub(crate) force: bool,
 }
 
 #[derive(Args, Debug)]
+#[command(
+    after_help = "Examples:\n  windage calibrate              three minutes, plus launches\n  \
+    windage calibrate --for 10m    more experiments, narrower intervals"
+)]
 pub(crate) struct CalibrateFlags {
-    /// The directory that holds the two runs [default: windage-runs/TIME-calibration].
+    /// The directory for the two runs [default: windage-runs/TIME-calibration].
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Measuring time of both runs together; launches, warm-up and drain come on top.
+    /// Measuring time of both runs together, without launches, warm-up and drain.
     #[arg(long = "for", value_name = "DURATION", default_value = "3m", value_parser = duration)]
     pub(crate) length: Duration,
-    /// Rounds of each run, all services launched afresh in each: with more than one, intervals hold what launches
-    /// differ by.
+    /// Rounds per run; each launches all services afresh. With more than one, intervals include the
+    /// variance between launches.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) rounds: u32,
     /// Seed of the run order.
@@ -311,9 +336,12 @@ pub(crate) struct CalibrateFlags {
 }
 
 #[derive(Args, Debug)]
+#[command(
+    after_help = "Examples:\n  windage doctor\n  windage doctor experiments/agent-ladder --json"
+)]
 pub(crate) struct DoctorFlags {
-    /// Plan files, a folder standing for its *.toml: say only what their agents need of the kernel
-    /// and what of it is missing here. The exit code is 5 when something is.
+    /// Plan files (a folder means all its *.toml files): check only what their agents need from the
+    /// kernel. The exit code is 5 when something is missing.
     #[arg(value_name = "PLAN")]
     pub(crate) plans: Vec<PathBuf>,
     /// Print one JSON document instead of the list.
@@ -322,13 +350,17 @@ pub(crate) struct DoctorFlags {
 }
 
 #[derive(Args, Debug)]
+#[command(
+    after_help = "Example:\n  windage completions bash > \
+    ~/.local/share/bash-completion/completions/windage"
+)]
 pub(crate) struct CompletionsFlags {
-    /// The shell.
+    /// The shell to complete for.
     #[arg(value_name = "SHELL")]
     pub(crate) shell: clap_complete::Shell,
 }
 
-/// As a plan's request has it; HTTP itself allows stranger ones.
+/// The same rule as for a plan's `request`; HTTP itself allows more.
 fn method(text: &str) -> Result<String, String> {
     let letters = |b: u8| b.is_ascii_uppercase() || b == b'-';
     if !text.is_empty() && text.bytes().all(letters) {
@@ -338,7 +370,7 @@ fn method(text: &str) -> Result<String, String> {
     }
 }
 
-/// A share greater than zero that is written in percent.
+/// Reads a percentage greater than zero as a share.
 fn percent(text: &str) -> Result<f64, String> {
     let percent = text.trim().trim_end_matches('%').trim_end();
     match percent.parse::<f64>() {
@@ -351,7 +383,7 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let duration = humantime::parse_duration(text)
         .map_err(|error| format!("{error}; durations look like `30s`, `5m` or `1h 30m`"))?;
     if duration.is_zero() {
-        Err("it must be longer than nothing".into())
+        Err("it must be longer than zero".into())
     } else {
         Ok(duration)
     }
@@ -363,7 +395,7 @@ mod tests {
     use clap::CommandFactory;
 
     #[test]
-    fn the_command_line_is_sound() {
+    fn the_command_line_is_valid() {
         Cli::command().debug_assert();
     }
 

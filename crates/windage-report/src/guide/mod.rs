@@ -1,5 +1,5 @@
 //! A sweep as published speed guides print it: a table of its levels, and what the data say, in
-//! words made by rules. EndToEnd processes as published measurements print them.
+//! words made by rules. Whole processes as published measurements print them.
 
 mod budget;
 mod ceiling;

@@ -221,7 +221,7 @@ fn costs(named: &[Named]) -> Option<Table> {
             column("baseline", "CPU per request of the baseline, in µs"),
             column("spans", "Spans delivered for each request"),
             column("lost", "Of the telemetry that was expected"),
-            column("B a span", "As it was on the wire"),
+            column("B per span", "As it was on the wire"),
         ],
         rows,
         facts,

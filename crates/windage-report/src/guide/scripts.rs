@@ -1,4 +1,4 @@
-//! EndToEnd processes as published measurements print them: a shell's `time` of each arm, and how
+//! Whole processes as published measurements print them: a shell's `time` of each arm, and how
 //! many times the baseline each takes.
 
 use windage_analysis::{Analysis, ArmAnalysis, Averaged, Script};

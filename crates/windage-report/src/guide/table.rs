@@ -69,19 +69,19 @@ fn columns(analysis: &Analysis, cpu_scale: Scale, unit: FidelityUnit) -> Vec<Col
         column("overhead %", felt.about()),
         column(format!("CPU {}", cpu_scale.unit()), cpu.about()),
         column("Δ CPU %", cpu.about()),
-        column(unit.as_str(), "Delivered / expected, a request"),
+        column(unit.as_str(), "Delivered / expected, per request"),
         column("µs/span", Metric::CpuPerSpan.about()),
     ]
 }
 
 fn meaning(analysis: &Analysis, unit: FidelityUnit) -> String {
     let (latency, overhead, per) = match analysis.design.load {
-        LoadModel::Batch => ("time of an iteration", "time", "an iteration"),
-        LoadModel::Closed => ("response time on average", "throughput lost", "a request"),
+        LoadModel::Batch => ("time per iteration", "time", "per iteration"),
+        LoadModel::Closed => ("response time on average", "throughput lost", "per request"),
         LoadModel::Open => (
             "response time on average",
             "added to the median response time",
-            "a request",
+            "per request",
         ),
     };
     format!(

@@ -95,7 +95,7 @@ pub(super) fn bill(load: &Analysis) -> Option<BillWire> {
     };
     Some(BillWire {
         whole: FormWire {
-            title: "CPU of the machine for a request",
+            title: "Machine CPU per request",
             note: "The interval is that of the difference from the baseline, drawn from the \
                    baseline's sum in the same blocks. What is below zero is left of it; the dot is \
                    the sum.",
@@ -103,7 +103,7 @@ pub(super) fn bill(load: &Analysis) -> Option<BillWire> {
             bars: bars(&|line| Some(scale.bare(line.arm_us?)), &whole),
         },
         difference: FormWire {
-            title: "CPU of the machine for a request: difference from the baseline",
+            title: "Machine CPU per request: difference from the baseline",
             note: "The interval is that of the difference from the baseline; what an arm saves \
                    stands left of zero.",
             scale: fine.scale,

@@ -54,7 +54,7 @@ impl CurveWords {
             scale: curve::scale(curve),
             attempted: one_line(&curve.factor),
             points: curve::points_in_words(curve),
-            delivered: format!("{} delivered a request", unit.as_str()),
+            delivered: format!("{} delivered per request", unit.as_str()),
             fits: curve
                 .fits
                 .iter()

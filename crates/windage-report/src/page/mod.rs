@@ -52,6 +52,12 @@ pub fn page_html(source: PageSource<'_>) -> String {
         kind: Kind::Run,
         title: &one_line(&analysis.plan),
         json: &page_json(source),
-        without_script: &terminal(analysis, TerminalOptions::default()),
+        without_script: &terminal(
+            analysis,
+            TerminalOptions {
+                all: true,
+                ..TerminalOptions::default()
+            },
+        ),
     })
 }

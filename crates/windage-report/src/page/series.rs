@@ -136,10 +136,8 @@ const QUANTITIES: [Quantity; 5] = [
     Quantity {
         column: "rate_per_s",
         name: |load| {
-            let counted = divided_by(load)
-                .trim_start_matches("an ")
-                .trim_start_matches("a ");
-            format!("{counted}s a second")
+            let counted = divided_by(load).trim_start_matches("per ");
+            format!("{counted}s per second")
         },
         unit: Unit::PerSecond,
         of: |arm| &arm.rate_per_s,

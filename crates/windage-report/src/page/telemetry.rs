@@ -57,7 +57,7 @@ fn delivery(arm: &ArmAnalysis, of: &Fidelity) -> DeliveryWire {
     let is_lossy = of.beyond_sampling == Some(true);
     let lossy = is_lossy.then(|| "lost more than sampling explains".to_owned());
     let of_span = [
-        bytes(of.bytes_per_span, "a span"),
+        bytes(of.bytes_per_span, "per span"),
         bytes(of.wire_bytes_per_span, "on the wire"),
     ];
     let of_span: Vec<String> = of_span.into_iter().flatten().collect();

@@ -29,7 +29,7 @@ impl ValidityWire {
         let warnings = warnings::warnings(load);
         let heading = warnings::heading(soundness, !warnings.is_empty());
         let meaning = heading.trim_start_matches(soundness.as_str());
-        let meaning = capitalised(meaning.trim_start_matches([':', ' ']));
+        let meaning = capitalised(meaning.trim_start_matches([':', ',', ' ']));
         let end = if meaning.ends_with(':') { "" } else { "." };
         ValidityWire {
             verdict: soundness.as_str(),

@@ -99,7 +99,7 @@ fn plots(of: &Curve, unit: FidelityUnit) -> Vec<Plot<'_>> {
         |point| Some(point.level),
     );
     let delivered = plot(
-        format!("{} that arrived, a request", unit.as_str()),
+        format!("{} that arrived, per request", unit.as_str()),
         Against::Delivered,
         |point| point.delivered,
     );

@@ -1,7 +1,7 @@
 //! The tables of one cell for each metric: the baseline's value, the others' difference.
 
 use windage_analysis::{Analysis, ArmAnalysis, MetricAnalysis, MissingCode};
-use windage_model::{Difference, LoadModel, Metric, Verdict};
+use windage_model::{Difference, LoadModel, Metric, Role, Verdict};
 
 use super::script::whole_process;
 use super::{
@@ -125,7 +125,7 @@ pub(crate) const GROUPS: &[Group] = {
             ],
         ),
         group(
-            "EndToEnd machine",
+            "Whole machine",
             &[relative(MachineCpuPerRequest).headed("busy CPU per request")],
         ),
         group("Long idle", &[absolute(CpuIdle)]),
@@ -190,7 +190,7 @@ pub(crate) const GROUPS: &[Group] = {
     ]
 };
 
-/// One cell for each metric: the baseline's value, the others' difference with its interval.
+/// One cell for each metric: the baseline's value, and the other arms' differences.
 pub(super) fn compact_table(analysis: &Analysis, group: &Group, primary: Metric) -> Option<Table> {
     let metrics: Vec<_> = group
         .metrics
@@ -201,10 +201,24 @@ pub(super) fn compact_table(analysis: &Analysis, group: &Group, primary: Metric)
     if metrics.is_empty() {
         return None;
     }
+    let mut compared = group.metrics.iter().map(|of| of.metric);
+    // In a closed loop requests are sent at their intended start, so response time is service time.
+    let repeats = group.title == "Service time" && analysis.design.load == LoadModel::Closed;
+    Some(Table {
+        facts: compared
+            .find_map(|metric| whole_process(analysis, metric))
+            .into_iter()
+            .collect(),
+        detail: group.detail || repeats,
+        ..table_of(analysis, group.title, &metrics)
+    })
+}
+
+/// A table with a column for each of these metrics.
+fn table_of(analysis: &Analysis, title: &str, metrics: &[Placed]) -> Table {
     let mut notes = Notes::default();
-    let mut rows: Vec<Row> = analysis
-        .arms
-        .iter()
+    let arms = analysis.arms.iter();
+    let mut rows: Vec<Row> = arms
         .map(|arm| Row {
             arm: one_line(&arm.name),
             cells: Vec::new(),
@@ -213,29 +227,69 @@ pub(super) fn compact_table(analysis: &Analysis, group: &Group, primary: Metric)
     let mut columns = Vec::new();
     for of in metrics {
         columns.push(column(of.heading(), of.metric.about()));
-        for (row, cell) in rows
-            .iter_mut()
-            .zip(compact_cells(analysis, of.metric, of.shown, &mut notes))
-        {
+        let cells = compact_cells(analysis, of.metric, of.shown, &mut notes);
+        for (row, cell) in rows.iter_mut().zip(cells) {
             row.cells.push(cell);
         }
     }
-    let mut compared = group.metrics.iter().map(|of| of.metric);
-    // In a closed loop the intended start is the actual one: service time says nothing more.
-    let repeats = group.title == "Service time" && analysis.design.load == LoadModel::Closed;
-    Some(Table {
-        title: group.title.to_owned(),
+    Table {
+        title: title.to_owned(),
         columns,
         rows,
         notes: notes.0,
-        facts: compared
-            .find_map(|metric| whole_process(analysis, metric))
-            .into_iter()
-            .collect(),
         separable: true,
-        detail: group.detail || repeats,
         ..Table::default()
-    })
+    }
+}
+
+/// Metrics that a short report shows if a treatment changed them, in this order. Parts of the
+/// primary metric and other quantiles are left to the full report.
+const HEADLINES: &[Metric] = {
+    use Metric::*;
+    &[
+        Throughput,
+        ErrorsPerRequest,
+        WallPerIteration,
+        ResponseTimeP99,
+        RssSteady,
+        MachineCpuPerRequest,
+        ResponseTimeP50,
+        StartupTime,
+        CpuIdle,
+        RssPeak,
+        StartupCpu,
+        FlushTime,
+        FlushCpu,
+    ]
+};
+
+/// The metrics besides the primary one that any treatment changed; `None` when there are none.
+pub(crate) fn changed_table(analysis: &Analysis) -> Option<Table> {
+    let is_changed = |metric: Metric| {
+        let treatments = analysis.arms.iter();
+        let mut results = treatments
+            .filter(|arm| arm.role == Role::Treatment)
+            .filter_map(|arm| arm.metrics.get(&metric));
+        results.any(|result| match result.verdict {
+            Some(verdict) => matches!(verdict, Verdict::Costs | Verdict::Saves),
+            None => result.exceeds_zero() == Some(true),
+        })
+    };
+    let changed: Vec<Placed> = HEADLINES
+        .iter()
+        .filter(|&&metric| metric != analysis.primary && is_changed(metric))
+        .filter_map(|&metric| placed(metric))
+        .map(|of| Placed {
+            heading: None,
+            ..of
+        })
+        .collect();
+    (!changed.is_empty()).then(|| table_of(analysis, "Also changed", &changed))
+}
+
+fn placed(metric: Metric) -> Option<Placed> {
+    let mut all = GROUPS.iter().flat_map(|group| group.metrics);
+    all.find(|of| of.metric == metric).copied()
 }
 
 fn compact_cells(

@@ -67,7 +67,7 @@ fn curve_table(analysis: &Analysis, curve: &Curve) -> Table {
     let mut columns = Vec::new();
     if has_counts {
         columns.push(column(
-            format!("{} a request", unit.as_str()),
+            format!("{} per request", unit.as_str()),
             "Asked for → arrived",
         ));
     }
@@ -166,7 +166,7 @@ fn facts(analysis: &Analysis, curve: &Curve, unit: FidelityUnit) -> Vec<Fact> {
     }
     facts.extend(curve.drop_limit.map(|drop_limit| {
         Fact::new(
-            "drop_limit",
+            "drop limit",
             drop_limit_in_words(&drop_limit, &curve.factor, unit),
         )
     }));
@@ -192,17 +192,17 @@ pub(crate) fn clauses(curve: &Curve, fit: &CurveFit, unit: FidelityUnit) -> Vec<
     clauses
 }
 
-/// "fixed +1.20 µs (+0.90 to +1.50), +0.0710 µs (+0.0680 to +0.0740) a unit of rate"
+/// "fixed +1.20 µs (+0.90 to +1.50), +0.0710 µs (+0.0680 to +0.0740) per unit of rate"
 pub(crate) fn formula(curve: &Curve, fit: &CurveFit, unit: FidelityUnit) -> String {
     let x = match (fit.against, unit) {
         (Against::Attempted, _) => one_line(&curve.factor),
-        (Against::Delivered, of) => format!("{} delivered a request", of.as_str()),
+        (Against::Delivered, of) => format!("{} delivered per request", of.as_str()),
     };
     let one = match (fit.against, unit) {
-        (Against::Attempted, _) => format!("a unit of {x}"),
-        (Against::Delivered, FidelityUnit::Traces) => "a trace delivered".to_owned(),
-        (Against::Delivered, FidelityUnit::Spans) => "a span delivered".to_owned(),
-        (Against::Delivered, FidelityUnit::Items) => "an item delivered".to_owned(),
+        (Against::Attempted, _) => format!("per unit of {x}"),
+        (Against::Delivered, FidelityUnit::Traces) => "per trace delivered".to_owned(),
+        (Against::Delivered, FidelityUnit::Spans) => "per span delivered".to_owned(),
+        (Against::Delivered, FidelityUnit::Items) => "per item delivered".to_owned(),
     };
     let term = |term: &CurveTerm| {
         let written = scale_of(curve, &term.coefficient).interval(&term.coefficient);

@@ -149,8 +149,8 @@ impl Mark {
     /// What it says in a key.
     pub(crate) fn meaning(self) -> &'static str {
         match self {
-            Mark::Control => "control, a second baseline",
-            Mark::ControlDiffers => "control, a second baseline, which differs",
+            Mark::Control => "A/A control",
+            Mark::ControlDiffers => "A/A control, which differs",
             Mark::Judged(verdict) => verdict.as_str(),
             Mark::Unjudged => "not judged",
         }

@@ -21,6 +21,7 @@ mod stages;
 use agents::{agent_details, agent_tables};
 pub(crate) use aspect::nothing;
 pub(crate) use by_rate::by_rate_table;
+pub(crate) use compact::changed_table;
 use compact::compact_table;
 pub(crate) use compact::{GROUPS, Group, Placed, Shown, marked};
 use curve::curve_tables;
@@ -228,6 +229,21 @@ pub(crate) fn tables(analysis: &Analysis) -> Vec<Table> {
     tables
 }
 
+/// The tables of a report that fits a screen: the primary metric, stages where the plan has any, and
+/// what was delivered, without rows that have nothing to show.
+pub(crate) fn headline_tables(analysis: &Analysis) -> [Vec<Table>; 2] {
+    let primary = primary_table(analysis, analysis.primary);
+    let stages = stage_tables(analysis)
+        .into_iter()
+        .filter(|table| !table.detail);
+    let mut delivered: Vec<Table> = fidelity_table(analysis).into_iter().collect();
+    let has_figures = |row: &Row| row.cells.iter().any(|cell| *cell != nothing());
+    for table in &mut delivered {
+        table.rows.retain(has_figures);
+    }
+    [primary.into_iter().chain(stages).collect(), delivered]
+}
+
 pub(crate) const NOT_FINITE: &str = "the computation gave no finite figure";
 pub(crate) const NO_RATIO: &str = "there is no ratio to the baseline";
 const NOT_FOR_ARM: &str = "not measured for this arm";
@@ -238,8 +254,8 @@ pub(crate) const NOTHING_MEASURED: &str = "Nothing was measured.";
 /// What figures are divided by.
 pub(crate) fn divided_by(analysis: &Analysis) -> &'static str {
     match analysis.design.load {
-        LoadModel::Open | LoadModel::Closed => "a request",
-        LoadModel::Batch => "an iteration",
+        LoadModel::Open | LoadModel::Closed => "per request",
+        LoadModel::Batch => "per iteration",
     }
 }
 

@@ -66,7 +66,7 @@ impl Items {
 fn columns(within_s: f64) -> [Column; 2] {
     [
         column(
-            "a second a core",
+            "per second and core",
             "So many cost a whole core, with the 95 % interval",
         ),
         column(

@@ -76,7 +76,7 @@ impl Told {
         ];
         columns.extend(self.relative.then_some(relative));
         columns.push(column(
-            format!("{} interval", number::percent_short(self.confidence)),
+            format!("{} CI", number::percent_short(self.confidence)),
             "Where the difference lies, with this confidence",
         ));
         columns.push(Column {

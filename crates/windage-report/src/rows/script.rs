@@ -48,7 +48,7 @@ fn times_table(analysis: &Analysis) -> Table {
             mean(&script.system_s),
         ]
     };
-    table(analysis, "EndToEnd process", columns, of_script)
+    table(analysis, "Whole process", columns, of_script)
 }
 
 fn phases_table(analysis: &Analysis) -> Option<Table> {

@@ -121,7 +121,7 @@ impl Drawn {
         )];
         columns.extend(self.per_span.map(|scale| {
             column(
-                per(scale, "a span"),
+                per(scale, "per span"),
                 "The same for each span that the last arm delivers",
             )
         }));

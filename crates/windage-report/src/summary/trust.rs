@@ -31,13 +31,13 @@ pub(crate) fn control(analysis: &Analysis, metric: Metric) -> String {
         .control()
         .and_then(|control| control.metrics.get(&metric));
     let Some(result) = result else {
-        return "There is no control to vouch for it".to_owned();
+        return "There is no A/A control".to_owned();
     };
     let difference = match &result.difference {
         Ok(difference) => difference,
         Err(missing) => {
             return format!(
-                "The control has no figure ({})",
+                "The A/A control has no figure ({})",
                 without_stop(&missing.text)
             );
         }
@@ -49,20 +49,19 @@ pub(crate) fn control(analysis: &Analysis, metric: Metric) -> String {
     };
     let Some((estimate, range)) = shown.map(|shown| (shown.point(), shown.range_with_unit()))
     else {
-        return "The control has no finite figure".to_owned();
+        return "The A/A control has no finite figure".to_owned();
     };
     match (result.exceeds_zero(), result.verdict) {
         (Some(false), _) => {
-            format!("The control, a second baseline, holds: its difference is zero within {range}")
+            format!("A/A control: no significant difference (95 % CI {range})")
         }
         (_, Some(Verdict::Negligible)) => format!(
-            "The control, a second baseline, differs by {estimate} ({range}), \
-             which is below the margin of {}",
+            "A/A control: differs by {estimate} (95 % CI {range}), within the equivalence margin of {}",
             number::percent_short(analysis.design.margin)
         ),
         _ => format!(
-            "{WARNING}: the control, a second baseline, differs by {estimate} ({range}) \
-             though nothing was changed, so something besides telemetry differs"
+            "{WARNING}: the A/A control differs by {estimate} (95 % CI {range}) although it is \
+             identical to the baseline, so something other than telemetry causes differences"
         ),
     }
 }

@@ -146,6 +146,22 @@ impl Page {
         self.table(&cut(table, at..table.columns.len()));
     }
 
+    /// As many columns of the table as fit beside each other, and the headings of the others.
+    pub(crate) fn first_columns(&mut self, table: &Table) {
+        let parts = self.fitting_parts(table);
+        let Some(first) = parts.first().cloned() else {
+            return;
+        };
+        let mut shown = cut(table, first.clone());
+        let others = table.columns.iter().skip(first.end);
+        let others: Vec<&str> = others.map(|column| column.heading.as_str()).collect();
+        if !others.is_empty() {
+            let more = format!("{} (`--all` shows them)", others.join(", "));
+            shown.facts.push(Fact::new("and", more));
+        }
+        self.whole_table(&shown);
+    }
+
     fn whole_table(&mut self, table: &Table) {
         self.table_lines(table);
         for note in &table.notes {
@@ -208,6 +224,28 @@ impl Page {
         self.wrapped("", heading, soundness_style(soundness));
         for warning in &warnings {
             self.warning(warning);
+        }
+    }
+
+    /// The first warnings, a sentence each, and how many more there are.
+    pub(crate) fn warnings_in_brief(&mut self, analysis: &Analysis) {
+        const SHOWN: usize = 3;
+        let soundness = analysis.validity.soundness();
+        let warnings = warnings::warnings(analysis);
+        let heading = warnings::heading(soundness, !warnings.is_empty());
+        self.wrapped("", heading, soundness_style(soundness));
+        for warning in warnings.iter().take(SHOWN) {
+            let of = warning.about.as_ref().map(|about| format!(" ({about})"));
+            let text = format!("{}{}", warning.text, of.unwrap_or_default());
+            self.wrapped(
+                &format!("  {}: ", warning.code.as_str()),
+                &text,
+                Style::new(),
+            );
+        }
+        match warnings.len().saturating_sub(SHOWN) {
+            0 => {}
+            more => self.line(&format!("  and {more} more (`--all` shows them)")),
         }
     }
 
@@ -312,6 +350,7 @@ mod tests {
         let mut page = Page::new(TerminalOptions {
             width: 72,
             color: false,
+            all: true,
         });
         page.table(table);
         page.text

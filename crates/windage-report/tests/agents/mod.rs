@@ -34,7 +34,7 @@ fn the_answer_says_what_runs_beside() {
         (
             fixtures::agents(),
             "`bystander`, which the agents of `agent, sampling 1.0` do not watch, costs 1.4 % of CPU \
-             a request (0.8 to 2.0 %), 0.857 µs.",
+             per request (0.8 to 2.0 %), 0.857 µs.",
         ),
         (
             changed(|analysis| {
@@ -386,7 +386,7 @@ fn memory_adds_up_of_what_is_an_arms_own() {
 }
 
 #[test]
-fn of_many_arms_the_one_with_the_dearest_programs_stands_first() {
+fn of_many_arms_a_terminal_shows_the_most_expensive_programs() {
     let analysis = fixtures::agents();
     let arms = ["no exporter", "sampling 0.1", "sampling 1.0"];
     let shows = |text: &str| arms.map(|arm| text.contains(&format!("BPF, agent, {arm}")));
@@ -395,7 +395,7 @@ fn of_many_arms_the_one_with_the_dearest_programs_stands_first() {
     let (before, after) = text.split_once("<details>").expect("details");
     assert_eq!(
         (shows(before), shows(after)),
-        ([false, false, true], [true, true, false])
+        ([false; 3], [true; 3])
     );
     assert_eq!(shows(&page::words(&analysis)), [true; 3]);
 }

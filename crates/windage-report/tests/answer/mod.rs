@@ -16,7 +16,7 @@ fn the_answer_says_what_the_data_say() {
             fixtures::demo(),
             "`otel, sampling 0.0` costs no more than 0.4 %",
         ),
-        (fixtures::demo(), "The control, a second baseline, holds"),
+        (fixtures::demo(), "A/A control: no significant difference (95 % CI −0.2 to +0.4 %)"),
         (
             fixtures::demo(),
             "`otel, sampling 1.0` lost 0.01 % of its traces",
@@ -41,7 +41,7 @@ fn the_answer_says_what_the_data_say() {
             fixtures::not_reached(),
             "no reasonable time would settle it, as the estimate lies at the limit of ±0.5 %",
         ),
-        (fixtures::suspect(), "Warning: the control"),
+        (fixtures::suspect(), "Warning: the A/A control"),
         (fixtures::suspect(), "One more reason is listed below."),
         (
             fixtures::void(),
@@ -131,7 +131,7 @@ fn how_firm_the_answer_is_stands_below_it() {
     let table = [
         (
             fixtures::family(),
-            "visible this run would have seen 0.7 to 0.9 % of CPU per request",
+            "minimum detectable effect 0.7 to 0.9 % of CPU per request",
         ),
         (
             fixtures::family(),
@@ -157,7 +157,7 @@ fn how_firm_the_answer_is_stands_below_it() {
         ),
         (
             fixtures::family(),
-            "machine calibrated 2026-11-21: minimum detectable effect in 60 s 0.5 % of CPU a \
+            "machine calibrated 2026-11-21: minimum detectable effect in 60 s 0.5 % of CPU per \
              request; truth inside 38 of 40 intervals; 2 of 40 false positives",
         ),
         (

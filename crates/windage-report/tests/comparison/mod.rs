@@ -15,7 +15,14 @@ use crate::page::embedded;
 use crate::{fixtures, without_escapes};
 
 fn on_terminal(compared: &Compared, width: usize, color: bool) -> String {
-    comparison_terminal(compared, TerminalOptions { width, color })
+    comparison_terminal(
+        compared,
+        TerminalOptions {
+            width,
+            color,
+            all: true,
+        },
+    )
 }
 
 #[test]

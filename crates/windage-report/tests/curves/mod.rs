@@ -137,7 +137,7 @@ fn each_load_has_a_part_and_the_machine_stands_once() {
         ("page", page::words(&analysis)),
     ];
     let once = ["0.213 cores", "windage report 20261001"];
-    let twice = ["othing speaks against this run", "mirrored order"];
+    let twice = ["o warnings", "mirrored order"];
     let headings = [
         "closed loop, 100 connections; the subject is saturated",
         "open loop, 12000/s, 100 connections; below saturation",

@@ -22,7 +22,7 @@ fn what_has_no_end_in_its_family_is_marked_as_said_on_its_own() {
         "(on its own, but not when all 4 comparisons have to hold together)",
         "costs‡",
         "negligible‡",
-        "‡ holds on its own, but not when all comparisons of its family have to: 4 of CPU a \
+        "‡ holds on its own, but not when all comparisons of its family have to: 4 of CPU per \
          request, 28 of the other metrics (Bonferroni, 95 %)",
     ] {
         assert!(report.contains(expected), "{expected:?} not in {report}");

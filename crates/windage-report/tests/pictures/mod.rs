@@ -284,7 +284,7 @@ fn a_suspect_run_is_shown_as_such() {
             vec![
                 "VOID",
                 "the figures are not to be used",
-                "void: the figures are not to be used",
+                "void: do not use the figures",
             ],
             "void",
         ),

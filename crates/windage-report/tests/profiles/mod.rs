@@ -87,6 +87,7 @@ fn on_terminal(analysis: &Analysis) -> String {
     let options = TerminalOptions {
         width: 80,
         color: false,
+        all: true,
     };
     terminal(analysis, options)
 }

@@ -1,4 +1,4 @@
-//! EndToEnd processes, and what programs say about themselves.
+//! Whole processes, and what programs say about themselves.
 
 use std::collections::BTreeMap;
 
@@ -11,6 +11,7 @@ fn guide_of(analysis: &Analysis) -> String {
     let terminal = TerminalOptions {
         width: 80,
         color: false,
+        all: true,
     };
     let options = GuideOptions {
         terminal,
@@ -100,25 +101,25 @@ fn what_programs_say_is_told_by_entry_and_held_against_the_baseline() {
     let table: [(Say, &[&str], &str); 5] = [
         (
             &[(0, "on"), (1, "on"), (2, "on"), (3, "on")],
-            &["said gc: on"],
+            &["self-reported gc: on"],
             "all say the same",
         ),
         (
             &[(0, "on"), (1, "on"), (2, "off"), (3, "on")],
             &[
-                "said gc: on (`off`, `control`, `otel, sampling 0.5`); off (`otel, sampling 1.0`)",
+                "self-reported gc: on (`off`, `control`, `otel, sampling 0.5`); off (`otel, sampling 1.0`)",
                 "differs from what the baseline says: gc (`otel, sampling 1.0`)",
             ],
             "one differs",
         ),
         (
             &[(2, "on"), (3, "off")],
-            &["said gc: on (`otel, sampling 1.0`); off (`otel, sampling 0.5`)"],
+            &["self-reported gc: on (`otel, sampling 1.0`); off (`otel, sampling 0.5`)"],
             "the baseline says nothing, so that nobody differs from it",
         ),
         (
             &[(0, "a\u{1b}[31m  b")],
-            &["said gc: a [31m b (`off`)"],
+            &["self-reported gc: a [31m b (`off`)"],
             "what comes from outside is made safe",
         ),
         (&[], &[], "nothing was said"),
@@ -134,18 +135,18 @@ fn what_programs_say_is_told_by_entry_and_held_against_the_baseline() {
         }
         let told: Vec<String> = plain(&analysis, 200)
             .lines()
-            .filter(|line| ["said ", "differs "].iter().any(|of| line.starts_with(of)))
+            .filter(|line| ["self-reported ", "differs "].iter().any(|of| line.starts_with(of)))
             .map(unwrapped)
             .collect();
         assert_eq!(told, expected, "{why}");
         let (words, text) = (page::words(&analysis), markdown(&analysis));
         let is_told = !expected.is_empty();
         assert_eq!(
-            words.lines().any(|line| line == "self_reported"),
+            words.lines().any(|line| line == "self-reported"),
             is_told,
             "{why}"
         );
-        assert_eq!(text.contains("\n- said: gc: "), is_told, "{why}");
+        assert_eq!(text.contains("\n- self-reported: gc: "), is_told, "{why}");
     }
 }
 

@@ -20,17 +20,16 @@ use crate::run_name::find;
     windage compare before after --format html -o comparison.html"
 )]
 pub(crate) struct CompareFlags {
-    /// The run that is held to: its directory, or its name alone.
+    /// The reference run: its directory, or just its name.
     #[arg(value_name = "A")]
     pub(crate) a: PathBuf,
     /// The later run.
     #[arg(value_name = "B")]
     pub(crate) b: PathBuf,
-    /// Only this metric, such as cpu_per_request; may be given several times, and the first is
-    /// asked first.
+    /// Only this metric, such as cpu_per_request; may be given several times. The first one leads.
     #[arg(long = "metric", value_name = "NAME", value_parser = metric)]
     pub(crate) metrics: Vec<Metric>,
-    /// The form of the comparison.
+    /// The format of the comparison.
     #[arg(long, value_name = "FORM", default_value = "terminal")]
     pub(crate) format: CompareFormat,
     /// The same as `--format json`.
@@ -41,31 +40,31 @@ pub(crate) struct CompareFlags {
     pub(crate) output: Option<PathBuf>,
 }
 
-/// In which form a comparison is written.
+/// The format of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum CompareFormat {
-    /// For a terminal of 80 columns.
+    /// Text for a terminal of 80 columns.
     Terminal,
-    /// Tables for a pull request or a ticket.
+    /// Markdown tables for a pull request or a ticket.
     Markdown,
-    /// One self-contained page.
+    /// One self-contained HTML page.
     Html,
-    /// What that page shows, as JSON.
+    /// The data of that page, as JSON.
     Page,
-    /// The contract with other programs.
+    /// The comparison as JSON, for other programs.
     Json,
-    /// One line for each arm and metric.
+    /// CSV, one line per arm and metric.
     Csv,
 }
 
-/// Reads both runs and prints what became of their overheads.
+/// Reads both runs and prints how their overheads differ.
 pub(crate) fn compare(flags: &CompareFlags) -> Exit {
-    let told = read(flags).and_then(|compared| {
+    let result = read(flags).and_then(|compared| {
         let text = written(flags, &compared)?;
         Ok((compared, text))
     });
-    let (compared, text) = match told {
-        Ok(told) => told,
+    let (compared, text) = match result {
+        Ok(done) => done,
         Err(error) => return refused(&error),
     };
     let runs = [&compared.comparison.a, &compared.comparison.b];
@@ -95,6 +94,7 @@ fn written(flags: &CompareFlags, compared: &Compared) -> Result<String, Unreport
     let terminal = TerminalOptions {
         width: WIDTH,
         color,
+        all: true,
     };
     Ok(match format {
         CompareFormat::Terminal => windage_report::comparison_terminal(compared, terminal),
@@ -106,10 +106,10 @@ fn written(flags: &CompareFlags, compared: &Compared) -> Result<String, Unreport
     })
 }
 
-/// The metric of that name.
+/// Finds a metric by its name.
 pub(crate) fn metric(name: &str) -> Result<Metric, String> {
     Metric::from_name(name).ok_or_else(|| {
         let names: Vec<_> = Metric::ALL.iter().map(|metric| metric.as_str()).collect();
-        format!("there is no such metric; there are: {}", names.join(", "))
+        format!("there is no such metric; the metrics are: {}", names.join(", "))
     })
 }

@@ -1,4 +1,4 @@
-//! `windage demo`: the main job on a service that is built in.
+//! `windage demo`: measures the built-in service.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -15,7 +15,7 @@ use crate::signals::Signals;
 use crate::verbs::publish::Publishing;
 use crate::verbs::run::{Start, measure, show, show_plan_error};
 
-/// The verb with which windage is executed again as the demo's service.
+/// The hidden verb that runs the demo service.
 pub(crate) const SERVICE_VERB: &str = "__demo-service";
 
 const PLAN: &str = include_str!("../demo/plan.toml");
@@ -45,15 +45,15 @@ pub(crate) fn demo(flags: &DemoFlags) -> Exit {
     };
     publishing.follow(&directory);
     let measured = measure(&plan, &directory, Start::New, &flags.output, &signals);
-    show(&[measured], false, &flags.output, &publishing)
+    show(&[measured], false, flags.all, &flags.output, &publishing)
 }
 
-/// The service on the first core that may be used, the generator on the second. With one core
-/// they have to share it.
+/// Puts the service on the first allowed core and the generator on the second. With one core they
+/// share it.
 pub(crate) fn share_cores(plan: &mut Plan) {
     let allowed = allowed_cores();
     let [first, second, ..] = allowed[..] else {
-        message::warning("one core: the generator shares it with the service");
+        message::warning("only one core: the generator shares it with the service");
         plan.load.cpus = None;
         for service in &mut plan.services {
             service.cpus = None;
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_built_in_plan_is_sound() {
+    fn the_built_in_plan_is_valid() {
         let plan = Plan::parse(PLAN, "the demo's plan", Path::new("/"))
             .unwrap_or_else(|error| panic!("{}", error.render(false)));
         let arms: Vec<&str> = plan.arms.iter().map(|arm| arm.id.as_str()).collect();

@@ -1,4 +1,4 @@
-//! `windage report RUN…`: everything recomputed from run directories.
+//! `windage report RUN…`: recomputes everything from run directories.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -16,11 +16,11 @@ use crate::run_name::find;
 use crate::verbs::picture::{PictureForm, Undrawable};
 use crate::verbs::publish::push_all;
 
-/// Columns of a report; wider terminals get no wider tables.
+/// Width of a report in columns; wider terminals get no wider tables.
 pub(crate) const WIDTH: usize = 80;
-/// Columns of a guide and of a summary over runs, whose tables are as wide as published ones.
+/// Width of guides and summaries, whose tables are wider.
 const WIDE: usize = 100;
-/// The overhead that a guide is about unless a flag says another, as a share.
+/// The overhead that a guide accepts by default, as a share.
 const BUDGET: f64 = 0.05;
 
 /// Why there is no report.
@@ -34,11 +34,11 @@ pub(crate) enum Unreportable {
     Render(#[from] ReportError),
     #[error(transparent)]
     Picture(#[from] Undrawable),
-    #[error("--format {format} shows one run; name one of the {runs}, or ask for markdown")]
+    #[error("--format {format} shows one run; name one of the {runs}, or use --format markdown")]
     SeveralPages { format: &'static str, runs: usize },
-    #[error("--metric {0}: neither run has it for any arm but the baseline; leave it out")]
+    #[error("--metric {0}: neither run has it for any arm but the baseline; leave out --metric")]
     NotMeasured(&'static str),
-    #[error("--budget goes with --format guide alone")]
+    #[error("--budget needs --format guide")]
     BudgetUnused,
     #[error("can't write {}: {cause}", path.display())]
     Write {
@@ -61,16 +61,16 @@ impl Unreportable {
     }
 }
 
-/// Reads the runs, prints their report and pushes their results where that is asked for.
+/// Reads the runs, prints their report, and pushes their results if that was requested.
 pub(crate) fn report(flags: &ReportFlags) -> Exit {
     let (analyses, written) = match read_and_written(flags) {
         Ok(done) => done,
         Err(error) => return refused(&error),
     };
-    let told = tell(flags.output.as_deref(), &written);
+    let exit = tell(flags.output.as_deref(), &written);
     match &flags.otlp {
-        Some(endpoint) => told.max(push_all(analyses.iter(), endpoint)),
-        None => told,
+        Some(endpoint) => exit.max(push_all(analyses.iter(), endpoint)),
+        None => exit,
     }
 }
 
@@ -105,10 +105,14 @@ fn read_and_written(flags: &ReportFlags) -> Result<(Vec<Analysis>, Vec<u8>), Unr
         flags.picture.refuse()?;
     }
     let color = flags.output.is_none() && message::colors_on_stdout();
-    let terminal = TerminalOptions { width: WIDE, color };
+    let terminal = TerminalOptions {
+        width: WIDE,
+        color,
+        all: true,
+    };
     let budget = flags.budget.unwrap_or(BUDGET);
     match format {
-        ReportFormat::Terminal => of_all(flags, |all| Ok(on_terminal(all, color))),
+        ReportFormat::Terminal => of_all(flags, |all| Ok(on_terminal(all, color, flags.all))),
         ReportFormat::Markdown => of_all(flags, |all| {
             let reports = all.iter().map(windage_report::markdown).collect();
             Ok(with_summary(reports, || {
@@ -135,7 +139,7 @@ fn read_and_written(flags: &ReportFlags) -> Result<(Vec<Analysis>, Vec<u8>), Unr
     }
 }
 
-/// The report on all runs together, and what it is made of.
+/// The report on all runs together, and their analyses.
 fn of_all(
     flags: &ReportFlags,
     written: impl FnOnce(&[Analysis]) -> Result<String, Unreportable>,
@@ -156,7 +160,7 @@ fn json(analyses: &[Analysis]) -> serde_json::Value {
     }
 }
 
-/// The page of the only run, in whichever form.
+/// The page of a single run, in HTML or JSON.
 fn page(
     flags: &ReportFlags,
     format: &'static str,
@@ -173,7 +177,7 @@ fn page(
     Ok((vec![detailed.analysis], page))
 }
 
-/// A picture of the only run.
+/// The picture of a single run.
 fn picture(
     flags: &ReportFlags,
     format: &'static str,
@@ -185,7 +189,7 @@ fn picture(
     Ok((vec![analysis], drawn))
 }
 
-/// Of formats that show one run alone.
+/// The run, for formats that show just one.
 fn only_run<'a>(flags: &'a ReportFlags, format: &'static str) -> Result<&'a Path, Unreportable> {
     match flags.runs.as_slice() {
         [run] => Ok(run),
@@ -206,9 +210,9 @@ fn read(run: &Path) -> Result<Analysis, RecordError> {
     of_run_directory(&RunDir::open(find(run))?)
 }
 
-/// The reports of runs for a terminal, of several with a summary over them at the end.
-pub(crate) fn on_terminal(analyses: &[Analysis], color: bool) -> String {
-    let options = |width| TerminalOptions { width, color };
+/// The reports for a terminal; several are followed by a summary.
+pub(crate) fn on_terminal(analyses: &[Analysis], color: bool, all: bool) -> String {
+    let options = |width| TerminalOptions { width, color, all };
     let report = |one: &Analysis| windage_report::terminal(one, options(WIDTH));
     with_summary(analyses.iter().map(report).collect(), || {
         windage_report::summary_of_runs(analyses, options(WIDE))
@@ -222,7 +226,7 @@ fn with_summary(mut reports: Vec<String>, summary: impl Fn() -> String) -> Strin
     reports.join("\n")
 }
 
-/// Writes to standard output. A reader that has gone, such as `head`, is no failure.
+/// Writes to standard output. A closed pipe, as by `head`, is no failure.
 pub(crate) fn print(text: impl AsRef<[u8]>) -> Exit {
     let mut stdout = std::io::stdout().lock();
     match stdout

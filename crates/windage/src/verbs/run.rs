@@ -1,4 +1,4 @@
-//! `windage run PLAN…` and what `windage demo` shares with it.
+//! `windage run PLAN…`, and what `windage demo` shares with it.
 
 mod plans;
 
@@ -25,7 +25,7 @@ use crate::watch::Watch;
 use plans::{directory_for, load_all, plan_of_run};
 pub(crate) use plans::{files, show_plan_error};
 
-/// Measures every plan, or goes on with one run.
+/// Measures every plan, or continues one run.
 pub(crate) fn run(flags: &RunFlags) -> Exit {
     let Some(signals) = Signals::install() else {
         return Exit::CouldNotMeasure;
@@ -40,7 +40,7 @@ pub(crate) fn run(flags: &RunFlags) -> Exit {
             Ok(plan) => {
                 publishing.follow(directory);
                 let measured = measure(&plan, directory, Start::Resumed, &flags.output, &signals);
-                show(&[measured], false, &flags.output, &publishing)
+                show(&[measured], false, flags.all, &flags.output, &publishing)
             }
             Err(exit) => exit,
         };
@@ -56,11 +56,11 @@ pub(crate) fn run(flags: &RunFlags) -> Exit {
         measure(plan, &directory, Start::New, &flags.output, &signals)
     };
     let measured = until(|| signals.came(), &plans, measure_one);
-    let shown = show(&measured, several, &flags.output, &publishing);
+    let shown = show(&measured, several, flags.all, &flags.output, &publishing);
     shown.max(left_out(plans.len(), measured.len()))
 }
 
-/// Measures one plan after another, and none any more once a signal `came`.
+/// Measures one plan after another, and stops once a signal `came`.
 fn until<P, M>(came: impl Fn() -> bool, plans: &[P], mut measure: impl FnMut(&P) -> M) -> Vec<M> {
     let mut measured = Vec::with_capacity(plans.len());
     for plan in plans {
@@ -72,7 +72,7 @@ fn until<P, M>(came: impl Fn() -> bool, plans: &[P], mut measure: impl FnMut(&P)
     measured
 }
 
-/// Plans that a signal left out are told, even where it came too late for the run before them.
+/// Reports plans that a signal left out, even if it came too late for the run before them.
 fn left_out(plans: usize, measured: usize) -> Exit {
     if measured == plans {
         return Exit::Success;
@@ -84,23 +84,23 @@ fn left_out(plans: usize, measured: usize) -> Exit {
     Exit::Interrupted
 }
 
-/// Where a run starts.
+/// How a run starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Start {
     New,
     Resumed,
 }
 
-/// A run that was made, or tried.
+/// A run that was measured, or attempted.
 pub(crate) struct Measured {
     directory: PathBuf,
-    /// `None` when there is not even a run directory.
+    /// `None` if there is not even a run directory.
     analysis: Option<Analysis>,
     exit: Exit,
 }
 
 impl Measured {
-    /// How it ended.
+    /// The exit code of this run.
     pub(crate) fn exit(&self) -> Exit {
         self.exit
     }
@@ -170,7 +170,7 @@ pub(crate) fn measure(
             }
             None
         }
-        // What is there is another run's.
+        // The files there belong to another run.
         None => None,
     };
     let is_void = |a: &Analysis| a.validity.soundness() == Soundness::Void;
@@ -187,7 +187,7 @@ pub(crate) fn measure(
     }
 }
 
-/// The command that makes such a run again: without the directory, which is taken now.
+/// The command that repeats a run, without `--out`, because that directory is taken now.
 fn repeatable(args: impl Iterator<Item = String>) -> String {
     let mut words = vec!["windage".to_owned()];
     let mut args = args.peekable();
@@ -201,11 +201,11 @@ fn repeatable(args: impl Iterator<Item = String>) -> String {
     words.join(" ")
 }
 
-/// `stops` says whether the plan asks for a precision.
+/// The exit code of a run; `stops` says whether the plan has a `stop`.
 fn exit_of(result: &Result<Finished, LabError>, stops: bool) -> Exit {
     match result {
         Ok(finished) => match finished.ending {
-            // All that was allowed was measured, and it was not enough.
+            // The longest allowed time was measured without reaching the precision.
             Ending::Complete if stops => Exit::Inconclusive,
             Ending::Complete | Ending::StoppedEarly { .. } => Exit::Success,
             Ending::Interrupted => Exit::Interrupted,
@@ -223,7 +223,7 @@ fn exit_of(result: &Result<Finished, LabError>, stops: bool) -> Exit {
     }
 }
 
-/// The analysis of a run directory, kept in it beside the page.
+/// Analyses a run directory and writes the analysis and the page into it.
 fn conclude(directory: &Path) -> Result<Analysis, windage_record::RecordError> {
     let run = RunDir::open(directory)?;
     let detailed = detailed(&run)?;
@@ -243,10 +243,11 @@ fn conclude(directory: &Path) -> Result<Analysis, windage_record::RecordError> {
     Ok(detailed.analysis)
 }
 
-/// Prints what was measured, and pushes it; the worst exit of all.
+/// Prints and pushes the results; returns the worst exit code.
 pub(crate) fn show(
     measured: &[Measured],
     several: bool,
+    every_figure: bool,
     output: &OutputFlags,
     publishing: &Publishing<'_>,
 ) -> Exit {
@@ -263,10 +264,10 @@ pub(crate) fn show(
         (all, false, _)
             if exit == Exit::CouldNotMeasure && all.iter().all(|a| a.design.blocks == 0) =>
         {
-            // Nothing was measured: the error has said why, and there is no report to read.
+            // Nothing was measured: the error has been printed, and there is no report.
             return exit;
         }
-        (all, false, _) => on_terminal(all, message::colors_on_stdout()),
+        (all, false, _) => on_terminal(all, message::colors_on_stdout(), every_figure),
     };
     let printed = print(&text);
     if !output.json && !output.quiet {
@@ -283,8 +284,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn plans_that_a_signal_leaves_out_are_an_interruption() {
-        // plans, whose analysis the signal comes in, measured, exit
+    fn plans_skipped_by_a_signal_are_an_interruption() {
+        // plans, the one in whose analysis the signal comes, measured, exit code
         let table = [
             (3, Some(1), 1, Exit::Interrupted),
             (3, Some(2), 2, Exit::Interrupted),
@@ -303,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_stop_that_was_not_reached_is_inconclusive() {
+    fn only_an_unreached_stop_is_inconclusive() {
         let stopped = Ending::StoppedEarly {
             reason: "it is known".to_owned(),
         };

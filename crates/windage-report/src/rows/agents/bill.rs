@@ -142,7 +142,7 @@ pub(super) fn bill_table(analysis: &Analysis) -> Option<Table> {
         }
     });
     Some(Table {
-        title: format!("CPU bill, {} a request", scale.unit()),
+        title: format!("CPU bill, {} per request", scale.unit()),
         columns,
         rows: rows.collect(),
         facts: holds(&entries),
