@@ -1,12 +1,12 @@
-// The licences of what is bundled: a comment at the head of the script, which travels with it in the binary
-// and in every report.
+// Puts the licences of the bundled packages into a comment at the head of the script, so that every binary
+// and report contains them.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 import type { Plugin } from "vite";
 
-/** Writes the licences of the packages in the bundle above it. */
+/** Writes the licences of the bundled packages above the bundle. */
 export function licences(): Plugin {
   return {
     name: "windage:licences",
@@ -20,7 +20,7 @@ export function licences(): Plugin {
   };
 }
 
-/** The paragraphs of each licence, the long ones by their numbers: many packages share them. */
+/** The paragraphs of each licence; long ones, which many packages share, are replaced by their numbers. */
 function banner(modules: readonly string[]): string {
   const folders = new Set(modules.flatMap((id) => /^(.*\/node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(id)?.[1] ?? []));
   const texts: string[] = [];
@@ -34,12 +34,12 @@ function banner(modules: readonly string[]): string {
     return `${named}: ${paragraphs.map(written).join(" ")}`;
   });
   const all = [...notices, ...texts.map((text, i) => `[${i + 1}] ${text}`)].join("\n");
-  // Nothing in a licence may end the comment, or the element that the script is in.
+  // A licence must not end the comment, or the element that contains the script.
   const safe = all.replaceAll("*/", "* /").replaceAll("</", "< /").replaceAll("<!--", "< !--");
   return `/*! windage, Apache-2.0, with parts of:\n${safe}\n*/`;
 }
 
-/** Shorter paragraphs, such as notices of copyright, are a package's own. */
+/** Shorter paragraphs, such as copyright notices, belong to one package. */
 const SHORT = 120;
 
 function licenceOf(folder: string): { named: string; paragraphs: string[] } {

@@ -2,8 +2,8 @@ import { defineConfig } from "vitest/config";
 
 import { licences } from "./licences.ts";
 
-// One script and one style sheet, whose names are fixed: the binary embeds both, in the report inline
-// and under `windage serve` as files.
+// One script and one style sheet with fixed names: the binary embeds both, inline in the report and as files
+// under `windage serve`.
 export default defineConfig({
   plugins: [licences()],
   build: {
@@ -20,7 +20,7 @@ export default defineConfig({
       cssFileName: "windage",
     },
   },
-  // Those in `tests` are Playwright's. Style sheets are empty in tests but where their text is asked for.
-  // The limit is for what hangs: a machine that does much else may take its time.
+  // Tests in `tests` are Playwright's. Style sheets are empty in tests unless imported as text. The limit is
+  // for tests that hang, and generous for busy machines.
   test: { dir: "src", css: { include: [/\.css\?raw$/] }, testTimeout: 60_000 },
 });

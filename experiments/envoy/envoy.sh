@@ -1,5 +1,5 @@
 #!/bin/sh
-# Starts Envoy with one worker, from its own directory. Arguments are handed on to envoy.
+# Starts Envoy with one worker, from its own directory. Arguments are passed to envoy.
 #
 #   TRACING              off or on
 #   RATE                 with tracing: the percentage of requests that are traced
@@ -13,5 +13,5 @@ here=$(cd "$(dirname "$0")" && pwd)
         sed "s/: RATE /: $RATE /; s/: SPAWN_UPSTREAM_SPAN/: $SPAWN_UPSTREAM_SPAN/" tracing.yaml
     fi
 } >config.yaml
-# Several run at a time, and none ever hands over to a successor.
+# Several instances run at the same time, and none hot-restarts.
 exec "$here/bin/envoy" -c config.yaml --concurrency 1 --disable-hot-restart --log-level warning "$@"

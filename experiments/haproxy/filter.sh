@@ -1,8 +1,8 @@
 #!/bin/sh
-# Which tracing filter there is to measure, and why that one. Asked by the plans and by haproxy.sh:
+# Finds the tracing filter to measure. Used by the plans and by haproxy.sh:
 #
-#   filter.sh check            ends with an error that says what to install, unless there is one
-#   filter.sh check TRACER...  the same where it has to be OpenTracing, with these tracers
+#   filter.sh check            fails with a message about what to install, unless there is one
+#   filter.sh check TRACER...  the same, but requires OpenTracing with these tracers
 #   filter.sh name             otel (OpenTelemetry) or ot (OpenTracing)
 #   filter.sh why              its name, and the reason
 #   filter.sh plugin TRACER    the file of a tracer of the OpenTracing filter: datadog or mock

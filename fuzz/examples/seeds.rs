@@ -1,5 +1,5 @@
-//! Writes the seeds that no editor can: `cargo +nightly run --example seeds` in this folder.
-//! What is there already is overwritten with the same bytes, unless a format has changed.
+//! Writes the seeds that can't be typed: `cargo +nightly run --example seeds` in this folder.
+//! Existing seeds are overwritten with the same bytes, unless a format has changed.
 
 use std::fs;
 use std::path::PathBuf;
@@ -19,8 +19,8 @@ use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span, spa
 use prost::Message;
 use windage_fuzz::{Folder, frames};
 use windage_model::{
-    Activity, ArmCpu, ArmIndex, Beside, CpuSource, Warning, WarningCode, Evidence, Exchanges,
-    MachineDelta, Place, Window, WindowCpu,
+    Activity, ArmCpu, ArmIndex, Beside, CpuSource, Evidence, Exchanges, MachineDelta, Place,
+    Warning, WarningCode, Window, WindowCpu,
 };
 use windage_record::{
     Delivered, Ending, Entry, JournalWriter, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm, Timing,
@@ -37,7 +37,7 @@ fn main() {
             b'm',
             b"\x0a\x0e\x12\x0c\x12\x0a\x2a\x02\x0a\x00\x3a\x04\x0a\x00\x0a\x00".to_vec(),
         ),
-        // A group, which OTLP has none of, in a span.
+        // A group in a span; OTLP has no groups.
         ("group", b't', vec![0x0a, 6, 0x12, 4, 0x12, 2, 0x7b, 0x7c]),
     ] {
         write("otlp", name, &[&[signal], body.as_slice()].concat());
@@ -59,7 +59,7 @@ fn main() {
         "payload",
         &[b"+", payload.as_slice()].concat(),
     );
-    // A record of a kind that there is not.
+    // A record of an unknown kind.
     write("journal", "unknown", b"+\x63\x02ab");
 }
 
@@ -172,40 +172,40 @@ fn logs() -> ExportLogsServiceRequest {
 /// A journal with an entry of every kind.
 fn journal() -> Vec<u8> {
     let folder = Folder::new();
-    let mut writer = JournalWriter::create(&folder.run).expect("a journal is begun");
+    let mut writer = JournalWriter::create(&folder.run).expect("a new journal");
     for entry in entries() {
-        writer.push(&entry).expect("an entry fits");
+        writer.push(&entry).expect("space for an entry");
     }
-    writer.commit().expect("a journal is written");
-    fs::read(folder.run.path().join("journal.bin")).expect("a journal is read")
+    writer.commit().expect("a written journal");
+    fs::read(folder.run.path().join("journal.bin")).expect("a readable journal")
 }
 
 /// A histogram log of two windows.
 fn histogram_log() -> Vec<u8> {
     let folder = Folder::new();
-    let mut writer = JournalWriter::create(&folder.run).expect("a log is begun");
+    let mut writer = JournalWriter::create(&folder.run).expect("a new log");
     for arm in [ArmIndex(0), ArmIndex(2)] {
         writer
             .window(&window(arm, vec![]), &times(), &times())
-            .expect("a window fits");
+            .expect("space for a window");
     }
-    writer.commit_block(0).expect("a log is written");
+    writer.commit_block(0).expect("a written log");
     let log = Timing::ResponseTime.file_name();
-    fs::read(folder.run.path().join(log)).expect("a log is read")
+    fs::read(folder.run.path().join(log)).expect("a readable log")
 }
 
-/// A histogram as it is before compression, without the eight bytes of its cookie and length.
+/// An uncompressed histogram, without the eight bytes of its cookie and length.
 fn plain_histogram() -> Vec<u8> {
     let mut plain = Vec::new();
     V2Serializer::new()
         .serialize(&times(), &mut plain)
-        .expect("a histogram fits");
+        .expect("space for a histogram");
     plain.split_off(8)
 }
 
 fn times() -> hdrhistogram::Histogram<u32> {
     let mut times = hdrhistogram::Histogram::new_with_bounds(1_000, 60_000_000_000, 3)
-        .expect("bounds that are in order");
+        .expect("bounds in order");
     for ns in [80_000, 80_700, 91_000, 2_000_000] {
         times += ns;
     }

@@ -1,5 +1,5 @@
-//! The walk over the bodies of a Datadog tracer never panics, and what it takes is counted just
-//! as rmpv's objects are.
+//! The walk over the bodies of a Datadog tracer never panics, and counts what it accepts exactly as
+//! rmpv's objects would be counted.
 //!
 //! The input's first byte is the version (`4` for 0.4, `5` for 0.5), the rest a request's body.
 
@@ -18,7 +18,7 @@ fuzz_target!(|input: &[u8]| -> Corpus {
     };
     let mut rest = &input[1..];
     let walked = count_datadog(version, rest);
-    // The walk holds a body to its shape and rmpv does not; rmpv does not go as deep.
+    // The walk checks the structure of a body and rmpv does not; rmpv has a lower limit on depth.
     if let (Ok(walked), Ok(body)) = (walked, rmpv::decode::read_value_ref(&mut rest)) {
         assert!(rest.is_empty(), "bytes that the walk did not see");
         let objects = match version {

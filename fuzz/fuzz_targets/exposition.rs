@@ -1,5 +1,5 @@
-//! No exposition makes the reader panic; its sums are numbers, and whole texts behind each other
-//! hold what both hold.
+//! No exposition makes the reader panic; its sums are numbers, and a complete text repeated twice
+//! holds twice the samples.
 //!
 //! The input's first byte is the format (`t` or `o`), the rest the text.
 
@@ -26,7 +26,7 @@ fuzz_target!(|input: &[u8]| -> Corpus {
     );
     if format == ExpositionFormat::Text {
         let twice = parse_exposition(format, &[text, b"\n", text].concat(), &select);
-        let twice = twice.expect("it was read once");
+        let twice = twice.expect("a text that was valid once");
         assert_eq!(twice.samples, 2 * once.samples);
         assert_eq!(twice.selected.len(), once.selected.len());
     }

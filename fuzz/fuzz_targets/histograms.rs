@@ -1,9 +1,8 @@
-//! A histogram log is read to its end whatever its lines hold, and what comes out of it are counts
-//! of rising times.
+//! A histogram log is read to its end whatever its lines hold, and yields counts at rising times.
 //!
-//! The input's first byte says what the rest is: `=` the log as it is, `+` a histogram as it is
-//! before compression, without its cookie and length, for which this makes the line, so that the
-//! fuzzer gets behind compression and base64.
+//! The input's first byte says what the rest is: `=` the log as it is; `+` an uncompressed
+//! histogram without its cookie and length, from which the target makes the line, so that the
+//! fuzzer gets past compression and base64.
 
 #![no_main]
 
@@ -34,14 +33,14 @@ fuzz_target!(|input: &[u8]| -> Corpus {
     let folder = FOLDER.get_or_init(|| {
         let folder = Folder::new();
         let journal = frames::file_of(&frames::MARK);
-        fs::write(folder.run.path().join("journal.bin"), journal).expect("a journal is written");
+        fs::write(folder.run.path().join("journal.bin"), journal).expect("a written journal");
         folder
     });
     let path = folder.run.path().join(Timing::ResponseTime.file_name());
-    fs::write(path, &log).expect("a log is written");
+    fs::write(path, &log).expect("a written log");
     let lines = log.iter().filter(|&&byte| byte == b'\n').count();
 
-    let intervals = read_histograms(&folder.run, Timing::ResponseTime).expect("a log is opened");
+    let intervals = read_histograms(&folder.run, Timing::ResponseTime).expect("an open log");
     let mut found = 0;
     for interval in intervals {
         found += 1;
@@ -66,7 +65,7 @@ fn line_of(histogram: &[u8]) -> Vec<u8> {
     let body = encoder
         .write_all(&plain)
         .and_then(|()| encoder.finish())
-        .expect("memory takes all that is written");
+        .expect("writing to memory");
 
     let mut packed = COMPRESSED_COOKIE.to_be_bytes().to_vec();
     packed.extend(length_of(&body));
@@ -80,6 +79,6 @@ fn line_of(histogram: &[u8]) -> Vec<u8> {
 
 fn length_of(bytes: &[u8]) -> [u8; 4] {
     u32::try_from(bytes.len())
-        .expect("an input is short")
+        .expect("a short input")
         .to_be_bytes()
 }

@@ -1,6 +1,6 @@
 //! A session with a few exchanges, over a connection that yields the input, ends whatever the
-//! bytes: it never stands still, and each exchange has exactly one outcome. `feed_http2` asserts
-//! both, and says what the first byte of an input means.
+//! bytes: it never hangs, and each exchange has exactly one outcome. `feed_http2` asserts both, and
+//! documents the first byte of an input.
 
 #![no_main]
 

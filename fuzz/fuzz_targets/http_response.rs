@@ -1,8 +1,8 @@
-//! The response parser gives the same answers however the bytes are cut, and a parser that was
-//! used before the same as a fresh one.
+//! The response parser gives the same answers however the bytes are cut, and a reused parser gives
+//! the same as a new one.
 //!
-//! The input's first line says how to cut the rest: `!` in front means that HEAD was asked for,
-//! every other byte is the length of a piece (its low five bits, plus one), over and over. An
+//! The input's first line says how to cut the rest: `!` in front means that the request was a HEAD;
+//! every other byte is the length of a piece (its low five bits, plus one), repeated cyclically. An
 //! empty line means one byte at a time.
 
 #![no_main]
@@ -16,7 +16,7 @@ enum End {
     Clean,
     /// Within an answer.
     CutOff,
-    /// At bytes that are no answer.
+    /// At bytes that are not an answer.
     Refused,
 }
 
@@ -45,8 +45,8 @@ fuzz_target!(|input: &[u8]| -> Corpus {
         let (answers, end) = read(&mut parser, Pieces::of(stream, &lengths));
         parser.reset();
         assert_eq!(answers, whole.0, "{time}");
-        // A head in pieces is not parsed at every piece, so that a stream may end before it is
-        // found out that it was none.
+        // A head in pieces is not parsed at every piece, so the stream may end before the parser
+        // finds that it is invalid.
         let late = (whole.1, end) == (End::Refused, End::CutOff);
         assert!(end == whole.1 || late, "{time}: {end:?}, not {:?}", whole.1);
     }
@@ -64,7 +64,7 @@ fn read<'a>(
             match parser.feed(piece) {
                 Ok(Progress::Partial) => break,
                 Ok(Progress::Complete { answer, consumed }) => {
-                    assert!(consumed <= piece.len(), "more than there was");
+                    assert!(consumed <= piece.len(), "more than there is");
                     assert!(answer.status / 100 != 1, "interim: {answer:?}");
                     answers.push(answer);
                     piece = &piece[consumed..];
@@ -84,7 +84,7 @@ fn read<'a>(
     (answers, end)
 }
 
-/// A stream in pieces of the lengths given, over and over; of one byte when there are none.
+/// A stream in pieces of the given lengths, cyclically; of one byte if there are none.
 struct Pieces<'a> {
     rest: &'a [u8],
     lengths: std::iter::Cycle<std::slice::Iter<'a, usize>>,

@@ -1,9 +1,9 @@
-//! A journal is read up to its last whole block wherever it was cut or damaged, and nothing is
-//! taken from a record that its checksum does not vouch for.
+//! A journal is read up to its last complete block wherever it was cut or damaged, and nothing is
+//! accepted from a record with a wrong checksum.
 //!
-//! The input's first byte says what the rest is: `=` the file as it is, `+` records for which
-//! this makes the frames, so that the fuzzer gets behind the checksums. Each of those begins with
-//! its kind and the length of its payload, of one byte each.
+//! The input's first byte says what the rest is: `=` the file as it is; `+` records for which the
+//! target makes the frames, so that the fuzzer gets past the checksums. Each of those begins with
+//! its kind and the length of its payload, one byte each.
 
 #![no_main]
 
@@ -25,23 +25,23 @@ fuzz_target!(|input: &[u8]| -> Corpus {
     let folder = FOLDER.get_or_init(Folder::new);
     let path = folder.run.path().join("journal.bin");
     let read = |bytes: &[u8]| {
-        fs::write(&path, bytes).expect("a journal is written");
+        fs::write(&path, bytes).expect("a written journal");
         Journal::read(&folder.run)
     };
     let Ok(recorded) = read(&file) else {
-        // Refusals are shown to people; they are made of what was read.
+        // Errors are shown to people and contain parts of the input.
         return Corpus::Keep;
     };
     let kept = kept_bytes(&file, &recorded);
     assert!(
         frames::whole_ends(&file).contains(&kept),
-        "kept up to {kept}, where no whole record ends: {:?}",
+        "kept up to {kept}, where no complete record ends: {:?}",
         recorded.cut
     );
-    let again = read(&file[..kept]).expect("what was kept is read again");
-    // Shown, not compared: evidence may be NaN, which equals nothing.
+    let again = read(&file[..kept]).expect("a readable journal");
+    // Compared as text: evidence may be NaN, which equals nothing.
     let same = format!("{:?}", again.entries) == format!("{:?}", recorded.entries);
-    assert!(same, "what was kept reads differently");
+    assert!(same, "the kept part reads differently");
     assert_eq!((again.cut, again.ending), (None, recorded.ending));
     Corpus::Keep
 });
@@ -50,7 +50,7 @@ fn kept_bytes(file: &[u8], recorded: &Recorded) -> usize {
     let Some(cut) = recorded.cut else {
         return file.len();
     };
-    assert!(cut.bytes > 0, "a cut of nothing");
+    assert!(cut.bytes > 0, "an empty cut");
     assert_eq!(cut.at_byte + cut.bytes, file.len() as u64, "{cut:?}");
     usize::try_from(cut.at_byte).expect("a place in the file")
 }

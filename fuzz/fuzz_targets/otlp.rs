@@ -1,4 +1,4 @@
-//! The walk over OTLP's wire format never panics, and counts whatever prost can decode just as
+//! The walk over OTLP's wire format never panics, and counts whatever prost can decode exactly as
 //! prost's objects would be counted.
 //!
 //! The input's first byte is the signal (`t`, `m`, `l` or `p`), the rest a request's body.
@@ -27,11 +27,11 @@ fuzz_target!(|input: &[u8]| -> Corpus {
         Signal::Traces => traces(body),
         Signal::Metrics => metrics(body),
         Signal::Logs => logs(body),
-        // Not in the stable part of the protocol, nor in the crate that has its objects.
+        // Not in the stable part of the protocol, nor in the crate with its types.
         Signal::Profiles => None,
     };
-    // The walk steps over strings and attributes' values, so that it takes what prost refuses. It
-    // refuses groups around the things counted, which OTLP has none of.
+    // The walk skips strings and attributes' values, so it accepts some input that prost refuses.
+    // It refuses groups around the counted items, because OTLP has no groups.
     if let Some(objects) = decoded {
         assert!(
             walked == Ok(objects) || walked == Err(WireError::Group),

@@ -1,4 +1,5 @@
-//! The walk over OTLP/JSON never panics, and what it takes is counted as a tree of values is.
+//! The walk over OTLP/JSON never panics, and counts what it accepts as a tree of values would be
+//! counted.
 //!
 //! The input's first byte is the signal (`t`, `m`, `l` or `p`), the rest a request's body.
 
@@ -23,8 +24,8 @@ fuzz_target!(|input: &[u8]| -> Corpus {
         _ => return Corpus::Reject,
     };
     let body = &input[1..];
-    // The tree refuses what the walk steps over: numbers beyond those of a float, and values
-    // within more than a hundred others.
+    // The tree refuses some input that the walk skips: numbers beyond a float's range, and values
+    // nested more than a hundred deep.
     if let (Ok(walked), Ok(tree)) = (count_otlp_json(signal, body), serde_json::from_slice(body)) {
         let [resources, scopes, items] = keys;
         let tree: Value = tree;
@@ -64,7 +65,7 @@ fn count(signal: Signal, item: &Value, counts: &mut Counts) {
     }
 }
 
-/// Of the array under a key; none is an empty one.
+/// The elements of the array under a key; none if it is missing.
 fn elements<'a>(object: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
     object[key].as_array().into_iter().flatten()
 }

@@ -1,5 +1,5 @@
-//! A plan is read, or refused with an error that can be shown; one that is read is printed as a
-//! plan that means the same.
+//! A plan is read, or refused with an error that can be shown; a valid one is printed as a plan
+//! with the same meaning.
 
 #![no_main]
 
@@ -9,7 +9,7 @@ use libfuzzer_sys::{Corpus, fuzz_target};
 use tempfile::TempDir;
 use windage_plan::{Plan, PlanError};
 
-/// The plan's folder, which holds nothing: templates that a plan names are not found in it.
+/// The plan's folder, which is empty: templates that a plan names do not exist.
 static FOLDER: OnceLock<TempDir> = OnceLock::new();
 
 fuzz_target!(|bytes: &[u8]| -> Corpus {
@@ -28,7 +28,7 @@ fuzz_target!(|bytes: &[u8]| -> Corpus {
                     let source = plan.source.clone();
                     assert_eq!(Plan { source, ..again }, plan, "printed as\n{printed}");
                 }
-                Err(error) => panic!("printed as what is no plan: {error}\n{printed}"),
+                Err(error) => panic!("printed as an invalid plan: {error}\n{printed}"),
             }
         }
         Err(error) => {
@@ -36,7 +36,7 @@ fuzz_target!(|bytes: &[u8]| -> Corpus {
                 assert!(!shown.is_empty());
             }
             let PlanError::Invalid(problems) = error else {
-                panic!("nothing was to be read but the text: {error}");
+                panic!("only the text should have been read: {error}");
             };
             assert!(problems.iter().len() > 0, "refused without a reason");
         }

@@ -1,5 +1,5 @@
-//! No text of the kernel, whole, cut or none at all, makes a parser panic or give a figure that
-//! is no number.
+//! No text of the kernel, complete, cut or empty, makes a parser panic or return a figure that is
+//! not a number.
 
 #![no_main]
 
@@ -39,7 +39,11 @@ fn hosts(bytes: &[u8]) {
     let averages = host::load_averages(bytes);
     let is_load = |load: &f64| load.is_finite() && *load >= 0.0;
     assert!(averages.is_none_or(|all| all.iter().all(is_load)));
-    assert_ne!(host::cpu_list_length(bytes), Some(0), "a list of no core");
+    assert_ne!(
+        host::cpu_list_length(bytes),
+        Some(0),
+        "an empty list of cores"
+    );
     assert_ne!(host::pretty_name(bytes).as_deref(), Some(""));
     assert_ne!(host::text(bytes).as_deref(), Some(""));
     black_box(host::tick_hz(bytes));
@@ -49,7 +53,7 @@ fn hosts(bytes: &[u8]) {
     black_box(host::setting(bytes));
 }
 
-/// A group's directory is never outside of where its hierarchy is mounted.
+/// A group's directory is never outside its hierarchy's mount.
 fn cgroups(bytes: &[u8]) {
     let mounts = cgroup::mounts(bytes);
     for membership in cgroup::memberships(bytes) {

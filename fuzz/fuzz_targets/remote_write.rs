@@ -1,7 +1,7 @@
-//! The walk over remote write's requests never panics, and what prost can decode is counted as
-//! prost's objects are.
+//! The walk over remote write's requests never panics, and counts whatever prost can decode as
+//! prost's objects would be counted.
 //!
-//! An input that begins with `+` is a request before compression, one with `=` a body as it comes.
+//! An input that begins with `+` is a request before compression, one with `=` a body as sent.
 
 #![no_main]
 
@@ -10,7 +10,7 @@ use prost::Message;
 use snap::raw::{Decoder, Encoder, decompress_len};
 use windage_sink::{Counts, count_remote_write};
 
-/// What is counted of `prometheus.WriteRequest`; prost steps over the rest.
+/// The counted part of `prometheus.WriteRequest`; prost skips the rest.
 #[derive(Clone, PartialEq, Message)]
 struct WriteRequest {
     #[prost(message, repeated, tag = "1")]
@@ -47,7 +47,7 @@ fuzz_target!(|input: &[u8]| -> Corpus {
         _ => return Corpus::Reject,
     };
     let walked = count_remote_write(&body);
-    // Snap allocates whatever a block claims to hold, up to 4 GiB.
+    // Snap allocates whatever size a block claims, up to 4 GiB.
     let is_modest = decompress_len(&body).is_ok_and(|bytes| bytes <= 1 << 20);
     if is_modest
         && let Ok(request) = Decoder::new().decompress_vec(&body)

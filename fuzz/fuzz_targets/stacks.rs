@@ -1,7 +1,7 @@
-//! Collapsed stacks, what py-spy wrote of them and what perf wrote become the same whenever they
-//! are read again; what an arm adds adds up; and a picture of any of it holds no script.
+//! Collapsed stacks and the output of py-spy and perf read the same again; the parts that an arm
+//! adds sum up; and no flame graph contains a script.
 //!
-//! The input's first byte says who wrote the rest.
+//! The input's first byte says which program wrote the rest.
 
 #![no_main]
 
@@ -21,7 +21,7 @@ fuzz_target!(|input: &[u8]| -> Corpus {
         b'p' => collapsed_by_perf(text),
         _ => return Corpus::Reject,
     };
-    let stacks = read.expect("a slice can be read");
+    let stacks = read.expect("a readable slice");
     let again = Stacks::of_text(&stacks.to_collapsed());
     assert_eq!(again.to_collapsed(), stacks.to_collapsed());
     assert_eq!(again.malformed_lines(), 0);

@@ -1,6 +1,6 @@
-//! A CSV file whose columns stand in a request. What is taken has rows and columns that are found
-//! by their names; a request made of them is either refused with a reason that can be shown, or
-//! sound.
+//! A CSV file whose columns are used in requests. An accepted file has rows and columns that are
+//! found by name; a request made of them is either refused with a reason that can be shown, or
+//! valid.
 
 #![no_main]
 

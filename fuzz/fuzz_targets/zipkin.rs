@@ -1,4 +1,5 @@
-//! The walk over Zipkin's JSON never panics, and what it takes is counted as a tree of values is.
+//! The walk over Zipkin's JSON never panics, and counts what it accepts as a tree of values would
+//! be counted.
 
 #![no_main]
 
@@ -10,8 +11,8 @@ fuzz_target!(|body: &[u8]| {
     let Ok(walked) = count_zipkin(body) else {
         return;
     };
-    // The tree refuses what the walk steps over: numbers beyond those of a float, and values
-    // within more than a hundred others.
+    // The tree refuses some input that the walk skips: numbers beyond a float's range, and values
+    // nested more than a hundred deep.
     let Ok(tree) = serde_json::from_slice::<Value>(body) else {
         return;
     };
@@ -20,7 +21,7 @@ fuzz_target!(|body: &[u8]| {
         .iter()
         .map(span)
         .fold(Counts::default(), |sum, one| sum.plus(&one));
-    // A tree has one tag of each name, however often it came.
+    // The tree has one tag of each name, however often it was given.
     assert!(walked.attributes >= expected.attributes);
     let attributes = expected.attributes;
     assert_eq!(

@@ -5,8 +5,8 @@ const HEADER_BYTES: usize = 16;
 const HEAD_BYTES: usize = 5;
 const CHECKSUM_BYTES: usize = 4;
 
-/// A journal of the records that `compact` describes: each its kind and the length of its payload
-/// in one byte each, then the payload. A last one that is cut short is left out.
+/// Makes a journal of the records in `compact`: each has its kind and the length of its payload in
+/// one byte each, then the payload. An incomplete last one is left out.
 #[must_use]
 pub fn file_of(compact: &[u8]) -> Vec<u8> {
     let mut file = b"WNDGJRNL\x03\0\0\0".to_vec();
@@ -26,7 +26,7 @@ pub fn file_of(compact: &[u8]) -> Vec<u8> {
     file
 }
 
-/// A record, for [`file_of`], that ends a block and puts no bound to the histogram logs.
+/// A record, for [`file_of`], that ends a block and does not limit the histogram logs.
 pub const MARK: [u8; 23] = {
     let mut mark = [0xff; 23];
     // Kind and length, then the block and the two lengths as varints of postcard.
@@ -35,7 +35,7 @@ pub const MARK: [u8; 23] = {
     mark
 };
 
-/// Where a reader may stop: the file's start, and the ends of its header and of every frame
+/// Where a reader may stop: the start of the file, and the ends of its header and of every frame
 /// before the first that is cut or damaged.
 #[must_use]
 pub fn whole_ends(file: &[u8]) -> Vec<usize> {
@@ -52,8 +52,8 @@ pub fn whole_ends(file: &[u8]) -> Vec<usize> {
     ends
 }
 
-/// The records of a journal in the form that [`file_of`] takes; those with a payload of more
-/// than 255 bytes have no such form and are left out.
+/// The records of a journal in the form that [`file_of`] reads. Records with a payload above 255
+/// bytes can't have that form and are left out.
 #[must_use]
 pub fn compact(file: &[u8]) -> Vec<u8> {
     let mut records = Vec::new();

@@ -1,5 +1,5 @@
-//! What the targets and the maker of seeds share: a run directory to put journals into, and the
-//! journal's framing, written a second time so that the two can disagree.
+//! Code shared by the targets and the writer of seeds: a run directory for journals, and an
+//! independent implementation of the journal's framing.
 
 pub mod frames;
 
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use windage_model::{ArmId, ArmIndex, Backend, LoadModel, Order, Role};
 use windage_record::{DesignScope, LoadScope, Manifest, ManifestArm, RunDir};
 
-/// A run directory that goes when this does.
+/// A run directory that is removed when dropped.
 pub struct Folder {
     /// The run.
     pub run: RunDir,
@@ -17,10 +17,10 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Makes one in the system's temporary folder; `TMPDIR=/dev/shm` spares the disk.
+    /// Creates one in the system's temporary folder; `TMPDIR=/dev/shm` avoids the disk.
     ///
     /// # Panics
-    /// When it cannot be made: there is nothing to fuzz then.
+    /// When it can't be created: then there is nothing to fuzz.
     #[must_use]
     pub fn new() -> Folder {
         let directory = tempfile::tempdir().expect("a temporary folder");

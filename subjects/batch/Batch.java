@@ -1,4 +1,4 @@
-// Windage's protocol of batch programs, in Java; docs/FORMAT.md has the rules. Java opens no
+// Windage's protocol of batch programs, in Java; docs/FORMAT.md has the rules. Java can't open a
 // descriptor by its number, so a shell makes it standard input and output:
 //   sh -c 'exec java Batch.java <&"$WINDAGE_CONTROL_FD" >&"$WINDAGE_CONTROL_FD"'
 import java.io.BufferedReader;

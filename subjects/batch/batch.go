@@ -22,7 +22,7 @@ func flush() {}
 func main() {
 	number, err := strconv.Atoi(os.Getenv("WINDAGE_CONTROL_FD"))
 	if err != nil {
-		panic("WINDAGE_CONTROL_FD is no number: " + err.Error())
+		panic("WINDAGE_CONTROL_FD is not a number: " + err.Error())
 	}
 	control := os.NewFile(uintptr(number), "control")
 	fmt.Fprintf(control, "about go %s\nready flush\n", runtime.Version())

@@ -1,4 +1,4 @@
-"""The smallest batch program: what it does in an iteration is its own, the rest is control.py."""
+"""A minimal batch program: it defines an iteration; control.py does the rest."""
 
 import platform
 

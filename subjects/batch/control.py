@@ -26,7 +26,7 @@ def serve(run, flush=None, about=()):
 
 
 def tell(about=(), phases=None):
-    """Tells, where a window is a whole process, what it says about itself and its phases."""
+    """Reports the program's own facts and its phases, where each window is a whole process."""
     with socket.socket(fileno=int(os.environ["WINDAGE_CONTROL_FD"])) as control:
         for name, text in about:
             control.sendall(f"about {name} {text}\n".encode())

@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// The end is bounded: requests in flight first, then the spans that are still queued. Both
-// together stay below the five seconds after which a supervisor usually kills.
+// Limits of the shutdown: first requests in flight, then the spans that are still queued. Together
+// they stay below the five seconds after which a supervisor usually kills.
 const (
 	serverGrace = time.Second
 	flushGrace  = 3 * time.Second
@@ -57,7 +57,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	// No timeouts: connections are opened well before their arm's turn to get load.
+	// No timeouts: connections are opened well before their arm gets load.
 	server := &http.Server{Handler: handler}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
@@ -68,7 +68,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	case <-ctx.Done():
 	}
 	if within(serverGrace, server.Shutdown) != nil {
-		// A client that holds a connection open is no reason to keep the spans waiting.
+		// A client that keeps a connection open must not delay the flush of spans.
 		_ = server.Close()
 	}
 	return errors.Join(err, within(flushGrace, flush))
@@ -83,7 +83,7 @@ func answer(sleep time.Duration, size int) http.Handler {
 		time.Sleep(sleep)
 		w.Header().Set("Content-Type", "text/plain")
 		w.Header().Set("Content-Length", length)
-		_, _ = w.Write(body) // the client may be gone; there is nobody left to tell
+		_, _ = w.Write(body) // the client may have disconnected
 	})
 }
 

@@ -13,9 +13,9 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace"
 )
 
-// instrument puts a handler under the telemetry of the given mode and returns with it what
+// instrument wraps a handler in the telemetry of the given mode, and also returns the function that
 // flushes and ends that telemetry. Mode off constructs nothing of OpenTelemetry: it is the
-// service as it was before anybody thought of tracing.
+// uninstrumented service.
 func instrument(ctx context.Context, mode string, handler http.Handler) (http.Handler, func(context.Context) error, error) {
 	switch mode {
 	case "off":

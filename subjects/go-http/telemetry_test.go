@@ -50,7 +50,7 @@ func TestShutdownFlushesWhatWasSampled(t *testing.T) {
 		why                     string
 	}{
 		{"off", "always_on", "", 0, "nothing of OpenTelemetry exists, whatever the environment says"},
-		{"otel", "always_on", "", requests, "one span a request, none lost at the end"},
+		{"otel", "always_on", "", requests, "one span per request, none lost at the end"},
 		{"otel", "traceidratio", "1.0", requests, "the sweep's highest level"},
 		{"otel", "traceidratio", "0.0", 0, "the handler stays, nothing is sampled"},
 	}

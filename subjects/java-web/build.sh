@@ -20,7 +20,7 @@ command -v mvn >/dev/null || remedy "Maven is not there; install it (apt-get ins
 build() {
     mvn --batch-mode --quiet --strict-checksums "$@" package
 }
-# What is in the local repository needs no network.
+# Without network first: the local repository may have everything.
 build --offline >/dev/null 2>&1 || build ||
     remedy "Maven could not build it; it needs Maven Central, or a local repository (~/.m2) that has what pom.xml names (run this script once where there is a network)"
 sha256sum --check --quiet agent.sha256 ||

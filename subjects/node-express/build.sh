@@ -17,7 +17,7 @@ wanted="$(node --version) $(cksum <package-lock.json)"
 [ "$(cat $stamp 2>/dev/null)" = "$wanted" ] && exit 0
 
 command -v npm >/dev/null || remedy "npm is not there; install it (apt-get install npm)"
-# Nothing that a package brings along runs at its installation.
+# No install scripts of packages run.
 npm ci --ignore-scripts --no-audit --no-fund --prefer-offline --loglevel=error ||
     remedy "npm could not install the packages of package-lock.json; it needs the npm registry, or a cache that has them (run this script once where there is a network)"
 echo "$wanted" >$stamp

@@ -1,5 +1,5 @@
-// Preloaded beside --perf-basic-prof: V8's map of compiled functions, which perf looks for by the process's number,
-// does not outlive the process.
+// Preloaded with --perf-basic-prof: removes V8's map of compiled functions, which perf finds by pid, at the end
+// of the process.
 
 'use strict';
 

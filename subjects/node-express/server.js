@@ -1,8 +1,8 @@
-// A web service as it is without telemetry; an agent that is preloaded instruments it.
+// A web service without telemetry; an agent that is preloaded instruments it.
 //
 //     node server.js ADDRESS:PORT
 //
-// GET /items/{id} looks an item, its seller and its reviews up in memory and answers about 1 KB.
+// GET /items/{id} looks up an item, its seller and its reviews in memory and answers about 1 KB.
 
 'use strict';
 

@@ -1,4 +1,4 @@
-// One program for each way of attaching, all with the same body: count in a slot of the core's own.
+// One program for each way of attaching, all with the same body: a per-core counter.
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 

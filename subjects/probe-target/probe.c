@@ -1,11 +1,11 @@
-// Attaches one counter, by one mechanism, until it is told to end (SIGINT, SIGTERM):
+// Attaches one counter, by one mechanism, until SIGINT or SIGTERM:
 //
 //   probe rawtracepoint     on every system call of the machine
 //   probe tracepoint        the same, by a perf event
 //   probe uprobe PID        on the function `probed` of this process alone
 //   probe uretprobe PID     on its return
 //
-// It says `attached` when it is, and at its end how many events there were.
+// It prints `attached` when it is, and at its end the number of events.
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -20,7 +20,7 @@ static int complain(const char *what, int error)
 	return 1;
 }
 
-// The process is watched through the program that it runs, which lies in its own view of the files.
+// The uprobe is on the program file of the process, as seen in the process's own mount namespace.
 static struct bpf_link *on_function(struct bpf_program *program, const char *pid, bool at_return)
 {
 	char path[64];
@@ -59,7 +59,7 @@ int main(int count, char **arguments)
 		fprintf(stderr, "usage: probe rawtracepoint|tracepoint, or probe uprobe|uretprobe PID\n");
 		return 2;
 	}
-	// Before anything is attached: a signal must find somebody who waits for it.
+	// Before anything is attached, so that no signal is missed.
 	sigset_t ends;
 	sigemptyset(&ends);
 	sigaddset(&ends, SIGINT);

@@ -1,7 +1,6 @@
-// A program for probes to be put on. An iteration calls the function `probed` EVENTS times and the
-// system call getppid EVENTS times, so that what a probe on either adds to an iteration, divided by
-// EVENTS, is what one event costs. Windage asks for iterations (docs/FORMAT.md, "Resident batch
-// programs").
+// A target for probes. An iteration calls the function `probed` EVENTS times and the system call
+// getppid EVENTS times, so what a probe on either adds to an iteration, divided by EVENTS, is the
+// cost of one event. Windage asks for iterations (docs/FORMAT.md, "Resident batch programs").
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +17,7 @@ static void iteration(long events)
 {
 	for (long event = 0; event < events; event++)
 		probed();
-	// Not by the C library's function, which might remember the answer.
+	// Not by the C library's function, which might cache the result.
 	for (long event = 0; event < events; event++)
 		syscall(SYS_getppid);
 }
@@ -29,7 +28,7 @@ static int complain(const char *what)
 	return 2;
 }
 
-// A whole number above nil, or 0.
+// A whole number above zero, or 0 if the text is none.
 static long number(const char *text)
 {
 	char *end;
@@ -48,7 +47,7 @@ int main(int count, char **arguments)
 	const char *descriptor = getenv("WINDAGE_CONTROL_FD");
 	if (descriptor == NULL || number(descriptor) == 0)
 		return complain("WINDAGE_CONTROL_FD is not there: Windage starts this program");
-	// A stream for each way: one for both would have to seek between reading and writing.
+	// A stream per direction: a single one would have to seek between reading and writing.
 	FILE *asked = fdopen((int)number(descriptor), "r");
 	FILE *said = fdopen(dup((int)number(descriptor)), "w");
 	if (asked == NULL || said == NULL)

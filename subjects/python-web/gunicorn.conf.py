@@ -8,5 +8,5 @@ worker_class = "gthread"
 threads = 8
 # By default 2 s: connections would be closed while other arms are warmed up.
 keepalive = 75
-# It would be a file in the home directory, one for all that are up.
+# It would be a file in the home directory, one for all instances.
 control_socket_disable = True

@@ -1,4 +1,4 @@
-"""What both services serve: an item of a shop, put together from three tables of a sqlite file.
+"""What both services serve: an item of a shop, made from three tables of a sqlite file.
 
     python3 items.py FILE
 
@@ -25,8 +25,8 @@ def connection():
 
 
 def item(number):
-    """The item as it is given out, in JSON about 1 kB; nothing where there is none of this number."""
-    # A cursor of its own, since instrumentation sees none of `Connection.execute`.
+    """The item, in JSON about 1 kB; None if there is no such item."""
+    # With its own cursor, since the instrumentation does not trace `Connection.execute`.
     cursor = connection().cursor()
     described = cursor.execute("SELECT name, price, description FROM items WHERE id = ?", (number,)).fetchone()
     if described is None:

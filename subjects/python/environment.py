@@ -4,7 +4,7 @@
 
 REQUIREMENTS pins every package with its hashes. Where one of its comments says
 `Python 3.11 to 3.14`, no other is taken. FOLDER becomes an environment of the Python that runs
-this; one that was made from another file, or by another Python, or only half, is made anew.
+this; one that is incomplete, or made from another file or by another Python, is made again.
 All packages are compiled to bytecode, so that no program has to do that when it starts.
 """
 
@@ -16,9 +16,9 @@ import shutil
 import subprocess
 import sys
 
-# Lies in an environment and says from what it was made; empty while it is being made.
+# A file in an environment that records from what it was made; empty until it is complete.
 STAMP = "made-from"
-# pip asks again for minutes where there is no network.
+# pip retries for minutes if there is no network.
 RETRIES = "2"
 NO_NETWORK = re.compile("Retrying|ConnectionError|Could not fetch URL|ReadTimeout")
 
@@ -87,7 +87,7 @@ def make(folder, requirements, stamp):
 
 
 def clear(folder):
-    """Removes an environment, and nothing that is something else."""
+    """Removes an environment; refuses any other folder."""
     if not os.path.lexists(folder):
         return
     if not is_environment(folder):
@@ -96,7 +96,7 @@ def clear(folder):
 
 
 def is_environment(folder):
-    """Whether it is one, was to become one, or is nothing yet."""
+    """Whether it is an environment, complete or not, or does not exist yet."""
     if os.path.islink(folder) or not os.path.isdir(folder):
         return False
     names = os.listdir(folder)
@@ -125,7 +125,7 @@ def make_empty(folder):
 def install(folder, requirements):
     made = run(
         [python_of(folder), "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
-        # A package's own code does not run at its installation.
+        # No code of packages runs at installation.
         + ["--require-hashes", "--only-binary", ":all:", "--requirement", requirements]
         + ["--no-compile", "--progress-bar", "off", "--retries", RETRIES]
     )

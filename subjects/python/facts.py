@@ -1,4 +1,4 @@
-"""What a program in Python says about itself: what the same code may cost more or less under."""
+"""What a Python program reports about itself: settings that influence its cost."""
 
 import gc
 import os
@@ -32,7 +32,7 @@ def bytecode():
     cached = 0
     for module in list(sys.modules.values()):
         path = getattr(getattr(module, "__spec__", None), "cached", None)
-        # Some are made up by programs and lie in no file.
+        # Some modules are made by programs and have no file.
         if not isinstance(path, str) or not path.endswith(".pyc"):
             continue
         try:

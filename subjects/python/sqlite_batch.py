@@ -1,13 +1,13 @@
 """A batch program: tables in sqlite3, in memory, under the tracers that people use for Python.
 
 One iteration is a root span (where there is a tracer) around a table, a row and 20 queries: 23
-spans, or with --events a root span and 22 events. Windage asks for iterations; with --iterations
-so many are done and that is all, as by hand.
+spans, or with --events a root span and 22 events. Windage asks for iterations; with --iterations,
+for use by hand, the program does that number and ends.
 """
 
 import time
 
-# What went before the first line was the interpreter's start, which computes and does not wait.
+# CPU time before the first line is the interpreter's start, which does not wait.
 START_CPU_NS = time.process_time_ns()
 START_NS = time.perf_counter_ns()
 
@@ -28,7 +28,7 @@ INSERT = "INSERT INTO items VALUES (1, 'one')"
 SELECT = "SELECT id, name FROM items"
 SELECTS = 20
 STATEMENTS = 2 + SELECTS
-# How often a whole script looks after the size of its output.
+# How often a whole script checks the size of its output.
 STRETCH = 1000
 
 
@@ -39,8 +39,8 @@ def main():
     if options.iterations is not None:
         whole_script(program, options.iterations)
     elif "WINDAGE_CONTROL_FD" in os.environ:
-        # The connection's end says the same as the signal and comes before it; what has to be
-        # flushed then is flushed in peace.
+        # The end of the connection comes before the signal and means the same, so the flush is not
+        # interrupted.
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         control.serve(program.run, made.flush, facts.about())
         program.end()
@@ -94,7 +94,7 @@ def statements():
 
 
 def events(tracer):
-    """The same statements; each leaves an event that says of it what its span would have said."""
+    """The same statements; each adds an event with the data that its span would have."""
     with tracer.start_as_current_span("iteration") as span:
         connection = sqlite3.connect(":memory:")
         cursor = connection.cursor()

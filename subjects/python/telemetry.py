@@ -1,14 +1,14 @@
-"""The tracers, set up as their makers document it, and cut off after any of their stages."""
+"""The tracers, set up as documented, optionally cut off after any of their stages."""
 
 import os
 
-# An exporter of text writes as much as it likes, and a run is long.
+# Limits the text exporter's file, since runs are long.
 OUTPUT_BYTES_MAX = 64 << 20
 SPANS = 23
 
 
 def check(options, error):
-    """Refuses options that go together with nothing."""
+    """Refuses options that can't be combined."""
     exporters = {
         "none": [None],
         "noop": [None],
@@ -32,10 +32,10 @@ def make(options):
 
 
 class Nothing:
-    """No tracer at all; and what all others have as well."""
+    """No tracer, and the base of the others."""
 
     spans_an_iteration = 0
-    # Spans that were handed to an exporter, where they can be counted.
+    # Spans that were passed to an exporter, if they can be counted.
     exported = None
     output = None
 
@@ -50,12 +50,12 @@ class Nothing:
         self.bound_output(0)
 
     def open_output(self, path):
-        # Written at its end, wherever that is: it is cut off while another thread writes.
+        # Opened for appending: the file is truncated while another thread writes.
         self.output = open(path, "a")
         return self.output
 
     def bound_output(self, most=OUTPUT_BYTES_MAX):
-        """Empties the file of text that has become too long, and at the end of all."""
+        """Truncates the text file when it is too long, and at the end."""
         if self.output is not None and os.fstat(self.output.fileno()).st_size > most:
             os.ftruncate(self.output.fileno(), 0)
 
@@ -97,7 +97,7 @@ class OpenTelemetry(Noop):
         exporter = self.exporter(options)
         if options.processor == "simple":
             return SimpleSpanProcessor(exporter)
-        # What a sampler left out was not dropped; of how many it did that, it tells nobody.
+        # Unsampled spans were not dropped, and the sampler does not count them.
         if options.sampling in (None, 1.0):
             self.count(exporter)
         return BatchSpanProcessor(exporter)
@@ -143,7 +143,7 @@ def sampler(share):
 
 
 def discarding(is_serialised):
-    """An exporter that sends nothing, and one that sends nothing of what it has made ready."""
+    """An exporter that discards spans, and one that serialises them first."""
     from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
     if is_serialised:

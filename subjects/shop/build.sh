@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes all that the shop's services are started with, unless it is there:
+# Builds everything that the shop's services need, unless it is there:
 #   bin/front, bin/catalogue, bin/checkout            without OpenTelemetry
 #   bin/otel/front, bin/otel/catalogue, bin/otel/checkout   with it linked, and off by default
 #   bin/nats-server, cart/node_modules, orders/target
@@ -26,7 +26,7 @@ node -e 'process.exit(process.versions.node.split(".")[0] < 20 ? 1 : 0)' ||
 java=$(javac -version 2>&1 | sed 's/^javac \([0-9]*\).*/\1/')
 [ "$java" -ge 17 ] || remedy "JDK $java is too old; install one of version 17 or later (apt-get install openjdk-17-jdk-headless)"
 
-# Runs $2, a function, unless what it makes is there ($1, a stamp) and was made of the rest.
+# Runs the function $2, unless the stamp $1 shows that its result was made from the same inputs (the rest).
 unless_made() {
     stamp=$1 make=$2
     shift 2
@@ -35,7 +35,7 @@ unless_made() {
     echo "$*" >"$stamp"
 }
 
-# Go keeps what it compiled, and looks itself whether anything has changed.
+# Go caches compiled packages and detects changes itself.
 offline="it needs the Go module proxy, or a module cache that has what go.mod names (run this script once where there is a network)"
 go build -C go -buildvcs=false -tags plain -o ../bin/ ./cmd/... || remedy "Go could not build the services; $offline"
 go build -C go -buildvcs=false -o ../bin/otel/ ./cmd/... || remedy "Go could not build the services; $offline"
@@ -44,7 +44,7 @@ go build -C broker -buildvcs=false -o ../bin/nats-server github.com/nats-io/nats
 
 cart() {
     there npm "apt-get install npm"
-    # Nothing that a package brings along runs at its installation.
+    # No install scripts of packages run.
     npm ci --prefix cart --ignore-scripts --no-audit --no-fund --prefer-offline --loglevel=error ||
         remedy "npm could not install the packages of cart/package-lock.json; it needs the npm registry, or a cache that has them (run this script once where there is a network)"
 }
@@ -52,12 +52,12 @@ unless_made cart/node_modules/.windage cart "$(node --version) $(cat cart/packag
 
 orders() {
     there mvn "apt-get install maven"
-    # What is in the local repository needs no network.
+    # Without network first: the local repository may have everything.
     maven --offline >/dev/null 2>&1 || maven ||
         remedy "Maven could not build the orders; it needs Maven Central, or a local repository (~/.m2) that has what orders/pom.xml names (run this script once where there is a network)"
 }
 maven() {
-    # Compiled classes of sources that are no longer there would stay in the jar.
+    # Otherwise classes of removed sources would stay in the jar.
     mvn --file orders/pom.xml --batch-mode --quiet --strict-checksums "$@" clean package
 }
 unless_made orders/target/.windage orders "$java $(cat orders/pom.xml orders/src/main/java/dev/windage/shop/*.java | cksum)"

@@ -1,7 +1,7 @@
-"""The whole shop by hand: `python3 shop.py` launches it and says where its front is, until Ctrl-C or SIGTERM.
+"""Runs the whole shop by hand: `python3 shop.py` launches it and prints its address, until Ctrl-C or SIGTERM.
 
-`python3 shop.py --check` goes through it as a user does, and demands that what was bought arrives at the
-last of its services. `sh build.sh` comes first.
+`python3 shop.py --check` goes through it as a user does, and checks that the order arrives at the last
+service. Run `sh build.sh` first.
 """
 
 import argparse
@@ -22,12 +22,12 @@ UP_WITHIN_S = 60
 ARRIVED_WITHIN_S = 10
 
 
-# In an order in which each finds those that it needs.
+# Each after the services that it needs.
 NAMES = ("redis", "broker", "orders", "recommendations", "catalogue", "checkout", "cart", "front")
 
 
 def commands(at, folder):
-    """What each service is started with."""
+    """The command of each service."""
     redis_port, broker_port = at["redis"].split(":")[1], at["broker"].split(":")[1]
     return {
         "redis": ["redis-server", "--bind", "127.0.0.1", "--port", redis_port, "--dir", folder]
@@ -61,7 +61,7 @@ class Shop:
         return self
 
     def start(self):
-        # The wrong way round: each has to wait for those that it needs.
+        # In reverse order, to test that each waits for the services that it needs.
         started_with = commands(self.at, self.folder.name)
         for name in reversed(NAMES):
             self.running[name] = subprocess.Popen(started_with[name], cwd=HERE, stdout=subprocess.DEVNULL)
@@ -73,7 +73,7 @@ class Shop:
                 time.sleep(0.05)
 
     def __exit__(self, *_):
-        # The front first, so that nobody is asked who is no longer there.
+        # The front first, so that no service calls one that has ended.
         for name, process in self.running.items():
             process.send_signal(signal.SIGTERM)
             try:
@@ -95,7 +95,7 @@ def accepts(address):
     host, port = address.split(":")
     try:
         with socket.create_connection((host, int(port)), timeout=1) as connection:
-            # A port where nobody listens may have been drawn for this end, which then meets itself.
+            # The kernel may pick the target port itself as the source port, and TCP then connects to itself.
             return connection.getsockname() != connection.getpeername()
     except OSError:
         return False

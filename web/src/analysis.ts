@@ -1,4 +1,4 @@
-// `analysis.json`, as far as pictures are drawn from it. docs/FORMAT.md is the authority.
+// The part of `analysis.json` that pictures use. docs/FORMAT.md is the authority.
 
 export type Verdict = "costs" | "saves" | "negligible" | "inconclusive";
 export type Soundness = "valid" | "suspect" | "void";
@@ -16,7 +16,7 @@ export interface Analysis extends UnderLoad {
   fidelity_curve: FidelityPoint[];
 }
 
-/** What holds under one load. */
+/** The results under one load. */
 export interface UnderLoad {
   arms: Arm[];
   curves: Curve[];
@@ -42,7 +42,7 @@ export interface Curve {
 export interface CurvePoint {
   arm: string;
   level: number;
-  /** Telemetry a request, in the unit of the arm's `fidelity.of`. */
+  /** Telemetry per request, in the unit of the arm's `fidelity.of`. */
   attempted: number | null;
   delivered: number | null;
   overhead: Interval;
@@ -55,7 +55,7 @@ export interface CurveFit {
   held_out: { arm: string; x: number; predicted: Interval; inside: boolean }[];
 }
 
-/** Busy CPU of the machine for a completed request, by who used it. */
+/** Busy CPU of the machine per completed request, by who used it. */
 export interface Bill {
   machine: BillLine;
   lines: (BillLine & { item: string })[];
@@ -64,7 +64,7 @@ export interface Bill {
   with_deferred: BillLine;
 }
 
-/** In microseconds a request. */
+/** In microseconds per request. */
 export interface BillLine {
   baseline_us_per_request: number | null;
   arm_us_per_request: number | null;
@@ -72,7 +72,7 @@ export interface BillLine {
   interval: Interval | null;
 }
 
-/** What arrived of the telemetry that was expected. */
+/** Delivered and expected telemetry. */
 export interface Fidelity {
   of: string;
   expected: number | null;

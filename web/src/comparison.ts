@@ -1,5 +1,5 @@
-// What the page shows of two runs of one plan, as the binary writes it
-// (crates/windage-report/src/comparison). As with one run, everything worded or rounded is decided there.
+// What the page shows of two runs of one plan, as written by the binary
+// (crates/windage-report/src/comparison). As for one run, the binary words and rounds everything.
 
 import type { Soundness } from "./analysis";
 import type { Band, Fact, Piece, Table } from "./document";
@@ -7,56 +7,56 @@ import type { Band, Fact, Piece, Table } from "./document";
 /** The version of this document that the page understands. */
 export const COMPARISON_PAGE = 1;
 
-/** Two runs, the second held against the first. */
+/** Two runs: the second compared with the first. */
 export interface ComparisonDocument {
   page: number;
   title: string;
   runs: [a: string, b: string];
-  /** How the colours of validity stand for comparability: void where the runs can't be compared. */
+  /** The validity colour that stands for comparability: void if the runs can't be compared. */
   verdict: Soundness;
   /** Whether they can be compared, in a few words. */
   heading: string;
-  /** Which runs these are. */
+  /** The two runs. */
   header: Fact[];
-  /** What speaks against comparing, and what follows from it. */
+  /** Warnings about the comparison, and their consequences. */
   warnings: { code: string; verdict: Soundness; effect: string; text: string }[];
-  /** One for each load that both have. */
+  /** One for each load that both runs have. */
   loads: ComparedLoad[];
-  /** What differs besides: of the machine, of versions, of the design. Rows are keys, columns A and B. */
+  /** Other differences: of the machine, of versions, of the design. Rows are keys, columns A and B. */
   differs: Table[];
-  /** The plans as they were resolved, line by line; none where they are the same or one can't be read. */
+  /** The resolved plans, line by line; empty if they are equal or one can't be read. */
   plan: { tag: "equal" | "delete" | "insert" | "gap"; text: string }[];
-  /** What is left to say, and the commands that make this again. */
+  /** Closing remarks, and the commands that repeat the comparison. */
   closing: Fact[];
 }
 
-/** What is said of one load. */
+/** The comparison under one load. */
 export interface ComparedLoad {
-  /** What stands above it where there are several loads. */
+  /** The heading, if there are several loads. */
   heading: string | null;
   verdict: Soundness;
   /** The answer's sentences. */
   answer: Piece[][];
   /** The primary metric first. */
   changes: Changes[];
-  /** The primary metric first; those of detail are folded away. */
+  /** The primary metric first; tables of detail are folded. */
   tables: Table[];
-  /** What the marks in the tables mean. */
+  /** The meaning of the marks in the tables. */
   legend: string | null;
-  /** Arms that only one of the runs has. */
+  /** Arms that only one run has. */
   facts: Fact[];
 }
 
-/** One metric of all arms that have a share of the baseline in both runs. */
+/** One metric of all arms that have a relative overhead in both runs. */
 export interface Changes {
   metric: string;
   heading: string;
   title: string;
   about: string;
   notes: string[];
-  /** Which way is dearer, in words. */
+  /** Which direction means higher cost, in words. */
   direction: string;
-  /** A share: changes below it do not matter. */
+  /** A share: smaller changes do not matter. */
   margin: number;
   rows: Change[];
 }
@@ -69,7 +69,7 @@ export interface Change {
   b: Band;
   change: Band;
   verdict: string | null;
-  /** How the change is written, with its verdict, and its interval. */
+  /** The change in words, with its verdict and its interval. */
   point: string;
   range: string;
   text: string;

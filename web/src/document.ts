@@ -1,6 +1,6 @@
-// What the page shows, as the binary writes it (crates/windage-report/src/page). Everything that is
-// worded or rounded is decided there, so that the page can't disagree with the terminal; what is drawn
-// is drawn from these figures and from `analysis`.
+// What the page shows, as written by the binary (crates/windage-report/src/page). The binary words and rounds
+// everything, so that the page can't disagree with the terminal; pictures are drawn from these figures and
+// from `analysis`.
 
 import type { Analysis, Role, Soundness } from "./analysis";
 import type { Scale } from "./figure/format";
@@ -14,116 +14,116 @@ export interface PageDocument {
   /** The name of the run directory. */
   directory: string;
   state: RunState;
-  /** What is to be known of a run that did not end by itself. */
+  /** A notice about a run that did not end normally. */
   state_text: string | null;
   plan: string;
   about: string | null;
-  /** `analysis.json` (docs/FORMAT.md), whole. */
+  /** All of `analysis.json` (docs/FORMAT.md). */
   analysis: Analysis;
   header: Fact[];
   /** One for each load of the plan: that of `analysis` first, then those of `analysis.other_loads`. */
   loads: LoadView[];
-  /** What arrived against the rate; null in a plan of one load. */
+  /** Delivered telemetry by rate; null in a plan of one load. */
   by_rate: Table | null;
   rates: { scale: Scale; arms: { arm: string; text: string }[] };
-  /** What windage itself used. */
+  /** Windage's own cost. */
   own_cost: Fact[];
-  /** Commands to be run again. */
+  /** Commands that repeat the run or its report. */
   commands: Fact[];
   provenance: Fact[];
   /** The machine. */
   host: Fact[];
 }
 
-/** Whether more may come: a run that goes on is being written, one that broke off was killed. */
+/** Whether more may follow: a run that is going on is being written; one that broke off was killed. */
 export type RunState = "going_on" | "ended" | "broken_off";
 
 export interface LoadView {
-  /** Its name, and what it is; null where there is only one. */
+  /** Its name and description; null if there is only one load. */
   name: string | null;
   load: string | null;
   /** The answer's sentences. */
   answer: Piece[][];
   facts: Fact[];
   tables: Table[];
-  /** What the marks in the tables mean, or that there is no table. */
+  /** The meaning of the marks in the tables, or a note that there is no table. */
   legend: string | null;
   validity: ValidityView;
-  /** What there is no picture of, though runs under such a load have one. */
+  /** Pictures that are missing, although runs under such a load have them. */
   absent: string | null;
-  /** As pictures name them, in the order of `analysis.arms`. */
+  /** Names for pictures, in the order of `analysis.arms`. */
   arms: { id: string; name: string; role: Role }[];
   /** The primary metric first. */
   forests: Forest[];
-  /** The metrics of `forests` that are worth a look before all else. */
+  /** The metrics of `forests` for the overview. */
   glance: string[];
   /** In the order of the curves in the analysis. */
   curves: CurveWords[];
   bill: BillView | null;
-  /** None where no telemetry is expected. */
+  /** Empty if no telemetry is expected. */
   deliveries: Delivery[];
   series: Series | null;
-  /** Response times, then service times; none for a batch load. */
+  /** Response times, then service times; empty for a batch load. */
   latency: Latency[];
   scatter: ScatterView | null;
   flame_graphs: FlameGraph[];
 }
 
-/** One metric of all arms but the baseline. Arms are ids here and below. */
+/** One metric of all arms except the baseline. Arms are ids here and below. */
 export interface Forest {
   metric: string;
-  /** For a small picture and for a choice. */
+  /** A short title, for a small picture and a selection. */
   heading: string;
   title: string;
-  /** What is drawn, in words. */
+  /** The content of the picture, in words. */
   about: string;
   notes: string[];
-  /** Of `ends`. */
+  /** The unit of `ends`. */
   unit: string;
   scale: Scale;
-  /** Shares within ± this do not matter; null where differences are no shares. */
+  /** Shares within ± this do not matter; null if differences are not shares. */
   margin: number | null;
-  /** What lies left and right of zero. */
+  /** The meaning of left and right of zero. */
   sides: [left: string, right: string];
-  /** What the marks that occur mean. */
+  /** The meaning of the marks that occur. */
   key: { mark: ForestMark | "margin"; text: string }[];
-  /** The control first: it shows how far zero is from zero on this machine. */
+  /** The A/A control first: it shows how far from zero a true zero is measured on this machine. */
   rows: ForestRow[];
 }
 
 export interface ForestRow {
   arm: string;
   name: string;
-  /** Null where there is no interval. */
+  /** Null if there is no interval. */
   ends: Band | null;
-  /** How these are written; empty without an interval. */
+  /** The figures as text; empty without an interval. */
   point: string;
   range: string;
   mark: ForestMark;
-  /** What is said of it, in a word or two; why there is no figure where there is none. */
+  /** The verdict in a word or two, or why there is no figure. */
   word: string;
 }
 
 export type ForestMark = "control" | "differs" | "costs" | "saves" | "negligible" | "inconclusive" | "unjudged";
 
-/** What is said beside and within the picture of a curve. */
+/** Texts next to and within the picture of a curve. */
 export interface CurveWords {
   title: string;
   scale: Scale;
-  /** What stands on the axis: what was asked for, and what arrived. */
+  /** The axis labels: the level as set, and as delivered. */
   attempted: string;
   delivered: string;
   /** The points in words. */
   points: string[];
   /** In the order of the curve's fits. */
   fits: { against: "attempted" | "delivered"; is_rejected: boolean; sentences: string[] }[];
-  /** What holds whichever fit is shown. */
+  /** Sentences that apply to every fit. */
   sentences: string[];
 }
 
-/** The bills as bars: all that the machine paid, and the difference from the baseline. */
+/** The bills as bars: the machine's total, and the difference from the baseline. */
 export interface BillView {
-  /** The lines that bars add up from, in their order. */
+  /** The lines that the bars consist of, in order. */
   lines: { item: string; name: string }[];
   whole: BillForm;
   difference: BillForm;
@@ -133,21 +133,21 @@ export interface BillForm {
   title: string;
   note: string;
   scale: Scale;
-  /** Its sum in words, what of it fits beside a name, and the figures of the lines; empty where one is not known. */
+  /** The total in words, its short form next to a name, and the figures of the lines; empty if unknown. */
   bars: { arm: string; figures: string; short: string; parts: string[] }[];
 }
 
-/** What arrived of the telemetry that was expected. */
+/** Delivered and expected telemetry. */
 export interface Delivery {
   arm: string;
-  /** Delivered / expected; null where nothing was expected. */
+  /** Delivered / expected; null if nothing was expected. */
   share: number | null;
   figures: string;
-  /** What of them fits beside a name. */
+  /** The short form next to a name. */
   short: string;
-  /** What stands below its bar. */
+  /** The text below the bar. */
   note: string;
-  /** What became of what was lost; empty where nothing is said of it. */
+  /** What happened to lost telemetry; empty if unknown. */
   losses: string;
 }
 
@@ -182,15 +182,15 @@ export interface Table {
   rows: Row[];
   notes: { mark: string; text: string }[];
   facts: Fact[];
-  /** Further detail, folded away at first. */
+  /** A table of detail, folded at first. */
   detail: boolean;
-  /** What a row is. */
+  /** The meaning of a row. */
   of: string;
 }
 
 export interface Column {
   heading: string;
-  /** What it means; empty where the heading says it all. */
+  /** The meaning of the column; empty if the heading says it all. */
   about: string;
   align: "left" | "right";
 }
@@ -203,15 +203,15 @@ export interface Row {
 export interface Cell {
   text: string;
   tone: "plain" | "faint" | "alarm" | "costs" | "saves" | "negligible" | "inconclusive";
-  /** What went into the figure. */
+  /** What the figure is based on. */
   basis: string | null;
-  /** By what it is sorted, in the metric's unit; null where it is no figure. */
+  /** The sort value, in the metric's unit; null if it is not a figure. */
   value: number | null;
 }
 
 export interface ValidityView {
   verdict: Soundness;
-  /** What the verdict means, to stand behind it. */
+  /** The meaning of the verdict, shown after it. */
   meaning: string;
   warnings: { code: string; verdict: Soundness; text: string; evidence: [string, string][]; about: string | null }[];
 }
@@ -220,21 +220,21 @@ export interface ValidityView {
 export interface Series {
   /** From the run's beginning to the end of its last window. */
   lasts_s: number;
-  /** Figures are means over stretches of this length; null where each stands for one window. */
+  /** Figures are means over stretches of this length; null if each is one window. */
   bin_s: number | null;
   rounds: { round: number; from_s: number; to_s: number }[];
-  /** What is known of any arm: its column, how its panel is called, and its unit. */
+  /** What is known of any arm: its column, the name of its panel, and its unit. */
   quantities: Quantity[];
-  /** By arm, in the order of `analysis.arms`. Columns of equal length, null where nothing is known. */
+  /** By arm, in the order of `analysis.arms`. Columns have equal lengths, with null for unknown values. */
   arms: {
     arm: string;
-    /** From where to where its quantities go. */
+    /** The ranges of its quantities. */
     text: string;
     at_s: number[];
     cpu_us_per_request: (number | null)[];
     rate_per_s: (number | null)[];
     rss_bytes: (number | null)[];
-    /** What its agents used, in cores and in bytes; null for an arm in whose windows none was attached or read. */
+    /** The use of its agents, in cores and in bytes; null if none was attached or read in the arm's windows. */
     agent_cores: (number | null)[] | null;
     agent_rss_bytes: (number | null)[] | null;
   }[];
@@ -248,7 +248,7 @@ export interface Series {
   /** How long the run took and what the machine met, in words. */
   about: string;
   notes: string[];
-  /** The first windows one by one, as they were measured: which arm, from when to when, and the worst that is said of it. */
+  /** The first windows in the order of measurement: the arm, start and end, and the gravest verdict. */
   windows: { arm: number; from_s: number; to_s: number; verdict: Soundness }[];
   /** How many windows there were in all. */
   windows_in_all: number;
@@ -273,19 +273,19 @@ export interface Latency {
   arms: {
     arm: string;
     count: number;
-    /** `us[i]` is the time at `quantiles[i]` (0 to 1, rising; the last is the highest that is known). */
+    /** `us[i]` is the time at `quantiles[i]` (0 to 1, rising; the last is the highest known). */
     quantiles: number[];
     us: number[];
     /** Its median, 99th percentile and longest time. */
     text: string;
   }[];
-  /** For each arm but the baseline, at each quantile at which enough was measured: arm − baseline. */
+  /** For each arm except the baseline, at each quantile with enough data: arm − baseline. */
   differences: {
     arm: string;
-    /** Of those in microseconds. */
+    /** The unit of those in microseconds. */
     scale: Scale;
     points: { quantile: number; relative: Band; us: Band | null }[];
-    /** Those at the median and the 99th percentile, as shares and as times. */
+    /** The differences at the median and the 99th percentile, as shares and as times. */
     relative_text: string;
     us_text: string;
   }[];
@@ -295,7 +295,7 @@ export interface Band {
   estimate: number;
   low: number;
   high: number;
-  /** The estimate as it is written at its place, where it is. */
+  /** The estimate as text, where it is shown. */
   label?: string;
 }
 

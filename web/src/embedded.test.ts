@@ -15,7 +15,7 @@ test("a document is unpacked as it was packed", async () => {
   expect(await decoded(`\n${await packed(JSON.stringify(document))}\n`)).toEqual(document);
 });
 
-test("what can't be unpacked is said in words", async () => {
+test("a damaged document is explained in words", async () => {
   const whole = await packed(JSON.stringify({ page: 1, filler: "x".repeat(500) }));
   const table: [text: string, why: string][] = [
     ["", "nothing"],
@@ -27,12 +27,12 @@ test("what can't be unpacked is said in words", async () => {
   for (const [text, why] of table) await expect(decoded(text), why).rejects.toThrow(/damaged.*windage report/);
 });
 
-test("a browser that can't unpack says so", async () => {
+test("a browser without decompression is reported", async () => {
   vi.stubGlobal("DecompressionStream", undefined);
   await expect(decoded(btoa("{}"))).rejects.toThrow(/too old/);
 });
 
-test("a document says its version", () => {
+test("a document has a version", () => {
   const table: [document: unknown, expected: boolean][] = [
     [{ page: 1 }, true], [{ page: "1" }, false], [{}, false], [null, false], ["page", false],
   ];

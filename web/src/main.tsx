@@ -1,5 +1,5 @@
-// One front end, delivered twice: as a report that carries its document in itself, and as the local
-// page of `windage serve`, which asks the server for everything.
+// One front end, delivered twice: as a report with its document embedded, and as the local page of `windage
+// serve`, which requests everything from the server.
 
 import { type ComponentChild, type ComponentChildren, render } from "preact";
 import { useEffect } from "preact/hooks";
@@ -25,7 +25,7 @@ async function main(): Promise<void> {
   render(<Ready onReady={() => (place.dataset["ready"] = "true")}>{page}</Ready>, place);
 }
 
-/** Tells once what it holds can be used. Effects of children come first: by then they hear what they are to hear. */
+/** Reports once when the page is usable. Effects of children run first, so their listeners exist by then. */
 function Ready({ children, onReady }: { children: ComponentChildren; onReady: () => void }) {
   useEffect(onReady, []);
   return <>{children}</>;
@@ -43,11 +43,11 @@ async function shown(): Promise<ComponentChild> {
 function reported({ kind, document: own }: Embedded): ComponentChild {
   if (kind === "run" && isDocument<PageDocument>(own)) return <Report document={own} />;
   if (kind === "comparison" && isDocument<ComparisonDocument>(own)) return <ComparisonReport document={own} />;
-  return <Message title="This report can’t be shown" text={`What this page holds is no document that it knows (${kind}).`} />;
+  return <Message title="This report can’t be shown" text={`This page contains an unknown kind of document (${kind}).`} />;
 }
 
 function unexpected(problem: string): ComponentChild {
-  const text = `Something in it is not as this page expects it (${problem}). The figures are in analysis.json, and as text: windage report RUN.`;
+  const text = `It contains something unexpected (${problem}). The figures are in analysis.json; for a text report run: windage report RUN.`;
   return <Message title="This report can’t be shown" text={text} />;
 }
 

@@ -1,15 +1,15 @@
-// Two runs of one plan, as the file that `windage compare` writes.
+// Two runs of one plan, in the file that `windage compare` writes.
 
 import { join } from "node:path";
 
 import { barriers, drawn, expect, expectNarrow, expectWalked, open, percent, rowOf, test, unfolded } from "./page";
 import { compared, pageOf, pages, runNamed, windage } from "./runs";
 
-test("the sections follow each other, once for each load", async ({ watched: { page } }) => {
+test("the sections are in order, once for each load", async ({ watched: { page } }) => {
   await open(page, pageOf("comparison"));
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("sweep, two runs compared");
   const headings = await page.locator("main h2").allTextContents();
-  expect(headings).toEqual(["half", "saturation", "What speaks against comparing", "What else differs", "Provenance"]);
+  expect(headings).toEqual(["half", "saturation", "Warnings about the comparison", "Other differences", "Provenance"]);
   const loads = page.locator("section.load");
   for (const load of await loads.all()) {
     await expect(load.locator(".answer")).toContainText("percentage points");
@@ -18,7 +18,7 @@ test("the sections follow each other, once for each load", async ({ watched: { p
   }
 });
 
-test("figures are those of windage compare --json", async ({ watched: { page } }) => {
+test("figures match windage compare --json", async ({ watched: { page } }) => {
   await open(page, pageOf("comparison"));
   await drawn(page);
   const { loads } = compared();
@@ -40,17 +40,17 @@ test("figures are those of windage compare --json", async ({ watched: { page } }
   }
 });
 
-test("what speaks against comparing, and what differs, is said", async ({ watched: { page } }) => {
+test("warnings and differences are shown", async ({ watched: { page } }) => {
   await open(page, pageOf("comparison"));
   const { warnings, comparable } = compared();
   expect(comparable).toBe("with_care");
   await expect(page.locator("main .state")).toContainText("with care");
-  const said = page.getByRole("region", { name: "What speaks against comparing" });
+  const section = page.getByRole("region", { name: "Warnings about the comparison" });
   expect(warnings.map(({ code }) => code)).toContain("other_kernel");
-  for (const { text } of warnings) await expect(said).toContainText(text);
-  await expect(said.locator(".warning")).toHaveCount(warnings.length);
+  for (const { text } of warnings) await expect(section).toContainText(text);
+  await expect(section.locator(".warning")).toHaveCount(warnings.length);
 
-  const differs = page.getByRole("region", { name: "What else differs" });
+  const differs = page.getByRole("region", { name: "Other differences" });
   await expect(rowOf(differs.getByRole("table"), "kernel")).toHaveText("kernel6.1.06.12.0");
   await expect(rowOf(differs.getByRole("table"), "sdk")).toHaveText("sdksdk 1.30.0sdk 1.31.0");
   await expect(differs.locator(".delete")).toHaveText("- # sdk 1.30.0\n");
@@ -68,7 +68,7 @@ test("another metric can be chosen", async ({ watched: { page } }) => {
   await expect(figure.locator(".drawing svg").first()).toBeVisible();
 });
 
-test("all can be reached by keyboard", async ({ watched: { page } }) => {
+test("everything can be reached by keyboard", async ({ watched: { page } }) => {
   await open(page, pageOf("comparison"));
   await drawn(page);
   await expectWalked(page);
@@ -83,7 +83,7 @@ for (const scheme of ["light", "dark"] as const) {
   });
 }
 
-test("names that would do harm are shown as they are", async ({ watched: { page } }) => {
+test("harmful names are shown as text", async ({ watched: { page } }) => {
   const [run, file] = [runNamed("hostile"), join(pages(), "hostile-comparison.html")];
   windage("compare", run, run, "--format", "html", "-o", file);
   await open(page, `file://${file}`);
@@ -97,7 +97,7 @@ test("names that would do harm are shown as they are", async ({ watched: { page 
   expect(await page.locator("main").innerText()).not.toMatch(/[\u0007\u001b\u202e]/);
 });
 
-test("nothing is wider than a telephone", async ({ watched: { page } }) => {
+test("nothing is wider than a phone", async ({ watched: { page } }) => {
   await page.setViewportSize({ width: 360, height: 800 });
   await open(page, pageOf("comparison"));
   await drawn(page);

@@ -1,4 +1,4 @@
-// `windage serve`: the list of runs, one run, two of them side by side, and one that goes on.
+// `windage serve`: the list of runs, one run, two runs compared, and a run in progress.
 
 import { readFileSync } from "node:fs";
 
@@ -10,16 +10,16 @@ import { asked, test } from "./serving";
 
 const list = (page: Page) => page.getByRole("region", { name: "Runs, the newest first" });
 
-/** The line of a run, by the name of its directory. */
+/** The row of a run, by the name of its directory. */
 const line = (page: Page, name: string) => list(page).getByRole("row").filter({ hasText: name });
 
-/** What a run's page answers, in words. */
+/** The answer on a run's page, in words. */
 const answers = (page: Page) => page.locator("main .answer").allInnerTexts();
 
-/** Waits for the page of this title, which the server may have to make; the one before stays until the address has changed. */
+/** Waits for the page with this title, which the server may have to make; the old page stays until the address changes. */
 const arrived = (page: Page, title: string) => expect(page.getByRole("heading", { level: 1 })).toHaveText(title, { timeout: 60_000 });
 
-/** The list, with every run read. */
+/** The list once every run was read. */
 async function opened(page: Page, url: string): Promise<void> {
   await open(page, url);
   await expect(list(page).locator("tbody tr")).toHaveCount(11, { timeout: 40_000 });
@@ -68,20 +68,20 @@ test("runs are found by name and by words", async ({ watched: { page }, served }
   await expect(lines).toHaveCount(11);
 });
 
-test("a run says what its file says, and the way back leads to the list", async ({ watched: { page }, served, browser }) => {
+test("a run shows the same as its file, and links back to the list", async ({ watched: { page }, served, browser }) => {
   await opened(page, served.url);
   await line(page, "20260113-090000-agents").getByRole("link").click();
   await arrived(page, "agents");
   await expect(page).toHaveURL(/#\/runs\/20260113-090000-agents$/);
-  const said = await answers(page);
-  expect(said).not.toEqual([]);
+  const shown = await answers(page);
+  expect(shown).not.toEqual([]);
   const headings = await page.locator("main h2").allTextContents();
   const primary = await page.getByRole("table", { name: "CPU per request", exact: true }).innerText();
 
   const context = await browser.newContext();
   const file = await context.newPage();
   await open(file, pageOf("agents"));
-  expect(said).toEqual(await answers(file));
+  expect(shown).toEqual(await answers(file));
   expect(headings).toEqual(await file.locator("main h2").allTextContents());
   expect(primary).toEqual(await file.getByRole("table", { name: "CPU per request", exact: true }).innerText());
   await context.close();
@@ -94,11 +94,11 @@ test("a run says what its file says, and the way back leads to the list", async 
   await expect(list(page)).toBeVisible();
 });
 
-test("a run can be taken away as a file that stands alone", async ({ watched: { page }, served, browser }) => {
+test("a run can be saved as a self-contained file", async ({ watched: { page }, served, browser }) => {
   await open(page, `${served.url}#/runs/20260113-090000-agents`);
   await arrived(page, "agents");
-  const said = await answers(page);
-  expect(said).not.toEqual([]);
+  const shown = await answers(page);
+  expect(shown).not.toEqual([]);
   const coming = page.waitForEvent("download");
   await page.getByRole("link", { name: "Report as a file" }).click();
   const download = await coming;
@@ -107,11 +107,11 @@ test("a run can be taken away as a file that stands alone", async ({ watched: { 
   const file = await context.newPage();
   await file.setContent(readFileSync(await download.path(), "utf8"));
   await ready(file);
-  expect(await answers(file)).toEqual(said);
+  expect(await answers(file)).toEqual(shown);
   await context.close();
 });
 
-test("two runs that are ticked are compared", async ({ watched: { page }, served }) => {
+test("two ticked runs are compared", async ({ watched: { page }, served }) => {
   await opened(page, served.url);
   const [a, b] = TWICE;
   await page.getByRole("checkbox", { name: `Compare ${a}` }).check();
@@ -122,16 +122,16 @@ test("two runs that are ticked are compared", async ({ watched: { page }, served
 
   for (const [i, load] of compared().loads.entries()) {
     const table = page.locator("section.load").nth(i).getByRole("table", { name: "CPU per request", exact: true });
-    const dearer = load.arms.find((arm) => arm.metrics[load.primary]?.verdict === "increased");
-    const change = dearer?.metrics[load.primary]?.change?.relative;
-    if (!dearer || !change) throw new Error("no arm is dearer");
-    const row = rowOf(table, dearer.name);
+    const increased = load.arms.find((arm) => arm.metrics[load.primary]?.verdict === "increased");
+    const change = increased?.metrics[load.primary]?.change?.relative;
+    if (!increased || !change) throw new Error("no arm has increased");
+    const row = rowOf(table, increased.name);
     await expect(row).toContainText(percent(change.estimate));
     await expect(row).toContainText(`${percent(change.low)} to ${percent(change.high)}`);
     await expect(row).toContainText("increased");
   }
 
-  await page.getByRole("link", { name: "The other way round" }).click();
+  await page.getByRole("link", { name: "Swap A and B" }).click();
   await expect(page.getByRole("link", { name: `A: ${b}` })).toBeVisible();
   await expect(page.getByRole("table", { name: "CPU per request", exact: true }).first()).toContainText("decreased", { timeout: 60_000 });
   await page.goBack();
@@ -140,16 +140,16 @@ test("two runs that are ticked are compared", async ({ watched: { page }, served
   await expect(list(page)).toBeVisible();
 });
 
-test("a run that is not there is said not to be", async ({ watched: { page, complaints }, served }) => {
+test("a missing run is reported", async ({ watched: { page, complaints }, served }) => {
   await open(page, `${served.url}#/runs/${encodeURIComponent("../20260113-090000-agents")}`);
   await expect(page.getByRole("alert")).toBeVisible();
   await page.getByRole("link", { name: "All runs" }).click();
   await expect(list(page)).toBeVisible();
-  // The browser itself notes an answer of 404.
+  // The browser itself logs a 404.
   expect(complaints.splice(0)).toEqual([expect.stringContaining("404")]);
 });
 
-test("names that would do harm are shown as they are", async ({ watched: { page }, served }) => {
+test("harmful names are shown as text", async ({ watched: { page }, served }) => {
   const name = "20260118-090000-hostile";
   await opened(page, served.url);
   await expect(line(page, name).getByRole("link")).toHaveText("</title></script><script>document.title='harmed'</script>");
@@ -163,7 +163,7 @@ test("names that would do harm are shown as they are", async ({ watched: { page 
   expect(await page.locator("main").innerText()).not.toMatch(/[\u0007\u001b\u202e]/);
 });
 
-test("the list is walked by keyboard", async ({ watched: { page }, served }) => {
+test("the list can be used by keyboard", async ({ watched: { page }, served }) => {
   await opened(page, served.url);
   await page.getByRole("searchbox", { name: "Find" }).focus();
   await page.keyboard.type("agents");
@@ -190,7 +190,7 @@ for (const scheme of ["light", "dark"] as const) {
   });
 }
 
-test("nothing is wider than a telephone", async ({ watched: { page }, served }) => {
+test("nothing is wider than a phone", async ({ watched: { page }, served }) => {
   await page.setViewportSize({ width: 360, height: 800 });
   await opened(page, served.url);
   await expectNarrow(page, "list");
@@ -205,24 +205,24 @@ test("nothing is wider than a telephone", async ({ watched: { page }, served }) 
 test.describe("pictures", () => {
   test.use({ deviceScaleFactor: 0.5 });
 
-  test("how the list looks", async ({ watched: { page }, served }) => {
+  test("the list", async ({ watched: { page }, served }) => {
     await page.setViewportSize({ width: 1280, height: 900 });
     await opened(page, served.url);
-    // The directory is another each time.
+    // The directory differs each time.
     await page.locator("main > p > code, .problem").evaluateAll((places) => places.forEach((place) => (place.textContent = "somewhere")));
     await expectPicture(page, "list-light-1280");
   });
 });
 
-test("a run that goes on is followed to its end", async ({ watched: { page }, served, begin }) => {
+test("a run in progress is followed to its end", async ({ watched: { page }, served, begin }) => {
   test.setTimeout(600_000);
   await opened(page, served.url);
   const demo = begin("live");
-  // Nothing is loaded anew: the server tells.
-  await expect(line(page, "live")).toContainText("going on", { timeout: 60_000 });
+  // Nothing is reloaded: the server sends events.
+  await expect(line(page, "live")).toContainText("in progress", { timeout: 60_000 });
   await line(page, "live").getByRole("link").click();
   const progress = page.getByRole("region", { name: "Progress" });
-  await expect(progress).toContainText("Going on: round", { timeout: 60_000 });
+  await expect(progress).toContainText("In progress: round", { timeout: 60_000 });
   await expect(page.getByText("This run is still going on")).toBeVisible();
   const blocks = async () => Number(await progress.getByRole("progressbar").getAttribute("value"));
   const before = await blocks();
@@ -231,10 +231,10 @@ test("a run that goes on is followed to its end", async ({ watched: { page }, se
   await expect(figures).toBeVisible({ timeout: 120_000 });
   const early = await figures.innerText();
   expect(await barriers(page, "light")).toEqual([]);
-  // What was read rests for many times the CPU that it took.
+  // The server rests for many times the CPU that a read took.
   await expect(figures).not.toHaveText(early, { timeout: 200_000, useInnerText: true });
 
-  // As by Ctrl-C.
+  // Like Ctrl-C.
   expect(await asked(demo, "SIGINT")).toBe(130);
   await expect(progress).toHaveCount(0, { timeout: 40_000 });
   await expect(page.locator("main .state")).toHaveCount(0);
@@ -242,6 +242,6 @@ test("a run that goes on is followed to its end", async ({ watched: { page }, se
   await expect(page.locator("#validity")).toContainText("The run was interrupted.");
   await page.getByRole("link", { name: "All runs" }).click();
   await expect(line(page, "live").getByRole("cell").filter({ hasText: /suspect|void/ })).toHaveCount(1, { timeout: 40_000 });
-  await expect(line(page, "live")).not.toContainText(/going on|broke off/);
+  await expect(line(page, "live")).not.toContainText(/in progress|broke off/);
   await expect(list(page).locator("tbody tr")).toHaveCount(12);
 });

@@ -1,4 +1,4 @@
-// The documents that the binary writes are what the front end's types say: each is a value of them to tsc.
+// The binary's documents have the front end's types: tsc checks each one as a value.
 
 import { spawnSync } from "node:child_process";
 import { readdirSync, writeFileSync } from "node:fs";
@@ -14,8 +14,8 @@ import { pages } from "./runs";
 const SOURCES = resolve(import.meta.dirname, "../src");
 
 /**
- * What `--json` prints may have more than the page reads, since it is a contract of its own (docs/FORMAT.md);
- * the rest is the front end's alone, so that nothing may be there that no type has.
+ * The output of `--json` may have more than the page reads, since it is a contract of its own
+ * (docs/FORMAT.md). The rest is for the front end only, so it must not have fields without a type.
  */
 const HEAD = `
   import type { Analysis } from "${SOURCES}/analysis";
@@ -24,7 +24,7 @@ const HEAD = `
   type Constant<T> = T extends object ? { readonly [Key in keyof T]: Constant<T[Key]> } : T;
 `;
 
-test("what the binary writes is what the types say", ({}, testInfo) => {
+test("the binary's documents have the front end's types", ({}, testInfo) => {
   const names = readdirSync(pages()).filter((file) => file.endsWith(".html")).map((file) => file.slice(0, -".html".length));
   expect(names).toEqual(expect.arrayContaining(["agents", "batch", "comparison", "empty", "hostile", "missing", "sweep", "void"]));
   const filled = new Map<string, boolean>();
@@ -40,27 +40,27 @@ test("what the binary writes is what the types say", ({}, testInfo) => {
       all.push(constant(analysis, "Analysis"), exact(rest, 'Omit<PageDocument, "analysis">'));
     }
   }
-  // Of what is nothing in each of them, nothing would be known.
+  // A field that is empty in all documents would not be checked.
   expect([...filled].filter(([, isSomething]) => !isSomething).map(([key]) => key)).toEqual([]);
   writeFileSync(testInfo.outputPath("written.ts"), [HEAD, ...all].join("\n"));
   const settings = { extends: resolve(import.meta.dirname, "../tsconfig.json"), compilerOptions: { types: [] }, include: ["written.ts"] };
   writeFileSync(testInfo.outputPath("tsconfig.json"), JSON.stringify(settings));
-  // Where it died without a word, it said nothing of the documents.
+  // If tsc crashed, it did not check the documents.
   const { status, stdout, stderr } = checked(testInfo.outputDir);
-  expect({ status, said: stdout.slice(0, 3000) }, stderr).toEqual({ status: 0, said: "" });
+  expect({ status, output: stdout.slice(0, 3000) }, stderr).toEqual({ status: 0, output: "" });
 });
 
-/** A value that has all that the type has. */
+/** A value with all fields of the type. */
 const constant = (value: unknown, type: string) => `{ const value = ${JSON.stringify(value)} as const; value satisfies Constant<${type}>; }`;
 
-/** A value that has all that the type has, and nothing else. */
+/** A value with all fields of the type and no others. */
 const exact = (value: unknown, type: string) => `(${JSON.stringify(value)}) satisfies ${type};`;
 
-/** What tsc says of the project in this folder, and how it ended. */
+/** The output of tsc for the project in this folder, and its exit status. */
 const checked = (folder: string) =>
   spawnSync("npx", ["--no-install", "tsc", "--noEmit", "--project", folder], { cwd: SOURCES, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
 
-/** Tells of every key, those of a list's objects as one, whether it has something anywhere. */
+/** Records for every key (one for all objects of a list) whether it is filled anywhere. */
 function fill(value: unknown, at: string, filled: Map<string, boolean>): void {
   const within = typeof value === "object" && value !== null ? Object.entries(value) : [];
   const isSomething = value !== null && (typeof value !== "object" || within.length > 0);

@@ -1,17 +1,17 @@
-// The document that a page carries in itself, for tests that look into it or spoil it.
+// The document embedded in a page, for tests that read or damage it.
 
 import { readFileSync } from "node:fs";
 import { gunzipSync, gzipSync } from "node:zlib";
 
 import { pageOf } from "./runs";
 
-/** The page's own text, from its script's tag on. */
+/** The page's source, from its script tag on. */
 const HOLDER = /(<script[^>]*id="windage-document"[^>]*>)([^<]*)/;
 
 /** The page of a run as it was written. */
 export const textOf = (name: string) => readFileSync(new URL(pageOf(name)), "utf8");
 
-/** What the page of a run says, as the binary wrote it. */
+/** The document of a run's page, as the binary wrote it. */
 export function documentOf<Of>(name: string): Of {
   const packed = HOLDER.exec(textOf(name))?.[2];
   if (!packed) throw new Error(`the page ${name} has no document`);

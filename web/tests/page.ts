@@ -1,21 +1,21 @@
-// A page under test, and what must never happen on any.
+// A page under test, and checks that apply to every page.
 
 import { fileURLToPath } from "node:url";
 
 import AxeBuilder from "@axe-core/playwright";
 import { type Locator, type Page, test as base, expect } from "@playwright/test";
 
-/** What a page did that it must not: errors on the console, requests that leave it. */
+/** Forbidden actions of a page: errors on the console, requests to other hosts. */
 interface Watched {
   page: Page;
-  /** What stands on the console. */
+  /** The messages on the console. */
   complaints: string[];
 }
 
-/** What a page says where it could not show something: it goes on without it, and without a word on the console. */
+/** Texts with which a page replaces something that it could not show; these are not on the console. */
 const GIVEN_UP = /[^.]*can’t be (?:drawn|shown)[^.]*/;
 
-/** Every test ends with a look at what its page complained of, what it gave up, and whom it asked. */
+/** Every test ends with a check of the page's console, its failures and its requests. */
 export const test = base.extend<{ watched: Watched; allowed: RegExp }>({
   allowed: [/^(file|data|blob):/, { option: true }],
   watched: async ({ page, allowed }, use) => {
@@ -35,34 +35,34 @@ export const test = base.extend<{ watched: Watched; allowed: RegExp }>({
   },
 });
 
-/** Opens a page and waits until it can be used, what a server is asked for included. */
+/** Opens a page and waits until it is usable, including requests to a server. */
 export async function open(page: Page, url: string): Promise<void> {
   await page.goto(url);
   await ready(page);
 }
 
-/** Waits until a page can be used, and no server is waited for. */
+/** Waits until a page is usable and no request is pending. */
 export async function ready(page: Page): Promise<void> {
   await expect(page.locator("#windage[data-ready]")).toBeVisible({ timeout: 60_000 });
   await expect(page.locator("main.instead").getByRole("status")).toHaveCount(0, { timeout: 60_000 });
 }
 
-/** Has all pictures drawn, those far below as well; those that are folded away are drawn once they are opened. */
+/** Draws all pictures, including those far below; folded ones are drawn when they are opened. */
 export async function drawn(page: Page): Promise<void> {
-  // Pictures that a page of the dashboard is only about to have hear it the next time.
+  // Pictures that a dashboard page is about to add are drawn on the next try.
   await expect(async () => {
     await page.evaluate(() => window.dispatchEvent(new Event("beforeprint")));
     await page.evaluate(() => window.dispatchEvent(new Event("afterprint")));
     const empty = await page.locator("figure .drawing").evaluateAll((places) =>
       places.filter((place) => place.clientWidth > 0 && !place.querySelector("svg")).map((place) => place.closest("figure")?.querySelector("figcaption")?.textContent));
-    expect(empty, "pictures without a picture").toEqual([]);
+    expect(empty, "empty pictures").toEqual([]);
   }).toPass({ timeout: 60_000 });
 }
 
-/** What is at fault on a page as it is shown now, for those who can't see it or not well. */
+/** Accessibility violations on the page as shown now. */
 export async function barriers(page: Page, scheme: "light" | "dark"): Promise<string[]> {
   const builder = new AxeBuilder({ page });
-  // Only what is about colours can differ from one theme to the other.
+  // Only rules about colours can differ between themes.
   if (scheme === "dark") builder.withRules(["color-contrast", "link-in-text-block"]);
   const { violations } = await builder.analyze();
   const serious = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
@@ -70,14 +70,14 @@ export async function barriers(page: Page, scheme: "light" | "dark"): Promise<st
 }
 
 /**
- * Presses Tab from the page's beginning to its end. Fails unless all that can be used was reached, in the
- * order in which it stands there, and whatever had the focus could be seen to have it.
+ * Presses Tab from the beginning of the page to its end. Fails unless everything usable was reached in its
+ * order on the page, and the focus was always visible.
  */
 export async function expectWalked(page: Page): Promise<void> {
   const places = await page.evaluateHandle(usable);
   const names = await places.evaluate((all) => all.map((place) => `${place.tagName} ${place.ariaLabel ?? place.textContent.trim().slice(0, 40)}`));
   const [reached, unseen]: [string[], string[]] = [[], []];
-  // As often as takes the focus past the last, with some for boxes that the browser itself lets one scroll.
+  // Enough to move the focus past the last element, with some for boxes that the browser makes scrollable.
   for (let i = 0; i < names.length + 50; i++) {
     await page.keyboard.press("Tab");
     const focused = await places.evaluate((all) => {
@@ -91,12 +91,12 @@ export async function expectWalked(page: Page): Promise<void> {
     reached.push(name);
     if (!focused.isSeen) unseen.push(name);
   }
-  expect(names.length, "what there is to be used").toBeGreaterThan(10);
+  expect(names.length, "usable elements").toBeGreaterThan(10);
   expect(reached).toEqual(names);
-  expect(unseen, "the focus is not seen on").toEqual([]);
+  expect(unseen, "the focus is invisible on").toEqual([]);
 }
 
-/** What can be used on the page as it is shown: of several radio buttons the one that is chosen. */
+/** The usable elements of the page as shown; of several radio buttons, the selected one. */
 function usable(): HTMLElement[] {
   const all = [...document.querySelectorAll<HTMLElement>("a[href], button, input, select, textarea, summary, [tabindex]")];
   return all.filter((place) => {
@@ -105,29 +105,30 @@ function usable(): HTMLElement[] {
   });
 }
 
-/** Opens all that is folded away. */
+/** Opens all folded details. */
 export async function unfolded(page: Page): Promise<void> {
   for (const details of await page.locator("details").all()) await details.evaluate((it: HTMLDetailsElement) => (it.open = true));
 }
 
-/** Fails if the page is wider than a telephone. */
+/** Fails if the page is wider than a phone. */
 export async function expectNarrow(page: Page, what: string): Promise<void> {
   expect(await page.evaluate(() => document.documentElement.scrollWidth), what).toBeLessThanOrEqual(360);
 }
 
-/** A share as the page writes it: "+14.4 %" begins so. */
+/** A share as on the page: the beginning of "+14.4 %". */
 export const percent = (share: number) => `${share < 0 ? "−" : "+"}${Math.abs(share * 100).toFixed(1)}`;
 
-/** The row of a table that begins with this name. */
+/** The row of a table with this row header. */
 export const rowOf = (table: Locator, name: string) =>
   table.getByRole("row").filter({ has: table.page().getByRole("rowheader", { name, exact: true }) });
 
-/** What makes pictures the same on every machine. */
+/** Settings that make pictures the same on every machine. */
 const LETTERS = fileURLToPath(new URL("pictures.css", import.meta.url));
 
 /**
- * Compares the whole page with its picture in `pictures`, but for the version of windage, which is another
- * at the next release. If a difference is meant, `npx playwright test --update-snapshots` takes it over.
+ * Compares the whole page with its picture in `pictures`, except for the version of windage, which changes
+ * with every release. If a difference is intended, update the picture with `npx playwright test
+ * --update-snapshots`.
  */
 export async function expectPicture(page: Page, name: string): Promise<void> {
   const versions = [page.locator("dd").getByText(/windage \d+\.\d+\.\d+/), page.locator("dt:text-is('windage') + dd")];
@@ -135,9 +136,9 @@ export async function expectPicture(page: Page, name: string): Promise<void> {
 }
 
 /**
- * Compares one part of a page with its picture. Apart from all others, since what stands above it would
- * move it by parts of a pixel; and with next to no tolerance (another processor may round a pixel or two otherwise),
- * since the line of an interval may be six of them and the band of what does not matter is hardly darker than paper.
+ * Compares one part of a page with its picture, isolated, because content above would move it by fractions of
+ * a pixel. The tolerance is minimal (another processor may round a pixel or two differently), because an
+ * interval's line may have six pixels and the margin's band is hardly darker than paper.
  */
 export async function expectPart(part: Locator, name: string): Promise<void> {
   await expect(part, name).toHaveCount(1);

@@ -1,4 +1,4 @@
-// How the page looks. A difference is looked at by a person.
+// The look of the page. A person has to judge any difference.
 
 import type { Locator, Page } from "@playwright/test";
 
@@ -8,14 +8,14 @@ import { pageOf } from "./runs";
 type Scheme = "light" | "dark";
 
 async function opened(page: Page, run: string, width: number, colorScheme: Scheme = "light"): Promise<void> {
-  // High enough for any one part of it.
+  // High enough for any single part.
   await page.setViewportSize({ width, height: 1200 });
   await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
   await open(page, pageOf(run));
   await drawn(page);
 }
 
-test.describe("as a whole", () => {
+test.describe("whole pages", () => {
   test.use({ deviceScaleFactor: 0.2 });
 
   test("a run", async ({ watched: { page } }) => {
@@ -24,10 +24,10 @@ test.describe("as a whole", () => {
   });
 });
 
-test.describe("part by part", () => {
+test.describe("parts", () => {
   test.use({ deviceScaleFactor: 0.5 });
 
-  /** What is drawn of one load, in order: its sections, and how many pictures each has. */
+  /** The pictures of one load in order: sections, and the number of pictures of each. */
   const DRAWN = [
     ["overhead", 2],
     ["curves", 2],
@@ -39,7 +39,7 @@ test.describe("part by part", () => {
     ["flames", 1],
   ] as const;
 
-  test("all that is drawn of a sweep", async ({ watched: { page } }) => {
+  test("all pictures of a sweep", async ({ watched: { page } }) => {
     await opened(page, "sweep", 1280);
     const load = page.locator("section.load").first();
     await expect(load.locator("figure")).toHaveCount(DRAWN.reduce((sum, [, pictures]) => sum + pictures, 0));
@@ -51,12 +51,12 @@ test.describe("part by part", () => {
     await expectPart(figure(page, "by-rate"), "sweep-by-rate");
   });
 
-  test("what is said of a run with agents", async ({ watched: { page } }) => {
+  test("the figures of a run with agents", async ({ watched: { page } }) => {
     await opened(page, "agents", 1280);
     await expectPart(page.locator("#figures .figures"), "agents-figures");
   });
 
-  test("what is void, and why", async ({ watched: { page } }) => {
+  test("a void run, and why", async ({ watched: { page } }) => {
     await opened(page, "void", 1280);
     await expectPart(page.locator("#validity"), "void-validity");
   });
@@ -66,7 +66,7 @@ test.describe("part by part", () => {
     await expectPart(figure(page.locator("section.load").first(), "overhead"), "dark-overhead");
   });
 
-  test("a telephone", async ({ watched: { page } }) => {
+  test("a phone", async ({ watched: { page } }) => {
     await opened(page, "agents", 360);
     await expectPart(figure(page, "overhead"), "narrow-overhead");
     await expectPart(page.locator("#figures .figures"), "narrow-figures");
@@ -78,7 +78,7 @@ test.describe("part by part", () => {
   });
 });
 
-/** A picture of a section, whose id ends so. */
+/** The pictures of a section, by the end of its id. */
 function figure(within: Page | Locator, section: string, i = 0): Locator {
   return within.locator(`[id$=${section}].block figure`).nth(i);
 }

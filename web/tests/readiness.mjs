@@ -1,8 +1,7 @@
-// When a page can be used, as it notes itself: whoever asks it from outside may be late.
+// When a page becomes usable, by its own record: a measurement from outside may be late.
 
 /**
- * Opens an address in a page that is new, and returns how long it took from the navigation until it can be
- * used, in milliseconds.
+ * Opens an address in a new page, and returns the milliseconds from the navigation until it is usable.
  *
  * @param {import("@playwright/test").Page} page
  * @param {string} url

@@ -1,5 +1,5 @@
-// How long a page takes from the navigation until it can be used, in milliseconds, each time in a browser
-// of its own: node ready.mjs PAGE TIMES
+// Prints the milliseconds from the navigation until a page is usable, each time in a new browser: node
+// ready.mjs PAGE TIMES
 
 import { resolve } from "node:path";
 

@@ -1,4 +1,4 @@
-// The report as a file: every section is there, and says what analysis.json says.
+// The report as a file: every section exists and matches analysis.json.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
@@ -9,16 +9,16 @@ import { barriers, drawn, expect, expectNarrow, expectWalked, open, percent, rea
 import { readyAfter } from "./readiness.mjs";
 import { analysed, pageOf } from "./runs";
 
-test("the sections of a run follow each other from the answer to the provenance", async ({ watched: { page } }) => {
+test("the sections of a run are in order, from the answer to the provenance", async ({ watched: { page } }) => {
   await open(page, pageOf("agents"));
   const headings = await page.locator("main h2").allTextContents();
-  const expected = ["Overhead by arm", "Figures", "Latency by percentile", "The bill", "Fidelity", "Over time", "Where the scatter comes from", "Further figures", "Validity", "What windage itself used", "Provenance"];
+  const expected = ["Overhead by arm", "Figures", "Latency by percentile", "The bill", "Fidelity", "Over time", "Where the scatter comes from", "Further figures", "Validity", "Windage's own cost", "Provenance"];
   const places = expected.map((heading) => headings.indexOf(heading));
   expect(places, headings.join(" | ")).toEqual([...places].sort((a, b) => a - b));
   expect(places).not.toContain(-1);
 });
 
-test("a sweep under two loads has its curves under each, and flame graphs where profiles were taken", async ({ watched: { page } }) => {
+test("a sweep under two loads has curves under each, and flame graphs of its profiles", async ({ watched: { page } }) => {
   await open(page, pageOf("sweep"));
   const { loads } = documentOf<PageDocument>("sweep");
   expect(loads.length).toBe(1 + analysed("sweep").other_loads.length);
@@ -31,14 +31,14 @@ test("a sweep under two loads has its curves under each, and flame graphs where 
     await expect(place.locator(".flame")).toHaveCount(graphs.length);
     for (const { title } of graphs) {
       const picture = place.getByRole("region", { name: title });
-      // Its frames, and their names in words.
+      // Its frames, and their names as text.
       expect(await picture.locator("svg rect").count()).toBeGreaterThan(5);
       await expect(picture.locator("svg title").filter({ hasText: "sdk.export" }).first()).toBeAttached();
     }
   }
 });
 
-test("figures are those of analysis.json", async ({ watched: { page } }) => {
+test("figures match analysis.json", async ({ watched: { page } }) => {
   await open(page, pageOf("agents"));
   await drawn(page);
   const analysis = analysed("agents");
@@ -96,13 +96,13 @@ test("pictures are saved as SVG and PNG, tables as CSV", async ({ watched: { pag
   expect(table.bytes.toString()).toContain("bystander");
 });
 
-test("every picture can be drawn and has words", async ({ watched: { page } }) => {
+test("every picture can be drawn and has a description", async ({ watched: { page } }) => {
   for (const run of ["agents", "sweep", "batch"]) {
     await open(page, pageOf(run));
     await drawn(page);
     for (const figure of await page.locator("main figure").all()) {
       const title = (await figure.locator("figcaption").textContent()) ?? "";
-      // What is ready made (a flame graph) is put in words by its note.
+      // A ready-made picture (a flame graph) is described by its note.
       const isDrawn = (await figure.locator(".drawing").count()) > 0;
       const words = (await figure.locator(isDrawn ? "p.unseen" : "p.note").first().textContent()) ?? "";
       expect(words.length, title).toBeGreaterThan(20);
@@ -113,7 +113,7 @@ test("every picture can be drawn and has words", async ({ watched: { page } }) =
   }
 });
 
-test("a link leads past all that stands before the answer", async ({ watched: { page } }) => {
+test("a link skips everything before the answer", async ({ watched: { page } }) => {
   await open(page, pageOf("agents"));
   await page.keyboard.press("Tab");
   await expect(page.locator(":focus")).toHaveText(/skip/i);
@@ -122,8 +122,8 @@ test("a link leads past all that stands before the answer", async ({ watched: { 
 });
 
 for (const run of ["agents", "sweep"]) {
-  test(`all can be reached by keyboard: ${run}`, async ({ watched: { page } }) => {
-    // There is much to press Tab for.
+  test(`everything can be reached by keyboard: ${run}`, async ({ watched: { page } }) => {
+    // There are many elements to tab through.
     if (run === "sweep") test.slow();
     await open(page, pageOf(run));
     await drawn(page);
@@ -142,7 +142,7 @@ for (const scheme of ["light", "dark"] as const) {
   }
 }
 
-test("names that would do harm are shown as they are", async ({ watched: { page } }) => {
+test("harmful names are shown as text", async ({ watched: { page } }) => {
   await open(page, pageOf("hostile"));
   await drawn(page);
   await unfolded(page);
@@ -155,7 +155,7 @@ test("names that would do harm are shown as they are", async ({ watched: { page 
   expect(text).not.toMatch(/[\u0007\u001b\u202e]/);
 });
 
-test("what could run or fetch in a flame graph is taken out of it", async ({ watched: { page, complaints } }, testInfo) => {
+test("parts of a flame graph that could run or fetch are removed", async ({ watched: { page, complaints } }, testInfo) => {
   const document = documentOf<PageDocument>("sweep");
   const graph = document.loads[0]?.flame_graphs[0];
   if (!graph) throw new Error("no flame graph");
@@ -179,11 +179,11 @@ test("what could run or fetch in a flame graph is taken out of it", async ({ wat
   const parts = await picture.evaluate((svg) => [svg, ...svg.querySelectorAll("*")].map((part) => [part.localName, ...part.getAttributeNames().filter((name) => !name.startsWith("xmlns"))].join(" ")));
   expect(parts).toEqual(["svg viewBox", "style", "g", "rect id width height", "rect width height", "text y"]);
   expect(await page.title()).not.toBe("harmed");
-  // The browser itself notes both handlers as it reads them, before anything can be taken out.
+  // The browser itself logs both handlers when it parses them, before they can be removed.
   expect(complaints.splice(0)).toEqual([expect.stringContaining("inline event handler"), expect.stringContaining("inline event handler")]);
 });
 
-test.describe("what is not there is said", () => {
+test.describe("missing content is explained", () => {
   test("void", async ({ watched: { page } }) => {
     await open(page, pageOf("void"));
     await drawn(page);
@@ -195,18 +195,18 @@ test.describe("what is not there is said", () => {
     await expect(tables.locator(".stamp").filter({ hasText: "void" })).toHaveCount(await tables.count());
   });
 
-  for (const [run, said] of [
+  for (const [run, expectedText] of [
     ["empty", /Nothing was measured/],
     ["interrupted", /run_incomplete/],
   ] as const) {
     test(run, async ({ watched: { page } }) => {
       await open(page, pageOf(run));
       await drawn(page);
-      await expect(page.locator("main")).toContainText(said);
+      await expect(page.locator("main")).toContainText(expectedText);
     });
   }
 
-  test("an arm of which nothing could be read", async ({ watched: { page } }) => {
+  test("an arm without readings", async ({ watched: { page } }) => {
     await open(page, pageOf("missing"));
     await drawn(page);
     const table = page.getByRole("table", { name: "CPU per request", exact: true });
@@ -224,7 +224,7 @@ test.describe("what is not there is said", () => {
     const figure = page.locator("figure").filter({ has: page.getByRole("searchbox", { name: "Only arms with" }) });
     await expect(figure.getByRole("status")).toHaveText("199 of 199 arms");
     await figure.getByRole("searchbox").fill("LEVEL 19");
-    // Levels 19 and 190 to 197, and the control, against which they are read.
+    // Levels 19 and 190 to 197, and the control for comparison.
     await expect(figure.getByRole("status")).toHaveText("10 of 199 arms");
     await expect(figure.locator(".drawing")).toContainText("level 197");
     await expect(figure.locator(".drawing")).not.toContainText("level 20");
@@ -232,7 +232,7 @@ test.describe("what is not there is said", () => {
     await expect(figure.locator(".drawing")).toContainText("level 20");
   });
 
-  test("a document that is cut", async ({ page }) => {
+  test("a truncated document", async ({ page }) => {
     const whole = textOf("agents");
     const cut = whole.replace(/(id="windage-document"[^>]*>[A-Za-z0-9+/=]{2000})[A-Za-z0-9+/=]*/, "$1");
     expect(cut.length).toBeLessThan(whole.length);
@@ -241,7 +241,7 @@ test.describe("what is not there is said", () => {
   });
 });
 
-test("the page needs no script to be read", async ({ browser }) => {
+test("the page is readable without scripts", async ({ browser }) => {
   const context = await browser.newContext({ javaScriptEnabled: false });
   const page = await context.newPage();
   await page.goto(pageOf("agents"));
@@ -249,7 +249,7 @@ test("the page needs no script to be read", async ({ browser }) => {
   await context.close();
 });
 
-test("nothing is wider than a telephone", async ({ watched: { page } }) => {
+test("nothing is wider than a phone", async ({ watched: { page } }) => {
   await page.setViewportSize({ width: 360, height: 800 });
   for (const run of ["agents", "sweep", "hostile", "void"]) {
     await open(page, pageOf(run));
@@ -258,11 +258,11 @@ test("nothing is wider than a telephone", async ({ watched: { page } }) => {
   }
 });
 
-test("a page of two hundred arms is not kept from being used", async ({ watched: { page }, context }) => {
+test("a page of two hundred arms is usable in time", async ({ watched: { page }, context }) => {
   const limit = 5_000;
   let least = await readyAfter(page, pageOf("many"));
   await ready(page);
-  // Something else may take the processor for a while, but hardly each time.
+  // Another program may take the processor for a while, but rarely on each try.
   for (let i = 1; i < 3 && least >= limit; i++) {
     const fresh = await context.newPage();
     least = Math.min(least, await readyAfter(fresh, pageOf("many")));
@@ -271,7 +271,7 @@ test("a page of two hundred arms is not kept from being used", async ({ watched:
   expect(least).toBeLessThan(limit);
 });
 
-test("paper has neither buttons nor a dark ground", async ({ watched: { page } }) => {
+test("print has neither buttons nor a dark background", async ({ watched: { page } }) => {
   await open(page, pageOf("agents"));
   await page.emulateMedia({ media: "print", colorScheme: "dark" });
   await drawn(page);

@@ -1,4 +1,4 @@
-// `windage serve` over the invented runs, and a run that goes on among them.
+// `windage serve` over the invented runs, with a run in progress among them.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
@@ -10,7 +10,7 @@ import type { RunList } from "../src/dashboard/api";
 import { test as base } from "./page";
 import { WINDAGE, runs } from "./runs";
 
-/** The dashboard while it is there. */
+/** A running dashboard. */
 export interface Served {
   /** The page's address. */
   url: string;
@@ -18,10 +18,10 @@ export interface Served {
   directory: string;
 }
 
-/** Begins a run in the directory of runs, under a name that no other has. */
+/** Begins a run in the directory of runs, under a unique name. */
 type Begin = (name: string) => ChildProcess;
 
-/** Tests of the dashboard: no request may go to anybody but its server. */
+/** Tests of the dashboard: requests may go only to its server. */
 export const test = base.extend<{ begin: Begin }, { served: Served }>({
   served: [
     async ({}, use) => {
@@ -29,7 +29,7 @@ export const test = base.extend<{ begin: Begin }, { served: Served }>({
       cpSync(runs(), directory, { recursive: true });
       const server = spawn(WINDAGE, ["serve", directory, "--listen", "127.0.0.1:0", "--json", "--quiet"], { stdio: ["ignore", "pipe", "inherit"] });
       try {
-        const { url } = JSON.parse(await told(server)) as { url: string };
+        const { url } = JSON.parse(await firstJson(server)) as { url: string };
         await allRead(url, directory);
         await use({ url, directory });
       } finally {
@@ -39,8 +39,8 @@ export const test = base.extend<{ begin: Begin }, { served: Served }>({
     },
     { scope: "worker", timeout: 300_000 },
   ],
-  // Small runs of the built-in service, which go on for longer than any test. None is left after its test,
-  // one that took too long included.
+  // Small runs of the built-in service, longer than any test. They are ended after their test, even if it
+  // timed out.
   begin: [
     async ({ served: { directory } }, use) => {
       const begun: { run: ChildProcess; path: string }[] = [];
@@ -62,7 +62,7 @@ export const test = base.extend<{ begin: Begin }, { served: Served }>({
   },
 });
 
-/** Asks a process to end and waits until it is gone, if it is not yet; returns its status. */
+/** Asks a process to end and waits for that; returns its status. */
 export async function asked(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {
   if (child.exitCode === null && child.signalCode === null) {
     const gone = new Promise((resolve) => child.once("exit", resolve));
@@ -72,7 +72,7 @@ export async function asked(child: ChildProcess, signal: NodeJS.Signals): Promis
   return child.exitCode;
 }
 
-/** Ends a process and waits until it is gone. One that does not listen is ended all the same, and is an error. */
+/** Ends a process and waits for that. One that does not react is killed, which is an error. */
 async function ended(child: ChildProcess): Promise<void> {
   const patience = setTimeout(() => child.kill("SIGKILL"), 60_000);
   await asked(child, "SIGTERM");
@@ -80,7 +80,7 @@ async function ended(child: ChildProcess): Promise<void> {
   if (child.signalCode === "SIGKILL") throw new Error(`${child.spawnargs.join(" ")} did not end when it was asked to`);
 }
 
-/** Waits until the server has read every run of its directory, which takes as long as it takes where the machine is busy. */
+/** Waits until the server has read every run of its directory, however long a busy machine takes. */
 async function allRead(url: string, directory: string): Promise<void> {
   const count = readdirSync(directory).filter((name) => existsSync(join(directory, name, "manifest.json"))).length;
   const until = performance.now() + 180_000;
@@ -92,8 +92,8 @@ async function allRead(url: string, directory: string): Promise<void> {
   }
 }
 
-/** The JSON document that a server prints once it answers. */
-async function told(server: ChildProcess): Promise<string> {
+/** The JSON document that a server prints once it is ready. */
+async function firstJson(server: ChildProcess): Promise<string> {
   let text = "";
   for await (const part of server.stdout ?? []) {
     text += String(part);

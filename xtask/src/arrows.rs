@@ -1,11 +1,11 @@
-//! The arrows between the crates, as they are drawn in the architecture: who may use whom.
+//! The dependencies allowed between the crates, as drawn in ARCHITECTURE.md.
 
 use std::process::Command;
 
 use serde_json::Value;
 
-/// A crate and the crates of the workspace that it may depend on. Dependencies of tests are
-/// free. `windage`, the binary, may use all.
+/// A crate and the workspace crates that it may depend on. Test dependencies are not checked.
+/// `windage`, the binary, may use all.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("windage-model", &[]),
     ("windage-keeper", &["windage-model"]),
@@ -48,12 +48,11 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "windage-report",
         ],
     ),
-    // The services of demo and calibration are subjects like any other: they know nothing of
-    // Windage.
+    // The demo and calibration services are subjects like any other and do not use Windage.
     ("windage-demo", &[]),
     ("windage-calibration", &[]),
-    // So are the truth servers and the floor loop, by which its generator is judged, and the
-    // receiver by which its sink is, and what stands behind the proxies.
+    // Nor do the truth servers and the floor loop (references for the generator), the receiver
+    // (reference for the sink), and the origin behind the proxies.
     ("truth", &[]),
     ("floor", &[]),
     ("discard", &[]),
@@ -63,19 +62,16 @@ const MAY_USE: &[(&str, &[&str])] = &[
 ];
 
 #[test]
-fn crates_use_only_what_lies_below_them() {
+fn crates_use_only_the_crates_below_them() {
     let metadata = metadata();
     let packages = metadata["packages"].as_array().unwrap();
-    assert!(
-        packages.len() > 5,
-        "cargo metadata lists hardly any package"
-    );
+    assert!(packages.len() > 5, "cargo metadata lists too few packages");
     let wrong: Vec<String> = packages.iter().flat_map(wrong_arrows).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
-fn a_wrong_arrow_is_seen() {
+fn a_forbidden_dependency_is_found() {
     let dependency = |name: &str, kind: Value| serde_json::json!({ "name": name, "kind": kind });
     let table = [
         ("windage-model", dependency("serde", Value::Null), 0),
@@ -104,7 +100,7 @@ fn wrong_arrows(package: &Value) -> Vec<String> {
     }
     let Some((_, allowed)) = MAY_USE.iter().find(|(user, _)| *user == name) else {
         return vec![format!(
-            "{name} has no row in MAY_USE; decide what it may use"
+            "{name} has no row in MAY_USE; add one with the crates that it may use"
         )];
     };
     let dependencies = package["dependencies"].as_array().unwrap();

@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: what Windage's own parts cost.
+//! `cargo xtask bench`: the cost of Windage's own parts.
 
 use std::io::Write;
 use std::process::{Command, ExitCode};
@@ -21,19 +21,19 @@ mod study;
 
 #[derive(Subcommand)]
 pub(crate) enum Part {
-    /// What one reading of every counter costs, and whether it allocates
+    /// The cost of reading every counter once, and whether it allocates
     Probe,
-    /// What a window's record costs to write, to save, to keep and to read again
+    /// The cost of writing, saving, storing and reading a window's record
     Record,
-    /// How long a large run's page takes to write and to open, and the list of a thousand runs
+    /// Time to write and open a large run's page, and to list a thousand runs
     Page,
-    /// The generator beside wrk, h2load, oha and a bare loop: cost, truth, memory
+    /// The generator compared with wrk, h2load, oha and a bare loop: cost, accuracy, memory
     Load(study::Flags),
-    /// The sink beside the Collector and minimal receivers: cost, exactness, memory
+    /// The sink compared with the Collector and minimal receivers: cost, exactness, memory
     Sink(sink::Args),
 }
 
-/// A program that measures: an example of the package that it is about.
+/// A measuring program: an example of the package that it measures.
 struct Example {
     package: &'static str,
     name: &'static str,
@@ -50,7 +50,7 @@ const SPEED: Example = Example {
 };
 
 impl Example {
-    /// What runs it, built for release; its arguments are yet to be added.
+    /// The command that builds it for release and runs it, without its arguments.
     fn command(&self) -> Command {
         let mut cargo = workspace::cargo();
         cargo.args(["run", "--quiet", "--release"]);
@@ -75,7 +75,7 @@ fn measure(name: &str, example: &Example) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the figures depend on, and how to have them again: without it they can't be judged.
+/// Prints what the figures depend on and how to repeat them; without it they can't be judged.
 fn preface(name: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     writeln!(out, "command  cargo xtask bench {name}")?;
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_part_has_its_measurements() {
+    fn each_part_has_its_examples() {
         for Example { package, name } in page::EXAMPLES.iter().chain([&STEADY, &SPEED]) {
             let examples = workspace::root().join(format!("crates/{package}/examples"));
             let sources = [format!("{name}.rs"), format!("{name}/main.rs")];
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_is_called_what_the_preface_calls_it() {
+    fn subcommands_have_the_names_in_the_preface() {
         let verb = Part::augment_subcommands(clap::Command::new("bench"));
         for name in ["probe", "record", "page"] {
             assert!(verb.find_subcommand(name).is_some(), "{name}");

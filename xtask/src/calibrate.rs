@@ -1,4 +1,4 @@
-//! `cargo xtask calibrate`: `windage calibrate` many times, and how often it was right.
+//! `cargo xtask calibrate`: runs `windage calibrate` many times, and counts how often it was right.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -12,7 +12,7 @@ use crate::{command, machine, workspace};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// How often the calibration is made; each draws its order anew
+    /// How often to calibrate; each draws a new order
     #[arg(long, default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..))]
     runs: u32,
     /// Measuring time of each
@@ -23,13 +23,13 @@ pub(crate) struct Args {
     rounds: u32,
 }
 
-/// What is read of `windage calibrate --json`.
+/// The part of `windage calibrate --json` that is read.
 #[derive(Deserialize)]
 struct Calibration {
     recovery: Vec<Recovered>,
 }
 
-/// What one calibration found of one cost.
+/// What one calibration found for one cost.
 #[derive(Deserialize)]
 struct Recovered {
     arm: String,
@@ -41,7 +41,8 @@ struct Recovered {
     inside: bool,
 }
 
-/// Repeats the calibration. The page lies beside the runs and is written after each, so that an interrupted study is kept.
+/// Repeats the calibration. The page is next to the runs and is written after each, so that an
+/// interrupted study is kept.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let windage = workspace::build("crates/windage", "windage")?;
     let folder = workspace::root().join("windage-runs").join(format!(
@@ -59,7 +60,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             .args(["--rounds", &args.rounds.to_string()])
             .args(["--seed", &number.to_string(), "--out"])
             .arg(folder.join(format!("{number:03}")))
-            // Reports of this machine go on quoting its own calibration.
+            // Reports of this machine must go on quoting its own calibration.
             .env("XDG_STATE_HOME", &folder);
         calibrations.push(calibrated(&mut calibrate)?);
         let page = folder.join("README.md");
@@ -70,7 +71,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// `None` when there is no result; only what interrupts the study is an error.
+/// `None` if there is no result; only an interruption is an error.
 fn calibrated(calibrate: &mut Command) -> Result<Option<Calibration>> {
     let output = calibrate.stderr(Stdio::inherit()).output();
     let output = output.with_context(|| format!("could not start {}", command::line(calibrate)))?;
@@ -104,7 +105,7 @@ impl Args {
 
 fn table(calibrations: &[Option<Calibration>]) -> String {
     let mut text = String::from(
-        "Intervals are of 95 %. The truth is what the service itself counted, in the median; where it is 0, an interval \
+        "Intervals are of 95 %. The truth is the median of the service's own counts; where it is 0, an interval \
          that holds the truth is one that does not exclude zero.\n\n\
          | injected | hold the truth | share | exclude zero | truth | estimate | half-width | mean error | RMS error |\n\
          |---|---:|---|---:|---:|---:|---:|---:|---:|\n",

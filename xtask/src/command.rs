@@ -1,4 +1,4 @@
-//! Other programs: run to their end, streamed or collected, with the command in every error.
+//! Runs other programs to their end, streamed or collected, and names the command in every error.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -14,7 +14,7 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Runs a command with its errors on the terminal and returns what it printed.
+/// Runs a command with its errors on the terminal and returns its output.
 pub(crate) fn output(command: &mut Command) -> Result<String> {
     let output = command
         .stderr(Stdio::inherit())
@@ -24,11 +24,11 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
         bail!("{} ended with {}", line(command), output.status);
     }
     String::from_utf8(output.stdout)
-        .with_context(|| format!("{} printed what is not UTF-8", line(command)))
+        .with_context(|| format!("the output of {} is not UTF-8", line(command)))
 }
 
-/// Runs a command, hands over each line of its standard output as it comes, and tells whether
-/// it succeeded. Bytes that are not UTF-8 are replaced: a test may print anything.
+/// Runs a command, passes on each line of its standard output as it arrives, and returns whether it
+/// succeeded. Bytes that are not UTF-8 are replaced: a test may print anything.
 pub(crate) fn stream(command: &mut Command, mut each: impl FnMut(&str)) -> Result<bool> {
     let mut child = command
         .stdout(Stdio::piped())
@@ -55,7 +55,7 @@ pub(crate) fn line(command: &Command) -> String {
 
 fn not_started(command: &Command) -> String {
     format!(
-        "could not start `{}`; is it installed and in PATH?",
+        "could not start `{}`; check that it is installed and in PATH",
         line(command)
     )
 }

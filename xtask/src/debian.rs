@@ -1,4 +1,4 @@
-//! Debian: packages, and where they put their programs.
+//! Debian packages, and where they install their programs.
 
 use std::ffi::OsString;
 use std::fs::{self, OpenOptions};
@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::command;
 
-/// Installs the packages that are missing. As another user than root it says which those are.
+/// Installs missing packages. For a user other than root, lists them in an error.
 pub(crate) fn provide(names: &[&str]) -> Result<()> {
     anstream::eprintln!("==> Debian packages: {}", names.join(" "));
     let mut missing = Vec::new();
@@ -37,18 +37,19 @@ pub(crate) fn provide(names: &[&str]) -> Result<()> {
     )
 }
 
-/// What packages ask before they start a service: `invoke-rc.d(8)`, `deb-systemd-invoke(1)`. (The
-/// latter does not look at `RUNLEVEL`, which used to keep services from starting.)
+/// The script that packages ask before they start a service: `invoke-rc.d(8)`,
+/// `deb-systemd-invoke(1)`. (The latter ignores `RUNLEVEL`, which used to keep services from
+/// starting.)
 const POLICY: &str = "/usr/sbin/policy-rc.d";
 
-/// While it lives, no service starts because its package is installed: what is wanted is the
-/// program, and a server would be load beside whatever is measured.
+/// As long as it exists, installing a package starts no service: only the program is needed, and a
+/// running server would disturb measurements.
 struct NothingStarts {
     policy: Option<PathBuf>,
 }
 
 impl NothingStarts {
-    /// A machine that has a policy keeps it.
+    /// An existing policy is kept.
     fn by(policy: &Path) -> Result<NothingStarts> {
         let made = OpenOptions::new()
             .write(true)
@@ -73,43 +74,43 @@ impl NothingStarts {
 impl Drop for NothingStarts {
     fn drop(&mut self) {
         if let Some(policy) = &self.policy {
-            // One that stays allows everything once this process has ended.
+            // A policy that is left behind allows everything once this process has ended.
             let _ = fs::remove_file(policy);
         }
     }
 }
 
-/// A policy that forbids starts as long as this process lives (101), and allows all else (0): what
-/// runs already is restarted when its package gets a new version.
+/// A policy that forbids starts as long as this process lives (101), and allows everything else
+/// (0): a service that already runs is restarted when its package is updated.
 fn forbids_while_alive(pid: u32) -> String {
     format!(
         "#!/bin/sh\n\
-         # Of `cargo xtask`, which installs packages for their programs. It may be removed.\n\
+         # Written by `cargo xtask` while it installs packages. It may be removed.\n\
          case \" $* \" in *' start '*) [ ! -d /proc/{pid} ] || exit 101 ;; esac\n\
          exit 0\n"
     )
 }
 
-/// The `PATH` with the folder in which Debian puts servers, for users other than root as well.
+/// `PATH` including the folder in which Debian installs servers, which only root has in it.
 pub(crate) fn path() -> OsString {
     let mut path = std::env::var_os("PATH").unwrap_or_default();
     path.push(":/usr/sbin");
     path
 }
 
-/// `dpkg-query` fails for a package that it has never heard of, and knows removed ones.
+/// `dpkg-query` fails for an unknown package, and lists removed ones.
 fn is_installed(package: &str) -> Result<bool> {
     let query = Command::new("dpkg-query")
         .args(["--show", "--showformat=${db:Status-Status}", package])
         .stderr(Stdio::null())
         .output()
-        .context("no dpkg-query: the packages are installed by themselves on Debian only")?;
+        .context("no dpkg-query: packages are installed automatically on Debian only")?;
     Ok(query.status.success() && query.stdout == b"installed")
 }
 
 fn apt() -> Command {
     let mut apt = Command::new("apt-get");
-    // Another installation on the machine is waited for.
+    // Waits for another installation on the machine.
     apt.args(["--option", "DPkg::Lock::Timeout=300", "--quiet=2"]);
     apt.env("DEBIAN_FRONTEND", "noninteractive");
     apt
@@ -133,9 +134,9 @@ mod tests {
         let policy = folder.path().join("policy-rc.d");
         let nothing_starts = NothingStarts::by(&policy).unwrap();
         assert_eq!(answer(&policy, "start"), Some(101));
-        assert_eq!(answer(&policy, "restart"), Some(0), "it runs already");
+        assert_eq!(answer(&policy, "restart"), Some(0), "restarts are allowed");
         let mode = fs::metadata(&policy).unwrap().permissions().mode();
-        assert_eq!(mode & 0o500, 0o500, "it is run, by root");
+        assert_eq!(mode & 0o500, 0o500, "root must be able to run it");
         drop(nothing_starts);
         assert!(!policy.exists());
     }

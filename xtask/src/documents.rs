@@ -1,4 +1,5 @@
-//! What a reader meets in a file or a report stands in the documents, and their links lead somewhere.
+//! Checks that the documents describe every metric and warning, and that their links lead
+//! somewhere.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,7 +26,7 @@ fn a_dead_link_is_found() {
     assert!(dead[0].ends_with(": no.svg") && dead[1].ends_with(": no/g.md#h"));
 }
 
-/// Every Markdown file of the checkout, but for what builds and runs leave there.
+/// Every Markdown file of the checkout, except in folders made by builds and runs.
 fn find_pages(folder: &Path, pages: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -70,7 +71,7 @@ fn every_metric_is_described() {
 }
 
 #[test]
-fn every_doubt_is_described_with_what_it_does() {
+fn every_warning_is_described_with_its_severity() {
     let format = document("FORMAT.md");
     let missing: Vec<&str> = WarningCode::ALL
         .iter()

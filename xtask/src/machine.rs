@@ -1,4 +1,5 @@
-//! What a figure depends on besides the code; nothing that tells whose machine it is.
+//! What a figure depends on in addition to the code, without anything that identifies the machine's
+//! owner.
 
 use std::fs;
 use std::process::Command;
@@ -15,7 +16,7 @@ pub(crate) fn in_words() -> Result<String> {
     Ok(format!("{hardware}; {kernel}"))
 }
 
-/// The commit measured, marked when the checkout differs from it, and the compiler.
+/// The measured commit, marked if the checkout differs from it, and the compiler.
 pub(crate) fn versions() -> Result<String> {
     let mut git = Command::new("git");
     git.args(["describe", "--always", "--dirty", "--exclude=*"]);

@@ -1,4 +1,4 @@
-//! The project's own chores: `cargo xtask test | web | record | calibrate | bench | size`.
+//! The project's chores: `cargo xtask test | web | record | calibrate | bench | size`.
 
 use std::process::ExitCode;
 
@@ -19,13 +19,15 @@ mod record;
 mod size;
 mod test;
 mod web;
+#[cfg(test)]
+mod words;
 mod workspace;
 
 #[derive(Parser)]
 #[command(
     name = "xtask",
     bin_name = "cargo xtask",
-    about = "The project's own chores"
+    about = "The project's chores"
 )]
 struct Cli {
     #[command(subcommand)]
@@ -38,14 +40,14 @@ enum Verb {
     Test(test::Args),
     /// Builds the front end into the files that the binary embeds
     Web(web::Args),
-    /// Packs runs into record/, and makes their pages anew
+    /// Packs runs into record/, and regenerates their pages
     #[command(subcommand)]
     Record(record::Verb),
     /// Repeats `windage calibrate`, and counts how often it is right
     Calibrate(calibrate::Args),
     /// Counts lines of production code by crate
     Size(size::Args),
-    /// Measures what Windage's own parts cost
+    /// Measures the cost of Windage's own parts
     #[command(subcommand)]
     Bench(bench::Part),
 }

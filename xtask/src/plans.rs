@@ -1,4 +1,4 @@
-//! Every plan under `experiments/` is one that `windage run` takes.
+//! Every plan under `experiments/` is valid for `windage run`.
 
 use std::fs;
 use std::path::{Path, PathBuf};

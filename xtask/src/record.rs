@@ -1,5 +1,5 @@
-//! `cargo xtask record`: what is kept under `record/`. A recorded run is its run directory, packed; all else is made anew
-//! from it.
+//! `cargo xtask record`: maintains `record/`. A recorded run is its packed run directory;
+//! everything else is regenerated from it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,7 +13,7 @@ use crate::{command, workspace};
 
 mod aa;
 
-/// What reports are not made from, or are made of it again.
+/// Files that reports do not need, or that are regenerated.
 const LEFT_OUT: [&str; 4] = ["lock", "work", "report.html", "analysis.json"];
 
 const PACKED: &str = ".tar.gz";
@@ -29,16 +29,16 @@ pub(crate) enum Verb {
         #[arg(long, value_name = "FOLDER")]
         to: PathBuf,
     },
-    /// Unpacks a record and makes its reports and pages anew
+    /// Unpacks a record and regenerates its reports and pages
     Pages {
         /// The record
         #[arg(value_name = "FOLDER")]
         record: PathBuf,
-        /// Where they are put [default: target/pages]
+        /// Where to write them [default: target/pages]
         #[arg(long, value_name = "FOLDER")]
         to: Option<PathBuf>,
     },
-    /// Counts and draws how often controls exclude zero, by plan
+    /// Counts and draws how often A/A controls exclude zero, by plan
     Aa {
         /// Run directories, many of each plan
         #[arg(required = true, value_name = "RUN")]
@@ -76,7 +76,7 @@ fn pack(windage: &Path, runs: &[PathBuf], to: &Path) -> Result<()> {
     for run in runs {
         let run = run
             .canonicalize()
-            .with_context(|| format!("look for {}", run.display()))?;
+            .with_context(|| format!("find {}", run.display()))?;
         let (Some(folder), Some(name)) = (run.parent(), run.file_name()) else {
             bail!("{} has no name", run.display());
         };
@@ -90,7 +90,7 @@ fn pack(windage: &Path, runs: &[PathBuf], to: &Path) -> Result<()> {
                 .arg(&name),
         )?;
         if !names.insert(name) {
-            bail!("two runs have the name of {}; rename one", run.display());
+            bail!("two runs have the name {}; rename one", run.display());
         }
     }
     let links: Vec<String> = names
@@ -99,8 +99,8 @@ fn pack(windage: &Path, runs: &[PathBuf], to: &Path) -> Result<()> {
         .collect();
     let title = to.file_name().unwrap_or_default().to_string_lossy();
     let text = format!(
-        "# {title}\n\nRun directories, packed: {}. `cargo xtask record pages FOLDER` unpacks them and makes what follows, and \
-         the pages, anew.\n\n{reports}",
+        "# {title}\n\nRun directories, packed: {}. `cargo xtask record pages FOLDER` unpacks them and regenerates \
+         the text below and the pages.\n\n{reports}",
         links.join(", ")
     );
     fs::write(&readme, text).with_context(|| format!("write {}", readme.display()))?;
@@ -134,7 +134,7 @@ fn pages(windage: &Path, record: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What `windage report` says of runs.
+/// The output of `windage report` for these runs.
 fn report(windage: &Path, runs: &[impl AsRef<Path>], format: &str) -> Result<String> {
     let mut report = Command::new(windage);
     report.args(["report", "--format", format]);
@@ -160,10 +160,10 @@ fn sorted(folder: &Path) -> Result<Vec<PathBuf>> {
 mod tests {
     use super::*;
 
-    /// A real run, of one second.
+    /// A real run of one second.
     #[test]
-    fn a_packed_run_gives_the_reports_that_it_gave() {
-        // Beside the tests of the workspace it is there.
+    fn a_packed_run_gives_the_same_reports() {
+        // The workspace's tests have built it next to this one.
         let this = std::env::current_exe().unwrap();
         let windage = this.ancestors().nth(2).unwrap().join("windage");
         if !windage.exists() {
@@ -174,7 +174,7 @@ mod tests {
         let [run, record, to] = ["tiny", "record", "pages"].map(|name| folder.path().join(name));
         let mut demo = Command::new(&windage);
         demo.args(["demo", "--for", "1s", "--quiet", "--json", "--out"]);
-        // On a busy machine it may be void, and is a run all the same.
+        // On a busy machine the run may be void, which does not matter here.
         demo.arg(&run).output().unwrap();
 
         pack(&windage, std::slice::from_ref(&run), &record).unwrap();

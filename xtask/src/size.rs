@@ -60,7 +60,7 @@ fn table(now: &Lines, before: Option<&Lines>) -> String {
     )
 }
 
-/// Counts a commit by unpacking it beside the checkout.
+/// Counts a commit by unpacking it into a temporary folder.
 fn count_revision(revision: &str) -> Result<Lines> {
     let folder = tempfile::tempdir()?;
     let mut git = Command::new("git")
@@ -113,7 +113,7 @@ fn count(root: &Path) -> Result<Lines> {
     Ok(sums)
 }
 
-/// `windage-lab` of `crates/windage-lab/src/run.rs`; `web` and `xtask` of what lies there.
+/// `windage-lab` for `crates/windage-lab/src/run.rs`; `web` and `xtask` for the files there.
 fn part_of(root: &Path, path: &Path) -> String {
     let inside = path.strip_prefix(root).unwrap_or(path);
     let mut parts = inside
@@ -153,12 +153,12 @@ fn find_sources(folder: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
 /// A module that `#[cfg(test)]` keeps out of production.
 struct TestModule {
     name: String,
-    /// What `#[path]` says.
+    /// The value of `#[path]`.
     path: Option<String>,
 }
 
 impl TestModule {
-    /// Where its file lies, without `.rs`; also its folder.
+    /// Where its file is, without `.rs`; also its folder.
     fn path(&self, declared_in: &Path) -> PathBuf {
         let folder = declared_in.parent().unwrap_or(Path::new(""));
         if let Some(path) = &self.path {
@@ -234,7 +234,7 @@ impl RustLines {
         self.production.extend(span.start().line..=span.end().line);
     }
 
-    /// Passes over the item behind `#[cfg(test)]`, and notes the file when it is a module of its own.
+    /// Skips the item after `#[cfg(test)]`, and records the file if it is a module.
     fn skip_item(&mut self, tokens: &mut impl Iterator<Item = TokenTree>, path: Option<String>) {
         let mut words = Vec::new();
         let mut path = path;
@@ -262,7 +262,7 @@ impl RustLines {
     }
 }
 
-/// Braces end every item but those that end in a semicolon.
+/// Whether the group ends an item: braces end every item except those that end in a semicolon.
 fn ends_item(group: &Group, words: &[String]) -> bool {
     let open_ended = ["use", "const", "static", "let", "type"];
     group.delimiter() == Delimiter::Brace

@@ -1,4 +1,4 @@
-//! `cargo xtask test`: everything that has to hold, ending in one line that counts it.
+//! `cargo xtask test`: every check, with a last line that counts them.
 
 use std::process::ExitCode;
 
@@ -15,18 +15,18 @@ use skips::Skips;
 use step::Step;
 use tally::{Counts, Tally, cargo_line, go_line, playwright_line, vitest_line};
 
-/// Go modules that are built without OpenTelemetry as well, for agents to watch.
+/// Go modules that are also built without OpenTelemetry, for agents to watch.
 const BUILT_PLAIN: &[&str] = &["subjects/go-http", "subjects/shop/go"];
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Only what needs nothing but Rust: no installing, no real services, no Go
+    /// Only checks that need nothing but Rust: no installing, no real services, no Go
     #[arg(long)]
     quick: bool,
 }
 
-/// Runs every step, whatever became of the others, and prints
-/// `N passed, N failed, N skipped` as the last line.
+/// Runs every step, even if others failed, and prints `N passed, N failed, N skipped` as the last
+/// line.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let mut report = Report::default();
     let skips = Skips::create().map_err(|error| report.fail("the list of skips", &error));
@@ -56,7 +56,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     Ok(report.close())
 }
 
-/// What every full run has besides Rust's and Go's: its folder, its command, and how its tests are counted.
+/// The steps of a full run other than Rust's and Go's: folder, command, and how its tests are
+/// counted.
 const OTHERS: &[(&str, &str, Option<Counts>)] = &[
     ("subjects/shop/recommendations", "python3 -m unittest", None),
     ("subjects/shop", "python3 shop.py --check", None),
@@ -76,10 +77,10 @@ fn steps(quick: bool) -> Result<Vec<Step>> {
     if quick {
         return Ok(steps);
     }
-    // Fuzz targets are a workspace of their own, which nothing else here would compile.
+    // Fuzz targets are a workspace of their own, which no other step compiles.
     let fuzz = "cargo check --locked --all-targets --manifest-path fuzz/Cargo.toml --target-dir target/fuzz";
     let mut fuzz = Step::new("", fuzz, None);
-    // Nothing is linked, so that libFuzzer need not be compiled.
+    // Nothing is linked, so libFuzzer need not be compiled.
     let library = workspace::root().join("target/libfuzzer.a");
     fuzz.command.env("CUSTOM_LIBFUZZER_PATH", library);
     steps.push(fuzz);
@@ -100,8 +101,8 @@ fn steps(quick: bool) -> Result<Vec<Step>> {
     Ok(steps)
 }
 
-/// What needs only Rust. The tests with real parts are left out of a quick run, but never its
-/// lints: reading them needs no service.
+/// The steps that need only Rust. A quick run leaves out the real-parts tests, but not their lints,
+/// which need no service.
 fn rust(real_parts: &[String], quick: bool) -> Vec<Step> {
     let features = match real_parts {
         [] => String::new(),
@@ -117,8 +118,8 @@ fn rust(real_parts: &[String], quick: bool) -> Vec<Step> {
     ]
 }
 
-/// A module by itself, with a build tag or none (`""`). Never from Go's cache of results: a test that talks over sockets
-/// has inputs it can't see.
+/// A module, with a build tag or none (`""`). Go's cache of test results is not used: it can't see
+/// the inputs of a test that uses sockets.
 fn go(folder: &str, tags: &str) -> [Step; 2] {
     let tests = format!("go test{tags} -v -count=1 ./...");
     [
@@ -127,7 +128,7 @@ fn go(folder: &str, tags: &str) -> [Step; 2] {
     ]
 }
 
-/// What became of all steps.
+/// The results of all steps.
 #[derive(Default)]
 struct Report {
     tally: Tally,
@@ -148,7 +149,7 @@ impl Report {
         self.tally.failed += 1;
     }
 
-    /// Tests that found a part missing ended well for cargo; they proved nothing.
+    /// Cargo counts skipped tests as passed; they are moved.
     fn skip(&mut self, reasons: &[String]) {
         for reason in reasons {
             anstream::println!("skipped: {reason}");
@@ -201,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_tests_of_a_quick_run_leave_the_real_parts_out() {
+    fn only_the_tests_of_a_quick_run_omit_real_parts() {
         let asks = |real_parts: &[String], quick| {
             let steps = rust(real_parts, quick).into_iter();
             let asks =

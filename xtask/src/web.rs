@@ -8,12 +8,12 @@ use anyhow::{Context, Result, bail};
 
 use crate::{command, workspace};
 
-/// What the build makes, and what is embedded.
+/// The files that the build makes and the binary embeds.
 const ASSETS: &[&str] = &["windage.js", "windage.css"];
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Change nothing: fail unless the committed files are what the sources build
+    /// Change nothing: fail unless the committed files match a new build
     #[arg(long)]
     check: bool,
 }
@@ -28,7 +28,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Where the sources of the front end are.
+/// The front end's sources.
 pub(crate) fn folder() -> PathBuf {
     workspace::root().join("web")
 }
@@ -37,12 +37,12 @@ fn assets() -> PathBuf {
     workspace::root().join("crates/windage-report/assets")
 }
 
-/// Installs the packages that the front end is built and tested with, exactly those of its lock
-/// file, unless they are there.
+/// Installs the packages that build and test the front end, exactly those of its lock file, unless
+/// they are installed.
 pub(crate) fn install() -> Result<()> {
     let lock = folder().join("package-lock.json");
     let wanted = fs::read(&lock).with_context(|| format!("read {}", lock.display()))?;
-    // Written last: what was interrupted is begun again.
+    // Written last, so that an interrupted installation is repeated.
     let installed = folder().join("node_modules/.installed-lock.json");
     if fs::read(&installed).is_ok_and(|found| found == wanted) {
         return Ok(());
@@ -76,8 +76,8 @@ fn check() -> Result<()> {
     }
     if !stale.is_empty() {
         bail!(
-            "{} in crates/windage-report/assets is not what web/ builds; run `cargo xtask web` and \
-             commit the result",
+            "{} in crates/windage-report/assets differs from what web/ builds; run `cargo xtask web` \
+             and commit the result",
             stale.join(" and ")
         );
     }

@@ -1,4 +1,4 @@
-//! Where things are: the checkout, its cache, its members.
+//! Locations: the checkout, its cache, its members.
 
 use std::env;
 use std::fs;
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::command;
 
-/// The feature under which a crate keeps its tests that need real services.
+/// The feature of a crate's tests that need real services.
 const REAL_PARTS: &str = "real-parts";
 
 /// The folder of the workspace.
@@ -19,14 +19,14 @@ pub(crate) fn root() -> &'static Path {
     xtask.parent().unwrap_or(xtask)
 }
 
-/// The cargo that runs this, working in the workspace.
+/// The cargo that runs this program, working in the workspace.
 pub(crate) fn cargo() -> Command {
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.current_dir(root());
     cargo
 }
 
-/// What outlives a checkout: `$XDG_CACHE_HOME/windage`, or the same under `~/.cache`.
+/// The cache, which outlives a checkout: `$XDG_CACHE_HOME/windage`, or the same under `~/.cache`.
 pub(crate) fn cache() -> Result<PathBuf> {
     let absolute = |name: &str| {
         env::var_os(name)
@@ -39,13 +39,13 @@ pub(crate) fn cache() -> Result<PathBuf> {
         .context("neither XDG_CACHE_HOME nor HOME names a folder; set one of them")
 }
 
-/// What `cargo metadata` knows of the workspace's own packages.
+/// The workspace's own packages, from `cargo metadata`.
 pub(crate) fn metadata() -> Result<Value> {
     let text = command::output(cargo().args(["metadata", "--no-deps", "--format-version=1"]))?;
     serde_json::from_str(&text).context("cargo metadata did not print JSON")
 }
 
-/// Builds a program of the package in a folder for release, and says where it is.
+/// Builds a package's program for release, and returns its path.
 pub(crate) fn build(package: &str, name: &str) -> Result<PathBuf> {
     anstream::eprintln!("==> building {name}");
     let manifest = root().join(package).join("Cargo.toml");
@@ -58,7 +58,7 @@ pub(crate) fn build(package: &str, name: &str) -> Result<PathBuf> {
         .context("no target_directory")?;
     let program = Path::new(target).join("release").join(name);
     if !program.is_file() {
-        bail!("{} was built, but is not there", program.display());
+        bail!("{} was built, but does not exist", program.display());
     }
     Ok(program)
 }
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn real_parts_are_asked_of_those_who_have_them() {
+    fn real_parts_features_are_found() {
         let metadata = serde_json::json!({ "packages": [
             { "name": "a", "features": { "real-parts": [] } },
             { "name": "b", "features": {} },

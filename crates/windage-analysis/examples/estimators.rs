@@ -1,14 +1,14 @@
-//! Which robust location is best on noise as it was recorded, and what that noise is like.
+//! Compares robust locations on recorded noise, and describes that noise.
 //!
 //! ```console
 //! $ cargo run --release -p windage-analysis --example estimators -- RUN…
 //! ```
 //!
-//! Each RUN is a run directory of a server against itself, so that the control's true difference
-//! is zero and what short slices of the run differ by is an error of the estimator. The estimators
-//! are tried on three materials: a log ratio for each block, one for each half of a block, and one
-//! for each two windows that follow each other. The facts below the table are those from which
-//! noise generators for simulations are fitted.
+//! Each RUN is a run directory of a server compared with itself, so the control's true difference
+//! is zero and differences between short slices of the run are errors of the estimator. The
+//! estimators are tried on three inputs: a log ratio per block, one per half of a block, and one
+//! per pair of consecutive windows. The facts below the table are those from which the noise
+//! generators for simulations are fitted.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -17,19 +17,19 @@ use windage_model::{ArmIndex, Soundness, Window};
 use windage_record::{Entry, Journal, RunDir};
 use windage_stats::{Estimator, locate, robust_sd};
 
-/// Blocks of the slices that are compared with each other.
+/// Blocks per slice.
 const SLICES: [usize; 3] = [10, 20, 40];
 
-/// Errors of slices are brought to this length: about ten seconds.
+/// Errors of slices are scaled to this length: about ten seconds.
 const REFERENCE_SLICE: usize = 20;
 
-/// How far back correlations are looked for.
+/// The longest lag for which correlations are computed.
 const LAGS: usize = 5;
 
-/// Beyond so many robust standard deviations a value is an outlier.
+/// A value beyond so many robust standard deviations is an outlier.
 const OUTLIER_DEVIATIONS: f64 = 5.0;
 
-/// A value of a window.
+/// A reading of a window.
 type Reading = fn(&Window) -> Option<f64>;
 
 const READINGS: [(&str, Reading); 4] = [
@@ -39,7 +39,7 @@ const READINGS: [(&str, Reading); 4] = [
     ("generator_cpu_per_request", generator_cpu_per_request),
 ];
 
-/// What a location is made of.
+/// The input of a location.
 #[derive(Clone, Copy)]
 enum Material {
     Blocks,
@@ -72,7 +72,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Windows of baseline and control, by launch and block, in time order; void ones are left out.
+/// Windows of baseline and control, by launch and block, in time order, without void ones.
 struct Launches(Vec<Vec<Vec<Window>>>);
 
 impl Launches {
@@ -127,8 +127,8 @@ fn ratio(windows: &[Window], reading: Reading) -> Option<f64> {
     Some(of(ArmIndex::CONTROL)? - of(ArmIndex::BASELINE)?)
 }
 
-/// The log ratio of every two windows of different arms that follow each other, the first of them
-/// maybe the last one of the block before.
+/// The log ratio of each two consecutive windows of different arms; the first may be the last one
+/// of the previous block.
 fn neighbours(before: Option<&Window>, block: &[Window], reading: Reading) -> Vec<f64> {
     let windows: Vec<Window> = before.into_iter().chain(block).cloned().collect();
     let pairs = windows.windows(2);
@@ -141,8 +141,8 @@ fn logs(windows: &[Window], arm: ArmIndex, reading: Reading) -> Vec<f64> {
     positive.map(f64::ln).collect()
 }
 
-/// For each estimator and material the standard error of a slice, and in parentheses how many
-/// times fewer blocks it needs than the mean of blocks does.
+/// For each estimator and input, the standard error of a slice and, in parentheses, how many times
+/// fewer blocks it needs than the mean of blocks.
 fn efficiencies(launches: &Launches, reading: Reading) -> String {
     let materials = Material::ALL.map(|material| launches.ratios(material, reading));
     let reference = slice_error(&materials[0], Estimator::Mean);
@@ -162,8 +162,8 @@ fn efficiencies(launches: &Launches, reading: Reading) -> String {
     text
 }
 
-/// How far the locations of slices of a launch are from their mean, typically: of all lengths of
-/// slices together, each brought to the reference's.
+/// The standard error of the locations of slices of a launch about their mean, over all lengths of
+/// slices, each scaled to the reference length.
 fn slice_error(launches: &[Vec<Vec<f64>>], estimator: Estimator) -> f64 {
     let mut variances = Vec::new();
     for (length, launch) in SLICES
@@ -198,7 +198,7 @@ fn facts(launches: &Launches, reading: Reading) -> String {
     )
 }
 
-/// VarianceComponents, tails and memory of a series, in words.
+/// Variance components, tails and autocorrelation of a series, as text.
 fn shape(series: &[f64]) -> String {
     let correlations: Vec<String> = (1..=LAGS)
         .map(|lag| format!("{:+.2}", autocorrelation(series, lag)))

@@ -1,15 +1,15 @@
-//! What it takes to analyse a long run of many arms.
+//! Time and memory for analysing a long run of many arms.
 //!
 //! ```console
 //! $ cargo run --release -p windage-analysis --example long_run -- make FOLDER [ARMS [WINDOWS]]
 //! $ cargo run --release -p windage-analysis --example long_run -- analyse FOLDER
 //! ```
 //!
-//! `make` writes a run directory as a run leaves it, of ARMS arms (by default 100) and WINDOWS (by
-//! default 10 000) for each on average: the baseline and the control are in every block and have
-//! more. A window takes about 1.6 kB, histograms included. `analyse` says how long figures, quantiles
-//! and what pictures need take, and how much memory the process needed at most. Making is apart from
-//! it so that its memory is not counted.
+//! `make` writes a run directory as a run leaves it, with ARMS arms (by default 100) and WINDOWS
+//! windows (by default 10 000) per arm on average: the baseline and the control are in every block
+//! and have more. A window takes about 1.6 kB, histograms included. `analyse` prints the time
+//! needed for figures, quantiles and pictures, and the peak memory of the process. `make` is
+//! separate so that its memory is not counted.
 
 use std::error::Error;
 use std::ffi::OsString;
@@ -41,7 +41,7 @@ const WINDOW_NS: u64 = 100_000_000;
 const SETTLE_NS: u64 = 10_000_000;
 /// Twenty windows with their settle times.
 const BLOCK_NS: u64 = 20 * (WINDOW_NS + SETTLE_NS);
-/// What waits for a commit stays far below its bound. A run commits each block.
+/// Keeps the uncommitted data far below its bound. A real run commits each block.
 const BLOCKS_IN_COMMIT: u32 = 200;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -110,7 +110,7 @@ fn analysed(run: &RunDir) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The most memory that this process has had resident, as Linux counts it.
+/// The peak resident memory of this process, as Linux counts it.
 fn most_memory_mb() -> Result<f64, Box<dyn Error>> {
     let status = fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -123,7 +123,7 @@ fn most_memory_mb() -> Result<f64, Box<dyn Error>> {
 #[expect(clippy::print_stdout, reason = "figures for the terminal")]
 fn make(folder: &Path, arms: u16, windows_of_arm: u64) -> Result<(), Box<dyn Error>> {
     if arms < FEWEST_ARMS {
-        return Err(format!("ARMS has to be {FEWEST_ARMS} or more").into());
+        return Err(format!("ARMS must be at least {FEWEST_ARMS}").into());
     }
     let began = Instant::now();
     let run = RunDir::create(folder, &manifest(arms), "", "", &serde_json::json!({}))?;
@@ -157,7 +157,7 @@ fn make(folder: &Path, arms: u16, windows_of_arm: u64) -> Result<(), Box<dyn Err
     Ok(())
 }
 
-/// Makes windows that look like recorded ones.
+/// Generates windows similar to recorded ones.
 struct Maker {
     arms: u16,
     random: Random,
@@ -167,7 +167,7 @@ struct Maker {
 
 impl Maker {
     fn new(arms: u16) -> Result<Maker, Box<dyn Error>> {
-        // The bounds of the generator's own.
+        // The same bounds as in the generator.
         let empty = Histogram::new_with_bounds(1, 86_400_000_000_000, 3)?;
         Ok(Maker {
             arms,
@@ -271,7 +271,7 @@ impl Maker {
         }
     }
 
-    /// Arms that flushed what they had batched; most used nothing and are not in the list.
+    /// Arms that flushed their batches; most used nothing and are not listed.
     fn others(&mut self, most: u64) -> Vec<ArmCpu> {
         let mut flushed: Vec<u16> = (0..self.random.below(most + 1))
             .filter_map(|_| u16::try_from(self.random.below(u64::from(self.arms))).ok())
@@ -286,7 +286,7 @@ impl Maker {
         .collect()
     }
 
-    /// Times about 1 ms, skewed to the right, one in five hundred ten times as long.
+    /// Times about 1 ms, skewed to the right, with one in five hundred ten times as long.
     fn times(&mut self, window: &Window) -> Result<(), Box<dyn Error>> {
         self.response_times.reset();
         self.service_times.reset();
@@ -306,7 +306,7 @@ impl Maker {
     }
 }
 
-/// The finaliser of SplitMix64 on a counter.
+/// The finaliser of SplitMix64 over a counter.
 struct Random(u64);
 
 impl Random {

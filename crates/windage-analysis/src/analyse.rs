@@ -21,20 +21,20 @@ use crate::{
     course, family, fidelity, planning, profiles, script, self_reported, validity,
 };
 
-/// A subject that keeps this share of its cores busy is saturated.
+/// A subject that keeps at least this share of its cores busy is saturated.
 const SATURATED_SHARE: f64 = 0.9;
 
-/// Concludes from a run directory. Of a run under several loads the analysis of the first carries
+/// Analyses a run directory. For a run under several loads, the analysis of the first load carries
 /// those of the others.
 ///
 /// # Errors
-/// When it can't be read. A damaged end, of the journal or of a histogram log, is no error: what
-/// is before it counts, and the analysis says so.
+/// When the directory can't be read. A damaged end of the journal or of a histogram log is not an
+/// error: what comes before it counts, and the analysis has a warning.
 pub fn of_run_directory(run: &RunDir) -> Result<Analysis, RecordError> {
     Ok(concluded(run)?.1)
 }
 
-/// As [`of_run_directory`], and of the same reading how far the run is.
+/// As [`of_run_directory`], with the run's state from the same reading.
 ///
 /// # Errors
 /// As for [`of_run_directory`].
@@ -45,7 +45,7 @@ pub fn concluded(run: &RunDir) -> Result<(RunState, Analysis), RecordError> {
     Ok((reading.state, of_all_loads(run, analyses)?))
 }
 
-/// One analysis of those under each load of a run.
+/// One analysis from those under each load of a run.
 pub(crate) fn of_all_loads(
     run: &RunDir,
     mut analyses: Vec<Analysis>,
@@ -60,8 +60,8 @@ pub(crate) fn of_all_loads(
     Ok(first)
 }
 
-/// Concludes from a run. Histograms are streamed in the order in which they were recorded, both
-/// kinds at once: reading them takes longer than all the rest.
+/// Analyses a run. Histograms are streamed in the order in which they were recorded, both kinds at
+/// once: reading them takes longer than everything else.
 #[must_use]
 pub fn analyse(
     records: &Records,
@@ -71,7 +71,7 @@ pub fn analyse(
     Run::gathered(records, response_times, service_times, &[]).analysis()
 }
 
-/// A run's records, arranged for comparing.
+/// A run's records, arranged for comparison.
 pub(crate) struct Run<'a> {
     pub(crate) records: &'a Records,
     pub(crate) rules: Rules,
@@ -102,8 +102,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// With the histograms of the run directory that the records are from, and quantiles compared
-    /// beyond those that are reported.
+    /// With the histograms of the records' run directory, and quantiles compared in addition to the
+    /// reported ones.
     pub(crate) fn read(
         run: &RunDir,
         records: &'a Records,
@@ -249,7 +249,8 @@ impl<'a> Run<'a> {
         let asked_first = family::first_compared(model, &comparisons);
         for (metric, comparison) in &mut comparisons {
             let ratios = std::mem::take(&mut comparison.ratios);
-            // Each further question could be a false alarm, and others move with this one.
+            // Each further comparison could be a false alarm, and others are correlated with this
+            // one.
             if Some(*metric) == asked_first && self.is_treatment(arm) {
                 comparison.warnings = course::warnings(&ratios, self.rules.margin);
             }
@@ -311,8 +312,8 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// What speaks against times: the generator's lateness is in all of them, and connections
-    /// that were all in use bound what the subject met at a time.
+    /// Warnings about times: the generator's lateness is part of all of them, and a limit on
+    /// connections limits the subject's concurrency.
     fn warning_times(&self, arm: ArmIndex, metrics: &mut BTreeMap<Metric, MetricAnalysis>) {
         let windows = &self.records.windows.arms[arm.get()];
         let late = validity::of_times(windows);
@@ -328,7 +329,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// What speaks against the CPU figures: deferred cost that is unknown or was not over.
+    /// Warnings about CPU figures: deferred cost that is unknown or had not ended.
     fn warning_cpu(&self, arm: ArmIndex, metrics: &mut BTreeMap<Metric, MetricAnalysis>) {
         for metric in [Metric::CpuPerRequest, Metric::CpuPerIteration] {
             if let Some(of_cpu) = metrics.get_mut(&metric) {
@@ -364,7 +365,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Every load of requests has these, though a tail may lack the answers to be told.
+/// Every load of requests has these, though a tail quantile may have too few answers.
 fn is_time(metric: Metric) -> bool {
     let mut times = RESPONSE_TIME.metrics.iter().chain(&SERVICE_TIME.metrics);
     times.any(|(of_time, _)| *of_time == metric)

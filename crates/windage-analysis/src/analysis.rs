@@ -1,4 +1,4 @@
-//! What was concluded from a run. Renderers show it; `wire` writes it as `analysis.json`.
+//! The results of a run. Renderers show them; `wire` writes them as `analysis.json`.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,7 @@ use crate::{
     Script, Stages,
 };
 
-/// Everything concluded from one run; of a run under several loads, from its windows under one of
-/// them.
+/// All results of one run; for a run under several loads, from its windows under one of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Analysis {
     /// The name of the load; `None` where the plan has only one.
@@ -33,30 +32,31 @@ pub struct Analysis {
     pub windage: String,
     /// Facts about the machine, as recorded.
     pub host: serde_json::Value,
-    /// What the measured programs said of their versions.
+    /// Versions as the measured programs report them.
     pub versions: BTreeMap<String, String>,
     /// How it was measured.
     pub design: DesignFacts,
-    /// How far the run as a whole may be believed.
+    /// How far the run as a whole can be trusted.
     pub validity: Validity,
-    /// The metric by which the question "what does it cost?" is answered.
+    /// The metric that answers "what does it cost?".
     pub primary: Metric,
     /// Baseline, control and treatments, in the plan's order.
     pub arms: Vec<ArmAnalysis>,
     /// What windage itself used.
     pub own_cost: OwnCost,
-    /// The slowest exchanges of the run, the slowest first; one of each window at most.
+    /// The slowest exchanges of the run, slowest first; at most one per window.
     pub outliers: Vec<SlowExchange>,
     /// Overheads over swept factors.
     pub curves: Vec<Curve>,
-    /// What arms add to each other, for each chain of them that the plan has.
+    /// What arms add to each other, for each chain of arms in the plan.
     pub stages: Vec<Stages>,
-    /// Where the time of its arms went; empty when nobody looked.
+    /// Where the arms' CPU time went; empty without a profiler.
     pub profiles: Vec<ArmProfile>,
-    /// What arrived of what was expected under each load, by rate and with the closed loops last;
+    /// Delivered compared with expected telemetry under each load, by rate, closed loops last;
     /// empty without several loads or without `expect`.
     pub fidelity_curve: Vec<FidelityPoint>,
-    /// The same arms under the plan's further loads, in its order. These have none themselves.
+    /// The same arms under the plan's further loads, in its order. These have no further loads
+    /// themselves.
     pub other_loads: Vec<Analysis>,
 }
 
@@ -99,36 +99,36 @@ pub struct DesignFacts {
     pub settle_s: f64,
     /// The wait for deferred work after a round's last window, in seconds.
     pub drain_s: f64,
-    /// The idle stretch after it, in seconds; without one deferred work is not known.
+    /// The idle stretch after it, in seconds; without one, deferred cost is unknown.
     pub idle_s: f64,
-    /// Rounds that were asked for.
+    /// Planned rounds.
     pub rounds_planned: u32,
-    /// Rounds of which something was measured.
+    /// Rounds with measurements.
     pub rounds: u32,
-    /// Blocks that were measured.
+    /// Blocks measured.
     pub blocks: u32,
     /// Time inside measured windows, in seconds.
     pub measured_s: f64,
     /// Seed of the run order.
     pub seed: u64,
-    /// Relative differences below it do not matter.
+    /// Equivalence margin: relative differences below it do not matter.
     pub margin: f64,
     /// Where the subject's CPU figures come from.
     pub cpu_source: CpuSource,
-    /// Which cores the plan gives each part; empty for runs older than this was.
+    /// The cores that the plan gives to each part; empty for runs of older versions.
     pub placement: Vec<Placed>,
-    /// What the run waited for; `None` when its length was fixed.
+    /// The stop rule and its outcome; `None` when the length was fixed.
     pub stop: Option<StopOutcome>,
-    /// What windows held (batch load); `None` when nothing was measured.
+    /// What windows contained (batch load); `None` when nothing was measured.
     pub batch: Option<BatchFacts>,
 }
 
-/// What the windows of a batch load held.
+/// What the windows of a batch load contained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BatchFacts {
-    /// Whether each window is known to be a whole process, from its start to its exit.
+    /// Whether each window is known to be a whole process, from start to exit.
     pub whole_processes: bool,
-    /// Whether iterations were chosen for each arm, so that a window had its length.
+    /// Whether iterations were chosen for each arm to fit the window's length.
     pub iterations_chosen: bool,
     /// The fewest iterations of a window.
     pub iterations_fewest: u64,
@@ -136,30 +136,30 @@ pub struct BatchFacts {
     pub iterations_most: u64,
 }
 
-/// What a run waited for, and whether it came.
+/// A stop rule and its outcome.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StopOutcome {
-    /// The metric that was to be known.
+    /// The metric of the stop rule.
     pub metric: Metric,
-    /// How well: half the width of its interval, as a share of the baseline.
+    /// The half-width asked for, as a share of the baseline.
     pub half_width: f64,
-    /// The measuring time at most, in seconds.
+    /// The limit on measuring time, in seconds.
     pub within_s: f64,
-    /// Whether the run ended because the metric was known so well.
+    /// Whether the run ended because the half-width was reached.
     pub is_reached: bool,
 }
 
-/// What windage itself used: CPU while windows lasted, in cores, and memory.
+/// What Windage itself used: CPU during windows, in cores, and memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct OwnCost {
     /// The load generator.
     pub generator_cores: f64,
     /// The sink.
     pub sink_cores: f64,
-    /// All the rest of windage: probes, journal, display.
+    /// The rest of Windage: probes, journal, display.
     pub rest_cores: f64,
-    /// Resident memory of all of it at the end of a launch, in bytes: the most of any launch; `None`
-    /// when none was read.
+    /// Resident memory of all of Windage at the end of a launch, in bytes: the maximum over
+    /// launches; `None` when never read.
     pub rss_bytes: Option<u64>,
 }
 
@@ -170,68 +170,69 @@ pub struct ArmAnalysis {
     pub id: ArmId,
     /// Its name for people.
     pub name: String,
-    /// What it is there for.
+    /// Its role.
     pub role: Role,
     /// Its levels, in the order of the plan's factors.
     pub levels: Vec<(String, LevelValue)>,
     /// Its metrics, in the order of [`Metric::ALL`]; those that the load can't have are absent.
     pub metrics: BTreeMap<Metric, MetricAnalysis>,
-    /// What was delivered; `None` when no telemetry was received or expected.
+    /// Delivered compared with expected telemetry; `None` when none was received or expected.
     pub fidelity: Option<Fidelity>,
     /// What the load was; `None` for a batch load and when nothing was measured.
     pub load: Option<ArmLoad>,
-    /// How much of its telemetry fits into a time; `None` when nothing came, or at no cost.
+    /// How much of its telemetry fits into a given CPU time; `None` when none was delivered or it
+    /// cost nothing.
     pub planning: Option<Planning>,
-    /// What whole processes took; `None` where windows were none.
+    /// What whole processes used; `None` where windows were not whole processes.
     pub script: Option<Script>,
     /// What its agents did and used; `None` for an arm without agents.
     pub agent: Option<AgentUse>,
     /// Where the machine's CPU for its requests went; `None` for a batch load, and when the
     /// machine's CPU was not read.
     pub bill: Option<Bill>,
-    /// Whose agents are attached in its windows without watching it, which makes it a bystander and
-    /// no treatment of its own; `None` for all others.
+    /// The arm whose agents are attached in this arm's windows without watching it. That makes this
+    /// arm a bystander, not a treatment; `None` for all others.
     pub bystander_of: Option<ArmId>,
-    /// What it pays for them; `None` for all but bystanders, and without a control.
+    /// What it pays for them; `None` for all arms but bystanders, and without a control.
     pub bystander: Option<Bystander>,
-    /// What its program said about itself, by name; texts that differ from launch to launch stand
-    /// one after the other.
+    /// What its program reports about itself, by name; texts that differ between launches are
+    /// listed one after another.
     pub self_reported: BTreeMap<String, String>,
 }
 
 /// The load on one arm in all its windows, void ones included.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ArmLoad {
-    /// Counts of all windows together; of lateness and stalls the worst.
+    /// Counts of all windows together; the worst lateness and stall.
     pub exchanges: Exchanges,
-    /// Starts a second that the schedule asked for; `None` in a closed loop, which has none.
+    /// Starts per second that the schedule asked for; `None` in a closed loop.
     pub intended_per_s: Option<f64>,
-    /// Requests sent a second; `None` for no time.
+    /// Requests sent per second; `None` for a duration of zero.
     pub offered_per_s: Option<f64>,
-    /// Requests completed a second, those included that were completed after the schedule's
-    /// end; `None` for no time.
+    /// Requests completed per second, including those completed after the schedule's end; `None`
+    /// for a duration of zero.
     pub achieved_per_s: Option<f64>,
-    /// Response time on average, in microseconds, in windows that are not void; `None` where none
-    /// was recorded.
+    /// Mean response time, in microseconds, in windows that are not void; `None` where none was
+    /// recorded.
     pub mean_response_time_us: Option<f64>,
 }
 
-/// One of the slowest exchanges and what else happened then.
+/// One of the slowest exchanges, and what else happened at the time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SlowExchange {
-    /// The window that it was in.
+    /// Its window.
     pub place: Place,
     /// Its times, since the run began.
     pub at: Outlier,
-    /// What may have made it slow besides the subject.
+    /// What, other than the subject, may have made it slow.
     pub coincided: Coincidence,
 }
 
-/// What happened to generator and machine at the time of an exchange. All but the stall is of the
-/// whole window: it may have been at another moment of it.
+/// What happened to generator and machine around an exchange. Everything except the stall is for
+/// the whole window, so it may have been at a different moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Coincidence {
-    /// The generator's longest stall in the window, in nanoseconds, if it was at that moment.
+    /// The generator's longest stall in the window, in nanoseconds, if it overlaps the exchange.
     pub stall_ns: Option<u64>,
     /// How often the generator's core was taken from it; `None` when unknown.
     pub generator_preemptions: Option<u64>,
@@ -239,7 +240,7 @@ pub struct Coincidence {
     pub generator_run_queue_ns: Option<u64>,
     /// Time that the hypervisor took away, in nanoseconds.
     pub steal_ns: u64,
-    /// Time that some task waited for a core, in nanoseconds; `None` without PSI.
+    /// Time in which some task waited for a core, in nanoseconds; `None` without PSI.
     pub cpu_pressure_ns: Option<u64>,
 }
 
@@ -250,19 +251,19 @@ pub struct MetricAnalysis {
     pub baseline: Option<f64>,
     /// The arm's own figure, descriptive.
     pub arm: Option<f64>,
-    /// The difference, or why there is none. The baseline's own is missing by nature.
+    /// The difference, or why there is none. For the baseline it is always missing.
     pub difference: Result<Difference, Missing>,
     /// The verdict; `None` where there is no relative difference to judge.
     pub verdict: Option<Verdict>,
-    /// Whether the subject used up the cores it was allowed.
+    /// Whether the subject was saturated.
     pub saturated: bool,
-    /// Windows of the arm that went in.
+    /// Windows of the arm that were used.
     pub windows: usize,
-    /// Launches that went in.
+    /// Launches that were used.
     pub rounds: usize,
-    /// What speaks against this metric in particular.
+    /// Warnings about this metric in particular.
     pub validity: Validity,
-    /// How firm the answer is.
+    /// How firm the result is.
     pub inference: Inference,
 }
 
@@ -276,7 +277,7 @@ impl MetricAnalysis {
     }
 }
 
-/// Why a figure is not there.
+/// Why a figure is missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing {
     /// The kind.
@@ -285,7 +286,7 @@ pub struct Missing {
     pub text: String,
 }
 
-/// The kinds of absence.
+/// The kinds of missing figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MissingCode {
     /// The baseline is not compared with itself.
@@ -294,9 +295,9 @@ pub enum MissingCode {
     NotMeasured,
     /// Too little was measured for an interval.
     TooFew,
-    /// The baseline is zero, so that there is no ratio.
+    /// The baseline is zero, so there is no ratio.
     BaselineZero,
-    /// No telemetry arrived of which there could be a figure.
+    /// No telemetry arrived from which to compute the figure.
     NothingDelivered,
 }
 

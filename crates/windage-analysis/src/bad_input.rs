@@ -1,5 +1,5 @@
-//! Whatever was recorded, an analysis has a defined answer or a typed reason: it neither panics
-//! nor shows a figure that is none.
+//! Whatever was recorded, an analysis gives a defined answer or a typed reason: it neither panics
+//! nor shows a figure that is not a number.
 
 use hdrhistogram::Histogram;
 use serde_json::Value;
@@ -14,7 +14,7 @@ use crate::{Analysis, MissingCode, Timed, analyse, wire};
 
 const TREATMENT: ArmIndex = ArmIndex(2);
 
-/// Analyses with a histogram for each window: as many times of a millisecond as were completed.
+/// Analyses with a histogram per window: one time of a millisecond per completed request.
 fn analysed(recorded: &Recorded) -> Analysis {
     let times = || {
         let windows = recorded.windows.iter();
@@ -36,19 +36,19 @@ fn analysed(recorded: &Recorded) -> Analysis {
     analyse(&recorded.gathered(), times(), times())
 }
 
-/// A run in which something is not as it should be.
+/// A run with something wrong in it.
 struct Case {
     what: &'static str,
     spoil: fn(&mut Recorded),
-    /// What is there to be said of the treatment's CPU: a difference, or why there is none.
+    /// The expected result for the treatment's CPU: a difference, or why there is none.
     cpu: Result<(), MissingCode>,
-    /// A warning about the run that must be there.
+    /// A warning about the run that must be present.
     warning: Option<WarningCode>,
 }
 
 const CASES: &[Case] = &[
     Case {
-        what: "nothing at all",
+        what: "an empty run",
         spoil: |run| {
             run.windows.clear();
             run.launches.clear();
@@ -59,7 +59,7 @@ const CASES: &[Case] = &[
         warning: Some(WarningCode::NoWindows),
     },
     Case {
-        what: "one window, of the baseline",
+        what: "one window of the baseline",
         spoil: |run| run.windows.truncate(1),
         cpu: Err(MissingCode::NotMeasured),
         warning: Some(WarningCode::ArmVoid),
@@ -71,7 +71,7 @@ const CASES: &[Case] = &[
         warning: Some(WarningCode::SingleRound),
     },
     Case {
-        // Its two halves give an interval with one degree of freedom: Student's quantile is 12.7.
+        // Its two halves give an interval with one degree of freedom: the t quantile is 12.7.
         what: "one block",
         spoil: |run| run.windows.truncate(6),
         cpu: Ok(()),
@@ -164,7 +164,7 @@ const CASES: &[Case] = &[
         spoil: |run| {
             for window in &mut run.windows {
                 if window.place.arm == TREATMENT {
-                    let died = Warning::new(WarningCode::ServiceDied, "It died.");
+                    let died = Warning::new(WarningCode::ServiceDied, "It exited.");
                     window.warnings.push(died);
                 }
             }
@@ -187,7 +187,7 @@ const CASES: &[Case] = &[
         spoil: |run| {
             for window in &mut run.windows {
                 if window.place.arm == ArmIndex::BASELINE {
-                    let died = Warning::new(WarningCode::ServiceDied, "It died.");
+                    let died = Warning::new(WarningCode::ServiceDied, "It exited.");
                     window.warnings.push(died);
                 }
             }
@@ -199,7 +199,7 @@ const CASES: &[Case] = &[
         what: "everything void",
         spoil: |run| {
             for window in &mut run.windows {
-                let died = Warning::new(WarningCode::ServiceDied, "It died.");
+                let died = Warning::new(WarningCode::ServiceDied, "It exited.");
                 window.warnings.push(died);
             }
         },
@@ -217,7 +217,7 @@ const CASES: &[Case] = &[
         warning: None,
     },
     Case {
-        what: "deliveries beyond all bounds",
+        what: "deliveries of extreme size",
         spoil: |run| {
             let most = u64::MAX;
             let sample = TraceSample {
@@ -268,7 +268,7 @@ const CASES: &[Case] = &[
         warning: None,
     },
     Case {
-        what: "deliveries without requests or an expectation to hold them against",
+        what: "deliveries without requests or an expectation",
         spoil: |run| {
             run.manifest.arms[2].expected = Some(Expected {
                 traces_per_request: Some(0.0),
@@ -285,7 +285,7 @@ const CASES: &[Case] = &[
         warning: None,
     },
     Case {
-        what: "nothing but loss",
+        what: "everything lost",
         spoil: |run| {
             for delivered in &mut run.delivered {
                 *delivered = Delivered {
@@ -307,7 +307,7 @@ const CASES: &[Case] = &[
         warning: None,
     },
     Case {
-        what: "evidence that is no number",
+        what: "evidence that is not a number",
         spoil: |run| {
             for window in &mut run.windows {
                 let warning = Warning::new(WarningCode::Steal, "The processor was taken away.");
@@ -329,7 +329,7 @@ fn of_window(block: u32, spans: u64) -> DeliveredInWindow {
 }
 
 #[test]
-fn whatever_was_recorded_has_a_defined_answer() {
+fn any_record_has_a_defined_answer() {
     for case in CASES {
         for model in [LoadModel::Closed, LoadModel::Open, LoadModel::Batch] {
             let mut run = fixture::records(3);
@@ -348,7 +348,7 @@ fn whatever_was_recorded_has_a_defined_answer() {
 }
 
 #[test]
-fn one_arm_after_another_has_a_defined_answer_too() {
+fn sequential_order_has_a_defined_answer_too() {
     for case in CASES {
         let mut run = fixture::records(3);
         run.manifest.design.order = Order::Sequential;
@@ -363,14 +363,14 @@ fn cpu(analysis: &Analysis, model: LoadModel) -> Result<(), MissingCode> {
         LoadModel::Batch => Metric::CpuPerIteration,
         LoadModel::Open | LoadModel::Closed => Metric::CpuPerRequest,
     };
-    // A metric that neither side has is left out.
+    // A metric that neither side has is omitted.
     let found = analysis.arms[TREATMENT.get()].metrics.get(&metric);
     let difference = &found.ok_or(MissingCode::NotMeasured)?.difference;
     let missing = |missing: &crate::Missing| missing.code;
     difference.as_ref().map(|_| ()).map_err(missing)
 }
 
-/// Every interval's ends are numbers that stand around the estimate, whichever way it is shown.
+/// Checks that every interval has numeric ends around its estimate, in every form that is shown.
 fn assert_whole(analysis: &Analysis, what: &str) {
     for arm in &analysis.arms {
         for (metric, of) in &arm.metrics {

@@ -1,4 +1,4 @@
-//! Windows, found by block and arm.
+//! Windows by block and arm.
 
 use std::ops::Range;
 
@@ -6,16 +6,16 @@ use windage_model::ArmIndex;
 
 use crate::windows::Measured;
 
-/// A value that a window has of itself.
+/// A value that each window has by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reading {
-    /// CPU of the arm for a completed request, in microseconds.
+    /// CPU of the arm per completed request, in microseconds.
     CpuUs,
-    /// CPU of the whole machine for a completed request, in microseconds.
+    /// CPU of the whole machine per completed request, in microseconds.
     MachineCpuUs,
-    /// CPU of the generator for a completed request, in microseconds.
+    /// CPU of the generator per completed request, in microseconds.
     GeneratorCpuUs,
-    /// Time for a completed iteration, in microseconds.
+    /// Time per completed iteration, in microseconds.
     WallUs,
     /// Completed requests per second.
     PerSecond,
@@ -30,8 +30,8 @@ impl Reading {
         Reading::PerSecond,
     ];
 
-    /// The value, which is positive; `None` when the window has none, such as a time for each of
-    /// no requests.
+    /// The value, always positive; `None` when the window has none, such as a time per request
+    /// without requests.
     pub(crate) fn of(self, window: &Measured) -> Option<f64> {
         let (completed, duration_ns) = (window.completed as f64, window.duration_ns as f64);
         let for_each = |ns: f64| ns / 1e3 / completed;
@@ -46,8 +46,8 @@ impl Reading {
     }
 }
 
-/// A range of the run's windows. Half as long as one of `usize`: there are as many as blocks
-/// times arms in them.
+/// A range of the run's windows. Half the size of one with `usize`; there are as many ranges as
+/// blocks times arms per block.
 #[derive(Clone, Copy, Debug, Default)]
 struct Stretch {
     from: u32,
@@ -60,7 +60,8 @@ impl Stretch {
     }
 }
 
-/// The usable windows of one arm in one block, and the baseline's there; those may be none.
+/// The usable windows of one arm in one block, and the baseline's in the same block, of which there
+/// may be none.
 #[derive(Clone, Copy, Debug)]
 struct Cell {
     arm: Stretch,
@@ -74,8 +75,8 @@ struct Mean {
     windows: usize,
 }
 
-/// The logarithms of a window's readings, which every comparison of its arm (and, of the
-/// baseline's windows, every comparison) asks for; NaN where there is no value.
+/// The logarithms of a window's readings; NaN where there is no value. Every comparison of the
+/// window's arm uses them, and every comparison uses the baseline's.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Logs([f64; Reading::ALL.len()]);
 
@@ -98,25 +99,25 @@ pub(crate) struct Blocks<'a> {
     logs: Vec<Logs>,
     /// By arm, in the order of blocks.
     cells: Vec<Vec<Cell>>,
-    /// By arm: its windows in a block that lost none.
+    /// By arm: the number of its windows in a complete block.
     windows_of_a_block: Vec<u32>,
-    /// By arm and reading. Every comparison asks for the baseline's.
+    /// By arm and reading. Cached because every comparison uses the baseline's.
     means: Vec<[Mean; Reading::ALL.len()]>,
     count: u32,
 }
 
-/// An arm and what it is held against, most often the baseline, in the same block.
+/// An arm and the arm it is compared with, usually the baseline, in the same block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pair<'a> {
     pub(crate) launch: u32,
     pub(crate) arm: &'a [Logs],
     pub(crate) against: &'a [Logs],
-    /// The windows of which `arm` has the logarithms.
+    /// The windows of `arm`, with their logarithms.
     pub(crate) arm_windows: &'a [Measured],
-    /// The same of `against`.
+    /// The same for `against`.
     pub(crate) against_windows: &'a [Measured],
-    /// Whether neither lost a window, so that the first half of each lies in the first half of
-    /// the mirrored block.
+    /// Whether neither lost a window. Then the first half of each lies in the first half of the
+    /// mirrored block.
     pub(crate) is_whole: bool,
 }
 
@@ -169,10 +170,10 @@ impl<'a> Blocks<'a> {
                 blocks.count += 1;
                 baseline = Stretch::default();
             }
-            // A run of more windows than that would not fit in memory.
+            // More windows than that would not fit in memory.
             let to = from + u32::try_from(cell.len()).unwrap_or(u32::MAX - from);
             let stretch = Stretch { from, to };
-            // It is the first of its block, for it is the first of all arms.
+            // The first of its block, because it is the first of all arms.
             if cell[0].arm == ArmIndex::BASELINE {
                 baseline = stretch;
             }
@@ -205,7 +206,7 @@ impl<'a> Blocks<'a> {
         cells.flat_map(|cell| &self.windows[cell.arm.windows()])
     }
 
-    /// How many of an arm's usable windows have a value.
+    /// How many of an arm's usable windows have a value for a reading.
     pub(crate) fn windows_with(&self, arm: ArmIndex, reading: Reading) -> usize {
         self.mean_and_count(arm, reading).windows
     }
@@ -221,13 +222,13 @@ impl<'a> Blocks<'a> {
         of_arm.map_or(Mean::default(), |means| means[reading as usize])
     }
 
-    /// The halves of mirrored blocks that have usable windows of an arm and of the baseline, in
+    /// The halves of mirrored blocks that have usable windows of both an arm and the baseline, in
     /// order; a block that lost a window is a single piece.
     pub(crate) fn halves(&self, arm: ArmIndex) -> impl Iterator<Item = Pair<'_>> + '_ {
         self.pairs(arm).flat_map(Pair::halves)
     }
 
-    /// The same of any two arms.
+    /// The same for any two arms.
     pub(crate) fn halves_of(
         &self,
         arm: ArmIndex,
@@ -247,7 +248,7 @@ impl<'a> Blocks<'a> {
             .flat_map(Pair::halves)
     }
 
-    /// The blocks that have usable windows of an arm and of the baseline, in order.
+    /// The blocks that have usable windows of both an arm and the baseline, in order.
     pub(crate) fn pairs(&self, arm: ArmIndex) -> impl Iterator<Item = Pair<'_>> + '_ {
         let cells = self.cells.get(arm.get()).into_iter().flatten();
         cells.filter_map(|cell| self.pair(cell.arm, cell.baseline))
@@ -266,13 +267,13 @@ impl<'a> Blocks<'a> {
         })
     }
 
-    /// Where an arm has usable windows, one stretch a block, in order.
+    /// Where an arm has usable windows: one stretch per block, in order.
     fn stretches(&self, arm: ArmIndex) -> impl Iterator<Item = Stretch> + '_ {
         let cells = self.cells.get(arm.get()).into_iter().flatten();
         cells.map(|cell| cell.arm)
     }
 
-    /// The launch and the block of a stretch, by which they come in order.
+    /// The launch and block of a stretch, which order it.
     fn block_of(&self, stretch: Stretch) -> Option<(u32, u32)> {
         let first = self.windows[stretch.windows()].first()?;
         Some((first.launch, first.block))

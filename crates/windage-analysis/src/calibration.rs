@@ -1,7 +1,7 @@
-//! A run cut into many short experiments: how good would the answer have been after 10 seconds?
+//! Cuts a run into many short experiments: how good would the answer have been after 10 seconds?
 //!
-//! A run of a minute is also six runs of ten seconds, if only consecutive blocks are taken for
-//! each. With a known cost in every arm, they say how often an interval holds the truth.
+//! A run of a minute is also six runs of ten seconds, each made of consecutive blocks. With a known
+//! cost in every arm, the experiments show how often an interval covers the truth.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,25 +22,26 @@ pub struct Cuttable {
     service_times: Vec<Timed>,
 }
 
-/// What one experiment finds of an arm.
+/// One experiment's result for an arm.
 #[derive(Clone, Debug)]
 pub struct Experiment {
-    /// The arm against the baseline.
+    /// The arm compared with the baseline.
     pub arm: ArmAnalysis,
-    /// The arm's CPU for a request less the baseline's, in microseconds: location and interval of
-    /// the differences of blocks, found as those of log ratios are; `None` when there are too few.
+    /// The arm's CPU per request less the baseline's, in microseconds: location and interval of the
+    /// differences within blocks, estimated as those of log ratios are; `None` when there are too
+    /// few.
     ///
     /// A cost that is fixed in time, such as a wait by the clock, is the same difference in every
-    /// block, but a smaller ratio where the machine is slow: the location of ratios, times the
-    /// baseline's mean, is not that difference.
+    /// block but a smaller ratio where the machine is slow. So the location of the ratios times the
+    /// baseline's mean is not that difference.
     pub cpu_difference_us: Option<Interval>,
 }
 
-/// A block, named by its launch and its number.
+/// A block, identified by its launch and its number.
 type Block = (u32, u32);
 
 impl Cuttable {
-    /// Reads a run under its first load, histograms included: for runs of some minutes, not of
+    /// Reads a run under its first load, with all histograms in memory: for runs of minutes, not
     /// hours.
     ///
     /// # Errors
@@ -60,12 +61,13 @@ impl Cuttable {
         })
     }
 
-    /// What experiments of so many seconds each find of an arm. Of each, consecutive blocks are
-    /// taken until the windows of this arm and of the baseline, settle times included, make up
-    /// the time: as long as a run of these two alone would have taken. What is left at the end is
-    /// left out.
+    /// The results for an arm of experiments of the given length in seconds. Each takes consecutive
+    /// blocks until the windows of this arm and of the baseline, settle included, add up to that
+    /// length: as long as a run of these two arms alone would take. An incomplete experiment at the
+    /// end is dropped.
     ///
-    /// The cost that is deferred beyond windows is that of the whole run: it is read once a launch.
+    /// The cost deferred beyond windows is that of the whole run, because it is read once per
+    /// launch.
     #[must_use]
     pub fn experiments(&self, arm: ArmIndex, seconds: f64) -> Vec<Experiment> {
         let experiments = cut(&self.records, arm, seconds);
@@ -75,7 +77,7 @@ impl Cuttable {
             .collect()
     }
 
-    /// What the whole run finds of an arm.
+    /// The result of the whole run for an arm.
     #[must_use]
     pub fn whole(&self, arm: ArmIndex) -> Option<Experiment> {
         let windows = self.records.windows.measured.iter();
@@ -83,8 +85,8 @@ impl Cuttable {
         self.analysed(arm, &blocks)
     }
 
-    /// The time that the windows of an arm and of the baseline take in the whole run, settle
-    /// times included, in seconds.
+    /// The total time of the windows of an arm and of the baseline in the whole run, settle
+    /// included, in seconds.
     #[must_use]
     pub fn seconds_of(&self, arm: ArmIndex) -> f64 {
         let windows = self.records.windows.measured.iter();
@@ -164,7 +166,7 @@ fn cut(records: &Records, arm: ArmIndex, seconds: f64) -> Vec<BTreeSet<Block>> {
     let mut blocks = BTreeSet::new();
     let mut taken_s = 0.0;
     for windows in records.windows.measured.chunk_by(same_block) {
-        // Where arms are spread over blocks, only those that hold this one count for it.
+        // Not every block holds this arm; only those that do count.
         if !windows.iter().any(|w| w.arm == arm) {
             continue;
         }
@@ -179,7 +181,7 @@ fn cut(records: &Records, arm: ArmIndex, seconds: f64) -> Vec<BTreeSet<Block>> {
     experiments
 }
 
-/// What a window takes of an experiment with this arm and the baseline alone.
+/// The time that a window takes in an experiment with this arm and the baseline alone.
 fn seconds_for(records: &Records, arm: ArmIndex, window: &Measured) -> f64 {
     if window.arm != arm && window.arm != ArmIndex::BASELINE {
         return 0.0;
@@ -205,7 +207,7 @@ mod tests {
 
     #[test]
     fn consecutive_blocks_make_an_experiment() {
-        // Ten blocks of four windows of the pair, of some 0.11 to 0.14 s each: about 0.5 s a block.
+        // Ten blocks of four windows of the pair, about 0.11 to 0.14 s each: about 0.5 s per block.
         let run = run(1);
         let whole_s = run.seconds_of(ArmIndex(2));
         let experiments = cut(&run.records, ArmIndex(2), whole_s / 5.0);
@@ -217,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_by_the_clock_comes_out_as_long_as_it_was() {
+    fn a_fixed_wait_is_measured_correctly() {
         let mut run = run(1);
         let windows = &mut run.records.windows.measured;
         windows.retain(|w| w.arm == ArmIndex::BASELINE);
@@ -225,7 +227,7 @@ mod tests {
             .iter()
             .map(|w| Measured {
                 arm: ArmIndex(2),
-                // 2 µs for each request, however slow the machine is.
+                // 2 µs per request, regardless of the machine's speed.
                 cpu_ns: w.cpu_ns.and_then(|ns| ns.checked_add(w.completed * 2_000)),
                 ..*w
             })
@@ -238,18 +240,18 @@ mod tests {
     }
 
     #[test]
-    fn an_experiment_finds_what_the_whole_run_finds() {
+    fn an_experiment_agrees_with_the_whole_run() {
         let run = run(1);
         let found = run.experiments(ArmIndex(2), 2.0);
         assert!(found.len() >= 2, "{}", found.len());
         for experiment in found.iter().chain(&run.whole(ArmIndex(2))) {
             assert_eq!(experiment.arm.id.as_str(), "otel");
             let difference_us = experiment.cpu_difference_us.as_ref().unwrap();
-            // A fifth of 50 µs, at a speed that swings by 40 %.
+            // A fifth of 50 µs, at a speed that varies by 40 %.
             assert!((5.0..15.0).contains(&difference_us.estimate));
             let cpu = &experiment.arm.metrics[&Metric::CpuPerRequest];
             let relative = cpu.difference.as_ref().unwrap().relative.unwrap();
-            // A fifth in the windows; what is deferred comes on top.
+            // A fifth in the windows, plus the deferred cost.
             assert!((relative.estimate - 0.2).abs() < 0.1, "{relative:?}");
             assert!(relative.half_width() < 0.02, "{relative:?}");
         }

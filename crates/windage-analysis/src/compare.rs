@@ -1,5 +1,5 @@
-//! An arm against the baseline in one metric: from windows and launches to a location with its
-//! scatter. What is concluded from it is in `conclude`.
+//! Compares an arm with the baseline in one metric: from windows and launches to a location with
+//! its scatter. `conclude` draws the conclusions.
 
 use std::collections::BTreeMap;
 
@@ -9,19 +9,18 @@ use windage_stats::{Launches, TwoLevel, TwoLevelError, mean_error, two_level, un
 use crate::blocks::{Blocks, Logs, Pair, Reading};
 use crate::scatter::{self, Pace};
 
-/// What stays the same over all comparisons of a run.
+/// What all comparisons of a run share.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules {
     pub(crate) order: Order,
     pub(crate) margin: f64,
-    /// Whether the run could end as soon as it knew enough: then only intervals that hold at
-    /// every look are honest.
+    /// Whether the run could stop early: then only intervals that hold at every look are valid.
     pub(crate) sequence: bool,
-    /// What launches and blocks took.
+    /// How long launches and blocks took.
     pub(crate) pace: Pace,
 }
 
-/// Figures of both sides and the material for the interval between them.
+/// Figures of both sides, and the material for the interval of their difference.
 #[derive(Debug)]
 pub(crate) struct Comparison {
     /// The baseline's own figure, descriptive.
@@ -32,20 +31,19 @@ pub(crate) struct Comparison {
     pub(crate) location: Result<TwoLevel, TwoLevelError>,
     /// Whether `location` is of log ratios.
     pub(crate) scale: Scale,
-    /// Windows of the arm that went in.
+    /// Windows of the arm that were used.
     pub(crate) windows: usize,
-    /// Launches that went in.
+    /// Launches that were used.
     pub(crate) rounds: usize,
-    /// Where the scatter comes from; `None` for values that a launch has once.
+    /// Where the scatter comes from; `None` for values that exist once per launch.
     pub(crate) scatter: Option<crate::VarianceComponents>,
-    /// What went into the location, for those who ask how it came about; empty for values that a
-    /// launch has once.
+    /// The values behind the location; empty for values that exist once per launch.
     pub(crate) ratios: Ratios,
-    /// What speaks against this comparison in particular.
+    /// Warnings about this comparison in particular.
     pub(crate) warnings: Vec<Warning>,
 }
 
-/// What a location is a location of.
+/// The scale of a location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scale {
     /// ln(arm / baseline).
@@ -56,7 +54,7 @@ pub(crate) enum Scale {
 
 /// Compares a value that every window has, within blocks.
 ///
-/// `offset` says for each launch what is known of it beyond its windows, as a log ratio.
+/// `offset` gives, per launch, what is known beyond its windows, as a log ratio.
 pub(crate) fn by_window(
     blocks: &Blocks<'_>,
     arm: ArmIndex,
@@ -98,14 +96,14 @@ pub(crate) fn by_window(
     }
 }
 
-/// Log ratios of an arm to what it is held against in time order, by launch: two of each mirrored
+/// Log ratios of an arm to the arm it is compared with, by launch, in time order: two per mirrored
 /// block.
 pub(crate) type Ratios = BTreeMap<u32, Vec<f64>>;
 
-/// A mirrored block holds every arm once in each half. The two halves are compared by themselves:
-/// a regime that changes within the block then spoils one ratio and not the block, and a robust
-/// location leaves it out. A drift reads as an excess in one half and as a lack in the other, which
-/// the long-run variance sees. A block that lost a window is compared as a whole.
+/// A mirrored block has every arm once in each half. The halves are compared separately: a change
+/// of regime within the block then spoils one ratio, not the block, and a robust location excludes
+/// it. A drift raises one half and lowers the other; the long-run variance accounts for that. A
+/// block that lost a window is compared as a whole.
 pub(crate) fn ratios<'a>(halves: impl Iterator<Item = Pair<'a>>, reading: Reading) -> Ratios {
     let mut ratios = Ratios::new();
     for half in halves {
@@ -116,7 +114,8 @@ pub(crate) fn ratios<'a>(halves: impl Iterator<Item = Pair<'a>>, reading: Readin
     ratios
 }
 
-/// ln(arm / what it is held against) of the means of logarithms; `None` when a side has no value.
+/// ln(arm / the arm it is compared with) from the means of logarithms; `None` when a side has no
+/// value.
 fn log_ratio(half: &Pair<'_>, reading: Reading) -> Option<f64> {
     Some(mean_log(half.arm, reading)? - mean_log(half.against, reading)?)
 }
@@ -129,8 +128,8 @@ pub(crate) fn launches(ratios: &Ratios, offset: impl Fn(u32) -> f64) -> Launches
     launches
 }
 
-/// One arm after another: no block holds both, as in the public measurements. The interval is
-/// what such a measurement would print.
+/// Sequential order: no block has both arms, as in published measurements. The interval is the one
+/// that such a measurement would print.
 fn one_after_another(
     blocks: &Blocks<'_>,
     arm: ArmIndex,
@@ -168,7 +167,7 @@ fn one_after_another(
     )
 }
 
-/// Compares a value that every launch has once, keyed by launch.
+/// Compares a value that exists once per launch, keyed by launch.
 pub(crate) fn by_launch(
     arm: &BTreeMap<u32, f64>,
     baseline: &BTreeMap<u32, f64>,
@@ -201,8 +200,8 @@ pub(crate) fn by_launch(
     }
 }
 
-/// The plain mean of values, by launch: over launches, each of which counts once, or over the
-/// values of the only one. A trimmed mean would be narrower; of a plain one the differences of
+/// The plain mean of values by launch: over launches, each with the same weight, or over the values
+/// of the only launch. A trimmed mean would be narrower, but with plain means the differences of
 /// parts add up to the difference of the whole.
 pub(crate) fn mean_by_launch(values: &BTreeMap<u32, Vec<f64>>) -> Result<TwoLevel, TwoLevelError> {
     let mut launches = Launches::default();

@@ -1,8 +1,8 @@
-//! Two runs of one plan, the later held against the earlier: did the overhead change?
+//! Compares two runs of one plan, A the reference: did the overhead change?
 //!
-//! What is compared is overheads, not the arms' own figures: each was measured against a baseline
-//! beside it, so that a machine that became faster changes both sides of each. The runs know
-//! nothing of each other, so that their intervals combine as those of independent estimates
+//! Overheads are compared, not the arms' own figures: each overhead is relative to a baseline
+//! measured beside it, so a machine that became faster changes both sides. The runs are
+//! independent, so their intervals combine as those of independent estimates
 //! ([`windage_stats::difference`]).
 
 mod change;
@@ -27,17 +27,17 @@ pub use metric::{Change, ChangeInFamily, ChangeVerdict, ComparedMetric, Side};
 pub use plan_diff::{PlanLine, PlanTag};
 pub use warnings::{ComparisonWarning, ComparisonWarningCode};
 
-/// What is known of two runs, and what differs between their plans.
+/// The comparison of two runs, and the differences between their plans.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compared {
-    /// What was concluded.
+    /// The results.
     pub comparison: Comparison,
-    /// The plans as they were resolved, line by line; `None` where one of them is not known.
+    /// The resolved plans compared line by line; `None` where one of them is unknown.
     pub plan_diff: Option<Vec<PlanLine>>,
 }
 
 impl Compared {
-    /// Compares two runs that were analysed already, with the texts of their resolved plans.
+    /// Compares two analysed runs, with the texts of their resolved plans.
     #[must_use]
     pub fn new(a: &Analysis, b: &Analysis, plans: Option<[&str; 2]>) -> Compared {
         Compared {
@@ -58,14 +58,14 @@ impl Compared {
     }
 }
 
-/// Two runs, A the earlier or the reference and B the later.
+/// Two runs: A the earlier or the reference, B the later.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// The run that is held to.
+    /// The reference run.
     pub a: ComparedRun,
-    /// The run that is held against it.
+    /// The run that is compared with it.
     pub b: ComparedRun,
-    /// What speaks against comparing them, the gravest first.
+    /// Warnings about the comparison, gravest first.
     pub warnings: Vec<ComparisonWarning>,
     /// Each load that both have, in A's order.
     pub loads: Vec<ComparedLoad>,
@@ -73,15 +73,16 @@ pub struct Comparison {
     pub only_in_a: Vec<String>,
     /// Loads that only B has, by name.
     pub only_in_b: Vec<String>,
-    /// What is not the same in both.
+    /// What differs between the runs.
     pub differs: Differs,
 }
 
 impl Comparison {
-    /// Leaves only these metrics, the first of which is asked first.
+    /// Keeps only these metrics; the first of them becomes the primary one.
     ///
     /// # Errors
-    /// The first of them that neither run has for an arm but the baseline; nothing is left out then.
+    /// The first of them that neither run has for any arm but the baseline; nothing is removed
+    /// then.
     pub fn only(&mut self, metrics: &[Metric]) -> Result<(), Metric> {
         let arms = || self.loads.iter().flat_map(|load| &load.arms);
         let compared = || arms().filter(|arm| arm.role != Role::Baseline);
@@ -98,8 +99,8 @@ impl Comparison {
         Ok(())
     }
 
-    /// Whether the runs can be compared: not at all where no load can, with care where anything
-    /// speaks against it.
+    /// Whether the runs can be compared: not at all where no load can, with care where there is any
+    /// warning.
     #[must_use]
     pub fn comparable(&self) -> Comparable {
         let of_loads = self.loads.iter().map(|load| load.comparable);
@@ -111,7 +112,7 @@ impl Comparison {
     }
 }
 
-/// Which run it is.
+/// Identifies a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ComparedRun {
     /// The run's id.
@@ -122,16 +123,16 @@ pub struct ComparedRun {
     pub started: String,
     /// The version of windage that measured.
     pub windage: String,
-    /// How far it may be believed: the worst of its loads.
+    /// Its validity: the worst of its loads.
     pub validity: Soundness,
 }
 
-/// Whether one run can be held against the other.
+/// Whether one run can be compared with the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Comparable {
-    /// Nothing speaks against it.
+    /// No warning.
     Yes,
-    /// With the warnings in mind.
+    /// Yes, with the warnings in mind.
     WithCare,
     /// Figures are shown, verdicts are withheld.
     No,
@@ -156,9 +157,10 @@ pub struct ComparedLoad {
     pub regime: Option<String>,
     /// Whether the runs can be compared under it.
     pub comparable: Comparable,
-    /// The metric by which "did the overhead change?" is answered.
+    /// The metric that answers "did the overhead change?".
     pub primary: Metric,
-    /// Changes of an overhead below it do not matter: the larger of both plans', a share.
+    /// The equivalence margin: the larger of both plans', a share. Smaller changes of an overhead
+    /// do not matter.
     pub margin: f64,
     /// Arms that both have, in A's order.
     pub arms: Vec<ComparedArm>,
@@ -169,7 +171,7 @@ pub struct ComparedLoad {
 }
 
 impl ComparedLoad {
-    /// The first arm of that role.
+    /// The first arm with that role.
     #[must_use]
     pub fn arm_of(&self, role: Role) -> Option<&ComparedArm> {
         self.arms.iter().find(|arm| arm.role == role)
@@ -185,22 +187,22 @@ pub struct LoneArm {
     pub name: String,
 }
 
-/// An arm of both runs.
+/// An arm that both runs have.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ComparedArm {
-    /// Its id in files, by which it was found in both.
+    /// Its id in files, which identifies it in both runs.
     pub id: ArmId,
     /// Its name for people, as B has it.
     pub name: String,
-    /// What it is there for in B.
+    /// Its role in B.
     pub role: Role,
-    /// Whether agents are attached in its windows that watch another arm, in B.
+    /// Whether it is a bystander in B.
     pub is_bystander: bool,
-    /// Metrics that any of the runs has of it.
+    /// Metrics that either run has for it.
     pub metrics: BTreeMap<Metric, ComparedMetric>,
 }
 
-/// Holds run B against run A.
+/// Compares run B with run A.
 #[must_use]
 pub fn compare(a: &Analysis, b: &Analysis) -> Comparison {
     let pairs = pairs(a, b);
@@ -228,14 +230,14 @@ pub fn compare(a: &Analysis, b: &Analysis) -> Comparison {
     }
 }
 
-/// Names that are told in a sentence.
-const TOLD: usize = 5;
+/// How many names a sentence lists.
+const LISTED: usize = 5;
 
 /// A load of both runs.
 type Pair<'a> = (&'a Analysis, &'a Analysis);
 
-/// Loads by their names; one that has none, because its run had no other, by what it is; the only
-/// ones of both in any case.
+/// Pairs loads by name. A load without a name, because its run has only one, is named by its kind;
+/// the only loads of both runs are always paired.
 fn pairs<'a>(a: &'a Analysis, b: &'a Analysis) -> Vec<Pair<'a>> {
     if a.other_loads.is_empty() && b.other_loads.is_empty() {
         return vec![(a, b)];
@@ -260,7 +262,7 @@ fn pairs<'a>(a: &'a Analysis, b: &'a Analysis) -> Vec<Pair<'a>> {
     pairs
 }
 
-/// The name of a load, or what it is where it has none.
+/// The name of a load, or its kind where it has no name.
 fn load_name(load: &Analysis) -> String {
     let kind = || load.design.load.as_str().to_owned();
     load.regime.clone().unwrap_or_else(kind)
@@ -270,10 +272,10 @@ fn regime((a, b): Pair<'_>) -> Option<String> {
     a.regime.clone().or_else(|| b.regime.clone())
 }
 
-/// Names for a sentence, the first of many.
+/// Names for a sentence; of many, the first ones.
 fn listed(names: &[&str]) -> String {
-    let (told, left) = names.split_at(names.len().min(TOLD));
-    let mut text = told.join(", ");
+    let (shown, left) = names.split_at(names.len().min(LISTED));
+    let mut text = shown.join(", ");
     if !left.is_empty() {
         text.push_str(&format!(" and {} more", left.len()));
     }
@@ -314,7 +316,7 @@ fn under_load(a: &Analysis, b: &Analysis, warnings: &[ComparisonWarning]) -> Com
     }
 }
 
-/// Against which overheads are told; `None` for a run without a baseline.
+/// The arm with which overheads are compared; `None` for a run without a baseline.
 fn baseline_id(of: &Analysis) -> Option<&ArmId> {
     let mut arms = of.arms.iter();
     arms.find(|arm| arm.role == Role::Baseline)

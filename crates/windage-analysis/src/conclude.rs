@@ -1,4 +1,5 @@
-//! From a location with its scatter to what is reported: intervals, verdict, and how firm they are.
+//! From a location with its scatter to the reported result: intervals, verdict, and how firm they
+//! are.
 
 use windage_model::{ArmIndex, Difference, Direction, Interval, Method, Metric, Validity, Verdict};
 use windage_stats::{
@@ -64,20 +65,20 @@ pub(crate) fn difference(
         ),
         Err(TwoLevelError::NoValues) if of.baseline == Some(0.0) => (
             MissingCode::BaselineZero,
-            "The baseline is zero, so that there is no ratio.",
+            "The baseline is zero, so there is no ratio.",
         ),
         Err(TwoLevelError::NoValues) if of.baseline.is_some() && of.arm.is_some() => (
             MissingCode::TooFew,
-            "Both sides were measured, but never enough of both at the same time to compare.",
+            "Both sides were measured, but never enough of both in the same block to compare.",
         ),
         Err(TwoLevelError::NoValues) if of.windows > 0 => (
             MissingCode::TooFew,
-            "What was measured gives no value: too few answers, or a counter out of reach.",
+            "The measurements give no value: too few answers, or a counter that can't be read.",
         ),
         Err(TwoLevelError::NoValues) => (MissingCode::NotMeasured, "No usable window has a value."),
         Err(TwoLevelError::OneValue) => (
             MissingCode::TooFew,
-            "One value for each side: without scatter there is no interval. Ask for more rounds.",
+            "One value per side: without scatter there is no interval. Measure more rounds.",
         ),
         Ok(location) => {
             let found = match of.scale {
@@ -89,8 +90,8 @@ pub(crate) fn difference(
             }
             (
                 MissingCode::TooFew,
-                "The run could stop early, and over so few launches or batches an interval that \
-                 holds at every look has no end.",
+                "The run could stop early, and with so few launches or batches an interval that \
+                 holds at every look is unbounded.",
             )
         }
     };
@@ -98,7 +99,7 @@ pub(crate) fn difference(
     Err(Missing { code, text })
 }
 
-/// The interval that holds together with all others of its family, and the verdict it gives.
+/// The interval with the error of its whole family controlled, and the verdict from it.
 fn in_family(
     location: &TwoLevel,
     scale: Scale,
@@ -124,7 +125,7 @@ fn in_family(
     })
 }
 
-/// `None` when the interval has no end.
+/// `None` when the interval is unbounded.
 fn ratio_difference(
     location: &TwoLevel,
     baseline: Option<f64>,
@@ -164,8 +165,8 @@ fn plain_difference(location: &TwoLevel, rounds: usize, rules: Rules) -> Option<
     })
 }
 
-/// The location with its interval at a confidence; `None` when that has no end, as a sequence's
-/// over few units.
+/// The location with its interval at a confidence; `None` when that is unbounded, as a confidence
+/// sequence over few units is.
 pub(crate) fn interval(
     location: &TwoLevel,
     confidence: Confidence,
@@ -195,8 +196,7 @@ pub(crate) fn interval(
     })
 }
 
-/// The true location that a run like this one would tell from zero with a probability of 80 %.
-/// Of an interval for a fixed length.
+/// The method behind an interval of a fixed length.
 fn method(location: &TwoLevel) -> Method {
     match (location.launches, location.blocks) {
         (1, 1) => Method::TrimmedInSequence,
@@ -206,17 +206,18 @@ fn method(location: &TwoLevel) -> Method {
     }
 }
 
+/// The true location that a run like this one detects with 80 % power.
 fn minimum_detectable_effect(location: &TwoLevel, rules: Rules) -> Option<f64> {
     if !rules.sequence {
         return Some(location.minimum_detectable_effect());
     }
     let (low, high) = location.ends(Confidence::P95);
     let sequence = interval(location, Confidence::P95, rules)?.half_width();
-    // The sequence's half-width in the place of the interval's own.
+    // With the sequence's half-width in place of the interval's own.
     Some(location.minimum_detectable_effect() - (high - low) / 2.0 + sequence)
 }
 
-/// Seconds that are missing to a verdict.
+/// Further measuring time that a verdict needs, in seconds.
 fn time_needed_s(location: &TwoLevel, rules: Rules) -> Option<f64> {
     let rule = VerdictRule::of_log_ratios(rules.margin);
     let factor = if rules.sequence {
@@ -230,7 +231,7 @@ fn time_needed_s(location: &TwoLevel, rules: Rules) -> Option<f64> {
     Some((factor? - 1.0) * rules.pace.whole_s?)
 }
 
-/// The verdict of the contract, in its order.
+/// The verdict, with its rules in order.
 pub(crate) fn judge(
     at_95: &Interval,
     at_90: &Interval,

@@ -1,19 +1,19 @@
-//! What the course of a comparison over the run says against its location: it began otherwise
-//! than it went on, it drifted although drift was blocked out, or launches are of two kinds.
+//! Warnings from the course of a comparison over the run: its beginning differs from the rest, it
+//! drifts even within blocks, or launch results are bimodal.
 //!
-//! Each rule asks twice: whether what is seen is more than chance (at 1 %), and whether it is more
-//! than what matters. A long run would else be blamed for what nobody would notice.
+//! Each check asks twice: whether the effect is more than chance (at 1 %), and whether it exceeds
+//! the equivalence margin. Otherwise long runs would get warnings about effects that do not matter.
 
 use windage_model::{Warning, WarningCode};
 use windage_stats::{Location, Over, bimodal, location, onset, trend_over};
 
 use crate::compare::Ratios;
 
-/// Values of a launch are brought to so many at most before their course is looked at: what is
-/// sought is slow.
+/// The values of a launch are averaged down to at most this many before their course is examined:
+/// the effects sought are slow.
 const POINTS: usize = 400;
 
-/// What speaks against the location of these log ratios.
+/// Warnings about the location of these log ratios.
 pub(crate) fn warnings(ratios: &Ratios, margin: f64) -> Vec<Warning> {
     let launches: Vec<Vec<f64>> = ratios.values().map(|launch| thinned(launch)).collect();
     let found = [
@@ -28,7 +28,7 @@ fn warm_up_not_over(launches: &[Vec<f64>], margin: f64) -> Option<Warning> {
     let onset = onset(launches).filter(|o| o.significant && o.excess.abs() > margin)?;
     let text = format!(
         "The first blocks of launches give a difference that is {:+.2} % from that of the later \
-         ones: the warm-up was not over. A longer `design.warmup` keeps them out.",
+         ones: the warm-up was too short. Use a longer `design.warmup`.",
         onset.excess.exp_m1() * 100.0
     );
     let warning = Warning::new(WarningCode::WarmupTooShort, text);
@@ -43,8 +43,8 @@ fn trend(launches: &[Vec<f64>], margin: f64) -> Option<Warning> {
         Over::Run => "from the first launch to the last",
     };
     let text = format!(
-        "The difference itself changes, by {:+.2} % {over}: the figure is a mean over a course. \
-         Look whether the arm's cost grows with time, or whether something was started or ended \
+        "The difference itself changes, by {:+.2} % {over}: the figure is a mean over that drift. \
+         Check whether the arm's cost grows with time, or whether something was started or ended \
          on the machine.",
         trend.change_over_series.exp_m1() * 100.0
     );
@@ -61,9 +61,8 @@ fn two_kinds_of_launches(ratios: &Ratios, margin: f64) -> Option<Warning> {
         .collect();
     let modes = bimodal(&locations, &errors?).filter(|m| m.high - m.low > margin)?;
     let text = format!(
-        "Launches are of two kinds, {} of them about {:+.2} % and {} about {:+.2} %: the mean over \
-         them depends on how many of each came up. More rounds make it steadier; to know the \
-         reason is better.",
+        "Launch results are bimodal, {} near {:+.2} % and {} near {:+.2} %: the mean depends on \
+         how many of each occurred. More rounds make it steadier; finding the cause is better.",
         modes.in_low,
         modes.low.exp_m1() * 100.0,
         modes.in_high,
@@ -76,7 +75,7 @@ fn two_kinds_of_launches(ratios: &Ratios, margin: f64) -> Option<Warning> {
     Some(warning.with("launches_high", modes.in_high as f64))
 }
 
-/// Means of consecutive values, so that no more than [`POINTS`] are left.
+/// Means of consecutive values, at most [`POINTS`] of them.
 fn thinned(values: &[f64]) -> Vec<f64> {
     let together = values.len().div_ceil(POINTS).max(1);
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
@@ -101,35 +100,35 @@ mod tests {
     }
 
     #[test]
-    fn each_course_is_called_what_it_is() {
+    fn each_course_has_its_warning() {
         use WarningCode::*;
         type Value = fn(u32, u32) -> f64;
         let table: &[(&str, u32, u32, Value, &[WarningCode])] = &[
-            ("nothing but noise", 3, 60, |_, _| 0.1, &[]),
+            ("noise alone", 3, 60, |_, _| 0.1, &[]),
             (
-                "launches that differ as they do",
+                "launches that differ by chance",
                 9,
                 30,
                 |l, _| 0.01 * noise(l),
                 &[],
             ),
             (
-                "the first blocks are dearer",
+                "the first blocks cost more",
                 4,
                 60,
                 |_, b| if b < 6 { 0.05 } else { 0.0 },
-                // Also a line drawn through it falls.
+                // A line fitted to it falls as well.
                 &[WarmupTooShort, Trend],
             ),
             (
-                "every second launch is dearer",
+                "every second launch costs more",
                 16,
                 30,
                 |l, _| if l % 2 == 0 { 0.06 } else { 0.0 },
                 &[BimodalLaunches],
             ),
             (
-                "ever dearer",
+                "the cost keeps rising",
                 1,
                 200,
                 |_, b| 0.04 * f64::from(b) / 200.0,

@@ -1,4 +1,4 @@
-//! What a picture needs beyond the figures of an [`Analysis`]: the run over time and times by
+//! What pictures need beyond the figures of an [`Analysis`]: the run over time, and times by
 //! percentile, thinned to what can be drawn.
 
 mod bins;
@@ -21,29 +21,29 @@ use crate::analyse::of_all_loads;
 use crate::loads::Reading;
 use crate::quantiles::FURTHER;
 
-/// An analysis with what pictures need besides.
+/// An analysis with the data for its pictures.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Detailed {
-    /// What was concluded.
+    /// The results.
     pub analysis: Analysis,
-    /// Whether more may come.
+    /// The state of the run, such as whether it still goes on.
     pub state: RunState,
     /// For each load of the plan, in the order of [`Analysis::regimes`].
     pub loads: Vec<Detail>,
 }
 
-/// What the pictures of one load need.
+/// The data for one load's pictures.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Detail {
     /// The run over time; `None` when no window was measured.
     pub series: Option<Series>,
-    /// Response times and then service times by percentile; none for a batch load, nor where
-    /// no time was recorded.
+    /// Response times and then service times by percentile; empty for a batch load, and where no
+    /// time was recorded.
     pub latency: Vec<Latency>,
 }
 
-/// As [`crate::of_run_directory`], with what pictures need besides, and of the same reading: the
-/// journal is read once, and of the histogram logs every line is unpacked once.
+/// As [`crate::of_run_directory`], with the data for pictures from the same reading: the journal is
+/// read once, and every line of the histogram logs is unpacked once.
 ///
 /// # Errors
 /// As for [`crate::of_run_directory`].

@@ -1,9 +1,9 @@
-//! Which comparisons an interval has to hold together with.
+//! The families of comparisons whose intervals must hold together.
 //!
-//! Of twenty comparisons with nothing to find, one interval of 95 % excludes zero. So every
-//! treatment's intervals are also given at the confidence at which all of a family hold together
-//! (Bonferroni): the family of the primary metric, and that of all the others. What is asked first
-//! is not made harder to see by what is looked at besides.
+//! Of twenty comparisons without a true difference, one 95 % interval excludes zero. So every
+//! treatment's intervals are also given at the Bonferroni-adjusted confidence of their family. The
+//! primary metric and all other metrics are separate families, so that further metrics do not make
+//! the primary one harder to detect.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ pub(crate) struct Families {
 }
 
 impl Families {
-    /// Counts what was compared of every treatment.
+    /// Counts the comparisons of every treatment.
     pub(crate) fn of<'a>(
         load: LoadModel,
         arms: impl Iterator<Item = (Role, &'a Comparisons)> + Clone,
@@ -47,7 +47,7 @@ impl Families {
         }
     }
 
-    /// Where a metric of an arm belongs; the control has a check of its own.
+    /// The family of an arm's metric; the control is checked separately.
     pub(crate) fn seat(&self, role: Role, metric: Metric) -> Option<Seat> {
         let (family, comparisons) = if metric == self.primary {
             (Family::Primary, self.in_primary)
@@ -61,25 +61,25 @@ impl Families {
     }
 }
 
-/// The metrics by which the question "what does it cost?" is answered, the first choice first.
+/// The metrics that can answer "what does it cost?", the first choice first.
 pub(crate) fn candidates(load: LoadModel) -> &'static [Metric] {
     use Metric::{CpuPerIteration, CpuPerRequest, ResponseTimeP50, Throughput, WallPerIteration};
     match load {
         LoadModel::Batch => &[CpuPerIteration, WallPerIteration],
-        // At a fixed rate throughput is what was asked for; latency is what can change.
+        // At a fixed rate throughput is given; latency can change.
         LoadModel::Open => &[CpuPerRequest, ResponseTimeP50, Throughput],
         LoadModel::Closed => &[CpuPerRequest, Throughput, ResponseTimeP50],
     }
 }
 
-/// The first of them that was compared of an arm.
+/// The first of them that was compared for an arm.
 pub(crate) fn first_compared(load: LoadModel, arm: &Comparisons) -> Option<Metric> {
     let is_compared = |metric: &&Metric| arm.get(metric).is_some_and(|c| c.location.is_ok());
     candidates(load).iter().find(is_compared).copied()
 }
 
-/// The first of them that was compared of any arm but the baseline, whose comparison with itself
-/// says nothing, or else the first that has a figure.
+/// The first of them that was compared for any arm but the baseline (whose comparison with itself
+/// says nothing), or else the first that has a figure.
 fn primary_metric<'a>(
     load: LoadModel,
     arms: impl Iterator<Item = (Role, &'a Comparisons)> + Clone,

@@ -15,7 +15,7 @@ use windage_record::{
 
 use crate::Records;
 
-/// A run as it was recorded, to be changed by a test before it is gathered.
+/// A recorded run, which a test can change before it is gathered.
 #[derive(Clone, Debug)]
 pub(crate) struct Recorded {
     pub(crate) manifest: Manifest,
@@ -23,12 +23,12 @@ pub(crate) struct Recorded {
     pub(crate) windows: Vec<Window>,
     pub(crate) ends: Vec<LaunchEnd>,
     pub(crate) delivered: Vec<Delivered>,
-    /// What programs told of themselves, and what their processes used.
-    pub(crate) told: Vec<Entry>,
+    /// What programs report about themselves, and what their processes used.
+    pub(crate) reported: Vec<Entry>,
 }
 
 impl Recorded {
-    /// What an analysis begins with.
+    /// The input of an analysis.
     pub(crate) fn gathered(&self) -> Records {
         self.gathered_by_load().swap_remove(0)
     }
@@ -44,7 +44,7 @@ impl Recorded {
             text: "app 1.2.3".to_owned(),
         };
         let entries = launches.chain(windows).chain(ends).chain(delivered);
-        let entries = entries.chain(self.told.iter().cloned());
+        let entries = entries.chain(self.reported.iter().cloned());
         let entries = entries.chain([version]).map(Ok::<_, Infallible>);
         let host = serde_json::json!({"kernel": "6.18.0"});
         let mut all = Records::gather(&self.manifest, &host, entries).unwrap();
@@ -55,7 +55,7 @@ impl Recorded {
     }
 }
 
-/// A sound window of a thousand requests that cost 50 µs each.
+/// A valid window of a thousand requests that cost 50 µs each.
 pub(crate) fn window(launch: u32, block: u32, arm: u16) -> Window {
     Window {
         place: Place {
@@ -121,8 +121,8 @@ pub(crate) fn launch(launch: u32, arms: &[u16]) -> Launch {
     }
 }
 
-/// The end of a launch: for each arm its CPU in a drain of a second and in an idle stretch of
-/// 100 ms.
+/// The end of a launch: for each arm its CPU in a drain of a second and in an idle stretch of 100
+/// ms.
 pub(crate) fn launch_end(launch: u32, arms: &[(u16, u64, u64)]) -> LaunchEnd {
     let arms = arms
         .iter()
@@ -144,7 +144,7 @@ pub(crate) fn launch_end(launch: u32, arms: &[(u16, u64, u64)]) -> LaunchEnd {
     }
 }
 
-/// One span a trace, 200 bytes each.
+/// One span per trace, 200 bytes each.
 pub(crate) fn delivered(launch: u32, arm: u16, requests: u64, roots: u64) -> Delivered {
     Delivered {
         launch,
@@ -176,8 +176,8 @@ fn arm(index: u16, name: &str, role: Role, expected: Option<Expected>) -> Manife
     }
 }
 
-/// A run of `rounds` × 10 blocks over off, control and one treatment that costs a fifth more in
-/// its windows and defers 2 µs per request on top; the machine's speed drifts by 40 %.
+/// A run of `rounds` × 10 blocks over off, control and one treatment that costs a fifth more in its
+/// windows and defers another 2 µs per request; the machine's speed drifts by 40 %.
 pub(crate) fn records(rounds: u32) -> Recorded {
     let every_trace = Expected {
         traces_per_request: Some(1.0),
@@ -227,7 +227,7 @@ pub(crate) fn records(rounds: u32) -> Recorded {
         windows: Vec::new(),
         ends: Vec::new(),
         delivered: Vec::new(),
-        told: Vec::new(),
+        reported: Vec::new(),
     };
     for round in 0..rounds {
         add_round(&mut records, round);
@@ -246,7 +246,7 @@ pub(crate) fn noise(counter: u64) -> f64 {
 fn add_round(records: &mut Recorded, round: u32) {
     records.launches.push(launch(round, &[0, 1, 2]));
     for block in round * 10..(round + 1) * 10 {
-        // Drift that a comparison of means would take for overhead.
+        // Drift that looks like overhead when means are compared.
         let speed = 1.0 + 0.4 * (f64::from(block) / 7.0).sin();
         for (position, arm) in [0u16, 1, 2, 2, 1, 0].into_iter().enumerate() {
             let mut window = window(round, block, arm);

@@ -1,29 +1,28 @@
-//! How firm an answer is: among all the comparisons of its family, against more time, against
-//! the places where its scatter comes from.
+//! How firm a result is: within its family, given more time, and by the sources of its scatter.
 
 use windage_model::{Interval, Verdict};
 use windage_stats::Advice;
 
 use crate::MetricAnalysis;
 
-/// What is known of a comparison besides its interval and verdict.
+/// What is known about a comparison in addition to its interval and verdict.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Inference {
-    /// The same question with the error of the whole family controlled; `None` for the control,
-    /// for the baseline, and without an interval at such confidence.
+    /// The same comparison with the error of the whole family controlled; `None` for the control,
+    /// for the baseline, and without an interval at that confidence.
     pub in_family: Option<InFamily>,
     /// The family in which the comparison has no interval, though it has one on its own: at that
-    /// confidence one that holds at every look has no end yet.
+    /// confidence a confidence sequence may still be unbounded.
     pub endless_in: Option<Seat>,
-    /// Seconds by which the run would have to be longer to settle an inconclusive verdict, if
-    /// estimate and scatter stay what they are; `None` when it is settled, and when the estimate
-    /// lies so near the limit that no reasonable time would settle it.
+    /// Further seconds of measuring that would settle an inconclusive verdict, if estimate and
+    /// scatter stay the same; `None` when it is settled, and when the estimate is so near a limit
+    /// that no reasonable time would do.
     pub time_needed_s: Option<f64>,
-    /// Where the scatter comes from; `None` for metrics that a launch has once.
+    /// Where the scatter comes from; `None` for metrics that exist once per launch.
     pub variance_components: Option<VarianceComponents>,
 }
 
-/// Which comparisons an interval has to hold together with.
+/// A set of comparisons whose intervals must hold together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Family {
     /// The primary metric of every treatment.
@@ -43,7 +42,7 @@ impl Family {
     }
 }
 
-/// A comparison's place among others.
+/// A comparison's family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seat {
     /// Which family.
@@ -52,7 +51,8 @@ pub struct Seat {
     pub comparisons: usize,
 }
 
-/// An interval that holds together with all others of its family, at 95 % for all of them.
+/// An interval that holds together with all others of its family, with 95 % confidence for all of
+/// them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InFamily {
     /// Which family.
@@ -61,14 +61,14 @@ pub struct InFamily {
     pub comparisons: usize,
     /// The simultaneous interval: of the ratio, or of the difference where there is no ratio.
     pub interval: Interval,
-    /// The same at 90 % for all of them, of the ratio; `None` without one.
+    /// The same at 90 %, of the ratio; `None` without a ratio.
     pub interval_90: Option<Interval>,
-    /// The verdict that these wider intervals give; `None` without a ratio.
+    /// The verdict from these wider intervals; `None` without a ratio.
     pub verdict: Option<Verdict>,
 }
 
 impl Inference {
-    /// The family that the comparison stands in, whether it has an interval there or not.
+    /// The family of the comparison, whether it has an interval there or not.
     #[must_use]
     pub fn seat(&self) -> Option<Seat> {
         let seat = |of: &InFamily| Seat {
@@ -80,8 +80,8 @@ impl Inference {
 }
 
 impl MetricAnalysis {
-    /// Whether what is claimed, a verdict or that the figure excludes zero, also holds when all of
-    /// its family have to hold together: not without an interval at that confidence. `None` where
+    /// Whether the claim (a verdict, or that the figure excludes zero) also holds with the whole
+    /// family's error controlled; it does not without an interval at that confidence. `None` where
     /// nothing is claimed, and without a family.
     #[must_use]
     pub fn holds_in_family(&self) -> Option<bool> {
@@ -100,16 +100,16 @@ impl MetricAnalysis {
     }
 }
 
-/// Standard deviations by their source, of log ratios (so 0.01 is one per cent).
+/// Standard deviations of log ratios by source (0.01 is one per cent).
 #[derive(Clone, Debug, PartialEq)]
 pub struct VarianceComponents {
-    /// From launch to launch, beyond what blocks explain; `None` for a single launch.
+    /// Between launches, beyond what blocks explain; `None` for a single launch.
     pub launch_sd: Option<f64>,
-    /// From one log ratio to the next within a launch, beyond what windows explain.
+    /// Between log ratios within a launch, beyond what windows explain.
     pub block_sd: f64,
-    /// What windows explain of a log ratio: how much those of one arm differ within a block. `None`
-    /// when no block has two of them.
+    /// The part of a log ratio's scatter that windows explain, from the differences between windows
+    /// of one arm within a block. `None` when no block has two of them.
     pub window_sd: Option<f64>,
-    /// What would narrow the interval most for its time; `None` for a single launch.
+    /// What would narrow the interval most per measuring time; `None` for a single launch.
     pub advice: Option<Advice>,
 }

@@ -1,7 +1,7 @@
-//! What an arm used in a launch, in its windows and outside them: the deferred cost.
+//! What an arm used in a launch, in its windows and outside them: the source of deferred cost.
 //!
-//! Batch exporters flush on a timer, collectors and JITs run later. What an arm uses outside its
-//! own windows is credited to its requests, less what it uses when it has long been idle.
+//! Batch exporters flush on timers; collectors and JITs run later. What an arm uses outside its own
+//! windows is credited to its requests, less its idle CPU.
 
 use std::collections::BTreeMap;
 
@@ -15,43 +15,43 @@ pub(crate) struct Ledger {
     in_window_ns: f64,
     /// Requests completed in own windows.
     measured: f64,
-    /// Requests completed in settle times, in the warm-up and under load that is not measured; they defer
-    /// cost, too.
+    /// Requests completed in settle times, in the warm-up and under load that is not measured; they
+    /// defer cost as well.
     unmeasured: f64,
     /// CPU outside own windows, settle and warm-up, in nanoseconds.
     outside_ns: f64,
     /// The time that `outside_ns` covers, in nanoseconds.
     outside_time_ns: f64,
-    /// The time of own settle, and of own load that is not measured or of agents that come and go, in
-    /// which deferred work can't be told from theirs.
+    /// The time of the arm's own settle and unmeasured load, and of agents attaching or detaching,
+    /// in which deferred work can't be distinguished from other work.
     hidden_time_ns: f64,
-    /// What the arm uses when long idle, in cores; `None` when it was not measured.
+    /// Idle CPU of the arm, in cores; `None` when not measured.
     idle_cores: Option<f64>,
     /// Whether a reading was missing.
     unreadable: bool,
 }
 
 impl Ledger {
-    /// CPU in own windows for a measured request, in nanoseconds.
+    /// CPU in own windows per measured request, in nanoseconds.
     pub(crate) fn in_window_per_request_ns(&self) -> Option<f64> {
         (!self.unreadable && self.measured > 0.0 && self.in_window_ns > 0.0)
             .then(|| self.in_window_ns / self.measured)
     }
 
-    /// CPU deferred beyond windows for a request, in nanoseconds; it can be a little below zero
-    /// when the idle rate was read in an unquiet moment.
+    /// CPU deferred beyond windows per request, in nanoseconds; it can be slightly negative when
+    /// the idle reading caught unusual activity.
     pub(crate) fn deferred_per_request_ns(&self) -> Option<f64> {
         let requests = self.measured + self.unmeasured;
         if self.unreadable || requests <= 0.0 || self.outside_time_ns <= 0.0 {
             return None;
         }
         let idle_ns = self.idle_cores? * self.outside_time_ns;
-        // Deferred work falls into such times as often as anywhere else outside.
+        // Deferred work is as frequent in these times as anywhere else outside windows.
         let hidden = 1.0 + self.hidden_time_ns / self.outside_time_ns;
         Some((self.outside_ns - idle_ns) * hidden / requests)
     }
 
-    /// What the arm uses when long idle, in cores.
+    /// Idle CPU of the arm, in cores.
     pub(crate) fn idle_cores(&self) -> Option<f64> {
         self.idle_cores
     }
@@ -63,11 +63,11 @@ impl Ledger {
     }
 }
 
-/// Ledgers by launch and arm, kept while the entries of a journal are read in order.
+/// Ledgers by launch and arm, filled while the entries of a journal are read in order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Ledgers {
     ledgers: BTreeMap<(u32, ArmIndex), Ledger>,
-    /// Who has the credit of each set of processes.
+    /// The arm that has the credit of each set of processes.
     credit: BTreeMap<(u32, u16), Credit>,
     /// The set of processes of each arm.
     instances: BTreeMap<(u32, ArmIndex), u16>,
@@ -79,17 +79,17 @@ pub(crate) struct Ledgers {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Credit {
     arm: ArmIndex,
-    /// The launch's stretches when the credit began, in nanoseconds.
+    /// The launch's stretches when this arm got the credit, in nanoseconds.
     since_ns: u64,
 }
 
 impl Ledgers {
-    /// Opens the books of a launch.
+    /// Starts the ledgers of a launch.
     pub(crate) fn launch_started(&mut self, launch: &Launch) {
         for arm in &launch.arms {
             self.instances
                 .insert((launch.launch, arm.arm), arm.instance);
-            // Warm-up goes through the arms in order: the last one of a set has the credit.
+            // Warm-up goes through the arms in order: the last arm of a set has the credit.
             let credit = Credit {
                 arm: arm.arm,
                 since_ns: 0,
@@ -102,7 +102,7 @@ impl Ledgers {
         }
     }
 
-    /// Books what was read at the end of a launch.
+    /// Records the readings at the end of a launch.
     pub(crate) fn launch_ended(&mut self, end: &LaunchEnd) {
         for arm in &end.arms {
             let entry = self.entry(end.launch, arm.arm);
@@ -120,7 +120,7 @@ impl Ledgers {
         }
     }
 
-    /// Books the time outside windows of those who have the credit at the end.
+    /// Adds the time outside windows to the arms that have the credit at the end.
     pub(crate) fn close(&mut self) {
         for ((launch, _), credit) in std::mem::take(&mut self.credit) {
             let now_ns = self.stretches_ns.get(&launch).copied().unwrap_or(0);
@@ -137,7 +137,7 @@ impl Ledgers {
         self.stretches_ns.get(&launch).copied().unwrap_or(0)
     }
 
-    /// Whether an arm runs on the very processes of the baseline, told apart by a switch.
+    /// Whether an arm runs on the same processes as the baseline, with a switch between them.
     pub(crate) fn shares_with_baseline(&self, arm: ArmIndex) -> bool {
         let set = |of: ArmIndex| {
             let sets = self.instances.iter();
@@ -164,8 +164,8 @@ impl Ledgers {
         self.ledgers.entry((launch, arm)).or_default()
     }
 
-    /// Books a window: its own arm's CPU, and what the others used at the same time. A void
-    /// window's own CPU is not measured cost, yet its requests defer cost like any other.
+    /// Adds a window: its own arm's CPU, and what the other arms used at the same time. A void
+    /// window's own CPU is not measured cost, but its requests defer cost like any others.
     pub(crate) fn enter(&mut self, window: &Window) {
         let launch = window.place.launch;
         let own = self.entry(launch, window.place.arm);
@@ -190,7 +190,7 @@ impl Ledgers {
         self.pass_time(window);
     }
 
-    /// The time of a window is one outside for every set of processes but its own, whose credit
+    /// A window's time counts as outside time for every set of processes but its own, whose credit
     /// goes to the window's arm.
     fn pass_time(&mut self, window: &Window) {
         let (launch, arm) = (window.place.launch, window.place.arm);
@@ -228,8 +228,8 @@ mod tests {
         ledgers
     }
 
-    /// Two arms take turns; the second flushes 3 ms in each of the first's windows and idles at
-    /// a hundredth of a core.
+    /// Two arms take turns; the second flushes 3 ms in each of the first's windows and idles at a
+    /// hundredth of a core.
     #[test]
     fn work_outside_own_windows_is_credited_to_its_requests() {
         let mut windows = Vec::new();
@@ -268,8 +268,8 @@ mod tests {
         assert_eq!(baseline.deferred_per_request_ns(), Some(0.0));
     }
 
-    /// Two arms share their processes by a switch: time outside is that of the arm which has the
-    /// credit, as its CPU is.
+    /// Two arms share their processes by a switch: time outside windows belongs to the arm that has
+    /// the credit, as its CPU does.
     #[test]
     fn arms_that_share_processes_share_the_time_outside() {
         let mut launch = fixture::launch(0, &[0, 2, 3]);
@@ -279,14 +279,14 @@ mod tests {
             .into();
         let ledgers = kept(&windows, &[launch], &[]);
         let outside_s = |arm| ledgers.get(0, ArmIndex(arm)).unwrap().outside_time_ns / 110e6;
-        // The last arm in order has the credit of the warm-up for the first window.
+        // The last arm in order has the credit from the warm-up until the first window.
         assert_eq!((outside_s(0), outside_s(2), outside_s(3)), (2.0, 1.0, 2.0));
     }
 
-    /// What the arm did while it had load that no window is of can't be told apart: work that is deferred
-    /// came there as often as in the rest, and those requests deferred some, too.
+    /// Deferred work during unmeasured load can't be distinguished: it is assumed to be as frequent
+    /// as elsewhere, and those requests defer some as well.
     #[test]
-    fn load_that_is_not_measured_hides_deferred_work_and_defers_some() {
+    fn unmeasured_load_hides_deferred_work_and_defers_some() {
         let mut window = fixture::window(0, 0, 0);
         window.duration_ns = window.stretch_ns;
         window.exchanges.completed = 1000;
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn without_an_idle_reading_nothing_is_called_deferred() {
+    fn without_an_idle_reading_deferred_cost_is_unknown() {
         let windows = [fixture::window(0, 0, 0)];
         let ledgers = kept(&windows, &[fixture::launch(0, &[0])], &[]);
         assert_eq!(

@@ -1,6 +1,8 @@
-//! Records in, [`Analysis`] out: estimates, verdicts, validity, and their wire type.
+//! Records in, [`Analysis`] out: estimates, verdicts, validity, and the wire type.
 //!
 //! Everything here is recomputed from the run directory: no clock, no socket, no process.
+
+#![forbid(unsafe_code)]
 
 mod agents;
 mod analyse;

@@ -1,10 +1,10 @@
-//! What the load itself was: rates, failures, and the slowest exchanges of the run.
+//! Facts about the load: rates, failures, and the slowest exchanges of the run.
 
 use windage_model::{Exchanges, LoadModel, Outlier, Window};
 
 use crate::{ArmLoad, Coincidence, SlowExchange};
 
-/// Slow exchanges told of a run.
+/// How many slow exchanges of a run are reported.
 const SLOWEST: usize = 10;
 
 /// What the generator did to one arm, void windows included.
@@ -23,7 +23,7 @@ impl LoadTally {
         self.windows += 1;
     }
 
-    /// As it is reported, but for times, which are in histograms; `None` for a batch load and for an
+    /// The reported load, except times, which are in histograms; `None` for a batch load and for an
     /// arm without windows.
     pub(crate) fn load(&self, model: LoadModel) -> Option<ArmLoad> {
         let (exchanges, duration_ns) = (self.exchanges, self.duration_ns);
@@ -39,17 +39,17 @@ impl LoadTally {
     }
 }
 
-/// The slowest exchanges in windows that are not void, the slowest first. One of each window: a
-/// single event makes many exchanges slow, and would fill the list.
+/// The slowest exchanges in windows that are not void, slowest first. At most one per window,
+/// because a single event makes many exchanges slow and would fill the list.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Slowest(Vec<SlowExchange>);
 
 impl Slowest {
-    /// Looks at a window that is not void.
+    /// Takes a window that is not void.
     pub(crate) fn take(&mut self, window: &Window) {
         let slowest = window.outliers.iter().max_by_key(|o| o.response_time_ns());
         let Some(&at) = slowest else { return };
-        // Of equal ones the first stays.
+        // Of equally slow ones the first stays.
         let faster = |slow: &SlowExchange| slow.at.response_time_ns() < at.response_time_ns();
         let rank = self.0.iter().position(faster).unwrap_or(self.0.len());
         if rank < SLOWEST {
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn the_slowest_of_each_window_is_told_with_what_coincided() {
+    fn the_slowest_of_each_window_has_what_coincided() {
         let mut first = window(0, 0, 0);
         first.exchanges.longest_stall_ns = 2_000_000;
         first.exchanges.longest_stall_at_ns = 5_000_000;

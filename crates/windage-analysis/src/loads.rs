@@ -1,4 +1,4 @@
-//! A run directory, read under each of the run's loads.
+//! Reads a run directory under each of the run's loads.
 
 use windage_model::Window;
 use windage_record::{RecordError, RunDir, RunState};
@@ -6,23 +6,23 @@ use windage_record::{RecordError, RunDir, RunState};
 use crate::Records;
 use crate::analyse::Run;
 
-/// A run whose journal was read.
+/// A run with its journal read.
 pub(crate) struct Reading<'a> {
     run: &'a RunDir,
     under_loads: Vec<Records>,
-    /// How far the run is.
+    /// The state of the run.
     pub(crate) state: RunState,
 }
 
 impl<'a> Reading<'a> {
-    /// Reads the journal, and shows each window with the number of its load.
+    /// Reads the journal; calls `show` with each window and the index of its load.
     pub(crate) fn begin(
         run: &'a RunDir,
         host: &serde_json::Value,
         show: impl FnMut(usize, &Window),
     ) -> Result<Reading<'a>, RecordError> {
-        // Asked before the journal is read: a run that ends in between would seem to be broken off.
-        // Whoever may not ask reads all the same.
+        // Checked before the journal is read: a run that ends in between would seem to be broken
+        // off. Without permission to check, the run is read all the same.
         let is_being_written = run.is_being_written().unwrap_or(false);
         let under_loads = Records::read_along(run, host, show)?;
         let ending = under_loads.first().and_then(|of| of.ending.as_ref());
@@ -33,8 +33,8 @@ impl<'a> Reading<'a> {
         })
     }
 
-    /// Shows the run under each of its loads, compared at `further` quantiles beyond those that are
-    /// reported.
+    /// Calls `conclude` with the run under each of its loads, with quantiles compared at `further`
+    /// in addition to the reported ones.
     pub(crate) fn each_load(
         &self,
         further: &[f64],

@@ -1,25 +1,25 @@
-//! Times of many windows together, counted to three digits.
+//! Times of many windows together, to three digits.
 
 use windage_record::Times;
 
-/// Times below 2^11 ns have a counter each, and each doubling beyond has 2^10 of them: three
-/// digits, as the generator's own histograms keep.
+/// Times below 2^11 ns have a counter each; each doubling above has 2^10 counters. That is three
+/// digits, as in the generator's histograms.
 const FINE_BITS: u32 = 11;
-/// How many counters of neighbouring times are kept together.
+/// Counters per page.
 const PAGE: usize = 256;
 
-/// How often each time was seen.
+/// How often each time occurred.
 ///
-/// Counters are kept in pages. A hundred arms gather for several quantiles at once: only what times
-/// fall into may take memory.
+/// Counters are allocated in pages, because a hundred arms gather for several quantiles at once:
+/// memory is only used for times that occur.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Gathered {
     pages: Vec<Option<Box<Page>>>,
     total: u64,
 }
 
-/// Counters of neighbouring times, and their sum. Only a damaged log holds so many times that a sum
-/// does not fit.
+/// Counters of neighbouring times, and their sum. Only a damaged log contains so many times that a
+/// sum overflows.
 #[derive(Clone, Debug)]
 struct Page {
     counts: [u64; PAGE],
@@ -39,7 +39,7 @@ impl Gathered {
         self.total = self.total.saturating_add(times.len());
     }
 
-    /// Adds what another has gathered.
+    /// Adds another's times.
     pub(crate) fn merge(&mut self, other: &Gathered) {
         for (number, theirs) in other.pages() {
             let mine = self.page(number);
@@ -51,7 +51,7 @@ impl Gathered {
         self.total = self.total.saturating_add(other.total);
     }
 
-    /// The page of that number, which is there from now on.
+    /// The page with that number, allocated if absent.
     fn page(&mut self, number: usize) -> &mut Page {
         if number >= self.pages.len() {
             self.pages.resize(number + 1, None);
@@ -64,7 +64,7 @@ impl Gathered {
         })
     }
 
-    /// The pages that hold any times.
+    /// The pages that contain any times.
     fn pages(&self) -> impl Iterator<Item = (usize, &Page)> {
         let pages = self.pages.iter().enumerate();
         let there = pages.filter_map(|(number, page)| Some((number, page.as_deref()?)));
@@ -80,8 +80,8 @@ impl Gathered {
         self.total == 0
     }
 
-    /// The time that a share of all times does not exceed, in nanoseconds: the highest of those
-    /// that are not told apart, as HdrHistogram has it. 0 when there is none.
+    /// The time that a share of all times does not exceed, in nanoseconds: the upper end of its
+    /// counter, as in HdrHistogram. 0 when there are none.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -105,8 +105,8 @@ impl Gathered {
         0
     }
 
-    /// The mean of all times, in nanoseconds, those that are not told apart taken as the middle of
-    /// them; `None` when there is none.
+    /// The mean of all times, in nanoseconds, with each time taken as the middle of its counter;
+    /// `None` when there are none.
     pub(crate) fn mean_ns(&self) -> Option<f64> {
         let sum_ns: f64 = self
             .pages()
@@ -116,7 +116,7 @@ impl Gathered {
         (self.total > 0).then(|| sum_ns / self.total as f64)
     }
 
-    /// Forgets all times and keeps the memory.
+    /// Removes all times but keeps the memory.
     pub(crate) fn clear(&mut self) {
         for page in self
             .pages
@@ -131,7 +131,7 @@ impl Gathered {
     }
 }
 
-/// How often times of this length are halved to have their digits alone.
+/// By how many bits a time of this length is shifted to keep only its significant digits.
 fn halvings(ns: u64) -> u32 {
     (u64::BITS - FINE_BITS).saturating_sub(ns.leading_zeros())
 }
@@ -139,7 +139,7 @@ fn halvings(ns: u64) -> u32 {
 fn counter_of(ns: u64) -> usize {
     let halvings = halvings(ns);
     let digits = ns >> halvings;
-    // Beyond the first 2^11 counters each doubling has the upper half of them anew: at most 2^16.
+    // Above the first 2^11 counters each doubling adds the upper half of them: at most 2^16 in all.
     ((u64::from(halvings) << (FINE_BITS - 1)) + digits) as usize
 }
 
@@ -147,11 +147,11 @@ fn highest_ns(counter: usize) -> u64 {
     let half = 1_usize << (FINE_BITS - 1);
     let halvings = (counter / half).saturating_sub(1);
     let digits = (counter - halvings * half) as u64;
-    // The highest is one less than the next; wrapping, since beyond the last there is none.
+    // One less than the next counter's lowest time; wrapping, because the last counter has no next.
     ((digits + 1) << halvings).wrapping_sub(1)
 }
 
-/// The middle of the times that a counter does not tell apart.
+/// The middle of the times of a counter.
 fn middle_ns(counter: usize) -> f64 {
     let lowest_ns = counter
         .checked_sub(1)
@@ -165,13 +165,13 @@ mod tests {
     use hdrhistogram::Histogram;
     use proptest::prelude::*;
 
-    /// Few of a time as a rule, and more than 32 bits hold.
+    /// Usually small, sometimes more than 32 bits.
     fn counts() -> impl Strategy<Value = u64> {
         prop_oneof![20 => 1u64..5, 1 => 1u64 << 30..1 << 34]
     }
 
     proptest! {
-        /// The same times in a histogram of HdrHistogram have the same quantiles.
+        /// The same times in an HdrHistogram have the same quantiles.
         #[test]
         fn quantiles_are_those_of_one_histogram_of_all(
             windows in prop::collection::vec(
@@ -182,7 +182,7 @@ mod tests {
             let empty = Histogram::<u64>::new_with_bounds(1, 86_400_000_000_000, 3).unwrap();
             let mut all = empty.clone();
             let (mut gathered, mut merged) = (Gathered::default(), Gathered::default());
-            // What was gathered before is forgotten.
+            // Earlier contents are removed.
             let mut before = empty.clone();
             before.record_n(7_000_000, 1_000).unwrap();
             gathered.add(&Times::from(&before));

@@ -25,7 +25,7 @@ impl Run<'_> {
         found
     }
 
-    /// The CPU of what the load asks for.
+    /// The CPU metric of the load: per request or per iteration.
     pub(crate) fn cpu_metric(&self) -> Metric {
         match self.records.manifest.load.model {
             LoadModel::Batch => Metric::CpuPerIteration,
@@ -56,8 +56,8 @@ impl Run<'_> {
         ]
     }
 
-    /// In-window and deferred together: log ratios within blocks, moved in each launch by what
-    /// both sides deferred.
+    /// In-window and deferred cost together: log ratios within blocks, shifted in each launch by
+    /// the deferred cost of both sides.
     pub(crate) fn whole_cpu(&self, arm: ArmIndex) -> Comparison {
         let offset = self.deferred_offset(arm, ArmIndex::BASELINE);
         let in_window = by_window(&self.blocks, arm, self.rules, Reading::CpuUs, &offset);
@@ -68,7 +68,7 @@ impl Run<'_> {
         }
     }
 
-    /// By launch, as a log ratio: what an arm deferred and what the arm did that it is held against.
+    /// The deferred cost of an arm and of the arm it is compared with, by launch, as a log ratio.
     pub(crate) fn deferred_offset(
         &self,
         arm: ArmIndex,
@@ -78,17 +78,18 @@ impl Run<'_> {
             let ledger = self.records.ledgers.get(launch, of)?;
             ledger.deferred_log_share()
         };
-        // What is known of one side alone would be held against the other.
+        // Both must be known, otherwise one side's deferred cost would be compared with nothing.
         let of_both = move |launch| Some(deferred(launch, arm)? - deferred(launch, against)?);
         let mut launches = self.records.launches.iter();
         let is_ever_known = launches.any(|l| of_both(l.launch).is_some());
-        // A launch that was cut short does not know it. Where others do, it is left out, because its
-        // cost in windows alone is another figure; where none does, all are such.
+        // A launch that was cut short does not have it. Where other launches do, it is excluded,
+        // because in-window cost alone is a different figure; where none do, all are in-window
+        // cost.
         let unknown = if is_ever_known { f64::NAN } else { 0.0 };
         move |launch| of_both(launch).unwrap_or(unknown)
     }
 
-    /// What an arm's windows cost per request and what it deferred for one, in microseconds.
+    /// An arm's in-window cost plus deferred cost per request, in microseconds.
     pub(crate) fn with_deferred(&self, of: ArmIndex, in_window: Option<f64>) -> Option<f64> {
         let ledgers = &self.records.ledgers;
         let deferred = ledgers.by_launch(of, |l| Some(l.deferred_per_request_ns()? / 1e3));
@@ -123,7 +124,7 @@ impl Run<'_> {
         }
     }
 
-    /// A metric that every window has a figure of; `None` for any other.
+    /// A metric that is computed per window; `None` for any other.
     pub(crate) fn of_windows(&self, metric: Metric, arm: ArmIndex) -> Option<Comparison> {
         let reading = match metric {
             Metric::CpuPerRequest | Metric::CpuPerIteration => return Some(self.whole_cpu(arm)),
@@ -141,7 +142,7 @@ impl Run<'_> {
         by_window(&self.blocks, arm, self.rules, reading, |_| 0.0)
     }
 
-    /// Of what windows add up to in a launch, and the baseline may have none of.
+    /// A metric from sums over the windows of a launch; the baseline's may be zero.
     fn summed_by_launch(
         &self,
         arm: ArmIndex,

@@ -1,9 +1,9 @@
-//! A run in progress: is its metric known as well as the plan asks?
+//! A run in progress: has its stop rule been met?
 //!
-//! The answer is that of the analysis of what was recorded so far, so that there is no second
-//! estimator that could disagree. It may be asked at any time: in a run with a stop all intervals are
-//! confidence sequences, which hold at every look. (In a run of one round the cost that is deferred is
-//! not known before its end; it moves the estimate and hardly the interval's width.)
+//! The answer is that of the analysis of the records so far, so there is no second estimator that
+//! could disagree. It may be asked at any time: in a run with a stop rule all intervals are
+//! confidence sequences, which hold at every look. (In a run of one round the deferred cost is
+//! unknown until the end; it shifts the estimate but hardly changes the interval's width.)
 
 use windage_model::{ArmIndex, Role, Window};
 use windage_record::{Entry, Launch, LaunchEnd, Manifest, StopScope};
@@ -14,10 +14,10 @@ use crate::conclude::interval;
 use crate::quantiles::Finished;
 use crate::records::Records;
 
-/// A forecast is told when its whole range is within this factor of it.
+/// A forecast is given when its whole range is within this factor of it.
 const FORECAST_WITHIN: f64 = 1.5;
 
-/// Follows a run that has a stop.
+/// Follows a run that has a stop rule.
 #[derive(Clone, Debug)]
 pub struct Monitor {
     records: Records,
@@ -25,15 +25,15 @@ pub struct Monitor {
     still_needed: Option<u32>,
 }
 
-/// How well one arm is known.
+/// How precisely one arm is known.
 struct Known {
     half_width: f64,
-    /// Blocks or launches that are still needed; `None` while that can't be told.
+    /// Blocks or launches still needed; `None` while unknown.
     needed: Option<f64>,
 }
 
 impl Monitor {
-    /// Follows a run from its beginning; `None` for one that has no stop.
+    /// Follows a run from its beginning; `None` for a run without a stop rule.
     #[must_use]
     pub fn new(manifest: Manifest) -> Option<Monitor> {
         Some(Monitor {
@@ -43,25 +43,25 @@ impl Monitor {
         })
     }
 
-    /// All processes of a round are up.
+    /// Records that all processes of a round are up.
     pub fn launched(&mut self, launch: &Launch) {
         self.records.take(Entry::LaunchStarted(launch.clone()));
     }
 
-    /// A block was committed.
+    /// Records a committed block.
     pub fn block_done(&mut self, windows: &[Window]) {
         for window in windows {
             self.records.take(Entry::Window(window.clone()));
         }
     }
 
-    /// What was read of a launch after its last window.
+    /// Records the readings after a launch's last window.
     pub fn launch_ended(&mut self, end: &LaunchEnd) {
         self.records.take(Entry::LaunchEnded(end.clone()));
     }
 
-    /// Why the run may end now: every treatment (the control, where there is no treatment) is
-    /// known as well as was asked. `None` while one of them is not.
+    /// Why the run may end now: every treatment (or the control, where there is no treatment) is
+    /// known as precisely as the stop rule asks. `None` while one of them is not.
     pub fn enough(&mut self) -> Option<String> {
         let known = self.known();
         self.still_needed = known.as_ref().and_then(|known| {
@@ -80,7 +80,7 @@ impl Monitor {
         let asked = self.stop.half_width;
         known.iter().all(|k| k.half_width <= asked).then(|| {
             format!(
-                "{} is known to ±{:.2} %, and ±{:.2} % was asked for",
+                "{} is known to ±{:.2} %, the stop rule asks for ±{:.2} %",
                 self.stop.metric.as_str(),
                 widest * 100.0,
                 asked * 100.0
@@ -88,14 +88,14 @@ impl Monitor {
         })
     }
 
-    /// Blocks (in a run of one round) or rounds that are probably still needed since the last
-    /// question; `None` until that can be told within a factor of 1.5.
+    /// Blocks (in a run of one round) or rounds that are probably still needed after the last call
+    /// of [`enough`](Self::enough); `None` until they are known within a factor of 1.5.
     #[must_use]
     pub fn still_needed(&self) -> Option<u32> {
         self.still_needed
     }
 
-    /// All watched arms; `None` when one of them has no interval yet.
+    /// All followed arms; `None` when one of them has no interval yet.
     fn known(&mut self) -> Option<Vec<Known>> {
         let stop = self.stop;
         self.records.so_far(|so_far| {
@@ -113,7 +113,7 @@ fn known_of(run: &Run<'_>, arm: ArmIndex, stop: StopScope) -> Option<Known> {
     if is_of_another_sequence(run, &location) {
         return None;
     }
-    // Without an end at 99 % the control could not be checked.
+    // Without a bounded interval at 99 % the control could not be checked.
     interval(&location, Confidence::P99, run.rules)?;
     let found = interval(&location, Confidence::P95, run.rules)?;
     Some(Known {
@@ -122,8 +122,8 @@ fn known_of(run: &Run<'_>, arm: ArmIndex, stop: StopScope) -> Option<Known> {
     })
 }
 
-/// Whether a location rests on batches in a run of several rounds: a first look at batches and
-/// later ones at launches would be two sequences, each of which may miss.
+/// Whether a location rests on batches in a run of several rounds. First looks at batches and later
+/// ones at launches would be two sequences, each of which may miss the truth.
 pub(crate) fn is_of_another_sequence(run: &Run<'_>, location: &TwoLevel) -> bool {
     run.records.manifest.design.rounds > 1 && location.units.kind != UnitKind::Launches
 }
@@ -136,7 +136,7 @@ fn needed(run: &Run<'_>, location: &TwoLevel, stop: StopScope) -> Option<f64> {
     let outlook = outlook(count, deviation, half_width, Confidence::P95)?;
     let blocks = match units.kind {
         UnitKind::Launches => 1.0,
-        // Of all blocks of the run: with many arms not every one holds this arm.
+        // Of all blocks of the run: with many arms not every block has this arm.
         UnitKind::Batches => {
             let values_of_a_block = location.blocks as f64 / f64::from(run.blocks.count());
             UnitKind::BATCH as f64 / values_of_a_block
@@ -166,7 +166,7 @@ mod tests {
     use crate::fixture;
     use windage_model::Metric;
 
-    /// A monitor that was told of so many rounds of ten blocks.
+    /// A monitor after so many rounds of ten blocks.
     fn monitor(rounds: u32, half_width: f64) -> Monitor {
         let recorded = fixture::records(rounds);
         let mut manifest = recorded.manifest;
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn enough_is_what_the_analysis_would_say() {
+    fn enough_agrees_with_the_analysis() {
         let mut wide = monitor(12, 0.02);
         let reason = wide.enough().unwrap();
         assert!(
@@ -210,7 +210,8 @@ mod tests {
         assert_eq!(monitor(2, 0.5).still_needed(), None);
     }
 
-    /// A launch in which batches scatter by a tenth of what each value does; four blocks make one.
+    /// A launch in which batches scatter by a tenth of what single values do; four blocks make a
+    /// batch.
     #[test]
     fn blocks_that_are_still_needed_are_blocks() {
         let mut recorded = fixture::records(40);
@@ -235,7 +236,7 @@ mod tests {
             assert_eq!(run.windows.measured.len(), 40 * 10 * 6);
             still_needed.push(monitor.still_needed().unwrap());
         }
-        // Half the width takes about four times as many blocks in all, of which 400 are there.
+        // Half the width takes about four times as many blocks in all, of which 400 were measured.
         let [wide, narrow] = still_needed[..] else {
             panic!("two answers")
         };
@@ -248,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn five_launches_are_not_enough_whatever_they_say() {
+    fn five_launches_are_never_enough() {
         assert_eq!(monitor(5, 0.9).enough(), None);
         assert!(monitor(6, 0.9).enough().is_some());
     }

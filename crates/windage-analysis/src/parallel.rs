@@ -1,20 +1,21 @@
-//! Work that is the same for every arm, on all cores.
+//! Runs the same work for every arm, on all cores.
 
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::thread::{self, ScopedJoinHandle};
 
 use windage_model::ArmIndex;
 
-/// What `of` makes of each of so many arms, in their order.
+/// The results of `of` for each arm, in their order.
 ///
-/// Arms differ in what they take, the baseline most of all: each core takes the next one when it
-/// is done with the last.
+/// The work differs between arms, most of all for the baseline: each core takes the next arm when
+/// it is done with its last.
 pub(crate) fn of_each_arm<T: Send>(arms: u16, of: impl Fn(ArmIndex) -> T + Sync) -> Vec<T> {
     let next = AtomicU16::new(0);
     let work = || {
         let mut done = Vec::new();
         loop {
-            // Each worker goes beyond the last arm once, which no run's number of arms is near to.
+            // Each worker counts one past the last arm once; no run has nearly enough arms to
+            // overflow.
             let arm = next.fetch_add(1, Ordering::Relaxed);
             if arm >= arms {
                 return done;
@@ -34,7 +35,7 @@ pub(crate) fn of_each_arm<T: Send>(arms: u16, of: impl Fn(ArmIndex) -> T + Sync)
     done.into_iter().map(|(_, of_arm)| of_arm).collect()
 }
 
-/// What a thread returns; if it panicked, so does this one.
+/// A thread's result; panics if the thread panicked.
 pub(crate) fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
     let result = thread.join();
     result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -45,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_arm_is_worked_on_once_and_in_order() {
+    fn every_arm_is_processed_once_in_order() {
         for arms in [0, 1, 2, 100] {
             let expected: Vec<ArmIndex> = (0..arms).map(ArmIndex).collect();
             assert_eq!(of_each_arm(arms, |arm| arm), expected);

@@ -1,4 +1,4 @@
-//! What an arm costs for each span that came, and for each event on a span.
+//! What an arm costs per delivered span, and per delivered span event.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::analyse::Run;
 use crate::conclude::interval;
 use crate::{Fidelity, Inference, MetricAnalysis, Missing, MissingCode};
 
-/// What a cost is divided by.
+/// The unit by which a cost is divided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Item {
     Span,
@@ -43,9 +43,9 @@ impl Item {
 }
 
 impl Run<'_> {
-    /// The arm's difference in CPU per request (or iteration), divided by the spans that one
-    /// delivered: for every arm of a run with a sink, and of no other. The same by events, in a
-    /// run in which any came.
+    /// The arm's difference in CPU per request (or iteration), divided by the spans delivered per
+    /// request: for every arm of a run with a sink. The same by events, in a run that delivered
+    /// any.
     pub(crate) fn cpu_per_item(
         &self,
         arm: ArmIndex,
@@ -91,8 +91,9 @@ impl Run<'_> {
         }
     }
 
-    /// What a launch delivered is counted; it differs from launch to launch. Where telemetry was
-    /// lost, it is that of measured windows: a warm-up's loss is none of their cost.
+    /// What a launch delivered is an exact count; it differs between launches. Where telemetry was
+    /// lost, the count of measured windows is used, because a loss in the warm-up is not part of
+    /// their cost.
     pub(crate) fn items_per_request(
         &self,
         arm: ArmIndex,
@@ -115,7 +116,8 @@ impl Run<'_> {
                 Some(found) => PerRequest::Known(found.estimate, found.half_width()),
                 None => PerRequest::Unbounded,
             },
-            // Of the only launch the difference holds alone, and what it sent is counted.
+            // With a single launch the interval holds for that launch alone, and what it sent is an
+            // exact count.
             Err(TwoLevelError::OneValue) => PerRequest::Known(items, 0.0),
             Err(TwoLevelError::NoValues) => PerRequest::None,
         };
@@ -125,30 +127,30 @@ impl Run<'_> {
         }
     }
 
-    /// What a request of measured windows delivered in a launch; `None` when that is not known.
+    /// What was delivered per request of measured windows in a launch; `None` when unknown.
     fn in_windows(&self, launch: &Delivered, item: Item) -> Option<f64> {
         let in_windows = &self.records.in_windows;
         let spans = in_windows.spans_per_request(launch.arm, launch.launch)?;
         Some(match item {
             Item::Span => spans,
-            // Windows count spans alone. A span carries as many events wherever it ended.
+            // Windows count spans only. Events per span are assumed to be the same everywhere.
             Item::Event => spans * launch.span_events as f64 / launch.spans.max(1) as f64,
         })
     }
 }
 
-/// What a request delivered of spans or events.
+/// Spans or events delivered per request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum PerRequest {
-    /// Over launches, with the half-width of its interval.
+    /// The mean over launches, with the half-width of its interval.
     Known(f64, f64),
-    /// Its interval has no end.
+    /// Its interval is unbounded.
     Unbounded,
-    /// None came.
+    /// None arrived.
     None,
 }
 
-/// A difference in CPU per request, for each of the items that one delivered.
+/// A difference in CPU per request, divided by the items delivered per request.
 pub(crate) fn divided(
     difference: &Interval,
     item: Item,
@@ -158,8 +160,8 @@ pub(crate) fn divided(
     let unbounded = || Missing {
         code: MissingCode::TooFew,
         text: format!(
-            "Launches differ so much in the {word}s that they delivered that the cost of one has \
-             no bound. More rounds make one."
+            "Launches delivered such different numbers of {word}s that the cost per {word} is \
+             unbounded. Measure more rounds."
         ),
     };
     let (items, half_width) = match items {
@@ -168,7 +170,7 @@ pub(crate) fn divided(
         PerRequest::None => {
             return Err(Missing {
                 code: MissingCode::NothingDelivered,
-                text: format!("No {word} was delivered by which the cost could be divided."),
+                text: format!("No {word} was delivered, so there is no cost per {word}."),
             });
         }
     };
@@ -199,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn cost_is_divided_by_what_came_under_every_load() {
+    fn cost_is_divided_by_delivered_spans_under_every_load() {
         for (model, whole) in [
             (LoadModel::Closed, Metric::CpuPerRequest),
             (LoadModel::Open, Metric::CpuPerRequest),
@@ -230,7 +232,7 @@ mod tests {
         assert!(
             arms.iter()
                 .all(|arm| !arm.metrics.contains_key(&Metric::CpuPerEvent)),
-            "a run without events has no cost of one"
+            "a run without events has no cost per event"
         );
         for delivered in &mut run.delivered {
             delivered.span_events = 22 * delivered.spans;
@@ -245,9 +247,10 @@ mod tests {
         assert!(of_control.text.starts_with("No event was delivered"));
     }
 
-    /// A thousand requests of each window send one span of four events; the warm-up's are lost.
+    /// A thousand requests of each window send one span of four events; those of the warm-up are
+    /// lost.
     #[test]
-    fn events_that_a_warm_up_lost_are_no_part_of_the_windows_cost() {
+    fn events_lost_in_the_warm_up_do_not_affect_the_cost() {
         let mut run = fixture::records(2);
         for delivered in &mut run.delivered {
             delivered.completed_requests = 80_000;
@@ -281,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn what_launches_delivered_differently_makes_the_interval_wider() {
+    fn different_deliveries_widen_the_interval() {
         let mut run = fixture::records(4);
         let even = analysed(&run);
         for (i, delivered) in run.delivered.iter_mut().enumerate() {
@@ -298,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn without_spans_or_bounds_it_says_so() {
+    fn missing_spans_or_bounds_are_reported() {
         type Spoil = fn(&mut fixture::Recorded);
         let table: [(&str, Spoil, u16, MissingCode); 5] = [
             ("the baseline", |_| {}, 0, MissingCode::Baseline),
@@ -315,7 +318,7 @@ mod tests {
                 MissingCode::NothingDelivered,
             ),
             (
-                "launches that differ beyond measure",
+                "launches that differ extremely",
                 |run| run.delivered[0].spans = 1,
                 2,
                 MissingCode::TooFew,

@@ -1,5 +1,5 @@
-//! When an arm's processes begin and end: from launch until ready, and from the order to flush
-//! until all is out.
+//! Start-up and flush of an arm's processes: from launch until ready, and from the request to flush
+//! until it is done.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +11,14 @@ use crate::analyse::Run;
 use crate::compare::{Comparison, Scale, by_launch};
 
 impl Run<'_> {
-    /// Start-up and flush of an arm with processes of its own.
+    /// Start-up and flush of an arm with its own processes.
     pub(crate) fn starts_and_ends(&self, arm: ArmIndex) -> Vec<(Metric, Comparison)> {
         use Scale::{Difference, LogRatio};
         type OfArm = fn(&Records, ArmIndex) -> BTreeMap<u32, f64>;
         let all: [(Metric, OfArm, Scale); 4] = [
             (Metric::StartupTime, startup_s, LogRatio),
             (Metric::StartupCpu, startup_cpu_s, LogRatio),
-            // A program without telemetry has nothing to bring out.
+            // A program without telemetry has nothing to flush.
             (Metric::FlushTime, flush_s, Difference),
             (Metric::FlushCpu, flush_cpu_s, Difference),
         ];
@@ -35,12 +35,12 @@ impl Run<'_> {
 
 fn startup_s(records: &Records, of: ArmIndex) -> BTreeMap<u32, f64> {
     let launched = launched_s(records, of, |arm| arm.startup_ns);
-    or_told(launched, || phase_s(records, of, Phase::Setup, wall_ns))
+    or_reported(launched, || phase_s(records, of, Phase::Setup, wall_ns))
 }
 
 fn startup_cpu_s(records: &Records, of: ArmIndex) -> BTreeMap<u32, f64> {
     let launched = launched_s(records, of, |arm| arm.startup_cpu_ns);
-    or_told(launched, || phase_s(records, of, Phase::Setup, cpu_ns))
+    or_reported(launched, || phase_s(records, of, Phase::Setup, cpu_ns))
 }
 
 fn flush_s(records: &Records, of: ArmIndex) -> BTreeMap<u32, f64> {
@@ -51,14 +51,14 @@ fn flush_cpu_s(records: &Records, of: ArmIndex) -> BTreeMap<u32, f64> {
     phase_s(records, of, Phase::Flush, cpu_ns)
 }
 
-/// A program that is started for each window is not launched with its round: of it only what it
-/// tells is known.
-fn or_told(
+/// A program that is started for each window is not launched with its round: only what it reports
+/// itself is known.
+fn or_reported(
     launched: BTreeMap<u32, f64>,
-    told: impl FnOnce() -> BTreeMap<u32, f64>,
+    reported: impl FnOnce() -> BTreeMap<u32, f64>,
 ) -> BTreeMap<u32, f64> {
     if launched.is_empty() {
-        told()
+        reported()
     } else {
         launched
     }
@@ -98,7 +98,7 @@ fn phase_s(
         .collect()
 }
 
-/// What was recorded of a phase of an arm.
+/// The records of a phase of an arm.
 pub(crate) fn of_phase(
     records: &Records,
     of: ArmIndex,
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn cpu_until_ready_is_compared_as_time_is() {
+    fn startup_cpu_is_compared_like_startup_time() {
         let mut run = fixture::records(4);
         for launch in &mut run.launches {
             launch.arms[2].startup_cpu_ns = Some(25_000_000);
@@ -173,7 +173,7 @@ mod tests {
         let mut run = batch(3);
         for launch in 0..3 {
             let held_ms = 40 + 10 * u64::from(launch);
-            run.told.extend([
+            run.reported.extend([
                 spent(launch, 0, Phase::Flush, 1, Some(0)),
                 spent(launch, 2, Phase::Flush, held_ms, Some(held_ms / 2)),
             ]);
@@ -190,7 +190,7 @@ mod tests {
             assert_eq!((found.relative.as_ref(), result.verdict), (None, None));
             assert_eq!(result.exceeds_zero(), Some(true));
         }
-        // The control told nothing.
+        // The control reported nothing.
         let control = &analysis.arms[1].metrics[&Metric::FlushTime];
         assert_eq!(
             (control.arm, control.difference.as_ref().unwrap_err().code),
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn where_each_window_has_its_process_the_start_is_what_these_tell_on_average() {
+    fn with_a_process_per_window_startup_is_the_mean_reported() {
         let mut run = batch(2);
         for launch in &mut run.launches {
             for arm in &mut launch.arms {
@@ -207,11 +207,11 @@ mod tests {
             }
         }
         for launch in 0..2 {
-            run.told.extend([
+            run.reported.extend([
                 spent(launch, 0, Phase::Setup, 100, Some(90)),
                 spent(launch, 0, Phase::Setup, 200, None),
                 spent(launch, 2, Phase::Setup, 300, Some(180)),
-                // Other phases are no start.
+                // Other phases are not start-up.
                 spent(launch, 2, Phase::Iterations, 900, Some(900)),
             ]);
         }
@@ -230,9 +230,9 @@ mod tests {
     }
 
     #[test]
-    fn a_launch_that_was_seen_to_start_needs_not_be_told_of() {
+    fn a_measured_startup_takes_precedence_over_a_reported_one() {
         let mut run = batch(2);
-        run.told.push(spent(0, 2, Phase::Setup, 900, Some(900)));
+        run.reported.push(spent(0, 2, Phase::Setup, 900, Some(900)));
         assert_eq!(of(&analysed(&run), Metric::StartupTime).arm, Some(0.02));
     }
 }

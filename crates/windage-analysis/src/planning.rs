@@ -1,6 +1,6 @@
-//! Figures to plan with: how much telemetry a core makes a second, and how much fits into a time.
+//! Planning figures: how much telemetry fits into a core-second, or into a given CPU time.
 //!
-//! They are the cost of a span or an event turned over, and so are their intervals.
+//! They are the reciprocals of the cost per span or event, and so are their intervals.
 
 use std::collections::BTreeMap;
 
@@ -8,44 +8,44 @@ use windage_model::{Interval, Metric};
 
 use crate::{Analysis, MetricAnalysis};
 
-/// The time for which figures are given unless somebody asks for another, in seconds.
+/// The default CPU time for which figures are given, in seconds.
 const WITHIN_S: f64 = 0.010;
 
-/// What an arm's telemetry leaves room for.
+/// Planning figures of an arm.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Planning {
-    /// The CPU time that `within` is about, in seconds.
+    /// The CPU time of `within`, in seconds.
     pub within_s: f64,
-    /// Of spans; `None` where the cost of one is not known or its interval lies below zero.
+    /// For spans; `None` where their cost is unknown or its interval lies below zero.
     pub spans: Option<PlanningFigures>,
-    /// Of events on spans, the spans themselves included; `None` as above, and where none came.
+    /// For span events, including the cost of their spans; `None` as above, and where none arrived.
     pub events: Option<PlanningFigures>,
 }
 
-/// How many spans or events there is room for.
+/// How many spans or events fit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanningFigures {
-    /// In a second of one core.
+    /// Into one second of one core.
     pub per_core_second: Room,
-    /// In [`Planning::within_s`].
+    /// Into [`Planning::within_s`].
     pub within: Room,
 }
 
-/// A number of spans or events, turned over from the interval of what one costs.
+/// A number of spans or events, the reciprocal of the cost's interval.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Room {
-    /// The best guess; `None` where the best guess of the cost is zero or a saving.
+    /// The point estimate; `None` where the estimated cost is zero or negative.
     pub estimate: Option<f64>,
-    /// No fewer than so many.
+    /// The lower end.
     pub low: f64,
-    /// No more than so many; `None` where the cost may be zero, so that no number is too many.
+    /// The upper end; `None` where the cost may be zero, so that there is no upper bound.
     pub high: Option<f64>,
     /// The confidence of the cost's interval, and so of this one.
     pub confidence: f64,
 }
 
 impl Analysis {
-    /// Gives planning figures for another CPU time, in seconds, under each load.
+    /// Computes planning figures for another CPU time, in seconds, under each load.
     pub fn plan_within(&mut self, within_s: f64) {
         for arm in &mut self.arms {
             arm.planning = within(&arm.metrics, within_s);
@@ -56,7 +56,7 @@ impl Analysis {
     }
 }
 
-/// An arm's figures for the usual time; `None` where none can be given.
+/// An arm's figures for the default time; `None` where there are none.
 pub(crate) fn usual(metrics: &BTreeMap<Metric, MetricAnalysis>) -> Option<Planning> {
     within(metrics, WITHIN_S)
 }
@@ -77,8 +77,8 @@ fn within(metrics: &BTreeMap<Metric, MetricAnalysis>, within_s: f64) -> Option<P
     (planning.spans.is_some() || planning.events.is_some()).then_some(planning)
 }
 
-/// How many of what costs so many microseconds each fit into a time; `None` when all of the
-/// interval says that they cost nothing.
+/// How many items of a given cost in microseconds fit into a time; `None` when the whole interval
+/// of the cost is at or below zero.
 fn room(cost_us: &Interval, time_s: f64) -> Option<Room> {
     let fitting = |us: f64| (us > 0.0).then(|| time_s * 1e6 / us);
     let finite = |n: &f64| n.is_finite();
@@ -106,8 +106,8 @@ mod tests {
     }
 
     #[test]
-    fn the_dearest_end_is_the_smallest_number() {
-        // cost of one in µs with its ends; in 10 ms: estimate, low, high
+    fn the_highest_cost_gives_the_lower_end() {
+        // cost of one in µs with its ends; expected number in 10 ms: estimate, low, high
         let table = [
             (
                 (100.0, 80.0, 125.0),
@@ -127,7 +127,7 @@ mod tests {
             (
                 (-1.0, -3.0, 1.0),
                 Some((None, 10_000.0, None)),
-                "a cost that may well be zero",
+                "a cost that is probably zero",
             ),
             ((-3.0, -4.0, -2.0), None, "a saving"),
             ((0.0, 0.0, 0.0), None, "no cost at all"),
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_turn_the_cost_of_an_arm_over() {
+    fn figures_are_reciprocals_of_the_cost() {
         let mut run = fixture::records(3);
         for delivered in &mut run.delivered {
             delivered.span_events = 10 * delivered.spans;

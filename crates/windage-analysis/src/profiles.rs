@@ -1,4 +1,4 @@
-//! Where the time goes: what was sampled of each arm, against the baseline.
+//! Where the CPU time goes: profiles of the arms, compared with the baseline.
 
 use windage_model::{ArmId, Interval, LoadModel, Method, Metric, Role};
 use windage_profile::{Added, ArmProfile as Weighed, CONFIDENCE, FunctionCost, Stacks, added};
@@ -6,47 +6,47 @@ use windage_record::{ProfileFailure, RecordedProfile};
 
 use crate::{Analysis, ArmAnalysis};
 
-/// Functions kept of an arm; its stacks have all.
+/// How many functions of an arm are kept; its stacks have all of them.
 const FUNCTIONS: usize = 25;
 
 /// The profile of an arm.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ArmProfile {
-    /// How it was taken. Its stacks are in `outcome`.
+    /// How it was recorded. Its stacks are in `outcome`.
     pub taken: RecordedProfile,
-    /// What it says, or why there is none.
+    /// The profile, or why there is none.
     pub outcome: Result<Sampled, ProfileFailure>,
 }
 
 impl ArmProfile {
-    /// Whose it is.
+    /// The arm.
     #[must_use]
     pub fn arm(&self) -> &ArmId {
         &self.taken.arm
     }
 }
 
-/// What a profile says.
+/// The results of a profile.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sampled {
-    /// Stacks, and the CPU of an iteration (a request) that they share out: as it was measured,
-    /// with its interval; where nothing was measured, as it was while it was profiled.
+    /// Stacks, and the CPU per iteration (request) that they divide up: as measured, with its
+    /// interval; where nothing was measured, as during profiling.
     pub profile: Weighed,
     /// Whether that CPU is the measured one.
     pub is_scale_measured: bool,
-    /// CPU of an iteration (a request) while it was profiled, in microseconds.
+    /// CPU per iteration (request) during profiling, in microseconds.
     pub profiled_cpu_us: f64,
-    /// How long the arm had load meanwhile, in seconds.
+    /// How long the arm had load during profiling, in seconds.
     pub lasts_s: f64,
-    /// Iterations or requests that were completed meanwhile.
+    /// Iterations or requests completed during profiling.
     pub iterations: u64,
     /// What the arm adds to the baseline, in the order of [`windage_profile::added`]. Empty for the
-    /// baseline and where that has no profile.
+    /// baseline, and where the baseline has no profile.
     pub functions: Vec<FunctionCost>,
     /// In how many functions the arm spends more than sampling explains, those that were not kept
     /// included.
     pub functions_added: usize,
-    /// How many functions there are in either profile, of which those are the first.
+    /// How many functions there are in either profile, including those in `functions`.
     pub functions_compared: usize,
 }
 
@@ -62,7 +62,7 @@ pub fn interval(added: &Added) -> Interval {
     }
 }
 
-/// The profiles of an analysis's arms under its load, in the arms' order.
+/// The profiles of an analysis's arms under its load, in the order of the arms.
 pub(crate) fn of_load(analysis: &Analysis, recorded: &[RecordedProfile]) -> Vec<ArmProfile> {
     let under_load = recorded.iter().filter(|one| one.regime == analysis.regime);
     let taken: Vec<(&ArmAnalysis, &RecordedProfile)> = analysis
@@ -99,8 +99,8 @@ pub(crate) fn of_load(analysis: &Analysis, recorded: &[RecordedProfile]) -> Vec<
     profiles
 }
 
-/// Has samples stand for the CPU that was measured, where it was for every arm: in the windows
-/// nobody paused the program, and there were many launches.
+/// Scales samples to the measured CPU, where it was measured for every arm: in windows no profiler
+/// paused the program, and there were many launches.
 fn scale_by_measured(
     analysis: &Analysis,
     taken: &[(&ArmAnalysis, &RecordedProfile)],
@@ -137,7 +137,7 @@ fn scale_by_measured(
     }
 }
 
-/// What a profile says for itself, or why it says nothing.
+/// The results of a profile, or why there are none.
 fn sampled(taken: &RecordedProfile) -> Result<Sampled, ProfileFailure> {
     let profiled = taken.outcome.as_ref().map_err(Clone::clone)?;
     let failed = |text: &str, remedy: &str| ProfileFailure {
@@ -146,11 +146,11 @@ fn sampled(taken: &RecordedProfile) -> Result<Sampled, ProfileFailure> {
     };
     let stacks = Stacks::of_text(&profiled.collapsed);
     if stacks.samples() == 0 {
-        let remedy = "look longer or more often: `profile.for`, `profile.rate`";
+        let remedy = "profile for longer or at a higher rate: `profile.for`, `profile.rate`";
         return Err(failed("no sample was taken", remedy));
     }
     if profiled.iterations == 0 {
-        let remedy = "look longer: `profile.for`";
+        let remedy = "profile for longer: `profile.for`";
         return Err(failed(
             "nothing was completed while it was profiled",
             remedy,
@@ -177,7 +177,7 @@ fn sampled(taken: &RecordedProfile) -> Result<Sampled, ProfileFailure> {
     })
 }
 
-/// The text of the stacks is there once, as stacks.
+/// The record without its stacks' text, which is kept as parsed stacks.
 fn without_stacks(taken: &RecordedProfile) -> RecordedProfile {
     let mut taken = taken.clone();
     if let Ok(profiled) = &mut taken.outcome {
@@ -215,7 +215,7 @@ mod tests {
         analyse(&records, std::iter::empty(), std::iter::empty())
     }
 
-    /// One of which nothing was measured.
+    /// An analysis in which nothing was measured.
     fn unmeasured() -> Analysis {
         let mut analysis = analysis();
         analysis.arms.iter_mut().for_each(|arm| arm.metrics.clear());
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn arms_are_held_against_the_baseline() {
+    fn arms_are_compared_with_the_baseline() {
         let analysis = unmeasured();
         let [baseline, control, treatment] = ids(&analysis);
         let recorded = [
@@ -250,7 +250,7 @@ mod tests {
         assert_eq!(of_baseline.profile.cpu_us, 40.0);
         assert!(
             of_baseline.functions.is_empty(),
-            "it is not compared with itself"
+            "the baseline is not compared with itself"
         );
         assert_eq!(of_treatment.arm().as_str(), treatment);
         let sampled = of_treatment.outcome.as_ref().unwrap();
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_stand_for_the_cpu_that_was_measured() {
+    fn samples_are_scaled_to_the_measured_cpu() {
         let analysis = analysis();
         let [baseline, _, treatment] = ids(&analysis);
         let recorded = [
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_for_nothing_says_why() {
+    fn a_failed_profile_says_why() {
         let analysis = analysis();
         let [baseline, control, treatment] = ids(&analysis);
         let refused = ProfileFailure {
@@ -323,7 +323,7 @@ mod tests {
         ];
         for (recorded, why) in table {
             let [profile] = &of_load(&analysis, &[recorded])[..] else {
-                panic!("it is told of")
+                panic!("a failure is reported")
             };
             let failure = profile.outcome.as_ref().unwrap_err();
             assert!(failure.text.contains(why), "{failure:?}");

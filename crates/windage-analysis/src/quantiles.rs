@@ -1,7 +1,7 @@
 //! Quantiles of response and service time, from histograms streamed block by block.
 //!
-//! A quantile needs enough answers on either side of it: blocks are merged until each arm has ten
-//! on the nearer side, so that a tail percentile is compared in longer stretches than a median.
+//! A quantile needs enough answers on either side: blocks are merged until each arm has ten on the
+//! nearer side, so a tail percentile is compared over longer stretches than a median.
 
 #[cfg(test)]
 mod tests;
@@ -15,10 +15,10 @@ use windage_stats::{Launches, two_level};
 use crate::compare::{Comparison, Scale};
 use crate::merged_times::Gathered;
 
-/// Answers that must lie beyond a quantile in each stretch, on its nearer side.
+/// Answers required beyond a quantile in each stretch, on its nearer side.
 const BEYOND: f64 = 10.0;
 
-/// One window's times with its place.
+/// One window's times and place.
 #[derive(Clone, Debug)]
 pub struct Timed {
     /// The launch it was measured in.
@@ -27,11 +27,11 @@ pub struct Timed {
     pub block: u32,
     /// Its arm.
     pub arm: ArmIndex,
-    /// How often each time was seen.
+    /// How often each time occurred.
     pub times: Times,
 }
 
-/// The quantiles that are reported of a kind of time.
+/// The reported quantiles of a kind of time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Quantiles {
     pub(crate) metrics: [(Metric, f64); 5],
@@ -57,11 +57,11 @@ pub(crate) const SERVICE_TIME: Quantiles = Quantiles {
     ],
 };
 
-/// Where arms are compared beyond the quantiles that are reported, for who draws them.
+/// Additional quantiles at which arms are compared for drawing.
 pub(crate) const FURTHER: [f64; 10] = [0.05, 0.2, 0.25, 0.3, 0.4, 0.6, 0.7, 0.75, 0.8, 0.95];
 
-/// Gathers histograms in the order in which they were recorded, and compares them at the quantiles
-/// that are reported and at further ones.
+/// Gathers histograms in the order in which they were recorded, and compares them at the reported
+/// quantiles and at further ones.
 pub(crate) fn gather(
     arms: usize,
     quantiles: Quantiles,
@@ -74,15 +74,15 @@ pub(crate) fn gather(
     gatherer.finish()
 }
 
-/// The stretches that are being gathered.
+/// The stretches being gathered.
 struct Gatherer {
     arms: usize,
-    /// Blocks hold one arm each: only whole launches have all of them.
+    /// Sequential order: each block has one arm, so only whole launches have all of them.
     whole_launches: bool,
     tracks: Vec<Track>,
-    /// The track whose stretches are the longest.
+    /// The track with the longest stretches.
     longest: usize,
-    /// The block that is being read.
+    /// The current block.
     block: Stretch,
     /// The whole run.
     whole: Stretch,
@@ -115,7 +115,7 @@ impl Gatherer {
         }
     }
 
-    /// Adds one window's times. Windows of a block come together, as they were measured.
+    /// Adds one window's times. Windows of a block come together, in the order of measurement.
     fn add(&mut self, timed: &Timed) {
         if timed.arm.get() >= self.arms {
             return;
@@ -135,14 +135,14 @@ impl Gatherer {
 
     fn block_over(&mut self, launch: u32, launch_over: bool) {
         for (number, track) in self.tracks.iter_mut().enumerate() {
-            // One track passes everything on, the one that does so most rarely.
+            // Only one track passes times on to `whole`: the one that does so most rarely.
             let whole = (number == self.longest).then_some(&mut self.whole);
             track.block_over(&self.block, launch, launch_over, whole);
         }
         self.block.clear();
     }
 
-    /// The comparisons of an arm with the baseline.
+    /// Ends gathering and returns the comparisons.
     fn finish(mut self) -> Finished {
         if let Some((launch, _)) = self.last {
             self.block_over(launch, true);
@@ -161,7 +161,7 @@ impl Gatherer {
 #[derive(Default)]
 struct Stretch {
     by_arm: Vec<Gathered>,
-    /// The arms that have any, which of a hundred may be few.
+    /// The arms that have any; of a hundred arms these may be few.
     present: Vec<usize>,
 }
 
@@ -200,29 +200,29 @@ impl Stretch {
         self.present.is_empty()
     }
 
-    /// Forgets all times and keeps the memory.
+    /// Removes all times but keeps the memory.
     fn clear(&mut self) {
         for arm in self.present.drain(..) {
             self.by_arm[arm].clear();
         }
     }
 
-    /// Whether every arm that has answers has enough of them. An arm that is no longer measured
-    /// must not keep the others waiting.
+    /// Whether every arm with answers has enough of them. An arm that is no longer measured must
+    /// not delay the others.
     fn is_full(&self, quantile: f64) -> bool {
         let mut present = self.present();
         self.present.len() > 1 && present.all(|(_, times)| enough(times, quantile))
     }
 }
 
-/// All stretches compared.
+/// All stretches, compared.
 pub(crate) struct Finished {
     tracks: Vec<Track>,
     whole: Vec<Gathered>,
 }
 
 impl Finished {
-    /// As when no histogram was gathered.
+    /// The result without any histogram.
     pub(crate) fn nothing() -> Finished {
         Finished {
             tracks: Vec::new(),
@@ -230,7 +230,7 @@ impl Finished {
         }
     }
 
-    /// What is reported of an arm.
+    /// The reported comparisons of an arm.
     pub(crate) fn comparisons(
         &self,
         arm: ArmIndex,
@@ -240,8 +240,7 @@ impl Finished {
         tracks.filter_map(move |track| Some((track.metric?, self.compared(track, arm, windows))))
     }
 
-    /// Every quantile at which an arm was compared, those that are reported and further ones, in
-    /// their order.
+    /// Every quantile at which an arm was compared, reported and further ones, in order.
     pub(crate) fn by_quantile(&self, arm: ArmIndex, windows: usize) -> Vec<(f64, Comparison)> {
         let tracks = self.tracks.iter();
         let compared = tracks.map(|track| (track.quantile, self.compared(track, arm, windows)));
@@ -268,13 +267,13 @@ impl Finished {
         }
     }
 
-    /// How often each time was seen of an arm over the whole run; `None` when none was.
+    /// How often each time of an arm occurred over the whole run; `None` when there were none.
     pub(crate) fn whole(&self, arm: ArmIndex) -> Option<&Gathered> {
         let whole = self.whole.get(arm.get())?;
         (!whole.is_empty()).then_some(whole)
     }
 
-    /// The mean of all times of an arm; `None` when it has none.
+    /// The mean of all times of an arm; `None` when there were none.
     pub(crate) fn mean_us(&self, arm: ArmIndex) -> Option<f64> {
         Some(self.whole.get(arm.get())?.mean_ns()? / 1e3)
     }
@@ -300,9 +299,9 @@ struct Track {
 type OfLaunches = BTreeMap<u32, Vec<f64>>;
 
 impl Track {
-    /// Closes the stretch if every arm that has answers has enough of them; the rest of a
-    /// launch that is over is too short to be a stretch and is dropped. All that went through is
-    /// passed on to `whole`, dropped or not.
+    /// Closes the stretch if every arm with answers has enough of them. The rest of a finished
+    /// launch is too short for a stretch and is dropped. All times are passed on to `whole`,
+    /// dropped or not.
     fn block_over(
         &mut self,
         block: &Stretch,
@@ -310,7 +309,7 @@ impl Track {
         launch_over: bool,
         whole: Option<&mut Stretch>,
     ) {
-        // Most blocks are a stretch of their own for all but the tails: nothing is copied then.
+        // Except for tails, most blocks are a stretch by themselves: nothing is copied then.
         if self.gathering.is_empty() && block.is_full(self.quantile) {
             self.compare(block, launch);
             if let Some(whole) = whole {
@@ -333,9 +332,9 @@ impl Track {
         }
     }
 
-    /// Notes each arm's quantile as a log ratio to the baseline's.
+    /// Adds each arm's quantile as a log ratio to the baseline's.
     fn compare(&mut self, stretch: &Stretch, launch: u32) {
-        // A time of zero has no logarithm; a nanosecond is as good as none.
+        // A time of zero has no logarithm; one nanosecond is close enough.
         let log = |times: &Gathered| (times.at_quantile(self.quantile).max(1) as f64).ln();
         let baseline = stretch.by_arm.first().filter(|times| !times.is_empty());
         let Some(baseline) = baseline.map(log) else {
@@ -349,7 +348,7 @@ impl Track {
 }
 
 fn enough(times: &Gathered, quantile: f64) -> bool {
-    // A hundred answers have ten beyond 0.9, though 1.0 − 0.9 is a little less than 0.1.
+    // A hundred answers have ten beyond 0.9, though 1.0 − 0.9 is slightly less than 0.1.
     times.len() as f64 * nearer_side(quantile) >= BEYOND - 1e-9
 }
 

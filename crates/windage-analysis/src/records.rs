@@ -1,4 +1,4 @@
-//! The raw material of an analysis, as plain values.
+//! The raw input of an analysis, as plain values.
 
 use std::collections::BTreeMap;
 
@@ -13,39 +13,38 @@ use crate::fidelity::SpansInWindows;
 use crate::ledger::Ledgers;
 use crate::windows::Windows;
 
-/// What was recorded of a run, histograms apart (they are streamed). Of its windows no more is
-/// kept than what is compared and summed up.
+/// Everything recorded of a run except histograms, which are streamed. Of its windows only what is
+/// compared or summed up is kept.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Records {
     /// What the run is.
     pub manifest: Manifest,
-    /// Facts about the machine, as they were recorded.
+    /// Facts about the machine, as recorded.
     pub host: serde_json::Value,
-    /// Launches that were begun.
+    /// Launches that began.
     pub launches: Vec<Launch>,
-    /// Launches that were ended in order.
+    /// Launches that ended normally.
     pub ends: Vec<LaunchEnd>,
-    /// What the sink counted, by launch and arm. What it counted of each window is summed up
-    /// and left out.
+    /// What the sink counted, by launch and arm. Counts per window are summed up and dropped.
     pub delivered: Vec<Delivered>,
-    /// Warnings about the run that were noted while it went on.
+    /// Warnings about the run noted while it was in progress.
     pub warnings: Vec<Warning>,
-    /// What programs said of their versions.
+    /// Versions as programs report them.
     pub versions: BTreeMap<String, String>,
-    /// What phases of batch programs took.
+    /// What phases of batch programs used.
     pub phases: Vec<PhaseSpent>,
-    /// What whole processes used, those of void windows included.
+    /// What whole processes used, including those of void windows.
     pub processes: Vec<ProcessTimes>,
-    /// What programs said about themselves.
+    /// What programs report about themselves.
     pub self_reported: Vec<SelfReport>,
     /// Attachments of agents, in the order in which they ended.
     pub cycles: Vec<AgentCycle>,
     /// How the run ended; `None` when its end was not recorded.
     pub ending: Option<Ending>,
-    /// Bytes at the journal's end that were damaged and left out.
+    /// Damaged bytes at the journal's end that were left out.
     pub cut_bytes: u64,
-    /// How long the histogram logs were when the last whole block was, as
-    /// [`Journal::histogram_bytes`] says.
+    /// The length of the histogram logs at the last committed block, see
+    /// [`Journal::histogram_bytes`].
     pub(crate) histogram_bytes: [u64; 2],
     pub(crate) windows: Windows,
     pub(crate) in_windows: SpansInWindows,
@@ -53,7 +52,7 @@ pub struct Records {
 }
 
 impl Records {
-    /// Reads everything but the histograms, apart for each load of the run, of which there is at
+    /// Reads everything except the histograms, separately for each load of the run; there is at
     /// least one.
     ///
     /// # Errors
@@ -62,7 +61,7 @@ impl Records {
         Records::read_along(run, &run.host()?, |_, _| {})
     }
 
-    /// As [`Records::read`], and shows each window, void ones as well, with the number of its load.
+    /// As [`Records::read`]; calls `show` with each window, even void ones, and its load's index.
     pub(crate) fn read_along(
         run: &RunDir,
         host: &serde_json::Value,
@@ -79,8 +78,8 @@ impl Records {
         Ok(all)
     }
 
-    /// Gathers a run's entries, in the order in which they were recorded, apart for each of its
-    /// loads. Neither an ending nor a cut is known of them yet.
+    /// Gathers a run's entries in the order in which they were recorded, separately for each of its
+    /// loads. They have no ending and no cut yet.
     #[cfg(test)]
     pub(crate) fn gather<E>(
         manifest: &Manifest,
@@ -134,15 +133,15 @@ impl Records {
         }
     }
 
-    /// Puts what was taken in order; nothing may be taken after it.
+    /// Sorts the entries; nothing may be added afterwards.
     pub(crate) fn close(&mut self) {
         self.windows.close();
         self.ledgers.close();
     }
 
-    /// What `look` makes of all that was taken so far; more may be taken after it.
+    /// The result of `look` on the entries so far; more may be added afterwards.
     pub(crate) fn so_far<T>(&mut self, look: impl FnOnce(&Records) -> T) -> T {
-        // Windows stay in order when more are put behind them; ledgers, once closed, are closed.
+        // Windows stay sorted when more are appended; closed ledgers can't be reopened.
         let open = self.ledgers.clone();
         self.windows.put_in_order();
         self.ledgers.close();
@@ -218,13 +217,13 @@ impl Gathering {
         }
     }
 
-    /// The records of the load that was begun last; `None` before the first launch.
+    /// The records of the load that began last; `None` before the first launch.
     pub(crate) fn present(&mut self) -> Option<&mut Records> {
         self.by_load.get_mut(self.loads.present?)
     }
 }
 
-/// Under which of a run's loads its launches were.
+/// Which of a run's loads its launches were under.
 #[derive(Debug, Default)]
 struct Loads {
     of_launch: BTreeMap<u32, usize>,
@@ -232,7 +231,7 @@ struct Loads {
 }
 
 impl Loads {
-    /// Whose an entry is among so many loads; `None` when it is the whole run's.
+    /// The load of an entry; `None` when it belongs to the whole run.
     fn of(&mut self, entry: &Entry, loads: usize) -> Option<usize> {
         let launch = match entry {
             Entry::LaunchStarted(launch) => {
@@ -255,7 +254,7 @@ impl Loads {
     }
 }
 
-/// A histogram log, read as it is needed.
+/// A histogram log, read on demand.
 pub(crate) struct Streamed<'a> {
     log: Histograms,
     arms: &'a BTreeMap<String, ArmIndex>,
@@ -281,8 +280,8 @@ impl<'a> Streamed<'a> {
 impl Iterator for Streamed<'_> {
     type Item = Timed;
 
-    /// Lines that can't be read, that speak of an arm that the manifest doesn't know, of another
-    /// load's launch or of a void window are left out.
+    /// Leaves out lines that can't be read, and lines of an arm missing from the manifest, of
+    /// another load's launch, or of a void window.
     fn next(&mut self) -> Option<Timed> {
         loop {
             let Ok((tag, times)) = self.log.next()? else {

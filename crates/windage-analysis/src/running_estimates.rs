@@ -1,9 +1,10 @@
-//! A run in progress: what is known of its treatments and its control so far.
+//! A run in progress: what is known about its treatments and its control so far.
 //!
-//! The estimates are those of the report, by the same functions, over what the journal has until now.
-//! Histograms are left alone: to read them takes longer than all the rest. In a run of fixed length such
-//! estimates are for the eye alone, for an interval made for one length does not keep its confidence
-//! when it is looked at again and again (docs/METHODOLOGY.md); in a run with a stop each holds.
+//! The estimates are those of the report, by the same functions, over the journal so far.
+//! Histograms are not read, because that takes longer than everything else. In a run of fixed
+//! length these estimates are for display only: an interval for a fixed length does not keep its
+//! confidence when it is looked at repeatedly (docs/METHODOLOGY.md). In a run with a stop rule each
+//! of them holds.
 
 use windage_model::{ArmIndex, Interval, Metric, Role};
 use windage_record::{Journal, RecordError, RunDir};
@@ -17,32 +18,31 @@ use crate::monitor::is_of_another_sequence;
 use crate::quantiles::Finished;
 use crate::records::{Gathering, Records};
 
-/// Reads a run while it goes on. What was read is kept, so that a look costs what is new, and one
-/// pass over the windows.
+/// Reads a run in progress. What was read is kept, so an update costs the new entries and one pass
+/// over the windows.
 pub struct Following {
     run: RunDir,
     journal: Journal,
     gathering: Gathering,
 }
 
-/// What is known so far.
+/// The estimates so far.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Running {
-    /// The load that the run is under at present; `None` where it has only one.
+    /// The load that the run is under now; `None` where it has only one.
     pub regime: Option<String>,
-    /// That of the run's stop, or else the one that the report answers by.
+    /// The metric of the stop rule, or else the primary metric.
     pub metric: Metric,
-    /// The half-width of the interval that the run's stop asks for, as a share; `None` in a run of
-    /// fixed length.
+    /// The half-width that the stop rule asks for, as a share; `None` in a run of fixed length.
     pub asked: Option<f64>,
     /// Every arm but the baseline, in the order of the plan.
     pub estimates: Vec<RunningEstimate>,
 }
 
-/// What is known so far of one arm.
+/// The estimate for one arm so far.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunningEstimate {
-    /// As the plan has it.
+    /// The arm's name in the plan.
     pub name: String,
     /// Treatment or control.
     pub role: Role,
@@ -53,30 +53,30 @@ pub struct RunningEstimate {
 /// How well a relative difference is known.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Known {
-    /// With its interval at 95 %.
+    /// With its 95 % interval.
     Interval(Interval),
-    /// The figure alone.
+    /// The estimate alone.
     Estimate {
         /// As a share of the baseline.
         relative: f64,
         /// Why it has no interval.
         why: NoInterval,
     },
-    /// Not at all: never enough of the arm and of the baseline in the same block.
+    /// Unknown: never enough of the arm and the baseline in the same block.
     Nothing,
 }
 
-/// Why a figure has no interval yet.
+/// Why an estimate has no interval yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NoInterval {
-    /// The scatter from launch to launch shows in two rounds and more.
+    /// The scatter between launches needs at least two rounds.
     OneRound,
-    /// An interval that holds at every look has no end over so few launches or batches.
+    /// A confidence sequence over so few launches or batches is unbounded.
     TooFew,
 }
 
 impl Following {
-    /// Follows a run from its beginning; nothing of it is read yet.
+    /// Follows a run from its beginning; nothing is read yet.
     ///
     /// # Errors
     /// When the journal can't be read or is of another format.
@@ -88,10 +88,10 @@ impl Following {
         })
     }
 
-    /// Reads what was committed since the last time, and says whether there was anything.
+    /// Reads what was committed since the last call; returns whether there was anything.
     ///
     /// # Errors
-    /// When the journal can't be read or a record is not understood.
+    /// When the journal can't be read or has an unknown record.
     pub fn read_on(&mut self) -> Result<bool, RecordError> {
         let is_more = self.journal.read_on(&self.run)?;
         for entry in self.journal.by_ref() {
@@ -100,8 +100,8 @@ impl Following {
         Ok(is_more)
     }
 
-    /// What is known from all that was read; `None` while nothing is known of any arm, and where
-    /// the report will answer by times, of which the journal has none.
+    /// The estimates from everything read so far; `None` while there are none for any arm, and
+    /// where the primary metric will be a time, which the journal does not have.
     pub fn running(&mut self) -> Option<Running> {
         self.gathering.present()?.so_far(running)
     }
@@ -138,16 +138,17 @@ fn is_baseline(arm: ArmIndex) -> bool {
     arm == ArmIndex::BASELINE
 }
 
-/// The metric that the report would answer by, with every arm's comparison but the baseline's.
+/// The primary metric of the report, with the comparison of every arm but the baseline.
 fn primary(run: &Run<'_>) -> Option<(Metric, Vec<Comparison>)> {
     candidates(run.records.manifest.load.model)
         .iter()
-        // One of times would come before those that follow it: nothing is known in its place.
+        // A metric of times would come before those that follow it, so there is no primary metric
+        // yet.
         .map_while(|&metric| Some((metric, compared(run, metric)?)))
         .find(|(_, compared)| compared.iter().any(|of| of.location.is_ok()))
 }
 
-/// `None` for a metric that windows have no figure of.
+/// `None` for a metric that is not computed from windows.
 fn compared(run: &Run<'_>, metric: Metric) -> Option<Vec<Comparison>> {
     let arms = run.records.manifest.arms.iter();
     arms.map(|arm| arm.index)

@@ -1,4 +1,4 @@
-//! Against the analysis of the same records.
+//! Running estimates compared with the analysis of the same records.
 
 use std::convert::Infallible;
 
@@ -9,7 +9,7 @@ use super::*;
 use crate::analyse::analyse;
 use crate::fixture::{self, Recorded};
 
-/// The entries of a run in the order in which a lab writes them.
+/// The entries of a run in the order in which the lab writes them.
 fn entries(of: &Recorded) -> Vec<Entry> {
     let mut entries = Vec::new();
     for launch in &of.launches {
@@ -23,7 +23,7 @@ fn entries(of: &Recorded) -> Vec<Entry> {
     entries
 }
 
-/// What is known after all of it, having looked after each entry.
+/// The final estimates, with an update after each entry.
 fn at_the_end(of: &Recorded) -> Option<Running> {
     let mut gathering = Gathering::of(&of.manifest, &serde_json::Value::Null);
     let mut last = None;
@@ -34,7 +34,7 @@ fn at_the_end(of: &Recorded) -> Option<Running> {
     last
 }
 
-/// The intervals that the report of the same entries has.
+/// The intervals in the report of the same entries.
 fn reported(of: &Recorded, metric: Metric) -> Vec<Option<Interval>> {
     let entries = entries(of).into_iter().map(Ok::<_, Infallible>);
     let records = Records::gather(&of.manifest, &serde_json::Value::Null, entries).unwrap();
@@ -53,7 +53,7 @@ fn intervals(running: &Running) -> Vec<Option<Interval>> {
 }
 
 #[test]
-fn looking_often_ends_at_what_the_report_says() {
+fn frequent_updates_end_at_the_report() {
     for rounds in [2, 3, 8] {
         let recorded = fixture::records(rounds);
         let found = at_the_end(&recorded).unwrap();
@@ -82,7 +82,7 @@ fn one_round_of_several_has_a_figure_and_no_interval() {
 }
 
 #[test]
-fn a_run_with_a_stop_shows_what_it_stops_by() {
+fn a_run_with_a_stop_rule_shows_its_metric() {
     let mut recorded = fixture::records(3);
     recorded.manifest.design.stop = Some(StopScope {
         metric: Metric::Throughput,
@@ -108,10 +108,10 @@ fn a_run_with_a_stop_shows_what_it_stops_by() {
 }
 
 #[test]
-fn without_cpu_it_is_what_the_report_would_answer_by() {
+fn without_cpu_the_metric_is_the_reports_primary() {
     for (model, expected) in [
         (LoadModel::Closed, Some(Metric::Throughput)),
-        // There it is the median of response times, which the journal has not.
+        // The primary metric is then the median response time, which the journal does not have.
         (LoadModel::Open, None),
     ] {
         let mut recorded = fixture::records(2);
@@ -125,7 +125,7 @@ fn without_cpu_it_is_what_the_report_would_answer_by() {
 }
 
 #[test]
-fn nothing_is_known_before_there_is_something_to_compare() {
+fn no_estimates_without_comparable_windows() {
     let stop = StopScope {
         metric: Metric::Throughput,
         half_width: 0.02,
@@ -139,7 +139,7 @@ fn nothing_is_known_before_there_is_something_to_compare() {
         recorded.launches.clear();
         assert_eq!(at_the_end(&recorded), None, "{stop:?}");
     }
-    // An arm that was never measured is one of which nothing is known.
+    // Nothing is known about an arm that was never measured.
     let mut recorded = fixture::records(2);
     recorded.windows.retain(|w| w.place.arm != ArmIndex(2));
     let found = at_the_end(&recorded).unwrap();

@@ -8,17 +8,18 @@ use crate::VarianceComponents;
 use crate::blocks::{Blocks, Logs, Reading};
 use crate::ledger::Ledgers;
 
-/// What a run took, in seconds.
+/// Durations of a run's parts, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Pace {
-    /// What a launch and a block took; `None` when there is no second launch to tell it from.
+    /// The cost of a launch and of a block; `None` without a second launch to estimate them from.
     pub(crate) costs: Option<Costs>,
-    /// The whole run as far as it is known; `None` without a window.
+    /// The whole run so far; `None` without a window.
     pub(crate) whole_s: Option<f64>,
 }
 
 impl Pace {
-    /// From when launches began and how long their windows took, settle and readings included.
+    /// Computed from when launches began and how long their windows took, settle and readings
+    /// included.
     pub(crate) fn of(launches: &[Launch], ledgers: &Ledgers, blocks: u32) -> Pace {
         let stretches_s = |launch: u32| ledgers.stretches_ns(launch) as f64 / 1e9;
         let measured_s: f64 = launches.iter().map(|l| stretches_s(l.launch)).sum();
@@ -40,7 +41,7 @@ impl Pace {
     }
 }
 
-/// The scatter of log ratios by its source.
+/// The scatter of log ratios by source.
 pub(crate) fn of(
     launches: &Launches,
     blocks: &Blocks<'_>,
@@ -51,7 +52,8 @@ pub(crate) fn of(
     let ratios = launches.blocks();
     let found = components(launches, window_variance(blocks, arm, reading))?;
     let rounds = launches.len();
-    // Costs and advice are in blocks of the run, each of which gives two ratios to the arms it holds.
+    // Costs and advice are in blocks of the run, each of which gives two ratios for every arm in
+    // it.
     let of_a_block = ratios as f64 / f64::from(blocks.count().max(1));
     let costs = pace.costs.filter(|_| rounds > 1).map(|costs| Costs {
         block_s: costs.block_s / of_a_block,
@@ -87,8 +89,8 @@ fn in_blocks(advice: Advice, ratios_of_a_block: f64) -> Advice {
     }
 }
 
-/// The variance of a log ratio that windows explain: how much the windows of one arm differ
-/// within a block. Their scatter is taken robustly, as the location of ratios is.
+/// The variance of a log ratio that windows explain, from the differences between windows of one
+/// arm within a block. It is estimated robustly, as the location of ratios is.
 fn window_variance(blocks: &Blocks<'_>, arm: ArmIndex, reading: Reading) -> Option<f64> {
     let mut deviations = Vec::new();
     let (mut shares, mut pairs) = (0.0, 0u32);
@@ -103,8 +105,8 @@ fn window_variance(blocks: &Blocks<'_>, arm: ArmIndex, reading: Reading) -> Opti
     Some(of_a_window * shares / f64::from(pairs))
 }
 
-/// How far the logarithms of an arm's windows in a block are from their mean, widened to the
-/// scatter that they would have about the true one.
+/// The deviations of the logarithms of an arm's windows in a block from their mean, scaled up to
+/// their scatter about the true mean.
 fn deviations_of(windows: &[Logs], reading: Reading) -> impl Iterator<Item = f64> + '_ {
     let logs = move || windows.iter().filter_map(move |w| w.get(reading));
     let count = logs().count() as f64;

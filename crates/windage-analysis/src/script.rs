@@ -1,4 +1,4 @@
-//! Whole processes of a batch program, as a shell's `time` tells of them.
+//! Whole processes of a batch program, as the shell's `time` shows them.
 
 use windage_model::{ArmIndex, Interval, Method, Phase, PhaseSpent, ProcessTimes};
 use windage_stats::{Confidence, Launches, two_level};
@@ -6,12 +6,12 @@ use windage_stats::{Confidence, Launches, two_level};
 use crate::Records;
 use crate::phases::{cpu_ns, of_phase, wall_ns};
 
-/// What an arm's program took from its start to its exit, a process for each window.
+/// What an arm's program used from start to exit, with one process per window.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Script {
-    /// Iterations of each process; `None` when they were not the same for all.
+    /// Iterations per process; `None` when they were not the same for all.
     pub iterations: Option<u64>,
-    /// Processes, those of void windows left out.
+    /// Processes, without those of void windows.
     pub runs: usize,
     /// Elapsed time, in seconds.
     pub real_s: Averaged,
@@ -19,17 +19,16 @@ pub struct Script {
     pub user_s: Averaged,
     /// CPU in the kernel, in seconds.
     pub system_s: Averaged,
-    /// What the processes told of their phases, in the order of time; those of void windows are
-    /// among it.
+    /// The phases that processes report, in order of time; those of void windows are included.
     pub phases: Vec<ScriptPhase>,
 }
 
 /// One phase of whole processes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScriptPhase {
-    /// Which.
+    /// The phase.
     pub phase: Phase,
-    /// Processes that told of it.
+    /// Processes that reported it.
     pub runs: usize,
     /// Elapsed time, in seconds.
     pub wall_s: Averaged,
@@ -37,17 +36,18 @@ pub struct ScriptPhase {
     pub cpu_s: Option<Averaged>,
 }
 
-/// A mean over runs. It is this arm's own and knows nothing of what the machine did meanwhile;
-/// comparisons are made within blocks.
+/// A mean over processes. It describes this arm alone and does not correct for drift of the
+/// machine; comparisons are made within blocks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Averaged {
     /// The mean.
     pub mean: f64,
-    /// Where it lies, from the scatter over runs, with 95 % confidence; `None` for fewer than three.
+    /// Its 95 % interval, from the scatter over processes; `None` for fewer than three.
     pub interval: Option<Interval>,
 }
 
-/// Two runs have a scatter, but its interval is twelve times as wide and begins below zero.
+/// With two processes there is scatter, but the interval would be twelve times as wide and begin
+/// below zero.
 const FEWEST_RUNS: usize = 3;
 
 impl Averaged {
@@ -83,7 +83,7 @@ pub(crate) fn is_by_process(records: &Records) -> bool {
     !records.processes.is_empty()
 }
 
-/// The script form of an arm; `None` where its windows were no whole processes.
+/// The whole-process figures of an arm; `None` where its windows were not whole processes.
 pub(crate) fn of_arm(records: &Records, arm: ArmIndex) -> Option<Script> {
     let usable: Vec<&ProcessTimes> = usable(records, arm).collect();
     let mean = |value_ns: fn(&ProcessTimes) -> u64| {
@@ -97,7 +97,7 @@ pub(crate) fn of_arm(records: &Records, arm: ArmIndex) -> Option<Script> {
         system_s: mean(|times| times.system_ns)?,
         phases: Phase::ALL
             .into_iter()
-            .filter_map(|phase| of_told(records, arm, phase))
+            .filter_map(|phase| of_reported(records, arm, phase))
             .collect(),
     })
 }
@@ -114,14 +114,14 @@ fn usable(records: &Records, arm: ArmIndex) -> impl Iterator<Item = &ProcessTime
     })
 }
 
-fn of_told(records: &Records, arm: ArmIndex, phase: Phase) -> Option<ScriptPhase> {
-    let told: Vec<&PhaseSpent> = of_phase(records, arm, phase).collect();
+fn of_reported(records: &Records, arm: ArmIndex, phase: Phase) -> Option<ScriptPhase> {
+    let reported: Vec<&PhaseSpent> = of_phase(records, arm, phase).collect();
     let mean = |value_ns: fn(&PhaseSpent) -> Option<u64>| {
-        Averaged::of_ns(told.iter().filter_map(|spent| value_ns(spent)))
+        Averaged::of_ns(reported.iter().filter_map(|spent| value_ns(spent)))
     };
     Some(ScriptPhase {
         phase,
-        runs: told.len(),
+        runs: reported.len(),
         wall_s: mean(wall_ns)?,
         cpu_s: mean(cpu_ns),
     })
@@ -144,7 +144,7 @@ mod tests {
         })
     }
 
-    /// Two rounds of ten blocks; of the treatment each second process takes 120 ms, the others
+    /// Two rounds of ten blocks; every second process of the treatment takes 120 ms, the others
     /// 100.
     fn run() -> fixture::Recorded {
         let mut run = fixture::records(2);
@@ -153,7 +153,7 @@ mod tests {
         let places: Vec<Place> = run.windows.iter().map(|window| window.place).collect();
         for place in places {
             let wall_ms = if place.position == 2 { 120 } else { 100 };
-            run.told.push(process(place, wall_ms));
+            run.reported.push(process(place, wall_ms));
         }
         run
     }
@@ -183,16 +183,16 @@ mod tests {
     }
 
     #[test]
-    fn a_single_run_has_no_interval_and_no_process_no_script() {
+    fn one_process_has_no_interval_and_none_has_no_script() {
         let mut run = run();
-        run.told.truncate(1);
+        run.reported.truncate(1);
         let found = script(&run, 0).unwrap();
         let expected = Averaged {
             mean: 0.1,
             interval: None,
         };
         assert_eq!((found.runs, found.real_s), (1, expected));
-        assert_eq!(script(&run, 2), None, "it has windows, and no process");
+        assert_eq!(script(&run, 2), None, "it has windows but no process");
         assert!(is_by_process(&run.gathered()));
         assert!(!is_by_process(&fixture::records(1).gathered()));
     }
@@ -207,14 +207,14 @@ mod tests {
         let mut uncommitted = void.place;
         uncommitted.block = 10;
         assert_eq!(uncommitted.launch, 0, "whose last block is 9");
-        run.told.push(process(uncommitted, 9000));
+        run.reported.push(process(uncommitted, 9000));
         let found = script(&run, 2).unwrap();
         assert_eq!(found.runs, 39);
         assert!(found.real_s.mean < 0.12);
     }
 
     #[test]
-    fn phases_are_there_where_they_were_told() {
+    fn phases_are_there_where_reported() {
         let mut run = run();
         let spent = |phase, wall_ns, cpu_ns| {
             Entry::Phase(PhaseSpent {
@@ -225,21 +225,21 @@ mod tests {
                 cpu_ns,
             })
         };
-        run.told.extend([
+        run.reported.extend([
             spent(Phase::Flush, 4_000_000, None),
             spent(Phase::Setup, 30_000_000, Some(20_000_000)),
             spent(Phase::Setup, 50_000_000, None),
         ]);
         let phases = script(&run, 2).unwrap().phases;
-        let told = |phase: &ScriptPhase| {
+        let reported = |phase: &ScriptPhase| {
             let cpu_s = phase.cpu_s.as_ref().map(|cpu| cpu.mean);
             (phase.phase, phase.runs, phase.wall_s.mean, cpu_s)
         };
-        let told: Vec<_> = phases.iter().map(told).collect();
+        let reported: Vec<_> = phases.iter().map(reported).collect();
         let expected = [
             (Phase::Setup, 2, 0.04, Some(0.02)),
             (Phase::Flush, 1, 0.004, None),
         ];
-        assert_eq!(told, expected);
+        assert_eq!(reported, expected);
     }
 }

@@ -1,4 +1,4 @@
-//! What programs said about themselves, by arm.
+//! What programs report about themselves, by arm.
 
 use std::collections::BTreeMap;
 
@@ -6,23 +6,23 @@ use windage_model::ArmIndex;
 
 use crate::Records;
 
-/// What is said in more ways than these is not told in full.
+/// At most so many different texts are listed.
 const TEXTS: usize = 5;
 const DIFFERS: &str = "differs";
 
-/// Of each name what an arm's program said, over all its launches: texts that differ stand one
-/// after the other.
+/// What an arm's program reports under each name, over all its launches: different texts are listed
+/// one after another.
 pub(crate) fn of_arm(records: &Records, arm: ArmIndex) -> BTreeMap<String, String> {
     let mut texts: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for said in records.self_reported.iter().filter(|said| said.arm == arm) {
         let of_name = texts.entry(&said.name).or_default();
-        // One more than are told is enough to know that they are too many.
+        // One more than is listed is enough to detect that there are too many.
         if of_name.len() <= TEXTS && !of_name.contains(&said.text.as_str()) {
             of_name.push(&said.text);
         }
     }
-    let told = |(name, texts): (&str, Vec<&str>)| (name.to_owned(), joined(&texts));
-    texts.into_iter().map(told).collect()
+    let reported = |(name, texts): (&str, Vec<&str>)| (name.to_owned(), joined(&texts));
+    texts.into_iter().map(reported).collect()
 }
 
 fn joined(texts: &[&str]) -> String {
@@ -40,12 +40,16 @@ mod tests {
     use windage_record::{Entry, SelfReport};
 
     #[test]
-    fn texts_of_several_launches_are_told_once_each() {
+    fn texts_of_several_launches_are_listed_once_each() {
         let table: [(&[&str], &str, &str); 5] = [
-            (&["700"], "700", "said once"),
+            (&["700"], "700", "reported once"),
             (&["700", "700", "700"], "700", "the same in each launch"),
-            (&["b", "a", "b"], "b, a", "as they came"),
-            (&["1", "2", "3", "4", "5"], "1, 2, 3, 4, 5", "just so many"),
+            (&["b", "a", "b"], "b, a", "in order of appearance"),
+            (
+                &["1", "2", "3", "4", "5"],
+                "1, 2, 3, 4, 5",
+                "exactly the limit",
+            ),
             (&["1", "2", "3", "4", "5", "6", "7"], DIFFERS, "too many"),
         ];
         for (texts, expected, why) in table {
@@ -58,8 +62,8 @@ mod tests {
                     text: (*text).to_owned(),
                 })
             };
-            run.told = texts.iter().map(|text| said(text, 2)).collect();
-            run.told.push(said(&"another arm's", 0));
+            run.reported = texts.iter().map(|text| said(text, 2)).collect();
+            run.reported.push(said(&"another arm's", 0));
             let records = run.gathered();
             let found = of_arm(&records, ArmIndex(2));
             assert_eq!(found["gc"], expected, "{why}");

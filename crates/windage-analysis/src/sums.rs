@@ -1,11 +1,11 @@
-//! Ratios of sums over what is replicated.
+//! Ratios of sums over replicates.
 
-/// A figure of one of them, and by what it is to be divided.
+/// Numerator and denominator of one replicate.
 pub(crate) type Quotient = (f64, f64);
 
-/// Values whose mean is the ratio of sums, and which scatter as the ratio does to first order
-/// (Cochran 1977, 6.4): those with more behind them say more. `None` when there is nothing to
-/// divide by.
+/// Values whose mean is the ratio of sums and whose scatter is that of the ratio to first order
+/// (Cochran 1977, 6.4): replicates with larger denominators weigh more. `None` when the
+/// denominators sum to zero.
 pub(crate) fn linear(parts: &[Quotient]) -> Option<Vec<f64>> {
     let (over, under) = parts
         .iter()

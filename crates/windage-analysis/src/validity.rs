@@ -1,4 +1,4 @@
-//! What speaks against a run, found from its records: one function a warning.
+//! Warnings about a run, found from its records: one function per warning.
 
 use std::collections::BTreeMap;
 
@@ -12,18 +12,18 @@ use crate::ledger::{Ledger, Ledgers};
 use crate::records::Records;
 use crate::windows::OfArm;
 
-/// Windows in warning beyond this share make the run suspect.
+/// A larger share of windows with warnings makes the run suspect.
 const BAD_WINDOWS_SHARE: f64 = 0.2;
-/// A kind of warning is worth a line of its own beyond this share of windows.
+/// A kind of warning is reported for the run when it affects a larger share of windows.
 const WARNING_SHARE: f64 = 0.05;
-/// An open load that completes less than this share of its rate has met a ceiling.
+/// An open loop that completes less than this share of its rate has met a bottleneck.
 const RATE_SHARE: f64 = 0.98;
-/// An arm that uses so much more than the baseline after the drain was not done yet.
+/// An arm that uses so much more than the baseline after the drain was not drained.
 const STILL_BUSY_CORES: f64 = 0.05;
-/// Failed requests beyond this share are worth a word.
+/// A larger share of failed requests is a warning.
 const ERROR_SHARE: f64 = 0.001;
 
-/// Everything that speaks against the run as a whole.
+/// All warnings about the run as a whole.
 pub(crate) fn of_run(records: &Records, control_at_99: Option<&Interval>) -> Validity {
     let mut validity = Validity {
         reasons: records.warnings.clone(),
@@ -51,8 +51,7 @@ fn no_windows(records: &Records) -> Option<Warning> {
     (records.windows.usable == 0).then(|| {
         Warning::new(
             WarningCode::NoWindows,
-            "No window was measured that could be used. The services' logs in the run directory \
-             may say why.",
+            "No window could be used. See the services' logs in the run directory.",
         )
         .with("windows", records.windows.count as f64)
     })
@@ -76,42 +75,46 @@ fn arm_void(records: &Records) -> Option<Warning> {
         WarningCode::ArmVoid
     };
     let ids: Vec<&str> = void.iter().map(|(arm, _)| arm.id.as_str()).collect();
-    let text = format!("Nothing usable was measured of: {}.", ids.join(", "));
+    let text = format!("No usable window of: {}.", ids.join(", "));
     Some(Warning::new(code, text).with("arms", ids.join(", ")))
 }
 
 fn incomplete(records: &Records) -> Option<Warning> {
     let text = match &records.ending {
         Some(Ending::Complete | Ending::StoppedEarly { .. }) => return None,
-        Some(Ending::Interrupted) => "The run was interrupted. `windage run --resume RUN` goes on with it.".into(),
+        Some(Ending::Interrupted) => {
+            "The run was interrupted. `windage run --resume RUN` continues it.".into()
+        }
         Some(Ending::Died { text }) => {
-            let text = told(records, text).unwrap_or(text);
+            let text = death_in(records, text).unwrap_or(text);
             format!("The run ended before its plan did: {text}")
         }
-        None => "The run's end is not recorded: it still goes on, or windage was killed. If it was, `windage run --resume RUN` goes on with it.".into(),
+        None => "The run's end is not recorded: it is in progress, or windage was killed. In that \
+                 case `windage run --resume RUN` continues it."
+            .into(),
     };
     Some(Warning::new(WarningCode::RunIncomplete, text))
 }
 
-/// The warning about an arm's death with which an account of the end begins: the last words that
-/// follow in the account stand there.
-fn told<'a>(records: &'a Records, account: &str) -> Option<&'a str> {
+/// The text of the arm's death with which an account of the run's end begins. The last words that
+/// follow it in the account are already in that warning.
+fn death_in<'a>(records: &'a Records, account: &str) -> Option<&'a str> {
     let deaths = records
         .warnings
         .iter()
         .filter(|d| d.code == WarningCode::ArmDied);
-    let mut told = deaths.map(|death| death.text.as_str());
-    told.find(|told| account.starts_with(told))
+    let mut texts = deaths.map(|death| death.text.as_str());
+    texts.find(|text| account.starts_with(text))
 }
 
-/// The interval is as wide as it is, and honest; but it is not what was asked for.
+/// The interval is valid, but wider than the plan asks for.
 fn stop_not_reached(records: &Records) -> Option<Warning> {
     let stop = records.manifest.design.stop?;
     (records.ending == Some(Ending::Complete)).then(|| {
         Warning::new(
             WarningCode::StopNotReached,
-            "The measuring time was over before the interval was as narrow as `design.stop` asks. \
-             A longer `within` or a greater `half_width` would do.",
+            "The run reached its limit on measuring time before the interval was as narrow as \
+             `design.stop` asks. Use a longer `within` or a larger `half_width`.",
         )
         .with("metric", stop.metric.as_str())
         .with("half_width", stop.half_width)
@@ -123,7 +126,7 @@ fn journal_cut(records: &Records) -> Option<Warning> {
     (records.cut_bytes > 0).then(|| {
         Warning::new(
             WarningCode::JournalCut,
-            "The end of the journal was damaged; what could not be read was left out.",
+            "The end of the journal was damaged; the unreadable part was left out.",
         )
         .with("cut_bytes", records.cut_bytes as f64)
     })
@@ -137,15 +140,15 @@ fn rounds(records: &Records) -> Option<Warning> {
             Warning::new(
                 WarningCode::SingleRound,
                 "A single round: the intervals hold for this launch of the processes alone. \
-                 Several rounds tell overhead from luck of the launch.",
+                 Several rounds distinguish overhead from launch luck.",
             )
             .with("rounds", count),
         ),
         2 => Some(
             Warning::new(
                 WarningCode::FewRounds,
-                "Two rounds: the intervals are wide for that reason (t with one degree of \
-                 freedom is 12.7). Four and more serve better than longer ones.",
+                "Two rounds: the intervals are wide for that reason (t with one degree of freedom \
+                 is 12.7). Four or more rounds help more than longer ones.",
             )
             .with("rounds", count),
         ),
@@ -157,8 +160,8 @@ fn sequential(records: &Records) -> Option<Warning> {
     (records.manifest.design.order == Order::Sequential).then(|| {
         Warning::new(
             WarningCode::SequentialOrder,
-            "One arm was measured after another: what the machine drifts in between reads as \
-             overhead, and the intervals do not know of it. Use order = \"mirrored\" for an answer.",
+            "Arms were measured one after another: drift of the machine looks like overhead, and \
+             the intervals do not account for it. Use order = \"mirrored\" for a reliable result.",
         )
     })
 }
@@ -168,8 +171,8 @@ fn control(at_99: Option<&Interval>) -> Option<Warning> {
     Some(
         Warning::new(
             WarningCode::ControlDiffers,
-            "The control, a second and identical baseline, differs from the baseline: something \
-             besides telemetry differs between the arms' processes.",
+            "A/A control: the second, identical baseline differs significantly from the baseline. \
+             Something other than telemetry differs between the arms' processes.",
         )
         .with("relative_low", interval.low)
         .with("relative_high", interval.high)
@@ -191,8 +194,8 @@ fn errors(records: &Records) -> Option<Warning> {
         Warning::new(
             WarningCode::Errors,
             format!(
-                "{:.1} % of the requests to {arm} failed or were answered with an error: its \
-                 figures are those of failing, in part.",
+                "{:.1} % of the requests to {arm} failed or got an error status: its figures \
+                 partly measure failures.",
                 100.0 * share(counts)
             ),
         )
@@ -214,7 +217,7 @@ fn rate_not_reached(records: &Records) -> Option<Warning> {
                 "Only {:.1} % of the intended starts were completed: {}. Lower `rate` or allow \
                  more connections.",
                 100.0 * share,
-                ceiling(records)
+                bottleneck(records)
             ),
         )
         .with("intended", intended as f64)
@@ -222,13 +225,13 @@ fn rate_not_reached(records: &Records) -> Option<Warning> {
     })
 }
 
-/// What most of the windows that did not reach their rate name as the reason.
-fn ceiling(records: &Records) -> String {
-    let named = records.windows.ceilings.iter();
+/// The bottleneck that most windows below their rate name.
+fn bottleneck(records: &Records) -> String {
+    let named = records.windows.bottlenecks.iter();
     let most = named.max_by_key(|(_, windows)| **windows);
     most.map_or_else(
-        || "the subject, the connections or the generator are the ceiling".to_owned(),
-        |(ceiling, _)| format!("by what most windows say, the ceiling was: {ceiling}"),
+        || "the subject, the connections or the generator are the bottleneck".to_owned(),
+        |(bottleneck, _)| format!("the bottleneck in most windows was: {bottleneck}"),
     )
 }
 
@@ -243,15 +246,15 @@ fn coarse_clock(records: &Records) -> Option<Warning> {
     (resolution_ns.saturating_mul(100) > shortest_ns && resolution_ns > 1000).then(|| {
         Warning::new(
             WarningCode::CoarseCpuClock,
-            "The CPU counter's grains are coarse for windows of this length. Longer windows, or \
-             a cgroup of their own for the arms (run as root), make them fine.",
+            "The resolution of the CPU counter is too coarse for windows of this length. Use \
+             longer windows, or run as root so that each arm has a cgroup.",
         )
         .with("resolution_ns", resolution_ns as f64)
         .with("smallest_cpu_ns_in_a_window", shortest_ns as f64)
     })
 }
 
-/// Warnings about windows, gathered: one line a kind.
+/// Warnings about windows, one per kind.
 fn windows_with_warnings(records: &Records) -> Vec<Warning> {
     let count = records.windows.count;
     if count == 0 {
@@ -263,7 +266,7 @@ fn windows_with_warnings(records: &Records) -> Vec<Warning> {
         found.push(
             Warning::new(
                 WarningCode::ManyBadWindows,
-                format!("{bad} of {count} windows are in warning."),
+                format!("{bad} of {count} windows have warnings."),
             )
             .with("windows_with_warnings", bad as f64)
             .with("windows", count as f64),
@@ -272,14 +275,13 @@ fn windows_with_warnings(records: &Records) -> Vec<Warning> {
     found
 }
 
-/// What speaks against an arm's times alone: the generator's own lateness is in them and in
-/// nothing else.
+/// Warnings about an arm's times alone: the generator's lateness affects times and nothing else.
 pub(crate) fn of_times(arm: &OfArm) -> Vec<Warning> {
     of_code(arm, WarningCode::SendLag)
 }
 
-/// What speaks against an arm's service times alone: with more connections the subject would have
-/// met more requests at a time. Response times hold the wait for a connection and are true.
+/// Warnings about an arm's service times alone: with more connections the subject's concurrency
+/// would have been higher. Response times include the wait for a connection and are correct.
 pub(crate) fn of_service_times(arm: &OfArm) -> Vec<Warning> {
     of_code(arm, WarningCode::ConnectionsBusy)
 }
@@ -289,7 +291,7 @@ fn of_code(arm: &OfArm, wanted: WarningCode) -> Vec<Warning> {
     gather(warnings, arm.usable)
 }
 
-/// What speaks against an arm's CPU per request, deferred cost included.
+/// Warnings about an arm's CPU per request, deferred cost included.
 pub(crate) fn of_cpu(ledgers: &Ledgers, arm: ArmIndex) -> Vec<Warning> {
     let launches = ledgers.by_launch(arm, |_| Some(1.0)).len();
     let known = ledgers
@@ -300,8 +302,8 @@ pub(crate) fn of_cpu(ledgers: &Ledgers, arm: ArmIndex) -> Vec<Warning> {
         found.push(
             Warning::new(
                 WarningCode::DeferredUnknown,
-                "What the arm does later for its requests is not known, so that this is the cost \
-                 in the windows alone. Give the plan a `design.idle` and let rounds end in order.",
+                "The arm's deferred cost is unknown, so this is its in-window cost alone. Set \
+                 `design.idle` in the plan and let rounds end normally.",
             )
             .with("rounds", launches as f64)
             .with("rounds_known", known as f64),
@@ -316,8 +318,8 @@ pub(crate) fn of_cpu(ledgers: &Ledgers, arm: ArmIndex) -> Vec<Warning> {
         found.push(
             Warning::new(
                 WarningCode::NotDrained,
-                "The arm was still at work when its deferred cost was closed. A longer \
-                 `design.drain` lets it finish; if it never rests, this is its idle cost.",
+                "The arm was still using CPU when its deferred cost was read. Use a longer \
+                 `design.drain`; if the CPU use never ends, it is the arm's idle cost.",
             )
             .with("idle_cores", idle)
             .with("baseline_idle_cores", baseline),
@@ -326,7 +328,7 @@ pub(crate) fn of_cpu(ledgers: &Ledgers, arm: ArmIndex) -> Vec<Warning> {
     found
 }
 
-/// One warning for each kind that enough windows share, with the first one's words and evidence.
+/// One warning per kind that enough windows share, with the first one's text and evidence.
 fn gather<'a>(
     kinds: impl Iterator<Item = (WarningCode, usize, &'a Warning)>,
     count: usize,
@@ -354,7 +356,7 @@ fn share(part: usize, whole: usize) -> f64 {
     part as f64 / whole.max(1) as f64
 }
 
-/// A window's warning voids the window, not the run.
+/// A void window does not void the run.
 fn gathered(code: WarningCode) -> WarningCode {
     match code.soundness() {
         Soundness::Void => WarningCode::WindowsVoid,

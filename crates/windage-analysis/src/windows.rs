@@ -1,6 +1,6 @@
 //! What is kept of a run's windows: a few figures of each, and sums of the rest.
 //!
-//! A run may have a million windows. They are looked at one by one as they are read, and none is
+//! A run may have a million windows. They are processed one by one as they are read, and none is
 //! kept whole.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,11 +10,11 @@ use windage_model::{Activity, ArmIndex, Evidence, Soundness, Warning, WarningCod
 
 use crate::load::{LoadTally, Slowest};
 
-/// Warnings about windows that speak against times alone, and not against the run.
+/// Warnings about windows that affect times alone, not the run.
 const ABOUT_TIMES: [WarningCode; 2] = [WarningCode::SendLag, WarningCode::ConnectionsBusy];
 
-/// What is compared of a window that can be used. 64 bytes: with a million windows
-/// each further field of eight bytes costs 8 MB.
+/// The figures of a usable window that are compared. 64 bytes: with a million windows each
+/// additional eight-byte field costs 8 MB.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Measured {
     pub(crate) launch: u32,
@@ -30,26 +30,26 @@ pub(crate) struct Measured {
     pub(crate) generator_cpu_ns: Option<NonZeroU64>,
     /// CPU of Windage's other threads.
     pub(crate) windage_cpu: Rough,
-    /// CPU of the agents that were attached; none without any, and when it was unreadable.
+    /// CPU of the attached agents; none when no agent was attached or it was unreadable.
     pub(crate) agent_cpu: Rough,
-    /// CPU of the kernel's own threads; none when it was not read.
+    /// CPU of the kernel's own threads; none when not read.
     pub(crate) kernel_threads_cpu: Rough,
 }
 
-/// Nanoseconds to seven digits, in half the room; negative where there are none.
+/// Nanoseconds to seven digits, in half the space; negative where absent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Rough(f32);
 
 impl Rough {
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "seven digits of a time are as many as are told"
+        reason = "seven digits of a time are enough"
     )]
     fn new(ns: Option<u64>) -> Rough {
         Rough(ns.map_or(-1.0, |ns| ns as f64 as f32))
     }
 
-    /// The nanoseconds; `None` without a reading.
+    /// The nanoseconds; `None` when absent.
     pub(crate) fn ns(self) -> Option<f64> {
         (self.0 >= 0.0).then(|| f64::from(self.0))
     }
@@ -78,10 +78,10 @@ impl From<&Window> for Measured {
     }
 }
 
-/// Everything that is kept of a run's windows. "Usable" are those that are not void.
+/// Everything that is kept of a run's windows. "Usable" windows are those that are not void.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Windows {
-    /// The usable windows of arms that the manifest knows, by block and then by arm.
+    /// The usable windows of arms in the manifest, by block and then by arm.
     pub(crate) measured: Vec<Measured>,
     /// By arm.
     pub(crate) arms: Vec<OfArm>,
@@ -105,16 +105,16 @@ pub(crate) struct Windows {
     pub(crate) duration_ns: u64,
     /// CPU of Windage in all windows.
     pub(crate) own: OwnCpu,
-    /// The least CPU that an arm used in a window, if it used any.
+    /// The smallest CPU that an arm used in a window, if any.
     pub(crate) least_cpu_ns: Option<u64>,
     /// The slowest exchanges.
     pub(crate) slowest: Slowest,
-    /// Warnings about windows that speak against the run.
+    /// Warnings about windows that count against the run.
     pub(crate) warnings: Noted,
-    /// Windows that have such a warning.
+    /// Windows with such a warning.
     pub(crate) with_warnings: usize,
-    /// How many windows that did not reach their rate name what as the reason.
-    pub(crate) ceilings: BTreeMap<String, usize>,
+    /// How many windows below their rate name each bottleneck.
+    pub(crate) bottlenecks: BTreeMap<String, usize>,
 }
 
 /// What is kept of all windows of one arm.
@@ -132,30 +132,31 @@ pub(crate) struct OfArm {
     pub(crate) warnings: Noted,
 }
 
-/// Sums over the windows of an arm in a launch: over the usable ones where nothing else is said.
+/// Sums over the windows of an arm in a launch; over usable ones unless stated otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct OfLaunch {
-    /// Requests completed in all windows, void ones included: their spans are exported, too.
+    /// Requests completed in all windows, void ones included, because their spans are exported as
+    /// well.
     pub(crate) completed: u64,
-    /// The last block that has a window; later ones were not committed.
+    /// The last block with a window; later ones were not committed.
     pub(crate) last_block: u32,
     failed: u64,
     sent: u64,
     rss_bytes: f64,
     rss_readings: f64,
     activity: Activity,
-    /// Requests completed in the windows of which that was read.
+    /// Requests completed in the windows in which activity was read.
     active_completed: u64,
 }
 
-/// CPU of the agents that were attached in an arm's windows of one block, where it was read.
+/// CPU of the attached agents in an arm's windows of one block, where it was read.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct AgentsBeside {
     /// In all windows, void ones included, in nanoseconds.
     pub(crate) all_ns: f64,
-    /// In the usable ones.
+    /// In usable windows.
     pub(crate) usable_ns: f64,
-    /// The time of which that is.
+    /// The length of the usable windows, from reading to reading.
     pub(crate) lasted_ns: f64,
 }
 
@@ -165,11 +166,11 @@ pub(crate) struct OwnCpu {
     pub(crate) generator_ns: f64,
     pub(crate) sink_ns: f64,
     pub(crate) all_ns: f64,
-    /// The time that the sink's and all CPU are of; the generator's is of the load alone.
+    /// The time that the sink's CPU and all CPU cover; the generator's covers the load alone.
     pub(crate) read_over_ns: f64,
 }
 
-/// Warnings of one kind: how many there are, and the first one's words and evidence.
+/// Warnings of one kind: their number, and the first one's text and evidence.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Noted(BTreeMap<WarningCode, (usize, Warning)>);
 
@@ -179,7 +180,7 @@ impl Noted {
         kind.or_insert_with(|| (0, warning.clone())).0 += 1;
     }
 
-    /// Each kind with how many there are and the first.
+    /// Each kind with its number and the first warning.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (WarningCode, usize, &Warning)> {
         let kinds = self.0.iter();
         kinds.map(|(&code, (times, first))| (code, *times, first))
@@ -187,7 +188,7 @@ impl Noted {
 }
 
 impl Windows {
-    /// Nothing yet, for so many arms.
+    /// Empty, for so many arms.
     pub(crate) fn of_arms(arms: usize) -> Windows {
         Windows {
             arms: vec![OfArm::default(); arms],
@@ -195,7 +196,7 @@ impl Windows {
         }
     }
 
-    /// Takes what is to be kept of a window.
+    /// Adds a window.
     pub(crate) fn take(&mut self, window: &Window) {
         let place = window.place;
         let is_void = window.soundness() == Soundness::Void;
@@ -251,24 +252,24 @@ impl Windows {
             self.warnings.note(warning);
         }
         for warning in &window.warnings {
-            let ceiling = warning.evidence.get("ceiling");
+            let bottleneck = warning.evidence.get("bottleneck");
             if let (WarningCode::RateNotReached, Some(Evidence::Text(name))) =
-                (warning.code, ceiling)
+                (warning.code, bottleneck)
             {
-                *self.ceilings.entry(name.clone()).or_default() += 1;
+                *self.bottlenecks.entry(name.clone()).or_default() += 1;
             }
         }
     }
 
-    /// Puts the windows in order, once all are taken, and lets go of room for more.
+    /// Sorts the windows after all were added, and releases spare memory.
     pub(crate) fn close(&mut self) {
         self.put_in_order();
         self.measured.shrink_to_fit();
     }
 
-    /// By block, then by arm, then as they came; more may be taken after it.
+    /// Sorts by block, then by arm, then by arrival; more may be added afterwards.
     pub(crate) fn put_in_order(&mut self) {
-        // They come block by block, so that this has little to do.
+        // They arrive block by block, so there is little to sort.
         self.measured.sort_by_key(|w| (w.launch, w.block));
         let same_block = |a: &Measured, b: &Measured| (a.launch, a.block) == (b.launch, b.block);
         for block in self.measured.chunk_by_mut(same_block) {
@@ -276,18 +277,18 @@ impl Windows {
         }
     }
 
-    /// What is known of an arm's windows in a launch; `None` when it had none.
+    /// The sums of an arm's windows in a launch; `None` when it had none.
     pub(crate) fn of_launch(&self, arm: ArmIndex, launch: u32) -> Option<&OfLaunch> {
         self.of_launch.get(&(arm, launch))
     }
 
-    /// What agents used in an arm's windows of a block; nothing where it was never read.
+    /// What agents used in an arm's windows of a block; zero where it was never read.
     pub(crate) fn agents_beside(&self, arm: ArmIndex, launch: u32, block: u32) -> AgentsBeside {
         let found = self.agents.get(&(arm, launch, block));
         found.copied().unwrap_or_default()
     }
 
-    /// Requests of an arm that failed, as a share of those sent, by launch.
+    /// Failed requests of an arm, as a share of those sent, by launch.
     pub(crate) fn failed_share(&self, arm: ArmIndex) -> BTreeMap<u32, f64> {
         self.by_launch(arm, |l| {
             (l.sent > 0).then(|| l.failed as f64 / l.sent as f64)
@@ -301,12 +302,12 @@ impl Windows {
         })
     }
 
-    /// Page faults of an arm for a completed request, by launch.
+    /// Page faults of an arm per completed request, by launch.
     pub(crate) fn page_faults_per_request(&self, arm: ArmIndex) -> BTreeMap<u32, f64> {
         self.by_launch(arm, |l| l.per_request(l.activity.page_faults))
     }
 
-    /// Context switches of an arm for a completed request, by launch.
+    /// Context switches of an arm per completed request, by launch.
     pub(crate) fn context_switches_per_request(&self, arm: ArmIndex) -> BTreeMap<u32, f64> {
         self.by_launch(arm, |l| l.per_request(l.activity.context_switches))
     }

@@ -1,8 +1,8 @@
-//! `analysis.json`: a contract with other programs, changed by addition only.
+//! `analysis.json`: a contract with other programs, only changed by additions.
 //!
-//! One set of types, for writing and for reading: unknown keys are passed over.
+//! One set of types for writing and reading; unknown keys are ignored.
 //!
-//! Absent figures are `null` with a `missing` object beside them; there is no NaN and no infinity.
+//! Missing figures are `null` with a `missing` object beside them; there is no NaN and no infinity.
 
 #![expect(missing_docs, reason = "docs/FORMAT.md says what each key means")]
 
@@ -20,7 +20,7 @@ mod stages;
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use windage_model::{Evidence, Interval, LevelValue, Metric, Validity, Warning};
 use windage_record::Placed;
 
@@ -38,7 +38,7 @@ pub use profiles::{FunctionWire, ProfileWire};
 use script::{BatchWire, ScriptWire};
 use stages::StagesWire;
 
-/// The schema's number; it changes only when a reader of the old one would be misled.
+/// The schema's version; it changes only when a reader of the old one would be misled.
 pub const SCHEMA: u32 = 1;
 
 /// One analysis as JSON.
@@ -47,7 +47,7 @@ pub fn to_json(analysis: &Analysis) -> serde_json::Value {
     to_value(&AnalysisWire::from(analysis))
 }
 
-/// Several analyses as the one document that `--json` prints for several plans.
+/// Several analyses as one document, as `--json` prints for several plans.
 #[must_use]
 pub fn several_to_json(analyses: &[Analysis]) -> serde_json::Value {
     serde_json::json!({
@@ -56,10 +56,11 @@ pub fn several_to_json(analyses: &[Analysis]) -> serde_json::Value {
     })
 }
 
-/// Reads what [`to_json`] or [`several_to_json`] made.
+/// Reads the output of [`to_json`] or [`several_to_json`].
 ///
 /// # Errors
-/// When the text is no such document.
+/// When the text is not such a document.
+#[cfg(any(test, feature = "read"))]
 pub fn read(text: &str) -> Result<Vec<AnalysisWire>, serde_json::Error> {
     let mut document: serde_json::Value = serde_json::from_str(text)?;
     match document.get_mut("runs") {
@@ -72,7 +73,8 @@ fn to_value(wire: &impl Serialize) -> serde_json::Value {
     serde_json::to_value(wire).expect("plain structs with text keys always convert")
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct AnalysisWire {
     pub schema: u32,
     pub windage: String,
@@ -90,7 +92,7 @@ pub struct AnalysisWire {
 }
 
 impl AnalysisWire {
-    /// The arm of this id, under the first load.
+    /// The arm with this id, under the first load.
     #[must_use]
     pub fn arm(&self, id: &str) -> Option<&ArmWire> {
         self.under_first_load.arms.iter().find(|arm| arm.id == id)
@@ -98,7 +100,8 @@ impl AnalysisWire {
 }
 
 /// What holds under one load.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct UnderLoadWire {
     pub regime: Option<String>,
     pub primary: String,
@@ -112,7 +115,8 @@ pub struct UnderLoadWire {
     pub profiles: Vec<ProfileWire>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct DesignWire {
     pub order: String,
     pub load: String,
@@ -135,14 +139,16 @@ pub struct DesignWire {
     pub batch: Option<BatchWire>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct PlacedWire {
     pub part: String,
     pub name: Option<String>,
     pub cpus: Option<Vec<u32>>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct OwnCostWire {
     pub generator_cores: Option<f64>,
     pub sink_cores: Option<f64>,
@@ -150,27 +156,31 @@ pub struct OwnCostWire {
     pub rss_bytes: Option<u64>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct ValidityWire {
     pub verdict: String,
     pub reasons: Vec<ReasonWire>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct ReasonWire {
     pub code: String,
     pub text: String,
     pub evidence: BTreeMap<String, EvidenceWire>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 #[serde(untagged)]
 pub enum EvidenceWire {
     Number(Option<f64>),
     Text(String),
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct ArmWire {
     pub id: String,
     pub name: String,
@@ -188,7 +198,8 @@ pub struct ArmWire {
     pub self_reported: BTreeMap<String, String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct MetricWire {
     pub unit: String,
     pub direction: String,
@@ -215,14 +226,16 @@ pub struct MetricWire {
     pub missing: Option<MissingWire>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct ScopeWire {
     pub load: String,
     pub rate: Option<f64>,
     pub saturated: bool,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct IntervalWire {
     pub estimate: Option<f64>,
     pub low: Option<f64>,
@@ -231,13 +244,14 @@ pub struct IntervalWire {
     pub method: String,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct MissingWire {
     pub code: String,
     pub text: String,
 }
 
-/// NaN and infinity have no place in JSON: they are absent figures.
+/// NaN and infinity don't exist in JSON: they become missing figures.
 fn finite(value: f64) -> Option<f64> {
     value.is_finite().then_some(value)
 }
@@ -415,12 +429,14 @@ fn missing(metric: Metric, result: &MetricAnalysis) -> Option<MissingWire> {
             code: MissingCode::BaselineZero.as_str().to_owned(),
             text: match metric {
                 Metric::CpuPerSpan => {
-                    "The cost of a span is that of an arm beyond the baseline, which has none."
+                    "The cost per span is an arm's overhead over the baseline, so the baseline has \
+                     none."
                 }
                 Metric::CpuPerEvent => {
-                    "The cost of an event is that of an arm beyond the baseline, which has none."
+                    "The cost per event is an arm's overhead over the baseline, so the baseline \
+                     has none."
                 }
-                _ => "The baseline is or may be zero, so that there is a difference and no ratio.",
+                _ => "The baseline is or may be zero, so there is a difference but no ratio.",
             }
             .to_owned(),
         }),

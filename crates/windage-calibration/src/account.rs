@@ -1,4 +1,5 @@
-//! The account of what was injected, by the thread's own clocks.
+//! Measures what was injected, with the thread's own clocks. A *bracket* is a pair of clock reads
+//! around a piece of work.
 
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
@@ -7,47 +8,45 @@ use hdrhistogram::Histogram;
 use nix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
-/// Empty brackets by which the cost of a bracket is found.
+/// Number of empty brackets timed to find the cost of a bracket.
 const EMPTY_BRACKETS: usize = 10_000;
 
-/// What the service did and injected since its first request, as it is printed at its end.
+/// What the service did and injected since its first request, as printed at its end.
 ///
-/// What was injected into a request of one arm is `injected_cpu_ns / requests` (or
-/// `injected_wall_ns / requests` for sleeps) less the same of the baseline: a bracket costs a
-/// little more between two pieces of other work than in the loop by which its cost was found,
-/// and that excess is in both.
+/// The injected cost per request of an arm is its `injected_cpu_ns / requests` (for sleeps
+/// `injected_wall_ns / requests`) minus the same figure of the baseline. The subtraction is needed
+/// because a bracket between two pieces of other work costs slightly more than in the loop that
+/// measures its cost; both figures include that excess.
 ///
-/// Injected iterations are known better as a ratio: they cost
-/// `base_cpu_ns × injected_iterations / iterations`, and no reading of a clock is in that which
-/// an interruption could have hit.
+/// The cost of injected iterations is known better as a ratio: `base_cpu_ns × injected_iterations /
+/// iterations`. It contains no clock read that an interruption could have affected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Account {
     /// Requests for `/`.
     pub requests: u64,
-    /// Iterations of the loop in the work that every request does.
+    /// Iterations of the loop in the base work of every request.
     pub iterations: u64,
     /// Iterations injected into every request.
     pub injected_iterations: u64,
-    /// CPU time of the thread in the work that every request does, less that of as many empty
-    /// brackets, in ns.
+    /// CPU time of the thread in the base work, minus the cost of the brackets, in ns.
     pub base_cpu_ns: i64,
-    /// CPU time of the thread in the injected part, less that of as many empty brackets,
-    /// in ns. Below 0 when nothing was injected and the empty ones happened to be slower.
+    /// CPU time of the thread in the injected part, minus the cost of the brackets, in ns. Negative
+    /// when nothing was injected and the empty brackets happened to be slower.
     pub injected_cpu_ns: i64,
-    /// The same by the monotonic clock: what injected sleeps took.
+    /// The same by the monotonic clock: the duration of injected sleeps.
     pub injected_wall_ns: i64,
-    /// The median over requests of the time in the injected part, in ns, that of an empty bracket
-    /// included: what an injected sleep adds to the median request.
+    /// Median time in the injected part over all requests, in ns, including an empty bracket: what
+    /// an injected sleep adds to the median request.
     pub injected_wall_p50_ns: u64,
-    /// What an empty bracket shows on the thread's CPU clock (median), in ns.
+    /// Median reading of an empty bracket on the thread's CPU clock, in ns.
     pub bracket_cpu_ns: u64,
-    /// What an empty bracket shows on the monotonic clock (median), in ns.
+    /// Median reading of an empty bracket on the monotonic clock, in ns.
     pub bracket_wall_ns: u64,
     /// The thread's CPU time since the first request, in ns.
     pub cpu_ns: u64,
 }
 
-/// Keeps the account. For one thread: the CPU clock is that of the thread that reads it.
+/// Collects the account. Only for one thread: the CPU clock is that of the thread that reads it.
 #[derive(Debug)]
 pub(crate) struct Ledger {
     bracket: Span,
@@ -66,7 +65,7 @@ struct Span {
 }
 
 impl Ledger {
-    /// Opens an account and measures, for some milliseconds, what an empty bracket costs.
+    /// Opens an account and measures the cost of an empty bracket, for some milliseconds.
     pub(crate) fn open() -> Ledger {
         let (mut cpu, mut wall): (Vec<_>, Vec<_>) = (0..EMPTY_BRACKETS)
             .map(|_| bracketed(|| {}, || {}).1)
@@ -85,7 +84,7 @@ impl Ledger {
         }
     }
 
-    /// Does a request's work and the injected work, and takes account of both.
+    /// Does a request's base and injected work, and accounts for both.
     pub(crate) fn request(&self, base: impl FnOnce(), injected: impl FnOnce()) {
         if self.requests.get() == 0 {
             self.first_request_cpu.set(Some(thread_cpu()));
@@ -98,7 +97,7 @@ impl Ledger {
         walls.saturating_record(ns(span.wall));
     }
 
-    /// What was done until now; which iterations it was is not known here.
+    /// The account so far; the caller fills in the numbers of iterations.
     pub(crate) fn account(&self) -> Account {
         let requests = self.requests.get();
         let began = self.first_request_cpu.get();
@@ -128,13 +127,13 @@ impl Span {
     }
 }
 
-/// Times of up to a minute to three digits; it never grows, so that no request pays for that.
+/// Times of up to a minute with three digits; never grows, so that no request pays for growth.
 fn walls() -> Histogram<u64> {
-    Histogram::new_with_max(60_000_000_000, 3).expect("three digits below a minute are a histogram")
+    Histogram::new_with_max(60_000_000_000, 3).expect("valid bounds of a histogram")
 }
 
-/// Runs both parts of a request between reads of the clocks: CPU time of the first, time on both
-/// clocks of the second.
+/// Runs both parts of a request between clock reads: CPU time of the first, time on both clocks of
+/// the second.
 fn bracketed(base: impl FnOnce(), injected: impl FnOnce()) -> (Duration, Span) {
     let began_cpu = thread_cpu();
     base();
@@ -150,7 +149,7 @@ fn bracketed(base: impl FnOnce(), injected: impl FnOnce()) -> (Duration, Span) {
     (based_cpu.saturating_sub(began_cpu), span)
 }
 
-/// An interruption between two reads is no part of a bracket's cost: not the mean.
+/// The median, because an interruption between two reads is not part of a bracket's cost.
 fn median(durations: &mut [Duration]) -> Duration {
     let middle = durations.len() / 2;
     *durations.select_nth_unstable(middle).1
@@ -169,7 +168,7 @@ fn monotonic() -> Duration {
     read(ClockId::CLOCK_MONOTONIC)
 }
 
-/// Every Linux has both clocks; one that can't be read would stand still in the account.
+/// Every Linux has both clocks. One that can't be read would count no time.
 fn read(clock: ClockId) -> Duration {
     clock_gettime(clock).map_or(Duration::ZERO, Duration::from)
 }
@@ -200,8 +199,8 @@ mod tests {
 
         let busy = served(Injection::BusyWait(wait));
         assert!(busy.injected_wall_ns >= asked_ns * 99 / 100, "{busy:?}");
-        // A busy wait by the monotonic clock goes on while another thread has the core. The reads of
-        // the one clock lie within those of the other.
+        // A busy wait by the monotonic clock continues while another thread has the core. The reads
+        // of one clock lie between those of the other.
         let reads_ns = REQUESTS * 20_000;
         assert!(
             busy.injected_cpu_ns <= busy.injected_wall_ns + reads_ns,
@@ -215,7 +214,7 @@ mod tests {
             "{sleeping:?}"
         );
         assert!(sleeping.injected_cpu_ns < asked_ns / 2, "{sleeping:?}");
-        // Three digits: to a thousandth.
+        // Three digits: within a thousandth.
         assert!(sleeping.injected_wall_p50_ns >= 199_800, "{sleeping:?}");
     }
 

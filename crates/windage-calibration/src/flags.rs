@@ -22,10 +22,10 @@ pub(crate) struct Flags {
     /// Inject further iterations of the same loop
     #[arg(long, value_name = "N", group = "injection")]
     extra_iterations: Option<u64>,
-    /// Inject a busy wait of so many nanoseconds by the monotonic clock
+    /// Inject a busy wait of this many nanoseconds by the monotonic clock
     #[arg(long, value_name = "NS", group = "injection")]
     busy_wait_ns: Option<u64>,
-    /// Inject a sleep of so many nanoseconds
+    /// Inject a sleep of this many nanoseconds
     #[arg(long, value_name = "NS", group = "injection")]
     sleep_ns: Option<u64>,
 }
@@ -64,7 +64,7 @@ mod tests {
             ("--extra-iterations 250", Injection::Iterations(250)),
             ("--busy-wait-ns=500", Injection::BusyWait(ns(500))),
             ("--sleep-ns 20000", Injection::Sleep(ns(20_000))),
-            // A level of nothing is the same program as the baseline.
+            // A level of zero runs the same program as the baseline.
             ("--extra-iterations 0", Injection::Nothing),
             ("--busy-wait-ns 0", Injection::Nothing),
             ("--sleep-ns 0", Injection::Nothing),

@@ -1,10 +1,10 @@
-//! The work of a request and what is injected into it.
+//! The work of a request, and the injected work.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// Iterations of the loop in every request: some 50 µs on a core of 3 to 4 GHz, so that a
-/// request takes 60 to 80 µs of CPU in all.
+/// Iterations of the loop in every request: some 50 µs on a core of 3 to 4 GHz, so that a request
+/// takes 60 to 80 µs of CPU in total.
 pub const BASE_ITERATIONS: u64 = 25_000;
 
 /// What is injected into every request.
@@ -12,11 +12,10 @@ pub const BASE_ITERATIONS: u64 = 25_000;
 pub enum Injection {
     /// Nothing: the baseline.
     Nothing,
-    /// Further iterations of the loop that every request runs. They scale with the machine's
-    /// speed as the request does: a cost that is known as a ratio.
+    /// Further iterations of the loop that every request runs. Their cost scales with the machine's
+    /// speed as the request's does, so it is known as a ratio.
     Iterations(u64),
-    /// A busy wait until the monotonic clock has passed this time: a cost that is known in
-    /// seconds.
+    /// A busy wait until this time has passed on the monotonic clock: a cost known in seconds.
     BusyWait(Duration),
     /// A sleep, which blocks the service: latency without CPU.
     Sleep(Duration),
@@ -55,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waits_last_at_least_as_long_as_asked() {
+    fn waits_last_at_least_as_long_as_requested() {
         let wait = Duration::from_micros(300);
         for injection in [Injection::BusyWait(wait), Injection::Sleep(wait)] {
             let began = Instant::now();

@@ -1,13 +1,15 @@
-//! The service by which Windage is calibrated: a cost of known size is injected into every
-//! request, and the service keeps account of what was really injected.
+//! The service that calibrates Windage: it injects a cost of known size into every request, and
+//! measures what it really injected.
 //!
-//! `GET /` does a fixed amount of work, then the injected part, and answers a fixed body of
-//! 1 KiB. Both parts lie between reads of the thread's CPU clock, the injected one also between
-//! reads of the monotonic clock. These reads are made whether or not anything is injected, so
-//! that they cost the same in every arm. At SIGTERM the account is printed to stdout as one line
-//! of JSON, see [`Account`].
+//! `GET /` does a fixed amount of work, then the injected part, and answers with a fixed body of 1
+//! KiB. Both parts lie between reads of the thread's CPU clock, the injected part also between
+//! reads of the monotonic clock. These reads happen even when nothing is injected, so that they
+//! cost the same in every arm. On SIGTERM the service prints the account to stdout as one line of
+//! JSON, see [`Account`].
 //!
 //! `GET /healthz` answers 200 without work and is not counted.
+
+#![forbid(unsafe_code)]
 
 mod account;
 mod flags;
@@ -32,7 +34,7 @@ pub use server::serve;
 pub struct CalibrationOptions {
     /// Where to listen; port 0 lets the kernel choose.
     pub listen: SocketAddr,
-    /// Iterations of the loop in every request, injected ones not counted.
+    /// Iterations of the loop in every request, without the injected ones.
     pub iterations: u64,
     /// What is injected into every request.
     pub injection: Injection,
@@ -42,25 +44,25 @@ pub struct CalibrationOptions {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum CalibrationError {
-    /// The address can't be listened on.
+    /// The service can't listen on the address.
     #[error("can't listen on {address}: {source}; choose another with --listen")]
     Listen {
         /// The address.
         address: SocketAddr,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// The event loop or its signals can't be set up.
+    /// The event loop or its signal handlers can't be set up.
     #[error("the event loop can't be set up: {0}; raise `ulimit -n`")]
     Runtime(io::Error),
-    /// Nobody reads where the service listens or what it accounts for.
-    #[error("stdout can't be written to: {0}; keep it open, the account goes there")]
+    /// The reader of stdout, which gets the address and the account, has closed it.
+    #[error("can't write to stdout: {0}; keep it open, the account is printed there")]
     Stdout(io::Error),
 }
 
-/// Runs the service as its command line says and returns when it was asked to end by SIGTERM or
-/// SIGINT: exit code 0, or 2 for wrong flags and 1 for anything else. `args` are those after the
-/// program's name (and verb).
+/// Runs the service with command-line arguments and returns when SIGTERM or SIGINT ends it: exit
+/// code 0, or 2 for wrong flags and 1 for any other error. `args` are those after the program's
+/// name (and subcommand).
 pub fn main_from_args(args: impl Iterator<Item = OsString>) -> ExitCode {
     let name = OsString::from("windage-calibration");
     let flags = match flags::Flags::try_parse_from(std::iter::once(name).chain(args)) {
@@ -73,7 +75,7 @@ pub fn main_from_args(args: impl Iterator<Item = OsString>) -> ExitCode {
     match serve(&flags.options()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // When stderr is gone as well, the exit code has to do.
+            // If stderr is closed too, the exit code must suffice.
             let _ = writeln!(io::stderr(), "windage-calibration: {error}");
             ExitCode::FAILURE
         }

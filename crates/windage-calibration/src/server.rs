@@ -18,18 +18,18 @@ use tokio::task::LocalSet;
 use crate::service::Service;
 use crate::{CalibrationError, CalibrationOptions};
 
-/// How long to rest when the kernel has no descriptor for a new connection.
+/// Pause when the kernel has no file descriptor for a new connection.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// Serves on one thread until SIGTERM or SIGINT. Says `listening on ADDRESS` on stdout once it is
-/// ready, and prints its [account](crate::Account) there at the end.
+/// Serves on one thread until SIGTERM or SIGINT. Prints `listening on ADDRESS` to stdout once it is
+/// ready, and its [account](crate::Account) at the end.
 ///
 /// # Errors
 ///
-/// When event loop or address can't be had, or nobody reads stdout.
+/// When the event loop or the address is unavailable, or stdout is closed.
 pub fn serve(options: &CalibrationOptions) -> Result<(), CalibrationError> {
-    // Sleeps are to last as long as asked, not up to the usual 50 µs longer. Where that is
-    // refused, the account still says how long they were.
+    // Sleeps must last as long as requested, not the usual 50 µs longer. If the kernel refuses, the
+    // account still says how long they were.
     let _ = prctl::set_timerslack(1);
     let service = Rc::new(Service::new(options));
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -83,14 +83,14 @@ async fn accept(listener: TcpListener, service: &Rc<Service>) {
 }
 
 async fn connection(stream: TcpStream, service: Rc<Service>) {
-    // Without it the service still works, with answers that may be held back for an ACK.
+    // If this fails, the service still works, but the kernel may hold answers back for an ACK.
     let _ = stream.set_nodelay(true);
     let answer = service_fn(|request: Request<Incoming>| {
         let response = service.answer(&request.into_parts().0);
         std::future::ready(Ok::<_, Infallible>(response))
     });
-    // No bound on idle time: an arm's connections rest while the others are measured.
-    // How a client breaks off does not matter to the service.
+    // No idle timeout: an arm's connections rest while other arms are measured.
+    // The service ignores how a client disconnects.
     let _ = http1::Builder::new()
         .header_read_timeout(None)
         .serve_connection(TokioIo::new(stream), answer)

@@ -45,7 +45,7 @@ impl Service {
         }
     }
 
-    /// What was done until now.
+    /// The account so far.
     pub(crate) fn account(&self) -> Account {
         let injected_iterations = match self.injection {
             Injection::Iterations(iterations) => iterations,

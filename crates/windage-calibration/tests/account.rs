@@ -1,9 +1,6 @@
-//! The service as a process: what it serves, and the account that it leaves.
+//! The service as a process: its answers and its account.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "what the tests share is test code as well"
-)]
+#![expect(clippy::unwrap_used, reason = "shared test helpers are test code too")]
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -64,7 +61,7 @@ impl Service {
 }
 
 #[test]
-fn the_account_tells_what_was_injected() {
+fn the_account_shows_what_was_injected() {
     const REQUESTS: u64 = 50;
     let service = Service::start(&["--iterations", "1000", "--busy-wait-ns", "300000"]);
     assert_eq!(service.get("/healthz"), ("HTTP/1.1 200 OK".to_owned(), 3));
@@ -81,7 +78,7 @@ fn the_account_tells_what_was_injected() {
 }
 
 #[test]
-fn a_service_without_requests_still_accounts() {
+fn a_service_without_requests_prints_an_account() {
     let account = Service::start(&[]).end();
     assert_eq!((account.requests, account.cpu_ns), (0, 0));
 }

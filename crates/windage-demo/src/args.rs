@@ -33,9 +33,7 @@ pub(crate) fn parse(mut args: impl Iterator<Item = String>) -> Result<DemoOption
     let telemetry = match (telemetry.as_deref(), endpoint) {
         (None | Some("off"), None) => Telemetry::Off,
         (None | Some("off"), Some(_)) => {
-            return Err(usage(
-                "--endpoint means nothing without --telemetry otlp".to_owned(),
-            ));
+            return Err(usage("--endpoint needs --telemetry otlp".to_owned()));
         }
         (Some("otlp"), endpoint) => Telemetry::Otlp { endpoint },
         (Some(other), _) => {
@@ -98,7 +96,7 @@ mod tests {
             ),
             (
                 "--listen 127.0.0.1:1 --endpoint http://x",
-                "--endpoint means nothing",
+                "--endpoint needs",
             ),
             ("--verbose", "unknown argument --verbose"),
         ];

@@ -1,18 +1,20 @@
 //! The service that `windage demo` measures: small, but with the parts of a real one.
 //!
-//! `GET /orders/{customer}?limit=N` reads path and query, asks an embedded SQLite database for a
-//! customer's orders and answers JSON. It is instrumented by hand with the OpenTelemetry Rust
-//! SDK, batch processor and OTLP exporter included, as that SDK's users do it: one server span a
-//! request with the children `parse`, `db.query` and `serialise`. With telemetry off, no part of
-//! the SDK is set up, and a request passes one branch for each span that it doesn't make.
+//! `GET /orders/{customer}?limit=N` parses path and query, reads a customer's orders from an
+//! embedded SQLite database and answers JSON. It is instrumented by hand with the OpenTelemetry
+//! Rust SDK, including batch processor and OTLP exporter, as that SDK's users do it: one server
+//! span per request with the children `parse`, `db.query` and `serialise`. With telemetry off, no
+//! part of the SDK is set up, and a request passes one branch for each span that it doesn't make.
 //!
-//! `GET /healthz` answers 200 and is never traced, so that probing for readiness leaves the
-//! count of expected spans alone.
+//! `GET /healthz` answers 200 and is never traced, so that readiness checks don't change the count
+//! of expected spans.
 //!
-//! The SDK is set up through its own environment variables: `OTEL_TRACES_SAMPLER`,
-//! `OTEL_TRACES_SAMPLER_ARG`, `OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_BSP_*`. Two defaults are the
-//! demo's: an argument without a sampler means `parentbased_traceidratio`, and the service is
-//! called `windage-demo`.
+//! The SDK is configured by its own environment variables: `OTEL_TRACES_SAMPLER`,
+//! `OTEL_TRACES_SAMPLER_ARG`, `OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_BSP_*`. The demo sets two
+//! defaults: an argument without a sampler means `parentbased_traceidratio`, and the service is
+//! named `windage-demo`.
+
+#![forbid(unsafe_code)]
 
 mod args;
 mod orders;
@@ -44,7 +46,7 @@ pub enum Telemetry {
     /// The SDK is not even set up.
     #[default]
     Off,
-    /// Spans go out by OTLP over HTTP.
+    /// Spans are sent as OTLP over HTTP.
     Otlp {
         /// The receiver's base URL, to which `/v1/traces` is added; `None` leaves it to the SDK,
         /// which reads `OTEL_EXPORTER_OTLP_ENDPOINT`.
@@ -56,7 +58,7 @@ pub enum Telemetry {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum DemoError {
-    /// The flags don't make sense.
+    /// The flags are wrong.
     #[error("{problem}\nusage: {}", args::USAGE)]
     Usage {
         /// What is wrong with them.
@@ -77,37 +79,36 @@ pub enum DemoError {
         "the OTLP exporter can't be set up: {reason}; check --endpoint and OTEL_EXPORTER_OTLP_*"
     )]
     Exporter {
-        /// What the SDK said.
+        /// The SDK's error.
         reason: String,
     },
     /// The database can't be filled.
-    #[error("the in-memory database can't be set up: {0}; is there memory left?")]
+    #[error("the in-memory database can't be set up: {0}; check that there is free memory")]
     Database(#[from] rusqlite::Error),
     /// The address can't be listened on.
     #[error("can't listen on {address}: {source}; choose another with --listen")]
     Listen {
         /// The address.
         address: SocketAddr,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
     /// The event loop or its signals can't be set up.
     #[error("the event loop can't be set up: {0}; raise `ulimit -n`")]
     Runtime(io::Error),
-    /// Nobody reads the line that says where the service listens.
+    /// Stdout, which should get the address, is closed.
     #[error("the address can't be written to stdout: {0}; keep stdout open")]
     Announce(io::Error),
 }
 
-/// Runs the service as its command line says and returns when it was asked to end by SIGTERM or
-/// SIGINT: exit code 0, or 2 for wrong flags and 1 for anything else. `args` are those after the
-/// program's name (and verb).
+/// Runs the service with these arguments until SIGTERM or SIGINT. Exit code 0; 2 for wrong flags, 1
+/// for any other error. `args` excludes the program's name (and verb).
 pub fn main_from_args(args: impl Iterator<Item = String>) -> ExitCode {
     let error = match args::parse(args).and_then(serve) {
         Ok(()) => return ExitCode::SUCCESS,
         Err(error) => error,
     };
-    // When stderr is gone as well, the exit code has to do.
+    // If stderr is closed, only the exit code reports the error.
     let _ = writeln!(io::stderr(), "windage-demo: {error}");
     match error {
         DemoError::Usage { .. } => ExitCode::from(2),

@@ -1,4 +1,4 @@
-//! The shop's books: an in-memory SQLite database, the same at every launch.
+//! The orders: an in-memory SQLite database with the same data at every launch.
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 use serde::Serialize;
@@ -29,7 +29,7 @@ const SCHEMA: &str = "
 
 const CUSTOMER_SQL: &str = "SELECT name FROM customers WHERE id = ?1";
 
-/// The statement that does the work of a request; also its `db.query.text`.
+/// The main statement of a request, also its `db.query.text`.
 pub(crate) const ORDERS_SQL: &str = "SELECT o.id, o.placed_on, o.status, count(*), \
     sum(i.quantity * p.price_cents) \
     FROM orders o JOIN items i ON i.order_id = o.id JOIN products p ON p.id = i.product_id \
@@ -58,7 +58,7 @@ pub(crate) struct OrderBook {
 }
 
 impl OrderBook {
-    /// Fills a new database.
+    /// Creates and fills a database.
     pub(crate) fn seeded() -> Result<OrderBook, rusqlite::Error> {
         let mut connection = Connection::open_in_memory()?;
         connection.execute_batch(SCHEMA)?;
@@ -125,8 +125,8 @@ fn seed(connection: &mut Connection) -> Result<(), rusqlite::Error> {
     transaction.commit()
 }
 
-/// Numbers that look random and are the same at every launch: a linear congruential generator
-/// with Knuth's constants, of which the upper half is used.
+/// Pseudo-random numbers, the same at every launch: the upper half of a linear congruential
+/// generator with Knuth's constants.
 struct Draw(u64);
 
 impl Draw {
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_launch_has_the_same_books() {
+    fn every_launch_has_the_same_orders() {
         let [one, other] = [OrderBook::seeded().unwrap(), OrderBook::seeded().unwrap()];
         for customer in [1, 77, CUSTOMERS] {
             let request = OrdersRequest {
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_hold_the_newest_orders() {
+    fn answers_contain_the_newest_orders() {
         let book = OrderBook::seeded().unwrap();
         let page = |limit| {
             book.newest(OrdersRequest { customer: 3, limit })
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn strangers_have_no_orders() {
+    fn unknown_customers_have_no_orders() {
         let book = OrderBook::seeded().unwrap();
         for customer in [0, CUSTOMERS + 1, u32::MAX] {
             assert_eq!(

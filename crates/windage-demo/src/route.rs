@@ -1,18 +1,18 @@
-//! What a request asks for.
+//! Routes, and the parameters of a request.
 
 use hyper::Method;
 
-/// Orders in an answer when the request doesn't say.
+/// The default number of orders in an answer.
 const LIMIT_DEFAULT: u32 = 20;
-/// Orders in an answer at most.
+/// The maximum number of orders in an answer.
 const LIMIT_MAX: u32 = 50;
 
-/// The part of the service that a request is for.
+/// The route of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Route<'a> {
     /// `/healthz`.
     Health,
-    /// `/orders/{customer}`; the segment is not checked yet.
+    /// `/orders/{customer}`; the segment is not validated yet.
     Orders { customer: &'a str },
     /// Any other path.
     Unknown,
@@ -30,7 +30,7 @@ impl Route<'_> {
         }
     }
 
-    /// Its template, as `http.route` has it.
+    /// Its template, for `http.route`.
     pub(crate) fn template(self) -> Option<&'static str> {
         match self {
             Route::Health => Some("/healthz"),
@@ -40,7 +40,7 @@ impl Route<'_> {
     }
 }
 
-/// Whose orders, and how many.
+/// The customer, and the number of orders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OrdersRequest {
     pub(crate) customer: u32,
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn queries_are_read_or_refused() {
+    fn queries_are_parsed_or_refused() {
         let ok = |customer, limit| Ok(OrdersRequest { customer, limit });
         let bad_limit = Err("limit must be between 1 and 50");
         let table = [

@@ -1,4 +1,4 @@
-//! The service's sockets, and its life from "listening" to the last flush.
+//! The service's sockets and life cycle, from "listening" to the last flush.
 
 use std::convert::Infallible;
 use std::io::{self, Write as _};
@@ -22,20 +22,20 @@ use crate::service::Service;
 use crate::telemetry::{self, Tracing};
 use crate::{DemoError, DemoOptions, Telemetry};
 
-/// Connections at a time; further ones wait in the kernel's queue.
+/// The limit of concurrent connections; further ones wait in the kernel's queue.
 const CONNECTIONS_MAX: usize = 1024;
-/// How long to rest when the kernel has no descriptor for a new connection.
+/// How long to wait when the kernel has no descriptor for a new connection.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// Serves on one thread until SIGTERM or SIGINT, then sends the spans that are still queued, for
-/// 6 s at most. Says `listening on ADDRESS` on stdout once it is ready.
+/// Serves on one thread until SIGTERM or SIGINT, then sends the spans that are still queued, for at
+/// most 6 s. Prints `listening on ADDRESS` to stdout once it is ready.
 ///
-/// Spans that could not be sent at the end are reported on stderr and are no error: a service
-/// does not fail because its telemetry did.
+/// Spans that can't be sent at the end are reported on stderr, but are not an error: a service does
+/// not fail because its telemetry fails.
 ///
 /// # Errors
 ///
-/// When telemetry, database, event loop or address can't be had.
+/// When telemetry, database, event loop or address can't be set up.
 pub fn serve(options: DemoOptions) -> Result<(), DemoError> {
     let provider = match &options.telemetry {
         Telemetry::Off => None,
@@ -50,12 +50,12 @@ pub fn serve(options: DemoOptions) -> Result<(), DemoError> {
         .map_err(DemoError::Runtime)?;
     let connections = LocalSet::new();
     connections.block_on(&runtime, until_asked_to_end(options.listen, &service))?;
-    // Answers are made and written in one go, so that none is lost when connections are dropped
-    // between two turns of the loop.
+    // An answer is made and written within one iteration of the event loop, so dropping connections
+    // here loses none.
     drop(connections);
     drop(runtime);
     if let Some(Err(reason)) = provider.as_ref().map(telemetry::flush) {
-        // Without stderr there is nobody to tell.
+        // If stderr is closed, this can't be reported.
         let _ = writeln!(
             io::stderr(),
             "windage-demo: the last spans were not sent: {reason}"
@@ -100,14 +100,14 @@ async fn accept(listener: TcpListener, service: &Rc<Service>) {
 }
 
 async fn connection(stream: TcpStream, service: Rc<Service>) {
-    // Without it the service still works, with answers that may be held back for an ACK.
+    // If this fails, the service still works, but an answer may wait for an ACK.
     let _ = stream.set_nodelay(true);
     let answer = service_fn(|request: Request<Incoming>| {
         let response = service.answer(&request.into_parts().0);
         std::future::ready(Ok::<_, Infallible>(response))
     });
-    // No bound on idle time: an arm's connections rest while the others are measured.
-    // How a client breaks off does not matter to the service.
+    // Idle time is not limited: an arm's connections are idle while other arms are measured.
+    // Errors of the connection don't matter to the service.
     let _ = http1::Builder::new()
         .header_read_timeout(None)
         .serve_connection(TokioIo::new(stream), answer)

@@ -1,4 +1,4 @@
-//! From request to answer. Nothing here waits: the database is in memory.
+//! Turns requests into answers. Nothing blocks here: the database is in memory.
 
 use bytes::Bytes;
 use http_body_util::Full;
@@ -22,7 +22,7 @@ impl Service {
         Service { book, tracing }
     }
 
-    /// Answers one request, whose body, if any, is of no interest.
+    /// Answers one request. Its body is ignored.
     pub(crate) fn answer(&self, head: &Parts) -> Response<Full<Bytes>> {
         let route = Route::of(head.uri.path());
         if route == Route::Health {
@@ -85,7 +85,7 @@ fn problem(status: StatusCode, error: &'static str) -> (StatusCode, Bytes) {
 }
 
 fn json(value: &impl Serialize) -> Bytes {
-    // The types here hold nothing that JSON can't (no maps with odd keys, no failing impls).
+    // These types can't fail to serialise: no maps with non-string keys, no failing impls.
     serde_json::to_vec(value)
         .map(Bytes::from)
         .unwrap_or_default()

@@ -1,4 +1,4 @@
-//! The OpenTelemetry SDK: set up, one request's spans, flush.
+//! The OpenTelemetry SDK: set-up, the spans of a request, flush.
 
 use std::time::Duration;
 
@@ -22,11 +22,11 @@ const SAMPLER: &str = "OTEL_TRACES_SAMPLER";
 const SAMPLER_ARG: &str = "OTEL_TRACES_SAMPLER_ARG";
 const SERVICE_NAME: &str = "OTEL_SERVICE_NAME";
 
-/// How long the SDK may take to wind up once its queue is empty.
+/// How long the SDK may take to shut down once its queue is empty.
 const WIND_UP_WITHIN: Duration = Duration::from_secs(1);
 
-/// Builds the SDK: batch processor and OTLP exporter. Not to be called within an event loop,
-/// which the exporter's blocking client does not bear; nor may the last handle be dropped there.
+/// Builds the SDK: batch processor and OTLP exporter. The exporter's client blocks, so neither call
+/// this within an event loop nor drop the last handle there.
 pub(crate) fn provider(endpoint: Option<&str>) -> Result<SdkTracerProvider, DemoError> {
     let variable = |name: &str| std::env::var(name).ok();
     let sampler = sampler(variable)?;
@@ -51,16 +51,17 @@ pub(crate) fn provider(endpoint: Option<&str>) -> Result<SdkTracerProvider, Demo
     Ok(provider.build())
 }
 
-/// Sends what is queued, for as long as the SDK allows (5 s), and ends the SDK's threads. The
-/// error is for people. Two steps, since the SDK's shutdown does not tell of failed exports.
+/// Sends the queued spans, for as long as the SDK allows (5 s), and ends the SDK's threads. The
+/// error is a sentence for the user. Flush and shutdown are separate calls, since the SDK's
+/// shutdown does not report failed exports.
 pub(crate) fn flush(provider: &SdkTracerProvider) -> Result<(), String> {
     let flushed = provider.force_flush();
     let wound_up = provider.shutdown_with_timeout(WIND_UP_WITHIN);
     flushed.and(wound_up).map_err(|error| error.to_string())
 }
 
-/// The sampler, where the SDK would not choose it: it ignores an argument without a sampler, and
-/// takes an argument that it can't read for 1.
+/// The sampler, where the SDK would choose another: it ignores an argument without a sampler, and
+/// reads an invalid argument as 1.
 fn sampler(variable: impl Fn(&str) -> Option<String>) -> Result<Option<Sampler>, DemoError> {
     let name = variable(SAMPLER);
     if !matches!(
@@ -86,7 +87,7 @@ fn sampler(variable: impl Fn(&str) -> Option<String>) -> Result<Option<Sampler>,
     }
 }
 
-/// What requests are traced with.
+/// Traces requests.
 pub(crate) struct Tracing {
     tracer: SdkTracer,
     propagator: TraceContextPropagator,
@@ -100,7 +101,7 @@ impl Tracing {
         }
     }
 
-    /// Begins a request's server span, below the caller's if it sent one.
+    /// Begins a request's server span, as a child of the caller's span if there is one.
     pub(crate) fn server_span(&self, head: &Parts, route: Route<'_>) -> ServerSpan<'_> {
         let parent = self
             .propagator
@@ -122,7 +123,7 @@ impl Tracing {
     }
 }
 
-/// The names are those of the semantic conventions for HTTP servers, 1.23 and later.
+/// Names follow the semantic conventions for HTTP servers, 1.23 and later.
 fn request_attributes(head: &Parts, route: Route<'_>) -> Vec<KeyValue> {
     let protocol = if head.version == Version::HTTP_10 {
         "1.0"
@@ -164,7 +165,7 @@ impl ServerSpan<'_> {
         self.tracer.start_with_context(name, &self.context)
     }
 
-    /// Begins the request's question to the database.
+    /// Begins the span of the request's database query.
     pub(crate) fn query(&self, name: &'static str, sql: &'static str) -> Span {
         let attributes = [
             KeyValue::new("db.system.name", "sqlite"),
@@ -185,7 +186,7 @@ impl ServerSpan<'_> {
             "http.response.status_code",
             i64::from(status.as_u16()),
         ));
-        // A client's mistake is not the server span's error.
+        // A client's error does not mark the server span as failed.
         if status.is_server_error() {
             span.set_status(Status::error(""));
         }
@@ -210,7 +211,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_sampler_is_filled_in_only_where_the_sdk_would_not() {
+    fn the_sampler_is_set_only_where_the_sdk_would_choose_another() {
         const OWN: &str = "ParentBased(TraceIdRatioBased(0.25))";
         let table = [
             (None, None, Ok(None)),

@@ -1,9 +1,6 @@
-//! The service as a process of its own, its spans counted by a sink.
+//! Runs the service as a process and counts its spans with a sink.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "what the tests share is test code as well"
-)]
+#![expect(clippy::unwrap_used, reason = "helpers of the tests are test code")]
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -15,13 +12,13 @@ use nix::unistd::Pid;
 use windage_model::ArmIndex;
 use windage_sink::{Counts, Protocol, Sink, SinkOptions};
 
-/// Long enough for a loaded machine; nothing waits that long when all is well.
+/// Long enough for a loaded machine; only failures wait that long.
 const PATIENCE: Duration = Duration::from_secs(30);
 const ARM: ArmIndex = ArmIndex::BASELINE;
 
 fn command(args: &[&str], env: &[(&str, &str)]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_windage-demo-service"));
-    // What the caller's environment says about telemetry or proxies must not matter here.
+    // Variables of the caller for telemetry or proxies must have no effect.
     for (name, _) in std::env::vars() {
         if name.starts_with("OTEL_") || name.to_ascii_lowercase().ends_with("_proxy") {
             command.env_remove(name);
@@ -63,7 +60,7 @@ impl Service {
         stream
     }
 
-    /// Sends SIGTERM and waits; also returns what was said on stderr.
+    /// Sends SIGTERM and waits. Also returns stderr.
     fn terminate(mut self) -> (ExitStatus, String) {
         let pid = Pid::from_raw(self.child.id().try_into().unwrap());
         kill(pid, Signal::SIGTERM).unwrap();
@@ -88,13 +85,13 @@ impl Service {
 
 impl Drop for Service {
     fn drop(&mut self) {
-        // Only when a test failed half-way is there anything left to kill.
+        // Still running only if the test failed midway.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Where the subject is told to send its telemetry to.
+/// How the subject gets its receiver's address.
 fn endpoint(sink: &Sink) -> String {
     let address = sink.address(ARM, Protocol::OtlpHttp).unwrap();
     format!("http://{address}")
@@ -123,7 +120,7 @@ fn get(stream: &mut TcpStream, path: &str, header: &str) -> (u16, String) {
     )
 }
 
-/// Runs the service against a sink, sends `requests` and returns what the sink has after the end.
+/// Runs the service with a sink, sends `requests` and returns what the sink counted at the end.
 fn delivered(env: &[(&str, &str)], telemetry: &str, requests: usize, header: &str) -> Counts {
     let sink = Sink::start(1, &[Protocol::OtlpHttp], SinkOptions::default()).unwrap();
     let endpoint = endpoint(&sink);
@@ -207,7 +204,7 @@ fn the_sdks_own_variable_names_the_receiver() {
 }
 
 #[test]
-fn answers_are_json_and_mistakes_are_told() {
+fn answers_are_json_and_errors_are_reported() {
     let service = Service::launch(&[], &[]);
     let mut stream = service.connect();
     let (status, body) = get(&mut stream, "/orders/42?limit=3", "");
@@ -242,8 +239,8 @@ fn answers_are_json_and_mistakes_are_told() {
 }
 
 #[test]
-fn a_service_does_not_fail_because_its_telemetry_did() {
-    // A port that was just free, and where nobody listens.
+fn failing_telemetry_does_not_fail_the_service() {
+    // A port that was just free, with no listener.
     let closed = std::net::TcpListener::bind("127.0.0.1:0")
         .unwrap()
         .local_addr()
@@ -257,7 +254,7 @@ fn a_service_does_not_fail_because_its_telemetry_did() {
 }
 
 #[test]
-fn what_can_not_start_says_why() {
+fn failures_to_start_are_reported() {
     let otlp = "--listen 127.0.0.1:0 --telemetry otlp";
     let bad_url = format!("{otlp} --endpoint http://[:");
     let table = [

@@ -1,4 +1,4 @@
-//! The run's own cgroup: made, filled, killed, removed.
+//! The run's own cgroup: created, entered, killed, removed.
 
 use std::fs::{self, File};
 use std::io;
@@ -10,7 +10,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, fork};
 
-/// How long a v1 freezer may take before what it holds is killed unfrozen.
+/// How long a v1 freezer may take before its processes are killed unfrozen.
 const FREEZE_WITHIN: Duration = Duration::from_millis(200);
 
 /// A cgroup that all of the run's processes start in.
@@ -20,7 +20,7 @@ pub(crate) struct RunCgroup {
     version: Version,
 }
 
-/// Which of the two interfaces.
+/// The cgroup interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Version {
     /// The v1 freezer.
@@ -30,9 +30,9 @@ enum Version {
 }
 
 impl RunCgroup {
-    /// Makes the cgroup below this process's own, in the first hierarchy where that works. The
-    /// v1 freezer comes first: a process is in one v2 cgroup only, so one that [`crate::Spawn`]
-    /// names there would take the process out of the run's.
+    /// Creates the cgroup below this process's own, in the first hierarchy where that works. The v1
+    /// freezer comes first: a process is in only one v2 cgroup, so a v2 cgroup that
+    /// [`crate::Spawn`] names would take the process out of the run's.
     ///
     /// Forks, so this process must have a single thread. The error is a sentence.
     pub(crate) fn create(run_id: &str) -> Result<RunCgroup, String> {
@@ -72,16 +72,18 @@ impl RunCgroup {
             .into())
     }
 
-    /// Sends SIGKILL to all inside, such that none can fork away. Returns before they are gone.
+    /// Sends SIGKILL to all processes inside, so that none can escape by forking. Returns before
+    /// they have ended.
     pub(crate) fn kill(&self) {
         match self.version {
             Version::V1 => self.kill_frozen(),
-            // One write, atomic with regard to forks (Linux 5.14). An error leaves the tree walk.
+            // One write, atomic with regard to forks (Linux 5.14). If it fails, the tree walk kills
+            // them.
             Version::V2 => drop(fs::write(self.dir.join("cgroup.kill"), "1")),
         }
     }
 
-    /// Removes the cgroup and those below it, once all inside are gone.
+    /// Removes the cgroup and those below it, after all processes inside have ended.
     pub(crate) fn remove(&self) -> io::Result<()> {
         remove_tree(&self.dir)
     }
@@ -90,7 +92,7 @@ impl RunCgroup {
         let state = self.dir.join("freezer.state");
         let deadline = Instant::now() + FREEZE_WITHIN;
         let frozen = || fs::read_to_string(&state).is_ok_and(|s| s.trim() == "FROZEN");
-        // Writing again is what the kernel's documentation asks for when freezing takes time.
+        // The kernel's documentation says to write again when freezing takes time.
         while fs::write(&state, "FROZEN").is_ok() && !frozen() && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -100,7 +102,7 @@ impl RunCgroup {
         let _ = fs::write(&state, "THAWED");
     }
 
-    /// Whether a process can enter and can be killed here; one that does nothing tries it.
+    /// Checks that a process can enter and be killed here, with a process that does nothing.
     fn check(&self) -> io::Result<()> {
         let killer = match self.version {
             Version::V1 => "freezer.state",
@@ -124,9 +126,9 @@ impl RunCgroup {
     }
 }
 
-/// Removes a cgroup directory and those below it. Never removes a file, so that a directory
-/// which is no cgroup stays. One that is not there counts as removed. The kernel lets go of a
-/// cgroup a moment after its last process: tries for a second.
+/// Removes a cgroup directory and those below it. Never removes a file, so a directory that is not
+/// a cgroup stays. A missing directory counts as removed. The kernel frees a cgroup a moment after
+/// its last process, so this tries for a second.
 pub(crate) fn remove_tree(dir: &Path) -> io::Result<()> {
     let deadline = Instant::now() + Duration::from_secs(1);
     loop {
@@ -165,7 +167,7 @@ fn directories(dir: &Path) -> Vec<PathBuf> {
 
 fn pids_below(dir: &Path) -> Vec<i32> {
     let procs = fs::read_to_string(dir.join("cgroup.procs")).unwrap_or_default();
-    // A process of a foreign pid namespace shows as 0, and kill(0) would hit ourselves.
+    // A process of a foreign pid namespace shows as 0, and kill(0) would signal ourselves.
     let mut pids: Vec<i32> = procs
         .lines()
         .filter_map(|line| line.parse().ok())
@@ -207,7 +209,7 @@ fn hierarchy(mount: &str, own: &str) -> Option<(Version, PathBuf)> {
         };
         mine.then_some(path)
     })?;
-    // A cgroup outside what is mounted (a container's) can't be reached: start at the mount.
+    // A cgroup outside the mount (a container's) can't be reached: start at the mount.
     let below = Path::new(path).strip_prefix(root).unwrap_or(Path::new(""));
     let outside = below
         .components()
@@ -248,7 +250,7 @@ mod tests {
         ];
         for (mounts, own, expected) in table {
             let found = hierarchies(&mounts.join("\n"), own);
-            // The mount point ends in a slash where nothing is below it; paths compare by component.
+            // The mount point ends in a slash if nothing is below it; paths compare by component.
             let found: Vec<&Path> = found.iter().map(|(_, dir)| dir.as_path()).collect();
             assert_eq!(
                 found,
@@ -258,16 +260,16 @@ mod tests {
         }
     }
 
-    /// Both interfaces are tried on whatever of them this machine has.
+    /// Tests the interfaces that this machine has.
     #[test]
-    fn all_inside_are_killed_and_the_cgroup_goes() {
+    fn all_inside_are_killed_and_the_cgroup_is_removed() {
         let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
         let own = fs::read_to_string("/proc/self/cgroup").unwrap();
         for (version, parent) in hierarchies(&mounts, &own) {
             let name = format!("test-{}", std::process::id());
             let dir = parent.join(format!("windage-{name}"));
             if fs::create_dir(&dir).is_err() {
-                eprintln!("not tested: no leave to make {}", dir.display());
+                eprintln!("not tested: no permission to create {}", dir.display());
                 continue;
             }
             fs::create_dir(dir.join("below")).unwrap();
@@ -283,7 +285,7 @@ mod tests {
             }
             assert!(
                 remove_tree_once(&dir).is_err(),
-                "a cgroup with processes must not go"
+                "a cgroup with processes must not be removed"
             );
             cgroup.kill();
             for sleeper in &mut sleepers {

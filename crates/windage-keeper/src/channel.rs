@@ -16,11 +16,11 @@ use crate::wire::MAX_MESSAGE_BYTES;
 const LENGTH_BYTES: usize = 4;
 const CHUNK_BYTES: usize = 16 * 1024;
 
-/// One end of the conversation.
+/// One end of the connection.
 pub(crate) struct Channel {
     socket: OwnedFd,
     received: Vec<u8>,
-    /// Bounded by its users: one message from windage; one answer and an exit a child from the
+    /// Bounded by its users: one message from Windage; one answer and one exit per child from the
     /// keeper, whose children are bounded.
     unsent: VecDeque<u8>,
     /// Leaves with the next byte.
@@ -28,23 +28,23 @@ pub(crate) struct Channel {
     received_fd: Option<OwnedFd>,
 }
 
-/// What `receive` found.
+/// The result of `receive`.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Received {
     /// Some bytes.
     Bytes,
     /// None at present.
     Nothing,
-    /// None ever again: the other side ended.
+    /// None ever again: the other side has closed.
     Closed,
 }
 
 /// Why a message could not be sent or read.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ChannelError {
-    #[error("a message of {bytes} bytes")]
+    #[error("a message of {bytes} bytes is too long")]
     TooLarge { bytes: usize },
-    #[error("no message of ours: {0}")]
+    #[error("not a valid message: {0}")]
     Garbled(#[from] serde_json::Error),
 }
 
@@ -59,7 +59,7 @@ impl Channel {
         }
     }
 
-    /// Puts a message in line; `flush` sends it.
+    /// Queues a message; `flush` sends it.
     pub(crate) fn queue(&mut self, message: &impl Serialize) -> Result<(), ChannelError> {
         let json = serde_json::to_vec(message)?;
         let too_large = ChannelError::TooLarge { bytes: json.len() };
@@ -72,12 +72,12 @@ impl Channel {
         Ok(())
     }
 
-    /// Sends a descriptor with the next byte; the line must hold just the message it belongs to.
+    /// Sends a descriptor with the next byte; the queue must hold only the message it belongs to.
     pub(crate) fn attach(&mut self, fd: OwnedFd) {
         self.unsent_fd = Some(fd);
     }
 
-    /// Whether something is still in line.
+    /// Whether anything is still queued.
     pub(crate) fn has_unsent(&self) -> bool {
         !self.unsent.is_empty()
     }
@@ -111,7 +111,7 @@ impl Channel {
         Ok(())
     }
 
-    /// Takes in what has arrived, a chunk at most.
+    /// Receives what has arrived, at most one chunk.
     pub(crate) fn receive(&mut self) -> Result<Received, Errno> {
         let mut chunk = [0_u8; CHUNK_BYTES];
         let mut rights = nix::cmsg_space!([RawFd; 1]);
@@ -151,7 +151,7 @@ impl Channel {
         })
     }
 
-    /// The next whole message.
+    /// The next complete message.
     pub(crate) fn next<T: DeserializeOwned>(&mut self) -> Result<Option<T>, ChannelError> {
         let Some((length, rest)) = self.received.split_first_chunk::<LENGTH_BYTES>() else {
             return Ok(None);
@@ -173,9 +173,9 @@ impl Channel {
         self.received_fd.take()
     }
 
-    /// Tells the other side that nothing will follow; what it sends can still be received.
+    /// Tells the other side that nothing will follow; its messages can still be received.
     pub(crate) fn finish_sending(&self) {
-        // A peer that is gone already needs no telling.
+        // The peer may already have closed.
         let _ = shutdown(self.socket.as_raw_fd(), Shutdown::Write);
     }
 }
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_the_peer_shows() {
+    fn the_peers_end_is_noticed() {
         let (mut a, b) = pair();
         assert_eq!(a.receive().unwrap(), Received::Nothing);
         drop(b);

@@ -1,4 +1,4 @@
-//! Windage's side: asks the keeper and remembers what it said.
+//! Windage's side: sends requests to the keeper and remembers what it reported.
 
 use std::collections::VecDeque;
 use std::ffi::OsStr;
@@ -22,14 +22,15 @@ use crate::{
     cgroup, lookup, start,
 };
 
-/// An answer takes microseconds; a machine that swaps, or a hung network file system, longer.
+/// An answer takes microseconds, but longer on a machine that swaps or waits for a network file
+/// system.
 const ANSWER_WITHIN: Duration = Duration::from_secs(30);
 /// How long killing everything may take.
 const END_WITHIN: Duration = Duration::from_secs(10);
-/// Exits that `wait` can still tell of; the oldest are forgotten.
+/// How many exits `wait` can still report; the oldest are forgotten.
 const REMEMBERED_EXITS: usize = 4096;
 
-/// The keeper, as windage holds it. Dropping it ends everything that it started.
+/// Windage's handle of the keeper. Dropping it ends everything that the keeper started.
 pub struct Keeper {
     channel: Channel,
     births: OwnedFd,
@@ -53,8 +54,8 @@ impl Keeper {
     /// Starts a keeper.
     ///
     /// # Errors
-    /// A bad run id; a containment that was asked for and is not to be had; an executable that
-    /// does not run or is no keeper.
+    /// A bad run id; a requested containment that is not available; an executable that does not run
+    /// or is not a keeper.
     pub fn start(options: KeeperOptions) -> Result<Keeper, KeeperError> {
         let allowed = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-');
         let id = &options.run_id;
@@ -73,7 +74,7 @@ impl Keeper {
                 outcome => return outcome,
             }
         }
-        // The last tried asks the least, so its reason is the one to mend.
+        // The last one tried needs the least, so its reason is the one to fix.
         let (containment, reason) = reasons
             .pop()
             .unwrap_or((Containment::Subreaper, String::new()));
@@ -113,7 +114,7 @@ impl Keeper {
         }
     }
 
-    /// How the processes are held together.
+    /// How the processes are contained.
     #[must_use]
     pub fn containment(&self) -> Containment {
         self.containment
@@ -152,7 +153,7 @@ impl Keeper {
     /// Signals the process, and only it.
     ///
     /// # Errors
-    /// It has ended, or the signal's number is none.
+    /// It has ended, or there is no signal with that number.
     pub fn signal(&mut self, child: &Child, signal: i32) -> Result<(), KeeperError> {
         self.send_signal(child, signal, false)
     }
@@ -165,11 +166,11 @@ impl Keeper {
         self.send_signal(child, signal, true)
     }
 
-    /// The exits that were reported since last asked, without waiting. An exit that `wait` or
-    /// `stop` gave is not given again.
+    /// The exits reported since the last call, without waiting. Exits that `wait` or `stop`
+    /// returned are not repeated.
     ///
     /// # Errors
-    /// The keeper is gone.
+    /// The keeper has ended.
     pub fn poll(&mut self) -> Result<Vec<Exit>, KeeperError> {
         let received = self.take_in();
         let mut fresh = Vec::new();
@@ -178,17 +179,17 @@ impl Keeper {
             fresh.push(ended.exit);
         }
         match received {
-            // What is known is told first; the next call says that the keeper is gone.
+            // Known exits come first; the next call reports that the keeper has ended.
             Err(error) if fresh.is_empty() => Err(error),
             _ => Ok(fresh),
         }
     }
 
-    /// Waits for the child's end, or gives `None` when it still runs after `within`. May be
-    /// asked again after the end.
+    /// Waits for the child's end; returns `None` if it still runs after `within`. May be called
+    /// again after the end.
     ///
     /// # Errors
-    /// The keeper is gone, or the child is unknown.
+    /// The keeper has ended, or the child is unknown.
     pub fn wait(&mut self, child: &Child, within: Duration) -> Result<Option<Exit>, KeeperError> {
         if child.id == 0 || child.id >= self.next_child {
             return Err(KeeperError::UnknownChild { child: child.id });
@@ -206,10 +207,10 @@ impl Keeper {
         }
     }
 
-    /// Ends a child: sends `signal`, and after `within` SIGKILL to its whole process group.
+    /// Ends a child: sends `signal`, and after `within` SIGKILL to its entire process group.
     ///
     /// # Errors
-    /// The keeper is gone; the child is unknown, or survives SIGKILL.
+    /// The keeper has ended; the child is unknown, or survives SIGKILL.
     pub fn stop(
         &mut self,
         child: &Child,
@@ -231,11 +232,11 @@ impl Keeper {
             })
     }
 
-    /// Kills everything that was started, daemons included, and returns when it is gone. The
-    /// keeper stays and can start more; the exits are reported as any.
+    /// Kills everything that was started, including daemons, and returns when all of it has ended.
+    /// The keeper stays and can start more; the exits are reported as usual.
     ///
     /// # Errors
-    /// The keeper is gone, or something can't be killed within the time of an answer.
+    /// The keeper has ended, or a process can't be killed within the time limit of an answer.
     pub fn kill_all(&mut self) -> Result<(), KeeperError> {
         match self.ask(&Request::KillAll, None)? {
             Notice::Done => Ok(()),
@@ -243,14 +244,14 @@ impl Keeper {
         }
     }
 
-    /// Has a cgroup directory, with those below it, removed at the end, whichever end it is,
-    /// after all processes are dead.
+    /// Removes a cgroup directory and those below it at the end, after all processes are dead,
+    /// however the end comes.
     ///
     /// # Errors
-    /// The keeper is gone.
+    /// The keeper has ended.
     pub fn remove_at_end(&mut self, dir: PathBuf) -> Result<(), KeeperError> {
         let dir = absolute(&dir)?;
-        // Remembered on this side too: a keeper that is killed removes nothing.
+        // Remembered on this side too, because a killed keeper removes nothing.
         self.to_remove.push(dir.clone());
         match self.ask(
             &Request::RemoveAtEnd {
@@ -263,10 +264,10 @@ impl Keeper {
         }
     }
 
-    /// Kills what is left and returns when all of it, and the keeper, is gone.
+    /// Kills what is left; returns when all of it and the keeper have ended.
     ///
     /// # Errors
-    /// Something can't be killed, or a cgroup directory can't be removed.
+    /// A process can't be killed, or a cgroup directory can't be removed.
     pub fn shut_down(mut self) -> Result<(), KeeperError> {
         self.finish()
     }
@@ -333,7 +334,7 @@ impl Keeper {
         self.answer()
     }
 
-    /// The next notice that is no exit; exits that come first are remembered.
+    /// The next notice that is not an exit; exits before it are remembered.
     fn answer(&mut self) -> Result<Notice, KeeperError> {
         let deadline = Instant::now() + ANSWER_WITHIN;
         loop {
@@ -344,10 +345,10 @@ impl Keeper {
             if let Some(answer) = self.take_in()? {
                 return Ok(answer);
             }
-            let mut interest = PollFlags::POLLIN;
-            interest.set(PollFlags::POLLOUT, self.channel.has_unsent());
-            if !self.ready_before(deadline, interest)? {
-                // An answer that comes late would be taken for that of the next request.
+            let mut wanted = PollFlags::POLLIN;
+            wanted.set(PollFlags::POLLOUT, self.channel.has_unsent());
+            if !self.ready_before(deadline, wanted)? {
+                // A late answer would be taken for the answer to the next request.
                 self.gone = true;
                 return Err(KeeperError::Silent {
                     within: ANSWER_WITHIN,
@@ -356,7 +357,7 @@ impl Keeper {
         }
     }
 
-    /// Takes in what has arrived without waiting, until an answer or until there is no more.
+    /// Receives what has arrived without waiting, until there is an answer or nothing more.
     fn take_in(&mut self) -> Result<Option<Notice>, KeeperError> {
         loop {
             let next = self.channel.next::<Notice>();
@@ -391,17 +392,17 @@ impl Keeper {
     }
 
     /// Waits for the socket; `false` when the deadline came first.
-    fn ready_before(&self, deadline: Instant, interest: PollFlags) -> Result<bool, KeeperError> {
+    fn ready_before(&self, deadline: Instant, wanted: PollFlags) -> Result<bool, KeeperError> {
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
-            // Rounded up: a rest below a millisecond must not become a busy loop.
+            // Rounded up: a remainder below a millisecond must not become a busy loop.
             let left_ms = left
                 .as_micros()
                 .div_ceil(1000)
                 .try_into()
                 .unwrap_or(i32::MAX);
             let timeout = PollTimeout::try_from(left_ms).unwrap_or(PollTimeout::MAX);
-            match poll(&mut [PollFd::new(self.channel.as_fd(), interest)], timeout) {
+            match poll(&mut [PollFd::new(self.channel.as_fd(), wanted)], timeout) {
                 Ok(ready) => return Ok(ready > 0),
                 Err(Errno::EINTR) => {}
                 Err(errno) => return Err(KeeperError::system("poll")(errno)),
@@ -409,8 +410,8 @@ impl Keeper {
         }
     }
 
-    /// The pid, in our namespace, of who announced itself under this number. It has done so
-    /// before the keeper answered, so there is nothing to wait for.
+    /// The pid, in our namespace, of the process that announced itself under this number. It did so
+    /// before the keeper answered, so there is no wait.
     fn birth(&mut self, number: u64) -> Result<u32, KeeperError> {
         loop {
             let mut bytes = [0; 8];
@@ -447,7 +448,7 @@ impl Keeper {
         }
     }
 
-    /// Hangs up, and waits until keeper and guardian are gone.
+    /// Closes the connection, and waits until keeper and guardian have ended.
     fn finish(&mut self) -> Result<(), KeeperError> {
         let Some(direct) = self.direct else {
             return Ok(());
@@ -514,7 +515,7 @@ impl fmt::Debug for Keeper {
 
 impl Drop for Keeper {
     fn drop(&mut self) {
-        // Nobody is left to tell; the keeper goes on killing after us, if need be.
+        // An error can't be reported here; the keeper goes on killing after us, if need be.
         let _ = self.finish();
     }
 }
@@ -532,8 +533,8 @@ fn absolute(path: &Path) -> Result<PathBuf, KeeperError> {
     })
 }
 
-/// The request for a process, with the program found and all paths absolute: the keeper does
-/// not follow when windage changes its directory.
+/// The request for a process, with the program found and all paths absolute, because the keeper
+/// does not change its directory with Windage.
 fn resolve(
     spawn: Spawn,
     child: u64,

@@ -1,4 +1,4 @@
-//! Killing all that was started.
+//! Killing everything that was started.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -14,7 +14,7 @@ use crate::reap::{Reaped, reap_one};
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_millis(200);
 
-/// What holds the processes together, as the one who must kill them has it.
+/// What contains the processes, as seen by the process that must kill them.
 #[derive(Debug)]
 pub(crate) enum Hold {
     /// This process is pid 1 of its namespace.
@@ -34,13 +34,13 @@ impl Hold {
         }
     }
 
-    /// Kills and reaps until this process has no descendant left, telling of every one reaped.
-    /// Does not give up: a process that can't be killed yet keeps this one alive to do it.
+    /// Kills and reaps until this process has no descendant left, and reports each one reaped. Does
+    /// not give up: as long as a process can't be killed, this one stays alive to do it.
     pub(crate) fn kill_all(&self, mut reaped: impl FnMut(Reaped)) {
         let mut pause = FIRST_PAUSE;
         loop {
             self.kill_once();
-            // Those just killed need a moment; most are gone after the first.
+            // Killed processes need a moment; most have ended after the first.
             std::thread::sleep(pause);
             pause = (pause * 2).min(LONGEST_PAUSE);
             loop {
@@ -53,17 +53,17 @@ impl Hold {
         }
     }
 
-    /// Removes what was made to hold them.
+    /// Removes what was created to contain them.
     pub(crate) fn remove(&self) {
         if let Hold::Cgroup(cgroup) = self {
-            // Guardian and keeper both try; whoever comes last finds it gone.
+            // Guardian and keeper both try; the second finds it removed.
             let _ = cgroup.remove();
         }
     }
 
     fn kill_once(&self) {
         match self {
-            // From anyone but pid 1 this would reach the whole machine.
+            // From any process but pid 1, this would kill the entire machine's processes.
             Hold::PidNamespace if getpid().as_raw() == 1 => {
                 let _ = kill(Pid::from_raw(-1), Signal::SIGKILL);
             }

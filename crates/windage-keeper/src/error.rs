@@ -1,4 +1,4 @@
-//! What can go wrong, and what to do about it.
+//! Errors, and what to do about them.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::launch::Step;
 use crate::{Containment, MAX_CHILDREN};
 
-/// Why the keeper could not do what it was asked.
+/// Why the keeper could not carry out a request.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeeperError {
@@ -19,10 +19,10 @@ pub enum KeeperError {
         /// As given.
         run_id: String,
     },
-    /// The containment that was asked for does not work here.
-    #[error("containment `{}` is not to be had: {reason}; leave the choice open, or run as root", containment.as_str())]
+    /// The requested containment does not work here.
+    #[error("containment `{}` is not available: {reason}; leave the choice to windage, or run as root", containment.as_str())]
     Unavailable {
-        /// What was asked for.
+        /// The requested containment.
         containment: Containment,
         /// What failed.
         reason: String,
@@ -33,15 +33,15 @@ pub enum KeeperError {
         program.display(), list(looked_in)
     )]
     NotFound {
-        /// What was looked for.
+        /// The program.
         program: PathBuf,
-        /// The directories looked at, in order.
+        /// The directories searched, in order.
         looked_in: Vec<PathBuf>,
     },
-    /// A program without a `/` was asked for, and the environment has no `PATH`.
-    #[error("program `{}` can't be looked up: the environment given has no PATH; add one, or give the program's path", program.display())]
+    /// The program has no `/`, and the environment has no `PATH`.
+    #[error("program `{}` can't be looked up: the given environment has no PATH; add one, or give the program's path", program.display())]
     NoPath {
-        /// What was looked for.
+        /// The program.
         program: PathBuf,
     },
     /// A process could not be started.
@@ -51,9 +51,9 @@ pub enum KeeperError {
         program: PathBuf,
         /// The step that failed, with the path at fault.
         doing: String,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
-        /// What to do, after a semicolon; empty when the rest says it.
+        /// What to do, after a semicolon; empty if the text already says it.
         remedy: &'static str,
     },
     /// A request is larger than the protocol's bound.
@@ -67,9 +67,9 @@ pub enum KeeperError {
         limit: usize,
     },
     /// Too many children live at once.
-    #[error("{MAX_CHILDREN} processes are alive or not yet asked about: end some, or call `poll`")]
+    #[error("{MAX_CHILDREN} processes are alive or have unread exits: end some, or call `poll`")]
     TooManyChildren,
-    /// The child is none of this keeper's, or ended so long ago that its exit is forgotten.
+    /// The child does not belong to this keeper, or ended so long ago that its exit is forgotten.
     #[error(
         "child {child} is not known to this keeper: pass a child that it spawned, and ask for its exit sooner"
     )]
@@ -77,8 +77,8 @@ pub enum KeeperError {
         /// [`crate::Child::id`].
         child: u64,
     },
-    /// The child has ended already, so it can't be signalled.
-    #[error("child {child} has already ended: ask `wait` how")]
+    /// The child has already ended, so it can't be signalled.
+    #[error("child {child} has already ended: call `wait` for its exit")]
     Ended {
         /// [`crate::Child::id`].
         child: u64,
@@ -92,17 +92,17 @@ pub enum KeeperError {
         child: u64,
         /// The signal's number.
         signal: i32,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// The child lives on although it was killed.
+    /// The child survives SIGKILL.
     #[error(
         "child {child} is still alive {within:?} after SIGKILL: it waits for a device or a file system; see /proc/PID/stack"
     )]
     Unkillable {
         /// [`crate::Child::id`].
         child: u64,
-        /// How long it was waited for.
+        /// How long the keeper waited.
         within: Duration,
     },
     /// A cgroup directory could not be removed at the end.
@@ -110,12 +110,12 @@ pub enum KeeperError {
     Directory {
         /// The directory.
         dir: PathBuf,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// The keeper died; what it had started was ended with it.
+    /// The keeper died, and everything it started was killed.
     #[error(
-        "the keeper is gone and all that it started has been killed: see the kernel log for an out-of-memory kill, and start the run again"
+        "the keeper died, and everything it started was killed: look in the kernel log for an out-of-memory kill, and start the run again"
     )]
     Gone,
     /// The keeper lives but does not answer.
@@ -123,10 +123,10 @@ pub enum KeeperError {
         "the keeper did not answer within {within:?}: is it stopped (SIGSTOP), or a file system hung?"
     )]
     Silent {
-        /// How long it was waited for.
+        /// How long Windage waited.
         within: Duration,
     },
-    /// The keeper, or something it started, could not be ended.
+    /// The keeper, or a process it started, could not be ended.
     #[error(
         "processes of the run are still alive {within:?} after they were killed: look for {}={run_id} in /proc/PID/environ",
         crate::RUN_VARIABLE
@@ -134,23 +134,23 @@ pub enum KeeperError {
     Stuck {
         /// The run.
         run_id: String,
-        /// How long it was waited for.
+        /// How long Windage waited.
         within: Duration,
     },
-    /// The other side sent what is no message of ours.
+    /// The other side sent an invalid message.
     #[error(
-        "the keeper's answer makes no sense ({what}): is the executable another version of windage?"
+        "the keeper's answer is invalid ({what}): is the executable another version of windage?"
     )]
     Protocol {
-        /// What was wrong with it.
+        /// The fault.
         what: String,
     },
-    /// A system call failed that should not.
+    /// A system call failed unexpectedly.
     #[error("{call}: {source}; check the limits of open files and processes (ulimit -n, -u)")]
     System {
         /// The call.
         call: &'static str,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
 }
@@ -164,7 +164,7 @@ impl KeeperError {
         }
     }
 
-    /// A start that failed at `step`, which was about `path` where it has one.
+    /// A start that failed at `step`, with its `path` if it has one.
     pub(crate) fn spawn(
         program: &Path,
         step: Step,
@@ -191,16 +191,14 @@ fn remedy(step: Step, errno: i32) -> &'static str {
         (Step::Exec, libc::ENOENT) => {
             "; no such file, or the interpreter that it names (its #! line, its ELF loader) is missing"
         }
-        (Step::Exec, libc::ENOEXEC) => {
-            "; it is no program of this machine's kind and has no #! line"
-        }
+        (Step::Exec, libc::ENOEXEC) => "; it is not a program for this machine and has no #! line",
         (Step::Exec, libc::EACCES) => {
             "; make it executable (chmod +x) on a file system not mounted noexec"
         }
         (Step::Exec, libc::E2BIG) => "; shorten its arguments or environment",
-        (Step::Directory, libc::ENOENT) => "; make the directory first",
-        (Step::Log, libc::ENOENT) => "; make the log's directory first",
-        (Step::Cgroup, libc::ENOENT) => "; make the cgroup first (mkdir)",
+        (Step::Directory, libc::ENOENT) => "; create the directory first",
+        (Step::Log, libc::ENOENT) => "; create the log's directory first",
+        (Step::Cgroup, libc::ENOENT) => "; create the cgroup first (mkdir)",
         (Step::Cgroup, libc::EACCES | libc::EPERM) => "; run as root, or have the cgroup delegated",
         (Step::Cpus, libc::EINVAL) => {
             "; name cores that are online and allowed (nproc, taskset -p $$)"
@@ -233,7 +231,7 @@ mod tests {
                 Step::Directory,
                 Some("/no"),
                 libc::ENOENT,
-                &["`p`", "/no", "No such file", "make the directory"],
+                &["`p`", "/no", "No such file", "create the directory"],
             ),
             (
                 Step::Exec,

@@ -1,5 +1,5 @@
-//! The keeper's parent where no namespace holds the processes: outlives the keeper just long
-//! enough to kill what it left behind.
+//! The keeper's parent where no namespace holds the processes. It outlives the keeper just long
+//! enough to kill what the keeper left behind.
 
 use std::os::fd::OwnedFd;
 
@@ -14,8 +14,8 @@ use crate::contain::Hold;
 /// Forks: the parent becomes the guardian and never returns; the child returns as the keeper,
 /// with a descriptor that hangs up when the guardian dies.
 ///
-/// This process must have a single thread and no child. `sockets` are closed in the guardian:
-/// held open there they would hide the keeper's death from windage.
+/// This process must have a single thread and no child. `sockets` are closed in the guardian: open
+/// there, they would hide the keeper's death from Windage.
 pub(crate) fn split_off<S>(hold: Hold, sockets: S) -> Result<(Hold, S, OwnedFd), Errno> {
     set_child_subreaper(true)?;
     let (alive, held_open) = pipe2(OFlag::O_CLOEXEC)?;
@@ -23,7 +23,7 @@ pub(crate) fn split_off<S>(hold: Hold, sockets: S) -> Result<(Hold, S, OwnedFd),
     match unsafe { fork() }? {
         ForkResult::Parent { child } => {
             drop((sockets, alive));
-            // Kept until this process ends, whichever way it does.
+            // Kept until this process ends, however it ends.
             let _held_open = held_open;
             let ended = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
             while waitid(Id::Pid(child), ended) == Err(Errno::EINTR) {}

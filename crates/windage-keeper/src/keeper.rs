@@ -26,15 +26,15 @@ use crate::reap::{Reaped, reap_one};
 use crate::wire::{Bytes, Notice, Request, SpawnRequest};
 use crate::{Containment, Exit, KEEPER_VERB, MAX_CHILDREN};
 
-/// The conversation with windage.
+/// The connection to Windage.
 pub(crate) const CONTROL_FD: RawFd = 3;
 /// Where the keeper (as number 0) and each child announce their pids.
 pub(crate) const BIRTH_FD: RawFd = 4;
 
 const EXIT_USAGE: i32 = 2;
 
-/// Signals that come from a terminal, a supervisor or a broken pipe. The keeper ends when
-/// windage does and not before, so that a Ctrl-C lets windage finish with its services alive.
+/// Signals from a terminal, a supervisor or a broken pipe. The keeper ends when Windage does and
+/// not before, so that after Ctrl-C Windage can finish with its services alive.
 const IGNORED: [Signal; 11] = [
     Signal::SIGINT,
     Signal::SIGTERM,
@@ -49,8 +49,8 @@ const IGNORED: [Signal; 11] = [
     Signal::SIGTTOU,
 ];
 
-/// The life of a keeper. The binary calls it first thing in `main`, before it starts a thread,
-/// when its first argument is [`KEEPER_VERB`].
+/// The life of a keeper. The binary calls it first in `main`, before it starts a thread, when its
+/// first argument is [`KEEPER_VERB`].
 pub fn keeper_main() -> ! {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let [verb, containment, run_id] = args.as_slice() else {
@@ -90,12 +90,12 @@ pub fn keeper_main() -> ! {
 fn misused() -> ! {
     let _ = writeln!(
         io::stderr(),
-        "`{KEEPER_VERB}` is how windage starts its own keeper; use another verb"
+        "`{KEEPER_VERB}` is for internal use; use another verb"
     );
     std::process::exit(EXIT_USAGE)
 }
 
-/// Takes over the two sockets, and closes whatever else leaked into this process.
+/// Takes over the two sockets, and closes all other descriptors that leaked into this process.
 fn take_descriptors() -> Option<[OwnedFd; 2]> {
     // SAFETY: a plain system call; nothing in this process has opened a descriptor yet that it
     // would miss. Fails harmlessly before Linux 5.9.
@@ -115,7 +115,7 @@ fn take_descriptors() -> Option<[OwnedFd; 2]> {
     Some([take(CONTROL_FD)?, take(BIRTH_FD)?])
 }
 
-/// Sets the containment up; the error is a sentence.
+/// Sets up the containment; the error is a sentence.
 fn begin(containment: Containment, run_id: &str) -> Result<Hold, String> {
     match containment {
         Containment::PidNamespace if getpid().as_raw() == 1 => {
@@ -128,15 +128,16 @@ fn begin(containment: Containment, run_id: &str) -> Result<Hold, String> {
     }
 }
 
-/// Gives the services a `/proc` of their namespace. Without one (no leave to mount) they see the
-/// machine's, in which their own pids mean others: inconvenient, and no reason to give up.
+/// Gives the services a `/proc` of their namespace. Without permission to mount, they see the
+/// machine's, in which their own pids mean other processes. That is inconvenient, but no reason to
+/// give up.
 fn own_proc() {
     if unshare(CloneFlags::CLONE_NEWNS).is_err() {
         return;
     }
     let none = None::<&str>;
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
-    // Slave: what is mounted here stays here, what the machine mounts later still arrives.
+    // Slave: mounts made here stay here; later mounts of the machine still arrive.
     let _ = mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_SLAVE, none)
         .and_then(|()| mount(Some("proc"), "/proc", Some("proc"), flags, none));
 }
@@ -150,7 +151,7 @@ struct Service {
     to_remove: Vec<PathBuf>,
 }
 
-/// Serves until windage or the guardian is gone, then ends everything.
+/// Serves until Windage or the guardian has ended, then ends everything.
 fn serve(channel: Channel, births: OwnedFd, hold: Hold, guardian: Option<OwnedFd>) -> ! {
     let mut service = Service {
         channel,
@@ -159,11 +160,11 @@ fn serve(channel: Channel, births: OwnedFd, hold: Hold, guardian: Option<OwnedFd
         children: BTreeMap::new(),
         to_remove: Vec::new(),
     };
-    // Whatever the reason that serving ends, the answer is the same.
+    // For whatever reason serving ends, everything is killed.
     let served = service.serve(guardian.as_ref());
     service.hold.kill_all(|_| {});
     for dir in &service.to_remove {
-        // Windage tries as well, and reports.
+        // Windage tries as well, and reports errors.
         let _ = cgroup::remove_tree(dir);
     }
     service.hold.remove();
@@ -184,10 +185,10 @@ impl Service {
         )?;
         self.say(&Notice::Ready)?;
         loop {
-            let mut interest = PollFlags::POLLIN;
-            interest.set(PollFlags::POLLOUT, self.channel.has_unsent());
+            let mut wanted = PollFlags::POLLIN;
+            wanted.set(PollFlags::POLLOUT, self.channel.has_unsent());
             let mut watched = vec![
-                PollFd::new(self.channel.as_fd(), interest),
+                PollFd::new(self.channel.as_fd(), wanted),
                 PollFd::new(child_ended.as_fd(), PollFlags::POLLIN),
             ];
             watched.extend(guardian.map(|fd| PollFd::new(fd.as_fd(), PollFlags::POLLIN)));
@@ -217,7 +218,7 @@ impl Service {
         self.channel.flush()
     }
 
-    /// Reaps all that ended, adopted orphans too, and tells of the children among them.
+    /// Reaps all that ended, including adopted orphans, and reports the children among them.
     fn reap(&mut self) -> Result<(), Errno> {
         while let one @ Reaped::One { .. } = reap_one() {
             if let Some(notice) = bury(&mut self.children, one) {
@@ -227,7 +228,7 @@ impl Service {
         Ok(())
     }
 
-    /// Does what is asked. An error means that windage is gone.
+    /// Carries out a request. An error means that Windage has ended.
     fn answer(&mut self, request: Request) -> Result<Notice, Errno> {
         Ok(match request {
             Request::Spawn(spawn) => return self.spawn(spawn),
@@ -236,7 +237,7 @@ impl Service {
                 signal,
                 group,
             } => match self.children.get(&child) {
-                // Not reaped, so neither the pid nor the group can be another's by now.
+                // Not reaped yet, so neither the pid nor the group can be reused.
                 Some(pid) => send_signal(
                     if group {
                         Pid::from_raw(-pid.as_raw())
@@ -288,7 +289,7 @@ impl Service {
             }
             Err(LaunchError::Abandoned) => Err(Errno::EPIPE),
             Err(LaunchError::Failed { step, index, errno }) => {
-                // The hold's own entrance, if any, comes first and has no path that windage gave.
+                // The hold's own entrance, if any, comes first and is no path of Windage's.
                 let first = usize::from(matches!(self.hold, Hold::Cgroup(_)));
                 let path = match step {
                     Step::Log => Some(paths.log),
@@ -309,14 +310,14 @@ impl Service {
     }
 }
 
-/// What an error may have to name.
+/// The paths that an error may name.
 struct Paths {
     log: Bytes,
     cwd: Bytes,
     cgroups: Vec<PathBuf>,
 }
 
-/// Takes the reaped from the children; `None` for an orphan.
+/// Removes a reaped process from the children; `None` for an orphan.
 fn bury(children: &mut BTreeMap<u64, Pid>, reaped: Reaped) -> Option<Notice> {
     let Reaped::One {
         pid,
@@ -346,7 +347,7 @@ fn bury(children: &mut BTreeMap<u64, Pid>, reaped: Reaped) -> Option<Notice> {
 }
 
 fn send_signal(to: Pid, number: i32) -> Notice {
-    // Through libc: nix knows no real-time signals.
+    // Through libc: nix has no real-time signals.
     // SAFETY: a plain system call on numbers.
     match unsafe { libc::kill(to.as_raw(), number) } {
         0 => Notice::Done,

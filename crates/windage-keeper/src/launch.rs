@@ -1,5 +1,5 @@
-//! Fork and exec: everything that can allocate or fail in an interesting way is prepared before
-//! the fork; between fork and exec only async-signal-safe calls are made (`signal-safety(7)`).
+//! Fork and exec. Everything that can allocate or fail is prepared before the fork; between fork
+//! and exec there are only async-signal-safe calls (`signal-safety(7)`).
 
 use std::ffi::{CString, c_char};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
@@ -13,7 +13,7 @@ use nix::sys::wait::waitpid;
 use nix::unistd::{ForkResult, Pid, fork, pipe2};
 use serde::{Deserialize, Serialize};
 
-/// Descriptors are moved here and above, out of the way of those that the child is given.
+/// Descriptors are moved to this number and above, away from those that the child is given.
 const FIRST_FREE_FD: RawFd = 16;
 
 /// Linux has 64 signals, numbered from 1.
@@ -45,7 +45,7 @@ impl Step {
         Step::Exec,
     ];
 
-    /// As it reads in an error, before the path it is about.
+    /// The step as an error shows it, before its path.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Step::Arguments => "passing its arguments",
@@ -101,15 +101,15 @@ pub(crate) struct Launch {
 }
 
 impl Launch {
-    /// Runs it, in a new session, with default signal dispositions and nothing blocked, and
-    /// returns when the program runs. A hang-up of `peer` meanwhile abandons the wait.
+    /// Runs it in a new session, with default signal dispositions and nothing blocked, and returns
+    /// when the program runs. If `peer` closes meanwhile, the wait ends.
     pub(crate) fn start(mut self, peer: Option<BorrowedFd>) -> Result<Pid, LaunchError> {
         for (fd, _) in &mut self.fds {
             *fd = out_of_the_way(fd).map_err(LaunchError::at(Step::Descriptors))?;
         }
         let (report, near) = pipe2(OFlag::O_CLOEXEC).map_err(LaunchError::at(Step::Fork))?;
         let reporter = out_of_the_way(&near).map_err(LaunchError::at(Step::Fork))?;
-        // Only the child may hold the writing end, or its closing would never show.
+        // Only the child may hold the writing end; otherwise its closing goes unnoticed.
         drop(near);
         let argv = null_ended(&self.argv);
         let envp = null_ended(&self.envp);
@@ -173,7 +173,8 @@ impl Launch {
     unsafe fn set_up(&self) -> (Step, usize) {
         // SAFETY: async-signal-safe calls only, on descriptors and strings that `self` owns.
         unsafe {
-            // Out of the terminal's process group; fails only for a leader, which a fork is not.
+            // Leaves the terminal's process group; fails only for a group leader, which a forked
+            // child is not.
             libc::setsid();
             if let Some((socket, number)) = &self.birth {
                 let number = number.to_le_bytes();
@@ -186,7 +187,7 @@ impl Launch {
                 );
             }
             for signal in 1..=LAST_SIGNAL {
-                // The C library keeps two for itself and refuses them, which is right.
+                // The C library reserves two signals and refuses them, which is fine.
                 libc::signal(signal, libc::SIG_DFL);
             }
             for (index, procs) in self.cgroups.iter().enumerate() {
@@ -246,7 +247,7 @@ impl Report {
 fn await_exec(child: Pid, report: &OwnedFd, peer: Option<BorrowedFd>) -> Result<Pid, LaunchError> {
     loop {
         let mut watched = vec![PollFd::new(report.as_fd(), PollFlags::POLLIN)];
-        // A hang-up is told unasked.
+        // A closed peer is reported without being asked for.
         watched.extend(peer.map(|peer| PollFd::new(peer, PollFlags::empty())));
         match poll(&mut watched, PollTimeout::NONE) {
             Ok(_) | Err(Errno::EINTR) => {}
@@ -273,7 +274,7 @@ fn await_exec(child: Pid, report: &OwnedFd, peer: Option<BorrowedFd>) -> Result<
     }
 }
 
-/// A duplicate, close-on-exec, whose number collides with none that a child is given.
+/// A close-on-exec duplicate whose number does not collide with those of a child.
 fn out_of_the_way(fd: &OwnedFd) -> Result<OwnedFd, Errno> {
     use std::os::fd::FromRawFd;
     let moved = fcntl(fd, FcntlArg::F_DUPFD_CLOEXEC(FIRST_FREE_FD))?;
@@ -356,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn what_runs_leads_a_session_and_exits_by_itself() {
+    fn the_program_leads_a_session_and_exits_by_itself() {
         use nix::sys::wait::WaitStatus;
         // Field 6 of the stat file is the session.
         let pid =

@@ -1,10 +1,10 @@
-//! Starts processes and lets none of them outlive windage.
+//! Starts processes and lets none of them outlive Windage.
 //!
-//! Windage executes itself a second time as the *keeper*, and the keeper alone starts processes.
-//! A Unix socket joins the two. Its end of file, whether windage returned, failed, was
-//! interrupted or was killed with signal 9, makes the keeper kill everything that descends from
-//! it, reap it, remove the cgroup directories it was told about, and exit. There is no other way
-//! to end: the orderly path is the very path that a kill takes.
+//! Windage executes itself a second time as the *keeper*, and only the keeper starts processes. A
+//! Unix socket connects the two. When Windage's end of it closes (Windage returned, failed, was
+//! interrupted or was killed with signal 9), the keeper kills everything that descends from it,
+//! reaps it, removes the registered cgroup directories, and exits. There is no other way to end: an
+//! orderly end takes the same path as a kill.
 //!
 //! What happens when the keeper itself is killed depends on [`Containment`]:
 //!
@@ -14,18 +14,18 @@
 //!   process that windage starts is a *guardian*, and its only child is the keeper. Both are
 //!   child subreapers (`prctl(2)`), so orphans of a killed keeper become children of the
 //!   guardian, which kills all its descendants; and the keeper does the same when it sees the
-//!   guardian die. Killing keeper and guardian at one stroke is the one hole these two have.
+//!   guardian die. Killing keeper and guardian at once is the one gap.
 //!
-//! A guardian, rather than windage as the second subreaper: the guardian never had a child but
-//! the keeper, so whatever descends from it is ours by construction. Windage would have to tell
-//! adopted orphans from its own children, and neither an environment marker (nginx overwrites
-//! its environment to set its title) nor the session (daemons make their own) tells for certain.
+//! Why a guardian, and not Windage as the second subreaper? The guardian's only child ever is the
+//! keeper, so all its descendants are ours. Windage would have to distinguish adopted orphans from
+//! its own children, and neither an environment marker (nginx overwrites its environment to set its
+//! title) nor the session (daemons make their own) is reliable.
 //!
-//! What the crate does not defend against: a service that leaves on purpose, through a server
-//! that runs elsewhere (`systemd-run`, a container engine).
+//! The crate does not stop a service that starts processes through a server elsewhere
+//! (`systemd-run`, a container engine).
 //!
-//! Needs Linux 5.3 (`pidfd_open`); older kernels lose only the guard against a pid that is used
-//! anew between look and kill.
+//! Needs Linux 5.3 (`pidfd_open`). Older kernels lose only the protection against a pid that is
+//! reused between look and kill.
 
 mod cgroup;
 mod channel;
@@ -61,15 +61,15 @@ pub const CONTROL_FD_VARIABLE: &str = "WINDAGE_CONTROL_FD";
 /// How many children may live at once.
 pub const MAX_CHILDREN: usize = 1024;
 
-/// How processes are held together so that all can be killed.
+/// How processes are contained, so that all of them can be killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Containment {
     /// A pid namespace whose pid 1 is the keeper; needs `CAP_SYS_ADMIN`.
     PidNamespace,
-    /// A cgroup of the run (v1 freezer, or v2 with `cgroup.kill`, Linux 5.14), and the
-    /// descendants' tree besides; needs leave to make cgroups and to move processes there.
+    /// A cgroup of the run (v1 freezer, or v2 with `cgroup.kill`, Linux 5.14), and also the tree of
+    /// descendants. Needs permission to create cgroups and to move processes there.
     Cgroup,
-    /// The tree of descendants, whose orphans come back to the keeper; needs no privilege.
+    /// The tree of descendants, whose orphans become the keeper's children; needs no privilege.
     Subreaper,
 }
 
@@ -91,7 +91,7 @@ impl Containment {
         }
     }
 
-    /// The kind of that name.
+    /// The kind with that name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Containment> {
         Containment::ALL
@@ -100,7 +100,7 @@ impl Containment {
     }
 }
 
-/// What [`Keeper::start`] needs to know.
+/// The options of [`Keeper::start`].
 #[derive(Clone, Debug)]
 pub struct KeeperOptions {
     /// The program to execute as the keeper, normally `/proc/self/exe`. Its `main` must call
@@ -115,8 +115,8 @@ pub struct KeeperOptions {
 /// A process to start.
 #[derive(Debug)]
 pub struct Spawn {
-    /// With a `/`: a path, a relative one taken from windage's own working directory. Without:
-    /// looked up in the `PATH` of `env`.
+    /// With a `/`: a path, relative to Windage's own working directory. Without: looked up in the
+    /// `PATH` of `env`.
     pub program: PathBuf,
     /// The arguments after the program's own name.
     pub args: Vec<OsString>,
@@ -128,7 +128,7 @@ pub struct Spawn {
     pub log: PathBuf,
     /// Cgroup directories that the process enters before it executes the program.
     pub cgroups: Vec<PathBuf>,
-    /// The cores it may use; `None` for all that the keeper may use.
+    /// The cores it may use; `None` for all cores of the keeper.
     pub cpus: Option<Vec<u32>>,
     /// Becomes descriptor 3 of the process, with [`CONTROL_FD_VARIABLE`] set to 3.
     pub inherit: Option<OwnedFd>,
@@ -139,7 +139,7 @@ pub struct Spawn {
 pub struct Child {
     /// Its number, unique within a [`Keeper`].
     pub id: u64,
-    /// Its pid as windage's own pid namespace sees it.
+    /// Its pid in Windage's own pid namespace.
     pub pid: u32,
 }
 
@@ -159,18 +159,18 @@ pub struct Exit {
     pub child: u64,
     /// How it ended.
     pub status: ExitStatusKind,
-    /// CPU in user space of the process and of those of its descendants that it waited for. The
-    /// kernel scales what its tick sampled to the exact sum of this and the next.
+    /// CPU in user space of the process and of the descendants that it waited for. The kernel
+    /// splits the exact sum of user and system time by its tick samples.
     pub user_ns: u64,
     /// CPU in the kernel, likewise.
     pub system_ns: u64,
-    /// The largest resident set of the process or of any descendant it waited for. Never less
-    /// than the keeper's own few MiB: Linux carries the figure across `execve`.
+    /// The largest resident set of the process or of any descendant it waited for. Never less than
+    /// the keeper's own few MiB, because Linux carries the figure across `execve`.
     pub max_rss_bytes: u64,
 }
 
 impl Exit {
-    /// CPU in all.
+    /// Total CPU.
     #[must_use]
     pub fn cpu_ns(&self) -> u64 {
         self.user_ns.saturating_add(self.system_ns)

@@ -1,4 +1,4 @@
-//! Which file a program's name means.
+//! Finds the file of a program.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -8,15 +8,15 @@ use nix::unistd::{AccessFlags, access};
 
 use crate::KeeperError;
 
-/// The absolute path of `program`: a path is taken from windage's working directory, a bare
-/// name is looked up in the `PATH` of `env`, whose relative directories count from `cwd`.
+/// The absolute path of `program`. A path is relative to Windage's working directory. A bare name
+/// is looked up in the `PATH` of `env`, whose relative directories are relative to `cwd`.
 pub(crate) fn find(
     program: &Path,
     env: &[(OsString, OsString)],
     cwd: &Path,
 ) -> Result<PathBuf, KeeperError> {
     if program.as_os_str().as_bytes().contains(&b'/') {
-        // Whether it exists is left to execve, which knows why not.
+        // Whether it exists is left to execve, which gives the exact error.
         return std::path::absolute(program).map_err(|source| KeeperError::System {
             call: "getcwd",
             source,
@@ -66,7 +66,7 @@ mod tests {
         }
         let at = |text: &str| root.path().join(text);
         let table = [
-            // A file that can't be executed is passed over; relative directories count from cwd.
+            // A file that can't be executed is skipped; relative directories are relative to cwd.
             ("tool", "plain:first:second", Some(at("first/tool"))),
             ("tool", "second:first", Some(at("second/tool"))),
             ("tool", "plain", None),
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_found_says_where_it_was_looked_for() {
+    fn the_error_lists_the_searched_directories() {
         let env = [("PATH".into(), OsString::from("/nowhere:/nor/here"))];
         let error = find(Path::new("tool"), &env, Path::new("/"))
             .unwrap_err()

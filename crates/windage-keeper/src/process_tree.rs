@@ -1,4 +1,4 @@
-//! The descendants of this process, and how to kill them although they fork meanwhile.
+//! The descendants of this process, and how to kill them even if they fork meanwhile.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -7,7 +7,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use nix::errno::Errno;
 use nix::sys::signal::Signal;
 
-/// A process, told from a later one of the same pid by when it started.
+/// A process, distinguished by its start time from a later one with the same pid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Identity {
     pub(crate) pid: i32,
@@ -21,12 +21,12 @@ struct Process {
     dead: bool,
 }
 
-/// After this many rounds of stopping, what was found is killed; the caller calls again.
+/// After this many rounds of stopping, whatever was found is killed; the caller calls again.
 const MAX_ROUNDS: usize = 64;
 
-/// Stops all descendants, parents first, until a look finds no new one, then kills them: what is
-/// stopped can't fork. Returns at once; the dead are to be reaped and the call repeated until
-/// there is no child left.
+/// Stops all descendants, parents first, until no new one is found, then kills them: a stopped
+/// process can't fork. Returns at once. The caller reaps the dead and repeats the call until there
+/// is no child left.
 pub(crate) fn kill_descendants() {
     let me = nix::unistd::getpid().as_raw();
     let mut stopped = BTreeSet::new();
@@ -45,7 +45,7 @@ pub(crate) fn kill_descendants() {
     }
 }
 
-/// Signals just that process, never a later one of the same pid.
+/// Signals this process only, never a later one with the same pid.
 fn signal(process: Identity, signal: Signal) {
     let signal = signal as i32;
     // SAFETY: plain system calls on numbers; a null siginfo is allowed.
@@ -61,7 +61,7 @@ fn signal(process: Identity, signal: Signal) {
             return;
         };
         let pidfd = OwnedFd::from_raw_fd(pidfd);
-        // The descriptor holds whatever has the pid now; is that the process that was meant?
+        // The descriptor refers to the current owner of the pid; is that the intended process?
         if read_process(process.pid).is_some_and(|p| p.identity == process) {
             libc::syscall(
                 libc::SYS_pidfd_send_signal,
@@ -74,7 +74,7 @@ fn signal(process: Identity, signal: Signal) {
     }
 }
 
-/// Those of `processes` that live and descend from `root`, parents before children.
+/// The living processes among `processes` that descend from `root`, parents before children.
 fn descendants(processes: &[Process], root: i32) -> Vec<Identity> {
     let mut children: BTreeMap<i32, Vec<&Process>> = BTreeMap::new();
     for process in processes {
@@ -83,7 +83,7 @@ fn descendants(processes: &[Process], root: i32) -> Vec<Identity> {
     let mut found = Vec::new();
     let mut generation = vec![root];
     while !generation.is_empty() {
-        // Removing as it goes, so that a torn snapshot with a circle in it ends as well.
+        // Removes what it visits, so that a torn snapshot with a cycle ends as well.
         let next: Vec<&Process> = generation
             .iter()
             .filter_map(|pid| children.remove(pid))
@@ -115,7 +115,7 @@ fn parse_stat(pid: i32, stat: &[u8]) -> Option<Process> {
     let name_end = stat.iter().rposition(|b| *b == b')')?;
     let text = std::str::from_utf8(stat.get(name_end + 1..)?).ok()?;
     let fields: Vec<&str> = text.split_ascii_whitespace().collect();
-    // Numbered as in proc_pid_stat(5), less the three that stand before.
+    // Numbered as in proc_pid_stat(5), less the three before.
     let field = |number: usize| fields.get(number - 3).copied();
     Some(Process {
         identity: Identity {
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_in_a_torn_snapshot_ends() {
+    fn a_cycle_in_a_torn_snapshot_ends() {
         let table = [process(2, 3, false), process(3, 2, false)];
         assert_eq!(descendants(&table, 2).len(), 2);
     }

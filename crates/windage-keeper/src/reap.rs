@@ -1,13 +1,13 @@
-//! The one seam over `wait4`, which alone gives the resources a child used.
+//! The only use of `wait4`, the one call that gives the resources a child used.
 
 use nix::errno::Errno;
 
 use crate::ExitStatusKind;
 
-/// What there was to reap.
+/// The result of reaping.
 #[derive(Debug)]
 pub(crate) enum Reaped {
-    /// This child; an adopted orphan perhaps.
+    /// This child, possibly an adopted orphan.
     One {
         pid: i32,
         status: ExitStatusKind,

@@ -1,4 +1,4 @@
-//! Bringing a keeper up: the sockets, the launch, the choice of containment.
+//! Starts a keeper: sockets, launch, choice of containment.
 
 use std::ffi::{CString, OsStr};
 use std::fs::File;
@@ -15,7 +15,7 @@ use crate::keeper::{BIRTH_FD, CONTROL_FD};
 use crate::launch::{Launch, LaunchError};
 use crate::{Containment, KEEPER_VERB, KeeperError, KeeperOptions, RUN_VARIABLE};
 
-/// A keeper that was launched and has not been heard of yet.
+/// A keeper that was launched and has not answered yet.
 pub(crate) struct Started {
     pub(crate) control: OwnedFd,
     pub(crate) births: OwnedFd,
@@ -33,8 +33,8 @@ pub(crate) fn launch(
             .map_err(KeeperError::system("socketpair"))
     };
     let (control, far_control) = pair(SockType::Stream)?;
-    // Packets, one a birth, each with its sender's credentials: the kernel translates the pid in
-    // them into the reader's namespace, at once and without a race (unix(7), SCM_CREDENTIALS).
+    // Packets, one per new process, each with its sender's credentials. The kernel translates the
+    // pid in them to the reader's namespace, without a race (unix(7), SCM_CREDENTIALS).
     let (births, far_births) = pair(SockType::SeqPacket)?;
     setsockopt(&births, sockopt::PassCred, &true)
         .map_err(KeeperError::system("setsockopt(SO_PASSCRED)"))?;
@@ -60,8 +60,8 @@ pub(crate) fn launch(
     }
 }
 
-/// Starts it as pid 1 of a new pid namespace. `unshare` changes where the calling *thread's*
-/// children are born, so that it is done on a thread that does nothing else.
+/// Starts it as pid 1 of a new pid namespace. `unshare` applies to the children of the calling
+/// *thread*, so it runs on a thread that does nothing else.
 ///
 /// No parent-death signal is set: it would fire when that thread ends.
 fn in_new_namespace(launch: Launch) -> Result<Result<Pid, LaunchError>, KeeperError> {
@@ -104,7 +104,7 @@ fn prepare(
         .open("/dev/null")
         .map_err(system("open /dev/null"))?;
     let null_again = null.try_clone().map_err(system("dup"))?;
-    // Standard error is shared: a keeper that panics must be heard.
+    // Standard error is shared, so that a keeper's panic is visible.
     let stderr = io::stderr()
         .as_fd()
         .try_clone_to_owned()

@@ -1,4 +1,4 @@
-//! What windage and the keeper say to each other: private, and both sides are one executable,
+//! The messages between Windage and the keeper. They are private and both sides are one executable,
 //! so there is no version to negotiate.
 
 use std::ffi::{OsStr, OsString};
@@ -13,7 +13,7 @@ use crate::{Exit, ExitStatusKind};
 /// The largest message, in bytes of JSON.
 pub(crate) const MAX_MESSAGE_BYTES: usize = 1024 * 1024;
 
-/// From windage. One at a time: the next follows the answer.
+/// From Windage, one at a time: the next follows the answer.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) enum Request {
@@ -25,9 +25,9 @@ pub(crate) enum Request {
         signal: i32,
         group: bool,
     },
-    /// Remove this cgroup directory when all is over.
+    /// Remove this cgroup directory at the end.
     RemoveAtEnd { dir: Bytes },
-    /// Kill all that was started, and stay.
+    /// Kill everything that was started, and stay.
     KillAll,
 }
 
@@ -47,11 +47,11 @@ pub(crate) struct SpawnRequest {
     pub(crate) inherits: bool,
 }
 
-/// From the keeper: answers, in the order of requests, and exits at any time between.
+/// From the keeper: answers in the order of requests, and exits at any time in between.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) enum Notice {
-    /// First of all: it is ready for requests.
+    /// The first notice: it is ready for requests.
     Ready,
     /// Instead of `Ready`: the containment does not work here.
     Unavailable { reason: String },
@@ -65,9 +65,9 @@ pub(crate) enum Notice {
     },
     /// Answer: a system call failed.
     Failed { errno: i32 },
-    /// Answer: the child has ended (its exit is underway), or never was.
+    /// Answer: the child has ended (its exit is on its way), or never existed.
     NoSuchChild,
-    /// Answer: as many children live as may.
+    /// Answer: the limit of living children is reached.
     TooManyChildren,
     /// A child ended.
     Exited {
@@ -98,7 +98,7 @@ impl From<Exit> for Notice {
 }
 
 impl Notice {
-    /// The exit that this is about; otherwise the notice itself, which is an answer.
+    /// The exit in this notice; otherwise the notice itself, which is an answer.
     pub(crate) fn into_exit(self) -> Result<Exit, Notice> {
         match self {
             Notice::Exited {
@@ -134,7 +134,7 @@ impl Notice {
     }
 }
 
-/// Text of the operating system: text where it is UTF-8, else its bytes.
+/// Text of the operating system: a string if it is UTF-8, otherwise bytes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Bytes {
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn exits_survive_and_answers_are_none() {
+    fn exits_round_trip_and_answers_are_not_exits() {
         for status in [ExitStatusKind::Code(7), ExitStatusKind::Signal(9)] {
             let exit = Exit {
                 child: 1,

@@ -1,6 +1,6 @@
-//! What a keeper does for windage, with each containment.
+//! What a keeper does for Windage, with each containment.
 
-// clippy.toml allows both in functions marked `#[test]`; those that they share need it said.
+// clippy.toml allows both in functions marked `#[test]`; shared helpers need this attribute.
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 mod ground;
@@ -46,7 +46,7 @@ fn run(keeper: &mut Keeper, spawn: Spawn) -> ExitStatusKind {
 }
 
 #[test]
-fn output_is_appended_and_the_code_is_told() {
+fn output_is_appended_and_the_exit_code_is_reported() {
     each(|keeper, dir| {
         fs::write(dir.join("log"), "before\n").unwrap();
         let ended = run(keeper, shell(dir, "echo out; echo err >&2; pwd; exit 7"));
@@ -57,7 +57,7 @@ fn output_is_appended_and_the_code_is_told() {
 }
 
 #[test]
-fn the_environment_is_what_was_given() {
+fn the_environment_is_the_given_one() {
     each(|keeper, dir| {
         let mut spawn = shell(
             dir,
@@ -75,7 +75,7 @@ fn the_environment_is_what_was_given() {
 }
 
 #[test]
-fn what_can_not_start_says_why() {
+fn failed_starts_say_why() {
     each(|keeper, dir| {
         fs::write(dir.join("text"), "no program").unwrap();
         let sh = || shell(dir, "true");
@@ -150,13 +150,13 @@ fn what_can_not_start_says_why() {
                 assert!(error.contains(part), "{error:?} lacks {part:?}");
             }
         }
-        // And none of it hurts the next.
+        // None of these failures affects the next start.
         assert_eq!(run(keeper, sh()), ExitStatusKind::Code(0));
     });
 }
 
 #[test]
-fn used_resources_are_told() {
+fn used_resources_are_reported() {
     each(|keeper, dir| {
         let child = keeper.spawn(service(dir, &["burn", "200"])).unwrap();
         let exit = keeper.wait(&child, LONG).unwrap().unwrap();
@@ -164,7 +164,8 @@ fn used_resources_are_told() {
             (exit.child, exit.status),
             (child.id, ExitStatusKind::Code(7))
         );
-        // It spins for 200 ms; a busy machine gives it less than all of that, a deaf counter nothing.
+        // It spins for 200 ms. A busy machine gives it less than that; a broken counter shows
+        // nothing.
         assert!(
             (1_000_000..10_000_000_000).contains(&exit.cpu_ns()),
             "{exit:?}"
@@ -177,7 +178,7 @@ fn used_resources_are_told() {
 }
 
 #[test]
-fn pids_are_those_that_windage_sees() {
+fn pids_are_those_of_windages_namespace() {
     each(|keeper, dir| {
         let marker = marker();
         let child = keeper.spawn(service(dir, &["pause", &marker])).unwrap();
@@ -217,7 +218,7 @@ fn signals_reach_children_with_default_dispositions() {
             keeper,
             shell(dir, "grep -E 'Sig(Blk|Ign)' /proc/self/status"),
         );
-        // The C library keeps signals 32 and 33 for itself and leaves them as they were found.
+        // The C library reserves signals 32 and 33 and leaves them as they were.
         let kept = 0b11 << 31;
         for line in log(dir).lines() {
             let (name, mask) = line.split_once(":\t").unwrap();
@@ -232,7 +233,7 @@ fn signals_reach_children_with_default_dispositions() {
 }
 
 #[test]
-fn stopping_asks_first_and_then_kills() {
+fn stopping_signals_first_and_then_kills() {
     each(|keeper, dir| {
         let polite = keeper.spawn(service(dir, &["pause", "x"])).unwrap();
         let exit = keeper.stop(&polite, libc::SIGTERM, LONG).unwrap();
@@ -244,7 +245,7 @@ fn stopping_asks_first_and_then_kills() {
             .stop(&deaf, libc::SIGTERM, Duration::from_millis(50))
             .unwrap();
         assert_eq!(exit.status, ExitStatusKind::Signal(libc::SIGKILL));
-        // Asked again, the answer is the same; nothing of it is news.
+        // A second call gives the same answer, and the exit is not reported again.
         assert_eq!(keeper.stop(&deaf, libc::SIGTERM, LONG).unwrap(), exit);
         assert_eq!(keeper.poll().unwrap(), []);
     });
@@ -269,7 +270,7 @@ fn killing_a_deaf_child_takes_its_group_along() {
 }
 
 #[test]
-fn exits_are_told_once() {
+fn exits_are_reported_once() {
     each(|keeper, dir| {
         let children: Vec<Child> = (0..20)
             .map(|n| keeper.spawn(shell(dir, &format!("exit {n}"))).unwrap())
@@ -307,7 +308,7 @@ fn descriptor_three_talks() {
         near.read_to_string(&mut answer).unwrap();
         let (text, pid) = answer.split_once(' ').unwrap();
         assert_eq!(text, "HELLO");
-        // In a namespace the child knows itself by another number.
+        // In a namespace the child has another number.
         let same = pid == child.pid.to_string();
         assert_eq!(
             same,
@@ -324,7 +325,7 @@ fn descriptor_three_talks() {
 #[test]
 fn no_descriptor_leaks() {
     each(|keeper, dir| {
-        // A sloppy library in windage: opened without close-on-exec.
+        // As a library in Windage might: opened without close-on-exec.
         let leaky = fs::File::open("/dev/null").unwrap();
         nix::fcntl::fcntl(
             &leaky,
@@ -332,7 +333,7 @@ fn no_descriptor_leaks() {
         )
         .unwrap();
         run(keeper, shell(dir, "ls /proc/self/fd"));
-        // Besides the three standard ones, `ls` holds the directory that it lists.
+        // Apart from the three standard ones, `ls` has the directory that it lists open.
         assert_eq!(log(dir), "0\n1\n2\n3\n");
     });
 }
@@ -364,7 +365,7 @@ fn cgroups_are_entered_and_removed_at_the_end() {
     let dir = parent.join(&name);
     for containment in containments() {
         if !parent.exists() || fs::create_dir_all(dir.join("arm")).is_err() {
-            eprintln!("not tested: no leave to make {}", dir.display());
+            eprintln!("not tested: no permission to create {}", dir.display());
             return;
         }
         let work = tempfile::tempdir().unwrap();
@@ -392,12 +393,12 @@ fn cgroups_are_entered_and_removed_at_the_end() {
 }
 
 #[test]
-fn killing_all_leaves_the_keeper_at_work() {
+fn the_keeper_works_on_after_killing_all() {
     each(|keeper, dir| {
         let marker = marker();
         let child = keeper.spawn(service(dir, &["tree", "3", &marker])).unwrap();
         eventually("all up", || log(dir).lines().count() == 4);
-        // The innermost executes itself anew after its line, and has no arguments for that moment.
+        // The innermost executes itself again after its line, and has no arguments for that moment.
         eventually("all found", || living(&marker, None).len() >= 4);
         keeper.kill_all().unwrap();
         assert_eq!(living(&marker, None), Vec::<String>::new());
@@ -423,7 +424,7 @@ fn the_bounds_hold() {
             "{error:?}"
         );
     });
-    // Once is enough: the count is the same with each containment.
+    // Once is enough: the limit is the same with each containment.
     let dir = tempfile::tempdir().unwrap();
     let mut keeper = keeper(containments()[0], &marker());
     for _ in 0..MAX_CHILDREN {
@@ -440,7 +441,7 @@ fn the_bounds_hold() {
         matches!(error, Err(KeeperError::TooManyChildren)),
         "{error:?}"
     );
-    // More exits than the socket holds, and nobody reads them meanwhile.
+    // More exits than the socket holds, and nothing reads them meanwhile.
     keeper.kill_all().unwrap();
     assert_eq!(keeper.poll().unwrap().len(), MAX_CHILDREN);
     assert_eq!(
@@ -450,7 +451,7 @@ fn the_bounds_hold() {
 }
 
 #[test]
-fn bad_starts_are_told() {
+fn bad_starts_are_reported() {
     let start = |executable: &str, run_id: &str| {
         let options = KeeperOptions {
             executable: executable.into(),
@@ -464,8 +465,8 @@ fn bad_starts_are_told() {
     };
     let table = [
         ("/no/such/windage", "run", "No such file"),
-        // A program that is no keeper just ends.
-        ("/bin/true", "run", "the keeper is gone"),
+        // A program that is not a keeper just ends.
+        ("/bin/true", "run", "the keeper died"),
         ("/bin/true", "", "run id"),
         ("/bin/true", "../run", "run id"),
         ("/bin/true", "..", "run id"),

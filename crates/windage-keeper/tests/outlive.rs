@@ -1,6 +1,7 @@
-//! Nothing outlives windage: whoever is killed, whenever, nothing that was started is left.
+//! Nothing outlives Windage: no matter which process is killed and when, nothing that was started
+//! is left.
 
-// clippy.toml allows both in functions marked `#[test]`; those that they share need it said.
+// clippy.toml allows both in functions marked `#[test]`; shared helpers need this attribute.
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 mod ground;
@@ -19,7 +20,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use windage_keeper::Containment;
 
-/// Who is killed.
+/// The process to kill.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Victim {
     Windage,
@@ -27,7 +28,7 @@ enum Victim {
     Guardian,
 }
 
-/// A process that holds a keeper, as windage does, and is being talked to.
+/// A process that holds a keeper, as Windage does.
 struct Holder {
     process: Child,
     lines: BufReader<ChildStdout>,
@@ -49,7 +50,7 @@ impl Holder {
         Holder { process, lines }
     }
 
-    /// The keeper's pid and the containment, once it is up.
+    /// The keeper's pid and the containment, once it is running.
     fn keeper(&mut self) -> (i32, String) {
         let mut line = String::new();
         self.lines.read_line(&mut line).unwrap();
@@ -84,8 +85,8 @@ fn kill_9(pid: i32) {
     kill(Pid::from_raw(pid), Signal::SIGKILL).unwrap();
 }
 
-/// Kills the victim at `point` of a script that starts daemons, and looks for what is left. Of
-/// the even points each has a daemon up for certain; the odd ones may fall before the keeper is.
+/// Kills the victim at `point` of a script that starts daemons, and looks for what is left. At even
+/// points a daemon is certainly running; odd points may come before the keeper runs.
 fn kill_once(containment: Containment, victim: Victim, point: u64, delay: Duration) -> Duration {
     let case = format!("{containment:?}, {victim:?} killed at point {point} after {delay:?}");
     let (run_id, dir) = (marker(), tempfile::tempdir().unwrap());
@@ -101,11 +102,13 @@ fn kill_once(containment: Containment, victim: Victim, point: u64, delay: Durati
     }
     std::thread::sleep(delay);
     kill_9(victim_pid);
-    // When the keeper is the victim its holder lives on, to show that it has no part in this.
+    // When the keeper is the victim, its holder lives on, to show that it plays no part.
     let except = (victim != Victim::Windage).then_some(holder_pid);
     let took = assert_gone(&run_id, except, &case);
     let frozen = format!("/sys/fs/cgroup/freezer/windage-{run_id}");
-    eventually("the run's cgroup is gone", || !Path::new(&frozen).exists());
+    eventually("the run's cgroup is removed", || {
+        !Path::new(&frozen).exists()
+    });
     took
 }
 
@@ -116,7 +119,7 @@ fn kill_at_random_points(containment: Containment, victim: Victim, points: u64) 
     let mut random = std::time::UNIX_EPOCH.elapsed().unwrap().as_nanos() as u64;
     let mut slowest = Duration::ZERO;
     for point in 0..points {
-        // A linear congruential generator (Knuth's MMIX constants): its high bits will do.
+        // A linear congruential generator (Knuth's MMIX constants); its high bits are good enough.
         random = random
             .wrapping_mul(6_364_136_223_846_793_005)
             .wrapping_add(1_442_695_040_888_963_407);
@@ -166,9 +169,9 @@ fn guardian_killed_with_a_subreaper() {
     kill_at_random_points(Containment::Subreaper, Victim::Guardian, 20);
 }
 
-/// The search itself must be able to find something, or the tests above prove nothing.
+/// The search must be able to find something, or the tests above prove nothing.
 #[test]
-fn the_search_finds_daemons_that_nobody_keeps() {
+fn the_search_finds_daemons_without_a_keeper() {
     let (marker, dir) = (marker(), tempfile::tempdir().unwrap());
     let mut top = Command::new(fixture())
         .args(["tree", "2", &marker])
@@ -176,8 +179,8 @@ fn the_search_finds_daemons_that_nobody_keeps() {
         .spawn()
         .unwrap();
     eventually("all up", || log(dir.path()).lines().count() == 3);
-    // Those between them may not have ended yet. The innermost executes itself anew after its line,
-    // and has no arguments for that moment.
+    // The processes between them may not have ended yet. The innermost executes itself again after
+    // its line, and has no arguments for that moment.
     let mut daemons = Vec::new();
     eventually("the same three daemons are found twice", || {
         let before = std::mem::replace(&mut daemons, living(&marker, None));
@@ -209,7 +212,8 @@ fn daemons_die_when_the_keeper_is_shut_down_or_dropped() {
                 .spawn(service(dir.path(), &["tree", "3", &run_id]))
                 .unwrap();
             eventually("all up", || log(dir.path()).lines().count() == 4);
-            // The innermost executes itself anew after its line, and has no arguments for that moment.
+            // The innermost executes itself again after its line, and has no arguments for that
+            // moment.
             eventually("the keeper and four daemons are found", || {
                 living(&run_id, None).len() > 4
             });
@@ -217,7 +221,7 @@ fn daemons_die_when_the_keeper_is_shut_down_or_dropped() {
                 true => keeper.shut_down().unwrap(),
                 false => drop(keeper),
             }
-            // Not within a time: it waits until they are gone.
+            // No retries: shutdown waits until they have ended.
             assert_eq!(
                 living(&run_id, None),
                 Vec::<String>::new(),
@@ -247,7 +251,7 @@ fn a_process_that_never_stays_is_caught() {
 }
 
 #[test]
-fn a_keeper_that_was_killed_is_reported_and_its_cgroups_go() {
+fn a_killed_keeper_is_reported_and_its_cgroups_are_removed() {
     for containment in containments() {
         let (run_id, dir) = (marker(), tempfile::tempdir().unwrap());
         let mut keeper = keeper(containment, &run_id);
@@ -263,12 +267,12 @@ fn a_keeper_that_was_killed_is_reported_and_its_cgroups_go() {
             .wait(&child, Duration::from_secs(30))
             .unwrap_err()
             .to_string();
-        assert!(error.contains("keeper is gone"), "{error}");
+        assert!(error.contains("keeper died"), "{error}");
         let error = keeper
             .spawn(service(dir.path(), &["pause", &run_id]))
             .unwrap_err()
             .to_string();
-        assert!(error.contains("keeper is gone"), "{error}");
+        assert!(error.contains("keeper died"), "{error}");
         keeper.shut_down().unwrap();
         assert_eq!(
             living(&run_id, None),
@@ -284,7 +288,7 @@ fn a_keeper_that_was_killed_is_reported_and_its_cgroups_go() {
 }
 
 #[test]
-fn a_terminals_signals_pass_the_keeper_by() {
+fn a_keeper_ignores_a_terminals_signals() {
     for containment in containments() {
         let (run_id, dir) = (marker(), tempfile::tempdir().unwrap());
         let mut keeper = keeper(containment, &run_id);
@@ -313,9 +317,9 @@ fn a_terminals_signals_pass_the_keeper_by() {
     }
 }
 
-/// Whatever this user may do, something works, and the choice falls on it.
+/// With any user's privileges, some containment works and is chosen.
 #[test]
-fn without_privilege_the_choice_falls_on_what_works() {
+fn a_containment_that_works_is_chosen_without_privilege() {
     const NOBODY: u32 = 65534;
     if !nix::unistd::geteuid().is_root() {
         eprintln!("not tested: needs root to become someone else");

@@ -1,4 +1,4 @@
-//! Addresses for a set of services, found anew at each launch.
+//! Addresses for a set of services, allotted anew at each launch.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 
@@ -10,15 +10,14 @@ use crate::target::resolve;
 /// Where a service listens.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Allotted {
-    /// Its own address; `None` for one that nobody addresses.
+    /// Its own address; `None` if nothing refers to it.
     pub(crate) address: Option<SocketAddr>,
     /// Its further ports on 127.0.0.1, by name.
     pub(crate) ports: Vec<(String, u16)>,
 }
 
-/// An address for every service that is addressed: the fixed one, or a free port; and a free
-/// port for each of `ports`. All free ports are held until each is known, so that no two are the
-/// same.
+/// An address for every service that needs one: the fixed one, or a free port; and a free port for
+/// each of `ports`. Free ports stay bound until all are known, so that no two are equal.
 pub(crate) fn allot(services: &[&Service]) -> Result<Vec<Allotted>, LabError> {
     let mut held = Vec::new();
     let mut allotted = Vec::with_capacity(services.len());
@@ -57,11 +56,11 @@ pub(crate) fn allot(services: &[&Service]) -> Result<Vec<Allotted>, LabError> {
 }
 
 impl Allotted {
-    /// Looks whether a service's ports can still be had: from when all are known until each is
-    /// listened on none is held, and checks and other services run in between.
+    /// Checks again that a service's ports are free. Between allotment and listening nothing holds
+    /// them, and checks and other services run in between.
     ///
     /// # Errors
-    /// When one is taken, or can't be had for another reason.
+    /// When one is taken, or not available for another reason.
     pub(crate) fn look_again(&self, service: &Service, whose: &str) -> Result<(), LabError> {
         if matches!(service.origin, Origin::Attach(_)) {
             return Ok(());

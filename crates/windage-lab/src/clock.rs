@@ -1,13 +1,13 @@
-//! The time of a run, on which its records agree.
+//! The run's clock, shared by all of its records.
 
 use std::time::{Duration, Instant};
 
-/// A duration in whole nanoseconds; 584 years and beyond stay at the end of the range.
+/// A duration in whole nanoseconds, saturating after 584 years.
 pub(crate) fn whole_ns(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Nanoseconds since the run began. A resumed run begins where the former one ended.
+/// Nanoseconds since the run began. A resumed run continues where the earlier part ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RunClock {
     zero: Instant,

@@ -1,4 +1,4 @@
-//! Commands of the plan: the build step, checks, and the switches of arms.
+//! Commands of the plan: the build step, checks, and switches of arms.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,10 +8,10 @@ use windage_keeper::{Child, Exit, ExitStatusKind, Keeper, KeeperError, Spawn};
 
 use crate::LabError;
 
-/// How long a signal may stay unheard.
+/// How long a signal may go unnoticed.
 pub(crate) const HEAR: Duration = Duration::from_millis(200);
 
-/// Runs a command and says how it failed, in words; `None` when it succeeded.
+/// Runs a command; returns how it failed, or `None` when it succeeded.
 pub(crate) fn run_shell(
     keeper: &mut Keeper,
     command: &str,
@@ -33,8 +33,8 @@ pub(crate) fn run_shell(
     see_through(keeper, &child, within, interrupted)
 }
 
-/// Waits for a program to end, and ends it when its time is over or a signal came; how it failed,
-/// in words, or `None`.
+/// Waits for a program to end; ends it when its time is over or a signal came. Returns how it
+/// failed, or `None`.
 pub(crate) fn see_through(
     keeper: &mut Keeper,
     child: &Child,
@@ -45,7 +45,7 @@ pub(crate) fn see_through(
         return Ok(describe_failure(exit.status));
     }
     match keeper.signal_group(child, libc::SIGKILL) {
-        // It may have ended by itself just now.
+        // It may just have ended by itself.
         Ok(()) | Err(KeeperError::Ended { .. }) => {}
         Err(error) => return Err(error.into()),
     }
@@ -56,7 +56,8 @@ pub(crate) fn see_through(
     Ok(Some(format!("did not end within {within:?}")))
 }
 
-/// Waits for a child in pieces, so that a signal is heard; `None` when its time is over or one came.
+/// Waits for a child in pieces, so that a signal is noticed; `None` when its time is over or a
+/// signal came.
 pub(crate) fn wait(
     keeper: &mut Keeper,
     child: &Child,

@@ -1,5 +1,5 @@
-//! The course of a run: rounds, blocks, windows. It decides what comes next and what happens
-//! when something fails; how a window is measured is the rig's business.
+//! The course of a run: rounds, blocks, windows. It decides what comes next and what happens when
+//! something fails; the rig measures the windows.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,17 +25,17 @@ pub(crate) struct Measured {
 
 /// What a run needs of the world: processes, load, counters. Faked in tests.
 pub(crate) trait Rig {
-    /// Launches every service afresh and warms every arm up.
+    /// Launches every service anew and warms every arm up.
     fn launch(&mut self, launch: u32, round: u32) -> Result<Launch, LabError>;
     /// Measures one window. A failure of the subject is a warning of the window, not an error.
     fn measure(&mut self, place: Place) -> Result<Measured, LabError>;
-    /// How an arm's service ended although it should be up; `None` while it lives.
+    /// How an arm's service ended while it should be running; `None` while it lives.
     fn death(&self, arm: ArmIndex) -> Option<Box<ServiceTrouble>>;
-    /// Waits for what is deferred, then reads what belongs to the launch as a whole.
+    /// Waits for deferred work, then reads the counters of the whole launch.
     fn finish(&mut self, launch: u32) -> Result<LaunchEnd, LabError>;
-    /// What else was found out since it was last asked and belongs into the journal.
+    /// Journal entries found since the last call.
     fn findings(&mut self) -> Vec<Entry>;
-    /// Ends every service of the launch and says what was delivered until the last flush.
+    /// Ends every service of the launch and returns what was delivered, including the last flush.
     fn take_down(&mut self, launch: u32) -> Result<Vec<Delivered>, LabError>;
 }
 
@@ -47,7 +47,7 @@ pub(crate) trait Journal {
     fn commit(&mut self) -> Result<(), RecordError>;
 }
 
-/// Where a run starts: at its beginning, or after what an interrupted one has measured.
+/// Where a run starts: at its beginning, or after what an interrupted run has measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Start {
     /// The first block to measure, counted over the whole run.
@@ -56,7 +56,7 @@ pub(crate) struct Start {
     pub(crate) launch: u32,
 }
 
-/// What the course of a run depends on besides its order.
+/// What the course of a run depends on, apart from its order.
 pub(crate) struct Terms<'a> {
     pub(crate) order: &'a RunOrder,
     pub(crate) start: Start,
@@ -64,11 +64,11 @@ pub(crate) struct Terms<'a> {
     pub(crate) arms: &'a [ArmId],
     pub(crate) interrupted: &'a AtomicBool,
     pub(crate) window_and_settle: Duration,
-    /// What attaching and detaching agents adds to each block, launches of the agents apart.
+    /// The time that attaching and detaching agents adds to each block, without their launch.
     pub(crate) attaching: Duration,
-    /// What each round takes before its windows, launches apart.
+    /// The time that each round takes before its windows, without launches.
     pub(crate) warm_up: Duration,
-    /// What each round takes after its windows.
+    /// The time that each round takes after its windows.
     pub(crate) drain: Duration,
     /// Time since some fixed moment.
     pub(crate) clock: &'a dyn Fn() -> Duration,
@@ -85,7 +85,7 @@ impl Terms<'_> {
             .saturating_mul(self.order.blocks_per_round())
     }
 
-    /// As planned, launches apart.
+    /// As planned, without launches.
     fn eta(&self) -> Eta<'_> {
         let windows = u32::try_from(self.order.block(self.start.block).len()).unwrap_or(u32::MAX);
         let block = self.window_and_settle * windows + self.attaching;
@@ -93,18 +93,17 @@ impl Terms<'_> {
     }
 }
 
-/// How a round came to its end.
+/// How a round ended.
 enum RoundEnd {
     Done,
     Early(Ending),
 }
 
-/// Measures everything that is left of a run, or as much of it as `stopping` asks for, and
-/// records how it ended.
+/// Measures the rest of a run, or as much as `stopping` asks for, and records how it ended.
 ///
 /// # Errors
-/// When something fails that no window can carry: a service that does not come up, a full disk.
-/// What was committed before stays readable.
+/// When something fails that no window can record: a service that does not start, a full disk. What
+/// was committed before stays readable.
 pub(crate) fn conduct(
     rig: &mut dyn Rig,
     journal: &mut dyn Journal,
@@ -132,7 +131,7 @@ struct Round {
     end: u32,
 }
 
-/// A run under way.
+/// A run in progress.
 struct Course<'a> {
     rig: &'a mut dyn Rig,
     journal: &'a mut dyn Journal,
@@ -207,7 +206,7 @@ impl Course<'_> {
                 text: error.to_string(),
             }
         };
-        // Where the disk is full this fails as well; the first error is the one to tell.
+        // If the disk is full, this fails as well; the first error is the one to report.
         let _ = self
             .record_findings()
             .and_then(|()| self.journal.push(Entry::RunEnded(how)))
@@ -225,11 +224,11 @@ impl Course<'_> {
         self.eta.warm();
         (self.emit)(Event::Measuring);
         let mut end = self.blocks(round)?;
-        // An interrupted run is reported, too: its deferred cost is not waited for.
+        // An interrupted run is reported too, without waiting for deferred cost.
         if !matches!(end, RoundEnd::Early(Ending::Interrupted)) {
             let finished = self.rig.finish(round.launch)?;
             if self.terms.is_interrupted() {
-                // The drain was cut short: its readings say nothing of what was deferred.
+                // The drain was cut short: its readings do not show deferred cost.
                 end = RoundEnd::Early(Ending::Interrupted);
             } else {
                 if let Some(stopping) = &mut self.stopping {
@@ -251,14 +250,14 @@ impl Course<'_> {
 
     fn blocks(&mut self, round: Round) -> Result<RoundEnd, LabError> {
         let mut dead = BTreeSet::new();
-        // Whoever died while it was launched or warmed up is not measured at all.
+        // An arm that died during launch or warm-up is not measured.
         if let Some(ending) = self.note_deaths(&mut dead)? {
             return Ok(RoundEnd::Early(ending));
         }
         for block in round.first..round.end {
             let (windows, early) = self.one_block(round, block, &mut dead)?;
             if early == Some(Ending::Interrupted) {
-                // Not committed: a resumed run measures this block anew.
+                // Not committed: a resumed run measures this block again.
                 return Ok(RoundEnd::Early(Ending::Interrupted));
             }
             self.journal.commit_block(block)?;
@@ -279,7 +278,7 @@ impl Course<'_> {
         Ok(RoundEnd::Done)
     }
 
-    /// Measures a block; also an ending when the run can't or shan't go on after it.
+    /// Measures a block; returns an ending when the run can't or must not go on after it.
     fn one_block(
         &mut self,
         round: Round,
@@ -319,12 +318,12 @@ impl Course<'_> {
         findings.try_for_each(|entry| self.journal.push(entry))
     }
 
-    /// What whoever looks on may want to do something about; all other warnings wait for the report.
+    /// Shows warnings that the user may want to act on now; all others wait for the report.
     fn tell_warnings(&mut self, window: &Window) {
-        let is_told = |warning: &&Warning| {
+        let is_shown = |warning: &&Warning| {
             warning.code.soundness() == Soundness::Void || warning.code == WarningCode::Steal
         };
-        for warning in window.warnings.iter().filter(is_told) {
+        for warning in window.warnings.iter().filter(is_shown) {
             (self.emit)(Event::Warned {
                 arm: self.terms.arms[window.place.arm.get()].clone(),
                 warning: warning.clone(),
@@ -338,11 +337,11 @@ impl Course<'_> {
         }
     }
 
-    /// Looks for arms that have died since the last window, whoever had the load: each is a warning
-    /// about the run, and the run's end if the plan says so or nothing is left to compare.
+    /// Looks for arms that have died since the last window, no matter which had load. Each death is
+    /// a warning about the run. It ends the run if the plan says so or nothing is left to compare.
     fn note_deaths(&mut self, dead: &mut BTreeSet<ArmIndex>) -> Result<Option<Ending>, LabError> {
         let arms = self.terms.arms;
-        // A shared service takes all arms with it: that is one death, told once.
+        // A shared service takes all arms with it: that is one death, reported once.
         let mut deaths: Vec<(Box<ServiceTrouble>, Vec<&str>)> = Vec::new();
         for (arm, id) in (0u16..).map(ArmIndex).zip(arms) {
             let Some(death) = self.rig.death(arm).filter(|_| !dead.contains(&arm)) else {
@@ -353,7 +352,7 @@ impl Course<'_> {
             let text = match known {
                 Some((_, of)) => {
                     of.push(id.as_str());
-                    format!("nor is {id}, for the same reason")
+                    format!("{id} is no longer measured either, for the same reason")
                 }
                 None => {
                     let text = format!("{id} is no longer measured in this round: {death}");
@@ -376,12 +375,12 @@ impl Course<'_> {
         }))
     }
 
-    /// Whether it may stop after any block: of several launches, each has to be whole.
+    /// Whether it may stop after any block. Several launches must each be complete.
     fn stops_within_a_round(&self) -> bool {
         self.terms.order.rounds() == 1
     }
 
-    /// What was measured before may be enough for a run that is gone on with.
+    /// What was measured before may be enough for a run that is resumed.
     fn enough_at_the_start(&mut self) -> Option<Ending> {
         let block = self.terms.start.block;
         let between_rounds = block.is_multiple_of(self.terms.order.blocks_per_round());
@@ -410,7 +409,7 @@ impl Course<'_> {
             Some(if self.stops_within_a_round() {
                 self.eta.left(needed, 0, per_round)
             } else {
-                // The round under way is one of them.
+                // The current round is one of them.
                 self.eta.left(in_round, needed.saturating_sub(1), per_round)
             })
         });

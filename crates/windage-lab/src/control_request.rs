@@ -1,5 +1,5 @@
-//! A word with a service between windows: a line to a socket, or a request over HTTP. No process
-//! is started for it, so that it takes no longer than the service does.
+//! Requests to a service between windows: a line to a socket, or an HTTP request. They start no
+//! process, so they take no longer than the service does.
 
 use std::io::{Error, ErrorKind, Result as IoResult};
 use std::net::SocketAddr;
@@ -26,21 +26,21 @@ use crate::command_line::HEAR;
 use crate::rendered::{CHARS_MAX, beginning};
 use crate::target::resolve;
 
-/// How long connecting, sending and the whole answer may take together.
+/// The time limit for connecting, sending and the complete answer together.
 const WITHIN: Duration = Duration::from_secs(5);
-/// A peer that leaves the connection open has said everything when it is silent for so long.
+/// A peer that leaves the connection open has answered in full when it is silent for this long.
 const SILENCE: Duration = Duration::from_millis(100);
-/// An answer is read no further.
+/// The most that is read of an answer.
 const ANSWER_BYTES_MAX: usize = 64 * 1024;
-/// As many lines of an answer stand in an error.
+/// The most lines of an answer in an error.
 const LINES_SHOWN: usize = 12;
 
-/// What is said, and to whom.
+/// A message and its receiver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Message {
-    /// A line, to which its end is added.
+    /// A line; its line end is added.
     Line { to: Peer, line: String },
-    /// A request: any status below 400 is success.
+    /// A request; any status below 400 is success.
     Request {
         method: String,
         url: String,
@@ -48,7 +48,7 @@ pub(crate) enum Message {
     },
 }
 
-/// A socket of this machine.
+/// A socket on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Peer {
     Tcp(SocketAddr),
@@ -56,7 +56,7 @@ pub(crate) enum Peer {
 }
 
 impl Message {
-    /// A line for `HOST:PORT`, or for the path of a Unix socket, which has a `/` in it.
+    /// A line for `HOST:PORT`, or for a Unix socket, whose path contains a `/`.
     pub(crate) fn line(to: &str, line: String, folder: &Path) -> Result<Message, String> {
         let to = if to.contains('/') {
             Peer::Unix(folder.join(to))
@@ -70,7 +70,7 @@ impl Message {
     pub(crate) fn request(method: &str, url: String) -> Result<Message, String> {
         let uri: Uri = url
             .parse()
-            .map_err(|error| format!("`{url}` is no URL: {error}"))?;
+            .map_err(|error| format!("`{url}` is not a URL: {error}"))?;
         let authority = uri
             .authority()
             .ok_or_else(|| format!("`{url}` has no host"))?;
@@ -81,7 +81,7 @@ impl Message {
         })
     }
 
-    /// Says it and judges the answer; how it failed, in words, or `None`.
+    /// Sends it and checks the answer; returns how it failed, or `None`.
     pub(crate) fn say(
         &self,
         expected: Option<&Regex>,
@@ -112,7 +112,7 @@ impl Message {
         let text = match self {
             Message::Line { to, line } => {
                 let read = send_line(to, line, expected, deadline);
-                // A little later than the reading, so that what did come can be shown.
+                // A little later than the reading, so that a partial answer can be shown.
                 timeout_at(deadline + SILENCE, read).await.map_err(late)??
             }
             Message::Request { method, url, at } => {
@@ -126,7 +126,7 @@ impl Message {
         };
         match expected {
             Some(pattern) if !pattern.is_match(&text) => Err(format!(
-                "was answered what does not match `{pattern}`:\n{}",
+                "got an answer that does not match `{pattern}`:\n{}",
                 shown(&text)
             )),
             _ => Ok(()),
@@ -135,7 +135,7 @@ impl Message {
 }
 
 impl std::fmt::Display for Message {
-    /// As it reads in an error: what is said, and to whom.
+    /// How an error shows it: the message and its receiver.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Message::Line { to, line } => match to {
@@ -147,8 +147,8 @@ impl std::fmt::Display for Message {
     }
 }
 
-/// An answer as it stands in an error: its first lines, since a list of all commands may follow,
-/// and of each the beginning, since a binary protocol knows no lines.
+/// An answer as an error shows it: its first lines, since a list of all commands may follow, and
+/// the beginning of each, since a binary protocol has no lines.
 fn shown(text: &str) -> String {
     if text.trim().is_empty() {
         return "  (nothing)".to_owned();
@@ -160,7 +160,7 @@ fn shown(text: &str) -> String {
         .join("\n")
 }
 
-/// The address behind `HOST[:PORT]`, which must be this machine's.
+/// The address of `HOST[:PORT]`, which must be on this machine.
 fn here(authority: &str) -> Result<SocketAddr, String> {
     let endpoint =
         Endpoint::parse(authority).ok_or_else(|| format!("`{authority}` is not HOST:PORT"))?;
@@ -193,7 +193,7 @@ async fn send_line(
     Ok(String::from_utf8_lossy(&answer).into_owned())
 }
 
-/// Everything that comes until the peer closes, or has said what is expected and is silent.
+/// Everything that comes until the peer closes, or is silent after the expected answer.
 async fn line_and_answer(
     mut stream: impl AsyncRead + AsyncWrite + Unpin,
     line: &str,
@@ -228,13 +228,13 @@ async fn line_and_answer(
     if answer.is_empty() {
         return Err(Error::new(
             ErrorKind::UnexpectedEof,
-            "the connection was closed without a word",
+            "the connection was closed without an answer",
         ));
     }
     Ok(answer)
 }
 
-/// Sends a request without a body; the status and the body, as far as it is read.
+/// Sends a request without a body; returns the status and the beginning of the body.
 async fn ask(method: &str, url: &str, at: SocketAddr) -> Result<(StatusCode, String), String> {
     let stream = TcpStream::connect(at)
         .await
@@ -243,7 +243,7 @@ async fn ask(method: &str, url: &str, at: SocketAddr) -> Result<(StatusCode, Str
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
         .await
         .map_err(broken)?;
-    // Dropped with this exchange, at which the connection closes.
+    // Dropped with this exchange, which closes the connection.
     let mut driver = JoinSet::new();
     driver.spawn(connection);
     let request = request(method, url).map_err(|error| format!("can't be asked: {error}"))?;

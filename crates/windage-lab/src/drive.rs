@@ -1,4 +1,4 @@
-//! Putting the plan's load on one arm, whatever kind it is.
+//! Puts the plan's load, of any kind, on one arm.
 
 use std::io;
 use std::sync::Arc;
@@ -20,15 +20,15 @@ use crate::resident::self_report::{Listener, Told};
 use crate::resident::{Patience, Resident};
 use crate::starts::Starts;
 
-/// What a stretch of load did.
+/// The result of a stretch of load.
 #[derive(Debug, Default)]
 pub(crate) struct Driven {
     pub(crate) report: RunReport,
-    /// Connections that had to be opened again before it.
+    /// Connections that were reopened before it.
     pub(crate) reopened: u64,
-    /// The end of a process that was a window as a whole.
+    /// The exit of a process that was a window.
     pub(crate) exit: Option<Exit>,
-    /// What that process told of itself.
+    /// What that process reported.
     pub(crate) told: Told,
     /// What the program of a batch load did instead of its iterations.
     pub(crate) trouble: Option<String>,
@@ -36,17 +36,17 @@ pub(crate) struct Driven {
 
 /// How a stretch of load is driven.
 pub(crate) enum Driver {
-    /// Requests over kept-alive connections; one target an arm.
+    /// Requests over kept-alive connections; one target per arm.
     Http(HttpDriver),
-    /// Iterations asked of programs that stay.
+    /// Iterations of resident programs.
     Resident(Residents),
-    /// A whole process for each window.
+    /// One process per window.
     Process,
 }
 
-/// Programs that stay, and how many iterations they are asked for.
+/// Resident programs, and how many iterations each is asked for.
 pub(crate) struct Residents {
-    /// By set of processes; `None` for one that is not up.
+    /// By set of processes; `None` for one that is not running.
     pub(crate) programs: Vec<Option<Resident>>,
     /// By arm.
     pub(crate) paces: Vec<Pace>,
@@ -92,12 +92,12 @@ impl HttpDriver {
         Ok(self.generator.connect(id)?)
     }
 
-    /// Has an arm ask over the connections of another.
+    /// Makes one arm use the connections of another.
     pub(crate) fn share(&mut self, of: usize, with: usize) {
         self.targets[with] = self.targets[of];
     }
 
-    /// Load for `lasts`; `seed` draws what comes by chance: arrivals, flows, fields.
+    /// Load for `lasts`; `seed` draws everything random: arrivals, flows, fields.
     pub(crate) fn drive(
         &mut self,
         load: &Load,
@@ -122,7 +122,7 @@ impl HttpDriver {
     }
 }
 
-/// So many iterations of a resident program.
+/// A number of iterations of a resident program.
 pub(crate) fn iterate(
     program: Option<&mut Resident>,
     iterations: u64,
@@ -138,8 +138,8 @@ pub(crate) fn iterate(
     }
 }
 
-/// Iterations of a resident program that are not measured: as many sets as fill `lasts`, one at
-/// least. How many a set has is found before, if need be.
+/// Unmeasured iterations of a resident program: as many sets as fill `lasts`, at least one. Finds
+/// the number of iterations per set first, if it is unknown.
 pub(crate) fn iterate_for(
     mut program: Option<&mut Resident>,
     pace: &mut Pace,
@@ -186,7 +186,7 @@ fn ask(
     }
 }
 
-/// One whole process, which may tell of itself.
+/// Runs one process to its end; it may report figures about itself.
 pub(crate) fn drive_process(
     keeper: &mut Keeper,
     mut spawn: Spawn,
@@ -214,8 +214,9 @@ pub(crate) fn drive_process(
     let told = listener.told();
     if told.waits {
         report.exchanges.completed = 0;
-        let waits = "said `ready` and waited to be asked, which nobody does with `batch = \"process\"`: let \
-                     it do its iterations and exit, or set `batch = \"resident\"`";
+        let waits = "said `ready` and waited for `run`, which is never sent with `batch = \
+                     \"process\"`: let it do its iterations and exit, or set `batch = \
+                     \"resident\"`";
         trouble = Some(waits.to_owned());
     }
     Ok(Driven {
@@ -227,7 +228,7 @@ pub(crate) fn drive_process(
     })
 }
 
-/// No socket could be made for a batch program.
+/// No socket could be created for a batch program.
 pub(crate) fn no_socket(error: io::Error) -> LabError {
     LabError::Unsupported(format!("no socket for a batch program: {error}"))
 }
@@ -246,7 +247,7 @@ impl Began {
         }
     }
 
-    /// The stretch, which ends now.
+    /// The report of the stretch, which ends now.
     fn report(&self, asked: u64, done: u64) -> RunReport {
         iterations_report(self.at_ns, self.cpu_ns, asked, done)
     }

@@ -1,10 +1,10 @@
-//! What a service finds in its environment, and how much of it there is.
+//! The environment of a service, padded to a fixed size.
 //!
-//! The kernel copies arguments and environment to the beginning of a process's stack, so that their
-//! size decides where everything on it lies. Programs have been seen to become several percent
-//! slower or faster from that alone (Mytkowicz et al., *Producing wrong data without doing anything
-//! obviously wrong!*, ASPLOS 2009), and an arm differs from its baseline by its environment more
-//! often than by anything else. So all arms' are filled up to whole pages.
+//! The kernel copies arguments and environment to the beginning of a process's stack, so their size
+//! decides the address of everything on it. That alone can make a program several percent slower or
+//! faster (Mytkowicz et al., *Producing wrong data without doing anything obviously wrong!*, ASPLOS
+//! 2009), and arms usually differ in their environment. So the environments of all arms are padded
+//! to whole pages.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -16,15 +16,15 @@ use crate::LabError;
 use crate::names::Names;
 use crate::resident::self_report::About;
 
-/// The variable that fills up.
+/// The variable that holds the padding.
 const PAD: &str = "WINDAGE_PAD";
-/// To whole multiples of this it is filled up.
+/// Environments are padded to a multiple of this.
 const PAGE_BYTES: usize = 4096;
-/// Each string has a pointer beside it.
+/// The stack also holds a pointer to each string.
 const POINTER_BYTES: usize = size_of::<usize>();
 
-/// Windage's own environment, then the service's, then the arm's; the later wins. What an arm adds is
-/// for its services, not for agents beside them.
+/// Windage's own environment, then the service's, then the arm's; later values win. What an arm
+/// adds is for its services, not for its agents.
 pub(crate) fn environment(
     service: &Service,
     arm: Option<&Arm>,
@@ -42,14 +42,14 @@ pub(crate) fn environment(
     Ok(environment.into_iter().collect())
 }
 
-/// How much environment a process was given.
+/// The size of a process's environment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Padded {
-    /// The program's name, arguments and environment with their ends and pointers, filled up.
+    /// The program's name, arguments and environment with their terminators and pointers, padded.
     bytes: usize,
 }
 
-/// Fills the environment up. What the keeper adds is the same for all arms of a run.
+/// Pads the environment. What the keeper adds is the same for all arms of a run.
 pub(crate) fn pad(spawn: &mut Spawn) -> Padded {
     spawn.env.retain(|(name, _)| name != PAD);
     let words =
@@ -69,8 +69,8 @@ pub(crate) fn pad(spawn: &mut Spawn) -> Padded {
 }
 
 impl Padded {
-    /// For the record, in which arms are held against each other: what is the same of all unless
-    /// their environments differ by whole pages. `of` names the service where there are several.
+    /// The entry in the record, where arms are compared. It is equal for all arms unless their
+    /// environments differ by whole pages. `of` names the service where there are several.
     pub(crate) fn said(self, of: Option<&str>) -> About {
         let of = of.map_or_else(String::new, |of| format!(" of {of}"));
         About {
@@ -80,7 +80,7 @@ impl Padded {
     }
 }
 
-/// A string of so many bytes with its end and its pointer.
+/// The size of a string of this length, with its terminator and its pointer.
 fn bytes_of(length: usize) -> usize {
     length + 1 + POINTER_BYTES
 }
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_padding_of_windage_itself_is_not_handed_on() {
+    fn windages_own_padding_is_not_passed_on() {
         let of_windage = [("WINDAGE_PAD".to_owned(), "y".repeat(5000))];
         let mut spawn = spawn("/bin/sh", &[], &of_windage);
         let padding = pad(&mut spawn);
@@ -134,7 +134,7 @@ mod tests {
             prop_assert_eq!(padding.bytes % PAGE_BYTES, 0);
             prop_assert_eq!(counted(&spawn), padding.bytes);
             let filling = spawn.env.last().map_or(0, |(_, value)| value.len());
-            prop_assert!(filling < PAGE_BYTES, "no page more than it takes: {}", filling);
+            prop_assert!(filling < PAGE_BYTES, "at most one page: {}", filling);
         }
     }
 }

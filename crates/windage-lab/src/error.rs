@@ -1,4 +1,4 @@
-//! What ends a run before its time. What goes wrong within a window is a warning of the window.
+//! Errors that end a run early. Faults within a window are warnings of that window.
 
 use std::io;
 use std::net::SocketAddr;
@@ -7,24 +7,24 @@ use std::path::PathBuf;
 use thiserror::Error;
 use windage_load::Endpoint;
 
-/// A service that did not do what it should, with the end of its log.
+/// A service that failed, with the end of its log.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}; its last lines ({}):\n{log_tail}", self.what_happened(), .log.display())]
 pub struct ServiceTrouble {
     /// Its name in the plan.
     pub service: String,
-    /// Whose it is, in words: "of arm `off`", or "that all arms share".
+    /// Which arm it belongs to: "of arm `off`", or "that all arms share".
     pub whose: String,
-    /// What it did, or did not do.
+    /// What it did wrong, or did not do.
     pub trouble: String,
     /// Its log.
     pub log: PathBuf,
-    /// The end of its log, and what it names of the files that were rendered for the service.
+    /// The end of its log, and the rendered files that it names.
     pub log_tail: String,
 }
 
 impl ServiceTrouble {
-    /// The same without its last words, for places that tell of it again.
+    /// The error without the end of the log, for texts that repeat it.
     #[must_use]
     pub fn what_happened(&self) -> String {
         let ServiceTrouble {
@@ -37,41 +37,41 @@ impl ServiceTrouble {
     }
 }
 
-/// A check that a service's configuration did not pass.
+/// A failed check of a service's configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
-    "the check of service `{service}` {whose} failed, so that it was not launched: `{command}` \
+    "the check of service `{service}` {whose} failed, so the service was not launched: `{command}` \
      {how}; its last lines ({}):\n{said}", .log.display()
 )]
 pub struct CheckTrouble {
     /// The service's name in the plan.
     pub service: String,
-    /// Whose it is, in words.
+    /// Which arm it belongs to.
     pub whose: String,
-    /// What was run, placeholders filled.
+    /// The command, with its placeholders filled.
     pub command: String,
     /// How it ended.
     pub how: String,
-    /// What it printed.
+    /// The file with its output.
     pub log: PathBuf,
-    /// The end of that, and what it names of the files that were rendered for the service.
+    /// The end of its output, and the rendered files that it names.
     pub said: String,
 }
 
-/// Why a run could not be made, or not to its end.
+/// Why a run could not start, or ended early.
 #[derive(Debug, Error)]
 pub enum LabError {
     /// A command of the plan's build step failed.
     #[error("the build command `{command}` {how}; its last lines:\n{log_tail}")]
     Build {
-        /// As it stands in the plan.
+        /// The command as the plan states it.
         command: String,
         /// How it ended.
         how: String,
-        /// The end of what it printed.
+        /// The end of its output.
         log_tail: String,
     },
-    /// What the plan has look a service's configuration over did not find it in order.
+    /// A plan's check of a service's configuration failed.
     #[error("{0}")]
     Check(Box<CheckTrouble>),
     /// A service could not be launched.
@@ -79,12 +79,12 @@ pub enum LabError {
     Launch {
         /// Its name in the plan.
         service: String,
-        /// Whose it is, in words.
+        /// Which arm it belongs to.
         whose: String,
-        /// Why, and what to do.
+        /// The reason, and what to do.
         source: windage_keeper::KeeperError,
     },
-    /// A service ended although it should be up.
+    /// A service ended while it should be running.
     #[error("{0}")]
     ServiceDied(Box<ServiceTrouble>),
     /// A service did not become ready.
@@ -92,33 +92,34 @@ pub enum LabError {
     NotReady(Box<ServiceTrouble>),
     /// A fixed address is taken.
     #[error(
-        "service `{service}` should listen on {address}, which can't be had: {source}; stop what \
-         listens there, or leave `listen` out to get a free port"
+        "service `{service}` should listen on {address}, which is not available: {source}; stop \
+         what listens there, or omit `listen` to get a free port"
     )]
     Address {
         /// Its name in the plan.
         service: String,
         /// The address.
         address: SocketAddr,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// A port that was free when it was allotted is taken when its service is to be launched.
+    /// A port was free when it was allotted, but taken when its service was to be launched.
     #[error(
-        "service `{service}` {whose} can't be launched: {address}, its `{{{placeholder}}}`, was \
-         free when the launch began and can't be had any more: {source}; a check, or a service \
-         before it, may have left something that listens there; if not, run it again"
+        "service `{service}` {whose} can't be launched: its address {address} \
+         (`{{{placeholder}}}`) was free when the launch began, but is no longer available: \
+         {source}; a check or an earlier service may have left a process that listens there; if \
+         not, run windage again"
     )]
     PortTaken {
         /// Its name in the plan.
         service: String,
-        /// Whose it is, in words.
+        /// Which arm it belongs to.
         whose: String,
-        /// What the address is called in the plan, without braces.
+        /// The placeholder of the address, without braces.
         placeholder: String,
         /// The address.
         address: SocketAddr,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
     /// No free port could be found.
@@ -127,14 +128,14 @@ pub enum LabError {
     /// A placeholder could not be filled.
     #[error("service `{service}` of arm `{arm}`: {source}")]
     Placeholder {
-        /// The service, or what else holds the placeholder.
+        /// The service, or the plan's other part that contains the placeholder.
         service: String,
         /// The arm.
         arm: String,
         /// Which placeholder, and why.
         source: windage_plan::TemplateError,
     },
-    /// A service that should be attached to is not there.
+    /// A service to attach to was not found.
     #[error("can't attach to service `{service}`: {why}")]
     Attach {
         /// Its name in the plan.
@@ -142,7 +143,7 @@ pub enum LabError {
         /// What is missing, and what to do.
         why: String,
     },
-    /// The request of the load makes no sense once its placeholders are filled.
+    /// The load's request is not valid after its placeholders are filled.
     #[error("`load.request` for arm `{arm}`: {why}")]
     Request {
         /// The arm.
@@ -152,48 +153,48 @@ pub enum LabError {
     },
     /// The load would leave this machine.
     #[error(
-        "load for arm `{arm}` would go to {address}, which is not loopback; put the address into \
-         `load.allow` if the machine behind it is yours to load"
+        "load for arm `{arm}` would go to {address}, which is not loopback; add the address to \
+         `load.allow` if you may load that machine"
     )]
     NotAllowed {
         /// The arm.
         arm: String,
-        /// Where it would go.
+        /// The address it would go to.
         address: SocketAddr,
     },
-    /// No connection could be made to a service that was ready.
+    /// No connection could be opened to a service that was ready.
     #[error("no connection to {endpoint} of arm `{arm}` could be opened: {why}; its log is {log}")]
     NoConnection {
         /// The arm.
         arm: String,
         /// The service's address.
         endpoint: Endpoint,
-        /// What went wrong with the first attempt.
+        /// The error of the first attempt.
         why: String,
         /// Its log.
         log: PathBuf,
     },
-    /// A resident batch program did not get ready as the protocol has it.
-    #[error("{0}\ndocs/FORMAT.md has the protocol (\"Resident batch programs\")")]
+    /// A resident batch program did not follow the protocol when it started.
+    #[error("{0}\nthe protocol is in docs/FORMAT.md (\"Resident batch programs\")")]
     Resident(Box<ServiceTrouble>),
-    /// An arm could not be switched to when it was to be warmed up.
+    /// The switch to an arm failed before its warm-up.
     #[error("{0}")]
     Switch(String),
-    /// What the plan's agents need, and the kernel or the user does not have.
+    /// The kernel or the user lacks something that the plan's agents need.
     #[error("{0}")]
     Lacking(String),
-    /// An agent was ended, and processes, BPF programs or links of it are still there: whatever would
-    /// be measured without it would be measured with them.
+    /// An agent ended but left processes, BPF programs or links behind. The baseline would be
+    /// measured with them.
     #[error(
-        "the agents of arm `{arm}` are gone, but left behind: {objects}; the run is void. End \
-         processes (`kill N`; one that can't be killed waits in the kernel), find out what holds \
-         programs and links (`bpftool prog show`, pins below /sys/fs/bpf), and have the agent take \
-         them with it when it ends"
+        "the agents of arm `{arm}` have ended but left behind: {objects}; the run is void. End the \
+         processes (`kill N`; one that does not die is waiting in the kernel), find out what holds \
+         the programs and links (`bpftool prog show`, pins below /sys/fs/bpf), and make the agent \
+         remove them when it ends"
     )]
     LeftBehind {
         /// The arm.
         arm: String,
-        /// Processes, BPF programs and links, with their numbers.
+        /// Processes, BPF programs and links, with their ids.
         objects: String,
     },
     /// A plan that this version can't run.
@@ -204,13 +205,13 @@ pub enum LabError {
     Write {
         /// The file.
         path: PathBuf,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
     /// Ctrl-C or SIGTERM came before anything was measured.
     #[error("interrupted")]
     Interrupted,
-    /// Processes could not be held.
+    /// The keeper failed.
     #[error(transparent)]
     Keeper(#[from] windage_keeper::KeeperError),
     /// Counters could not be read.
@@ -228,7 +229,8 @@ pub enum LabError {
 }
 
 impl LabError {
-    /// Whose service or agent failed, in the words of its error; `None` for what is about none.
+    /// The service or agent that failed, as the error names it; `None` for an error that names
+    /// none.
     pub(crate) fn whose(&self) -> Option<&str> {
         match self {
             LabError::Check(check) => Some(&check.whose),

@@ -1,4 +1,4 @@
-//! How long a run will go on: as planned at first, then as its blocks and rounds turn out.
+//! The time left in a run: first from the plan, then from its measured blocks and rounds.
 
 use std::time::Duration;
 
@@ -6,16 +6,16 @@ use std::time::Duration;
 pub(crate) struct Eta<'a> {
     /// Time since some fixed moment.
     clock: &'a dyn Fn() -> Duration,
-    /// When the part under way began.
+    /// When the current part began.
     since: Duration,
     /// From a round's start to its first window: launch and warm-up.
     before: Part,
     block: Part,
-    /// From a round's last window to its end: drain, idle and taking down.
+    /// From a round's last window to its end: drain, idle and shutdown.
     after: Part,
 }
 
-/// What a part takes, for all that is known.
+/// The expected duration of a part.
 struct Part {
     planned: Duration,
     took: Duration,
@@ -76,13 +76,13 @@ impl<'a> Eta<'a> {
         self.after.add(took);
     }
 
-    /// So many blocks from scratch, in so many rounds.
+    /// The duration of this many blocks in this many rounds, from the start.
     pub(crate) fn of(&self, blocks: u32, rounds: u32) -> Duration {
         let round = self.before.mean() + self.after.mean();
         self.block.mean().saturating_mul(blocks) + round.saturating_mul(rounds)
     }
 
-    /// The rest of a round in which so many blocks are left, and so many whole rounds after it.
+    /// The rest of a round with `blocks` left, and `rounds` complete rounds after it.
     pub(crate) fn left(&self, blocks: u32, rounds: u32, blocks_per_round: u32) -> Duration {
         let later = blocks_per_round.saturating_mul(rounds);
         self.of(blocks.saturating_add(later), rounds) + self.after.mean()
@@ -104,7 +104,7 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     #[test]
-    fn what_was_measured_takes_the_place_of_what_was_planned() {
+    fn measured_durations_replace_planned_ones() {
         let now = Cell::new(Duration::ZERO);
         let clock = || now.get();
         let mut eta = Eta::planned(&clock, SECOND, 2 * SECOND, 3 * SECOND);
@@ -116,8 +116,8 @@ mod tests {
         eta.block_done();
         passes(5 * SECOND);
         eta.block_done();
-        // Blocks take four seconds, a round adds five to them and the three that were planned:
-        // a block and the round's end, then two rounds of three blocks.
+        // Blocks take four seconds; a round takes five more, plus the planned three. Left: one
+        // block and the round's end, then two rounds of three blocks.
         assert_eq!(eta.left(1, 0, 3), 7 * SECOND);
         assert_eq!(eta.left(1, 2, 3), 47 * SECOND);
     }

@@ -1,4 +1,4 @@
-//! One set of processes: launched in order, found ready, watched, ended.
+//! One set of processes: launched in order, checked for readiness, watched, ended.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -21,26 +21,26 @@ use crate::process::Running;
 use crate::readiness::await_ready;
 use crate::resident::self_report::About;
 
-/// What launching needs besides the plan.
+/// What a launch needs in addition to the plan.
 pub(crate) struct Ground<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) keeper: &'a mut Keeper,
-    /// The sets of processes that are up already.
+    /// The sets of processes that are already running.
     pub(crate) up: &'a [&'a Instance],
     pub(crate) run: &'a RunDir,
     pub(crate) launch: u32,
     pub(crate) interrupted: &'a AtomicBool,
     pub(crate) emit: &'a dyn Fn(Event),
-    /// Exits of services of those sets, without which the others go on. The keeper tells of each once.
+    /// Exits in those sets that the run can survive. The keeper reports each exit once.
     pub(crate) ended: Vec<Exit>,
 }
 
-/// A set of processes that one arm has for itself or several share by a switch.
+/// A set of processes that belongs to one arm, or that several arms share by a switch.
 #[derive(Debug)]
 pub(crate) struct Instance {
     pub(crate) name: String,
     pub(crate) arms: Vec<ArmIndex>,
-    /// Whether they are the agents of its arm, beside the arm's own services.
+    /// Whether these are an arm's agents rather than its services.
     pub(crate) are_agents: bool,
     pub(crate) services: Vec<Running>,
     pub(crate) names: Names,
@@ -49,9 +49,9 @@ pub(crate) struct Instance {
     pub(crate) startup_cpu_ns: Option<u64>,
     /// Requests that readiness checks had answered.
     pub(crate) answered: u64,
-    /// What its programs said about themselves, and the lab about how it launched them.
+    /// What its programs reported about themselves, and the lab about their launch.
     pub(crate) said: Vec<About>,
-    /// The first service that ended although it should be up.
+    /// The first service that ended while it should be running.
     pub(crate) death: Option<Box<ServiceTrouble>>,
 }
 
@@ -64,9 +64,9 @@ pub(crate) enum Part {
     Agents,
 }
 
-/// Launches a set of services, one after another, each when the one before it is ready.
+/// Launches a set of services one after another, each when the one before it is ready.
 ///
-/// `names` holds what is known before: the run, the arm, shared services, receivers.
+/// `names` holds what is already known: the run, the arm, shared services, receivers.
 pub(crate) fn launch(
     ground: &mut Ground<'_>,
     part: Part,
@@ -108,7 +108,7 @@ pub(crate) fn launch(
     Ok(instance)
 }
 
-/// Whose agents are, in words.
+/// Which arm agents belong to, in words.
 pub(crate) fn beside(arm: &str) -> String {
     format!("beside arm `{arm}`")
 }
@@ -127,7 +127,7 @@ fn services_of<'p>(plan: &'p Plan, part: Part, arm: Option<&Arm>) -> Vec<&'p Ser
     }
 }
 
-/// Starts what was prepared, one service after another, and puts a probe on all of them.
+/// Starts prepared services one after another, and puts a probe on all of them.
 fn start_all(
     ground: &mut Ground<'_>,
     instance: &mut Instance,
@@ -182,7 +182,7 @@ fn start_all(
     Ok(())
 }
 
-/// What a service is launched from, its configuration checked; `None` for one that runs already.
+/// What a service is launched from, its configuration checked; `None` if it is already running.
 fn prepared(
     ground: &mut Ground<'_>,
     instance: &Instance,
@@ -199,7 +199,7 @@ fn prepared(
     Ok(Some(prepared))
 }
 
-/// The process of a service, its first where it has several.
+/// The process of a service, or the first of several.
 fn pid(running: &Running, service: &Service) -> Option<u32> {
     match service.origin {
         Origin::Attach(Attach::Pid(pid)) => Some(pid),
@@ -221,8 +221,8 @@ fn start(
     let log = log_of(ground, instance, service);
     let mut running = Running::new(service.name.to_string(), log, &service.stop);
     if let Some(prepared) = prepared {
-        // A launch that failed may have left the log of the same number: an old line must not make
-        // this one ready.
+        // A failed launch may have left a log with the same number; an old line must not make this
+        // service ready.
         let _ = std::fs::remove_file(&running.log);
         let child = ground.keeper.spawn(prepared.spawn);
         running.rendered = prepared.rendered;
@@ -256,7 +256,7 @@ fn probe(
     }
     let [(service, attach)] = attached[..] else {
         return Err(LabError::Unsupported(
-            "a plan can attach to one service; its other services must be `shared`".into(),
+            "a plan can attach to one service only; make its other services `shared`".into(),
         ));
     };
     let cannot = |why: String| LabError::Attach {
@@ -282,7 +282,7 @@ fn probe(
     }
 }
 
-/// Has every set take note of those exits that are of its services.
+/// Makes every set record the exits of its services.
 pub(crate) fn note_exits<'i>(instances: impl Iterator<Item = &'i mut Instance>, exits: &[Exit]) {
     for instance in instances {
         exits.iter().for_each(|exit| instance.note_exit(exit));
@@ -309,7 +309,7 @@ fn unit_groups(unit: &str) -> [PathBuf; 3] {
 }
 
 impl Instance {
-    /// One of which nothing was launched yet, and which is no arm's.
+    /// A set in which nothing is launched yet and which belongs to no arm.
     pub(crate) fn unlaunched(name: String, names: Names, probe: ArmProbe) -> Instance {
         Instance {
             name,
@@ -326,11 +326,11 @@ impl Instance {
         }
     }
 
-    /// Has a set that failed before its first window die there and then, if the others can go on
-    /// without it. Agents are ended in any case: what the kernel has of them must go with them.
+    /// Marks a set that failed before its first window as dead, if the run can go on without it.
+    /// Agents are ended in any case, so that their kernel objects go with them.
     ///
     /// # Errors
-    /// The error given, if they can't, or if it is not a failure of this set.
+    /// The given error, if the run can't go on, or if it is not a failure of this set.
     pub(crate) fn leave_out(
         &mut self,
         plan: &Plan,
@@ -346,7 +346,7 @@ impl Instance {
                 death
             }
             error if self.are_agents => {
-                // Where the keeper is gone it has taken them with it, and that is what is told.
+                // If the keeper has ended, so have they, and that is the error to report.
                 let _ = self.end(keeper);
                 return Err(error);
             }
@@ -357,9 +357,9 @@ impl Instance {
         Ok(())
     }
 
-    /// Ends its services and what they started, which must not live on beside the others. What lives
-    /// on in spite of that, in words: of services, what left their process groups on purpose lives
-    /// until everything is taken down.
+    /// Ends its services and what they started, which must not run beside the others. Names the
+    /// processes that survive. Processes of services that left their process groups on purpose live
+    /// until everything is ended.
     pub(crate) fn end(&mut self, keeper: &mut Keeper) -> Result<Vec<String>, LabError> {
         let pids: Vec<u32> = self.pids().collect();
         self.stop(keeper)?;
@@ -371,7 +371,7 @@ impl Instance {
         })
     }
 
-    /// Puts a probe on the agents that were started until now, so that all of them can be ended.
+    /// Puts a probe on the agents started so far, so that all of them can be ended.
     fn find_processes(&mut self, group: Option<&ArmCgroup>) {
         if !self.are_agents || self.probe.source() != CpuSource::None {
             return;
@@ -395,7 +395,7 @@ impl Instance {
             && !self.arms.iter().any(is_needed)
     }
 
-    /// Whose its services are, in words.
+    /// Which arm its services belong to, in words.
     pub(crate) fn whose(&self) -> String {
         if self.arms.is_empty() {
             "that all arms share".to_owned()
@@ -406,7 +406,7 @@ impl Instance {
         }
     }
 
-    /// Takes note of an exit if it is one of this instance's services.
+    /// Records an exit if it belongs to one of this instance's services.
     fn note_exit(&mut self, exit: &Exit) {
         if let Some(running) = self.ended(exit).filter(|_| self.death.is_none()) {
             self.death = Some(running.trouble(self.whose(), describe(exit.status)));
@@ -423,19 +423,20 @@ impl Instance {
         self.services.iter().filter_map(Running::pid)
     }
 
-    /// Takes a process in that was started outside the launch in order.
+    /// Adds a process that was started outside the launch in order.
     pub(crate) fn adopt(&mut self, name: String, log: PathBuf, child: Child, stop: &StopPolicy) {
         let mut running = Running::new(name, log, stop);
         running.child = Some(child);
         self.services.push(running);
     }
 
-    /// Asks every service to end, all at once, and waits for each; none outlives its time.
+    /// Asks every service to end, all at once, and waits for each; kills those that exceed their
+    /// time.
     pub(crate) fn stop(&mut self, keeper: &mut Keeper) -> Result<(), LabError> {
         for running in self.services.iter().rev() {
             if let Some(child) = &running.child {
                 match keeper.signal(child, running.stop_signal) {
-                    // One that has ended already needs no asking.
+                    // It has already ended.
                     Ok(()) | Err(KeeperError::Ended { .. }) => {}
                     Err(error) => return Err(error.into()),
                 }
@@ -445,7 +446,7 @@ impl Instance {
             let Some(child) = running.child.take() else {
                 continue;
             };
-            // Not asked twice: at a second signal many give up what they still hold.
+            // Asked once only: at a second signal, many programs discard unsent data.
             if keeper.wait(&child, running.stop_within)?.is_none() {
                 keeper.stop(&child, libc::SIGKILL, Duration::ZERO)?;
             }

@@ -1,8 +1,8 @@
-//! The life of a run: processes up, windows measured in the run order, everything down again.
+//! The life of a run: start processes, measure windows in the run order, end everything.
 //!
-//! [`run`] makes a run from a plan and [`resume`] goes on with one. The course of a run
-//! (`conduct`) is apart from the world it needs (`rig`), so that it is tested with fakes.
-//! Processes are started by the keeper alone; nothing is computed from what is recorded here.
+//! [`run`] makes a run from a plan, and [`resume`] continues one. The course of a run (`conduct`)
+//! is separate from the world it needs (`rig`), so that fakes can test it. Only the keeper starts
+//! processes. Nothing here computes figures from the records.
 
 mod addresses;
 mod clock;

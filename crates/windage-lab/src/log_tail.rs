@@ -1,4 +1,4 @@
-//! The end of a log, for people who want to know why something died.
+//! The end of a log, shown to explain why a process died.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -8,17 +8,17 @@ use crate::rendered::beginning;
 
 /// Lines shown of a log.
 const LINES: usize = 12;
-/// As much is shown of a line: logs of JSON have what matters behind their times and sources.
+/// The shown length of a line. JSON logs put the message after time and source.
 const LINE_CHARS: usize = 400;
-/// Bytes looked at, whatever the length of the lines.
+/// How many bytes are read, however long the lines are.
 const BYTES: u64 = 8192;
 
-/// The last lines of a file, indented; a word in their place when there are none.
+/// The last lines of a file, indented, or a note that there are none.
 pub(crate) fn log_tail(path: &Path) -> String {
     last_lines(&read_end(path).unwrap_or_default())
 }
 
-/// The last lines of a text, indented; a word in their place when there are none.
+/// The last lines of a text, indented, or a note that there are none.
 pub(crate) fn last_lines(text: &str) -> String {
     let lines: Vec<&str> = text.lines().rev().take(LINES).collect();
     if lines.is_empty() {
@@ -32,7 +32,7 @@ pub(crate) fn last_lines(text: &str) -> String {
         .join("\n")
 }
 
-/// The end of a file, as far as anything is said of it.
+/// The end of a file.
 pub(crate) fn read_end(path: &Path) -> std::io::Result<String> {
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();

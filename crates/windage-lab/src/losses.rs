@@ -1,5 +1,5 @@
-//! What services say themselves that they dropped: in lines of their logs, by counters among
-//! their metrics.
+//! Self-reported losses: what services say they dropped, in lines of their logs or in counters
+//! among their metrics.
 
 mod log;
 
@@ -18,11 +18,11 @@ use windage_sink::{Reach, ScrapeTarget, Scrapes, scrape_once};
 use crate::LabError;
 use crate::instance::Instance;
 
-/// A target is scraped when it is told to, so that this interval means nothing.
+/// A target is scraped only on request, so this interval has no effect.
 const ONCE: Duration = Duration::from_secs(1);
 
-/// The services of one launch that say what they dropped. Where arms share processes nothing
-/// tells which of them lost it, so that such sets are left out.
+/// The services of one launch that report losses. Where arms share processes, nothing shows which
+/// arm lost data, so such sets are left out.
 #[derive(Debug, Default)]
 pub(crate) struct Losses<'a> {
     asked: Vec<Asked<'a>>,
@@ -37,8 +37,8 @@ struct Asked<'a> {
     service: &'a Service,
     log: PathBuf,
     metrics: Option<Metrics>,
-    /// The plan expects telemetry of other arms, and none of this one: what sends none may not
-    /// even have a counter of what it dropped.
+    /// The plan expects telemetry of other arms but none of this one. A service that sends none may
+    /// not even have a counter for its losses.
     sends_nothing: bool,
 }
 
@@ -49,7 +49,7 @@ struct Metrics {
 }
 
 impl<'a> Losses<'a> {
-    /// Whom to ask, now that everything is up.
+    /// The services to read, once all are running.
     pub(crate) fn of(
         plan: &'a Plan,
         run: &RunDir,
@@ -64,7 +64,7 @@ impl<'a> Losses<'a> {
         Ok(losses)
     }
 
-    /// The same of the agents of an arm, which are up once more.
+    /// The same for the agents of an arm, which were attached again.
     pub(crate) fn of_agents(
         plan: &'a Plan,
         run: &RunDir,
@@ -84,7 +84,7 @@ impl<'a> Losses<'a> {
         Ok(losses)
     }
 
-    /// Those of the services of an arm that say what they dropped are asked as well.
+    /// Adds the services of an arm that report losses.
     fn ask(
         &mut self,
         plan: &Plan,
@@ -106,7 +106,7 @@ impl<'a> Losses<'a> {
         Ok(())
     }
 
-    /// Reads all counters: once when everything is up, once before it is taken down.
+    /// Reads all counters: once when everything is running, once before everything is ended.
     pub(crate) fn scrape(&self) -> Result<(), LabError> {
         let mut metrics = self
             .asked
@@ -127,7 +127,7 @@ impl<'a> Losses<'a> {
         Ok(())
     }
 
-    /// What an arm lost, when its services are gone. What could not be read is told.
+    /// The losses of an arm, after its services have ended. What can't be read is reported.
     pub(crate) fn lost(
         &self,
         arm: ArmIndex,
@@ -145,7 +145,7 @@ impl<'a> Losses<'a> {
     }
 }
 
-/// What was lost, by reason; `None` of a reason of which anything could not be read.
+/// Losses by reason; `None` for a reason of which any part could not be read.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lost(Vec<(String, Option<u64>)>);
 
@@ -157,14 +157,14 @@ impl Lost {
         }
     }
 
-    /// Adds what was lost besides.
+    /// Adds further losses.
     pub(crate) fn add_all(&mut self, more: &Lost) {
         for (reason, read) in &more.0 {
             self.add(reason, *read);
         }
     }
 
-    /// The reasons of which all is known.
+    /// The reasons whose losses are fully known.
     pub(crate) fn known(self) -> Vec<Drops> {
         let known = self.0.into_iter();
         known
@@ -173,7 +173,7 @@ impl Lost {
     }
 }
 
-/// Whether the plan expects telemetry of others, and none of this arm.
+/// Whether the plan expects telemetry of other arms but none of this one.
 fn sends_nothing(plan: &Plan, arm: ArmIndex) -> bool {
     let expects = |arm: &Arm| arm.expect.is_some();
     plan.arms.iter().any(expects) && !expects(&plan.arms[arm.get()])
@@ -199,7 +199,7 @@ fn metrics(service: &Service, instance: &Instance) -> Result<Option<Metrics>, La
 }
 
 impl Asked<'_> {
-    /// Each reason with what was lost for it, or why that can't be told.
+    /// Each reason with its losses, or why they are unknown.
     fn read(&self, is_over: &dyn Fn() -> bool) -> Vec<(String, Result<u64, String>)> {
         let mut patterns = Vec::new();
         let mut read = Vec::new();
@@ -242,12 +242,12 @@ impl Asked<'_> {
     fn tell(&self, reason: &str, why: &str, emit: &dyn Fn(Event)) {
         let (service, of) = (&self.service.name, &self.of);
         emit(Event::Note {
-            text: format!("how much `{service}` of {of} dropped ({reason}) is not known: {why}"),
+            text: format!("losses of `{service}` of {of} ({reason}) are unknown: {why}"),
         });
     }
 }
 
-/// What the lines of a log add up to, for each pattern.
+/// The sum over the lines of a log, for each pattern.
 fn in_log(
     path: &Path,
     patterns: &[&String],

@@ -1,4 +1,4 @@
-//! What a run says of itself when it starts.
+//! The manifest of a run, written when it starts.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -11,7 +11,7 @@ use windage_record::{
 use crate::clock::whole_ns;
 use crate::{RunOptions, RunOrder};
 
-/// What a run of this plan and order says of itself if it starts now.
+/// The manifest of a run of this plan and order that starts now.
 #[must_use]
 pub fn of(plan: &Plan, order: &RunOrder, options: &RunOptions) -> Manifest {
     let run = options.directory.file_name().map_or_else(
@@ -101,7 +101,7 @@ fn manifest_arm(index: ArmIndex, arm: &Arm, all: &[Arm]) -> ManifestArm {
     }
 }
 
-/// Which cores the plan gives each part, in rising order.
+/// The cores that the plan gives each part, in ascending order.
 fn placement(plan: &Plan) -> Vec<Placed> {
     let pinned = |cpus: &Option<Vec<u32>>| {
         let mut cpus = cpus.clone()?;
@@ -112,7 +112,7 @@ fn placement(plan: &Plan) -> Vec<Placed> {
         part,
         cpus: match service.origin {
             Origin::Command(_) => pinned(&service.cpus),
-            // What runs already stays where it is.
+            // A service that is already running stays where it is.
             Origin::Attach(_) => None,
         },
     };
@@ -135,7 +135,7 @@ fn placement(plan: &Plan) -> Vec<Placed> {
     services.chain(agents).chain(own).collect()
 }
 
-/// Cores that the services of one arm may keep busy at once.
+/// The cores that the services of one arm may keep busy at once.
 fn subject_cores(plan: &Plan) -> u32 {
     let online = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let mut cores: Vec<u32> = Vec::new();
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_stand_where_the_plan_puts_what_it_launches() {
+    fn launched_parts_are_placed_as_planned() {
         let of = |service: &str, load: &str| {
             let is_attached = service.contains("attach");
             let switch = if is_attached { "switch = ['true']" } else { "" };

@@ -1,4 +1,4 @@
-//! What placeholders stand for while a service is launched.
+//! The values of placeholders while a service is launched.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -10,14 +10,14 @@ use windage_sink::Protocol;
 
 use crate::LabError;
 
-/// The names that are known in one place of the plan.
+/// The names known in one part of the plan.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Names {
     values: BTreeMap<String, String>,
 }
 
 impl Names {
-    /// What every place may name.
+    /// Names that are allowed everywhere.
     pub(crate) fn of_run(plan_folder: &Path, executable: &Path) -> Names {
         let mut names = Names::default();
         names.set("plan", plan_folder.display().to_string());
@@ -41,19 +41,20 @@ impl Names {
         self.set(&format!("{service}.port"), address.port().to_string());
     }
 
-    /// Adds a port of a service besides its own.
+    /// Adds another port of a service.
     pub(crate) fn add_port(&mut self, service: &str, name: &str, port: u16) {
         self.set(&format!("{service}.port.{name}"), port.to_string());
     }
 
-    /// Adds a receiver: what an exporter is given as its endpoint, and the port alone.
+    /// Adds a receiver: the endpoint for an exporter, and the port alone.
     pub(crate) fn add_receiver(&mut self, protocol: Protocol, address: SocketAddr) {
         let name = protocol.placeholder();
         self.set(name, format!("http://{address}{}", protocol.path()));
         self.set(&format!("{name}.port"), address.port().to_string());
     }
 
-    /// Adds what only the service itself may name: where it listens, in short, and its directory.
+    /// Adds names that only the service itself may use: its address, under short names, and its
+    /// directory.
     #[must_use]
     pub(crate) fn for_service(mut self, service: &str, dir: &Path) -> Names {
         let short = |name: &str| match name.strip_prefix(service)? {
@@ -73,7 +74,7 @@ impl Names {
         self
     }
 
-    /// Whether a template is filled in the same way by these names and by others.
+    /// Whether these names and others fill a template in the same way.
     pub(crate) fn fill_alike(&self, others: &Names, template: &Template) -> bool {
         let mut placeholders = template.placeholders();
         placeholders.all(|name| self.values.get(name) == others.values.get(name))
@@ -95,7 +96,7 @@ impl Names {
             .map_err(|source| unfilled(source, place, arm))
     }
 
-    /// Fills a template of a request, in which `fields` are left to be filled for each request.
+    /// Fills a template of a request, except for `fields`, which are filled for each request.
     pub(crate) fn fill_around(
         &self,
         fields: &[(String, Field)],
@@ -169,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn every_receiver_that_plans_may_name_has_an_address_in_its_form() {
+    fn every_receiver_has_an_address_in_its_own_form() {
         let mut names = Names::default();
         for (port, protocol) in (4000..).zip(Protocol::ALL) {
             names.add_receiver(protocol, SocketAddr::from(([127, 0, 0, 1], port)));
@@ -194,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_are_left_to_each_request() {
+    fn fields_are_filled_per_request() {
         let mut names = Names::default();
         names.set("arm", "off".to_owned());
         let fields = [("id".to_owned(), Field::Counter { from: 1, step: 1 })];

@@ -1,4 +1,4 @@
-//! What a plan's agents need of the kernel, looked at before anything is launched.
+//! Checks, before anything is launched, that the kernel has what a plan's agents need.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use windage_probe::facility::{KernelTrials, Trials, lacking};
 use crate::LabError;
 
 /// # Errors
-/// When an agent needs what this host does not have: which, why, and what to do about it.
+/// When this host lacks what an agent needs: the agent, the facility, the reason and the remedy.
 pub(crate) fn look(plan: &Plan) -> Result<(), LabError> {
     look_with(plan, &KernelTrials)
 }
@@ -31,8 +31,8 @@ fn look_with(plan: &Plan, trials: &dyn Trials) -> Result<(), LabError> {
         return Ok(());
     }
     Err(LabError::Lacking(format!(
-        "this host lacks what the plan's agents need (`needs`):{text}\nOn a host that has it the \
-         plan runs as it is; `windage doctor` tells more of this one"
+        "this host lacks facilities that the plan's agents need (`needs`):{text}\nRun the plan on \
+         a host that has them; `windage doctor` says more about this host"
     )))
 }
 
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_lacking_is_named_with_its_agent() {
+    fn missing_facilities_are_named_with_their_agents() {
         let without = FakeTrials::new().without(ProgramType::RawTracepoint);
         assert!(look_with(&plan("[]"), &without).is_ok());
         let error = look_with(&plan("[\"raw_tracepoint\"]"), &without).unwrap_err();

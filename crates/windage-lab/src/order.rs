@@ -1,5 +1,5 @@
-//! The run order: which arm is measured when. A pure function of the design and its seed, so
-//! that a resumed run goes on with the very same order.
+//! The run order: which arm is measured when. A pure function of the design and its seed, so that a
+//! resumed run continues in the same order.
 
 mod agent_stretches;
 
@@ -13,9 +13,9 @@ use windage_plan::{Design, Length, Plan};
 
 use agent_stretches::Stretches;
 
-/// Treatments in a block beyond which its ends are too far apart to be compared.
+/// The most treatments in a block. With more, the block's ends are too far apart to be compared.
 const TREATMENTS_IN_A_BLOCK: usize = 6;
-/// What reading counters and waiting for the service to sleep adds to each window.
+/// The time that reading counters and waiting for the service to sleep adds to each window.
 const OVERHEAD: Duration = Duration::from_millis(2);
 
 /// Windows of a sequential order that are committed together.
@@ -27,18 +27,18 @@ pub struct RunOrder {
     order: Order,
     seed: u64,
     arms: u16,
-    /// Loads that the rounds have in turn.
+    /// The number of loads; rounds take turns between them.
     loads: u32,
     rounds: u32,
     blocks_per_round: u32,
     windows_in_sequence: u32,
-    /// Where agents come and go.
+    /// Where agents attach and detach.
     turns: Option<Stretches>,
 }
 
 impl RunOrder {
-    /// The order of a design for so many arms, the baseline and its control among them, under so
-    /// many loads. Loads take turns by round.
+    /// The order of a design for `arms` arms (including the baseline and its control) and a number
+    /// of loads. Loads take turns by round.
     #[must_use]
     pub fn new(design: &Design, arms: u16, loads: u32) -> RunOrder {
         let loads = loads.max(1);
@@ -75,7 +75,7 @@ impl RunOrder {
         order
     }
 
-    /// The order of a plan: its design's, in turns where agents come and go.
+    /// The order of a plan: its design's, in agent stretches if the plan has agents.
     #[must_use]
     pub fn of(plan: &Plan) -> RunOrder {
         let mut order = RunOrder::new(
@@ -89,7 +89,7 @@ impl RunOrder {
         order
     }
 
-    /// In every round each arm with agents has its turn equally often, and once at least.
+    /// In every round, each arm with agents is measured equally often, and at least once.
     fn take_turns(&mut self, design: &Design, turns: Stretches) {
         let cycle = turns.cycle();
         let blocks = match design.length {
@@ -104,13 +104,13 @@ impl RunOrder {
         self.turns = Some(turns);
     }
 
-    /// Rounds in all.
+    /// The number of rounds.
     #[must_use]
     pub fn rounds(&self) -> u32 {
         self.rounds
     }
 
-    /// Blocks in each round.
+    /// The number of blocks in each round.
     #[must_use]
     pub fn blocks_per_round(&self) -> u32 {
         self.blocks_per_round
@@ -131,14 +131,14 @@ impl RunOrder {
         }
     }
 
-    /// Which block of its own load it is: squares are filled under each load, as if there were no
-    /// other.
+    /// The number of a block among the blocks of its own load. Squares are filled separately under
+    /// each load.
     fn under_its_load(&self, block: u32) -> u32 {
         let (round, in_round) = (block / self.blocks_per_round, block % self.blocks_per_round);
         (round / self.loads) * self.blocks_per_round + in_round
     }
 
-    /// A stretch of one arm's sequence: short enough that little is lost when a run is killed.
+    /// A part of one arm's sequence, short enough that little is lost when a run is killed.
     fn sequential(&self, block: u32) -> Vec<ArmIndex> {
         let in_round = block % self.blocks_per_round;
         let (arm, stretch) = (
@@ -157,13 +157,13 @@ impl RunOrder {
         self.windows_in_sequence.div_ceil(WINDOWS_IN_A_STRETCH)
     }
 
-    /// A half and the same backwards, so that what drifts evenly cancels for each arm.
+    /// A half, followed by the same half backwards, so that linear drift cancels for each arm.
     ///
-    /// The order of a half is drawn anew for each *square*: as many blocks as a half has windows,
-    /// each of which begins at another place of it. So over a square every window of the half
-    /// stands at every place once, and at the block's ends, which follow a pause because records are
-    /// saved there, each arm stands exactly as often as its share of windows asks. Left to chance,
-    /// a run would keep whatever imbalance its seed happens to give.
+    /// The order of a half is drawn anew for each *square*. A square has as many blocks as a half
+    /// has windows, and each block starts at another position of the half. Over a square, every
+    /// window of the half is therefore in every position once. The block's ends follow a pause in
+    /// which records are saved; every arm is there as often as its share of windows. A purely
+    /// random order would keep the imbalance that its seed happens to give.
     fn mirrored(&self, block: u32) -> Vec<ArmIndex> {
         let (cycle, part) = (block / self.parts(), block % self.parts());
         let (square, at) = (cycle / self.square(), cycle % self.square());
@@ -181,14 +181,14 @@ impl RunOrder {
         half
     }
 
-    /// One half of the blocks of a square, in the order that was drawn for it.
+    /// One half of a square's blocks, in the order drawn for the square.
     fn half(&self, square: u32, part: u32) -> Vec<ArmIndex> {
         let mut treatments: Vec<ArmIndex> = (0..self.arms)
             .map(ArmIndex)
             .filter(|&a| !self.in_every_block(a))
             .collect();
-        // Which treatments share a block is drawn for all parts at once, so that a cycle of them
-        // holds each once.
+        // The treatments of all parts are drawn together, so that a cycle of parts has each of them
+        // once.
         treatments.shuffle(&mut self.random(u64::from(square), 0));
         let share = treatments.len().div_ceil(self.parts() as usize).max(1);
         let mut others: Vec<ArmIndex> = treatments
@@ -204,7 +204,7 @@ impl RunOrder {
         between_baselines(&others)
     }
 
-    /// Cycles in a square: windows of the longest half.
+    /// Cycles in a square: the number of windows in the longest half.
     fn square(&self) -> u32 {
         let treatments = usize::from(self.arms.saturating_sub(2));
         let others = treatments.div_ceil(self.parts() as usize) + 1;
@@ -215,7 +215,7 @@ impl RunOrder {
         arm == ArmIndex::BASELINE || arm == ArmIndex::CONTROL
     }
 
-    /// Blocks over which all treatments are spread.
+    /// The number of blocks over which all treatments are spread.
     fn parts(&self) -> u32 {
         let treatments = usize::from(self.arms.saturating_sub(2));
         u32::try_from(treatments.div_ceil(TREATMENTS_IN_A_BLOCK).max(1)).unwrap_or(u32::MAX)
@@ -237,8 +237,8 @@ impl RunOrder {
     }
 }
 
-/// How often the baseline stands among so many others, about √k: its mean is needed for every
-/// comparison, so that repeating it pays (as for a control group against k treatments, Dunnett 1955).
+/// How often a half repeats the baseline for `others` other arms: about √k. Every comparison needs
+/// its mean, so the repetition pays (as for a control group against k treatments, Dunnett 1955).
 fn baselines_among(others: usize) -> usize {
     #[expect(
         clippy::cast_possible_truncation,

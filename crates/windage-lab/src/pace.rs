@@ -1,42 +1,43 @@
-//! How many iterations make a window: found while an arm is warmed up, and kept from then on.
+//! How many iterations make a window: found during an arm's warm-up, and kept from then on.
 
 use std::time::Duration;
 
 use windage_plan::Iterations;
 
-/// A set of iterations that lasts as long as this part of a window says how long they take.
+/// A set must last at least this fraction (1/4) of a window to show how long iterations take.
 const TELLING_PART: u32 = 4;
-/// Of the bound for a window, what iterations may be expected to take: they may become slower.
+/// Expected iterations may take this fraction (1/2) of a window's time limit, because they may slow
+/// down.
 const SPARED_PART: u32 = 2;
-/// A program that does so many in no time does not iterate.
+/// A program that does so many in no time is not iterating.
 const MOST: u64 = 1 << 32;
-/// So many sets are looked back upon; their median is not moved by one that was held up.
+/// The number of sets whose median is used, so that one delayed set does not matter.
 const LOOKED_BACK: usize = 3;
 
-/// How many iterations one arm is asked for, in one launch.
+/// How many iterations one arm is asked for in one launch.
 #[derive(Clone, Debug)]
 pub(crate) struct Pace {
     window: Duration,
-    /// What a set of iterations may take at most.
+    /// The longest that a set of iterations may take.
     longest: Duration,
     iterations: u64,
     stage: Stage,
-    /// Nanoseconds an iteration in the sets that were done last.
+    /// Nanoseconds per iteration in the latest sets.
     last_ns: [f64; LOOKED_BACK],
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// It is not known how long an iteration takes.
+    /// The duration of an iteration is unknown.
     Seeking,
-    /// It is, and each set of the warm-up tells anew.
+    /// It is known, and each set of the warm-up updates it.
     Following,
-    /// It is settled.
+    /// It is fixed.
     Kept,
 }
 
 impl Pace {
-    /// For a window of that length, each within `timeout`.
+    /// For a window of that length, with `timeout` as the limit.
     pub(crate) fn new(iterations: Iterations, window: Duration, timeout: Duration) -> Pace {
         let (iterations, stage) = match iterations {
             Iterations::Fixed(number) => (number, Stage::Kept),
@@ -51,7 +52,7 @@ impl Pace {
         }
     }
 
-    /// What a window asks for.
+    /// The iterations of a window.
     pub(crate) fn iterations(&self) -> u64 {
         self.iterations
     }
@@ -60,7 +61,7 @@ impl Pace {
         self.stage == Stage::Seeking
     }
 
-    /// What to ask for next where load that is not measured shall last for another `left`.
+    /// The iterations to ask for next where unmeasured load must last for another `left`.
     pub(crate) fn portion(&self, left: Duration) -> u64 {
         let an_iteration_ns = self.an_iteration_ns();
         if self.is_sought() || an_iteration_ns <= 0.0 {
@@ -69,7 +70,7 @@ impl Pace {
         whole(left.as_secs_f64() * 1e9 / an_iteration_ns).clamp(1, self.iterations)
     }
 
-    /// Takes in how long a set of the warm-up took.
+    /// Learns from the duration of a set of the warm-up.
     pub(crate) fn learn(&mut self, asked: u64, lasted: Duration) {
         if self.stage == Stage::Kept || asked == 0 {
             return;
@@ -81,7 +82,7 @@ impl Pace {
             self.iterations = asked * 2;
             return;
         }
-        // The last portion of a stretch may be too short to tell.
+        // The last portion of a stretch may be too short to show anything.
         if !is_telling && asked < self.iterations {
             return;
         }
@@ -96,12 +97,12 @@ impl Pace {
         self.iterations = holds(self.window).min(holds(self.longest)).clamp(1, MOST);
     }
 
-    /// From now on what a window asks for stays.
+    /// From now on the iterations of a window are fixed.
     pub(crate) fn keep(&mut self) {
         self.stage = Stage::Kept;
     }
 
-    /// The median of what was seen; zero where the plan says how many.
+    /// The median of the latest sets; zero where the plan sets the number.
     fn an_iteration_ns(&self) -> f64 {
         let mut sorted = self.last_ns;
         sorted.sort_by(f64::total_cmp);
@@ -109,12 +110,12 @@ impl Pace {
     }
 }
 
-/// A count from a quotient, to the nearest.
+/// Rounds a quotient to a count.
 fn whole(quotient: f64) -> u64 {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "rounded, never below zero, and held at the ends of the range"
+        reason = "rounded, never below zero, and clamped to the range"
     )]
     let count = quotient.round().max(0.0) as u64;
     count
@@ -126,7 +127,7 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
-    /// A warm-up of so many sets, with a program that takes so long for a number of iterations.
+    /// A warm-up of a number of sets, with a program for which `takes` gives the duration.
     fn warmed_up(pace: &mut Pace, sets: usize, takes: impl Fn(u64) -> Duration) -> Vec<u64> {
         let mut asked = Vec::new();
         for _ in 0..sets {
@@ -168,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_slow_at_first_is_followed() {
+    fn a_program_that_speeds_up_is_followed() {
         let mut pace = auto();
         // A compiler makes the program ten times as fast after some sets.
         let mut fast = false;
@@ -182,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn one_set_that_is_held_up_changes_nothing() {
+    fn one_delayed_set_changes_nothing() {
         let mut pace = auto();
         let takes = |n: u64| Duration::from_micros(n * 100);
         for set in 0..20 {
@@ -203,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_does_nothing_is_not_asked_for_ever_more() {
+    fn iterations_of_an_idle_program_are_bounded() {
         let mut pace = auto();
         let asked = warmed_up(&mut pace, 80, |_| Duration::ZERO);
         assert!(pace.iterations() <= MOST, "{asked:?}");
@@ -211,12 +212,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_kept() {
+    fn kept_iterations_stay_fixed() {
         let mut pace = auto();
         warmed_up(&mut pace, 20, |n| Duration::from_micros(n * 100));
         pace.learn(1000, 900 * MS);
         assert_eq!(pace.iterations(), 1000);
-        // A settle takes its part of a window, and something at least.
+        // A settle takes its part of a window, and at least one iteration.
         let table = [(10, 100), (0, 1), (500, 1000)];
         for (ms, portion) in table {
             assert_eq!(pace.portion(ms * MS), portion, "{ms} ms");
@@ -224,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_of_the_plan_is_asked_for_as_it_is() {
+    fn the_plans_number_is_used_as_it_is() {
         let mut pace = Pace::new(Iterations::Fixed(7), 100 * MS, 5000 * MS);
         pace.learn(7, MS);
         assert_eq!((pace.iterations(), pace.portion(MS)), (7, 7));

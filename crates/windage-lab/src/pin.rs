@@ -1,16 +1,16 @@
-//! The generator's thread on its cores for as long as a run lasts.
+//! Pins the generator's thread to its cores while a run lasts.
 
-/// Holds the calling thread on some cores; gives it its former ones back when dropped.
+/// Keeps the calling thread on some cores; restores its former ones when dropped.
 #[derive(Debug)]
 pub(crate) struct Pinned {
     former: Option<libc::cpu_set_t>,
-    /// Why the kernel refused, when it did (a core that is not there, or not allowed).
+    /// Why the kernel refused, if it did (a core that does not exist or is not allowed).
     pub(crate) refused: Option<std::io::Error>,
 }
 
 impl Pinned {
-    /// Pins the calling thread; does nothing without cores. Where the kernel refuses, the run goes
-    /// on wherever the scheduler puts it.
+    /// Pins the calling thread; does nothing without cores. If the kernel refuses, the run goes on
+    /// wherever the scheduler puts the thread.
     pub(crate) fn this_thread(cpus: Option<&[u32]>) -> Pinned {
         let Some(cpus) = cpus else {
             return Pinned {
@@ -36,14 +36,14 @@ impl Pinned {
 impl Drop for Pinned {
     fn drop(&mut self) {
         if let Some(former) = &self.former {
-            // The cores were this thread's before: the kernel has no reason to refuse.
+            // These were the thread's cores before: the kernel has no reason to refuse.
             let _ = set_affinity(former);
         }
     }
 }
 
 fn affinity() -> Option<libc::cpu_set_t> {
-    // SAFETY: as above; the kernel fills at most the size it is told.
+    // SAFETY: as above; the kernel fills at most the given size.
     let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
     // SAFETY: the pointer and the size belong to `set`, which outlives the call.
     let got = unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set) };
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn pins_and_gives_back() {
+    fn pins_and_restores() {
         let before = cores();
         {
             let _pinned = Pinned::this_thread(Some(&[0]));

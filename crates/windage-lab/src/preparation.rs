@@ -1,4 +1,4 @@
-//! Before a service is launched: files rendered, placeholders filled, its configuration checked.
+//! Preparation of a launch: render files, fill placeholders, check the configuration.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -21,12 +21,12 @@ use crate::rendered::Rendered;
 /// How long a check may take.
 const CHECK_WITHIN: Duration = Duration::from_secs(30);
 
-/// What is needed to launch a service.
+/// Everything needed to launch a service.
 pub(crate) struct Prepared {
-    /// What the keeper is asked to start.
+    /// The process that the keeper starts.
     pub(crate) spawn: Spawn,
     pub(crate) rendered: Rendered,
-    /// How its environment was filled up; `None` for a service that all arms share.
+    /// The padding of its environment; `None` for a service that all arms share.
     pub(crate) padding: Option<Padded>,
     check: Option<Spawn>,
 }
@@ -43,7 +43,7 @@ pub(crate) fn prepare(
     let (name, of) = (service.name.as_str(), instance.name.as_str());
     let dir = ground.run.work_dir(ground.launch, of, name);
     make_dir(&dir)?;
-    // A service may have another working directory than windage.
+    // A service may have another working directory than Windage.
     let dir = std::path::absolute(&dir).map_err(|source| LabError::Write { path: dir, source })?;
     if let Some(parent) = log.parent() {
         make_dir(parent)?;
@@ -83,7 +83,7 @@ pub(crate) fn prepare(
             let log = ground
                 .run
                 .log_path(ground.launch, of, &format!("{name}.check"));
-            // The check's CPU is nobody's: it is over before the launch.
+            // The check's CPU is charged to no arm: the check ends before the launch.
             let words = filled(words, &names, name, of)?;
             Some(spawn(words, log, Vec::new())?)
         }
@@ -102,7 +102,7 @@ pub(crate) fn prepare(
 }
 
 impl Prepared {
-    /// Has the service's own program look its configuration over, if the plan says how.
+    /// Makes the service's own program check its configuration, if the plan has a check.
     pub(crate) fn check(
         &mut self,
         ground: &mut Ground<'_>,
@@ -116,7 +116,7 @@ impl Prepared {
             .chain(spawn.args.iter().map(|arg| arg.display().to_string()));
         let command = words.collect::<Vec<_>>().join(" ");
         let log = spawn.log.clone();
-        // A launch that failed may have left one of the same number.
+        // A failed launch may have left the log of an earlier check.
         let _ = std::fs::remove_file(&log);
         let failed = match ground.keeper.spawn(spawn) {
             Ok(child) => {
@@ -139,7 +139,7 @@ impl Prepared {
     }
 }
 
-/// A program with a `/` is looked up from the plan's folder, any other in `PATH`.
+/// A program with a `/` is relative to the plan's folder; any other is looked up in `PATH`.
 fn locate(program: &str, folder: &Path) -> PathBuf {
     if program.contains('/') {
         folder.join(program)

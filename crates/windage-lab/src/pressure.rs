@@ -1,23 +1,23 @@
-//! Spikes of pressure: stretches in which tasks waited for a core far longer than they usually do.
+//! Pressure spikes: stretches in which tasks waited for a core far longer than usual.
 //!
-//! They go to the display, so that whoever looks on knows at once that the machine is busy with
-//! something else. Pressure itself is recorded with every window, and nothing is concluded here.
+//! The display shows them, so that the user knows at once that the machine is busy with something
+//! else. Every window records its pressure anyway, and nothing is computed from spikes.
 
 use windage_model::Window;
 
-/// The kernel adds to its sum of pressure every two seconds (`PSI_FREQ`, kernel/sched/psi.c): what a
-/// short window read is a whole sum or nothing, and only several of them together are a share.
+/// The kernel updates its sum of pressure every two seconds (`PSI_FREQ`, kernel/sched/psi.c). A
+/// short window sees a full update or none, so only several windows together give a share.
 const STRETCH_NS: u64 = 10_000_000_000;
-/// After so many stretches it is known what is usual.
+/// The number of stretches after which the usual pressure is known.
 const KNOWN_AFTER: u32 = 3;
-/// A spike is so many times what is usual …
+/// A spike is this many times the usual pressure …
 const TIMES: f64 = 3.0;
-/// … and such a part of the time: what is usual may be next to nothing.
+/// … and at least this share of the time, because the usual pressure may be near zero.
 const SHARE: f64 = 0.25;
-/// What is usual follows the last stretches, each with such a weight.
+/// The weight of each new stretch in the moving average of usual pressure.
 const WEIGHT: f64 = 0.2;
 
-/// Adds up the pressure of windows, whichever arm they are of.
+/// Adds up the pressure of windows, of all arms.
 #[derive(Debug, Default)]
 pub(crate) struct Pressure {
     pressure_ns: u64,
@@ -26,7 +26,7 @@ pub(crate) struct Pressure {
     stretches: u32,
 }
 
-/// A stretch with far more pressure than usual. Both are parts of the time in windows.
+/// A stretch with far more pressure than usual. Both figures are shares of the time in windows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Spike {
     pub(crate) share: f64,
@@ -34,8 +34,8 @@ pub(crate) struct Spike {
 }
 
 impl Pressure {
-    /// Takes note of a window, and says whether a stretch of them that ends with it is a spike.
-    /// Without pressure information in the kernel there is none.
+    /// Adds a window; returns a spike if a stretch ends with it and is one. Without pressure
+    /// information in the kernel there are none.
     pub(crate) fn look(&mut self, window: &Window) -> Option<Spike> {
         let pressure_ns = window.machine.cpu_pressure_ns?;
         self.pressure_ns = self.pressure_ns.saturating_add(pressure_ns);
@@ -80,8 +80,8 @@ mod tests {
         pressure.look(&window)
     }
 
-    /// Which stretches are spikes, where each has such a pressure, in percent. All of it is read at
-    /// once in one of its ten windows.
+    /// Which stretches are spikes, given their pressure in percent. Each stretch has ten windows,
+    /// and one of them sees all of its pressure.
     fn spikes(percents: &[u64]) -> Vec<usize> {
         let mut pressure = Pressure::default();
         let mut stretch = |percent: u64| {
@@ -96,18 +96,18 @@ mod tests {
     }
 
     #[test]
-    fn a_spike_is_several_times_what_is_usual_and_much() {
+    fn a_spike_is_far_above_the_usual_and_high() {
         let table: &[(&[u64], &[usize], &str)] = &[
             (&[2, 2, 2, 2, 50, 2], &[4], "others ran for ten seconds"),
+            (&[2, 2, 2, 2, 20], &[], "ten times as much, but still low"),
+            (&[30, 30, 30, 30, 60], &[], "high, where high is usual"),
+            (&[0, 0, 0, 30], &[3], "usually zero"),
+            (&[2, 90, 2], &[], "the usual pressure is not known yet"),
             (
-                &[2, 2, 2, 2, 20],
-                &[],
-                "ten times as much, and still little",
+                &[2, 2, 2, 50, 50, 50],
+                &[3, 4],
+                "lasting pressure becomes usual",
             ),
-            (&[30, 30, 30, 30, 60], &[], "much, where much is usual"),
-            (&[0, 0, 0, 30], &[3], "nothing is usual"),
-            (&[2, 90, 2], &[], "what is usual is not known yet"),
-            (&[2, 2, 2, 50, 50, 50], &[3, 4], "what stays becomes usual"),
         ];
         for (percents, expected, why) in table {
             assert_eq!(spikes(percents), *expected, "{why}");

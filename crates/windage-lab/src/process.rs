@@ -1,4 +1,4 @@
-//! A service that is up.
+//! A running service.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,20 +11,20 @@ use crate::error::ServiceTrouble;
 use crate::log_tail::{log_tail, read_end};
 use crate::rendered::Rendered;
 
-/// A service that is up.
+/// A running service.
 #[derive(Debug)]
 pub(crate) struct Running {
     pub(crate) name: String,
     pub(crate) log: PathBuf,
     pub(crate) rendered: Rendered,
-    /// `None` for one that ran already, or was ended.
+    /// `None` for one that Windage attached to, or that was ended.
     pub(crate) child: Option<Child>,
     pub(crate) stop_signal: i32,
     pub(crate) stop_within: Duration,
 }
 
 impl Running {
-    /// One that has no process yet.
+    /// A service that has no process yet.
     pub(crate) fn new(name: String, log: PathBuf, stop: &StopPolicy) -> Running {
         Running {
             name,
@@ -55,13 +55,13 @@ impl Running {
         }
     }
 
-    /// The service with what is wrong with it, and its last words.
+    /// The trouble of this service, with the end of its log.
     pub(crate) fn trouble(&self, whose: String, why: String) -> Box<ServiceTrouble> {
         trouble(&self.name, whose, why, &self.log, &self.rendered)
     }
 }
 
-/// A service with what is wrong with it and the end of its log, which may name rendered lines.
+/// The trouble of a service, with the end of its log, which may name rendered lines.
 pub(crate) fn trouble(
     service: &str,
     whose: String,

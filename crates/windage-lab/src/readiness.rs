@@ -1,4 +1,4 @@
-//! Until a service is ready, with an eye on all that are up.
+//! Waits until a service is ready, and watches all that are running.
 
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
@@ -15,13 +15,13 @@ use crate::names::Names;
 use crate::process::Running;
 use crate::ready::{Check, Found, MetricCheck};
 
-/// How often a service is looked at until it is ready; also the grain of the start-up time.
+/// The interval between readiness checks; also the resolution of the start-up time.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
 /// Waits for the service of a set that was started last.
 ///
 /// # Errors
-/// When it does not become ready in time, and when anything ends meanwhile that should be up.
+/// When it does not become ready in time, or any process ends meanwhile that should be running.
 pub(crate) fn await_ready(
     ground: &mut Ground<'_>,
     instance: &mut Instance,
@@ -63,12 +63,12 @@ pub(crate) fn await_ready(
     }
 }
 
-/// Whether an exit is of another set, without which the others go on. One that is of no service is
-/// passed over. The keeper tells of each exit once, so that those of other sets are looked for as well:
-/// what one takes with it is not the cause.
+/// Whether an exit belongs to another set, without which the run can go on. Ignores an exit of no
+/// service. The keeper reports each exit once, so exits of other sets are checked here as well:
+/// their failure may be the cause of this set's.
 ///
 /// # Errors
-/// When it is of a service that should be up.
+/// When it belongs to a service that should be running.
 fn expected(
     exit: &Exit,
     ground: &Ground<'_>,
@@ -105,7 +105,7 @@ fn check(
     let address_of = || {
         address.ok_or_else(|| {
             LabError::Unsupported(format!(
-                "service `{}` has a readiness check and no address; give it `listen`",
+                "service `{}` has a readiness check but no address; add `listen`",
                 service.name
             ))
         })
@@ -127,7 +127,7 @@ fn check(
         ReadyCheck::Metric { name } => {
             let url = service.metrics.as_ref().ok_or_else(|| {
                 LabError::Unsupported(format!(
-                    "service `{}` waits for a metric and has no `metrics`",
+                    "service `{}` waits for a metric but has no `metrics`",
                     service.name
                 ))
             })?;

@@ -1,4 +1,4 @@
-//! What is read at both ends of a window, and the window's bill from two such readings.
+//! The readings at both ends of a window, and the CPU accounts computed from them.
 
 use crate::instance::Instance;
 use crate::receiving::Receiving;
@@ -8,7 +8,7 @@ use windage_probe::{
     ArmProbe, KernelThreadsProbe, MachineProbe, MachineSnapshot, ProbeError, SelfProbe,
 };
 
-/// Every counter at one moment, taken when the load was drained and the service asleep.
+/// Every counter at one moment, read when the load was drained and the service asleep.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reading {
     pub(crate) at_ns: u64,
@@ -17,7 +17,7 @@ pub(crate) struct Reading {
     pub(crate) machine: Option<MachineSnapshot>,
     pub(crate) windage_ns: u64,
     pub(crate) sink_ns: u64,
-    /// CPU of the agents that are attached; `None` when none is.
+    /// CPU of the attached agents; `None` when there are none.
     pub(crate) agents_ns: Option<u64>,
     pub(crate) kernel_threads_ns: Option<u64>,
 }
@@ -26,12 +26,12 @@ pub(crate) struct Reading {
 pub(crate) struct Meters {
     pub(crate) machine: MachineProbe,
     pub(crate) own: SelfProbe,
-    /// Only read where agents come and go: what they make the kernel do is part of their bill.
+    /// Read only where agents attach and detach: kernel work that they cause is part of their cost.
     pub(crate) kernel_threads: Option<KernelThreadsProbe>,
 }
 
 impl Meters {
-    /// Reads everything. The instances come first and as close together as can be.
+    /// Reads everything; the instances first, as close together as possible.
     pub(crate) fn read(
         &mut self,
         instances: &mut [Instance],
@@ -56,7 +56,7 @@ impl Meters {
     }
 }
 
-/// CPU of one instance between two readings; `None` when either is missing or it went backwards.
+/// CPU of one instance between two readings; `None` if either is missing or it went backwards.
 pub(crate) fn used(from: &Reading, to: &Reading, instance: usize) -> Option<u64> {
     let (before, after) = (
         from.instances_ns.get(instance)?,
@@ -76,7 +76,7 @@ pub(crate) fn beside(from: &Reading, to: &Reading) -> Beside {
     }
 }
 
-/// Which arm an instance's CPU is credited to at the moment: the one that last had load there.
+/// The arm to which an instance's CPU is credited now: the one that last had load there.
 pub(crate) type Credit = Vec<ArmIndex>;
 
 /// Who used CPU around a window.
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ran_beside_is_of_the_time_between_the_readings() {
+    fn cpu_beside_the_subject_is_the_difference_of_the_readings() {
         let at = |at_ns, agents_ns, kernel_threads_ns| Reading {
             at_ns,
             agents_ns,

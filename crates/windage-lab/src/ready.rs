@@ -1,4 +1,4 @@
-//! Whether a service is up: one look at a time; the caller waits in between.
+//! Checks whether a service is ready, one look at a time; the caller waits in between.
 
 mod metric;
 
@@ -12,12 +12,12 @@ use regex_lite::Regex;
 
 pub(crate) use metric::MetricCheck;
 
-/// A look at a service must not hold up the launch for longer.
+/// A look must not hold up the launch for longer.
 const LOOK: Duration = Duration::from_secs(1);
-/// As much of a log as is looked through for the line that says "ready".
+/// How much of a log is searched for the line that says "ready".
 const LOG_BYTES: u64 = 4 << 20;
 
-/// What is looked at.
+/// The check.
 #[derive(Debug)]
 pub(crate) enum Check {
     Http { address: SocketAddr, path: String },
@@ -28,12 +28,12 @@ pub(crate) enum Check {
     None,
 }
 
-/// What a look found.
+/// The result of a look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
     NotYet,
     Ready,
-    /// Ready, and a request was answered on the way.
+    /// Ready, and a request was answered to find out.
     Answered,
 }
 
@@ -53,7 +53,7 @@ impl Check {
         }
     }
 
-    /// What is waited for, in words.
+    /// What the check waits for, in words.
     pub(crate) fn waits_for(&self) -> String {
         match self {
             Check::Http { address, path } => {
@@ -79,8 +79,8 @@ fn status_of(address: SocketAddr, path: &str) -> Option<u16> {
     let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).ok()?;
     let mut head = Vec::new();
-    // The status line is all that matters; the rest is read so that the server is not cut off.
-    // Where the server keeps the connection open, what came until the timeout has to do.
+    // Only the status line matters; the rest is read so that the server is not cut off. If the
+    // server keeps the connection open, reading stops at the timeout.
     let _ = stream.take(1 << 16).read_to_end(&mut head);
     let mut headers = [httparse::EMPTY_HEADER; 64];
     let mut response = httparse::Response::new(&mut headers);

@@ -1,4 +1,4 @@
-//! The sink in a run: what its receivers are called, how they behave, to which arm it counts.
+//! The sink in a run: addresses of its receivers, their behaviour, and which arm gets the credit.
 
 use std::time::{Duration, Instant};
 
@@ -17,13 +17,13 @@ use delivered::of_set;
 
 /// Where payloads are kept, inside the run directory.
 const PAYLOADS: &str = "payloads";
-/// After the last process is gone, what it sent may still be on its way through the kernel: it
-/// is all there when nothing came for so long.
+/// When the last process has ended, its data may still be in the kernel. Everything has arrived
+/// when nothing came for this long.
 const QUIET: Duration = Duration::from_millis(20);
-/// How long is waited for that at most.
+/// The longest wait for that.
 const QUIET_WITHIN: Duration = Duration::from_secs(1);
 
-/// Receivers for every set of processes, and what they got in the present launch.
+/// Receivers for every set of processes, and what they got in this launch.
 #[derive(Debug)]
 pub(crate) struct Receiving {
     sink: Sink,
@@ -32,22 +32,22 @@ pub(crate) struct Receiving {
     sets: Vec<Set>,
 }
 
-/// One set of processes: the sink knows it by its number.
+/// One set of processes, which the sink knows by its number.
 #[derive(Debug)]
 struct Set {
     arms: Vec<ArmIndex>,
-    /// The stretch that spans end in now.
+    /// The stretch in which spans end now.
     stretch: Option<Stretch>,
-    /// What the sink had counted at launch.
+    /// The sink's counts at launch.
     before: Counts,
-    /// What was credited since, to any arm.
+    /// The counts since then that were credited to any arm.
     credited: Counts,
-    /// The same by arm.
+    /// The same, per arm.
     arrived: Vec<Counts>,
 }
 
 impl Receiving {
-    /// Opens receivers for what the plan names; `None` when it names none.
+    /// Opens the receivers that the plan names; `None` when it names none.
     pub(crate) fn start(
         plan: &Plan,
         run: &RunDir,
@@ -93,7 +93,7 @@ impl Receiving {
         self.sink.cpu_ns()
     }
 
-    /// Tells a set the addresses of its receivers.
+    /// Gives a set the addresses of its receivers.
     pub(crate) fn name(&self, set: usize, names: &mut Names) {
         for &protocol in &self.protocols {
             if let Some(address) = self.sink.address(number(set), protocol) {
@@ -102,7 +102,7 @@ impl Receiving {
         }
     }
 
-    /// A launch begins, before its first process: what came until now is of none.
+    /// Begins a launch, before its first process: what arrived earlier counts for no arm.
     pub(crate) fn launch(&mut self, plan: &Plan) {
         for index in 0..self.sets.len() {
             self.forget(index);
@@ -116,7 +116,7 @@ impl Receiving {
         }
     }
 
-    /// What came to a set until now is of no arm.
+    /// What a set received so far counts for no arm.
     pub(crate) fn forget(&mut self, set: usize) {
         let _ = self.sink.take(number(set));
         let before = self.sink.counts(number(set));
@@ -126,12 +126,12 @@ impl Receiving {
         set.arrived.fill(Counts::default());
     }
 
-    /// From now on the set's receivers behave as this arm wants it.
+    /// From now on, the set's receivers behave as this arm's plan says.
     pub(crate) fn switch(&self, set: usize, arm: &Arm) {
         self.sink.set_backend(number(set), behaviour(arm));
     }
 
-    /// From now on spans of the set end in this stretch.
+    /// From now on, spans of the set end in this stretch.
     pub(crate) fn enter(&mut self, set: usize, stretch: Stretch) {
         if self.sets[set].stretch != Some(stretch) {
             self.sets[set].stretch = Some(stretch);
@@ -139,7 +139,7 @@ impl Receiving {
         }
     }
 
-    /// Credits what came since the last time to an arm, where several share a set.
+    /// Credits an arm with what arrived since the last call, where several arms share a set.
     pub(crate) fn credit(&mut self, set: usize, arm: ArmIndex) {
         let counts = self.sink.counts(number(set));
         let set = &mut self.sets[set];
@@ -149,8 +149,8 @@ impl Receiving {
         }
     }
 
-    /// What each arm delivered until its services were gone. `last` is the arm of each set that
-    /// last had load.
+    /// What each arm delivered until its services had ended. `last` is the arm of each set that had
+    /// load last.
     pub(crate) fn finish(&mut self, launch: u32, last: &[ArmIndex]) -> Vec<Delivered> {
         self.await_quiet();
         let mut delivered = Vec::new();
@@ -192,7 +192,7 @@ impl Receiving {
 }
 
 impl Set {
-    /// Credits what is in `since_launch` and was not credited yet.
+    /// Credits what `since_launch` holds and is not credited yet.
     fn credit(&mut self, arm: ArmIndex, since_launch: &Counts) {
         let more = since_launch.since(&self.credited);
         self.credited = *since_launch;
@@ -214,8 +214,8 @@ fn behaviour(arm: &Arm) -> Backend {
         .unwrap_or_default()
 }
 
-/// A trouble that ends by itself begins with the load, so that all of it falls on a service at
-/// work; how long other arms take to come up makes no difference to it.
+/// The backend's behaviour before the load. A fault that ends by itself begins with the load, so
+/// that all of it hits a working service, however long other arms take to start.
 fn before_load(backend: Backend) -> Backend {
     match backend {
         Backend::Stall { lasts: Some(_) } | Backend::Down { lasts: Some(_) } => Backend::Ok,

@@ -1,16 +1,16 @@
-//! The files that were rendered for a service, and what a program says of their lines.
+//! The files rendered for a service, and the lines in them that a program's output names.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use regex_lite::Regex;
 
-/// As many lines are shown of what a program names.
+/// The most lines shown.
 const LINES_MAX: usize = 8;
-/// As much is shown of a line of a file, or of an answer.
+/// The most characters shown of a line of a file, or of an answer.
 pub(crate) const CHARS_MAX: usize = 200;
 
-/// The beginning of a line, as far as it is shown.
+/// The shown beginning of a line.
 pub(crate) fn beginning(line: &str, chars: usize) -> String {
     match line.char_indices().nth(chars) {
         Some((end, _)) => format!("{}…", &line[..end]),
@@ -18,7 +18,7 @@ pub(crate) fn beginning(line: &str, chars: usize) -> String {
     }
 }
 
-/// `FILE:LINE`, also in brackets, and `FILE line LINE` with what may stand in between.
+/// `FILE:LINE`, also in brackets, and `FILE line LINE` with words in between.
 static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r#"([^\s\[\]()'"`:,;=]+)(?::|["'`]?,?\s+(?:(?:at|on)\s+)?line\s+)([0-9]+)"#).ok()
 });
@@ -28,12 +28,12 @@ static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
 pub(crate) struct Rendered {
     /// The service's `{dir}`.
     pub(crate) dir: PathBuf,
-    /// Relative to it.
+    /// Paths relative to `dir`.
     pub(crate) files: Vec<PathBuf>,
 }
 
 impl Rendered {
-    /// What stands in those lines that a program's output names; empty when it names none.
+    /// The lines that a program's output names; empty when it names none.
     pub(crate) fn lines_named_in(&self, output: &str) -> String {
         let named = self.named_in(output);
         let lines: Vec<String> = named
@@ -52,9 +52,9 @@ impl Rendered {
         format!("\nas rendered in {dir}:{}", lines.concat())
     }
 
-    /// Files and numbers of their lines, each once, in the order in which they are named.
+    /// Files and line numbers, each once, in the order in which they are named.
     fn named_in(&self, output: &str) -> Vec<(&Path, usize)> {
-        // What is left of a file's path has no spaces that only the directory's has.
+        // The directory may contain spaces; the rest of a file's path does not.
         let output = output.replace(&format!("{}/", self.dir.display()), "");
         let mut named: Vec<(&Path, usize)> = Vec::new();
         let Some(pattern) = NAMED.as_ref() else {
@@ -109,13 +109,17 @@ mod tests {
                 proxy(3),
                 "a line and a column",
             ),
-            ("./haproxy.cfg line 7 is odd".into(), proxy(7), "in words"),
+            ("./haproxy.cfg line 7 is odd".into(), proxy(7), "as a word"),
             (
                 "  File \"haproxy.cfg\", line 7".into(),
                 proxy(7),
                 "as Python has it",
             ),
-            ("haproxy.cfg, on line 7".into(), proxy(7), "in more words"),
+            (
+                "haproxy.cfg, on line 7".into(),
+                proxy(7),
+                "as several words",
+            ),
             (
                 "ot.cfg:1 and etc/ot.cfg:1, then ot.cfg:2".into(),
                 vec![("etc/ot.cfg", 1), ("etc/ot.cfg", 2)],
@@ -133,7 +137,7 @@ mod tests {
             (
                 "haproxy.cfg:99999999999999999999999".into(),
                 vec![],
-                "no number of a line",
+                "not a line number",
             ),
         ];
         for (output, expected, why) in table {
@@ -146,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn named_lines_are_shown_as_they_were_rendered() {
+    fn named_lines_are_shown_as_rendered() {
         let dir = tempfile::tempdir().unwrap();
         let long = "x".repeat(3 * CHARS_MAX);
         std::fs::write(dir.path().join("a.conf"), format!("one\n  two\n{long}\n")).unwrap();

@@ -1,8 +1,8 @@
 //! The protocol of batch programs, over an inherited descriptor: lines of text.
 //!
-//! A resident program says what it likes about itself, then `ready`, or `ready flush` if it
-//! understands that. Windage asks `run N`; the program does N iterations and says `done N`. Before
-//! the end Windage may ask `flush`, to which the answer is `flushed`. At the end of file the program
+//! A resident program may report figures about itself; then it says `ready`, or `ready flush` if it
+//! supports `flush`. Windage asks `run N`; the program does N iterations and says `done N`. Before
+//! the end Windage may ask `flush`, and the program answers `flushed`. At end of file the program
 //! ends. A program that is started for each window is asked nothing ([`telling`]).
 
 mod lines;
@@ -18,12 +18,12 @@ use self_report::{About, abouts};
 
 pub(crate) use lines::Patience;
 
-/// How long the exit of a program that closed its end may take to be known.
+/// The longest time from when a program closes its end until its exit is known.
 const EXIT_KNOWN_WITHIN: Duration = Duration::from_millis(500);
-/// How often it is looked for.
+/// The interval between looks for it.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
-/// Windage's end of the conversation with a program that stays.
+/// Windage's end of the connection to a resident program.
 #[derive(Debug)]
 pub(crate) struct Resident {
     lines: Lines,
@@ -31,7 +31,7 @@ pub(crate) struct Resident {
 }
 
 impl Resident {
-    /// Both ends: Windage's, and the one for the program.
+    /// Both ends: Windage's, and the program's.
     pub(crate) fn pair() -> io::Result<(Resident, OwnedFd)> {
         let (own, other) = UnixStream::pair()?;
         let resident = Resident {
@@ -41,9 +41,9 @@ impl Resident {
         Ok((resident, OwnedFd::from(other)))
     }
 
-    /// Waits for `ready`; what the program says about itself before.
+    /// Waits for `ready`; returns what the program reported about itself before it.
     ///
-    /// Errors, here and below, are what it did instead, in words that follow its name.
+    /// Errors, here and below, say what it did instead, in words that follow its name.
     pub(crate) fn await_ready(
         &mut self,
         patience: &mut Patience<'_>,
@@ -74,7 +74,7 @@ impl Resident {
         Ok(about.into_list())
     }
 
-    /// Has N iterations done.
+    /// Makes it do a number of iterations.
     pub(crate) fn run(
         &mut self,
         iterations: u64,
@@ -87,17 +87,17 @@ impl Resident {
         )
     }
 
-    /// Has it bring out what it still holds, if it understands that; whether it did.
+    /// Makes it flush, if it supports that; returns whether it did.
     pub(crate) fn flush(&mut self, patience: &mut Patience<'_>) -> Result<bool, String> {
         match self.understands_flush {
             true => self.ask("flush", "flushed", patience).map(|()| true),
-            // An answer that came again would else be heard by nobody.
+            // Otherwise a duplicate answer would go unnoticed.
             false => self.nothing_after("its last answer").map(|()| false),
         }
     }
 
-    /// One question and its one answer. A line that comes twice would be taken for the answer to the
-    /// next question: nothing may be waiting before this one or after it.
+    /// One question and its one answer. A duplicate line would be taken for the answer to the next
+    /// question, so nothing may be waiting before this question or after its answer.
     fn ask(
         &mut self,
         question: &str,
@@ -129,7 +129,7 @@ impl Resident {
     }
 
     fn unasked(&mut self) -> Result<Option<String>, String> {
-        let failed = |why| format!("can't be heard: {why:?}");
+        let failed = |why| format!("can't be read: {why:?}");
         self.lines.unasked().map_err(failed)
     }
 }
@@ -138,7 +138,7 @@ fn said_other(line: &str, wanted: &str) -> String {
     format!("said `{}` instead of `{wanted}`", shown(line))
 }
 
-/// What a program did that did not say what was waited for.
+/// What a program did instead of saying `wanted`.
 fn said_nothing(wanted: &str, why: NoLine, patience: &mut Patience<'_>) -> String {
     match why {
         NoLine::Silence => format!("did not say `{wanted}` within {:?}", patience.within),
@@ -149,13 +149,13 @@ fn said_nothing(wanted: &str, why: NoLine, patience: &mut Patience<'_>) -> Strin
         NoLine::TooLong => {
             format!("sent a line of more than {MAX_LINE_BYTES} bytes instead of `{wanted}`")
         }
-        NoLine::NotText => format!("sent a line that is no UTF-8 instead of `{wanted}`"),
+        NoLine::NotText => format!("sent a line that is not UTF-8 instead of `{wanted}`"),
         NoLine::InVain(how) => format!("{how} instead of saying `{wanted}`"),
-        NoLine::Failed(error) => format!("can't be heard: {error}"),
+        NoLine::Failed(error) => format!("can't be read: {error}"),
     }
 }
 
-/// A program that is gone closes its end a moment before its exit is known.
+/// A program that ends closes its end a moment before its exit is known.
 fn exit_known(patience: &mut Patience<'_>) -> Option<String> {
     let deadline = Instant::now() + EXIT_KNOWN_WITHIN;
     loop {

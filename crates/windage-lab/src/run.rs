@@ -21,24 +21,24 @@ use crate::rig::{RealRig, RigParts};
 use crate::stop::replay;
 use crate::{LabError, Stopping, host_json, manifest, needs};
 
-/// What a run needs besides its plan.
+/// What a run needs in addition to its plan.
 #[derive(Clone, Debug)]
 pub struct RunOptions {
-    /// The running executable, which is executed again as the keeper and fills `{windage}`.
+    /// The running executable. It is executed again as the keeper, and fills `{windage}`.
     pub executable: PathBuf,
-    /// The directory that is to become the run directory.
+    /// The run directory to create.
     pub directory: PathBuf,
-    /// The command line, secrets removed, for the record.
+    /// The command line, without secrets, for the record.
     pub command: String,
     /// Set by a signal: the run ends in order as soon as it can.
     pub interrupted: Arc<AtomicBool>,
-    /// The latest calibration of this machine, recorded among the facts about it so that a report
-    /// of the run can quote it for ever; null when there is none.
+    /// The latest calibration of this machine, recorded with the facts about it so that a report of
+    /// the run can always quote it; null when there is none.
     pub calibration: serde_json::Value,
 }
 
 impl RunOptions {
-    /// Facts about the machine, its calibration among them.
+    /// Facts about the machine, including its calibration.
     fn host(&self) -> serde_json::Value {
         let mut host = host_json();
         if !self.calibration.is_null() {
@@ -48,7 +48,7 @@ impl RunOptions {
     }
 }
 
-/// A run that was ended in order.
+/// A run that ended in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finished {
     /// How it ended.
@@ -58,8 +58,8 @@ pub struct Finished {
 /// Measures a plan into a new run directory: all of it, or as much as `stopping` asks for.
 ///
 /// # Errors
-/// When the subject does not come up or the record can't be written. The run directory stays,
-/// with what was measured until then and the services' logs.
+/// When the subject does not start or the record can't be written. The run directory stays, with
+/// the services' logs and what was measured so far.
 pub fn run(
     plan: &Plan,
     options: &RunOptions,
@@ -87,8 +87,8 @@ pub fn run(
     site.carry_out(&directory, journal, start, 0, stopping)
 }
 
-/// Goes on with a run that was interrupted or killed: measures the blocks that are missing,
-/// with processes launched afresh.
+/// Continues a run that was interrupted or killed: launches processes anew and measures the missing
+/// blocks.
 ///
 /// # Errors
 /// As for [`run`]; also when the plan is not the one that the run was made from.
@@ -104,15 +104,15 @@ pub fn resume(
     let made = &directory.manifest().design;
     if (made.rounds, made.blocks_per_round) != (order.rounds(), order.blocks_per_round()) {
         return Err(LabError::Unsupported(
-            "this run was not made in the order of its plan; what it recorded can be looked at with \
-             `windage report`"
+            "this run was not made in the order of its plan, so it can't be resumed; see what it \
+             recorded with `windage report`"
                 .into(),
         ));
     }
     let (journal, resumed) = JournalWriter::append_to(&directory)?;
     if let Some(cut) = resumed.cut {
         let text = format!(
-            "{} bytes at the journal's end were damaged or of no whole block; cut off",
+            "{} bytes at the journal's end were damaged or an incomplete block; cut off",
             cut.bytes
         );
         emit(Event::Note { text });
@@ -122,9 +122,9 @@ pub fn resume(
         let is_left = (1..order.blocks_per_round()).contains(&resumed.next_block);
         if order.rounds() == 1 && is_left && stopping.enough().is_none() {
             return Err(LabError::Unsupported(
-                "a run of one round that stops when it knows enough can't go on in another launch: \
-                 its intervals hold for the launch that was cut short. Look at it with `windage \
-                 report`, or run the plan again"
+                "a run of one round that stops when it has enough can't continue in another \
+                 launch: its intervals hold for the interrupted launch only. See what it recorded \
+                 with `windage report`, or run the plan again"
                     .into(),
             ));
         }
@@ -215,7 +215,7 @@ impl Site<'_> {
         };
         let ending = conduct(&mut rig, &mut journal, &terms, stopping, self.emit);
         if let Ok(Ending::Complete | Ending::StoppedEarly { .. }) = ending {
-            // Launches of the rounds have the numbers before.
+            // Launches of the rounds have the lower numbers.
             self.profile(&mut rig, start.launch + self.order.rounds());
         }
         let closed = rig.close();
@@ -224,8 +224,7 @@ impl Site<'_> {
         Ok(Finished { ending })
     }
 
-    /// Agents find processes by the numbers that the machine has for them, so that with agents none
-    /// may be in a namespace of its own.
+    /// Agents find processes by the machine's pids, so a run with agents uses no pid namespace.
     fn start_keeper(&self, run: &str) -> Result<Keeper, KeeperError> {
         let options = |containment| KeeperOptions {
             executable: self.options.executable.clone(),
@@ -243,15 +242,15 @@ impl Site<'_> {
         }
     }
 
-    /// Takes profiles of a run that is whole without them.
+    /// Takes profiles. The run is complete without them.
     fn profile(&self, rig: &mut RealRig<'_>, first_launch: u32) {
         if let Err(error) = rig.profile(first_launch) {
-            let text = format!("profiles were not finished: {error}; the run itself is whole");
+            let text = format!("profiles were not finished: {error}; the run itself is complete");
             (self.emit)(Event::Note { text });
         }
     }
 
-    /// Records as far as it can how a run ended that has not begun to measure.
+    /// Records, as far as possible, how a run ended that has not begun to measure.
     fn failed(&self, journal: &mut JournalWriter, error: LabError) -> LabError {
         let how = match error {
             LabError::Interrupted => Ending::Interrupted,
@@ -259,15 +258,15 @@ impl Site<'_> {
                 text: error.to_string(),
             },
         };
-        // Where this fails as well, the first error is the one to tell.
+        // If this fails as well, the first error is the one to report.
         let _ = journal
             .push(&Entry::RunEnded(how))
             .and_then(|()| journal.commit());
         error
     }
 
-    /// What programs say of their versions. A command that fails leaves its version unknown: it
-    /// changes no figure.
+    /// The versions that programs report. If a command fails, its version is unknown, which changes
+    /// no figure.
     fn versions(
         &self,
         keeper: &mut Keeper,
@@ -359,7 +358,7 @@ impl Journal for JournalWriter {
     }
 }
 
-/// The keeper's name for a run: what it allows of the run's own.
+/// The keeper's name for a run: the allowed characters of the run's own.
 fn run_id(run: &str) -> String {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     let id: String = run.chars().filter(|c| allowed(*c)).take(64).collect();

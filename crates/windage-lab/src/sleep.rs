@@ -1,34 +1,34 @@
-//! Until a set of processes sleeps: what it does after its last answer belongs to the work that
-//! the answer was for.
+//! Waits until a set of processes sleeps. What it does after its last answer is part of the work
+//! for that answer.
 
 use std::time::{Duration, Instant};
 
 use windage_probe::ArmProbe;
 
-/// So long in a row nothing may run.
+/// Processes are asleep when nothing has run for this long.
 const ASLEEP_FOR: Duration = Duration::from_millis(2);
-/// Whoever is not asleep by then works on something of its own.
+/// Processes that are still awake by then are doing work of their own.
 const AT_MOST: Duration = Duration::from_millis(250);
-/// How often it is looked; each look reads a file for every thread.
+/// The interval between looks; each look reads a file for every thread.
 const LOOK_EVERY: Duration = Duration::from_micros(250);
 
-/// What one look at a set of processes found.
+/// The result of one look at a set of processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Look {
-    /// No thread runs, or waits for a core or a disk.
+    /// No thread runs or waits for a core or a disk.
     sleeps: bool,
-    /// CPU used so far: what ran between two looks is seen by it.
+    /// CPU used so far. It reveals threads that ran between two looks.
     cpu_ns: u64,
 }
 
-/// Looks in a row at which nothing ran.
+/// Consecutive looks at which nothing ran.
 #[derive(Clone, Copy, Debug, Default)]
 struct Rest {
     since: Option<(Duration, u64)>,
 }
 
 impl Rest {
-    /// Takes a look in, `at` so long after the first; whether it has slept for long enough.
+    /// Adds a look, taken `at` after the first; returns whether the set has slept for long enough.
     fn take_in(&mut self, at: Duration, look: Look) -> bool {
         let began = self.since.filter(|(_, cpu_ns)| *cpu_ns == look.cpu_ns);
         self.since = look.sleeps.then(|| began.unwrap_or((at, look.cpu_ns)));
@@ -37,8 +37,7 @@ impl Rest {
     }
 }
 
-/// Waits until the processes sleep, within a bound. What can't be looked at is not waited for
-/// beyond a moment.
+/// Waits until the processes sleep, within a bound. Processes that can't be read count as asleep.
 pub(crate) fn until_asleep(probe: &mut ArmProbe) {
     let began = Instant::now();
     let mut rest = Rest::default();
@@ -62,8 +61,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rest_is_long_enough_when_nothing_ran_all_through_it() {
-        // At each look, in µs: whether it sleeps, and its CPU.
+    fn processes_are_asleep_when_nothing_ran_for_long_enough() {
+        // At each look, in µs: time, whether it sleeps, and its CPU.
         type Looks = &'static [(u64, bool, u64)];
         let table: [(&str, Looks, Option<u64>); 6] = [
             (
@@ -102,7 +101,7 @@ mod tests {
                 Some(3500),
             ),
             (
-                "never at rest",
+                "never asleep",
                 &[(0, false, 1), (5000, false, 2), (9000, false, 3)],
                 None,
             ),

@@ -1,4 +1,4 @@
-//! From the plan's starts to the generator's schedule.
+//! Converts the plan's load to the generator's schedule.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,11 +9,11 @@ use windage_plan::{Arrivals, Load};
 
 use crate::LabError;
 
-/// Pieces, or recorded starts, of one stretch of load at most. What is repeated as often is a
-/// warm-up, and warm long before.
+/// The most pieces or recorded starts in one stretch of load. Only a warm-up repeats so often, and
+/// it is warm long before.
 const REPEATED_MAX: usize = 4_000_000;
 
-/// How the starts of a load follow one another, whatever stretch of it is driven.
+/// How the starts of a load follow one another, in every stretch of it.
 #[derive(Debug)]
 pub(crate) struct Starts {
     kind: Kind,
@@ -54,8 +54,8 @@ impl Starts {
         }
     }
 
-    /// The rhythm of a stretch. Profiles and recordings begin with it, and anew where it is
-    /// longer than they are; `seed` draws random arrivals.
+    /// The rhythm of a stretch. Profiles and recordings start at its beginning, and repeat if the
+    /// stretch is longer; `seed` draws random arrivals.
     pub(crate) fn rhythm(&self, lasts: Duration, seed: u64) -> Result<Rhythm, LabError> {
         let is_random = self.arrivals == Arrivals::Poisson;
         let schedule = match &self.kind {
@@ -93,7 +93,7 @@ fn repeated_pieces(pieces: &[Piece], lasts: Duration) -> Result<Profile, Profile
     Profile::new(&pieces.repeat(times(every, lasts, pieces.len())))
 }
 
-/// The recording itself where it is long enough, which is shared, not copied.
+/// The recording itself if it is long enough; it is shared, not copied.
 fn repeated_offsets(offsets_ns: &Arc<[u64]>, every: Duration, lasts: Duration) -> Arc<[u64]> {
     let times = times(every, lasts, offsets_ns.len());
     if times == 1 {
@@ -139,7 +139,7 @@ mod tests {
             .load
     }
 
-    /// Starts within the stretch, as the generator would take them.
+    /// Starts within the stretch, as the generator uses them.
     fn starts_ns(load: &Load, lasts: Duration, seed: u64) -> Vec<u64> {
         match Starts::new(load).rhythm(lasts, seed).unwrap() {
             Rhythm::Closed { .. } => panic!("an open load"),
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_profile_begins_anew_in_a_longer_stretch() {
+    fn a_profile_repeats_in_a_longer_stretch() {
         let profile = load(
             "model = \"open\"\nprofile = [{ rate = \"1000/s\", for = \"4ms\" }, \
              { rate = \"0/s\", for = \"6ms\" }]",
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recording_begins_anew_in_a_longer_stretch() {
+    fn a_recording_repeats_in_a_longer_stretch() {
         let mut recorded = load("model = \"open\"\nrate = \"1/s\"");
         recorded.starts = windage_plan::Starts::Replay(Replay {
             file: PathBuf::from("arrivals.csv"),

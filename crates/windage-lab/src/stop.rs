@@ -1,33 +1,33 @@
-//! When enough was measured. The lab knows nothing of estimates: it hands over what it records
-//! and asks.
+//! Early stopping. The lab computes no estimates: it passes on what it records, and asks whether to
+//! stop.
 
 use windage_model::Window;
 use windage_record::{Entry, Journal, Launch, LaunchEnd, RecordError, RunDir};
 
-/// Says when enough was measured, from what was recorded until then.
+/// Decides from the records so far when enough was measured.
 ///
-/// A resumed run hands over first what its earlier parts recorded; a round that was interrupted
-/// and made anew is two launches of that round, and the first of them may have no end.
+/// A resumed run first passes on what its earlier parts recorded. An interrupted round that was
+/// repeated is two launches of that round, and the first of them may have no end.
 pub trait Stopping {
-    /// All processes of a round are up.
+    /// All processes of a round are running.
     fn launched(&mut self, launch: &Launch);
 
     /// A block was committed, with these windows in the order of measuring.
     fn block_done(&mut self, windows: &[Window]);
 
-    /// What was read of a launch after its last window.
+    /// The readings of a launch after its last window.
     fn launch_ended(&mut self, end: &LaunchEnd);
 
-    /// Why the run may end now, for people; `None` while it has to go on. Asked after each block
-    /// of a run that has one round, else after each whole round.
+    /// Why the run may end now, for people; `None` while it must go on. Asked after each block if
+    /// the run has one round, otherwise after each complete round.
     fn enough(&mut self) -> Option<String>;
 
-    /// How much more is probably needed since it could last be asked for enough: blocks in a run
-    /// that has one round, else whole rounds; `None` until that can be told.
+    /// How much more is probably needed, counted from the last point at which it could stop: blocks
+    /// if the run has one round, otherwise complete rounds; `None` while unknown.
     fn still_needed(&self) -> Option<u32>;
 }
 
-/// Hands over what a run has recorded so far.
+/// Passes on what a run has recorded so far.
 ///
 /// # Errors
 /// When the journal can't be read.
@@ -71,7 +71,7 @@ mod tests {
         [load]\nmodel = 'closed'\nrequest = 'GET http://{app}/'\n\
         [[arm]]\nname = 'off'\nbaseline = true\n";
 
-    /// Notes what it is told.
+    /// Records the calls.
     #[derive(Default)]
     struct Told(Vec<String>);
 
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_resumed_run_hands_over_what_was_committed() {
+    fn a_resumed_run_replays_what_was_committed() {
         let dir = tempfile::tempdir().unwrap();
         let plan = Plan::parse(PLAN, "plan.toml", Path::new("/")).unwrap();
         let options = RunOptions {
@@ -140,7 +140,7 @@ mod tests {
             }
         }
         drop(journal);
-        // The second block was not whole: its windows are cut off.
+        // The second block is incomplete: its windows are cut off.
         let (mut journal, _) = JournalWriter::append_to(&run).unwrap();
         journal.push(&Entry::LaunchStarted(launch(1))).unwrap();
         let end = LaunchEnd {

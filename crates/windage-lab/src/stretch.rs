@@ -1,8 +1,8 @@
-//! What a span ended under, as the sink is told it: one number for each stretch of a run.
+//! Labels that tell the sink in which stretch of a run a span ended.
 
 use windage_model::{ArmIndex, Place};
 
-/// A stretch of a launch. What a service does in it counts to the arm.
+/// A stretch of a launch. What a service does in it counts for the arm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stretch {
     pub(crate) arm: ArmIndex,
@@ -15,7 +15,7 @@ pub(crate) struct Stretch {
 const BLOCK_SHIFT: u32 = 15;
 const ARM_SHIFT: u32 = 47;
 const MEASURED: u64 = 1 << 63;
-/// A block has at most two windows for each of 65 arms and one more.
+/// A block has at most two windows for each of 65 arms, plus one.
 const POSITIONS: u64 = 1 << BLOCK_SHIFT;
 
 impl Stretch {
@@ -30,7 +30,7 @@ impl Stretch {
         }
     }
 
-    /// Its number; [`of_label`](Stretch::of_label) is the way back.
+    /// Its label; [`of_label`](Stretch::of_label) is the inverse.
     pub(crate) fn label(self) -> u64 {
         let arm = u64::from(self.arm.0) << ARM_SHIFT;
         match self.window {
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_lead_back_to_stretches() {
+    fn labels_convert_back_to_stretches() {
         let arms = [0, 1, 64, u16::MAX];
         let windows = [
             None,
@@ -82,6 +82,10 @@ mod tests {
         }
         labels.sort_unstable();
         labels.dedup();
-        assert_eq!(labels.len(), arms.len() * windows.len(), "no two alike");
+        assert_eq!(
+            labels.len(),
+            arms.len() * windows.len(),
+            "labels are unique"
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! From the plan's requests to what the generator sends, and the refusal to load other machines.
+//! Converts the plan's requests to what the generator sends, and refuses to load other machines.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
 use std::os::unix::ffi::OsStrExt;
@@ -15,7 +15,7 @@ use crate::names::Names;
 /// The longest path that a Unix socket's address holds (`sun_path` less its NUL, unix(7)).
 const SOCKET_PATH_BYTES_MAX: usize = 107;
 
-/// The target of one arm. `names` has the arm's, and `dir` where the load's socket names it.
+/// The target of one arm. `names` has the arm's names, and `dir` if the load's socket uses it.
 pub(crate) fn target(plan: &Plan, names: &Names, arm: &str) -> Result<Target, LabError> {
     let conversion = Conversion {
         plan,
@@ -24,7 +24,7 @@ pub(crate) fn target(plan: &Plan, names: &Names, arm: &str) -> Result<Target, La
         arm,
     };
     let Some(first) = plan.load.requests().next() else {
-        return Err(conversion.wrong("the load asks for nothing".to_owned()));
+        return Err(conversion.wrong("the load has no request".to_owned()));
     };
     let authority = names.fill(&first.authority(), "load.request", arm)?;
     let default_port = if first.is_https() { 443 } else { 80 };
@@ -38,7 +38,7 @@ pub(crate) fn target(plan: &Plan, names: &Names, arm: &str) -> Result<Target, La
     })
 }
 
-/// A plan's load being turned into one arm's target.
+/// The conversion of a plan's load to one arm's target.
 struct Conversion<'a> {
     plan: &'a Plan,
     load: &'a Load,
@@ -67,8 +67,8 @@ impl Conversion<'_> {
         let bytes = path.as_os_str().as_bytes().len();
         if bytes > SOCKET_PATH_BYTES_MAX {
             return Err(self.wrong(format!(
-                "the socket's path {} has {bytes} bytes, and {SOCKET_PATH_BYTES_MAX} is the most; \
-                 name one in a shorter folder, such as unix = \"/tmp/{{arm}}.sock\"",
+                "the socket's path {} has {bytes} bytes, but at most {SOCKET_PATH_BYTES_MAX} are \
+                 possible; use a shorter folder, such as unix = \"/tmp/{{arm}}.sock\"",
                 path.display()
             )));
         }
@@ -162,7 +162,7 @@ impl Conversion<'_> {
             HeaderValue::Environment { variable } => {
                 std::env::var(variable).map(Text::from).map_err(|_| {
                     self.wrong(format!(
-                        "header `{name}` wants the environment variable {variable}, which is not \
+                        "header `{name}` needs the environment variable {variable}, which is not \
                          set"
                     ))
                 })
@@ -231,7 +231,7 @@ fn protocol(planned: windage_plan::Protocol) -> Protocol {
     }
 }
 
-/// The address behind an endpoint; names other than localhost are asked of the system's resolver.
+/// The address of an endpoint; the system's resolver looks up names other than localhost.
 pub(crate) fn resolve(endpoint: &Endpoint) -> Result<SocketAddr, String> {
     match &endpoint.host {
         Host::Ip(ip) => Ok(SocketAddr::new(*ip, endpoint.port)),
@@ -277,7 +277,7 @@ mod tests {
         target(&plan(load, Path::new("/")), &names(), "off")
     }
 
-    /// What a server is sent by `exchanges` requests of the target, one after another.
+    /// What a server receives in `exchanges` requests of the target, one after another.
     fn heard(load: &str, folder: &Path, exchanges: usize) -> Vec<String> {
         let server = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut names = names();
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn protocol_and_streams_are_handed_on() {
+    fn protocol_and_streams_are_passed_on() {
         let load =
             "request = \"POST http://{app}/echo.Echo/Say\"\nprotocol = \"grpc\"\nstreams = 9";
         let target = made(load).unwrap();
@@ -380,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_only_be_found_now_is_told() {
+    fn faults_that_no_plan_check_finds_are_reported() {
         let long = format!("unix = \"/{}/{{arm}}\"", "x".repeat(110));
         let table = [
             (
@@ -393,7 +393,7 @@ mod tests {
             ),
             (
                 &format!("request = \"GET http://x/\"\n{long}"),
-                "107 is the most",
+                "at most 107",
             ),
         ];
         for (load, expected) in table {
@@ -404,7 +404,7 @@ mod tests {
 
     #[test]
     fn other_machines_are_refused_unless_allowed() {
-        // The plan itself refuses what it can see; this is the guard behind it.
+        // The plan itself refuses such addresses; this is the second guard.
         let load = "request = \"GET http://10.0.0.1/\"\nallow = [\"10.0.0.1\"]";
         let mut plan = plan(load, Path::new("/"));
         assert!(target(&plan, &Names::default(), "off").is_ok());

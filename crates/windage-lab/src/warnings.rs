@@ -1,16 +1,16 @@
-//! What speaks against a window: the rules about its load, which the generator's counters
-//! suffice for ([`windage_load::warnings`]), and one rule each for what the lab alone sees.
+//! Warnings about a window: the rules about its load, which need only the generator's counters
+//! ([`windage_load::warnings`]), and the rules about what only the lab sees.
 
 use windage_load::LoadFacts;
 use windage_model::{Warning, WarningCode, Window};
 
-/// What other arms used, of what the window's own arm used.
+/// The share of the window's own CPU above which CPU of other arms is a warning.
 const OTHERS_SHARE: f64 = 0.05;
 
-/// Everything that its counters say against a window under that load.
+/// Every warning that the counters of a window justify under that load.
 ///
-/// `counted` says whether the subject's CPU is within reach at all: of a service that is attached
-/// by URL it is not, which is no fault of a window.
+/// `counted` says whether Windage can read the subject's CPU at all. For a service that is attached
+/// by URL it can't, and that is no fault of the window.
 pub(crate) fn of_window(window: &Window, load: &LoadFacts, counted: bool) -> Vec<Warning> {
     let of_lab = [
         other_arm_active(window),
@@ -36,8 +36,8 @@ fn other_arm_active(window: &Window) -> Option<Warning> {
     (share(others_ns as f64, own_ns) > OTHERS_SHARE).then(|| {
         Warning::new(
             WarningCode::OtherArmActive,
-            "Other arms used CPU in this window: work that they had deferred. It is credited to \
-             them, and it may have slowed this arm.",
+            "Other arms used CPU in this window, for deferred work. It is credited to them, but it \
+             may have slowed this arm.",
         )
         .with("others_cpu_ns", others_ns as f64)
         .with("own_cpu_ns", own_ns as f64)
@@ -49,8 +49,8 @@ fn cpu_unreadable(window: &Window) -> Option<Warning> {
     (completed && window.cpu.in_window_ns.is_none_or(|ns| ns == 0)).then(|| {
         Warning::new(
             WarningCode::CpuUnreadable,
-            "The subject's CPU counter did not move or could not be read, although requests were \
-             completed: the service may run elsewhere (attached by URL, or left its cgroup).",
+            "The subject's CPU counter could not be read or did not move, although requests were \
+             completed. The service may run elsewhere: attached by URL, or outside its cgroup.",
         )
     })
 }
@@ -96,7 +96,7 @@ mod tests {
         }
     }
 
-    /// The load as that window has it.
+    /// The facts about that window's load.
     fn load(window: &Window) -> LoadFacts {
         LoadFacts {
             model: LoadModel::Open,
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn each_rule_sees_its_own_and_nothing_else() {
+    fn each_rule_warns_of_its_own_fault_only() {
         use WarningCode::*;
         type Spoil = fn(&mut Window);
         let table: &[(&str, Spoil, &[WarningCode])] = &[
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn cpu_out_of_reach_is_no_fault_of_a_window() {
+    fn cpu_that_can_not_be_read_is_no_fault_of_a_window() {
         let mut window = sound();
         window.cpu.in_window_ns = None;
         assert_eq!(of_window(&window, &load(&window), false), []);

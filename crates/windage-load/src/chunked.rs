@@ -1,14 +1,15 @@
-//! The chunked coding (RFC 9112, section 7.1), fed in any pieces; the data itself is discarded.
+//! Parser of the chunked coding (RFC 9112, section 7.1). Takes input in pieces of any size and
+//! discards the data.
 
 use crate::response::{MAX_HEAD_BYTES, ProtocolError};
 
-/// Where in a chunked body the stream stands.
+/// Parser state within a chunked body.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chunked {
     place: Place,
-    /// Size of the chunk at hand, less what was read of it.
+    /// Unread bytes of the current chunk.
     left_bytes: u64,
-    /// Bytes of size lines or trailers since the last data, so that neither grows without end.
+    /// Bytes of size lines or trailers since the last data, to bound their length.
     framing_bytes: usize,
 }
 
@@ -16,25 +17,25 @@ pub(crate) struct Chunked {
 enum Place {
     /// Before the first digit of a size.
     SizeStart,
-    /// Behind a digit.
+    /// After a digit.
     Size,
-    /// Behind the size, until the line ends.
+    /// After the size, until the line ends.
     Extension,
-    /// Behind the CR of a size line.
+    /// After the CR of a size line.
     SizeLf,
     /// Within data.
     Data,
-    /// Behind data.
+    /// After data.
     DataCr,
-    /// Behind the CR that follows data.
+    /// After the CR that follows data.
     DataLf,
     /// At the start of a trailer line, or of the empty line that ends the body.
     LineStart,
     /// Within a trailer line.
     Trailer,
-    /// Behind the last CR.
+    /// After the last CR.
     LastLf,
-    /// Behind the body.
+    /// After the body.
     End,
 }
 
@@ -48,7 +49,7 @@ impl Chunked {
         }
     }
 
-    /// Reads on. Gives how many bytes belonged to the body when it ended within `bytes`, else
+    /// Parses more bytes. Returns how many belonged to the body if it ended within `bytes`, else
     /// `None`: all of them did.
     pub(crate) fn feed(&mut self, bytes: &[u8]) -> Result<Option<usize>, ProtocolError> {
         let mut at = 0;
@@ -60,7 +61,7 @@ impl Chunked {
             self.framing_bytes += 1;
             if self.framing_bytes > MAX_HEAD_BYTES {
                 return Err(ProtocolError::Chunk(
-                    "its size line or trailers are too long",
+                    "a size line or the trailers are too long",
                 ));
             }
             self.place = self.after(bytes[at])?;
@@ -84,7 +85,7 @@ impl Chunked {
         here
     }
 
-    /// The place behind a byte that is not data. Lines may end in a bare LF (RFC 9112, 2.2).
+    /// The state after a byte that is not data. Lines may end in a bare LF (RFC 9112, 2.2).
     fn after(&mut self, byte: u8) -> Result<Place, ProtocolError> {
         let line_end = if self.left_bytes == 0 {
             Place::LineStart
@@ -107,11 +108,11 @@ impl Chunked {
             (Place::Trailer, b'\n') => Place::LineStart,
             (Place::LineStart | Place::Trailer, _) => Place::Trailer,
             (Place::SizeStart | Place::Size, _) => {
-                return Err(ProtocolError::Chunk("its size is not hexadecimal"));
+                return Err(ProtocolError::Chunk("a size is not hexadecimal"));
             }
             _ => {
                 return Err(ProtocolError::Chunk(
-                    "its data or line does not end where it should",
+                    "a chunk's data or a line has the wrong end",
                 ));
             }
         })
@@ -123,7 +124,7 @@ impl Chunked {
             _ => (digit | 0x20) - b'a' + 10,
         };
         if self.left_bytes >> 60 != 0 {
-            return Err(ProtocolError::Chunk("its size is beyond 64 bits"));
+            return Err(ProtocolError::Chunk("a size exceeds 64 bits"));
         }
         self.left_bytes = self.left_bytes << 4 | u64::from(value);
         Ok(())
@@ -135,14 +136,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bodies_end_where_they_should() {
+    fn chunked_bodies_end_at_the_right_byte() {
         type Row<'a> = (&'a str, Result<Option<usize>, ()>, &'a str);
         let table: &[Row] = &[
             ("0\r\n\r\n", Ok(Some(5)), "empty"),
             (
                 "3\r\nabc\r\n0\r\n\r\nmore",
                 Ok(Some(13)),
-                "what follows is not the body's",
+                "bytes after the body are not consumed",
             ),
             (
                 "0000A;x=\"y\"\r\n0123456789\r\n0\r\n\r\n",
@@ -155,11 +156,11 @@ mod tests {
                 Ok(Some(23)),
                 "trailers",
             ),
-            ("3\r\nabc\r\n0\r\n", Ok(None), "last line missing"),
+            ("3\r\nabc\r\n0\r\n", Ok(None), "missing last line"),
             ("ffffffffffffffff\r\n", Ok(None), "the largest size"),
-            ("1ffffffffffffffff\r\n", Err(()), "beyond 64 bits"),
+            ("1ffffffffffffffff\r\n", Err(()), "more than 64 bits"),
             ("\r\n", Err(()), "no size"),
-            ("xyz\r\n", Err(()), "no number"),
+            ("xyz\r\n", Err(()), "not a number"),
             ("3\r\nabcd\r\n", Err(()), "data longer than its size"),
             ("0\r\n\rX", Err(()), "CR without LF"),
         ];

@@ -1,4 +1,4 @@
-//! The two clocks of the generator. Both are answered without or with one cheap kernel entry.
+//! The generator's two clocks. Each read costs at most one cheap system call.
 
 use nix::time::{ClockId, clock_gettime};
 
@@ -8,8 +8,8 @@ pub fn monotonic_ns() -> u64 {
     read_ns(ClockId::CLOCK_MONOTONIC)
 }
 
-/// CPU that the calling thread has used, user and system, in nanoseconds
-/// (`CLOCK_THREAD_CPUTIME_ID`). Exact for the thread that asks.
+/// CPU time of the calling thread, user and system, in nanoseconds (`CLOCK_THREAD_CPUTIME_ID`).
+/// Exact for the calling thread.
 #[must_use]
 pub fn thread_cpu_ns() -> u64 {
     read_ns(ClockId::CLOCK_THREAD_CPUTIME_ID)

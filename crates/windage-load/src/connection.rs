@@ -1,4 +1,4 @@
-//! One connection of a target, through all its sockets: what it is doing and what carries it.
+//! One connection of a target and its state. It lives on when its socket is replaced.
 
 use std::io;
 use std::ops::Range;
@@ -11,19 +11,19 @@ use crate::tls::TlsClient;
 use crate::transport::Transport;
 use crate::work::Protocol;
 
-/// Pause before a connection that gave no answer is tried again; doubled each time.
+/// Pause before reconnecting after a connection that gave no answer; doubled each time.
 const FIRST_PAUSE_NS: u64 = 10_000_000;
-/// A dead server is asked five times per second by each connection.
+/// Upper bound of the pause: each connection tries a dead server five times per second.
 const LONGEST_PAUSE_NS: u64 = 200_000_000;
 
 /// What a connection is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// Nothing; there is no socket.
+    /// Idle, without a socket.
     Closed,
-    /// Waiting, without a socket, until it may be tried again.
+    /// Waiting, without a socket, for the next attempt.
     Paused { until_ns: u64 },
-    /// The attempt has begun: connecting, then shaking hands.
+    /// Connecting, then handshaking.
     Connecting { since_ns: u64 },
     /// Ready for exchanges.
     Open,
@@ -32,30 +32,30 @@ pub(crate) enum Phase {
 /// What a connection speaks over its socket.
 #[derive(Debug)]
 enum Carrier {
-    /// Bytes: HTTP/1.1, or anything while it is still shaking hands.
+    /// Bytes: HTTP/1.1, or any protocol during the handshake.
     Bytes(Transport),
-    /// HTTP/2, and gRPC over it.
+    /// HTTP/2, or gRPC over it.
     Streams(Box<Session>),
 }
 
-/// A connection of a target, through all its sockets.
+/// A connection of a target. It lives on when its socket is replaced.
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub target: usize,
-    /// The lanes that it carries: one, or with HTTP/2 one for each stream.
+    /// Its lanes: one, or with HTTP/2 one per stream.
     pub lanes: Range<usize>,
     pub phase: Phase,
-    /// Of HTTP/1.1.
+    /// HTTP/1.1 only.
     pub parser: ResponseParser,
-    /// Streams have something to send that the socket has not been offered.
+    /// Streams have queued data that the socket has not been offered yet.
     pub is_stirred: bool,
     carrier: Option<Carrier>,
-    /// Bytes sent and received by streams, as far as they were asked for.
+    /// Bytes sent and received by streams, as of the last query.
     moved: (u64, u64),
-    /// Counts sockets, so that a late report on the one before is told apart.
+    /// Counts sockets, to recognise late events of an earlier one.
     generation: u32,
     has_been_open: bool,
-    /// Attempts and sockets in a row that led to no answer.
+    /// Consecutive attempts and sockets that led to no answer.
     barren: u32,
 }
 
@@ -75,8 +75,7 @@ impl Connection {
         }
     }
 
-    /// The bytes that go over the socket. Without one, the error of a connection that is not
-    /// there.
+    /// The transport, or an error if there is no socket.
     #[inline]
     pub(crate) fn transport(&mut self) -> io::Result<&mut Transport> {
         match &mut self.carrier {
@@ -85,7 +84,7 @@ impl Connection {
         }
     }
 
-    /// The transport and the parser of its answers, for one who needs both.
+    /// The transport and the response parser, for callers that need both.
     #[inline]
     pub(crate) fn bytes(&mut self) -> io::Result<(&mut Transport, &mut ResponseParser)> {
         match &mut self.carrier {
@@ -94,7 +93,7 @@ impl Connection {
         }
     }
 
-    /// The streams, of a connection that has them.
+    /// The HTTP/2 session, if the connection has one.
     #[inline]
     pub(crate) fn session(&mut self) -> Option<&mut Session> {
         match &mut self.carrier {
@@ -103,7 +102,7 @@ impl Connection {
         }
     }
 
-    /// Bytes that streams have sent and received since this was last asked.
+    /// Bytes that streams have sent and received since the last call.
     pub(crate) fn take_bytes(&mut self) -> (u64, u64) {
         let Some(Carrier::Streams(session)) = &self.carrier else {
             return (0, 0);
@@ -113,7 +112,7 @@ impl Connection {
         (moved.0 - before.0, moved.1 - before.1)
     }
 
-    /// Begins to connect; the epoll instance reports how it goes on.
+    /// Starts connecting; epoll events drive it on.
     pub(crate) fn open(
         &mut self,
         index: usize,
@@ -133,7 +132,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Goes on connecting after a report; whether exchanges may begin.
+    /// Continues connecting after an event. Returns whether exchanges may begin.
     pub(crate) fn establish(&mut self, protocol: Protocol, hung_up: bool) -> io::Result<bool> {
         if !self.transport_established()? {
             return Ok(false);
@@ -166,41 +165,41 @@ impl Connection {
         }
     }
 
-    /// How many of its lanes the server lets it use.
+    /// How many of its lanes the server allows.
     pub(crate) fn usable_lanes(&mut self) -> usize {
         let lanes = self.lanes.len();
         self.session()
             .map_or(lanes, |s| s.free_streams().min(lanes))
     }
 
-    /// Notes that the attempt succeeded. Tells whether the connection had been open before.
+    /// Records that the attempt succeeded. Returns whether the connection had been open before.
     pub(crate) fn opened(&mut self) -> bool {
         self.phase = Phase::Open;
-        // Until an answer comes: a server that accepts and closes at once is as dead as any.
+        // Only an answer resets the count: a server that accepts and closes at once counts as dead.
         self.barren = self.barren.saturating_add(1);
         std::mem::replace(&mut self.has_been_open, true)
     }
 
-    /// Closes the socket, which also ends its registration.
+    /// Closes the socket, which also removes it from epoll.
     pub(crate) fn close(&mut self) {
         self.carrier = None;
         self.phase = Phase::Closed;
         self.is_stirred = false;
     }
 
-    /// Notes that a whole answer came.
+    /// Records a whole answer.
     #[inline]
     pub(crate) fn answered(&mut self) {
         self.barren = 0;
     }
 
-    /// Notes that an attempt failed.
+    /// Records a failed attempt.
     pub(crate) fn attempt_failed(&mut self) {
         self.close();
         self.barren = self.barren.saturating_add(1);
     }
 
-    /// How long to wait before the next attempt, so that a dead server is not hammered.
+    /// Pause before the next attempt, so as not to hammer a dead server.
     pub(crate) fn pause_ns(&self) -> u64 {
         match self.barren {
             0 => 0,
@@ -208,14 +207,14 @@ impl Connection {
         }
     }
 
-    /// What epoll reports for the present socket.
+    /// The epoll token of the current socket.
     #[inline]
     pub(crate) fn token(&self, index: usize) -> u64 {
         // Indices are far below 2³², see `Engine::add_target`.
         u64::from(self.generation) << 32 | index as u64
     }
 
-    /// The connection's index in a token, whether or not its socket is still the same.
+    /// The connection's index in a token, even if its socket has been replaced since.
     #[inline]
     pub(crate) fn index_of(token: u64) -> usize {
         (token & u64::from(u32::MAX)) as usize

@@ -1,4 +1,4 @@
-//! Where connections go.
+//! Addresses of servers.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 pub enum Endpoint {
     /// TCP, over IPv4 or IPv6.
     Tcp(SocketAddr),
-    /// A Unix stream socket, by its path.
+    /// A Unix stream socket, by path.
     Unix(PathBuf),
 }
 

@@ -1,4 +1,4 @@
-//! The engine: what it holds, and how a run is begun.
+//! The engine: its state, and the start of a run.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -24,57 +24,60 @@ use crate::target::{Connections, Target, TargetId, TargetSlot};
 use crate::wakeup::{ExactTimers, Wakeup};
 use crate::work::{Draws, Protocol, Share};
 
-/// Longest stretch without a look at the stop handle.
+/// Longest time between two looks at the stop handle.
 pub(crate) const LONGEST_WAIT_NS: u64 = 20_000_000;
-/// Read at once, at most; bodies are discarded, so it need not hold an answer.
+/// Size of one read. Bodies are discarded, so it need not hold an answer.
 const BUFFER_BYTES: usize = 64 * 1024;
 
 /// Settings of an engine.
 #[derive(Clone, Copy, Debug)]
 pub struct EngineConfig {
-    /// Bound for one exchange, and for one attempt to connect.
+    /// Timeout of one exchange, and of one attempt to connect.
     pub timeout: Duration,
 }
 
-/// What the engine itself could not do. What servers do wrong is counted, not an error.
+/// Failures of the engine itself. Failures of servers are counted instead.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// The epoll instance could not be made or asked.
-    #[error("{call} failed: {source}; see `ulimit -n` if it speaks of too many open files")]
+    /// An epoll call failed.
+    #[error("{call} failed: {source}; if it reports too many open files, raise `ulimit -n`")]
     Epoll {
         /// The call that failed.
         call: &'static str,
-        /// Why.
+        /// The kernel's error.
         source: Errno,
     },
-    /// Sockets ran out before anything was sent.
+    /// Opening a socket failed before anything was sent.
     #[error(
         "can't open {wanted} connections to {endpoint}: {source}; raise `ulimit -n` or lower `connections`"
     )]
     Sockets {
         /// The target's address.
         endpoint: Endpoint,
-        /// Connections asked for.
+        /// Requested number of connections.
         wanted: usize,
-        /// Why.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// A thread of the generator could not be started.
-    #[error("can't start a thread of the load generator: {0}; lower `threads`, or see `ulimit -u`")]
+    /// Starting a generator thread failed.
+    #[error(
+        "can't start a thread of the load generator: {0}; lower `threads`, or raise `ulimit -u`"
+    )]
     Thread(#[source] io::Error),
-    /// A thread of the generator has died, which only a defect of its own can bring about.
-    #[error("a thread of the load generator has died; please report it")]
+    /// A generator thread died, which is a bug.
+    #[error("a thread of the load generator died; please report this bug")]
     ThreadDied,
-    /// The target is not one of this engine.
-    #[error("target {0} is not one of this engine; use the id that `add_target` gave")]
+    /// The target does not belong to this engine.
+    #[error("target {0} does not belong to this engine; use the id that `add_target` returned")]
     UnknownTarget(usize),
 }
 
 /// A load generator for one thread.
 ///
-/// One request at a time is out on each connection (no pipelining), or on each stream of it.
-/// Everything that a run needs is set up before it: runs over HTTP/1.1 allocate nothing once each
-/// connection has seen an answer.
+/// Each connection, or each stream of it, has at most one request outstanding (no pipelining).
+///
+/// All set-up precedes the run: over HTTP/1.1 a run allocates nothing once each connection has seen
+/// an answer.
 #[derive(Debug)]
 pub struct Engine {
     pub(crate) timeout_ns: u64,
@@ -87,9 +90,9 @@ pub struct Engine {
     pub(crate) lanes: Vec<Lane>,
     /// Free lanes of the target under load, the longest free first.
     pub(crate) idle: VecDeque<usize>,
-    /// When users have thought enough, and on which lanes they are; the soonest first.
+    /// When users finish thinking, and on which lanes; the soonest first.
     pub(crate) thinkers: BinaryHeap<Reverse<(u64, usize)>>,
-    /// Connections with streams that have something to send.
+    /// Connections whose streams have queued data.
     pub(crate) stirred: VecDeque<usize>,
     pub(crate) stop: StopHandle,
     pub(crate) progress: Option<Arc<Progress>>,
@@ -98,10 +101,10 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Sets up an engine, which takes some 10 ms: it measures how late this machine wakes up.
+    /// Sets up an engine. Takes some 10 ms, because it measures how late this machine wakes up.
     ///
     /// # Errors
-    /// When the kernel gives no epoll instance.
+    /// When the kernel refuses an epoll instance.
     pub fn new(config: EngineConfig) -> Result<Engine, EngineError> {
         let mut epoll = Epoll::new().map_err(|source| EngineError::Epoll {
             call: "epoll_create1",
@@ -127,30 +130,30 @@ impl Engine {
         })
     }
 
-    /// Stops runs by a flag that others set as well, such as one that a signal sets.
+    /// Stops runs by a shared flag, such as one that a signal handler sets.
     #[must_use]
     pub fn stopped_by(mut self, flag: Arc<AtomicBool>) -> Engine {
         self.stop = StopHandle(flag);
         self
     }
 
-    /// Tells how runs go to whoever holds the other end.
+    /// Publishes the progress of runs.
     #[must_use]
     pub fn watched_by(mut self, progress: Arc<Progress>) -> Engine {
         self.progress = Some(progress);
         self
     }
 
-    /// Makes it one of several that share counters and rows between them.
+    /// Makes this engine one of several that share counters and table rows.
     pub(crate) fn sharing(mut self, share: Share) -> Engine {
         self.share = share;
         self
     }
 
-    /// Adds a target with its connections, none of them open yet.
+    /// Adds a target with its connections, all closed.
     ///
     /// # Panics
-    /// With more connections in all than a kernel has file descriptors (2³²).
+    /// With more connections in total than a kernel has file descriptors (2³²).
     pub fn add_target(&mut self, target: Target, connections: impl Into<Connections>) -> TargetId {
         let Connections { first, most } = connections.into();
         let most = most.max(first);
@@ -167,7 +170,7 @@ impl Engine {
             self.connections
                 .push(Connection::new(id, lane..lane + streams));
         }
-        // File descriptors are 32-bit, so this bound is never the one that is met.
+        // File descriptors are 32-bit, so they run out first.
         assert!(
             u32::try_from(self.connections.len()).is_ok(),
             "more connections than any kernel holds"
@@ -184,11 +187,11 @@ impl Engine {
         TargetId(id)
     }
 
-    /// Puts load on a target for as long as `pace` says, then waits until no exchange is
-    /// outstanding. Never takes longer than the pace's length, the timeout and a little.
+    /// Loads a target for as long as `pace` says, then waits until no exchange is outstanding.
+    /// Takes at most the length of the pace, plus the timeout, plus a little.
     ///
     /// # Errors
-    /// When waiting for events fails. All that goes wrong with exchanges is in the report.
+    /// When waiting for events fails. Failed exchanges are in the report instead.
     pub fn run(
         &mut self,
         target: TargetId,
@@ -198,7 +201,7 @@ impl Engine {
         self.run_from(target, monotonic_ns(), pace, recording)
     }
 
-    /// A run whose schedule began at a given time, for several engines that share one.
+    /// A run whose schedule began at a given time, shared by several engines.
     pub(crate) fn run_from(
         &mut self,
         target: TargetId,
@@ -207,7 +210,8 @@ impl Engine {
         recording: &mut Recording,
     ) -> Result<RunReport, EngineError> {
         self.slot(target)?;
-        // Taken out for the time of the run, so that the pacer can hold it beside the engine.
+        // Taken out for the duration of the run, so that the pacer can borrow it along with the
+        // engine.
         let mut backlog = std::mem::take(&mut self.backlog);
         let result = match pace {
             Pace::Closed { lasts } => {
@@ -240,15 +244,15 @@ impl Engine {
         result
     }
 
-    /// Makes what comes by chance in later runs (the mix of flows, random fields) that of a seed;
-    /// the same seed asks for the same.
+    /// Seeds everything random in later runs (the mix of flows, random fields). The same seed gives
+    /// the same requests.
     pub fn reseed(&mut self, target: TargetId, seed: u64) {
         if let Some(slot) = self.targets.get_mut(target.0) {
             slot.draws.reseed(seed);
         }
     }
 
-    /// Closes all connections of a target. An id of another engine closes nothing.
+    /// Closes all connections of a target. Ignores the id of another engine.
     pub fn disconnect(&mut self, target: TargetId) {
         if let Some(slot) = self.targets.get(target.0) {
             for index in slot.connections.clone() {
@@ -277,7 +281,7 @@ pub(crate) fn waiting_failed(source: Errno) -> EngineError {
     }
 }
 
-/// Durations beyond 584 years saturate.
+/// Durations above 584 years saturate.
 pub(crate) fn whole_ns(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -1,4 +1,4 @@
-//! The seam to epoll: registering sockets and waiting for them.
+//! The seam to epoll: registers sockets and waits for them.
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
@@ -8,43 +8,43 @@ use nix::sys::epoll::{EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 
-/// Events taken from the kernel at a time. More would make the last of them wait for long.
+/// Events taken from the kernel at a time. With more, the last would wait too long.
 const BATCH: usize = 64;
-/// The timer's own token; those of sockets carry an index below 2³² − 1.
+/// The timer's own token; socket tokens carry an index below 2³² − 1.
 const TIMER: u64 = u64::MAX;
-/// So much later than wished the timer may be set without being set anew.
+/// The timer may stay set up to this much later than wished.
 const TOLERANCE_NS: u64 = 1_000;
 
-/// What a socket is ready for, and which it is.
+/// What a socket is ready for, and which socket.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Readiness {
-    /// As given to [`Epoll::add`].
+    /// The token given to [`Epoll::add`].
     pub token: u64,
-    /// There is something to read, the end of the stream and errors included.
+    /// There is something to read, including an error or the end of the stream.
     pub readable: bool,
     /// There is room to write, or the connection attempt has ended.
     pub writable: bool,
-    /// The other side has closed: after what is still to be read nothing will come.
+    /// The other side has closed: nothing will arrive beyond what can be read now.
     pub hung_up: bool,
 }
 
 /// An epoll instance with room for one batch of events, and the timer that ends its waits.
 ///
-/// Sockets are registered edge-triggered for everything, once: no call but the wait itself is
-/// needed afterwards, and the kernel doesn't look again at sockets that were already reported.
+/// Sockets are registered edge-triggered for all events once. After that only the wait itself needs
+/// a system call, and the kernel does not check again sockets that it has already reported.
 ///
-/// Waits have no timeout of their own. To set a timer on a virtual machine takes an exit to the
-/// hypervisor (some 8 µs of a wait's 27, where this was written), and a timeout is set and taken
-/// back by each wait; a `timerfd` stays set through as many wake-ups as there are before its time.
+/// Waits have no timeout of their own. Setting a timer on a virtual machine costs an exit to the
+/// hypervisor (8 µs of a wait's 27 µs on the development machine), and a timeout is set and
+/// cancelled by every wait. A `timerfd` stays set across all wake-ups before its time.
 #[derive(Debug)]
 pub(crate) struct Epoll {
     epoll: nix::sys::epoll::Epoll,
     events: Box<[EpollEvent; BATCH]>,
     ready: usize,
     timer: TimerFd,
-    /// When the timer goes off, on the monotonic clock, unless it has.
+    /// When the timer fires, on the monotonic clock, unless it has.
     set_ns: Option<u64>,
-    /// The time for which it had been set, if the last wait reported that it went off.
+    /// The time it had been set to, if it fired in the last wait.
     went_off_ns: Option<u64>,
 }
 
@@ -72,21 +72,21 @@ impl Epoll {
         self.epoll.add(socket, event)
     }
 
-    /// Asks for a fresh report on a socket that was not read to its end.
+    /// Asks for a new event on a socket that was not read to its end.
     pub(crate) fn report_again(&self, socket: BorrowedFd<'_>, token: u64) -> Result<(), Errno> {
         let mut event = EpollEvent::new(watched(), token);
         self.epoll.modify(socket, &mut event)
     }
 
-    /// Takes what is ready without waiting.
+    /// Takes the ready events without waiting.
     #[inline]
     pub(crate) fn poll(&mut self) -> Result<(), Errno> {
         self.take(EpollTimeout::ZERO)
     }
 
-    /// Waits until something is ready, at most until `until_ns` on the monotonic clock, which is
-    /// `now_ns` at present. May return up to half of that time earlier, and later by no more than
-    /// the kernel's own lateness.
+    /// Waits until something is ready, at most until `until_ns` on the monotonic clock, which now
+    /// stands at `now_ns`. May return early by up to half of that time, and late by the kernel's
+    /// own lateness.
     #[inline]
     pub(crate) fn wait_until(&mut self, now_ns: u64, until_ns: u64) -> Result<(), Errno> {
         let early_ns = now_ns + until_ns.saturating_sub(now_ns) / 2;
@@ -98,7 +98,7 @@ impl Epoll {
     }
 
     fn set_timer(&mut self, at_ns: u64) -> Result<(), Errno> {
-        // A time of zero would take the timer back.
+        // A time of zero would cancel the timer.
         let at = TimeSpec::from_duration(Duration::from_nanos(at_ns.max(1)));
         self.timer.set(
             Expiration::OneShot(at),
@@ -108,7 +108,7 @@ impl Epoll {
         Ok(())
     }
 
-    /// The time for which the timer had been set that went off in the last wait.
+    /// The time the timer had been set to, if it fired in the last wait.
     #[inline]
     pub(crate) fn went_off_ns(&self) -> Option<u64> {
         self.went_off_ns
@@ -120,7 +120,7 @@ impl Epoll {
         self.ready
     }
 
-    /// The report of the last wait at `index`, below [`ready`](Self::ready).
+    /// Event `index` of the last wait, below [`ready`](Self::ready).
     #[inline]
     pub(crate) fn readiness(&self, index: usize) -> Readiness {
         let event = &self.events[index];
@@ -143,7 +143,7 @@ impl Epoll {
         Ok(())
     }
 
-    /// Takes the timer's own report out of those of the sockets.
+    /// Removes the timer's own event.
     #[inline]
     fn set_the_timer_aside(&mut self) {
         let reported = &mut self.events[..self.ready];
@@ -155,7 +155,7 @@ impl Epoll {
     }
 }
 
-/// A signal ends a wait early, which every caller expects anyway.
+/// A signal ends a wait early, which every caller expects.
 fn unless_interrupted(result: Result<usize, Errno>) -> Result<usize, Errno> {
     match result {
         Err(Errno::EINTR) => Ok(0),

@@ -1,5 +1,5 @@
-//! The whole generator: one engine on the calling thread, and further ones on threads of their
-//! own where one core can't give enough load.
+//! The generator: one engine on the calling thread, plus engines on threads of their own where one
+//! core can't produce enough load.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -21,22 +21,23 @@ use crate::work::Share;
 /// Settings of a generator.
 #[derive(Clone, Debug)]
 pub struct GeneratorConfig {
-    /// Bound for one exchange, and for one attempt to connect.
+    /// Timeout of one exchange, and of one attempt to connect.
     pub timeout: Duration,
-    /// Engines, each on a thread; connections and starts are dealt out evenly. At least 1.
+    /// Number of engines, each on its own thread; connections and starts are dealt out evenly. At
+    /// least 1.
     pub threads: usize,
     /// Ends runs when it is set.
     pub stop: Arc<AtomicBool>,
-    /// Is told how runs go.
+    /// Receives the progress of runs.
     pub progress: Option<Arc<Progress>>,
 }
 
-/// How a whole generator's run is paced; see [`Pace`].
+/// The pace of a whole generator's run; see [`Pace`].
 #[derive(Clone, Debug)]
 pub enum Rhythm {
     /// Each lane sends, waits for the answer and sends again.
     Closed {
-        /// No request is sent afterwards.
+        /// No request is sent after this time.
         lasts: Duration,
     },
     /// Starts follow a schedule, whatever the answers do.
@@ -87,8 +88,8 @@ impl Generator {
         })
     }
 
-    /// Adds a target; its connections are dealt out to the threads. Without enough for each,
-    /// some threads have no part in it.
+    /// Adds a target and deals its connections out to the threads. With fewer connections than
+    /// threads, some threads get none.
     pub fn add_target(&mut self, target: &Target, connections: impl Into<Connections>) -> TargetId {
         let connections = connections.into();
         let threads = (self.others.len() + 1).min(connections.first).max(1);
@@ -104,13 +105,13 @@ impl Generator {
             .own
             .add_target(target.clone(), part(connections, 0, threads));
         for worker in &self.others {
-            // Adding can't fail; the answer keeps the workers in step.
+            // Adding can't fail; waiting for the answer keeps the workers in step.
             let _ = worker.answer();
         }
         id
     }
 
-    /// Opens the connections of a target that are not open.
+    /// Opens the target's closed connections.
     ///
     /// # Errors
     /// As [`Engine::connect`].
@@ -134,7 +135,7 @@ impl Generator {
         connected
     }
 
-    /// Makes what comes by chance in later runs that of a seed.
+    /// Seeds everything random in later runs.
     pub fn reseed(&mut self, target: TargetId, seed: u64) {
         for worker in &self.others {
             worker.give(move |engine, _| {
@@ -146,7 +147,7 @@ impl Generator {
         self.own.reseed(target, seed);
     }
 
-    /// Puts load on a target, see [`Engine::run`].
+    /// Loads a target, see [`Engine::run`].
     ///
     /// # Errors
     /// As [`Engine::run`].
@@ -198,7 +199,7 @@ impl Generator {
     }
 }
 
-/// One thread's part of the connections.
+/// One thread's share of the connections.
 fn part(connections: Connections, number: usize, threads: usize) -> Connections {
     if number >= threads {
         return Connections::from(0);
@@ -210,7 +211,7 @@ fn part(connections: Connections, number: usize, threads: usize) -> Connections 
     }
 }
 
-/// One thread's part of a run: every so-manieth start of the schedule.
+/// One thread's share of a run: every n-th start of the schedule.
 fn run_part(
     engine: &mut Engine,
     target: TargetId,
@@ -235,7 +236,7 @@ fn run_part(
             mut schedule,
             lasts,
         } => {
-            // Those before it in the round are the other threads'.
+            // Earlier starts in the round belong to the other threads.
             schedule.by_ref().take(number).for_each(drop);
             let mut dealt = schedule.step_by(threads);
             let schedule = &mut dealt;
@@ -244,7 +245,7 @@ fn run_part(
     }
 }
 
-/// What a worker has to say when it has done what it was given.
+/// A worker's answer to a job.
 #[derive(Default)]
 struct Done {
     connected: ConnectReport,
@@ -253,7 +254,7 @@ struct Done {
 
 type Job = Box<dyn FnOnce(&mut Engine, &mut Recording) -> Result<Done, EngineError> + Send>;
 
-/// An engine on a thread of its own, which does one job after another.
+/// An engine on its own thread, which does one job after another.
 #[derive(Debug)]
 struct Worker {
     jobs: Option<Sender<Job>>,
@@ -292,7 +293,8 @@ impl Worker {
         job: impl FnOnce(&mut Engine, &mut Recording) -> Result<Done, EngineError> + Send + 'static,
     ) {
         if let Some(jobs) = &self.jobs {
-            // A thread that has died gives no answer either, which is where it is noticed.
+            // A thread that died gives no answer either; that is noticed when the answer is
+            // awaited.
             let _ = jobs.send(Box::new(job));
         }
     }

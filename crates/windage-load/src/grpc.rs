@@ -1,14 +1,14 @@
-//! Unary gRPC: how a message is framed, and what an answer says.
+//! Unary gRPC: message framing and status.
 //!
-//! As in [gRPC over HTTP/2](https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md).
+//! See [gRPC over HTTP/2](https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md).
 
 use bytes::{BufMut, Bytes, BytesMut};
 use http::HeaderMap;
 
-/// What stands before a message: a flag for compression, and the length.
+/// The prefix of a message: compression flag and length.
 const FRAME_HEAD_BYTES: usize = 5;
 
-/// What is wrong with the status of an answer.
+/// What is wrong with an answer's status.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum StatusError {
     #[error("the answer has no grpc-status; does the address speak gRPC?")]
@@ -17,7 +17,7 @@ pub(crate) enum StatusError {
     NotANumber,
 }
 
-/// An uncompressed message as the body of a request; `None` when it is longer than 4 GiB.
+/// An uncompressed message as a request body; `None` if it is longer than 4 GiB.
 pub(crate) fn frame(message: &[u8]) -> Option<Bytes> {
     let length = u32::try_from(message.len()).ok()?;
     let mut framed = BytesMut::with_capacity(FRAME_HEAD_BYTES + message.len());
@@ -27,11 +27,11 @@ pub(crate) fn frame(message: &[u8]) -> Option<Bytes> {
     Some(framed.freeze())
 }
 
-/// The status in trailers, or in the head of an answer that has neither body nor trailers; `None`
-/// when there is none.
+/// The status from the trailers, or from the head of an answer without body and trailers. `None` if
+/// there is none.
 pub(crate) fn status(fields: &HeaderMap) -> Option<Result<u32, StatusError>> {
     let value = fields.get("grpc-status")?.as_bytes();
-    // `parse` would take a leading plus sign.
+    // `parse` would accept a leading plus sign.
     let digits = value.iter().all(u8::is_ascii_digit).then_some(value);
     let number = digits
         .and_then(|d| str::from_utf8(d).ok())
@@ -39,28 +39,27 @@ pub(crate) fn status(fields: &HeaderMap) -> Option<Result<u32, StatusError>> {
     Some(number.ok_or(StatusError::NotANumber))
 }
 
-/// The HTTP status whose class a gRPC status belongs to, so that answers are counted the same way
-/// over every protocol.
+/// The HTTP status of the same class as a gRPC status, so that answers are counted alike over every
+/// protocol.
 ///
-/// gRPC defines the other direction, ["HTTP to gRPC Status Code Mapping"](
-/// https://github.com/grpc/grpc/blob/master/doc/http-grpc-status-mapping.md), for answers that
-/// something in between gave. Read backwards it leaves most codes open, so those for which
-/// ["Status codes and their use in gRPC"](
-/// https://github.com/grpc/grpc/blob/master/doc/statuscodes.md) blames the caller or the state it
-/// found are 400, and all others are the server's fault: 500.
+/// gRPC defines only the other direction, ["HTTP to gRPC Status Code
+/// Mapping"](https://github.com/grpc/grpc/blob/master/doc/http-grpc-status-mapping.md), for answers
+/// from an intermediary. Reversed, that mapping leaves most codes open. So codes for which ["Status
+/// codes and their use in gRPC"](https://github.com/grpc/grpc/blob/master/doc/statuscodes.md)
+/// blames the caller or the state map to 400, all others to 500.
 pub(crate) fn http_status(code: u32) -> u16 {
     match code {
         // OK
         0 => 200,
-        // CANCELLED, for which HTTP has no number of its own: nginx's "client closed request".
+        // CANCELLED, which HTTP has no number for: nginx's "client closed request".
         1 => 499,
         // INVALID_ARGUMENT, NOT_FOUND, ALREADY_EXISTS, PERMISSION_DENIED, FAILED_PRECONDITION,
         // ABORTED, OUT_OF_RANGE, UNAUTHENTICATED
         3 | 5 | 6 | 7 | 9 | 10 | 11 | 16 => 400,
         // RESOURCE_EXHAUSTED
         8 => 429,
-        // UNKNOWN, DEADLINE_EXCEEDED, UNIMPLEMENTED, INTERNAL, UNAVAILABLE, DATA_LOSS, and what
-        // is not defined
+        // UNKNOWN, DEADLINE_EXCEEDED, UNIMPLEMENTED, INTERNAL, UNAVAILABLE, DATA_LOSS, and
+        // undefined codes
         _ => 500,
     }
 }
@@ -72,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_message_stands_behind_its_length() {
+    fn a_message_follows_its_length() {
         assert_eq!(frame(b"").unwrap(), [0, 0, 0, 0, 0].as_slice());
         assert_eq!(
             frame(b"ab").unwrap(),
@@ -88,8 +87,8 @@ mod tests {
         let table: &[Row] = &[
             (None, None, "absent"),
             (Some(b"0"), Some(Ok(0)), "OK"),
-            (Some(b"16"), Some(Ok(16)), "the last that is defined"),
-            (Some(b"4294967295"), Some(Ok(u32::MAX)), "not defined"),
+            (Some(b"16"), Some(Ok(16)), "the last defined code"),
+            (Some(b"4294967295"), Some(Ok(u32::MAX)), "undefined code"),
             (
                 Some(b"4294967296"),
                 Some(Err(StatusError::NotANumber)),

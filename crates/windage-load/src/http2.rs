@@ -1,10 +1,10 @@
 //! One HTTP/2 connection with its streams, driven by readiness like any other socket.
 //!
-//! The `h2` crate speaks the protocol; here is what drives it without a runtime. Its futures are
-//! polled by hand on the engine's thread: the connection whenever it is driven, a lane only when
-//! `h2` woke it, so that an answer costs the same beside one stream as beside a hundred.
+//! The `h2` crate speaks the protocol; this module drives it without a runtime. It polls `h2`'s
+//! futures on the engine's thread: the connection whenever it is driven, a lane only when `h2` woke
+//! it. So an answer costs the same with one stream as with a hundred.
 //!
-//! Whatever a server sends, memory is bounded: see `limits.rs`.
+//! Memory is bounded whatever a server sends, see `limits.rs`.
 
 mod end;
 mod feed;
@@ -31,7 +31,7 @@ use wire::{Carrier, Port, Wire};
 
 pub use feed::feed_http2;
 
-/// A server that resets so many streams and answers none in between is as dead as one that closes.
+/// A server that resets this many streams and answers none in between counts as closed.
 const RESETS_IN_A_ROW: usize = 100;
 
 /// What became of an exchange.
@@ -39,34 +39,35 @@ const RESETS_IN_A_ROW: usize = 100;
 pub(crate) enum Event {
     /// A whole answer.
     Answer {
-        /// HTTP status; of a gRPC answer the one whose class its own status belongs to.
+        /// HTTP status. For gRPC, the HTTP status of the same class as the gRPC status.
         status: u16,
-        /// gRPC status, of a gRPC answer that has one.
+        /// gRPC status, if the answer has one.
         grpc: Option<u32>,
     },
     /// There will be no whole answer.
     Failed {
-        /// Whether the server broke the protocol. Otherwise it closed, left or reset the stream.
+        /// Whether the server broke the protocol. Otherwise it closed, sent GOAWAY or reset the
+        /// stream.
         protocol: bool,
-        /// What happened, in words.
+        /// What happened, for people.
         why: String,
     },
 }
 
-/// Why a request was not taken. Nothing of it was sent.
+/// Why a request was refused. Nothing of it was sent.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SessionError {
     #[error("the connection takes no more requests: {0}")]
     Over(String),
-    #[error("the connection's preface is not over; no request may be sent yet")]
+    #[error("the connection's preface is still on its way; no request may be sent yet")]
     NotReady,
-    #[error("the server allows no further stream on this connection")]
+    #[error("the server allows no more streams on this connection")]
     NoFreeStream,
     #[error("lane {0} is not free")]
     Lane(usize),
-    #[error("the request's body of {0} bytes is too long for HTTP/2; 2 GiB is the most")]
+    #[error("a request body of {0} bytes is too long for HTTP/2; send at most 2 GiB")]
     BodyTooLong(usize),
-    #[error("the request can't be sent over HTTP/2: {0}; look at its method, URL and headers")]
+    #[error("the request can't be sent over HTTP/2: {0}; check its method, URL and headers")]
     Request(h2::Error),
 }
 
@@ -78,23 +79,23 @@ pub(crate) struct Session<C = Transport> {
     wire: Arc<Mutex<Wire<C>>>,
     wakes: Arc<Wakes>,
     connection_waker: Waker,
-    /// What the server allows; 0 until its settings have come.
+    /// Streams that the server allows; 0 until its settings arrive.
     max_streams: usize,
     is_ready: bool,
     events: VecDeque<(usize, Event)>,
     resets_in_a_row: usize,
-    /// Why no request is taken any more, while answers may still come.
+    /// Why no more requests are accepted, while answers may still come.
     leaving: Option<String>,
     ended: Option<String>,
 }
 
-/// How far the connection has come.
+/// The connection's stage.
 #[expect(
     clippy::large_enum_variant,
-    reason = "there is one a connection, which is open nearly all the time"
+    reason = "one per connection, and the large variant is the usual one"
 )]
 enum Front<C> {
-    /// The preface is on its way out.
+    /// The preface is being sent.
     Opening(Opening<C>),
     Open {
         requests: SendRequest<Upload>,
@@ -103,13 +104,13 @@ enum Front<C> {
     Over,
 }
 
-/// `h2` gives its handshake as a future without a name.
+/// `h2` returns its handshake as an unnamed future.
 type Opening<C> = Pin<Box<dyn Future<Output = Result<Opened<C>, h2::Error>> + Send>>;
 type Opened<C> = (SendRequest<Upload>, Connection<Port<C>, Upload>);
 
 impl Session<Transport> {
-    /// Begins HTTP/2 on an established transport, with as many lanes as `streams`. Nothing moves
-    /// before it is driven.
+    /// Starts HTTP/2 on an established transport with `streams` lanes. Nothing moves until it is
+    /// driven.
     pub(crate) fn new(transport: Transport, streams: usize) -> Session {
         Session::over(transport, streams)
     }
@@ -138,25 +139,25 @@ impl<C: Carrier> Session<C> {
         }
     }
 
-    /// Moves bytes both ways after a report on the socket. With `hung_up` the end of the stream is
-    /// known to be there.
+    /// Moves bytes both ways after an event on the socket. `hung_up` says that the stream has
+    /// ended.
     ///
-    /// `true` when it stopped before the socket was drained, for others to get their turn: no
-    /// report will tell of the rest, so it wants to be driven again.
+    /// Returns `true` if it stopped before the socket was drained, to let other connections run. No
+    /// event will announce the rest, so call it again.
     #[must_use]
     pub(crate) fn drive(&mut self, hung_up: bool) -> bool {
         self.wire().reported(hung_up);
         self.push()
     }
 
-    /// Drives until the socket is drained, for one who has nobody else to look after; a server
-    /// that never stops sending is left at some point.
+    /// Drives until the socket is drained, for callers with no other connections. Gives up at some
+    /// point on a server that never stops sending.
     pub(crate) fn drive_through(&mut self, hung_up: bool) {
         let _ = self.drive(hung_up) && (0..TURNS_AT_ONCE).any(|_| !self.push());
     }
 
-    /// Moves bytes out after sends and cancels, and in only if some are known to be left. For the
-    /// result see [`drive`](Self::drive).
+    /// Sends what is queued after sends and cancels; receives only if unread bytes are known.
+    /// Returns as [`drive`](Self::drive).
     #[must_use]
     pub(crate) fn push(&mut self) -> bool {
         for _ in 0..TURNS_AT_ONCE {
@@ -183,7 +184,7 @@ impl<C: Carrier> Session<C> {
             .saturating_sub(self.busy)
     }
 
-    /// Hands over a request on a free lane; it goes out with the next [`push`](Self::push).
+    /// Queues a request on a free lane; the next [`push`](Self::push) sends it.
     ///
     /// # Errors
     /// When it can't be sent, or not now. The lane stays free.
@@ -215,8 +216,8 @@ impl<C: Carrier> Session<C> {
             .get_mut(index)
             .filter(|lane| lane.is_free())
             .ok_or(SessionError::Lane(index))?;
-        // A clone, because a handle refuses a second request until its first is on its way, which
-        // `free_streams` makes sure of already.
+        // A clone, because a handle refuses a second request until the first is on its way, which
+        // `free_streams` has already checked.
         let (answer, upload) = requests
             .clone()
             .send_request(request, body.is_empty())
@@ -224,18 +225,17 @@ impl<C: Carrier> Session<C> {
         lane.begin(answer, upload, body, is_grpc)
             .map_err(SessionError::Request)?;
         self.busy += 1;
-        // Its first poll tells `h2` whom to wake.
+        // The first poll registers the waker with `h2`.
         self.wakes.wake(index);
         Ok(())
     }
 
-    /// What became of an exchange, and on which lane; the lane is free again.
+    /// The next outcome of an exchange, and its lane, which is free again.
     pub(crate) fn next_event(&mut self) -> Option<(usize, Event)> {
         self.events.pop_front()
     }
 
-    /// Gives up an exchange: its stream is reset with the next [`push`](Self::push), and no event
-    /// tells of it.
+    /// Gives up an exchange. The next [`push`](Self::push) resets its stream; no event follows.
     pub(crate) fn cancel(&mut self, lane: usize) {
         self.events.retain(|&(of, _)| of != lane);
         if let Some(lane) = self.lanes.get_mut(lane)
@@ -246,27 +246,27 @@ impl<C: Carrier> Session<C> {
         }
     }
 
-    /// Why the connection is over, if it is. Every exchange has had its event by then.
+    /// Why the connection has ended, if it has. Every exchange has had its event by then.
     pub(crate) fn ended(&self) -> Option<&str> {
         self.ended.as_deref()
     }
 
-    /// Bytes sent since the connection began; within TLS, before encryption.
+    /// Bytes sent since the connection began, before TLS encryption.
     pub(crate) fn sent_bytes(&self) -> u64 {
         self.wire().sent_bytes
     }
 
-    /// Bytes received since the connection began; within TLS, after decryption.
+    /// Bytes received since the connection began, after TLS decryption.
     pub(crate) fn received_bytes(&self) -> u64 {
         self.wire().received_bytes
     }
 
     fn wire(&self) -> MutexGuard<'_, Wire<C>> {
-        // Only this thread ever locks it, so nothing can have panicked in between.
+        // Only this thread ever locks it, so the lock can't be poisoned.
         self.wire.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// One go at the connection and at the lanes it woke. Tells whether there is more to do.
+    /// Runs the connection and its woken lanes once. Returns whether there is more to do.
     fn turn(&mut self) -> bool {
         if matches!(self.front, Front::Over) {
             return false;
@@ -282,11 +282,11 @@ impl<C: Carrier> Session<C> {
                 "the server reset {RESETS_IN_A_ROW} streams in a row"
             )));
         }
-        // Lanes that were dropped or gave their window back have something to be sent.
+        // Dropped lanes and lanes that returned window have something to send.
         self.wakes.is_woken(self.lanes.len()) || self.wire().is_cut_short()
     }
 
-    /// Lets `h2` read and write. Gives the end of the connection once it is over.
+    /// Lets `h2` read and write. Returns how the connection ended, once it has.
     fn poll_connection(&mut self) -> Option<End> {
         let mut context = Context::from_waker(&self.connection_waker);
         if let Front::Opening(opening) = &mut self.front {
@@ -347,7 +347,7 @@ impl<C: Carrier> Session<C> {
         self.events.push_back((lane, event));
     }
 
-    /// Ends the session. What has come in whole is an answer still; all else fails with it.
+    /// Ends the session. Answers that have arrived whole still count; all others fail.
     fn end(&mut self, end: End) {
         for index in 0..self.lanes.len() {
             self.poll_lane_for_good(index, &end);
@@ -370,7 +370,7 @@ impl<C: Carrier> Session<C> {
         }
     }
 
-    /// A connection that is being left is over with its last exchange.
+    /// A connection that received GOAWAY ends with its last exchange.
     fn notice_departure(&mut self) {
         if self.busy == 0
             && self.ended.is_none()

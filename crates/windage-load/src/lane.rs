@@ -1,30 +1,30 @@
-//! A lane carries one exchange at a time: an HTTP/1.1 connection is one, an HTTP/2 connection has
-//! one for each stream. To a flow it is the user who walks through the steps.
+//! A lane carries one exchange at a time: an HTTP/1.1 connection is one lane, an HTTP/2 connection
+//! has one per stream. In a flow, a lane is the user who walks through the steps.
 
 use crate::pace::Start;
 use crate::work::Position;
 
-/// What a lane is doing.
+/// State of a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     /// Its connection is not open.
     Down,
     /// Free.
     Idle { since_ns: u64 },
-    /// A request is out, or on its way out, and its answer is awaited.
+    /// A request is being sent, or its answer is awaited.
     Exchanging,
-    /// Its user thinks before the next step.
+    /// The user thinks before the next step.
     Thinking { until_ns: u64 },
 }
 
-/// An exchange under way.
+/// The current exchange.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Exchange {
     pub intended_ns: u64,
     pub sent_ns: u64,
-    /// Bytes of the request that the kernel has taken (HTTP/1.1).
+    /// Bytes of the request that the kernel has accepted (HTTP/1.1).
     pub sent_bytes: usize,
-    /// Which step of which flow it is.
+    /// Its step and flow.
     pub position: Position,
 }
 
@@ -34,11 +34,11 @@ pub(crate) struct Lane {
     pub connection: usize,
     pub state: State,
     pub exchange: Exchange,
-    /// The step that comes next, within a flow.
+    /// The next step within a flow.
     pub next: Option<Position>,
-    /// When its user goes on and with which step, once there is a connection again.
+    /// When the user goes on and with which step, once the connection is open again.
     pub awaiting: Option<(u64, Option<Position>)>,
-    /// The request on the wire, where it differs from exchange to exchange (HTTP/1.1).
+    /// The request as sent, if it differs between exchanges (HTTP/1.1).
     pub wire: Vec<u8>,
 }
 
@@ -54,7 +54,7 @@ impl Lane {
         }
     }
 
-    /// Sets out on an exchange; nothing is sent yet.
+    /// Starts an exchange; nothing is sent yet.
     #[inline]
     pub(crate) fn begin(&mut self, start: Start, position: Position, now_ns: u64) {
         let intended_ns = match start {
@@ -70,7 +70,7 @@ impl Lane {
         self.state = State::Exchanging;
     }
 
-    /// Drops out with its connection; its user starts over.
+    /// Fails with its connection; the user starts over.
     pub(crate) fn go_down(&mut self) {
         self.state = State::Down;
         self.next = None;

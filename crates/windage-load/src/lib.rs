@@ -1,13 +1,13 @@
 //! Schedules and engines that put load on a subject and time it.
 //!
-//! The engine shares its machine with what it measures, so an exchange over HTTP/1.1 costs it one
-//! send, one receive and a share of one wait; it allocates nothing and parses a head only when it
-//! changed. An [`Engine`] runs on the thread that calls it: no runtime, no thread of its own. A
-//! [`Generator`] is one engine, or several on a thread each.
+//! The engine shares its machine with what it measures, so it is kept cheap: an exchange over
+//! HTTP/1.1 costs one send, one receive and a share of one wait. It allocates nothing and parses a
+//! head only when it changed. An [`Engine`] runs on the thread that calls it: no runtime, no thread
+//! of its own. A [`Generator`] is one engine, or several with a thread each.
 //!
-//! Below this crate's `clock`, `epoll`, `own`, `socket` and `wakeup` modules is the kernel; a
-//! [`TlsClient`] reads its CA file, a [`Table`] and a replayed [`Schedule`] theirs. Nothing else here
-//! knows of the world: works, schedules and parsers are pure.
+//! Only the `clock`, `epoll`, `own`, `socket` and `wakeup` modules call the kernel. A [`TlsClient`]
+//! reads its CA file, a [`Table`] and a replayed [`Schedule`] their files. Everything else is pure:
+//! works, schedules and parsers.
 
 mod chunked;
 mod clock;

@@ -1,31 +1,31 @@
-//! The slowest exchanges of a run, each with its times, so that a spike can be matched with what
-//! else happened at that moment.
+//! The slowest exchanges of a run with their times, to match a spike with what else happened at
+//! that moment.
 
 use windage_model::Outlier;
 
-/// Exchanges kept of a run, at most.
+/// Exchanges kept per run, at most.
 pub const OUTLIERS_KEPT: usize = 8;
 
 /// The slowest exchanges by response time. Times are nanoseconds of `CLOCK_MONOTONIC`.
 ///
-/// Nothing is allocated, and an exchange that is not among the slowest costs one comparison.
+/// Allocates nothing; an exchange that is not among the slowest costs one comparison.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outliers {
     kept: [Outlier; OUTLIERS_KEPT],
     count: usize,
-    /// The shortest response time that is kept: zero while there is room, then 1 ns more than
-    /// the least of those kept.
+    /// The shortest response time that is kept: zero while there is room, then 1 ns more than the
+    /// shortest one kept.
     bar_ns: u64,
 }
 
 impl Outliers {
-    /// Without any yet.
+    /// Empty.
     #[must_use]
     pub fn new() -> Outliers {
         Outliers::default()
     }
 
-    /// Keeps the exchange if it is among the slowest so far. Of equally slow ones the first stay.
+    /// Keeps the exchange if it is among the slowest so far. Among equals, the earliest stay.
     #[inline]
     pub fn note(&mut self, outlier: Outlier) {
         if outlier.response_time_ns() >= self.bar_ns {
@@ -33,7 +33,7 @@ impl Outliers {
         }
     }
 
-    /// Rare: of *n* exchanges in random order about *k* ln(*n* / *k*) come here.
+    /// Rare: of *n* exchanges in random order about *k* ln(*n* / *k*) get here.
     #[cold]
     fn keep(&mut self, outlier: Outlier) {
         if self.count < OUTLIERS_KEPT {
@@ -48,20 +48,20 @@ impl Outliers {
         }
     }
 
-    /// Adds those of another thread.
+    /// Merges another thread's outliers.
     pub fn merge(&mut self, other: &Outliers) {
         for &outlier in other.kept() {
             self.note(outlier);
         }
     }
 
-    /// Forgets all of them.
+    /// Removes all.
     pub fn clear(&mut self) {
         self.count = 0;
         self.bar_ns = 0;
     }
 
-    /// What is kept, the slowest first.
+    /// The kept exchanges, the slowest first.
     #[must_use]
     pub fn slowest(&self) -> Vec<Outlier> {
         let mut slowest = self.kept().to_vec();
@@ -101,13 +101,13 @@ mod tests {
     }
 
     #[test]
-    fn fewer_than_there_is_room_for_are_all_kept() {
+    fn all_are_kept_while_there_is_room() {
         assert_eq!(times(&noted(&[])), [0u64; 0]);
         assert_eq!(times(&noted(&[0, 5, 3])), [5, 3, 0]);
     }
 
     #[test]
-    fn of_equally_slow_ones_the_first_stay() {
+    fn the_earliest_of_equals_stay() {
         let outliers = noted(&[7; 20]);
         let mut begun: Vec<u64> = outliers.slowest().iter().map(|o| o.intended_ns).collect();
         begun.sort_unstable();
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cleared_one_begins_anew() {
+    fn clearing_removes_all() {
         let mut outliers = noted(&[100; 9]);
         outliers.clear();
         outliers.note(lasting(0, 1));
@@ -135,7 +135,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_the_order_and_the_threads_the_slowest_are_kept(
+        fn the_slowest_are_kept_in_any_order_and_over_threads(
             first in prop::collection::vec(0u64..1000, 0..60),
             second in prop::collection::vec(0u64..1000, 0..60),
         ) {

@@ -7,24 +7,24 @@ use nix::sys::resource::{UsageWho, getrusage};
 use nix::unistd::{Pid, gettid};
 use windage_model::Exchanges;
 
-/// A gap between two looks at the clock, while the generator polls, that its own work does not
-/// explain: the core was taken away from it.
+/// A gap between two looks at the clock while the generator polls, too long to be its own work: the
+/// core was taken away.
 pub const STALL_NS: u64 = 50_000;
 
-/// Reads how the calling thread fares. Two system calls and no allocation a reading.
+/// Reads the calling thread's scheduling counters. Two system calls and no allocation per reading.
 #[derive(Debug, Default)]
 pub struct OwnThread {
     /// `schedstat` of the thread that read last, kept open.
     schedstat: Option<(Pid, File)>,
 }
 
-/// What the kernel counts of one thread, since the thread began.
+/// The kernel's counters of one thread since it began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OwnTime {
-    /// How often the core was taken from it while it would have gone on; `None` when unreadable.
+    /// Involuntary context switches; `None` when unreadable.
     pub preemptions: Option<u64>,
-    /// Time that it was ready to run and waited for a core, in nanoseconds; `None` when the
-    /// kernel keeps no such account.
+    /// Run-queue time (ready to run, waiting for a core), in nanoseconds; `None` when the kernel
+    /// does not account for it.
     pub run_queue_ns: Option<u64>,
 }
 
@@ -47,7 +47,7 @@ impl OwnThread {
     }
 
     fn run_queue_ns(&mut self) -> Option<u64> {
-        // The file is that of the thread that opened it; an engine may have moved since.
+        // The file belongs to the thread that opened it; the engine may have moved since.
         let thread = gettid();
         if self.schedstat.as_ref().is_none_or(|(of, _)| *of != thread) {
             let file = File::open("/proc/thread-self/schedstat").ok()?;
@@ -61,7 +61,7 @@ impl OwnThread {
 }
 
 impl OwnTime {
-    /// What came since an earlier reading of the same thread.
+    /// The difference from an earlier reading of the same thread.
     #[must_use]
     pub fn since(&self, earlier: &OwnTime) -> OwnTime {
         let between = |now: Option<u64>, then: Option<u64>| now?.checked_sub(then?);
@@ -71,7 +71,7 @@ impl OwnTime {
         }
     }
 
-    /// Puts these figures into those of a run.
+    /// Copies these figures into those of a run.
     pub fn note_in(&self, exchanges: &mut Exchanges) {
         exchanges.generator_preemptions = self.preemptions;
         exchanges.generator_run_queue_ns = self.run_queue_ns;
@@ -84,20 +84,19 @@ fn waited_ns(schedstat: &[u8]) -> Option<u64> {
     text.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
-/// Time that a polling loop lost: it looks at the clock again and again, and all at once much
-/// time has passed.
+/// Time that a polling loop lost: much time passed between two looks at the clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stalls {
-    /// How many there were.
+    /// Number of stalls.
     pub count: u64,
     /// The longest, in nanoseconds.
     pub longest_ns: u64,
-    /// When the longest began, on the clock that was looked at.
+    /// When the longest began, on the polling clock.
     pub longest_at_ns: u64,
 }
 
 impl Stalls {
-    /// Two looks at the clock with nothing but polling between them.
+    /// Two looks at the clock with nothing but polling in between.
     #[inline]
     pub fn looked(&mut self, before_ns: u64, now_ns: u64) {
         if now_ns.saturating_sub(before_ns) > STALL_NS {
@@ -114,7 +113,7 @@ impl Stalls {
         }
     }
 
-    /// Puts these figures into those of a run that started at `started_ns` on the same clock.
+    /// Copies these figures into those of a run that started at `started_ns` on the same clock.
     pub fn note_in(&self, exchanges: &mut Exchanges, started_ns: u64) {
         exchanges.stalls = self.count;
         exchanges.longest_stall_ns = self.longest_ns;
@@ -132,12 +131,12 @@ mod tests {
             (
                 b"812345678 90123 456\n",
                 Some(90_123),
-                "as the kernel has it",
+                "as the kernel writes it",
             ),
             (b"0 0 0\n", Some(0), "without scheduler statistics"),
             (b"812345678", None, "cut short"),
-            (b"1 -2 3\n", None, "no count"),
-            (b"\xff\xfe 2 3", None, "no text"),
+            (b"1 -2 3\n", None, "not a count"),
+            (b"\xff\xfe 2 3", None, "not text"),
         ];
         for (text, expected, why) in table {
             assert_eq!(waited_ns(text), expected, "{why}");
@@ -145,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn counters_go_on_and_follow_the_thread_that_reads() {
+    fn counters_are_those_of_the_reading_thread() {
         let mut own = OwnThread::new();
         let before = own.read();
         let of_another = std::thread::spawn(move || {
@@ -159,14 +158,14 @@ mod tests {
             before.run_queue_ns.is_some(),
             "a thread's counters never go backwards"
         );
-        // Back on the first thread, whose counters are no others' and never less than before.
+        // Back on the first thread, whose counters are its own and never decrease.
         let here = own.read().since(&before);
         assert_eq!(here.run_queue_ns.is_some(), before.run_queue_ns.is_some());
         assert!(here.preemptions.is_some());
     }
 
     #[test]
-    fn what_is_unreadable_stays_unknown() {
+    fn unreadable_counters_stay_unknown() {
         let known = OwnTime {
             preemptions: Some(5),
             run_queue_ns: Some(900),

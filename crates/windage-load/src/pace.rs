@@ -1,19 +1,19 @@
-//! When to send: as soon as an answer came, or by a schedule.
+//! When to send: as soon as an answer arrives, or by a schedule.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// How a run is paced.
+/// The pace of a run.
 pub enum Pace<'a> {
     /// Each connection sends, waits for the answer and sends again.
     Closed {
-        /// No request is sent afterwards; answers still outstanding are awaited and count.
+        /// No request is sent after this time; outstanding answers are awaited and count.
         lasts: Duration,
     },
     /// Starts follow a schedule, whatever the answers do.
     Open {
         /// Intended starts as offsets from the run's start, in nanoseconds, never decreasing;
-        /// usually a [`Schedule`](crate::Schedule). Nothing at or beyond `lasts` is started.
+        /// usually a [`Schedule`](crate::Schedule). Starts at or after `lasts` are not made.
         schedule: &'a mut dyn Iterator<Item = u64>,
         /// The length of the schedule.
         lasts: Duration,
@@ -31,25 +31,25 @@ pub(crate) enum Start {
 
 /// Decides what goes out next. Times are nanoseconds of the monotonic clock.
 pub(crate) trait Pacer {
-    /// Whether answers call forth the next requests, rather than the clock.
+    /// Whether answers trigger the next requests, rather than the clock.
     const IS_CLOSED: bool;
 
     /// The next start, for a connection that is free now.
     fn take(&mut self, now_ns: u64) -> Option<Start>;
 
-    /// Queues starts that are due and have no connection, and tells of each.
+    /// Queues due starts that have no connection, and reports each.
     fn queue_due(&mut self, now_ns: u64, queued: impl FnMut(u64));
 
-    /// How many starts are due and have no connection.
+    /// How many due starts have no connection.
     fn waiting(&self) -> usize;
 
     /// The time of the next start that is not due yet.
     fn next_ns(&self) -> Option<u64>;
 
-    /// Whether no start will ever come again.
+    /// Whether no more starts will come.
     fn is_over(&self, now_ns: u64) -> bool;
 
-    /// Gives up what is queued and still to come.
+    /// Gives up all queued and future starts.
     fn give_up(&mut self);
 }
 
@@ -90,7 +90,7 @@ impl Pacer for ClosedPacer {
     }
 }
 
-/// Starts that wait for a connection, at most; those beyond are dropped.
+/// Starts that may wait for a connection; more are dropped.
 pub(crate) const BACKLOG_BOUND: usize = 65_536;
 
 /// The open loop: starts come from a schedule and wait, in order, for a free connection.
@@ -99,14 +99,14 @@ pub(crate) struct OpenPacer<'a> {
     began_ns: u64,
     lasts_ns: u64,
     next_ns: Option<u64>,
-    /// Due starts without a connection, older than anything the schedule still has. Lent by the
+    /// Due starts without a connection, all earlier than what the schedule still has. Lent by the
     /// engine, so that a run allocates nothing.
     backlog: &'a mut VecDeque<u64>,
-    /// Starts that came due so far.
+    /// Starts that became due so far.
     pub(crate) intended: u64,
     /// Starts that never went out.
     pub(crate) dropped: u64,
-    /// Starts that went out only after they had waited for a connection.
+    /// Starts that waited for a connection before they went out.
     pub(crate) waited: u64,
 }
 
@@ -209,7 +209,7 @@ mod tests {
         assert_eq!(
             pacer.take(1_025),
             Some(Start::At(1_000)),
-            "what waits longest goes first"
+            "the longest wait goes first"
         );
         assert_eq!(pacer.take(1_025), Some(Start::At(1_010)));
         assert_eq!(pacer.take(1_025), Some(Start::At(1_020)));
@@ -218,7 +218,7 @@ mod tests {
         assert_eq!(
             pacer.take(2_000),
             None,
-            "a start at the end is beyond the schedule"
+            "a start at the end is not part of the schedule"
         );
         assert!(
             pacer.is_over(2_000) && !pacer.is_over(1_099),

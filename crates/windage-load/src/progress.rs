@@ -1,9 +1,9 @@
-//! How a run goes, for whoever watches it from another thread.
+//! The progress of a run, for watchers on another thread.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Counts of a run, or of several that share one, which only ever grow; and the present quantiles
-/// of one of them.
+/// Counts of a run, or of several that share this value, which only grow; and one run's current
+/// quantiles.
 #[derive(Debug, Default)]
 pub struct Progress {
     completed: AtomicU64,
@@ -25,13 +25,13 @@ impl Progress {
         self.failed.load(Ordering::Relaxed)
     }
 
-    /// The median of the response times so far, in nanoseconds; 0 before the first.
+    /// Median response time so far, in nanoseconds; 0 before the first.
     #[must_use]
     pub fn p50_ns(&self) -> u64 {
         self.p50_ns.load(Ordering::Relaxed)
     }
 
-    /// The 99th percentile of the response times so far, in nanoseconds; 0 before the first.
+    /// 99th percentile of the response times so far, in nanoseconds; 0 before the first.
     #[must_use]
     pub fn p99_ns(&self) -> u64 {
         self.p99_ns.load(Ordering::Relaxed)

@@ -1,27 +1,27 @@
-//! Where times are recorded: histograms of fixed size, so that recording never allocates.
+//! Fixed-size histograms of times, so that recording never allocates.
 
 use hdrhistogram::Histogram;
 use windage_model::Outlier;
 
 use crate::outliers::Outliers;
 
-/// A day: what waits for long must not look as if it had waited for less.
+/// A day, so that long waits are not recorded as shorter ones.
 const LONGEST_NS: u64 = 86_400_000_000_000;
 
-/// The times of a run's exchanges, in nanoseconds, with three significant digits from 1 ns to
-/// a day; what is longer counts as a day.
+/// The times of a run's exchanges, in nanoseconds, with three significant digits from 1 ns to a
+/// day; longer times count as a day.
 ///
-/// A run adds to what is already there.
+/// A run adds to what is already recorded.
 #[derive(Clone, Debug)]
 pub struct Recording {
-    /// Completed − intended start. In a closed loop the same as `service_time`.
+    /// Completed − intended start. In a closed loop equal to `service_time`.
     pub response_time: Histogram<u32>,
     /// Completed − sent.
     pub service_time: Histogram<u32>,
-    /// Sent − intended start of those starts that found a free connection: the generator's own
-    /// lateness. In a closed loop only of steps that follow think time.
+    /// Sent − intended start, of starts that found a free connection: the generator's own lateness.
+    /// In a closed loop only of steps after think time.
     pub send_lag: Histogram<u32>,
-    /// The slowest exchanges and when they were.
+    /// The slowest exchanges with their times.
     pub outliers: Outliers,
 }
 
@@ -53,10 +53,10 @@ impl Recording {
         self.outliers.note(outlier);
     }
 
-    /// Adds what another thread recorded.
+    /// Merges what another thread recorded.
     ///
     /// # Panics
-    /// When a histogram was put in place of `other`'s that reaches further than 60 s.
+    /// When a histogram of `other` was replaced with one whose range exceeds 60 s.
     pub fn merge(&mut self, other: &Recording) {
         for (mine, theirs) in [
             (&mut self.response_time, &other.response_time),
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_recorded_from_its_intended_start_and_from_its_sending() {
+    fn response_time_starts_at_the_intended_start_and_service_time_at_sending() {
         let mut recording = Recording::new();
         recording.note(1_000, 5_000, 25_000);
         let near = |histogram: &Histogram<u32>, expected_ns: u64| {
@@ -127,13 +127,13 @@ mod tests {
         assert!(near(&recording.service_time, 20_000));
         assert!(
             recording.send_lag.is_empty(),
-            "whether it was late, only the run knows"
+            "only the run knows whether it was late"
         );
         assert_eq!(recording.outliers.slowest()[0].sent_ns, 5_000);
     }
 
     #[test]
-    fn threads_are_put_together() {
+    fn recordings_of_threads_are_merged() {
         let (mut one, mut other) = (Recording::new(), Recording::new());
         one.note(0, 0, 1_000_000);
         other.note(0, 10, 9_000_000);

@@ -1,17 +1,17 @@
-//! Why some requests can't be sent.
+//! Why a request can't be sent.
 
-/// Why a request can't be put on the wire.
+/// Why a request can't be sent.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum RequestError {
     /// The method is not a token of RFC 9110.
     #[error("method {0:?} is not an HTTP token; use one such as GET or POST")]
     Method(String),
-    /// The host is empty or holds what no host holds.
+    /// The host is empty or has invalid characters.
     #[error(
         "host {0:?} is empty or has spaces or control characters; write it as NAME or NAME:PORT"
     )]
     Host(String),
-    /// The path does not start with `/` or is not plain visible ASCII.
+    /// The path does not start with `/`, or has other than visible ASCII.
     #[error(
         "path {0:?} must start with / and have no spaces, control or non-ASCII characters (nor any of \" # < > ` in HTTP/2); percent-encode them"
     )]
@@ -19,39 +19,39 @@ pub enum RequestError {
     /// A header's name is not a token.
     #[error("header name {0:?} is not an HTTP token; it takes letters, digits and -")]
     HeaderName(String),
-    /// A header's value holds a line break or another control character; the value itself may be
-    /// secret and is not repeated.
+    /// A header's value has a line break or another control character. The message omits the value,
+    /// which may be secret.
     #[error("the value of header {0:?} has a line break or control character; remove it")]
     HeaderValue(String),
     /// A header that the engine must set itself.
-    #[error("header {0:?} would contradict how the body is sent; leave it out")]
+    #[error("header {0:?} conflicts with how the engine sends the body; remove it")]
     Framing(String),
-    /// CONNECT makes a tunnel of the connection.
-    #[error("method CONNECT opens a tunnel and asks for nothing; use another method")]
+    /// CONNECT turns the connection into a tunnel.
+    #[error("method CONNECT opens a tunnel and requests nothing; use another method")]
     Connect,
-    /// A gRPC call with another method.
+    /// A gRPC call with a method other than POST.
     #[error("a gRPC call is a POST, not {0:?}; leave the method out")]
     GrpcMethod(String),
-    /// A header that speaks of the connection, which HTTP/2 does itself.
-    #[error("header {0:?} has no place in HTTP/2; leave it out")]
+    /// A connection header, which HTTP/2 forbids.
+    #[error("header {0:?} is not allowed in HTTP/2; remove it")]
     ConnectionHeader(String),
-    /// More headers than any server takes.
-    #[error("{0} headers; leave some out, 1000 at most")]
+    /// More headers than any server accepts.
+    #[error("{0} headers are too many; use at most 1000")]
     TooManyHeaders(usize),
-    /// A part of the request can be longer than what can be sent.
-    #[error("{what} can have {bytes} bytes, and {bytes_max} is the most; make it shorter")]
+    /// A part of the request can get too long to be sent.
+    #[error("{what} can reach {bytes} bytes, but the limit is {bytes_max}; make it shorter")]
     TooLong {
         /// Which part.
         what: &'static str,
-        /// With the longest values of all fields.
+        /// Its length with the longest values of all fields.
         bytes: usize,
-        /// What is allowed.
+        /// The limit.
         bytes_max: usize,
     },
-    /// A text refers to a field, or a field to a table or column, that is not there.
+    /// A text refers to a missing field, or a field to a missing table or column.
     #[error("field {0} does not exist, or its table or column does not; define it")]
     NoSuchField(usize),
-    /// A range with nothing in it.
+    /// An empty range.
     #[error("no number lies between {low} and {high}; swap them")]
     EmptyRange {
         /// The smallest value.
@@ -59,8 +59,7 @@ pub enum RequestError {
         /// The largest value.
         high: u64,
     },
-    /// A value of a table can't stand where it is used; the value itself may be secret and is not
-    /// repeated.
+    /// A table value is invalid where it is used. The message omits the value, which may be secret.
     #[error("{table}, row {row} below the names, column {column:?}: {fault}")]
     Value {
         /// The table's file.
@@ -72,17 +71,17 @@ pub enum RequestError {
         /// What is wrong with it.
         fault: ValueFault,
     },
-    /// A flow without steps, or with more than can be counted.
+    /// A flow without steps, or with too many.
     #[error("flow {flow} has {steps} steps; give it at least 1 and at most 65535")]
     Steps {
         /// The flow, counted from 1.
         flow: usize,
-        /// Its steps.
+        /// Number of steps.
         steps: usize,
     },
-    /// No flow would ever begin, or there are more than can be counted.
+    /// No flow has a weight, or there are too many.
     #[error(
-        "{0} flows, of which none would ever begin or too many; give 1 to 65535, and a weight to at least one"
+        "{0} flows are too many, or none has a weight; give 1 to 65535 flows, at least one with a weight above 0"
     )]
     Flows(usize),
     /// An error in one of several requests.
@@ -97,18 +96,20 @@ pub enum RequestError {
     },
 }
 
-/// Why a value of a table can't stand where it is used.
+/// Why a table value is invalid where it is used.
 #[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
 pub enum ValueFault {
-    /// Not plain visible ASCII.
+    /// Not visible ASCII.
     #[error(
         "a value in a path must have no spaces, control or non-ASCII characters (nor any of \" # < > ` in HTTP/2); percent-encode them"
     )]
     Path,
-    /// A path begins with it, and it does not begin as a path does.
-    #[error("a value that begins a path must start with /; put it in, here or before the field")]
+    /// It begins a path but does not start with `/`.
+    #[error(
+        "a value that begins a path must start with /; add it to the value or before the field"
+    )]
     PathStart,
-    /// It could end the header's line.
+    /// It could end the header line.
     #[error("a value in a header must have no line breaks or control characters; remove them")]
     Header,
 }
@@ -192,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_can_end_its_line() {
+    fn no_part_can_end_its_line() {
         let refused = |method, host, path, pairs: &[(&str, &str)]| {
             serialised(method, host, path, &headers(pairs), b"").unwrap_err()
         };

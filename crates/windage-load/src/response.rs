@@ -1,43 +1,43 @@
-//! Responses, parsed as they come in. Pure: bytes in, progress out.
+//! Incremental parser of responses. Pure: bytes in, progress out.
 
 use std::mem::MaybeUninit;
 
 use crate::chunked::Chunked;
 
-/// Longest head (status line and headers) that is accepted.
+/// Longest accepted head (status line and headers).
 pub(crate) const MAX_HEAD_BYTES: usize = 64 * 1024;
 const MAX_HEADERS: usize = 128;
 /// Heads up to this length are remembered, see [`ResponseParser`].
 const MAX_REMEMBERED_BYTES: usize = 4 * 1024;
 
-/// Why bytes are not an HTTP/1 response that can be told to have ended.
+/// Why bytes are not an HTTP/1 response with a recognisable end.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProtocolError {
-    /// The head is no HTTP/1 head.
+    /// The head is not an HTTP/1 head.
     #[error("the answer is not HTTP/1: {0}; does the address speak plain HTTP/1.1?")]
     Head(httparse::Error),
     /// The head is longer than 64 KiB.
     #[error("the answer's head is longer than {MAX_HEAD_BYTES} bytes")]
     HeadTooLong,
-    /// `Content-Length` is no number, or several that differ.
+    /// `Content-Length` is not a number, or there are several that differ.
     #[error("the answer's Content-Length is not one number")]
     ContentLength,
     /// The chunked coding is broken.
     #[error("the answer's chunked body is broken: {0}")]
     Chunk(&'static str),
-    /// The connection was turned into something else, which was not asked for.
-    #[error("the answer switches protocols (101), which was not asked for")]
+    /// The server switched protocols without being asked to.
+    #[error("the answer switches protocols (101), which the request did not ask for")]
     Switched,
 }
 
-/// What feeding bytes led to.
+/// The result of feeding bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// More bytes are needed; all that were fed are consumed.
+    /// More bytes are needed; all fed bytes are consumed.
     Partial,
     /// A whole final response; the parser is ready for the next.
     Complete {
-        /// What is known of it.
+        /// The response.
         answer: Answer,
         /// How many of the bytes fed belong to it.
         consumed: usize,
@@ -57,15 +57,15 @@ pub struct Answer {
 ///
 /// Interim (1xx) responses are skipped. Bodies are discarded, so memory is bounded by one head.
 /// The last head is remembered: a server answers the same request with the same bytes until its
-/// `Date` moves on, and comparing them costs a tenth of parsing them.
+/// `Date` changes, and comparing them costs a tenth of parsing them.
 #[derive(Debug)]
 pub struct ResponseParser {
     is_head: bool,
     stage: Stage,
     answer: Answer,
-    /// A head that came in pieces, so far.
+    /// The head so far, if it arrived in pieces.
     partial: Vec<u8>,
-    /// Length of `partial` at which it is parsed even without an empty line in sight.
+    /// Length of `partial` at which it is parsed even without an empty line.
     next_attempt_bytes: usize,
     remembered: Vec<u8>,
     remembered_head: Head,
@@ -79,7 +79,7 @@ enum Stage {
     UntilClose,
 }
 
-/// What a head says about what follows.
+/// What a head says about the body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Head {
     answer: Answer,
@@ -88,7 +88,7 @@ struct Head {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Body {
-    /// None, and the final response is still to come.
+    /// No body, and the final response is still to come.
     Interim,
     Length(u64),
     Chunked,
@@ -117,27 +117,27 @@ impl ResponseParser {
         }
     }
 
-    /// Says whether the next answers are to HEAD.
+    /// Sets whether the next answers are to HEAD.
     #[inline]
     pub(crate) fn expect(&mut self, is_head: bool) {
         if self.is_head != is_head {
             self.is_head = is_head;
-            // What was made of the same bytes no longer holds.
+            // The remembered head may be framed differently.
             self.remembered.clear();
         }
     }
 
-    /// Starts over, as on a new connection.
+    /// Starts over on a new connection.
     pub fn reset(&mut self) {
         self.stage = Stage::Head;
         self.partial.clear();
     }
 
-    /// Reads on.
+    /// Parses more bytes.
     ///
     /// # Errors
-    /// When the bytes are no response that can be told to have ended. The connection is of no
-    /// use then; [`reset`](Self::reset) before the next.
+    /// When the bytes are not a response with a recognisable end. The connection is then unusable;
+    /// call [`reset`](Self::reset) before the next.
     #[inline]
     pub fn feed(&mut self, bytes: &[u8]) -> Result<Progress, ProtocolError> {
         let mut consumed = 0;
@@ -175,7 +175,7 @@ impl ResponseParser {
         }
     }
 
-    /// Tells the parser that the connection ended. Gives the response if that was its end, and
+    /// Tells the parser that the connection ended. Returns the response if that was its end, and
     /// `None` if it was cut off or had not begun.
     pub fn finish(&mut self) -> Option<Answer> {
         let ended = matches!(self.stage, Stage::UntilClose);
@@ -183,7 +183,7 @@ impl ResponseParser {
         ended.then_some(self.answer)
     }
 
-    /// Whether any byte of the next response was seen.
+    /// Whether any byte of the next response has arrived.
     #[must_use]
     pub fn has_begun(&self) -> bool {
         !matches!(self.stage, Stage::Head) || !self.partial.is_empty()
@@ -197,7 +197,7 @@ impl ResponseParser {
         }
     }
 
-    /// The head and how many of `bytes` belong to it, or `None` after keeping all of them.
+    /// The head and how many of `bytes` belong to it, or `None` after storing all of them.
     fn head(&mut self, bytes: &[u8]) -> Result<Option<(Head, usize)>, ProtocolError> {
         if !self.partial.is_empty() {
             return self.head_in_pieces(bytes);
@@ -225,8 +225,8 @@ impl ResponseParser {
         }
     }
 
-    /// Parsing anew at every piece would take quadratic time. It is tried when an empty line
-    /// came, and at doubled lengths, so that what can't become a head is found out early.
+    /// Parsing again at every piece would take quadratic time. So it is tried after an empty line
+    /// and at doubled lengths, which rejects early what can't become a head.
     fn head_in_pieces(&mut self, bytes: &[u8]) -> Result<Option<(Head, usize)>, ProtocolError> {
         let before = self.partial.len();
         let kept = bytes.len().min(MAX_HEAD_BYTES + 1 - before);
@@ -241,7 +241,7 @@ impl ResponseParser {
             return Ok(None);
         };
         self.partial.clear();
-        // An attempt is made whenever an empty line comes, so the head can't have ended before.
+        // Every empty line triggers an attempt, so the head can't have ended earlier.
         Ok(Some((head, length.saturating_sub(before))))
     }
 }
@@ -276,7 +276,7 @@ fn parse_head(bytes: &[u8], is_head: bool) -> Result<Option<(Head, usize)>, Prot
         _ if is_head => Body::Length(0),
         _ => fields.body,
     };
-    // Without a length the end of the connection is the end of the body.
+    // Without a length, the body ends with the connection.
     let keep_alive = fields.keep_alive && body != Body::UntilClose;
     Ok(Some((
         Head {
@@ -287,7 +287,7 @@ fn parse_head(bytes: &[u8], is_head: bool) -> Result<Option<(Head, usize)>, Prot
     )))
 }
 
-/// The headers that decide how the body ends and whether the connection lives on.
+/// The headers that decide how the body ends and whether the connection stays open.
 struct Fields {
     keep_alive: bool,
     body: Body,
@@ -299,7 +299,7 @@ impl Fields {
         let mut length = None;
         let mut coded = None;
         for header in headers {
-            // The lengths of the three names tell most other headers apart without comparing.
+            // The lengths of the three names rule out most other headers without comparing.
             match header.name.len() {
                 10 if header.name.eq_ignore_ascii_case("connection") => {
                     for option in list(header.value) {
@@ -331,15 +331,15 @@ impl Fields {
     }
 }
 
-/// The members of a comma-separated list, without the blanks around them.
+/// The members of a comma-separated list, trimmed.
 fn list(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value.split(|&b| b == b',').map(<[u8]>::trim_ascii)
 }
 
-/// One number, or the same number several times, in one header or in several.
+/// One number, or the same number repeated, in one header or in several.
 fn content_length(value: &[u8], mut before: Option<u64>) -> Result<u64, ProtocolError> {
     for member in list(value) {
-        // `parse` would take a leading plus sign.
+        // `parse` would accept a leading plus sign.
         let digits = member.iter().all(u8::is_ascii_digit).then_some(member);
         let number = digits
             .and_then(|d| str::from_utf8(d).ok())

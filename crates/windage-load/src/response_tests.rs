@@ -1,7 +1,7 @@
 use super::*;
 use proptest::prelude::*;
 
-/// What a stream amounts to: the statuses of its whole answers, and how it ended.
+/// What a stream contains: the statuses of its whole answers, and how it ended.
 #[derive(Debug, PartialEq, Eq)]
 struct Outcome {
     answers: Vec<Answer>,
@@ -42,7 +42,7 @@ fn answer(status: u16, keep_alive: bool) -> Answer {
 }
 
 #[test]
-fn answers_end_where_they_should() {
+fn answers_end_at_the_right_byte() {
     let table: &[(&str, bool, &[Answer], &str)] = &[
         (
             "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
@@ -114,7 +114,7 @@ fn answers_end_where_they_should() {
             "HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\nContent-Length: 0\r\n\r\n",
             false,
             &[answer(200, true)],
-            "1.0 keeps when said",
+            "1.0 keeps open on request",
         ),
         (
             "HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n",
@@ -149,7 +149,7 @@ fn answers_end_where_they_should() {
 }
 
 #[test]
-fn what_is_no_answer_fails() {
+fn invalid_answers_are_rejected() {
     let long = format!(
         "HTTP/1.1 200 OK\r\nX: {}\r\n\r\n",
         "x".repeat(MAX_HEAD_BYTES)
@@ -162,7 +162,7 @@ fn what_is_no_answer_fails() {
     let table: &[(&str, &str)] = &[
         ("SSH-2.0-OpenSSH_9.6\r\n", "another protocol"),
         ("HTTP/2.0 200 OK\r\n\r\n", "another version"),
-        ("HTTP/1.1 abc\r\n\r\n", "no status"),
+        ("HTTP/1.1 abc\r\n\r\n", "not a status"),
         ("HTTP/1.1 101 Switching Protocols\r\n\r\n", "switches"),
         (
             "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
@@ -182,7 +182,7 @@ fn what_is_no_answer_fails() {
         ),
         (
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nno",
-            "no chunk",
+            "not a chunk",
         ),
         (&long, "head too long"),
         (&many, "too many headers"),
@@ -283,7 +283,7 @@ proptest! {
     }
 
     #[test]
-    fn bytes_behind_a_valid_start_never_panic(tail: Vec<u8>, framing in 0..3usize, step in 1..64usize) {
+    fn bytes_after_a_valid_start_never_panic(tail: Vec<u8>, framing in 0..3usize, step in 1..64usize) {
         let heads = ["HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n"];
         let stream = [heads[framing].as_bytes(), &tail].concat();
         let steps: Vec<usize> = (step..stream.len()).step_by(step).collect();

@@ -1,4 +1,4 @@
-//! Arrival schedules: intended starts as offsets from the window's start, known beforehand.
+//! Arrival schedules: intended starts as offsets from the window's start, known in advance.
 
 mod profile;
 mod replay;
@@ -14,9 +14,9 @@ pub use replay::ReplayError;
 
 /// A deterministic sequence of intended starts, in nanoseconds from the window's start.
 ///
-/// Offsets never decrease. With one rate it is endless; with a profile or a replay it ends. A
-/// rate that is not a positive, finite number has no starts. Clones go on from where the original
-/// is, and `next` allocates nothing.
+/// Offsets never decrease. A schedule with one rate is endless; a profile or a replay ends. A rate
+/// that is not positive and finite has no starts. A clone continues from the original's position,
+/// and `next` allocates nothing.
 ///
 /// ```
 /// use windage_load::Schedule;
@@ -50,7 +50,7 @@ enum Kind {
     Empty,
 }
 
-/// How many starts a profile must have asked for when the next one is due.
+/// The profile's integral at which the next start is due.
 #[derive(Clone, Debug)]
 enum Due {
     Evenly {
@@ -75,8 +75,8 @@ impl Schedule {
         })
     }
 
-    /// Starts of a Poisson process: exponential gaps, the first gap before the first start.
-    /// The same seed gives the same starts on every machine.
+    /// Starts of a Poisson process: exponential gaps, with a gap before the first start. The same
+    /// seed gives the same starts on every machine.
     #[must_use]
     pub fn poisson(rate_per_s: f64, seed: u64) -> Schedule {
         if !is_rate(rate_per_s) {
@@ -90,14 +90,14 @@ impl Schedule {
         })
     }
 
-    /// Starts by a rate that changes, as even as it allows: each when the profile has asked for
-    /// one more. As many as [`Profile::starts`], all before its end.
+    /// Evenly spaced starts by a changing rate: one each time the profile's integral grows by one.
+    /// [`Profile::starts`] in total, all before its end.
     #[must_use]
     pub fn profile(profile: &Profile) -> Schedule {
         Schedule::along(profile, Due::Evenly { next: 0 })
     }
 
-    /// Starts of a Poisson process whose rate changes by a profile. They end with it.
+    /// Starts of a Poisson process whose rate follows a profile. They end with it.
     #[must_use]
     pub fn poisson_profile(profile: &Profile, seed: u64) -> Schedule {
         let random = Box::new(ChaCha8Rng::seed_from_u64(seed));
@@ -117,7 +117,7 @@ impl Schedule {
     /// Starts at recorded times, in nanoseconds from the window's start. Clones share them.
     ///
     /// # Errors
-    /// When there are none, or one lies before the one ahead of it.
+    /// When there are none, or one is earlier than the one before it.
     pub fn replay(offsets_ns: impl Into<Arc<[u64]>>) -> Result<Schedule, ReplayError> {
         let offsets_ns = offsets_ns.into();
         replay::check(&offsets_ns)?;
@@ -127,13 +127,13 @@ impl Schedule {
         }))
     }
 
-    /// Starts at the times in a file: one a line, in seconds from the start of the recording,
-    /// such as `12.000345`. Of lines with commas the first value counts, and a first line that is
-    /// no number is taken as a header.
+    /// Starts at the times in a file: one per line, in seconds from the start of the recording,
+    /// such as `12.000345`. In lines with commas the first value counts. A first line that is not a
+    /// number is skipped as a header.
     ///
     /// # Errors
-    /// When the file can't be read, is larger than 256 MiB or has no times in it, or when a line
-    /// has no time or one before that of the line ahead of it.
+    /// When the file can't be read, is larger than 256 MiB or has no times, or when a line has no
+    /// time or an earlier one than the line before it.
     pub fn read_replay(path: &Path) -> Result<Schedule, ReplayError> {
         Schedule::replay(replay::read(path)?)
     }
@@ -145,7 +145,7 @@ impl Iterator for Schedule {
     fn next(&mut self) -> Option<u64> {
         match &mut self.0 {
             Kind::Constant { rate_per_s, next } => {
-                // From the ordinal, never from the start before: sums of rounded gaps drift.
+                // From the ordinal, not from the previous start: sums of rounded gaps drift.
                 let at_ns = *next as f64 / *rate_per_s * 1e9;
                 *next += 1;
                 Some(whole_ns(at_ns))
@@ -165,7 +165,7 @@ impl Iterator for Schedule {
                 latest_ns,
             } => {
                 let at_ns = profile.at_ns(piece, due.next())?;
-                // Where rates are high, rounding can put a start before the one ahead of it.
+                // At high rates rounding can put a start before the previous one.
                 *latest_ns = at_ns.max(*latest_ns);
                 Some(*latest_ns)
             }
@@ -187,8 +187,8 @@ impl Due {
                 *next += 1;
                 ordinal as f64
             }
-            // A Poisson process of rate 1 in the starts asked for is one of the profile's rate
-            // in time (Çinlar, Introduction to Stochastic Processes, 4.7).
+            // A Poisson process of rate 1 in the profile's integral has the profile's rate in time
+            // (Çinlar, Introduction to Stochastic Processes, 4.7).
             Due::Randomly { starts, random } => {
                 *starts += unit_gap(random);
                 *starts
@@ -199,7 +199,7 @@ impl Due {
 
 /// A draw from the exponential distribution of mean 1.
 fn unit_gap(random: &mut ChaCha8Rng) -> f64 {
-    // 53 random bits make a number in (0, 1]; zero is left out for the logarithm.
+    // 53 random bits give a number in (0, 1]; zero is excluded because of the logarithm.
     let uniform = ((random.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64;
     -uniform.ln()
 }
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn constant_starts_do_not_drift() {
-        // 1/3 s is no whole number of nanoseconds; after a million starts it must still fit.
+        // 1/3 s is not a whole number of nanoseconds; after a million starts it must still fit.
         let at = |rate: f64, i: usize| Schedule::constant(rate).nth(i);
         assert_eq!(at(3.0, 1), Some(333_333_333));
         assert_eq!(at(3.0, 3), Some(1_000_000_000));
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_rate_has_no_starts() {
+    fn invalid_rates_have_no_starts() {
         for rate in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             assert_eq!(Schedule::constant(rate).next(), None, "{rate}");
             assert_eq!(Schedule::poisson(rate, 1).next(), None, "{rate}");
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_is_a_schedule() {
+    fn the_same_seed_gives_the_same_schedule() {
         let starts = |seed| Schedule::poisson(500.0, seed).take(50).collect::<Vec<_>>();
         assert_eq!(starts(7), starts(7));
         assert_ne!(starts(7), starts(8));

@@ -1,4 +1,4 @@
-//! The seam to sockets: opening, sending, receiving; nothing here ever blocks.
+//! The seam to sockets: opens, sends, receives. Nothing here ever blocks.
 
 use std::io::IoSlice;
 use std::net::SocketAddr;
@@ -11,7 +11,7 @@ use nix::sys::socket::{
     recv, send, sendmsg, setsockopt, socket, sockopt,
 };
 
-/// A new TCP socket whose connection attempt has begun.
+/// A new TCP socket that has started to connect.
 pub(crate) fn open(address: SocketAddr) -> Result<OwnedFd, Errno> {
     let family = if address.is_ipv4() {
         AddressFamily::Inet
@@ -19,7 +19,7 @@ pub(crate) fn open(address: SocketAddr) -> Result<OwnedFd, Errno> {
         AddressFamily::Inet6
     };
     let socket = stream_socket(family)?;
-    // Else a request in two segments would wait for an acknowledgement that the server delays.
+    // Otherwise a request in two segments would wait for a delayed acknowledgement.
     setsockopt(&socket, sockopt::TcpNoDelay, &true)?;
     match connect(socket.as_raw_fd(), &SockaddrStorage::from(address)) {
         Ok(()) | Err(Errno::EINPROGRESS) => Ok(socket),
@@ -27,8 +27,8 @@ pub(crate) fn open(address: SocketAddr) -> Result<OwnedFd, Errno> {
     }
 }
 
-/// A new Unix socket, connected: these connect at once or not at all. `EAGAIN` when the listen
-/// backlog is full, which no later report tells of.
+/// A new, connected Unix socket: these connect at once or not at all. `EAGAIN` when the listen
+/// backlog is full; no later event would report that.
 pub(crate) fn open_unix(path: &Path) -> Result<OwnedFd, Errno> {
     let address = UnixAddr::new(path)?;
     let socket = stream_socket(AddressFamily::Unix)?;
@@ -36,7 +36,7 @@ pub(crate) fn open_unix(path: &Path) -> Result<OwnedFd, Errno> {
     Ok(socket)
 }
 
-/// How a connection attempt ended, once the socket is writable.
+/// The result of a connection attempt, once the socket is writable.
 pub(crate) fn connected(socket: &OwnedFd) -> Result<(), Errno> {
     match getsockopt(socket, sockopt::SocketError)? {
         0 => Ok(()),
@@ -44,20 +44,20 @@ pub(crate) fn connected(socket: &OwnedFd) -> Result<(), Errno> {
     }
 }
 
-/// Sends what the kernel takes at once. A broken connection is an error, never a SIGPIPE.
+/// Sends as much as the kernel accepts. A broken connection is an error, never a SIGPIPE.
 #[inline]
 pub(crate) fn send_some(socket: &OwnedFd, bytes: &[u8]) -> Result<usize, Errno> {
-    // `send` and `recv` go straight to the socket, past the file layer that `write` and `read` enter.
+    // `send` and `recv` go straight to the socket and bypass the file layer of `write` and `read`.
     send(socket.as_raw_fd(), bytes, MsgFlags::MSG_NOSIGNAL)
 }
 
-/// As [`send_some`], from several places.
+/// As [`send_some`], from several buffers.
 pub(crate) fn send_some_of(socket: &OwnedFd, slices: &[IoSlice<'_>]) -> Result<usize, Errno> {
     let flags = MsgFlags::MSG_NOSIGNAL;
     sendmsg::<()>(socket.as_raw_fd(), slices, &[], flags, None)
 }
 
-/// Receives what is there; 0 is the end of the stream.
+/// Receives available bytes; 0 is the end of the stream.
 #[inline]
 pub(crate) fn receive_some(socket: &OwnedFd, buffer: &mut [u8]) -> Result<usize, Errno> {
     recv(socket.as_raw_fd(), buffer, MsgFlags::empty())

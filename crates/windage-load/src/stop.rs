@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub struct StopHandle(pub(crate) Arc<AtomicBool>);
 
 impl StopHandle {
-    /// Makes the present run, and any later one, return within a few hundredths of a second.
+    /// Makes the current run, and any later one, return within a few hundredths of a second.
     pub fn stop(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -25,7 +25,7 @@ impl StopHandle {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// The flag itself, for libraries that set one when a signal comes.
+    /// The flag itself, for libraries that set one on a signal.
     #[must_use]
     pub fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.0)

@@ -1,4 +1,4 @@
-//! Targets: what is asked for and where, and the connections for it.
+//! Targets: requests, server, and the connections to it.
 
 use std::ops::Range;
 
@@ -6,30 +6,30 @@ use crate::endpoint::Endpoint;
 use crate::tls::TlsClient;
 use crate::work::{Draws, Work};
 
-/// What is asked for, and where.
+/// What to request, and where.
 #[derive(Clone, Debug)]
 pub struct Target {
     /// The server's address.
     pub endpoint: Endpoint,
-    /// Whom to trust, where the connection is encrypted.
+    /// TLS settings, if the connection is encrypted.
     pub tls: Option<TlsClient>,
-    /// Exchanges under way at once on one connection of HTTP/2; 1 with HTTP/1.1.
+    /// Concurrent exchanges on one HTTP/2 connection; 1 with HTTP/1.1.
     pub streams: usize,
-    /// The requests, and the protocol they are put in.
+    /// The requests, prepared for a protocol.
     pub work: Work,
 }
 
-/// How many connections a target has.
+/// Number of connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Connections {
     /// Opened before anything is sent.
     pub first: usize,
-    /// An open loop opens more, up to so many, while starts wait for a free one.
+    /// An open loop opens more, up to this many, while starts wait for a free one.
     pub most: usize,
 }
 
 impl From<usize> for Connections {
-    /// So many, and never more.
+    /// A fixed number.
     fn from(count: usize) -> Connections {
         Connections {
             first: count,
@@ -38,17 +38,17 @@ impl From<usize> for Connections {
     }
 }
 
-/// Names a target of the engine that gave it.
+/// Identifies a target of the engine that returned it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TargetId(pub(crate) usize);
 
-/// A target, where its connections are, and what changes as it is used.
+/// A target, its connections, and its mutable state.
 #[derive(Debug)]
 pub(crate) struct TargetSlot {
     pub target: Target,
-    /// All that it may have.
+    /// All connections that it may have.
     pub connections: Range<usize>,
-    /// How many of them are in use, from the first; the others are room to grow.
+    /// How many of them are in use, from the first; the rest is room to grow.
     pub in_use: usize,
     pub draws: Draws,
 }

@@ -1,7 +1,7 @@
-//! TLS on the client side: whom to trust, and the session.
+//! Client side of TLS: trust and sessions.
 //!
-//! Every handshake is a full one. Resumption is off, because a connection that opens again in the
-//! middle of a run would else cost the server less than the first one did.
+//! Every handshake is a full one. Resumption is off, because a connection reopened during a run
+//! would otherwise cost the server less than the first one.
 
 mod session;
 
@@ -25,38 +25,40 @@ use crate::work::Protocol;
 /// HTTP/2 by its registered name.
 const H2: &[u8] = b"h2";
 
-/// How a server is to be reached through TLS.
+/// How to reach a server through TLS.
 #[derive(Clone, Debug)]
 pub struct TlsOptions {
-    /// Whom the certificate has to name: a host name, or an IP address without brackets. A host
-    /// name is sent to the server (SNI).
+    /// The name that the certificate must have: a host name, or an IP address without brackets. A
+    /// host name is sent to the server (SNI).
     pub server_name: String,
-    /// PEM file with the only authorities to trust. Without one, those that Mozilla trusts.
+    /// PEM file with the only authorities to trust. Without one, Mozilla's list applies.
     pub ca_file: Option<PathBuf>,
-    /// Accepts any certificate, whoever issued it and for whatever name, expired ones too. For
-    /// test servers that sign their own: the connection is encrypted, but to whom is not known.
+    /// Accepts any certificate, including those that are self-signed, expired or for other names.
+    /// For test servers: the connection is encrypted, but the server is not authenticated.
     pub insecure: bool,
-    /// What is spoken within TLS, offered to the server by its registered name (ALPN).
+    /// The protocol within TLS, offered to the server by its registered name (ALPN).
     pub alpn: Protocol,
 }
 
-/// Why a [`TlsClient`] can't be made.
+/// Why a [`TlsClient`] can't be created.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     /// The name is neither a host name nor an IP address.
-    #[error("`{0}` is no server name for TLS; give a host name, or an IP address without brackets")]
+    #[error(
+        "`{0}` is not a server name for TLS; give a host name, or an IP address without brackets"
+    )]
     ServerName(String),
     /// The CA file could not be read.
     #[error("can't read the CA file {}: {source}", path.display())]
     CaFile {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The kernel's error.
         source: io::Error,
     },
     /// The CA file is not PEM, or has no certificate in it.
     #[error(
-        "the CA file {} has no certificate; it takes PEM, with lines `-----BEGIN CERTIFICATE-----`",
+        "the CA file {} has no certificate; give PEM, with lines `-----BEGIN CERTIFICATE-----`",
         path.display()
     )]
     NoCertificate {
@@ -75,19 +77,19 @@ pub enum TlsError {
     },
     /// A CA file together with `insecure`.
     #[error(
-        "the CA file {} would not be looked at with `insecure`; leave one of them out",
+        "the CA file {} is not used with `insecure`; remove one of them",
         path.display()
     )]
     Contradiction {
         /// The file.
         path: PathBuf,
     },
-    /// The cryptography refuses its own defaults.
+    /// The cryptography library refuses its own defaults.
     #[error("TLS can't be set up: {0}")]
     Setup(#[from] rustls::Error),
 }
 
-/// What all sessions with one server have in common. A clone shares it.
+/// State shared by all sessions with one server. A clone shares it.
 #[derive(Clone, Debug)]
 pub struct TlsClient {
     config: Arc<ClientConfig>,
@@ -100,7 +102,7 @@ impl TlsClient {
     /// certificate, no resumption.
     ///
     /// # Errors
-    /// When the name is none, or when the CA file has nothing to trust; the error names it.
+    /// When the name is invalid, or when the CA file has no usable certificate; the error names it.
     pub fn new(options: TlsOptions) -> Result<TlsClient, TlsError> {
         let server_name = ServerName::try_from(options.server_name.as_str())
             .map_err(|_| TlsError::ServerName(options.server_name.clone()))?
@@ -136,7 +138,7 @@ impl TlsClient {
     }
 }
 
-/// Takes any certificate. That its holder takes part in the handshake is verified all the same.
+/// Accepts any certificate, but still verifies that the server holds its key.
 #[derive(Debug)]
 struct AnyCertificate(Arc<CryptoProvider>);
 

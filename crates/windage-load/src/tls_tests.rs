@@ -12,20 +12,20 @@ fn options(server_name: &str, ca_file: Option<PathBuf>, insecure: bool) -> TlsOp
 }
 
 #[test]
-fn names_of_hosts_and_addresses_are_taken_as_they_are() {
+fn host_names_and_addresses_are_accepted_unchanged() {
     for name in ["localhost", "a-b.example.org", "127.0.0.1", "::1"] {
         let made = TlsClient::new(options(name, None, false));
         assert!(made.is_ok(), "{name}: {made:?}");
     }
     for name in ["", "[::1]", "a b", "example.org:443", "https://example.org"] {
         let error = TlsClient::new(options(name, None, false)).unwrap_err();
-        let expected = format!("`{name}` is no server name for TLS");
+        let expected = format!("`{name}` is not a server name for TLS");
         assert!(error.to_string().starts_with(&expected), "{name}: {error}");
     }
 }
 
 #[test]
-fn a_ca_file_that_has_nothing_to_trust_is_named() {
+fn an_unusable_ca_file_is_named() {
     const NO_BASE64: &str = "-----BEGIN CERTIFICATE-----\n!!!\n-----END CERTIFICATE-----\n";
     const NO_CERTIFICATE: &str = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
     const A_KEY: &str = "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n";
@@ -63,14 +63,14 @@ fn a_ca_file_that_has_nothing_to_trust_is_named() {
 }
 
 #[test]
-fn a_ca_file_that_nobody_would_look_at_is_refused() {
+fn an_unused_ca_file_is_refused() {
     let error = TlsClient::new(options("localhost", Some("ca.pem".into()), true)).unwrap_err();
     assert!(matches!(error, TlsError::Contradiction { .. }), "{error}");
     assert!(error.to_string().contains("ca.pem"), "{error}");
 }
 
 #[test]
-fn what_is_offered_is_what_will_be_spoken() {
+fn alpn_offers_the_protocol_in_use() {
     let table: [(Protocol, &[u8], bool); 3] = [
         (Protocol::Http1, b"http/1.1", false),
         (Protocol::Http2, b"h2", true),

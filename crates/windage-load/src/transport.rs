@@ -1,15 +1,15 @@
-//! The bytes of one connection: a socket, within TLS or not.
+//! The bytes of one connection: a socket, with or without TLS.
 //!
-//! A connection is watched edge-triggered, so a report that is not acted on is never repeated.
-//! Whoever drives a [`Transport`] therefore keeps three rules:
+//! A connection is watched edge-triggered, so an event that is not acted on is never repeated. Code
+//! that drives a [`Transport`] therefore follows three rules:
 //!
 //! - Receive until [`WouldBlock`](io::ErrorKind::WouldBlock), or until a read left room in its
-//!   buffer while [`Transport::short_read_drains`] holds. A session then has nothing decrypted
-//!   left that was not handed over, and what the kernel gets later makes a new report.
-//! - [`Transport::flush`] at every report of room to write: a session holds records that the kernel
-//!   has not taken yet.
-//! - Receive once after [`Transport::establish`] said yes, if the report spoke of bytes to read: the
-//!   server's first bytes may have come with the last of the handshake.
+//!   buffer while [`Transport::short_read_drains`] holds. A session then has no decrypted bytes
+//!   left, and later bytes cause a new event.
+//! - Call [`Transport::flush`] on every event of room to write: a session may hold records that the
+//!   kernel has not accepted yet.
+//! - Receive once after [`Transport::establish`] returned `true`, if the event included readable
+//!   bytes: the server's first bytes may have arrived with the end of the handshake.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -21,22 +21,22 @@ use crate::endpoint::Endpoint;
 use crate::socket;
 use crate::tls::{Session, TlsClient};
 
-/// An open socket, plain or within TLS. No call blocks: each fails with
-/// [`WouldBlock`](io::ErrorKind::WouldBlock) where the kernel would.
+/// An open socket, with or without TLS. No call blocks: each fails with
+/// [`WouldBlock`](io::ErrorKind::WouldBlock) where the kernel would block.
 #[derive(Debug)]
 pub(crate) struct Transport {
     socket: OwnedFd,
     is_connected: bool,
-    /// Absent from a plain connection, whose bytes go past it at the price of one comparison.
+    /// Absent from a plain connection, which pays one comparison for it.
     session: Option<Box<Session>>,
 }
 
 impl Transport {
-    /// Begins to connect; [`establish`](Self::establish) tells how it ended.
+    /// Starts connecting; [`establish`](Self::establish) returns the result.
     ///
     /// # Errors
-    /// When there is no socket to be had, or the attempt failed at once. A Unix socket that can't
-    /// be reached is an error here, with its path and what to do.
+    /// When no socket is available, or the attempt fails at once. For a Unix socket all connection
+    /// errors appear here, with its path and the remedy.
     pub(crate) fn open(endpoint: &Endpoint, tls: Option<&TlsClient>) -> io::Result<Transport> {
         let session = tls.map(TlsClient::session).transpose()?;
         let socket = match endpoint {
@@ -52,17 +52,17 @@ impl Transport {
         })
     }
 
-    /// The socket, to be watched.
+    /// The socket, for epoll.
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
 
-    /// Goes on with connecting and with the handshake after a report: `true` once both are over,
-    /// `false` when another report has to come first.
+    /// Continues connecting and the handshake after an event: `true` once both are over, `false`
+    /// while further events are needed.
     ///
     /// # Errors
-    /// The kernel's, for the attempt to connect; for the handshake one that says what the server
-    /// did or is, and what to do about it.
+    /// The kernel's, for the attempt to connect. For the handshake, one that says what the server
+    /// did and the remedy.
     pub(crate) fn establish(&mut self) -> io::Result<bool> {
         if !self.is_connected {
             socket::connected(&self.socket)?;
@@ -74,12 +74,12 @@ impl Transport {
         }
     }
 
-    /// Sends what is taken at once, and tells how much of `bytes` that is: by the kernel, or by
-    /// the session, which holds some 64 KiB back for [`flush`](Self::flush) when the kernel is
-    /// full. Within TLS these are bytes before encryption.
+    /// Sends as much as is accepted at once, by the kernel or by the session, which buffers some 64
+    /// KiB for [`flush`](Self::flush) when the kernel is full. Returns the number of bytes, with
+    /// TLS before encryption.
     ///
     /// # Errors
-    /// `WouldBlock` when nothing is taken, and the kernel's; never a SIGPIPE.
+    /// `WouldBlock` when nothing is accepted, and the kernel's; never a SIGPIPE.
     #[inline]
     pub(crate) fn send_some(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.session {
@@ -88,7 +88,7 @@ impl Transport {
         }
     }
 
-    /// Sends what the session holds back. `true` when nothing is left, as ever without TLS.
+    /// Sends what the session has buffered. `true` when nothing is left, as always without TLS.
     ///
     /// # Errors
     /// The kernel's, except `WouldBlock`, which is `false`.
@@ -100,12 +100,12 @@ impl Transport {
         }
     }
 
-    /// Receives what is there; 0 is the end of the stream. Within TLS these are bytes after
-    /// decryption, and an end without `close_notify` is an end like any other: most servers spare
-    /// it, and a protocol that knows its lengths sees what is missing.
+    /// Receives available bytes, with TLS after decryption; 0 is the end of the stream. An end
+    /// without `close_notify` counts as a normal end: most servers skip it, and protocols with
+    /// lengths detect truncation.
     ///
     /// # Errors
-    /// `WouldBlock` when nothing is there, and the kernel's; `InvalidData` for what breaks TLS.
+    /// `WouldBlock` when nothing is available, and the kernel's; `InvalidData` for TLS violations.
     #[inline]
     pub(crate) fn receive_some(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match &mut self.session {
@@ -114,9 +114,9 @@ impl Transport {
         }
     }
 
-    /// Whether the read before, if it left room in its buffer, took all there was, so that asking
-    /// again is needless until the next report. (The end of the stream is left out of this: it
-    /// has a report of its own, which may have come already.)
+    /// Whether the last read, if it left room in its buffer, emptied the socket, so that no further
+    /// read is needed until the next event. (Except for the end of the stream, which has an event
+    /// of its own that may have come already.)
     #[inline]
     pub(crate) fn short_read_drains(&self) -> bool {
         self.session
@@ -124,8 +124,8 @@ impl Transport {
             .is_none_or(|session| session.short_read_drains())
     }
 
-    /// The protocol that the server chose, in its registered name (`h2`, `http/1.1`). Nothing
-    /// without TLS, before the end of the handshake, or when the server made no choice.
+    /// The registered name of the protocol that the server chose (`h2`, `http/1.1`). `None` without
+    /// TLS, before the end of the handshake, or if the server chose none.
     #[cfg(test)]
     pub(crate) fn negotiated_alpn(&self) -> Option<&[u8]> {
         self.session.as_ref()?.negotiated_alpn()
@@ -140,7 +140,7 @@ impl Drop for Transport {
     }
 }
 
-/// Errors of a Unix socket, with its path; those of this process's limits are left as they are.
+/// Adds the path to errors of a Unix socket; errors about this process's limits stay unchanged.
 #[cold]
 fn unreachable_path(path: &Path, error: Errno) -> io::Error {
     let path = path.display();
@@ -152,18 +152,18 @@ fn unreachable_path(path: &Path, error: Errno) -> io::Error {
         Errno::ENOENT => {
             format!("there is no socket {path}; start the server first, or correct the path")
         }
-        Errno::ECONNREFUSED => format!("nobody listens on {path}; start the server"),
+        Errno::ECONNREFUSED => format!("no process listens on {path}; start the server"),
         Errno::EACCES => {
-            format!("permission to connect to {path} is denied; it takes the right to write to it")
+            format!("permission to connect to {path} is denied; grant write permission to it")
         }
         Errno::ENAMETOOLONG => {
-            format!("the path {path} is too long for a socket; 107 bytes are the most")
+            format!("the path {path} is too long for a socket; use at most 107 bytes")
         }
         Errno::EPROTOTYPE => format!("{path} is not a stream socket"),
         other => return other.into(),
     };
     let kind = match error {
-        // Another attempt, not another report, is what would help.
+        // Only another attempt helps; no event would announce room.
         Errno::EAGAIN => io::ErrorKind::ConnectionRefused,
         other => io::Error::from(other).kind(),
     };

@@ -24,7 +24,7 @@ const LOOPBACK: &str = "127.0.0.1:0";
 const HTTP1: &[u8] = b"http/1.1";
 const NAME: &str = "svc.test";
 
-/// A transport driven by nothing but edge-triggered reports, as the engine drives it.
+/// A transport driven only by edge-triggered events, as the engine drives it.
 struct Driven {
     transport: Transport,
     epoll: Epoll,
@@ -55,22 +55,22 @@ impl Driven {
         }
     }
 
-    /// Waits for the next report.
+    /// Waits for the next event.
     fn wait(&mut self) {
         let mut events = [EpollEvent::empty()];
         let patience_ms = u16::try_from(PATIENCE.as_millis()).unwrap();
         let count = self.epoll.wait(&mut events, patience_ms).unwrap();
-        assert_eq!(count, 1, "no report came");
+        assert_eq!(count, 1, "no event came");
         self.has_hung_up |= events[0].events().contains(EpollFlags::EPOLLRDHUP);
     }
 
-    /// Sends until nothing more is taken; tells how much was.
+    /// Sends until nothing more is accepted; returns how much was.
     fn send_until_full(&mut self, bytes: &[u8]) -> usize {
         let mut sent = 0;
         while sent < bytes.len() {
             match self.transport.send_some(&bytes[sent..]) {
                 Ok(taken) => {
-                    assert_ne!(taken, 0, "nothing taken is WouldBlock");
+                    assert_ne!(taken, 0, "accepting nothing is WouldBlock");
                     sent += taken;
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return sent,
@@ -95,7 +95,7 @@ impl Driven {
         }
     }
 
-    /// Receives so many bytes, or up to the end, with a buffer of `room` bytes.
+    /// Receives this many bytes, or up to the end, with a buffer of `room` bytes.
     fn receive(&mut self, wanted: usize, room: usize) -> io::Result<Vec<u8>> {
         let mut all = Vec::new();
         let mut buffer = vec![0; room];
@@ -117,7 +117,7 @@ impl Driven {
     }
 }
 
-/// A server's certificate, and what a client has to trust for it.
+/// A server's certificate, and what a client must trust for it.
 struct Identity {
     certificate: rcgen::Certificate,
     key: KeyPair,
@@ -145,7 +145,7 @@ impl Identity {
         config
     }
 
-    /// A client that trusts this certificate and nothing else.
+    /// A client that trusts only this certificate.
     fn client(&self, server_name: &str, alpn: Protocol) -> TlsClient {
         let directory = tempfile::tempdir().unwrap();
         let ca_file = directory.path().join("ca.pem");
@@ -212,12 +212,12 @@ fn echo(stream: &mut (impl Read + Write), length: usize) {
     stream.flush().unwrap();
 }
 
-/// Bytes that tell their place.
+/// Bytes that encode their position.
 fn pattern(length: usize) -> Vec<u8> {
     (0..length).map(|place| (place % 251) as u8).collect()
 }
 
-/// What the handshake ends with.
+/// The handshake's error.
 fn refusal_of(endpoint: &Endpoint, client: &TlsClient) -> String {
     let refused = Driven::establish(endpoint, Some(client));
     refused.err().expect("the handshake succeeded").to_string()

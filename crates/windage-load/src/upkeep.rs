@@ -1,4 +1,4 @@
-//! Keeping an engine's connections open between runs: opening them, noticing which have died.
+//! Keeps an engine's connections open between runs: opens them and notices which have died.
 
 use std::io;
 use std::ops::Range;
@@ -10,25 +10,25 @@ use crate::epoll::Readiness;
 use crate::lane::State;
 use crate::target::{Target, TargetId};
 
-/// Attempts to connect under way at a time while connections are opened: fewer than the shortest
-/// usual listen queue, beyond which a SYN is dropped and sent again only after a second.
+/// Concurrent attempts to connect: fewer than the shortest common listen queue. Beyond it, a SYN is
+/// dropped and repeated only after a second.
 const ATTEMPTS_AT_ONCE: usize = 64;
 
-/// What [`Engine::connect`] did.
+/// The result of [`Engine::connect`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConnectReport {
     /// Connections opened for the first time.
     pub opened: usize,
-    /// Connections that had died since they were last used, opened again.
+    /// Connections that had died since their last use and were reopened.
     pub reopened: usize,
     /// Connections that could not be opened.
     pub failed: usize,
-    /// Why the first of them could not, in words.
+    /// Why the first of them failed, for people.
     pub first_error: Option<String>,
 }
 
 impl ConnectReport {
-    /// Adds what another did.
+    /// Adds another thread's report.
     pub(crate) fn add(&mut self, other: ConnectReport) {
         self.opened += other.opened;
         self.reopened += other.reopened;
@@ -43,11 +43,11 @@ impl ConnectReport {
 }
 
 impl Engine {
-    /// Opens all connections of a target that are in use and not open, those included that the
-    /// server has closed since they were last used.
+    /// Opens all connections of a target that are in use and not open, including those that the
+    /// server has closed since their last use.
     ///
     /// # Errors
-    /// When this process can't have so many sockets. A server that refuses or does not answer in
+    /// When this process can't open that many sockets. A server that refuses or does not answer in
     /// time is counted in the report instead.
     pub fn connect(&mut self, target: TargetId) -> Result<ConnectReport, EngineError> {
         let members = self.slot(target)?.members();
@@ -85,7 +85,7 @@ impl Engine {
                 self.tend(readiness, &mut report);
             }
             if self.abandon_overdue(members.clone(), &mut report) {
-                // Whoever does not answer one wave will not answer the others either.
+                // A server that does not answer one wave will not answer the others either.
                 let missing = |c: &&Connection| c.phase != Phase::Open;
                 let rest = &self.connections[next..members.end];
                 report.failed += rest.iter().filter(missing).count();
@@ -100,7 +100,7 @@ impl Engine {
         Ok(report)
     }
 
-    /// Begins to connect; a failure leaves the connection closed.
+    /// Starts connecting; a failure leaves the connection closed.
     pub(crate) fn open(&mut self, index: usize) -> io::Result<()> {
         let connection = &mut self.connections[index];
         let Target { endpoint, tls, .. } = &self.targets[connection.target].target;
@@ -111,7 +111,7 @@ impl Engine {
         opened
     }
 
-    /// Closes a connection and takes its lanes down.
+    /// Closes a connection and its lanes.
     pub(crate) fn close(&mut self, index: usize) {
         let connection = &mut self.connections[index];
         connection.close();
@@ -120,7 +120,7 @@ impl Engine {
         }
     }
 
-    /// The connection that a report is about, unless it is about a socket that is gone.
+    /// The connection of an event, unless its socket has been replaced.
     #[inline]
     pub(crate) fn connection_of(&self, token: u64) -> Option<usize> {
         let index = Connection::index_of(token);
@@ -128,7 +128,7 @@ impl Engine {
         (connection.token(index) == token).then_some(index)
     }
 
-    /// Takes note of what servers did to connections while nobody used them.
+    /// Handles what servers did to idle connections.
     fn notice_dead(&mut self) -> Result<(), EngineError> {
         loop {
             self.epoll.poll().map_err(waiting_failed)?;
@@ -142,7 +142,7 @@ impl Engine {
         }
     }
 
-    /// Deals with a report on a connection that carries no exchange.
+    /// Handles an event on a connection without an exchange.
     pub(crate) fn tend(&mut self, readiness: Readiness, report: &mut ConnectReport) {
         let Some(index) = self.connection_of(readiness.token) else {
             return;
@@ -165,7 +165,7 @@ impl Engine {
         }
     }
 
-    /// Goes on with an attempt to connect. Once exchanges may begin, tells whether the connection
+    /// Continues an attempt to connect. Once exchanges may begin, returns whether the connection
     /// had been open before.
     pub(crate) fn establish(&mut self, index: usize, hung_up: bool) -> io::Result<Option<bool>> {
         let connection = &mut self.connections[index];
@@ -189,8 +189,8 @@ impl Engine {
         }
     }
 
-    /// Closes an idle connection that has ended, or has data that nobody asked for. Tells
-    /// whether it did.
+    /// Closes an idle connection that has ended or received unexpected data. Returns whether it
+    /// did.
     pub(crate) fn drop_if_dead(&mut self, index: usize, hung_up: bool) -> bool {
         let connection = &mut self.connections[index];
         let is_dead = match connection.session() {
@@ -209,7 +209,7 @@ impl Engine {
         is_dead
     }
 
-    /// Gives up attempts that take longer than the timeout. Tells whether there were any.
+    /// Gives up attempts that exceed the timeout. Returns whether there were any.
     fn abandon_overdue(&mut self, members: Range<usize>, report: &mut ConnectReport) -> bool {
         let now_ns = monotonic_ns();
         let failed_before = report.failed;
@@ -225,7 +225,7 @@ impl Engine {
     }
 }
 
-/// Whether an error says only that there is nothing to do at the moment.
+/// Whether an error only means that there is nothing to do at the moment.
 #[inline]
 pub(crate) fn is_passing(error: &io::Error) -> bool {
     matches!(
@@ -234,7 +234,7 @@ pub(crate) fn is_passing(error: &io::Error) -> bool {
     )
 }
 
-/// Whether this process, or this machine, can have no further socket.
+/// Whether this process or this machine can open no more sockets.
 fn is_exhaustion(error: &io::Error) -> bool {
     let exhausted = [libc::EMFILE, libc::ENFILE, libc::ENOBUFS, libc::ENOMEM];
     error

@@ -1,11 +1,11 @@
 //! Waking up in time.
 //!
 //! A sleeping thread wakes late: the timer fires, the core leaves its idle state, the scheduler
-//! runs. On a small virtual machine that is tens of microseconds, about as long as a fast service
-//! takes to answer, so an open loop that only slept would send late and call it latency. Waiting
-//! therefore ends in polling, and the polling starts as early before the time as this machine has
-//! been seen to wake late: measured at the start, and followed from wake-up to wake-up, because a
-//! core that is busy elsewhere wakes differently from one that is not.
+//! runs. On a small virtual machine that takes tens of microseconds, about as long as a fast
+//! service takes to answer. An open loop that only slept would send late and report it as latency.
+//! So each wait ends in polling, which begins as early as this machine has been seen to wake late:
+//! measured at the start and updated at every wake-up, because a core that is busy elsewhere wakes
+//! differently from an idle one.
 
 use nix::errno::Errno;
 use nix::sys::prctl;
@@ -15,21 +15,21 @@ use crate::epoll::Epoll;
 
 const TRIALS: usize = 50;
 const TRIAL_NS: u64 = 100_000;
-/// Beyond this the machine is too busy for a margin to help, and polling would only burn its core.
+/// Above this the machine is too busy for a margin to help, and polling would only waste its core.
 const LONGEST_MARGIN_NS: u64 = 150_000;
-/// How far one wake-up moves the margin: up by `UP` when it was later, down by `DOWN` when it was
-/// not. The margin settles where both balance, at the quantile `UP` / (`UP` + `DOWN`) of the
-/// lateness (the stochastic approximation of Robbins and Monro, 1951).
+/// How far one wake-up moves the margin: up by `UP` if it was later, otherwise down by `DOWN`. The
+/// margin settles where both balance, at the quantile `UP` / (`UP` + `DOWN`) of the lateness
+/// (stochastic approximation: Robbins and Monro, 1951).
 const UP_NS: u64 = 300;
 const DOWN_NS: u64 = 100;
 
-/// How long before an intended start sleeping ends and polling begins.
+/// How long before an intended start polling begins.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wakeup {
     margin_ns: u64,
 }
 
-/// How the time passed until something was ready or the time had nearly come.
+/// How a wait ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Waited {
     Asleep,
@@ -37,7 +37,7 @@ pub(crate) enum Waited {
 }
 
 impl Wakeup {
-    /// Sleeps a few times for a moment (some 10 ms in all) and takes the upper quartile of the
+    /// Sleeps briefly a few times (some 10 ms in total) and takes the upper quartile of the
     /// lateness as the first margin.
     pub(crate) fn measure(epoll: &mut Epoll) -> Result<Wakeup, Errno> {
         let _exact = ExactTimers::for_this_thread();
@@ -53,7 +53,7 @@ impl Wakeup {
     }
 
     /// Waits until something is ready, or until `at_ns` (on the monotonic clock) is so near that
-    /// only polling can meet it. The caller comes back until the time has come.
+    /// only polling can meet it. The caller calls again until the time has come.
     #[inline]
     pub(crate) fn wait(
         &mut self,
@@ -67,14 +67,14 @@ impl Wakeup {
             return Ok(Waited::Polling);
         }
         epoll.wait_until(now_ns, wake_ns)?;
-        // An answer that came before the timer, and woke it, teaches nothing.
+        // An answer that woke it before the timer teaches nothing.
         if let Some(set_ns) = epoll.went_off_ns() {
             self.woke(monotonic_ns().saturating_sub(set_ns));
         }
         Ok(Waited::Asleep)
     }
 
-    /// Learns from a wake-up that the timer brought about.
+    /// Learns from a wake-up by the timer.
     #[inline]
     fn woke(&mut self, late_ns: u64) {
         self.margin_ns = if late_ns > self.margin_ns {
@@ -85,11 +85,12 @@ impl Wakeup {
     }
 }
 
-/// The kernel lets ordinary threads wake up to 50 µs late in order to join wake-ups. While this
-/// lives, it does not do so to the calling thread; a refusal only makes the margin longer.
+/// By default the kernel wakes ordinary threads up to 50 µs late, to merge wake-ups. While this
+/// value lives, it does not do so to the calling thread; if the kernel refuses, the margin only
+/// gets longer.
 ///
-/// The setting is passed on to processes that the thread starts, and a service measured with
-/// timers unlike those it has in production would be another service: so it ends with the run.
+/// Processes that the thread starts inherit the setting, and a service with other timers than in
+/// production would be a different service. So the setting ends with the run.
 #[derive(Debug)]
 pub(crate) struct ExactTimers(());
 
@@ -102,7 +103,7 @@ impl ExactTimers {
 
 impl Drop for ExactTimers {
     fn drop(&mut self) {
-        // 0 stands for the thread's default.
+        // 0 restores the thread's default.
         let _ = prctl::set_timerslack(0);
     }
 }
@@ -132,7 +133,7 @@ mod tests {
 
     #[test]
     fn the_margin_follows_the_machine() {
-        // Lateness that takes the values 1 to 20 µs in turn has its upper quartile at 15 µs.
+        // Lateness that cycles through 1 to 20 µs has its upper quartile at 15 µs.
         let mut wakeup = Wakeup { margin_ns: 100_000 };
         for turn in 0..5_000u64 {
             wakeup.woke((turn * 7 % 20 + 1) * 1_000);
@@ -163,8 +164,8 @@ mod tests {
     }
 
     #[test]
-    fn waiting_never_passes_the_margin_by_design() {
-        // A time within the margin is polled for, so the call returns at once, whatever the load.
+    fn waiting_never_sleeps_into_the_margin() {
+        // Within the margin the call polls, so it returns at once, whatever the load.
         let mut epoll = Epoll::new().unwrap();
         let mut wakeup = Wakeup {
             margin_ns: u64::MAX,

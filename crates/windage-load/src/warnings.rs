@@ -1,61 +1,60 @@
-//! What speaks against a stretch of load, found from what the generator knows: one rule each,
-//! with its evidence, in words that say which part was at its ceiling.
+//! Rules that find warnings about a stretch of load in the generator's counters: one function per
+//! rule, each with evidence and a text that names the bottleneck.
 
 use windage_model::{Exchanges, LoadModel, Warning, WarningCode};
 
 use crate::recording::Recording;
 use crate::run::RunReport;
 
-/// Send lag at the 99th percentile beyond which an open loop's latency is not the subject's …
+/// Send lag at the 99th percentile above which an open loop's latency is not the subject's …
 const SEND_LAG_NS: u64 = 1_000_000;
-/// … or when it is half of the response time there, and more than a machine's usual wake-up.
+/// … or when it is half of the response time there, and longer than a usual wake-up.
 const SEND_LAG_PART: u64 = 2;
 const USUAL_LAG_NS: u64 = 100_000;
-/// A generator whose threads are busy for this share of the time was the ceiling.
+/// A generator whose threads are busy for this share of the time was the bottleneck.
 const GENERATOR_SHARE: f64 = 0.97;
 /// A subject that keeps this share of its cores busy is saturated.
 const SUBJECT_SHARE: f64 = 0.9;
-/// Time taken away by the hypervisor, of one core's time.
+/// Limit of steal, as a share of one core's time.
 const STEAL_SHARE: f64 = 0.02;
 /// Steal is counted in hundredths of a second: a single one is no evidence in a short window.
 const STEAL_GRAIN_NS: u64 = 10_000_000;
-/// Answers may come so long after an open loop's schedule, or for such a part of it, whichever is
-/// longer.
+/// Answers may arrive this long after an open loop's schedule, or for this share of it, whichever
+/// is longer.
 const OVERRUN_NS: u64 = 20_000_000;
 const OVERRUN_PART: u64 = 5;
-/// An open loop that completes less than this share of its rate has met a ceiling.
+/// An open loop that completes less than this share of its rate has hit a bottleneck.
 const RATE_SHARE: f64 = 0.98;
-/// Starts that wait for a connection are worth a word beyond this share.
+/// Share of starts that wait for a connection above which there is a warning.
 const WAITED_SHARE: f64 = 0.01;
-/// Starts that wait beyond this share do so because answers come more slowly than starts.
+/// Above this share, starts wait because answers come more slowly than starts.
 const MOST: f64 = 0.5;
-/// Failed requests.
+/// Share of failed requests.
 const ERROR_SHARE: f64 = 0.001;
 
-/// A stretch of load as its rules see it.
+/// The facts of a stretch of load.
 #[derive(Clone, Copy, Debug)]
 pub struct LoadFacts {
     /// The kind of load.
     pub model: LoadModel,
-    /// What was sent and what came back.
+    /// Counts of what was sent and received.
     pub exchanges: Exchanges,
-    /// The length of the schedule; in a closed loop from the first send to the last completion.
-    /// In nanoseconds.
+    /// The length of the schedule; in a closed loop from the first send to the last completion. In
+    /// nanoseconds.
     pub duration_ns: u64,
     /// From the start until nothing was outstanding, in nanoseconds.
     pub lasted_ns: u64,
     /// Response time at the 99th percentile, in nanoseconds; `None` when nothing was completed.
     pub response_time_ns_p99: Option<u64>,
-    /// CPU of the generator's threads together, in nanoseconds.
+    /// CPU of the generator's threads in total, in nanoseconds.
     pub generator_cpu_ns: u64,
-    /// Threads of the generator.
+    /// Number of generator threads.
     pub threads: u32,
-    /// Exchanges that may be under way at a time: the bound on connections, times the streams on
-    /// each.
+    /// The most concurrent exchanges: the bound on connections times the streams on each.
     pub connections: u32,
-    /// Time that the hypervisor took from the machine, in nanoseconds; `None` when unknown.
+    /// Steal of the machine, in nanoseconds; `None` when unknown.
     pub steal_ns: Option<u64>,
-    /// What the subject used; `None` when it is out of reach.
+    /// CPU of the subject; `None` when unknown.
     pub subject: Option<SubjectCpu>,
 }
 
@@ -64,7 +63,7 @@ pub struct LoadFacts {
 pub struct SubjectCpu {
     /// Nanoseconds of CPU.
     pub used_ns: u64,
-    /// Cores that it may keep busy.
+    /// Cores that it may use.
     pub cores: f64,
 }
 
@@ -101,13 +100,13 @@ impl LoadFacts {
         self.generator_cores() > GENERATOR_SHARE * f64::from(self.threads.max(1))
     }
 
-    /// Whether the subject kept its cores busy; `None` when nobody knows.
+    /// Whether the subject kept its cores busy; `None` when unknown.
     fn is_subject_busy(&self) -> Option<bool> {
         let subject = self.subject?;
         Some(share(subject.used_ns, self.duration_ns) >= SUBJECT_SHARE * subject.cores)
     }
 
-    /// Whether the generator's own lateness is in the answer.
+    /// Whether the generator's own lateness affects the response times.
     fn is_late(&self) -> bool {
         let lag_ns = self.exchanges.send_lag_ns_p99;
         let is_half = self
@@ -116,13 +115,13 @@ impl LoadFacts {
         self.model == LoadModel::Open && (lag_ns > SEND_LAG_NS || lag_ns > USUAL_LAG_NS && is_half)
     }
 
-    /// How long answers went on after the schedule's end.
+    /// How long answers continued after the schedule's end.
     fn overrun_ns(&self) -> u64 {
         self.lasted_ns.saturating_sub(self.duration_ns)
     }
 }
 
-/// Everything that the generator's counters say against a stretch of load.
+/// All warnings that the generator's counters give rise to.
 #[must_use]
 pub fn warnings(of: &LoadFacts) -> Vec<Warning> {
     let rate = rate_not_reached(of);
@@ -159,15 +158,15 @@ fn errors(of: &LoadFacts) -> Option<Warning> {
         return Some(
             Warning::new(
                 WarningCode::OnlyErrors,
-                "Every answer had a status of 400 or above: this measures failing. Look at the \
-                 request and at the service's log.",
+                "Every answer had a status of 400 or above: this measures errors. Check the \
+                 request and the service's log.",
             )
             .with("answers", exchanges.completed as f64)
             .with("answers_4xx", client as f64)
             .with("answers_5xx", server as f64),
         );
     }
-    // A timeout is missing from the times, where it would stand at their end: one is too many.
+    // A timed-out request is missing from the end of the distribution, so a single one counts.
     let is_little = share(exchanges.failed(), exchanges.sent) <= ERROR_SHARE;
     if is_little && exchanges.errors.timeout == 0 {
         return None;
@@ -182,8 +181,8 @@ fn errors(of: &LoadFacts) -> Option<Warning> {
     ];
     let warning = Warning::new(
         WarningCode::Errors,
-        "Requests failed or were answered with an error: the figures are those of failing, in \
-         part.",
+        "Requests failed or were answered with an error: the figures partly measure \
+         errors.",
     )
     .with("failed", exchanges.failed() as f64)
     .with("sent", exchanges.sent as f64);
@@ -196,7 +195,7 @@ fn errors(of: &LoadFacts) -> Option<Warning> {
 fn send_lag(of: &LoadFacts) -> Option<Warning> {
     of.is_late().then(|| {
         let text = format!(
-            "The generator sent later than intended: its response times hold its own lateness. {}",
+            "The generator sent late: the response times include its own lateness. {}",
             why_late(of)
         );
         let warning = Warning::new(WarningCode::SendLag, text)
@@ -206,13 +205,12 @@ fn send_lag(of: &LoadFacts) -> Option<Warning> {
     })
 }
 
-/// What kept the generator from being in time, as far as anything was counted.
+/// Why the generator was late, as far as its counters show.
 fn why_late(of: &LoadFacts) -> String {
     let worst_ns = of.exchanges.send_lag_ns_max;
     let explains = |ns: Option<u64>| ns.filter(|ns| *ns > 0 && *ns >= worst_ns / 2);
     if of.is_generator_busy() {
-        "It was busy all the time: the rate is more than its threads can do. Lower `rate`."
-            .to_owned()
+        "It was busy all the time: the rate is too high for its threads. Lower `rate`.".to_owned()
     } else if let Some(steal_ns) = explains(of.steal_ns) {
         format!(
             "The hypervisor took the processor away for {:.1} ms.",
@@ -224,13 +222,13 @@ fn why_late(of: &LoadFacts) -> String {
             wait_ns as f64 / 1e6
         )
     } else {
-        "It was neither busy nor seen to wait for a core, so its wake-ups came late. Give it a \
+        "It was neither busy nor waiting for a core, so its wake-ups came late. Give it a \
          core of its own (`cpus`)."
             .to_owned()
     }
 }
 
-/// What is known of the generator's thread.
+/// Adds what is known about the generator's threads.
 fn with_thread(mut warning: Warning, of: &LoadFacts) -> Warning {
     let exchanges = &of.exchanges;
     warning = warning.with("generator_cores", of.generator_cores());
@@ -247,26 +245,26 @@ fn with_thread(mut warning: Warning, of: &LoadFacts) -> Warning {
     warning
 }
 
-/// In an open loop the generator polls before each start, so a busy core alone says nothing: it
-/// must be late as well.
+/// In an open loop the generator polls before each start, so a busy core alone is no evidence: it
+/// must also be late.
 fn generator_saturated(of: &LoadFacts) -> Option<Warning> {
-    let is_ceiling = match of.model {
+    let is_bottleneck = match of.model {
         LoadModel::Closed => of.is_subject_busy() != Some(true),
         LoadModel::Open => of.is_late(),
         LoadModel::Batch => false,
     };
-    (is_ceiling && of.is_generator_busy()).then(|| {
+    (is_bottleneck && of.is_generator_busy()).then(|| {
         let text = match of.is_subject_busy() {
             Some(false) => {
                 "The generator kept its core busy and the subject did not: the generator was the \
-                 ceiling, and overhead in throughput is compressed."
+                 bottleneck, and overhead in throughput is compressed."
             }
             Some(true) => {
-                "Generator and subject kept their cores busy: the rate is more than either can do."
+                "Generator and subject kept their cores busy: the rate is too high for both."
             }
             None => {
-                "The generator kept its core busy: it may have been the ceiling, and not the \
-                 subject, whose CPU is out of reach."
+                "The generator kept its core busy: it may have been the bottleneck rather than the \
+                 subject, whose CPU is unknown."
             }
         };
         let mut warning = Warning::new(WarningCode::GeneratorSaturated, text)
@@ -282,8 +280,8 @@ fn dropped(of: &LoadFacts) -> Option<Warning> {
     (of.exchanges.dropped > 0).then(|| {
         Warning::new(
             WarningCode::Dropped,
-            "Intended starts were dropped for want of a free connection, and the response times \
-             leave them out. Allow more connections or lower `rate`.",
+            "Intended starts were dropped because no connection was free, and the response times \
+             do not include them. Allow more connections or lower `rate`.",
         )
         .with("dropped", of.exchanges.dropped as f64)
         .with("intended", of.exchanges.intended as f64)
@@ -291,69 +289,70 @@ fn dropped(of: &LoadFacts) -> Option<Warning> {
     })
 }
 
-/// What kept an open loop from its rate.
+/// What kept an open loop below its rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ceiling {
+enum Bottleneck {
     Generator,
     Subject,
     Errors,
     Connections,
-    /// None was reached; answers merely take long.
+    /// No bottleneck was hit; answers just take long.
     AnswerTime,
 }
 
-impl Ceiling {
-    fn of(of: &LoadFacts) -> Ceiling {
+impl Bottleneck {
+    fn of(of: &LoadFacts) -> Bottleneck {
         let exchanges = &of.exchanges;
         let short_of = exchanges.intended.saturating_sub(exchanges.completed);
         if of.is_late() {
-            Ceiling::Generator
+            Bottleneck::Generator
         } else if of.is_subject_busy() == Some(true) {
-            Ceiling::Subject
+            Bottleneck::Subject
         } else if short_of > 0 && share(exchanges.errors.total(), short_of) > MOST {
-            Ceiling::Errors
+            Bottleneck::Errors
         } else if exchanges.dropped > 0 || has_waits(exchanges) {
-            Ceiling::Connections
+            Bottleneck::Connections
         } else {
-            Ceiling::AnswerTime
+            Bottleneck::AnswerTime
         }
     }
 
     /// The word used in evidence.
     fn as_str(self) -> &'static str {
         match self {
-            Ceiling::Generator => "generator",
-            Ceiling::Subject => "subject",
-            Ceiling::Errors => "errors",
-            Ceiling::Connections => "connections",
-            Ceiling::AnswerTime => "answer time",
+            Bottleneck::Generator => "generator",
+            Bottleneck::Subject => "subject",
+            Bottleneck::Errors => "errors",
+            Bottleneck::Connections => "connections",
+            Bottleneck::AnswerTime => "answer time",
         }
     }
 
     fn in_words(self, of: &LoadFacts) -> String {
         let words = match self {
-            Ceiling::Generator => {
+            Bottleneck::Generator => {
                 return format!(
-                    "The generator was late and is the ceiling. {}",
+                    "The generator was late and is the bottleneck. {}",
                     why_late(of)
                 );
             }
-            Ceiling::Subject => {
-                "The subject kept its cores busy: this is its saturation. Lower `rate` to measure \
-                 below it."
+            Bottleneck::Subject => {
+                "The subject kept its cores busy: it is saturated. Lower `rate` to measure \
+                 below saturation."
             }
-            Ceiling::Errors => "Requests failed, and what fails is not completed.",
-            Ceiling::Connections if of.is_subject_busy() == Some(false) => {
+            Bottleneck::Errors => "Failed requests do not count as completed.",
+            Bottleneck::Connections if of.is_subject_busy() == Some(false) => {
                 "All connections were in use while the subject had CPU to spare: they are the \
-                 ceiling, or what its answers wait for is. Allow more connections or lower `rate`."
+                 bottleneck, or something that the subject waits for. Allow more connections or \
+                 lower `rate`."
             }
-            Ceiling::Connections => {
-                "All connections were in use: they, or the subject behind them, are the ceiling. \
+            Bottleneck::Connections => {
+                "All connections were in use: they or the subject are the bottleneck. \
                  Allow more connections or lower `rate`."
             }
-            Ceiling::AnswerTime => {
+            Bottleneck::AnswerTime => {
                 "The last answers came long after the schedule's end although connections were \
-                 free: it is short for answers this slow. Measure for longer at a stretch."
+                 free: the schedule is too short for such slow answers. Use longer windows."
             }
         };
         words.to_owned()
@@ -364,8 +363,8 @@ fn has_waits(exchanges: &Exchanges) -> bool {
     share(exchanges.waited, exchanges.intended) > WAITED_SHARE
 }
 
-/// An open loop that was answered more slowly than its schedule went. The answers may all have
-/// come in the end, and their response times are true; the rate was not what was asked for.
+/// An open loop whose answers came more slowly than its starts. All answers may have arrived in the
+/// end, with correct response times, but the rate was not the intended one.
 fn rate_not_reached(of: &LoadFacts) -> Option<Warning> {
     let exchanges = &of.exchanges;
     if of.model != LoadModel::Open || exchanges.completed == 0 {
@@ -376,18 +375,18 @@ fn rate_not_reached(of: &LoadFacts) -> Option<Warning> {
     let achieved_per_s = exchanges.achieved_per_s(lasted_ns)?;
     let is_overrun = of.overrun_ns() > OVERRUN_NS.max(of.duration_ns / OVERRUN_PART);
     let is_short = share(exchanges.completed, exchanges.intended) < RATE_SHARE;
-    // A long run whose starts queue up ends late, too, but by less than a fifth of itself.
+    // A long run whose starts queue up also ends late, but by less than a fifth of its length.
     let is_behind = achieved_per_s < RATE_SHARE * intended_per_s
         && share(exchanges.waited, exchanges.intended) > MOST;
     (is_overrun || is_short || is_behind).then(|| {
-        let ceiling = Ceiling::of(of);
+        let bottleneck = Bottleneck::of(of);
         let text = format!(
             "{achieved_per_s:.0} of the intended {intended_per_s:.0} requests per second were \
              completed. {}",
-            ceiling.in_words(of)
+            bottleneck.in_words(of)
         );
         Warning::new(WarningCode::RateNotReached, text)
-            .with("ceiling", ceiling.as_str())
+            .with("bottleneck", bottleneck.as_str())
             .with("intended_per_s", intended_per_s)
             .with("achieved_per_s", achieved_per_s)
             .with("overrun_us", of.overrun_ns() as f64 / 1e3)
@@ -397,16 +396,15 @@ fn rate_not_reached(of: &LoadFacts) -> Option<Warning> {
     })
 }
 
-/// Waiting counts as response time, as it would for a user. But the subject was spared the
-/// simultaneous requests of users who have connections of their own. A generator that was late
-/// sent in bursts, and says nothing of connections.
+/// Waiting counts as response time, as it would for a user. But the subject never saw the
+/// simultaneous requests of users with connections of their own. A late generator sends in bursts,
+/// so its waits say nothing about connections.
 fn connections_busy(of: &LoadFacts) -> Option<Warning> {
     (of.model == LoadModel::Open && has_waits(&of.exchanges) && !of.is_late()).then(|| {
         let text = format!(
             "{:.1} % of the starts waited because all connections were in use ({} exchanges at \
-             once). The wait is in the response times and true for so many; but the subject never had \
-             more requests at a time, and its service times are those of that. Allow more \
-             connections to let it have them.",
+             once). Response times include the wait, but the subject never had more requests at a \
+             time, which keeps its service times low. Allow more connections.",
             100.0 * share(of.exchanges.waited, of.exchanges.intended),
             of.connections
         );

@@ -1,7 +1,7 @@
 use super::*;
 use windage_model::{ErrorCounts, Evidence, StatusClasses};
 
-/// A tenth of a second at 10,000/s against which nothing speaks.
+/// A tenth of a second at 10,000/s without warnings.
 fn sound(model: LoadModel) -> LoadFacts {
     LoadFacts {
         model,
@@ -50,7 +50,7 @@ fn each_rule_of_an_open_loop_has_two_sides() {
     let table: &[(&str, Spoil, &[WarningCode])] = &[
         ("nothing", |_| {}, &[]),
         (
-            "lag beyond 1 ms, however slow the answers",
+            "lag above 1 ms, however slow the answers",
             |f| {
                 f.exchanges.send_lag_ns_p99 = 1_000_001;
                 f.response_time_ns_p99 = Some(5_000_000_000);
@@ -76,7 +76,7 @@ fn each_rule_of_an_open_loop_has_two_sides() {
             &[],
         ),
         (
-            "a usual wake-up before an answer that is still faster",
+            "a usual wake-up and an even faster answer",
             |f| {
                 f.exchanges.send_lag_ns_p99 = 100_000;
                 f.response_time_ns_p99 = Some(110_000);
@@ -113,7 +113,7 @@ fn each_rule_of_an_open_loop_has_two_sides() {
             &[ConnectionsBusy],
         ),
         (
-            "waits that a late generator made",
+            "waits caused by a late generator",
             |f| {
                 f.exchanges.waited = 500;
                 f.exchanges.send_lag_ns_p99 = 2_000_000;
@@ -150,12 +150,12 @@ fn each_rule_of_a_closed_loop_has_two_sides() {
     let table: &[(&str, Spoil, &[WarningCode])] = &[
         ("nothing", |_| {}, &[]),
         (
-            "a busy generator before an idle subject",
+            "a busy generator and an idle subject",
             |f| f.generator_cpu_ns = 99_000_000,
             &[GeneratorSaturated],
         ),
         (
-            "a busy generator before a busy subject: the subject's saturation",
+            "a busy generator and a busy subject: the subject is saturated",
             |f| {
                 f.generator_cpu_ns = 99_000_000;
                 f.subject = Some(SubjectCpu {
@@ -166,7 +166,7 @@ fn each_rule_of_a_closed_loop_has_two_sides() {
             &[],
         ),
         (
-            "one of two cores is not the subject's ceiling",
+            "one of two cores is not the subject's bottleneck",
             |f| {
                 f.generator_cpu_ns = 99_000_000;
                 f.subject = Some(SubjectCpu {
@@ -177,7 +177,7 @@ fn each_rule_of_a_closed_loop_has_two_sides() {
             &[GeneratorSaturated],
         ),
         (
-            "a busy generator before who knows",
+            "a busy generator and an unknown subject",
             |f| {
                 f.generator_cpu_ns = 99_000_000;
                 f.subject = None;
@@ -193,7 +193,7 @@ fn each_rule_of_a_closed_loop_has_two_sides() {
             &[],
         ),
         (
-            "lag is nothing to a closed loop",
+            "lag does not matter in a closed loop",
             |f| f.exchanges.send_lag_ns_p99 = 9_000_000,
             &[],
         ),
@@ -207,7 +207,7 @@ fn each_rule_of_a_closed_loop_has_two_sides() {
 }
 
 #[test]
-fn failing_is_told_from_failing_altogether() {
+fn partial_and_total_failure_are_distinguished() {
     use WarningCode::*;
     let table: &[(&str, Spoil, &[WarningCode])] = &[
         (
@@ -216,17 +216,17 @@ fn failing_is_told_from_failing_altogether() {
             &[NothingCompleted],
         ),
         (
-            "every answer an error",
+            "all answers are errors",
             |f| f.exchanges.status = StatusClasses([0, 0, 0, 400, 600]),
             &[OnlyErrors],
         ),
         (
-            "some answers errors",
+            "some answers are errors",
             |f| f.exchanges.status = StatusClasses([0, 998, 0, 1, 1]),
             &[Errors],
         ),
         (
-            "one in a thousand",
+            "one error in a thousand",
             |f| f.exchanges.status = StatusClasses([0, 999, 0, 0, 1]),
             &[],
         ),
@@ -242,7 +242,7 @@ fn failing_is_told_from_failing_altogether() {
     };
     let evidence = &warnings(&facts)[0].evidence;
     assert_eq!(evidence.get("closed"), Some(&Evidence::Number(7.0)));
-    assert_eq!(evidence.get("timeouts"), None, "only what there was");
+    assert_eq!(evidence.get("timeouts"), None, "only errors that occurred");
 }
 
 #[test]
@@ -269,7 +269,7 @@ fn answers_long_after_the_schedule_are_an_overload() {
 }
 
 #[test]
-fn a_long_run_that_falls_behind_is_seen_before_a_fifth_of_it() {
+fn a_long_run_that_falls_behind_is_noticed_before_a_fifth() {
     let mut facts = sound(LoadModel::Open);
     (facts.duration_ns, facts.lasted_ns) = (10_000_000_000, 10_500_000_000);
     assert_eq!(codes(&facts), [], "slow answers alone do not fall behind");
@@ -284,14 +284,14 @@ fn a_long_run_that_falls_behind_is_seen_before_a_fifth_of_it() {
 }
 
 #[test]
-fn who_was_at_the_ceiling_is_said() {
+fn the_ceiling_is_named() {
     type Row = (&'static str, Spoil, &'static str, &'static str);
     let table: &[Row] = &[
         (
             "a late generator",
             |f| f.exchanges.send_lag_ns_p99 = 5_000_000,
             "generator",
-            "The generator was late and is the ceiling. It was neither busy nor seen to wait",
+            "The generator was late and is the bottleneck. It was neither busy nor waiting",
         ),
         (
             "a busy subject",
@@ -303,7 +303,7 @@ fn who_was_at_the_ceiling_is_said() {
                 });
             },
             "subject",
-            "The subject kept its cores busy: this is its saturation.",
+            "The subject kept its cores busy: it is saturated.",
         ),
         (
             "failed requests",
@@ -312,49 +312,53 @@ fn who_was_at_the_ceiling_is_said() {
                 f.exchanges.errors.timeout = 100;
             },
             "errors",
-            "Requests failed",
+            "Failed requests do not count",
         ),
         (
-            "connections before a subject with time to spare",
+            "too few connections for a subject with CPU to spare",
             |f| f.exchanges.waited = 900,
             "connections",
             "while the subject had CPU to spare",
         ),
         (
-            "connections before who knows",
+            "too few connections and an unknown subject",
             |f| {
                 f.exchanges.waited = 900;
                 f.subject = None;
             },
             "connections",
-            "they, or the subject behind them, are the ceiling",
+            "they or the subject are the bottleneck",
         ),
         (
-            "none of them",
+            "none of these",
             |_| {},
             "answer time",
             "although connections were free",
         ),
     ];
-    for (why, spoil, ceiling, words) in table {
+    for (why, spoil, bottleneck, words) in table {
         let mut facts = sound(LoadModel::Open);
         facts.lasted_ns = 200_000_000;
         spoil(&mut facts);
         let found = warnings(&facts);
         let warning = found.iter().find(|d| d.code == WarningCode::RateNotReached);
         let warning = warning.unwrap_or_else(|| panic!("{why}: {found:?}"));
-        let evidence = warning.evidence.get("ceiling");
-        assert_eq!(evidence, Some(&Evidence::Text((*ceiling).into())), "{why}");
+        let evidence = warning.evidence.get("bottleneck");
+        assert_eq!(
+            evidence,
+            Some(&Evidence::Text((*bottleneck).into())),
+            "{why}"
+        );
         assert!(warning.text.contains(words), "{why}: {}", warning.text);
         assert!(
             !found.iter().any(|d| d.code == WarningCode::ConnectionsBusy),
-            "{why}: told once"
+            "{why}: reported once"
         );
     }
 }
 
 #[test]
-fn lateness_is_explained_by_what_was_counted() {
+fn lateness_is_explained_by_counters() {
     let table: &[(&str, Spoil, &str)] = &[
         (
             "more than a thread can do",
@@ -377,7 +381,7 @@ fn lateness_is_explained_by_what_was_counted() {
             "its wake-ups came late",
         ),
         (
-            "nothing is known",
+            "no counters",
             |f| {
                 f.exchanges.generator_run_queue_ns = None;
                 f.steal_ns = None;
@@ -401,7 +405,7 @@ fn lateness_is_explained_by_what_was_counted() {
 }
 
 #[test]
-fn the_facts_of_a_run_are_those_of_its_report() {
+fn facts_are_taken_from_the_report() {
     let mut recording = Recording::new();
     recording.note(0, 0, 1_000_000);
     let report = RunReport {

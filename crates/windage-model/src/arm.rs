@@ -1,4 +1,4 @@
-//! Arms: which of the things compared is meant.
+//! Arms: ids, roles and levels.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ impl ArmIndex {
     /// The second, identical baseline, whose difference must be zero.
     pub const CONTROL: ArmIndex = ArmIndex(1);
 
-    /// As an index into per-arm arrays.
+    /// As an index into arrays by arm.
     #[must_use]
     pub fn get(self) -> usize {
         usize::from(self.0)
@@ -24,7 +24,7 @@ impl ArmIndex {
 pub struct ArmId(String);
 
 impl ArmId {
-    /// Makes an id from any text: letters are lowered, every run of other characters becomes
+    /// Makes an id from any text: letters become lower case, every run of other characters becomes
     /// one `-`. Returns `None` when nothing is left.
     #[must_use]
     pub fn from_text(text: &str) -> Option<ArmId> {
@@ -54,12 +54,12 @@ impl fmt::Display for ArmId {
     }
 }
 
-/// What an arm is there for.
+/// An arm's role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// The arm without telemetry, against which all others are compared.
+    /// The arm without telemetry, with which all others are compared.
     Baseline,
-    /// A second, identical baseline.
+    /// A second, identical baseline (A/A control).
     Control,
     /// An arm with telemetry.
     Treatment,
@@ -80,7 +80,7 @@ impl Role {
 /// One setting of a factor.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LevelValue {
-    /// A number, as it stands in the plan.
+    /// A number, as written in the plan.
     Number(f64),
     /// Any other setting.
     Text(String),
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_keep_to_their_alphabet() {
+    fn ids_only_have_allowed_characters() {
         let table = [
             ("otel, sampling 1.0", Some("otel-sampling-1.0")),
             ("OFF", Some("off")),

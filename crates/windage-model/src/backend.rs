@@ -1,10 +1,10 @@
-//! How the receiver of telemetry behaves: well, or ill in one of the ways that backends are.
+//! How the telemetry receiver behaves: normally, or faulty in one of the ways that backends are.
 
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// What a receiver does with the requests it gets.
+/// What a receiver does with requests.
 ///
 /// Written as words: `ok`, `slow 200ms`, `slow 50ms..500ms`, `stall`, `stall 10s`, `reject`,
 /// `reject 429`, `reject 503 30%`, `reject 429 retry 2s`, `partial 10%`, `reset`, `down`,
@@ -14,16 +14,16 @@ pub enum Backend {
     /// Every request is accepted and answered at once.
     #[default]
     Ok,
-    /// Accepted, but answered only after a time drawn evenly between the two.
+    /// Accepted, but answered after a uniformly random delay between the two.
     Slow {
-        /// The shortest time.
+        /// The shortest delay.
         from: Duration,
-        /// The longest; the same as `from` for a fixed one.
+        /// The longest delay; the same as `from` for a fixed one.
         to: Duration,
     },
     /// Requests are read and not answered until the stall is over.
     Stall {
-        /// For how long from the moment it began; `None`: for ever.
+        /// How long, from its beginning; `None`: forever.
         lasts: Option<Duration>,
     },
     /// Answered with an error.
@@ -32,24 +32,24 @@ pub enum Backend {
         status: u16,
         /// The share of requests, above 0 and up to 1; the others are accepted.
         share: f64,
-        /// When the sender may try again: `Retry-After`, over gRPC a `RetryInfo`.
+        /// When the sender may retry: `Retry-After`, over gRPC a `RetryInfo`.
         retry_after: Option<Duration>,
     },
-    /// Accepted but for a share of what is in it, which a partial success tells the sender.
+    /// Accepted except for a share of its items, reported to the sender as a partial success.
     Partial {
-        /// The share of items (spans, points, records) that are refused, above 0 and up to 1.
+        /// The share of items (spans, points, records) refused, above 0 and up to 1.
         share: f64,
     },
     /// The request is read, then the connection is reset.
     Reset,
-    /// Nothing listens: connections are refused, and those that are open are closed.
+    /// Nothing listens: connections are refused, and open ones are closed.
     Down {
-        /// For how long from the moment it began; `None`: for ever.
+        /// How long, from its beginning; `None`: forever.
         lasts: Option<Duration>,
     },
 }
 
-/// Why words name no behaviour of a backend.
+/// Why a text is not a backend behaviour.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackendError(String);
 
@@ -67,7 +67,7 @@ impl fmt::Display for BackendError {
 
 impl std::error::Error for BackendError {}
 
-/// What `reject` means without a number: the status that says "not now".
+/// The default status of `reject`.
 const UNAVAILABLE: u16 = 503;
 
 impl FromStr for Backend {
@@ -91,7 +91,7 @@ impl FromStr for Backend {
             ["down", lasts] => Ok(Backend::Down {
                 lasts: Some(duration(lasts)?),
             }),
-            _ => Err(BackendError(format!("`{text}` is no backend"))),
+            _ => Err(BackendError(format!("`{text}` is not a backend"))),
         }
     }
 }
@@ -112,7 +112,7 @@ fn reject(mut words: &[&str]) -> Result<Backend, BackendError> {
     {
         if !(400..=599).contains(&number) {
             return Err(BackendError(format!(
-                "{number} is not a status of refusal (400 to 599)"
+                "{number} is not an error status (400 to 599)"
             )));
         }
         (status, words) = (number, rest);
@@ -126,9 +126,7 @@ fn reject(mut words: &[&str]) -> Result<Backend, BackendError> {
         [] => {}
         ["retry", after] => retry_after = Some(duration(after)?),
         [odd, ..] => {
-            return Err(BackendError(format!(
-                "`{odd}` means nothing after `reject`"
-            )));
+            return Err(BackendError(format!("unexpected `{odd}` after `reject`")));
         }
     }
     Ok(Backend::Reject {
@@ -144,24 +142,19 @@ fn percentage(text: &str) -> Result<f64, BackendError> {
         .and_then(|number| number.parse::<f64>().ok())
         .filter(|percent| *percent > 0.0 && *percent <= 100.0)
         .map(|percent| percent / 100.0)
-        .ok_or_else(|| BackendError(format!("`{text}` is no share, such as `10%`")))
+        .ok_or_else(|| BackendError(format!("`{text}` is not a share such as `10%`")))
 }
 
-/// Whole seconds or milliseconds, which is all that backends need; an hour at most.
+/// A duration as plans write it, in whole milliseconds and at most an hour; backends need no more.
 fn duration(text: &str) -> Result<Duration, BackendError> {
     const HOUR: Duration = Duration::from_secs(3600);
-    let number = |digits: &str| digits.parse::<u64>().ok();
-    let read = match text.strip_suffix("ms") {
-        Some(digits) => number(digits).map(Duration::from_millis),
-        None => text
-            .strip_suffix('s')
-            .and_then(number)
-            .map(Duration::from_secs),
-    };
-    read.filter(|duration| !duration.is_zero() && *duration <= HOUR)
+    let is_whole = |duration: &Duration| duration.subsec_nanos().is_multiple_of(1_000_000);
+    humantime::parse_duration(text)
+        .ok()
+        .filter(|duration| is_whole(duration) && !duration.is_zero() && *duration <= HOUR)
         .ok_or_else(|| {
             BackendError(format!(
-                "`{text}` is no time between 1ms and 3600s, such as `200ms` or `5s`"
+                "`{text}` is not a duration from 1ms to 1h, such as `200ms` or `5s`"
             ))
         })
 }
@@ -196,12 +189,12 @@ impl fmt::Display for Backend {
     }
 }
 
-/// Without the dust that dividing by a hundred leaves (0.07 × 100 is 7.000000000000001).
+/// Without floating-point residue (0.07 × 100 is 7.000000000000001).
 fn percent(share: f64) -> f64 {
     (share * 1e8).round() / 1e6
 }
 
-/// A time as it is read: whole seconds, or else milliseconds.
+/// A time in the form it is read: whole seconds, or else milliseconds.
 struct Written(Duration);
 
 impl fmt::Display for Written {
@@ -288,12 +281,13 @@ mod tests {
     }
 
     #[test]
-    fn what_means_nothing_is_named() {
+    fn errors_name_the_offending_part() {
         let table = [
             ("", "``"),
             ("OK", "`OK`"),
             ("slow", "`slow`"),
-            ("slow 2m", "`2m`"),
+            ("slow 2h", "`2h`"),
+            ("slow 1us", "`1us`"),
             ("slow 0ms", "`0ms`"),
             ("slow 2s..1s", "`2s..1s`"),
             ("stall 3601s", "`3601s`"),

@@ -1,4 +1,4 @@
-//! What is concluded: an interval, a difference, a verdict.
+//! Results: an interval, a difference, a verdict.
 
 macro_rules! methods {
     ($($(#[doc = $doc:literal])+ $variant:ident = $code:literal;)+) => {
@@ -16,7 +16,7 @@ macro_rules! methods {
                 match self { $(Method::$variant => $code,)+ }
             }
 
-            /// In a few words.
+            /// A short description.
             #[must_use]
             pub fn about(self) -> &'static str {
                 match self { $(Method::$variant => concat!($($doc,)+).trim_ascii(),)+ }
@@ -70,7 +70,7 @@ methods! {
     Counted = "counted";
 }
 
-/// A point with the interval around it.
+/// A point estimate with a confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
     /// The point estimate.
@@ -92,7 +92,7 @@ impl Interval {
         (self.high - self.low) / 2.0
     }
 
-    /// Whether the point and both ends are figures that can be written and drawn.
+    /// Whether the estimate and both ends are finite.
     #[must_use]
     pub fn is_finite(&self) -> bool {
         [self.estimate, self.low, self.high]
@@ -100,13 +100,13 @@ impl Interval {
             .all(|v| v.is_finite())
     }
 
-    /// Whether the interval leaves zero out.
+    /// Whether the interval excludes zero.
     #[must_use]
     pub fn excludes_zero(&self) -> bool {
         self.low > 0.0 || self.high < 0.0
     }
 
-    /// The interval with point and ends passed through a rising function.
+    /// The interval with estimate and ends mapped through an increasing function.
     #[must_use]
     pub fn map(&self, rising: impl Fn(f64) -> f64) -> Interval {
         Interval {
@@ -119,23 +119,24 @@ impl Interval {
     }
 }
 
-/// An arm against the baseline in one metric.
+/// An arm compared with the baseline in one metric.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Difference {
     /// Arm − baseline, in the metric's unit.
     pub absolute: Interval,
-    /// exp(mean within-block log ratio) − 1; `None` where the baseline is zero, so that no ratio exists.
+    /// exp(mean within-block log ratio) − 1; `None` where the baseline is zero, so that there is no
+    /// ratio.
     pub relative: Option<Interval>,
-    /// The interval at 90 %, on which the test of equivalence (two one-sided tests at 5 %) rests.
+    /// The 90 % interval, used for the equivalence test (two one-sided tests at 5 %).
     pub relative_90: Option<Interval>,
     /// The relative half-width from variation within launches alone.
     pub within_launch_half_width: Option<f64>,
-    /// The relative half-width's own answer: the smallest true overhead that a run like this
-    /// one would probably (80 %) tell from zero.
+    /// The smallest true overhead that a run like this one detects with 80 % power, as a share of
+    /// the baseline.
     pub minimum_detectable_effect: Option<f64>,
 }
 
-/// The answer to "does it cost?", as in the contract.
+/// The answer to "does it cost?".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verdict {
     /// The whole 95 % interval is worse than the baseline by more than the margin.
@@ -144,7 +145,7 @@ pub enum Verdict {
     Saves,
     /// The 90 % interval lies within ± margin.
     Negligible,
-    /// None of these: the run can't tell.
+    /// None of these: the run can't decide.
     Inconclusive,
 }
 

@@ -1,4 +1,4 @@
-//! What just happened. Events go to displays and nowhere else: nothing is computed from them.
+//! What just happened. Events go to displays only: nothing is computed from them.
 
 use std::time::Duration;
 
@@ -14,9 +14,9 @@ pub enum Event {
     },
     /// The run starts.
     Planned {
-        /// How long it will take in all, launches apart.
+        /// Expected duration, without launches.
         lasts: Duration,
-        /// Whether it may end before that.
+        /// Whether it may end earlier.
         at_most: bool,
     },
     /// A round starts.
@@ -26,7 +26,7 @@ pub enum Event {
         /// In all.
         rounds: u32,
     },
-    /// A service is started, or, when it runs already, looked for.
+    /// A service is started or, if already running, looked for.
     Launching {
         /// The arm it belongs to.
         arm: ArmId,
@@ -56,11 +56,11 @@ pub enum Event {
         /// BPF programs that came with them; `None` when they can't be listed.
         programs: Option<usize>,
     },
-    /// They are gone.
+    /// The agents are detached.
     Detached {
         /// The arm.
         arm: ArmId,
-        /// From when they were asked to end.
+        /// Since they were asked to stop.
         after: Duration,
     },
     /// Arms get load that is not measured.
@@ -76,31 +76,31 @@ pub enum Event {
         done: u32,
         /// Blocks in all.
         blocks: u32,
-        /// Time left until everything is taken down, as far as can be told.
+        /// Estimated time until everything is taken down.
         left: Duration,
-        /// Whether the run may end before that and it can't be told yet when.
+        /// Whether the run may end earlier, at a time not yet known.
         at_most: bool,
     },
-    /// Something speaks against a window: it is void, or the hypervisor took its core away.
+    /// A window has a warning: it is void, or the hypervisor took its core away.
     Warned {
         /// The window's arm.
         arm: ArmId,
         /// What.
         warning: Warning,
     },
-    /// In the last windows tasks waited for a core far longer than they usually do.
+    /// In the last windows tasks waited for a core much longer than usual.
     PressureSpike {
-        /// The part of their time in which some task waited for a core.
+        /// The share of time in which some task waited for a core.
         share: f64,
-        /// The same of the windows before.
+        /// The same share in the windows before.
         usual: f64,
     },
-    /// The last window of a round is over; deferred work is waited for.
+    /// The last window of a round is over; waiting for deferred work.
     Draining {
         /// For how long.
         lasts: Duration,
     },
-    /// A profiler looks at an arm, in a launch of its own after the last round.
+    /// A profiler watches an arm, in a launch of its own after the last round.
     Profiling {
         /// The arm.
         arm: ArmId,
@@ -111,7 +111,7 @@ pub enum Event {
     },
     /// The services of a round are being ended.
     TakingDown,
-    /// Something worth a line that stops nothing.
+    /// Worth reporting, but nothing is stopped.
     Note {
         /// The line.
         text: String,

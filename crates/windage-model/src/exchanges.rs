@@ -5,7 +5,7 @@
 pub struct StatusClasses(pub [u64; 5]);
 
 impl StatusClasses {
-    /// Counts one answer; a status outside 100…599 is counted with the server's errors.
+    /// Counts one answer; a status outside 100…599 counts as a server error.
     pub fn count(&mut self, status: u16) {
         let class = match status {
             100..=599 => usize::from(status / 100) - 1,
@@ -36,18 +36,18 @@ impl StatusClasses {
 /// Requests that got no answer, by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ErrorCounts {
-    /// The connection could not be made.
+    /// The connection could not be opened.
     pub connect: u64,
-    /// No whole answer within the timeout.
+    /// No complete answer within the timeout.
     pub timeout: u64,
-    /// The connection was reset or closed in the middle of an exchange.
+    /// The connection was reset or closed during an exchange.
     pub closed: u64,
-    /// The answer was not HTTP, or not in a form that can be told to have ended.
+    /// The answer was not HTTP, or its end could not be determined.
     pub protocol: u64,
 }
 
 impl ErrorCounts {
-    /// All of them.
+    /// The sum of all causes.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.connect + self.timeout + self.closed + self.protocol
@@ -66,22 +66,22 @@ impl ErrorCounts {
 /// For a batch load `intended`, `sent` and `completed` count iterations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Exchanges {
-    /// Starts that the schedule asked for (closed loop: the same as sent).
+    /// Starts that the schedule asked for (closed loop: same as sent).
     pub intended: u64,
-    /// Requests that left.
+    /// Requests sent.
     pub sent: u64,
-    /// Whole answers, of any status.
+    /// Complete answers, of any status.
     pub completed: u64,
-    /// Starts for which no connection came free in time.
+    /// Starts that never got a free connection in time.
     pub dropped: u64,
     /// Answers by status class.
     pub status: StatusClasses,
     /// Requests without an answer.
     pub errors: ErrorCounts,
-    /// Connections that had died and were opened again, before the settle time and later.
+    /// Connections that broke and were reopened, during settle or later.
     pub reopened: u64,
-    /// Requests completed in the settle time, and since the arm's last window in load beside agents
-    /// that came or went; not measured, but the subject paid for them.
+    /// Requests completed during settle, and during load since the arm's last window while agents
+    /// were attached or detached. Not measured, but the subject used CPU for them.
     pub settle_completed: u64,
     /// Bytes sent, headers included.
     pub sent_bytes: u64,
@@ -93,18 +93,18 @@ pub struct Exchanges {
     pub send_lag_ns_p99: u64,
     /// The generator's own lateness, worst, in nanoseconds (open loop).
     pub send_lag_ns_max: u64,
-    /// Starts that found no connection free and went out when one came free (open loop).
+    /// Starts that waited for a free connection (open loop).
     pub waited: u64,
-    /// Connections opened while the load went on because starts found none free.
+    /// Connections opened during the load because none was free.
     pub grown: u64,
-    /// How often the kernel took the core from the generator's thread while it would have gone
-    /// on; `None` when unreadable or not recorded.
+    /// How often the kernel took the core from the generator's thread while it wanted to run;
+    /// `None` when unreadable or not recorded.
     pub generator_preemptions: Option<u64>,
-    /// Time that the generator's thread was ready to run and waited for a core, in nanoseconds;
+    /// Time that the generator's thread was ready to run but waited for a core, in nanoseconds;
     /// `None` when unreadable or not recorded.
     pub generator_run_queue_ns: Option<u64>,
-    /// Times that the generator, while it polled, came to look at the clock much later than it
-    /// would have if it had kept its core.
+    /// How often the generator, while polling, read the clock much later than it would have with
+    /// its core to itself.
     pub stalls: u64,
     /// The longest of these stalls, in nanoseconds.
     pub longest_stall_ns: u64,
@@ -114,9 +114,8 @@ pub struct Exchanges {
 }
 
 impl Exchanges {
-    /// Adds another stretch of load: counts and times are summed, of lateness and stalls the
-    /// worst is kept. Quantiles of two stretches can't be had from their quantiles, so the
-    /// greater one stands for both.
+    /// Adds another stretch of load: sums counts and times, keeps the worst lateness and stall.
+    /// Quantiles of two stretches can't be merged, so the larger one is kept.
     pub fn merge(&mut self, other: &Exchanges) {
         self.intended += other.intended;
         self.sent += other.sent;
@@ -143,32 +142,32 @@ impl Exchanges {
         }
     }
 
-    /// Requests that got no answer or one of 400 and above.
+    /// Requests without an answer or with a status of 400 and above.
     #[must_use]
     pub fn failed(&self) -> u64 {
         self.errors.total() + self.status.errors()
     }
 
-    /// Starts that the schedule asked for, a second; `None` for no time.
+    /// Starts per second that the schedule asked for; `None` for a duration of zero.
     #[must_use]
     pub fn intended_per_s(&self, duration_ns: u64) -> Option<f64> {
         per_s(self.intended, duration_ns)
     }
 
-    /// Requests that left, a second; `None` for no time.
+    /// Requests sent per second; `None` for a duration of zero.
     #[must_use]
     pub fn offered_per_s(&self, duration_ns: u64) -> Option<f64> {
         per_s(self.sent, duration_ns)
     }
 
-    /// Whole answers per second; `None` for no time.
+    /// Complete answers per second; `None` for a duration of zero.
     #[must_use]
     pub fn achieved_per_s(&self, duration_ns: u64) -> Option<f64> {
         per_s(self.completed, duration_ns)
     }
 }
 
-/// What is known of either.
+/// The sum of those that are known.
 fn sum(a: Option<u64>, b: Option<u64>) -> Option<u64> {
     a.map_or(b, |a| Some(a + b.unwrap_or(0)))
 }
@@ -177,15 +176,15 @@ fn per_s(count: u64, duration_ns: u64) -> Option<f64> {
     (duration_ns > 0).then(|| count as f64 * 1e9 / duration_ns as f64)
 }
 
-/// One exchange that took long, and when. The three times are of one clock: that of the run
-/// (nanoseconds since it began) in a [`Window`](crate::Window).
+/// One slow exchange. All three times are on the same clock; in a [`Window`](crate::Window) that is
+/// the run's (nanoseconds since it began).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Outlier {
-    /// When the schedule wanted it to start; in a closed loop, when it was sent.
+    /// Its intended start; in a closed loop, when it was sent.
     pub intended_ns: u64,
     /// When its first byte was sent.
     pub sent_ns: u64,
-    /// When its answer was there.
+    /// When its answer was complete.
     pub completed_ns: u64,
 }
 
@@ -197,13 +196,13 @@ impl Outlier {
         self.completed_ns.saturating_sub(self.intended_ns)
     }
 
-    /// Sent − intended start, in nanoseconds: what it waited before the subject saw it.
+    /// Sent − intended start, in nanoseconds: the wait before the subject saw it.
     #[must_use]
     pub fn waited_ns(&self) -> u64 {
         self.sent_ns.saturating_sub(self.intended_ns)
     }
 
-    /// The same exchange on another clock, which shows `there_ns` when this one shows `here_ns`.
+    /// The same exchange on another clock, which reads `there_ns` when this one reads `here_ns`.
     #[must_use]
     pub fn on_clock(&self, here_ns: u64, there_ns: u64) -> Outlier {
         // Wrapping, because a time before `here_ns` is a negative distance.
@@ -215,7 +214,7 @@ impl Outlier {
         }
     }
 
-    /// Whether any of it lies within that stretch of the same clock.
+    /// Whether it overlaps that stretch of the same clock.
     #[must_use]
     pub fn overlaps(&self, from_ns: u64, to_ns: u64) -> bool {
         self.intended_ns < to_ns && from_ns < self.completed_ns
@@ -267,17 +266,17 @@ mod tests {
         assert_eq!(
             (first.generator_preemptions, first.generator_run_queue_ns),
             (Some(2), Some(300)),
-            "what one of them does not know is taken from the other"
+            "a value that one lacks is taken from the other"
         );
         assert_eq!(
             (first.longest_stall_ns, first.longest_stall_at_ns),
             (70_000, 8),
-            "length and moment stay together"
+            "length and time belong to the same stall"
         );
     }
 
     #[test]
-    fn rates_are_told_apart() {
+    fn rates_are_distinguished() {
         let exchanges = Exchanges {
             intended: 200,
             sent: 150,

@@ -1,4 +1,4 @@
-//! What agents may need of the kernel.
+//! Kernel features that agents may need.
 
 macro_rules! facilities {
     ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal;)+) => {
@@ -28,9 +28,9 @@ macro_rules! facilities {
 facilities! {
     /// The `bpf()` system call, for this user.
     Bpf = "bpf";
-    /// The kernel's own type information, for programs that are compiled once for all kernels.
+    /// The kernel's type information (BTF), for programs that are compiled once for all kernels.
     Btf = "btf";
-    /// The file system of tracing, where tracepoints are looked up.
+    /// The tracing file system, where tracepoints are looked up.
     Tracefs = "tracefs";
     /// BPF programs on the kernel's static probes, by perf events.
     Tracepoint = "tracepoint";
@@ -42,10 +42,10 @@ facilities! {
     Fentry = "fentry";
     /// Probes on functions of programs.
     Uprobe = "uprobe";
-    /// BPF programs that write into the memory of the process that they watch.
+    /// BPF programs that write into the memory of the watched process.
     ProbeWriteUser = "bpf_probe_write_user";
-    /// Sampling by a clock in software.
+    /// Sampling by a software clock.
     PerfEvent = "perf_event";
-    /// Counters of the processor, such as cycles.
+    /// Hardware counters, such as cycles.
     HardwareCounters = "hardware_counters";
 }

@@ -3,6 +3,8 @@
 //! Nothing here opens a file, reads a clock or knows how a figure is shown or stored: formats
 //! (journal, `analysis.json`, plans) belong to the crates that read and write them.
 
+#![forbid(unsafe_code)]
+
 mod agent;
 mod arm;
 mod backend;

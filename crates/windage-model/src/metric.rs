@@ -1,17 +1,17 @@
-//! The metrics, their units and which way is better.
+//! The metrics, their units and directions.
 
 /// The unit of a metric's `baseline`, `arm` and `difference`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unit {
     /// Microseconds.
     Microseconds,
-    /// Events a second.
+    /// Events per second.
     PerSecond,
     /// Processor cores, kept busy on average.
     Cores,
     /// Bytes.
     Bytes,
-    /// A plain count, such as errors a request.
+    /// A plain count, such as errors per request.
     One,
     /// Seconds.
     Seconds,
@@ -35,7 +35,7 @@ impl Unit {
     }
 }
 
-/// Which way is better.
+/// Which direction is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// Less is better: time, CPU, memory.
@@ -74,7 +74,7 @@ macro_rules! metrics {
                 match self { $(Metric::$variant => $name,)+ }
             }
 
-            /// What people call it, within a sentence.
+            /// Its name within a sentence.
             #[must_use]
             pub fn label(self) -> &'static str {
                 match self { $(Metric::$variant => $label,)+ }
@@ -86,13 +86,13 @@ macro_rules! metrics {
                 match self { $(Metric::$variant => Unit::$unit,)+ }
             }
 
-            /// Which way is better.
+            /// Which direction is better.
             #[must_use]
             pub fn direction(self) -> Direction {
                 match self { $(Metric::$variant => Direction::$direction,)+ }
             }
 
-            /// One sentence of meaning, for tooltips and `--help`.
+            /// A one-sentence description, for tooltips and `--help`.
             #[must_use]
             pub fn about(self) -> &'static str {
                 match self { $(Metric::$variant => concat!($($doc,)+).trim_ascii_start(),)+ }
@@ -108,18 +108,18 @@ macro_rules! metrics {
 }
 
 metrics! {
-    /// CPU that the subject uses for a request, wherever it falls: in the window or deferred.
+    /// CPU that the subject uses per request, in-window and deferred.
     CpuPerRequest = "cpu_per_request", "CPU per request", Microseconds, Lower;
-    /// CPU that the subject uses for a request while the window lasts.
+    /// CPU that the subject uses during its own windows, per request.
     CpuInWindow = "cpu_in_window", "CPU in the window", Microseconds, Lower;
-    /// CPU that the subject uses for a request outside its windows, less what it uses when idle.
+    /// CPU that the subject uses outside its own windows, less its idle CPU, per request.
     CpuDeferred = "cpu_deferred", "deferred CPU", Microseconds, Lower;
-    /// CPU that the subject uses when it has long had nothing to do.
+    /// CPU that the subject uses after a long time without requests.
     CpuIdle = "cpu_idle", "subject idle", Cores, Lower;
     /// Completed requests per second.
     Throughput = "throughput", "throughput", PerSecond, Higher;
     /// Response time (from the intended start), 10th percentile: a cost that every request pays, at
-    /// the quantile that noise reaches least.
+    /// the quantile least affected by noise.
     ResponseTimeP10 = "response_time_p10", "response time at p10", Microseconds, Lower;
     /// Response time (from the intended start), median.
     ResponseTimeP50 = "response_time_p50", "median response time", Microseconds, Lower;
@@ -130,7 +130,7 @@ metrics! {
     /// Response time (from the intended start), 99.9th percentile.
     ResponseTimeP999 = "response_time_p999", "response time at p99.9", Microseconds, Lower;
     /// Service time (from the actual send), 10th percentile: a cost that every request pays, at the
-    /// quantile that noise reaches least.
+    /// quantile least affected by noise.
     ServiceTimeP10 = "service_time_p10", "service time at p10", Microseconds, Lower;
     /// Service time (from the actual send), median.
     ServiceTimeP50 = "service_time_p50", "median service time", Microseconds, Lower;
@@ -140,60 +140,60 @@ metrics! {
     ServiceTimeP99 = "service_time_p99", "service time at p99", Microseconds, Lower;
     /// Service time (from the actual send), 99.9th percentile.
     ServiceTimeP999 = "service_time_p999", "service time at p99.9", Microseconds, Lower;
-    /// Busy CPU of the whole machine for a request: service, generator, sink, kernel and the rest.
+    /// Busy CPU of the whole machine per request: service, generator, sink, kernel and the rest.
     MachineCpuPerRequest = "machine_cpu_per_request", "the machine's CPU per request", Microseconds, Lower;
-    /// CPU that the load generator uses for a request; an arm should not change it.
+    /// CPU that the load generator uses per request; an arm should not change it.
     GeneratorCpuPerRequest = "generator_cpu_per_request", "the generator's CPU per request", Microseconds, Lower;
     /// Resident memory of the subject under load, mean over windows.
     RssSteady = "rss_steady", "RSS, steady", Bytes, Lower;
-    /// Resident memory of the subject, highest seen from launch to end.
+    /// Highest resident memory of the subject from launch to end.
     RssPeak = "rss_peak", "RSS, peak", Bytes, Lower;
-    /// Proportional share of memory of the subject, read once a round.
+    /// Proportional set size of the subject, read once per round.
     Pss = "pss", "PSS", Bytes, Lower;
-    /// Requests that failed or were answered with a status of 400 and above, of all.
-    ErrorsPerRequest = "errors_per_request", "errors a request", One, Lower;
-    /// How often a thread of the subject was given a core, for a request.
+    /// Share of requests that failed or got a status of 400 and above.
+    ErrorsPerRequest = "errors_per_request", "errors per request", One, Lower;
+    /// How often a thread of the subject was given a core, per request.
     ContextSwitchesPerRequest = "context_switches_per_request", "context switches per request", One, Lower;
-    /// Page faults of the subject, minor and major, for a request.
+    /// Page faults of the subject, minor and major, per request.
     PageFaultsPerRequest = "page_faults_per_request", "page faults per request", One, Lower;
-    /// Bytes of telemetry that left the subject for a request, as they were on the wire.
+    /// Bytes of telemetry that the subject sent per request, as on the wire.
     WireBytesPerRequest = "wire_bytes_per_request", "wire bytes per request", Bytes, Lower;
     /// From the launch of the service until it was ready.
     StartupTime = "startup_time", "start-up", Seconds, Lower;
     /// CPU of the subject from its launch until it was ready.
     StartupCpu = "startup_cpu", "start-up CPU", Seconds, Lower;
-    /// Batch load: from the order to flush until everything that was held is out.
+    /// Batch load: from the request to flush until everything buffered is sent.
     FlushTime = "flush_time", "flush", Seconds, Lower;
-    /// Batch load: CPU of the subject in that time.
+    /// Batch load: CPU of the subject during the flush.
     FlushCpu = "flush_cpu", "flush CPU", Seconds, Lower;
-    /// Batch load: CPU that the subject uses for an iteration, in the window or deferred.
+    /// Batch load: CPU that the subject uses per iteration, in-window and deferred.
     CpuPerIteration = "cpu_per_iteration", "CPU per iteration", Microseconds, Lower;
-    /// Batch load: elapsed time of an iteration.
+    /// Batch load: elapsed time per iteration.
     WallPerIteration = "wall_per_iteration", "time per iteration", Microseconds, Lower;
-    /// CPU that an arm costs over the baseline for each span that was delivered.
+    /// The arm's CPU overhead over the baseline, per span delivered.
     CpuPerSpan = "cpu_per_span", "CPU per span delivered", Microseconds, Lower;
-    /// CPU that an arm costs over the baseline for each event on a span that was delivered; what
-    /// the spans themselves cost is in it.
+    /// The arm's CPU overhead over the baseline, per span event delivered; includes the cost of the
+    /// spans.
     CpuPerEvent = "cpu_per_event", "CPU per event delivered", Microseconds, Lower;
     /// CPU of the arm's agents in the arm's own windows.
     AgentCpu = "agent_cpu", "agent CPU", Cores, Lower;
-    /// CPU of the arm's agents for a request of the arm, attaching, detaching and windows of
-    /// bystanders left out.
+    /// CPU of the arm's agents per request of the arm, without attaching, detaching and windows of
+    /// bystanders.
     AgentCpuPerRequest = "agent_cpu_per_request", "agent CPU per request", Microseconds, Lower;
-    /// CPU of the kernel's own threads for a request.
+    /// CPU of the kernel's own threads per request.
     KernelThreadsCpuPerRequest = "kernel_threads_cpu_per_request", "kernel threads' CPU per request", Microseconds, Lower;
     /// Resident memory of the arm's agents under load.
     AgentRssSteady = "agent_rss_steady", "agent RSS, steady", Bytes, Lower;
-    /// Resident memory of the arm's agents, highest seen from their start to their end.
+    /// Highest resident memory of the arm's agents from start to end.
     AgentRssPeak = "agent_rss_peak", "agent RSS, peak", Bytes, Lower;
     /// From the start of the arm's agents until they were ready.
     AgentAttachTime = "agent_attach_time", "attaching", Seconds, Lower;
-    /// CPU of the arm's agents in that time.
+    /// CPU of the arm's agents while they attach.
     AgentAttachCpu = "agent_attach_cpu", "attaching, CPU", Seconds, Lower;
-    /// Time in the agents' BPF programs for a request, by the kernel's own count; the cost of
-    /// entering them is not in it, about one read of the clock for each run is.
-    BpfNsPerRequest = "bpf_ns_per_request", "time in BPF a request", Nanoseconds, Lower;
-    /// Runs of the agents' BPF programs for a request.
+    /// Time in the agents' BPF programs per request, as the kernel counts it; includes about one
+    /// clock read per run, but not the cost of entering the programs.
+    BpfNsPerRequest = "bpf_ns_per_request", "time in BPF per request", Nanoseconds, Lower;
+    /// Runs of the agents' BPF programs per request.
     BpfRunsPerRequest = "bpf_runs_per_request", "BPF runs per request", One, Lower;
 }
 
@@ -202,7 +202,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_lead_back_to_their_metric() {
+    fn names_round_trip() {
         for &metric in Metric::ALL {
             assert_eq!(Metric::from_name(metric.as_str()), Some(metric));
             assert!(metric.about().ends_with('.'), "{}", metric.as_str());

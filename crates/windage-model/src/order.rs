@@ -1,11 +1,11 @@
-//! How windows are ordered and how load is put on.
+//! The order of windows, and the kind of load.
 
-/// The order in which arms take their turns.
+/// The order in which arms are measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Order {
-    /// Within each block every arm in random order, then the same backwards.
+    /// Within each block all arms in random order, then the same order backwards.
     Mirrored,
-    /// One arm after another, as the public measurements do; kept to show what that does.
+    /// One arm after another, as published measurements do; kept to show the effect of that.
     Sequential,
 }
 
@@ -20,12 +20,12 @@ impl Order {
     }
 }
 
-/// How load is put on the subject.
+/// How load is applied to the subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LoadModel {
     /// Starts follow a schedule, whatever the answers do.
     Open,
-    /// The next request waits for an answer.
+    /// The next request waits for the previous answer.
     Closed,
     /// No requests: iterations of a program.
     Batch,

@@ -5,16 +5,16 @@ use crate::{ArmIndex, Place};
 /// A part of a batch program's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Phase {
-    /// From its start until it can iterate: the interpreter, imports, providers.
+    /// From its start until it can iterate: interpreter, imports, providers.
     Setup,
     /// The iterations themselves.
     Iterations,
-    /// Bringing out what is still held when there is no more to be done.
+    /// Sending what is still buffered after the last iteration.
     Flush,
 }
 
 impl Phase {
-    /// All of them, in the order of time.
+    /// All phases, in order of time.
     pub const ALL: [Phase; 3] = [Phase::Setup, Phase::Iterations, Phase::Flush];
 
     /// The word used in the protocol, files and reports.
@@ -34,13 +34,13 @@ impl Phase {
     }
 }
 
-/// What one phase of an arm's program took in one launch; a plan that starts a process for each
-/// window has one of these for each window.
+/// What one phase of an arm's program used in one launch. A plan that starts a process per window
+/// has one of these per window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PhaseSpent {
     /// The launch, counted from 0 over the whole run.
     pub launch: u32,
-    /// Whose program it is.
+    /// The program's arm.
     pub arm: ArmIndex,
     /// Which phase.
     pub phase: Phase,
@@ -57,8 +57,7 @@ pub struct ProcessTimes {
     pub place: Place,
     /// Elapsed time, in nanoseconds.
     pub wall_ns: u64,
-    /// CPU in user space, in nanoseconds; how it is split from the next is sampled by the
-    /// scheduler's tick.
+    /// CPU in user space, in nanoseconds; the split from `system_ns` is sampled at scheduler ticks.
     pub user_ns: u64,
     /// CPU in the kernel, in nanoseconds.
     pub system_ns: u64,
@@ -69,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_lead_back_to_their_phase() {
+    fn names_round_trip() {
         for phase in Phase::ALL {
             assert_eq!(Phase::from_name(phase.as_str()), Some(phase));
         }

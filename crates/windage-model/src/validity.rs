@@ -1,15 +1,15 @@
-//! Warning as a value: what speaks against a window, a metric or a run, with the evidence.
+//! Warnings as values: reasons to distrust a window, a metric or a run, with evidence.
 
 use std::collections::BTreeMap;
 
-/// How far something may be believed.
+/// How far a result can be trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Soundness {
-    /// Nothing speaks against it.
+    /// No warning.
     Valid,
-    /// Read it with the reasons in mind.
+    /// Read it with the warnings in mind.
     Suspect,
-    /// Not to be used.
+    /// Must not be used.
     Void,
 }
 
@@ -41,7 +41,7 @@ macro_rules! warnings {
                 match self { $(WarningCode::$variant => $name,)+ }
             }
 
-            /// What the warning does to that which it is about.
+            /// The effect of the warning on what it is about.
             #[must_use]
             pub fn soundness(self) -> Soundness {
                 match self { $(WarningCode::$variant => Soundness::$soundness,)+ }
@@ -57,38 +57,38 @@ macro_rules! warnings {
 }
 
 warnings! {
-    /// The generator sent later than intended, by more than the window can bear.
+    /// Requests were sent later than intended, by more than the window tolerates.
     SendLag = "send_lag", Suspect;
-    /// The generator used most of its core: it may have been the ceiling.
+    /// The generator used most of its core: it may have been the bottleneck.
     GeneratorSaturated = "generator_saturated", Suspect;
     /// Intended starts were dropped: no free connection before the window ended.
     Dropped = "dropped", Suspect;
-    /// Starts waited for a connection: the bound on connections shaped the load.
+    /// Starts waited for a connection: the limit on connections shaped the load.
     ConnectionsBusy = "connections_busy", Suspect;
     /// The hypervisor took the processor away.
     Steal = "steal", Suspect;
     /// Another arm used CPU in this window.
     OtherArmActive = "other_arm_active", Suspect;
-    /// A part of the requests failed or was answered with an error.
+    /// Some requests failed or got an error status.
     Errors = "errors", Suspect;
-    /// Every request failed or was answered with an error.
+    /// Every request failed or got an error status.
     OnlyErrors = "only_errors", Void;
-    /// Nothing was completed in the window.
+    /// No request was completed in the window.
     NothingCompleted = "nothing_completed", Void;
     /// A service of the arm died.
     ServiceDied = "service_died", Void;
     /// An agent ended while it should have been attached.
     AgentDied = "agent_died", Void;
-    /// BPF programs or links of an agent, or processes, were still there when it was gone: what was
-    /// measured without it was measured with them.
+    /// BPF programs, links or processes of an agent were left after it was detached: windows
+    /// measured without the agent were not free of it.
     AgentLeftBehind = "agent_left_behind", Void;
-    /// The kernel does not let BPF programs be listed: that agents were gone is not known.
+    /// The kernel does not allow listing BPF programs: it is unknown whether agents were detached.
     DetachUnverified = "detach_unverified", Suspect;
     /// No BPF program came with an agent, or none of them ever ran: it may have found no target.
     AgentIdle = "agent_idle", Suspect;
-    /// The kernel timed BPF programs in all windows, because somebody else had it do so.
+    /// The kernel timed BPF programs in all windows, because someone else switched that on.
     BpfStatisticsAlwaysOn = "bpf_statistics_always_on", Suspect;
-    /// A batch program sent something over its control descriptor that is not in the protocol.
+    /// A batch program broke the protocol on its control descriptor.
     ProtocolViolation = "protocol_violation", Suspect;
     /// A command that should have switched the service to the arm failed.
     SwitchFailed = "switch_failed", Void;
@@ -96,49 +96,49 @@ warnings! {
     CpuUnreadable = "cpu_unreadable", Suspect;
     /// A service of an arm died; the arm was not measured further in that round.
     ArmDied = "arm_died", Suspect;
-    /// A single round: luck of the launch can't be told from overhead.
+    /// A single round: launch luck can't be distinguished from overhead.
     SingleRound = "single_round", Suspect;
-    /// So few rounds that the interval is wide for that reason alone.
+    /// Too few rounds: the interval is wide for that reason alone.
     FewRounds = "few_rounds", Suspect;
-    /// Two identical baselines differ: something besides telemetry differs, too.
+    /// The A/A control differs from the baseline: something other than telemetry differs too.
     ControlDiffers = "control_differs", Suspect;
-    /// Arms were measured one after another: drift reads as overhead.
+    /// Arms were measured one after another: drift looks like overhead.
     SequentialOrder = "sequential_order", Suspect;
     /// Too many windows are void or suspect.
     ManyBadWindows = "many_bad_windows", Suspect;
-    /// Nothing usable is left of the baseline, of the control or of all treatments.
+    /// No usable window of the baseline, of the control or of any treatment.
     ArmVoid = "arm_void", Void;
-    /// Nothing usable is left of some treatments; the others stand.
+    /// No usable window of some treatments; the others stand.
     ArmMissing = "arm_missing", Suspect;
     /// The run ended before its plan did.
     RunIncomplete = "run_incomplete", Suspect;
     /// The end of the journal was damaged and cut off.
     JournalCut = "journal_cut", Suspect;
-    /// An open load did not reach its rate: the subject or the connections are the ceiling.
+    /// An open loop did not reach its rate: the subject or the connections are the bottleneck.
     RateNotReached = "rate_not_reached", Suspect;
-    /// Telemetry was lost beyond what sampling explains.
+    /// Telemetry was lost, beyond what sampling explains.
     TelemetryLost = "telemetry_lost", Suspect;
-    /// Other telemetry came than the plan expects, and more than sampling explains.
+    /// Telemetry differs from what the plan expects, beyond what sampling explains.
     UnexpectedTelemetry = "unexpected_telemetry", Suspect;
-    /// A batch program was asked for its last flush and did not end it.
+    /// A batch program did not finish its last flush.
     FlushIncomplete = "flush_incomplete", Suspect;
-    /// CPU was still being used when the deferred cost was closed.
+    /// CPU was still being used when the deferred cost was read.
     NotDrained = "not_drained", Suspect;
-    /// What an arm does later for its requests was not read.
+    /// The deferred cost of an arm was not read.
     DeferredUnknown = "deferred_unknown", Suspect;
-    /// The CPU source counts in grains that are coarse for this window.
+    /// The resolution of the CPU source is too coarse for this window.
     CoarseCpuClock = "coarse_cpu_clock", Suspect;
-    /// Within blocks a trend is left: the difference changed from the run's beginning to its end.
+    /// The difference drifts over the run, even within blocks.
     Trend = "trend", Suspect;
-    /// Launches fall into two groups: which one a launch belongs to decides its figure.
+    /// Launch results are bimodal: an estimate depends on the mix of launches.
     BimodalLaunches = "bimodal_launches", Suspect;
     /// The first blocks of a launch differ from the later ones: the warm-up was too short.
     WarmupTooShort = "warmup_too_short", Suspect;
-    /// The run's bound came before the interval was as narrow as its plan asks.
+    /// The run reached its time limit before its stop rule was met.
     StopNotReached = "stop_not_reached", Suspect;
     /// Some windows were void and left out.
     WindowsVoid = "windows_void", Suspect;
-    /// No window is left to compute anything from.
+    /// No usable window is left.
     NoWindows = "no_windows", Void;
 }
 
@@ -147,7 +147,7 @@ warnings! {
 pub enum Evidence {
     /// A figure; its unit is in the name.
     Number(f64),
-    /// Words, such as a service's last log line.
+    /// Text, such as a service's last log line.
     Text(String),
 }
 
@@ -169,12 +169,12 @@ impl From<String> for Evidence {
     }
 }
 
-/// One reason not to believe.
+/// One reason to distrust a result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Warning {
     /// Its kind.
     pub code: WarningCode,
-    /// A sentence for people: what was seen and what to do.
+    /// A sentence for people: what was seen and what to do about it.
     pub text: String,
     /// The figures behind it, each named with its unit.
     pub evidence: BTreeMap<String, Evidence>,
@@ -199,15 +199,15 @@ impl Warning {
     }
 }
 
-/// How far something may be believed, and why not further.
+/// How far a result can be trusted, and the reasons.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Validity {
-    /// What speaks against it; empty when nothing does.
+    /// The warnings; empty when there are none.
     pub reasons: Vec<Warning>,
 }
 
 impl Validity {
-    /// The verdict: that of the gravest reason.
+    /// The verdict of the gravest reason.
     #[must_use]
     pub fn soundness(&self) -> Soundness {
         self.reasons

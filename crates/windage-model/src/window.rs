@@ -4,11 +4,10 @@ use std::ops::AddAssign;
 
 use crate::{ArmIndex, Beside, Exchanges, Outlier, Soundness, Warning};
 
-/// Where a window stands in the run.
+/// A window's place in the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Place {
-    /// Which launch of the processes, counted from 0 over the whole run; a round that was
-    /// resumed has two.
+    /// The launch, counted from 0 over the whole run; a resumed round has two.
     pub launch: u32,
     /// The round, from 0.
     pub round: u32,
@@ -23,16 +22,16 @@ pub struct Place {
 /// Where CPU figures come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CpuSource {
-    /// `cpuacct.usage` of a cgroup of version 1: nanoseconds, exact when the tasks sleep.
+    /// `cpuacct.usage` of a cgroup v1: nanoseconds, exact when the tasks sleep.
     CgroupV1,
-    /// `cpu.stat` of a cgroup of version 2: microseconds, exact when the tasks sleep.
+    /// `cpu.stat` of a cgroup v2: microseconds, exact when the tasks sleep.
     CgroupV2,
-    /// Sum of the CPU clocks of the processes: nanoseconds, exact when they sleep, exited threads
-    /// included; processes that exited are lost.
+    /// Sum of the CPU clocks of the processes: nanoseconds, exact when they sleep, including exited
+    /// threads but not exited processes.
     ProcessClock,
     /// `rusage` of a process that was reaped.
     Rusage,
-    /// None: the subject is out of reach (attached by URL).
+    /// None: the subject's CPU can't be read (attached by URL).
     None,
 }
 
@@ -66,41 +65,41 @@ pub struct WindowCpu {
     pub in_window_ns: Option<u64>,
     /// The window's own arm during settle, before the window.
     pub settle_ns: u64,
-    /// Every other arm that used any while the window lasted.
+    /// Every other arm that used CPU during the window.
     pub others_in_window: Vec<ArmCpu>,
-    /// Every other arm that used any from the end of the window before to the start of this
-    /// one, settle included. What the own arm uses there is in `settle_ns`.
+    /// Every other arm that used CPU from the end of the previous window to the start of this one,
+    /// settle included. The own arm's share is in `settle_ns`.
     pub others_before: Vec<ArmCpu>,
     /// The generator's thread, in the window.
     pub generator_ns: u64,
     /// The sink's threads, in the window.
     pub sink_ns: u64,
-    /// Windage in all, generator and sink included, in the window.
+    /// All of Windage, generator and sink included, in the window.
     pub windage_ns: u64,
 }
 
-/// What the machine as a whole did in a window.
+/// What the whole machine did in a window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MachineDelta {
     /// Busy CPU of all cores, in nanoseconds; `None` when unreadable.
     pub busy_ns: Option<u64>,
     /// Time that the hypervisor took away, in nanoseconds.
     pub steal_ns: u64,
-    /// Time that some task waited for a core (pressure), in nanoseconds; `None` without PSI.
+    /// Time in which some task waited for a core (pressure), in nanoseconds; `None` without PSI.
     pub cpu_pressure_ns: Option<u64>,
 }
 
-/// What the processes of an arm did besides computing.
+/// Other activity of an arm's processes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Activity {
     /// Page faults, minor and major.
     pub page_faults: u64,
-    /// How often a thread was given a core. Threads that began since the block did are not in it.
+    /// How often a thread was given a core, without threads that started after the block began.
     pub context_switches: u64,
 }
 
 impl Activity {
-    /// What was done since an earlier reading.
+    /// The increase since an earlier reading.
     #[must_use]
     pub fn since(&self, earlier: &Activity) -> Activity {
         Activity {
@@ -122,15 +121,16 @@ impl AddAssign for Activity {
 /// One arm measured for a stretch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Window {
-    /// Where it stands in the run.
+    /// Its place in the run.
     pub place: Place,
     /// Its start, in nanoseconds since the run began.
     pub started_ns: u64,
     /// From its start to its last completion (closed loop) or to the end of its schedule
     /// (open loop), in nanoseconds.
     pub duration_ns: u64,
-    /// From the end of the window before, or of agents' coming and going since, to the end of this
-    /// one, in nanoseconds: the stretch that `cpu.others_before` and `cpu.others_in_window` cover.
+    /// From the end of the previous window, or of attaching or detaching agents since, to the end
+    /// of this one, in nanoseconds: the stretch that `cpu.others_before` and `cpu.others_in_window`
+    /// cover.
     pub stretch_ns: u64,
     /// What the generator did.
     pub exchanges: Exchanges,
@@ -138,28 +138,28 @@ pub struct Window {
     pub cpu: WindowCpu,
     /// What the machine did.
     pub machine: MachineDelta,
-    /// What ran beside the subject: agents, the kernel's threads.
+    /// What ran beside the subject: agents, kernel threads.
     pub beside: Beside,
     /// Resident memory of the arm at the window's end, in bytes; `None` when unreadable.
     pub rss_bytes: Option<u64>,
-    /// What the arm did besides computing in the window; `None` when unreadable.
+    /// Other activity of the arm's processes in the window; `None` when unreadable.
     pub activity: Option<Activity>,
-    /// What speaks against it.
+    /// Its warnings.
     pub warnings: Vec<Warning>,
-    /// Its slowest exchanges, the slowest first; times are those of the run's clock, as
-    /// `started_ns` is.
+    /// Its slowest exchanges, slowest first; times are on the run's clock, as is `started_ns`.
     pub outliers: Vec<Outlier>,
 }
 
 impl Window {
-    /// The time that counters are of which are read before and after the load, in nanoseconds: those of
+    /// Time between the counter readings before and after the load, in nanoseconds; it applies to
+    /// counters of agents, of the machine and of Windage itself.
     /// agents, of the machine and of Windage itself.
     #[must_use]
     pub fn read_over_ns(&self) -> u64 {
         self.beside.between_readings_ns.unwrap_or(self.duration_ns)
     }
 
-    /// How far the window may be believed.
+    /// The window's validity.
     #[must_use]
     pub fn soundness(&self) -> Soundness {
         self.warnings
@@ -176,7 +176,7 @@ impl Window {
         (achieved_per_s > 0.0).then_some(achieved_per_s)
     }
 
-    /// The longest stall of the generator on the run's clock, from and to; `None` without any.
+    /// The longest generator stall on the run's clock, from and to; `None` without one.
     #[must_use]
     pub fn longest_stall(&self) -> Option<(u64, u64)> {
         let Exchanges {

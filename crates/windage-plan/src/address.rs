@@ -1,9 +1,9 @@
-//! Hosts and endpoints, as far as they can be judged without looking anything up.
+//! Hosts and endpoints, checked without resolving names.
 
 use std::fmt;
 use std::net::IpAddr;
 
-/// A host: an address, or a name that nothing here resolves.
+/// A host: an address, or a name, which is not resolved here.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Host {
     /// An IP address.
@@ -30,7 +30,7 @@ impl Host {
                 && l.bytes()
                     .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
         };
-        // Names of digits and dots alone, such as 127.1, are read as addresses by some resolvers.
+        // Some resolvers read names of digits and dots, such as 127.1, as addresses.
         let lettered = text.bytes().any(|b| b.is_ascii_alphabetic());
         (lettered && text.len() <= 253 && text.split('.').all(label))
             .then(|| Host::Name(text.to_ascii_lowercase()))
@@ -69,13 +69,13 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// Reads `HOST` or `HOST:PORT`; without a port it is 80, that of HTTP.
+    /// Reads `HOST` or `HOST:PORT`; the default port is 80.
     #[must_use]
     pub fn parse(text: &str) -> Option<Endpoint> {
         Endpoint::parse_or_port(text, 80)
     }
 
-    /// The same with another port for those that name none.
+    /// The same with another default port.
     #[must_use]
     pub fn parse_or_port(text: &str, default_port: u16) -> Option<Endpoint> {
         let (host, port) = split_port(text);
@@ -83,14 +83,14 @@ impl Endpoint {
             None => default_port,
             Some(port) => parse_port(port)?,
         };
-        // An IPv6 address in an authority stands in brackets.
+        // An IPv6 address in an authority is in brackets.
         let host = Host::parse(host).filter(|_| host.starts_with('[') || !host.contains(':'))?;
         Some(Endpoint { host, port })
     }
 }
 
 impl fmt::Display for Endpoint {
-    /// As in a URL: an IPv6 address in brackets, the port always there.
+    /// As in a URL: an IPv6 address in brackets, always with the port.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.host {
             Host::Ip(IpAddr::V6(ip)) => write!(f, "[{ip}]:{}", self.port),

@@ -1,4 +1,4 @@
-//! What a plan means where it is silent. The only place where defaults stand.
+//! All defaults of plans.
 
 use std::time::Duration;
 
@@ -18,8 +18,8 @@ pub(crate) const TIMEOUT: Duration = Duration::from_secs(5);
 pub(crate) const FLUSH: FlushWhen = FlushWhen::Launch;
 pub(crate) const ITERATIONS: Iterations = Iterations::Fixed(1);
 
-/// Enough samples for functions that take a hundredth of the time, and not so many that profiles of
-/// all arms take longer than measuring them.
+/// Enough samples for functions that take 1 % of the time, and short enough that profiling all arms
+/// doesn't take longer than measuring them.
 pub(crate) const PROFILED_FOR: Duration = Duration::from_secs(5);
 pub(crate) const PROFILE_RATE_HZ: u32 = 250;
 
@@ -30,23 +30,23 @@ pub(crate) const WINDOW: Duration = Duration::from_millis(100);
 pub(crate) const SETTLE: Duration = Duration::from_millis(10);
 pub(crate) const ROUNDS: u32 = 3;
 pub(crate) const MEASURING_TIME: Duration = Duration::from_secs(60);
-/// Long against attaching, short against the machine's drift.
+/// Long compared with attaching, short compared with the machine's drift.
 pub(crate) const AGENT_STRETCH: Duration = Duration::from_secs(4);
 pub(crate) const AGENT_WARMUP: Duration = Duration::from_secs(1);
 pub(crate) const BPF_STATISTICS: Duration = Duration::from_secs(1);
-/// With agents each launch has few cycles of attaching, so that their luck is drawn as often.
+/// More than without agents: a launch has few attach cycles, whose luck must be averaged as well.
 pub(crate) const ROUNDS_WITH_AGENTS: u32 = 6;
 
 pub(crate) const WARMUP: Duration = Duration::from_secs(1);
 pub(crate) const DRAIN: Duration = Duration::from_secs(1);
 pub(crate) const IDLE: Duration = Duration::from_millis(500);
 pub(crate) const SEED: u64 = 1;
-pub(crate) const INTEREST: f64 = 0.005;
-/// How much longer a thorough run is than a plan that says nothing of it.
+pub(crate) const MARGIN: f64 = 0.005;
+/// How many times longer a thorough run is if the plan has no `[design.thorough]`.
 pub(crate) const THOROUGH_TIMES: u32 = 4;
 
 /// Rounds of a run that may be stopped: few enough that launches don't take most of the time, and
-/// so many that the first looks, after whole rounds, come early.
+/// enough that the first look, after the first rounds, comes early.
 pub(crate) fn rounds_within(time: Duration) -> u32 {
     const A_ROUND: Duration = Duration::from_secs(10);
     let rounds = time.as_secs() / A_ROUND.as_secs();

@@ -1,8 +1,8 @@
-//! What telemetry an arm should deliver: numbers, factors and their products.
+//! Evaluates `expect`: numbers, factors and their products.
 
 use windage_model::LevelValue;
 
-/// Why an expectation could not be evaluated.
+/// Why an expectation can't be evaluated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ExpectError {
     /// A part is neither a number nor a `{factor}`.
@@ -24,7 +24,7 @@ pub(crate) fn evaluate(text: &str, levels: &[(String, LevelValue)]) -> Result<f6
     bounded(value)
 }
 
-/// The value, if it can be a count of something a request.
+/// The value, if it can be a count per request.
 pub(crate) fn bounded(value: f64) -> Result<f64, ExpectError> {
     if value.is_finite() && value >= 0.0 {
         Ok(value)

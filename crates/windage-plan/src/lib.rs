@@ -1,11 +1,13 @@
-//! Plans: strict TOML in, a checked [`Plan`] out; errors point into the file.
+//! Reads plans: strict TOML in, a checked [`Plan`] out. Errors point into the file.
 //!
-//! `docs/FORMAT.md` is the specification. The way down is wire types (strict, spanned) →
-//! resolving (every rule, as many problems as can be told at once) → domain types (no `Option`
-//! that means "the default"). Defaults live here and nowhere else.
+//! `docs/FORMAT.md` is the specification. A plan passes through wire types (strict, spanned),
+//! resolving (every rule; reports as many problems at once as possible) and domain types (no
+//! `Option` that means "the default"). All defaults are in this crate.
 //!
-//! Besides the plan and the files that it is made of (templates, bodies, CSV files, recorded
-//! arrivals) nothing here opens a file; nothing looks up a host name or starts a process.
+//! This crate opens only the plan and the files that it names (templates, bodies, CSV files,
+//! recorded arrivals). It doesn't resolve host names or start processes.
+
+#![forbid(unsafe_code)]
 
 mod address;
 mod defaults;
@@ -38,7 +40,7 @@ pub use stop::Stop;
 pub use switch::Switch;
 pub use template::{Segment, Template, TemplateError};
 
-/// Names that mean something in every plan, so that no service and no factor may take them.
+/// Placeholders that exist in every plan, so no service or factor may have these names.
 pub const RESERVED_PLACEHOLDERS: [&str; 12] = [
     "listen",
     "port",

@@ -1,4 +1,4 @@
-//! What is asked of the subject, as the other crates see it.
+//! The load on the subject, as the other crates see it.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,76 +9,76 @@ use windage_model::LoadModel;
 use crate::words::words;
 use crate::{Host, Template};
 
-/// What is asked of the subject.
+/// The load on the subject.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Load {
-    /// What tells it from the plan's other loads; `None` when there is no other.
+    /// Its name among the plan's loads; `None` when it is the only one.
     pub regime: Option<String>,
     /// Open, closed or batch.
     pub model: LoadModel,
-    /// Intended starts per second, over a window on average; there exactly for an open load.
+    /// Intended starts per second, averaged over a window; `Some` exactly for an open load.
     pub rate_per_s: Option<f64>,
-    /// What an open load's starts follow; means nothing for others.
+    /// The schedule of an open load's starts; unused for others.
     pub starts: Starts,
-    /// How an open load's starts are spaced; means nothing for a replay, nor for other loads.
+    /// How an open load's starts are spaced; unused for a replay and for other loads.
     pub arrivals: Arrivals,
-    /// What is spoken on a connection; means nothing for a batch load.
+    /// The protocol on a connection; unused for a batch load.
     pub protocol: Protocol,
-    /// Exchanges at once on one connection; 1 unless the protocol is HTTP/2 or gRPC.
+    /// Concurrent exchanges on one connection; 1 unless the protocol is HTTP/2 or gRPC.
     pub streams: u32,
-    /// The generator's threads; means nothing for a batch load.
+    /// The generator's threads; unused for a batch load.
     pub threads: u32,
-    /// For each arm, kept warm; means nothing for a batch load.
+    /// Connections per arm, kept warm; unused for a batch load.
     pub connections: u32,
-    /// As many may be open when a start of an open load finds none free; never fewer than
-    /// `connections`, and just as many for other loads.
+    /// The limit up to which an open load opens connections when a start finds none free; at least
+    /// `connections`, and equal to it for other loads.
     pub connections_max: u32,
-    /// There exactly when the URLs are `https://`.
+    /// `Some` exactly when the URLs are `https://`.
     pub tls: Option<Tls>,
-    /// The Unix socket that is connected to, whatever the URL's host is.
+    /// The Unix socket to which load goes, instead of the URL's host.
     pub unix: Option<Template>,
-    /// The one request of a load without flows; there exactly when `flows` is empty and the load
-    /// is not a batch.
+    /// The request of a load without flows; `Some` exactly when `flows` is empty and the load is
+    /// not a batch.
     pub request: Option<Request>,
-    /// The ways of users through several requests. All requests go to the same host.
+    /// Sequences of requests that users make. All requests go to the same host.
     pub flows: Vec<Flow>,
-    /// What differs from request to request, by the name that stands for it in braces, in file
-    /// order. A [`Template`] of a request may name them; no other does.
+    /// Values that change from request to request, by their placeholder's name, in file order. Only
+    /// a [`Template`] of a request may name them.
     pub fields: Vec<(String, Field)>,
-    /// The CSV files that fields are taken from; each file stands here once.
+    /// The CSV files from which fields are taken, each file once.
     pub tables: Vec<Table>,
-    /// For a whole exchange.
+    /// The limit for a whole exchange.
     pub timeout: Duration,
     /// The generator's cores; `None` means all.
     pub cpus: Option<Vec<u32>>,
-    /// Hosts besides this machine that load may go to.
+    /// Hosts other than this machine to which load may go.
     pub allow: Vec<Host>,
-    /// What a window of a batch load is; means nothing for others.
+    /// What a window of a batch load is; unused for others.
     pub batch: BatchKind,
-    /// What one window of a batch load holds.
+    /// The iterations in one window of a batch load.
     pub iterations: Iterations,
-    /// When a resident program brings out what it holds; means nothing for others.
+    /// When a resident program flushes; unused for others.
     pub flush: FlushWhen,
 }
 
-/// What one window of a batch load holds.
+/// The iterations in one window of a batch load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Iterations {
-    /// So many, of every arm.
+    /// This number, for every arm.
     Fixed(u64),
-    /// As many of each arm as make a window as long as the design's.
+    /// For each arm, as many as fill the design's window.
     Auto,
 }
 
 impl Load {
-    /// Every request of the load: the only one, or those of all flows in file order.
+    /// All requests of the load: the only one, or those of all flows in file order.
     pub fn requests(&self) -> impl Iterator<Item = &Request> {
         let steps = self.flows.iter().flat_map(|flow| &flow.steps);
         self.request.iter().chain(steps.map(|step| &step.request))
     }
 
-    /// What is asked for, in a line: the request, or the first of several and how many there are,
-    /// and the protocol unless it is HTTP/1.1. `None` for a batch load.
+    /// A one-line summary: the request, or the first of several and their number, and the protocol
+    /// unless it is HTTP/1.1. `None` for a batch load.
     #[must_use]
     pub fn summary(&self) -> Option<String> {
         let first = self.requests().next()?;
@@ -97,7 +97,7 @@ impl Load {
         Some(summary)
     }
 
-    /// What is filled for each arm: requests, and the path of the socket.
+    /// What is rendered for each arm: requests, and the path of the socket.
     pub fn templates(&self) -> impl Iterator<Item = &Template> {
         self.requests()
             .flat_map(Request::templates)
@@ -105,69 +105,68 @@ impl Load {
     }
 }
 
-/// What the starts of an open load follow.
+/// The schedule of an open load's starts.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Starts {
     /// One rate throughout, [`Load::rate_per_s`].
     Steady,
-    /// Pieces one after another, together exactly as long as a window.
+    /// Pieces in sequence, together exactly as long as a window.
     Profile(Vec<Piece>),
-    /// Times that were recorded somewhere.
+    /// Recorded times.
     Replay(Replay),
 }
 
-/// A stretch of a load profile: one rate, or a linear way from one to another.
+/// A stretch of a load profile: a constant rate, or a linear change from one rate to another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Piece {
-    /// Starts a second at its beginning; may be zero.
+    /// Starts per second at its beginning; may be zero.
     pub from_per_s: f64,
-    /// Starts a second at its end; may be zero.
+    /// Starts per second at its end; may be zero.
     pub to_per_s: f64,
     /// Its length.
     pub lasts: Duration,
 }
 
-/// Starts at times that were recorded somewhere.
+/// Starts at recorded times.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Replay {
     /// The file as the plan names it, relative to the plan's folder.
     pub file: PathBuf,
-    /// Those that lie within a window, in nanoseconds from its start, never decreasing; at least
-    /// one.
+    /// The times within a window, in nanoseconds from its start, never decreasing; at least one.
     pub offsets_ns: Arc<[u64]>,
-    /// The length of a window: load for a longer time begins the recording anew after it.
+    /// The length of a window; load for longer repeats the recording.
     pub repeats_after: Duration,
 }
 
-/// How TLS is spoken.
+/// The settings of TLS.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tls {
-    /// A PEM file with the only authorities that are trusted, relative to the plan's folder; it
-    /// is not read with the plan, since `build` may make it. `None` means the web's.
+    /// A PEM file with the only trusted authorities, relative to the plan's folder. It is not read
+    /// with the plan, since `build` may make it. `None` means the web's authorities.
     pub ca: Option<PathBuf>,
     /// The name that the certificate must be for; `None` means the URL's host.
     pub server_name: Option<Host>,
-    /// Whether any certificate will do.
+    /// Whether any certificate is accepted.
     pub insecure: bool,
 }
 
-/// A way of users through several requests.
+/// A sequence of requests that a user makes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
-    /// For people.
+    /// Its name in reports.
     pub name: Option<String>,
-    /// How often it is taken, in proportion to the others; at least 1.
+    /// How often users take it, in proportion to the others; at least 1.
     pub weight: u32,
-    /// One after another; at least one.
+    /// The steps, in order; at least one.
     pub steps: Vec<Step>,
 }
 
 /// One request of a flow.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
-    /// What is asked for.
+    /// What is requested.
     pub request: Request,
-    /// How long the user thinks after the answer, before the next step.
+    /// Think time after the answer, before the next step.
     pub think: Duration,
 }
 
@@ -178,26 +177,26 @@ pub struct Request {
     pub method: String,
     /// `http://HOST[:PORT]/path` or `https://…`, where `HOST[:PORT]` may be `{SERVICE}`.
     pub url: Template,
-    /// Added to the request, in file order; no name comes twice.
+    /// Added to the request, in file order; names are unique.
     pub headers: Vec<(String, HeaderValue)>,
     /// The body.
     pub body: Option<Body>,
 }
 
 impl Request {
-    /// Whether TLS is spoken.
+    /// Whether the URL is `https://`.
     #[must_use]
     pub fn is_https(&self) -> bool {
         self.url.as_str().starts_with(HTTPS)
     }
 
-    /// The URL's `HOST[:PORT]`. It names no field.
+    /// The URL's `HOST[:PORT]`. It contains no field.
     #[must_use]
     pub fn authority(&self) -> Template {
         Template::parse(split_url(self.url.as_str()).0)
     }
 
-    /// The URL from its path on, query included; starts with `/`.
+    /// The URL's path and query; starts with `/`.
     #[must_use]
     pub fn path(&self) -> Template {
         Template::parse(split_url(self.url.as_str()).1)
@@ -219,7 +218,7 @@ impl Request {
 pub(crate) const HTTP: &str = "http://";
 pub(crate) const HTTPS: &str = "https://";
 
-/// The authority of a URL, and the rest.
+/// Splits a URL into its authority and the rest.
 fn split_url(url: &str) -> (&str, &str) {
     let rest = url
         .strip_prefix(HTTPS)
@@ -231,13 +230,13 @@ fn split_url(url: &str) -> (&str, &str) {
 /// A request's body.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Body {
-    /// As it stands in the plan.
+    /// As written in the plan.
     Text(Template),
-    /// A file, sent as it is: braces in it mean nothing.
+    /// A file, sent unchanged: braces in it are literal.
     File {
         /// The file as the plan names it, relative to the plan's folder.
         file: PathBuf,
-        /// What it holds, read with the plan.
+        /// Its contents, read with the plan.
         bytes: Arc<[u8]>,
     },
 }
@@ -245,95 +244,95 @@ pub enum Body {
 /// A header's value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum HeaderValue {
-    /// As it stands in the plan.
+    /// As written in the plan.
     Literal(Template),
-    /// Taken from the environment when the load starts, never written to disk.
+    /// Read from the environment when the load starts, never written to disk.
     Environment {
         /// The variable's name, without `$`.
         variable: String,
     },
 }
 
-/// Where the value of a field comes from, anew for each request.
+/// The source of a field's value, which is drawn for each request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Field {
     /// Counts up.
     Counter {
         /// The first value.
         from: u64,
-        /// How much more each next value is; at least 1.
+        /// The increment; at least 1.
         step: u64,
     },
-    /// A whole number at random, each as likely as any other.
+    /// A random whole number, uniformly distributed.
     Random {
-        /// The least.
+        /// The lowest.
         low: u64,
-        /// The greatest; above `low`.
+        /// The highest; above `low`.
         high: u64,
     },
-    /// A column of one of [`Load::tables`]; all columns of a table that a flow names are taken
-    /// from the same row, in all its steps.
+    /// A column of one of [`Load::tables`]. All steps of a flow take all columns of a table from
+    /// the same row.
     Column {
-        /// Which table.
+        /// The index of the table.
         table: usize,
-        /// The column, as the file's first row names it, without spaces around.
+        /// The column, as named in the file's first row, trimmed.
         column: String,
     },
 }
 
-/// A CSV file that fields are taken from.
+/// A CSV file from which fields are taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
     /// The file as the plan names it, relative to the plan's folder.
     pub file: PathBuf,
-    /// What it holds, read with the plan: a row of names and at least one row of values, all of
-    /// the same length.
+    /// Its contents, read with the plan: a row of names and at least one row of values, all of the
+    /// same length.
     pub bytes: Arc<[u8]>,
     /// Which row comes next.
     pub order: RowOrder,
 }
 
 words! {
-    /// What is spoken on a connection.
+    /// The protocol on a connection.
     Protocol {
         /// HTTP/1.1: one exchange at a time.
         Http1 = "http/1.1",
-        /// HTTP/2: by ALPN over TLS, by prior knowledge without.
+        /// HTTP/2: by ALPN with TLS, by prior knowledge without.
         Http2 = "h2",
         /// Unary gRPC calls over HTTP/2.
         Grpc = "grpc",
     }
     /// How the starts of an open load are spaced.
     Arrivals {
-        /// Equally.
+        /// Evenly.
         Constant = "constant",
         /// At random: exponential gaps.
         Poisson = "poisson",
     }
     /// Which row of a table comes next.
     RowOrder {
-        /// From the first to the last, then the first again.
+        /// From the first to the last, then from the first again.
         InOrder = "in-order",
-        /// Any, each as likely as any other.
+        /// A random row, uniformly distributed.
         Random = "random",
     }
     /// What a window of a batch load is.
     BatchKind {
         /// One whole process.
         Process = "process",
-        /// Iterations asked of a process that stays.
+        /// Iterations requested from a process that stays up.
         Resident = "resident",
     }
-    /// When a resident program brings out what it holds.
+    /// When a resident program flushes.
     FlushWhen {
         /// Once, after a launch's last window.
         Launch = "launch",
-        /// At the end of each window as well, so that every window holds the whole of its work.
+        /// Also at the end of each window, so that every window contains all of its work.
         Window = "window",
     }
 }
 
-/// The name of the first `$NAME` in a header's value, which stands for a variable of the environment.
+/// The name of the first `$NAME` in a header's value, which stands for an environment variable.
 #[must_use]
 pub fn environment_variable(text: &str) -> Option<&str> {
     text.match_indices('$').find_map(|(at, _)| {

@@ -24,27 +24,26 @@ pub struct Plan {
     pub about: Option<String>,
     /// The plan's folder, absolute; relative paths start there.
     pub folder: PathBuf,
-    /// The text as given.
+    /// The plan's text.
     pub source: String,
-    /// What is done before anything is launched.
+    /// The steps before anything is launched.
     pub build: Build,
-    /// In the order of launch; at least one is not shared.
+    /// The services in launch order; at least one is not shared.
     pub services: Vec<Service>,
-    /// What runs beside the services, attached for some arms and gone for all others.
+    /// Programs that watch the services, attached for some arms and detached for all others.
     pub agents: Vec<Agent>,
-    /// What is asked of the subject.
+    /// The load on the subject.
     pub load: Load,
-    /// Further loads under which the same arms are measured, in rounds of their own. They differ
-    /// from the first in how much they ask for.
+    /// Other loads under which the same arms are measured, in separate rounds. They send the same
+    /// requests at another rate or concurrency.
     pub other_loads: Vec<Load>,
-    /// What is done with telemetry; `None` when no arm names a receiver.
+    /// The receivers of telemetry; `None` when no arm names one.
     pub sink: Option<SinkPlan>,
     /// The baseline, its control, then the treatments in file order with sweeps expanded.
     pub arms: Vec<Arm>,
-    /// How it is measured.
+    /// How the arms are measured.
     pub design: Design,
-    /// How it is found out where the time goes, after everything was measured; `None` when it is
-    /// not asked.
+    /// How the arms are profiled after the measurement; `None` for no profiles.
     pub profile: Option<Profile>,
 }
 
@@ -53,7 +52,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// When the file can't be read, or holds anything that `docs/FORMAT.md` doesn't allow.
+    /// When the file can't be read, or contains anything that `docs/FORMAT.md` doesn't allow.
     pub fn load(path: &Path, depth: Depth) -> Result<Plan, PlanError> {
         let unreadable = |source| PlanError::Unreadable {
             path: path.to_owned(),
@@ -65,18 +64,18 @@ impl Plan {
         Plan::parse_for(depth, &text, &path.display().to_string(), folder)
     }
 
-    /// Checks a plan's text. The templates, bodies, CSV files and recordings that it names are
-    /// read from `folder`.
+    /// Checks a plan's text. Templates, bodies, CSV files and recordings that it names are read
+    /// from `folder`.
     ///
     /// # Errors
     ///
-    /// When the text holds anything that `docs/FORMAT.md` doesn't allow; `file_name` is how the
-    /// errors call it.
+    /// When the text contains anything that `docs/FORMAT.md` doesn't allow. Errors refer to it as
+    /// `file_name`.
     pub fn parse(text: &str, file_name: &str, folder: &Path) -> Result<Plan, PlanError> {
         Plan::parse_for(Depth::Usual, text, file_name, folder)
     }
 
-    /// The same for a run of some depth.
+    /// The same for a run of the given depth.
     ///
     /// # Errors
     ///
@@ -97,27 +96,27 @@ impl Plan {
             .map_err(|list| PlanError::Invalid(Problems::new(file_name, text, list)))
     }
 
-    /// The plan as TOML with every default spelled out and sweeps expanded, for the run
-    /// directory. Parsed again in the same folder it gives an equal plan but for
-    /// [`source`](Plan::source). What comes from the environment stays `$NAME`.
+    /// The plan as TOML with every default spelled out and sweeps expanded, for the run directory.
+    /// Parsing it in the same folder gives an equal plan except for [`source`](Plan::source).
+    /// Values from the environment stay `$NAME`.
     #[must_use]
     pub fn to_resolved_toml(&self) -> String {
         print::resolved_toml(self)
     }
 
-    /// All its loads, the first of them the plan's own.
+    /// All loads; the first is `[load]`.
     pub fn loads(&self) -> impl Iterator<Item = &Load> {
         std::iter::once(&self.load).chain(&self.other_loads)
     }
 
-    /// The load of a round: the loads take turns.
+    /// The load of a round: the loads alternate by round.
     #[must_use]
     pub fn load_of_round(&self, round: u32) -> &Load {
         let turn = round as usize % (1 + self.other_loads.len());
         self.loads().nth(turn).unwrap_or(&self.load)
     }
 
-    /// Those of [`RECEIVER_PLACEHOLDERS`] that the plan names, whole or by their port.
+    /// Those of [`RECEIVER_PLACEHOLDERS`] that the plan names, directly or by their port.
     pub fn receivers(&self) -> impl Iterator<Item = &'static str> {
         RECEIVER_PLACEHOLDERS.into_iter().filter(|name| {
             self.uses_placeholder(name) || self.uses_placeholder(&format!("{name}.port"))
@@ -147,18 +146,18 @@ pub enum Depth {
     /// What `[design]` says.
     #[default]
     Usual,
-    /// What `[design.thorough]` says, and under loads that are only for this.
+    /// What `[design.thorough]` says, including loads that only thorough runs have.
     Thorough,
 }
 
-/// What is done before anything is launched.
+/// The steps before anything is launched.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Build {
     /// Run one after another by `sh -c` in the plan's folder.
     pub commands: Vec<String>,
-    /// The bound for each of them.
+    /// The time limit for each of them.
     pub within: Duration,
-    /// What is measured → a command that prints its version, run like the others after them.
+    /// Component → command that prints its version, run after the other commands.
     pub versions: BTreeMap<String, String>,
 }
 
@@ -177,7 +176,7 @@ impl ServiceName {
         (starts && goes_on).then(|| ServiceName(name.to_owned()))
     }
 
-    /// A name that was reported as bad, so that what refers to it isn't reported as well.
+    /// A name that was reported as bad; keeping it avoids reports of references to it.
     pub(crate) fn unchecked(name: &str) -> ServiceName {
         ServiceName(name.to_owned())
     }
@@ -210,8 +209,8 @@ pub struct Service {
     pub origin: Origin,
     /// A fixed address; `None` means a free port on 127.0.0.1 (or that of [`Attach::Url`]).
     pub listen: Option<SocketAddr>,
-    /// Names of TCP ports on 127.0.0.1 besides its own, `[a-z][a-z0-9_]*` each; which they are is
-    /// found at each launch.
+    /// Names of further TCP ports on 127.0.0.1, each `[a-z][a-z0-9_]*`. The numbers are picked at
+    /// each launch.
     pub ports: Vec<String>,
     /// The working directory; `None` means the plan's folder.
     pub cwd: Option<Template>,
@@ -219,22 +218,21 @@ pub struct Service {
     pub env: BTreeMap<String, Template>,
     /// Rendered before launch.
     pub files: Vec<TemplateFile>,
-    /// Program and arguments that look its configuration over before each launch; empty when
-    /// nothing does.
+    /// Program and arguments of the check of its configuration before each launch; empty for none.
     pub check: Vec<Template>,
-    /// The cores that it is pinned to; `None` means all.
+    /// The cores to which it is pinned; `None` means all.
     pub cpus: Option<Vec<u32>>,
-    /// One instance for all arms, not part of the subject's bill.
+    /// Whether it has one instance for all arms and is not part of the subject's bill.
     pub shared: bool,
-    /// When it counts as up.
+    /// When it is up.
     pub ready: Ready,
-    /// How it is asked to end.
+    /// How it is stopped.
     pub stop: StopPolicy,
-    /// The URL at which its metrics are read, if any are.
+    /// The URL of its metrics, if any are read.
     pub metrics: Option<Template>,
-    /// How it says itself what telemetry it dropped.
+    /// Where it reports telemetry that it dropped.
     pub drops: Vec<Drops>,
-    /// Whether it needs an address: a placeholder, a readiness check or `listen` speaks of one.
+    /// Whether it needs an address: a placeholder, a readiness check or `listen` uses one.
     pub addressed: bool,
 }
 
@@ -260,13 +258,13 @@ impl Service {
     }
 }
 
-/// A program beside the services that watches them, such as an eBPF agent: started for the arms that
-/// name it, and ended again.
+/// A program that watches the services, such as an eBPF agent. It is started for the arms that name
+/// it, and ended again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Agent {
-    /// How it is launched, found ready and ended; never shared, never attached to.
+    /// How it is launched, checked for readiness and ended. It is never shared or already running.
     pub service: Service,
-    /// What it needs of the kernel, looked at before anything is launched.
+    /// The kernel features that it needs, checked before anything is launched.
     pub needs: Vec<Facility>,
 }
 
@@ -288,7 +286,7 @@ pub enum Attach {
     Cgroup(PathBuf),
     /// By its systemd unit.
     Unit(String),
-    /// By its address alone; its CPU and memory are out of reach.
+    /// By its address alone; its CPU and memory can't be read.
     Url(Endpoint),
 }
 
@@ -299,20 +297,20 @@ pub struct TemplateFile {
     pub template: PathBuf,
     /// Its text, read with the plan.
     pub text: Template,
-    /// Where the rendered file goes, relative to the service's `{dir}`; never leads out of it.
+    /// The path of the rendered file, relative to the service's `{dir}` and inside it.
     pub to: PathBuf,
 }
 
-/// When a service counts as up.
+/// When a service is up.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ready {
-    /// What is looked at.
+    /// The check.
     pub check: ReadyCheck,
-    /// For how long at most.
+    /// The time limit.
     pub within: Duration,
 }
 
-/// What tells that a service is up.
+/// How to find out that a service is up.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ReadyCheck {
     /// Any status below 500 for this path.
@@ -322,28 +320,28 @@ pub enum ReadyCheck {
     },
     /// It accepts TCP.
     Tcp,
-    /// A line of its own log matches.
+    /// A line of its log matches.
     Log {
         /// A valid regular expression of `regex-lite`.
         pattern: String,
     },
     /// A counter or gauge at `metrics` is above zero.
     Metric {
-        /// The name of its samples; all its label sets are added up.
+        /// The metric's name; all label sets are summed.
         name: String,
     },
-    /// So much time has passed.
+    /// This much time has passed.
     Delay(Duration),
-    /// Nothing: up at once.
+    /// No check: up at once.
     None,
 }
 
-/// How a service is asked to end before it is killed.
+/// How a service is stopped before it is killed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StopPolicy {
     /// The signal sent first.
     pub signal: StopSignal,
-    /// The time it has to end.
+    /// The time limit, after which it is killed.
     pub within: Duration,
 }
 
@@ -358,17 +356,17 @@ words! {
         Quit = "QUIT",
         /// SIGHUP.
         Hup = "HUP",
-        /// SIGKILL: it isn't asked.
+        /// SIGKILL: no chance to shut down.
         Kill = "KILL",
     }
-    /// What takes profiles.
+    /// The profiler.
     Profiler {
         /// py-spy: Python.
         PySpy = "py-spy",
-        /// Linux perf, by the software clock: whatever has frame pointers or a map of its own.
+        /// Linux perf with the software clock: programs with frame pointers or a perf map.
         Perf = "perf",
     }
-    /// What is done when a service dies in a window.
+    /// What happens when a service dies in a window.
     OnDeath {
         /// The run ends.
         End = "end",
@@ -382,37 +380,38 @@ words! {
 pub struct Arm {
     /// Unique within the plan; safe as a file name.
     pub id: ArmId,
-    /// For people; levels of a sweep are part of it.
+    /// Its name in reports; includes the levels of a sweep.
     pub name: String,
-    /// For the report.
+    /// A sentence for the report.
     pub about: Option<String>,
     /// Baseline, control or treatment.
     pub role: Role,
     /// The level of each factor, in file order. Whole numbers written without a point are
     /// [`LevelValue::Text`], so that `1024` reaches a command line as `1024`.
     pub levels: Vec<(String, LevelValue)>,
-    /// Added to the environment of every service that is not shared.
+    /// Environment variables added to every service that is not shared.
     pub env: BTreeMap<String, Template>,
-    /// Arguments added to a service's command.
+    /// Arguments added to a service's or agent's command.
     pub args: BTreeMap<ServiceName, Vec<Template>>,
-    /// Commands that replace a service's own.
+    /// Commands that replace those of services or agents.
     pub command: BTreeMap<ServiceName, Vec<Template>>,
-    /// The set of processes that it runs on; arms with the same one are told apart by `switch`.
+    /// The set of processes that it runs on. Arms with the same set differ by `switch`, requests,
+    /// backend or agents.
     pub instance: String,
-    /// What brings it about on processes that are up, one after another, before it gets load.
+    /// Steps that bring running processes into its state before it gets load.
     pub switch: Vec<Switch>,
-    /// How its receivers behave; `None` when it names none.
+    /// How its receivers behave; `None` when it names no receiver.
     pub backend: Option<ArmBackend>,
     /// The telemetry that should arrive.
     pub expect: Option<Expect>,
-    /// The arm to which it adds a stage: what that stage costs is told.
+    /// The arm to which it adds a stage; the report shows the cost of that stage.
     pub adds_to: Option<ArmId>,
     /// The agents that are attached while it gets load.
     pub agents: Vec<ServiceName>,
     /// The arm whose agents are attached, watching that arm's processes, while this one gets load.
     pub bystander_of: Option<ArmId>,
-    /// The arm that it is once more, with processes and windows of its own: the sum of the stages
-    /// that lead there is held against it.
+    /// The last arm of a chain that this arm repeats end to end, with its own processes and
+    /// windows. The sum of the chain's stages is compared with it.
     pub same_as: Option<ArmId>,
 }
 
@@ -433,70 +432,70 @@ impl Arm {
     }
 }
 
-/// The telemetry that an arm should deliver; at least one is there.
+/// The telemetry that an arm should deliver; at least one field is `Some`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Expect {
-    /// Traces a request.
+    /// Traces per request.
     pub traces_per_request: Option<f64>,
-    /// Spans a request.
+    /// Spans per request.
     pub spans_per_request: Option<f64>,
     /// Events on spans per request.
     pub events_per_request: Option<f64>,
 }
 
-/// How it is found out where the time goes.
+/// How arms are profiled.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
-    /// What takes the profiles.
+    /// The profiler.
     pub with: Profiler,
-    /// Its program; with a `/` looked up from the plan's folder, else in `PATH`.
+    /// Its program; with a `/` relative to the plan's folder, otherwise looked up in `PATH`.
     pub program: String,
     /// How long each arm is profiled.
     pub lasts: Duration,
-    /// Samples a second.
+    /// Samples per second.
     pub rate_hz: u32,
 }
 
-/// How it is measured.
+/// How the arms are measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Design {
-    /// How long one arm is measured at a stretch.
+    /// The length of a window.
     pub window: Duration,
-    /// Load that is not measured, before each window.
+    /// Unmeasured load before each window.
     pub settle: Duration,
-    /// How often all processes are launched afresh, under each load.
+    /// How many times all processes are launched afresh, under each load.
     pub rounds: u32,
-    /// How much is measured; with a stop, at most.
+    /// The length of the run; with a stop, its maximum.
     pub length: Length,
-    /// When the run ends before that.
+    /// When the run may end earlier.
     pub stop: Option<Stop>,
-    /// How long agents stay attached in each half of a block, attaching and warming up left out.
+    /// How long agents stay attached in each half of a block, without attaching and warm-up.
     pub agent_stretch: Duration,
-    /// Load with the agents attached, before their first window.
+    /// Load with the agents attached before their first window.
     pub agent_warmup: Duration,
-    /// How long the kernel times the agents' BPF programs in each block; zero: not at all.
+    /// How long the kernel times the agents' BPF programs in each block; zero for not at all.
     pub bpf_statistics: Duration,
     /// Load on each arm before a round's first window.
     pub warmup: Duration,
-    /// After a round's last window: what is deferred still comes.
+    /// The wait after a round's last window, in which deferred work still happens.
     pub drain: Duration,
-    /// After the drain: what an arm uses when it has long had nothing to do.
+    /// The stretch after the drain, in which idle CPU is read.
     pub idle: Duration,
     /// The order of the windows.
     pub order: Order,
-    /// Of the run order.
+    /// The seed of the run order.
     pub seed: u64,
-    /// Differences below this share do not matter.
+    /// The equivalence margin: relative differences below this share do not matter.
     pub margin: f64,
-    /// What is done when a service dies in a window.
+    /// What happens when a service dies in a window.
     pub on_death: OnDeath,
 }
 
-/// How much is measured.
+/// The length of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Length {
     /// Blocks in each round.
     Blocks(u32),
-    /// Measuring time over all rounds, from which the number of blocks follows.
+    /// Measuring time over all rounds; the number of blocks follows from it.
     MeasuringTime(Duration),
 }

@@ -1,4 +1,4 @@
-//! The resolved plan as TOML: what `docs/FORMAT.md` allows, with nothing left to defaults.
+//! Prints a plan as TOML, with every default spelled out.
 
 mod load;
 mod sink;
@@ -13,7 +13,7 @@ use windage_model::{ArmId, ArmIndex, Facility, LevelValue, Role};
 use crate::plan::{Arm, Attach, Design, Length, Origin, Plan, Profile, Ready, ReadyCheck, Service};
 use crate::{Stop, Template, defaults, units};
 
-/// The plan with every default spelled out; the control, which reading adds, is left out.
+/// The plan with every default spelled out. The control is omitted, since reading adds it.
 pub(crate) fn resolved_toml(plan: &Plan) -> String {
     let mut out = Toml::default();
     out.comment("The resolved plan: defaults spelled out, sweeps expanded.");
@@ -58,7 +58,7 @@ pub(crate) fn resolved_toml(plan: &Plan) -> String {
     out.text
 }
 
-/// A service, or an agent and what it needs.
+/// Prints a service, or an agent with its needs.
 fn print_program(out: &mut Toml, service: &Service, needs: Option<&[Facility]>) {
     let header = if needs.is_some() {
         "[[agent]]"
@@ -101,7 +101,7 @@ fn print_program(out: &mut Toml, service: &Service, needs: Option<&[Facility]>) 
         None => out.entry("shared", service.shared),
     }
     out.optional("ready", ready(&service.ready));
-    // What is already running takes neither environment nor files, and isn't stopped.
+    // Services that are already running have no environment or files, and are not stopped.
     if matches!(service.origin, Origin::Command(_)) {
         out.entry("env", env(&service.env));
         out.entry("files", list(files));
@@ -139,7 +139,7 @@ fn print_arm(out: &mut Toml, arm: &Arm, control_shares: bool) {
     out.optional("about", arm.about.as_deref().map(quote));
     out.entry("baseline", arm.role == Role::Baseline);
     match &arm.bystander_of {
-        // All else is the control's.
+        // All other keys are the control's.
         Some(id) => out.entry("bystander_of", quote(id.as_str())),
         None => print_treatment(out, arm, control_shares),
     }
@@ -148,7 +148,7 @@ fn print_arm(out: &mut Toml, arm: &Arm, control_shares: bool) {
     out.optional("same_as", other(&arm.same_as));
 }
 
-/// What makes it what it is.
+/// Prints the keys of an arm that is not a bystander.
 fn print_treatment(out: &mut Toml, arm: &Arm, control_shares: bool) {
     // A baseline that names its instance shares it with the control.
     if arm.role != Role::Baseline || control_shares {
@@ -227,7 +227,7 @@ fn print_stop(stop: Stop) -> String {
     format!("{{ metric = {metric}, half_width = {half_width:?}, within = {within} }}")
 }
 
-/// TOML being written, a line for each key.
+/// Writes TOML, one line per key.
 #[derive(Default)]
 struct Toml {
     text: String,

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
-/// Why there is no plan.
+/// Why a plan can't be read.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
     /// The file can't be read.
@@ -16,7 +16,7 @@ pub enum PlanError {
     Unreadable {
         /// The file as it was named.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// The file is not a plan.
@@ -25,7 +25,7 @@ pub enum PlanError {
 }
 
 impl PlanError {
-    /// The error for people: each problem with the line it is about and a caret below.
+    /// The error as text: each problem with its source line and a caret below.
     #[must_use]
     pub fn render(&self, color: bool) -> String {
         let renderer = if color {
@@ -50,7 +50,7 @@ impl PlanError {
     }
 }
 
-/// All that was found wrong with one file, in file order; at least one problem.
+/// All problems of one file, in file order; at least one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problems {
     file_name: String,
@@ -101,7 +101,7 @@ impl<'a> IntoIterator for &'a Problems {
 }
 
 impl fmt::Display for Problems {
-    /// One line a problem: `file:line: message`.
+    /// One line per problem: `file:line: message`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, problem) in self.list.iter().enumerate() {
             let separator = if index == 0 { "" } else { "\n" };
@@ -116,14 +116,14 @@ impl fmt::Display for Problems {
     }
 }
 
-/// One thing that is wrong with a plan.
+/// One problem of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// What is wrong, in a sentence.
     pub message: String,
     /// Where, in bytes from the start of the file.
     pub span: Range<usize>,
-    /// A few words for beside the caret.
+    /// A few words to print next to the caret.
     pub label: String,
     /// What to do.
     pub help: Option<String>,
@@ -148,7 +148,7 @@ impl Problem {
         self
     }
 
-    /// A problem of shape, as the TOML parser and serde put it, in the words of this crate.
+    /// Rewords an error of the TOML parser or of serde.
     pub(crate) fn from_toml(error: &toml::de::Error, source: &str) -> Problem {
         let span = error.span().unwrap_or(0..0);
         let message = error.message();
@@ -161,12 +161,16 @@ impl Problem {
                 .rsplit_once(", expected")
                 .map(|(_, list)| list.split('`').skip(1).step_by(2).collect())
                 .unwrap_or_default();
-            return Problem::new(
+            let problem = Problem::new(
                 span.clone(),
                 format!("unknown key `{key}`"),
                 "not a key of this table",
-            )
-            .help(choices(key, &allowed));
+            );
+            let renamed = RENAMED_KEYS.iter().find(|(old, _)| *old == key);
+            return problem.help(match renamed {
+                Some((old, new)) => format!("`{old}` is now called `{new}`"),
+                None => choices(key, &allowed),
+            });
         }
         if let Some(key) = message.strip_prefix("missing field ") {
             return Problem::new(
@@ -189,12 +193,12 @@ impl Problem {
         {
             let problem = Problem::new(
                 span,
-                format!("{expected} is expected, not {found}"),
+                format!("expected {expected}, not {found}"),
                 "wrong type",
             );
             return match expected {
                 "a string" => {
-                    problem.help("put the value in quotes; durations and rates are text, too")
+                    problem.help("put the value in quotes; durations and rates are strings, too")
                 }
                 _ => problem,
             };
@@ -202,6 +206,9 @@ impl Problem {
         Problem::new(span, message, "here")
     }
 }
+
+/// Keys of plans written before 0.1.0, and their names today.
+const RENAMED_KEYS: &[(&str, &str)] = &[("interest", "margin"), ("turn", "agent_stretch")];
 
 /// "did you mean `x`? allowed: a, b", or only the latter.
 pub(crate) fn choices(word: &str, allowed: &[&str]) -> String {
@@ -216,10 +223,10 @@ pub(crate) fn choices(word: &str, allowed: &[&str]) -> String {
     }
 }
 
-/// The candidate that a slip of the finger away from gives `word`.
+/// The candidate of which `word` is probably a misspelling.
 fn closest<'a>(word: &str, candidates: &[&'a str]) -> Option<&'a str> {
     let length = word.chars().count();
-    // A single letter is no slip for another one: it shares nothing with it.
+    // A single letter is never taken for a misspelling of another.
     let bound = (length / 3).max(1).min(length.saturating_sub(1));
     candidates
         .iter()
@@ -229,7 +236,7 @@ fn closest<'a>(word: &str, candidates: &[&'a str]) -> Option<&'a str> {
         .map(|(_, candidate)| candidate)
 }
 
-/// The span cut to what the source has, so that no renderer can trip over it.
+/// The span, clamped to the source and to character boundaries, as the renderer requires.
 fn within(source: &str, span: &Range<usize>) -> Range<usize> {
     let start = source.floor_char_boundary(span.start);
     let end = source.ceil_char_boundary(span.end.max(start));

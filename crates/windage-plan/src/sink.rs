@@ -1,11 +1,11 @@
-//! What a plan says of the receivers of telemetry.
+//! The receivers of telemetry.
 
 use windage_model::Backend;
 
 use crate::Template;
 use crate::words::words;
 
-/// Placeholders that stand for the address of a receiver; `{NAME.port}` is the port alone.
+/// Placeholders for the addresses of receivers; `{NAME.port}` is the port alone.
 pub const RECEIVER_PLACEHOLDERS: [&str; 5] = [
     "otlp_grpc",
     "otlp_http",
@@ -20,23 +20,24 @@ pub(crate) fn is_receiver(name: &str) -> bool {
     RECEIVER_PLACEHOLDERS.contains(&name)
 }
 
-/// What is done with what is received.
+/// How received telemetry is handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SinkPlan {
-    /// The last payloads that are kept on disk, in bytes; `None` keeps none.
+    /// How many bytes of the latest payloads are kept on disk; `None` keeps none.
     pub keep_bytes: Option<u64>,
-    /// Whether Datadog's tracers are told that they may drop traces by themselves.
+    /// Whether the receiver allows Datadog's tracers to drop traces themselves.
     pub client_drop_p0s: bool,
-    /// How closely payloads are looked at.
+    /// How closely payloads are examined.
     pub detail: SinkDetail,
 }
 
 words! {
-    /// How closely payloads are looked at.
+    /// How closely payloads are examined.
     SinkDetail {
-        /// By service and scope, by the window in which a span ended, delays and whole traces.
+        /// By service and scope, by the window in which a span ended, export delays and complete
+        /// traces.
         Full = "full",
-        /// Sums alone.
+        /// Totals only.
         Counts = "counts",
     }
 }
@@ -46,20 +47,20 @@ words! {
 pub struct ArmBackend {
     /// As written; its placeholders are factors of the arm.
     pub words: Template,
-    /// What the words mean with the arm's levels.
+    /// The behaviour with the arm's levels filled in.
     pub behaviour: Backend,
 }
 
-/// How a service itself says what telemetry it dropped.
+/// Where a service reports telemetry that it dropped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Drops {
-    /// Why it was dropped, in the words of the report.
+    /// The reason, as shown in the report.
     pub reason: String,
-    /// Where it says so.
+    /// The source of the count.
     pub told_by: ToldBy,
 }
 
-/// Where a service says what it dropped.
+/// The source of a service's own count of drops.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToldBy {
     /// Lines of its log.
@@ -70,7 +71,7 @@ pub enum ToldBy {
     },
     /// A counter among its metrics.
     Metric {
-        /// The counter's name; all its label sets are added up.
+        /// The counter's name; all label sets are summed.
         name: String,
     },
 }

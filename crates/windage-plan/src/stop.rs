@@ -1,27 +1,27 @@
-//! When a run may end before its time: `design.stop`.
+//! `design.stop`: when a run may end early.
 
 use std::time::Duration;
 
 use windage_model::{LoadModel, Metric};
 
-/// A run ends as soon as a metric is known well enough, or its time is up.
+/// A run ends when a metric's interval is narrow enough, or when its time is up.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stop {
-    /// What has to be known; one of [`Stop::metrics`].
+    /// The metric; one of [`Stop::metrics`].
     pub metric: Metric,
-    /// How well: half the width of its interval, as a share of the baseline; above 0, below 1.
+    /// The half-width of its interval, as a share of the baseline; above 0, below 1.
     pub half_width: f64,
-    /// Measuring time at most, over all rounds.
+    /// The maximum measuring time, over all rounds.
     pub within: Duration,
 }
 
 impl Stop {
-    /// The fewest rounds but one for which there is a finite interval at every look: below it
-    /// a sequence over launches has none, however equal they are.
+    /// The fewest rounds, other than one, for which every look has a finite interval. With fewer,
+    /// a confidence sequence over launches has none, however equal the launches are.
     pub const FEWEST_ROUNDS: u32 = 6;
 
-    /// The metrics that a run may wait for: those with a figure in each window that the load
-    /// itself doesn't fix. (The throughput of an open load is its rate.)
+    /// The metrics that `stop` may use: those that each window measures and that the load doesn't
+    /// fix. (The throughput of an open load is its rate.)
     #[must_use]
     pub fn metrics(model: LoadModel) -> &'static [Metric] {
         match model {
@@ -40,8 +40,8 @@ impl Stop {
         }
     }
 
-    /// Whether a run of so many rounds can be stopped: one, whose interval holds for that launch
-    /// alone, or at least [`Stop::FEWEST_ROUNDS`].
+    /// Whether a run with this number of rounds can be stopped: one, whose interval holds for that
+    /// launch only, or at least [`Stop::FEWEST_ROUNDS`].
     #[must_use]
     pub fn allows(rounds: u32) -> bool {
         rounds == 1 || rounds >= Stop::FEWEST_ROUNDS

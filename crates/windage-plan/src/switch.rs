@@ -1,35 +1,35 @@
-//! How an arm is brought about on processes that are up already.
+//! Switches: how running processes are brought into an arm's state.
 
 use crate::Template;
 
-/// A step on the way to an arm.
+/// One step of a switch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Switch {
     /// Run by `sh -c` in the plan's folder.
     Command(Template),
-    /// A line is sent to a socket of this machine, and its answer read.
+    /// Sends a line to a socket on this machine and reads the answer.
     Line {
-        /// `HOST:PORT`, or the path of a Unix socket, which alone has a `/` in it. A relative
-        /// path starts at the plan's folder.
+        /// `HOST:PORT`, or the path of a Unix socket, which contains a `/`. A relative path starts
+        /// at the plan's folder.
         to: Template,
-        /// The line, without its end.
+        /// The line, without a line end.
         send: Template,
         /// A valid regular expression of `regex-lite` that the answer must match.
         answer: Option<String>,
     },
-    /// A request is sent to this machine; any status below 400 will do.
+    /// Sends a request to this machine; any status below 400 is success.
     Http {
         /// An HTTP method, such as `POST`.
         method: String,
         /// `http://HOST[:PORT]/path`, where `HOST[:PORT]` may be `{SERVICE}`.
         url: Template,
-        /// The same for the answer's body.
+        /// A regular expression that the answer's body must match.
         answer: Option<String>,
     },
 }
 
 impl Switch {
-    /// Everything in it that is rendered.
+    /// All its templates.
     pub fn templates(&self) -> impl Iterator<Item = &Template> {
         let (first, second) = match self {
             Switch::Command(command) => (command, None),
@@ -39,7 +39,7 @@ impl Switch {
         std::iter::once(first).chain(second)
     }
 
-    /// What its answer must match.
+    /// The pattern that its answer must match.
     #[must_use]
     pub fn answer(&self) -> Option<&str> {
         match self {

@@ -4,8 +4,8 @@ use std::fmt;
 
 /// Text with `{placeholders}`, parsed once.
 ///
-/// `{name}` is a placeholder where `name` is `[a-z][a-z0-9_.]*`; `{{name}}` stands for a literal
-/// `{name}`; all other braces are left alone, so that configuration files can be templates.
+/// `{name}` is a placeholder if `name` matches `[a-z][a-z0-9_.]*`; `{{name}}` is a literal
+/// `{name}`. All other braces are left unchanged, so that configuration files can be templates.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Template {
     source: String,
@@ -21,12 +21,12 @@ pub enum Segment {
     Placeholder(String),
 }
 
-/// Why a template could not be rendered.
+/// Why a template can't be rendered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
-    /// The caller knows no value for a placeholder.
+    /// The caller has no value for a placeholder.
     #[error(
-        "nothing fills `{{{name}}}` in `{template}`; write `{{{{{name}}}}}` for literal braces"
+        "unknown placeholder `{{{name}}}` in `{template}`; write `{{{{{name}}}}}` for literal braces"
     )]
     Unfilled {
         /// The placeholder's name, without braces.
@@ -37,7 +37,7 @@ pub enum TemplateError {
 }
 
 impl Template {
-    /// Parses a template. Every text is one: what is not a placeholder is literal.
+    /// Parses a template. Every text is valid: what is not a placeholder is literal.
     #[must_use]
     pub fn parse(source: &str) -> Template {
         let mut segments = Vec::new();
@@ -72,13 +72,13 @@ impl Template {
         }
     }
 
-    /// What it is made of, in order.
+    /// Its segments, in order.
     #[must_use]
     pub fn segments(&self) -> &[Segment] {
         &self.segments
     }
 
-    /// The names of its placeholders, without braces, in order; a name used twice comes twice.
+    /// The names of its placeholders, without braces, in order and with repetitions.
     pub fn placeholders(&self) -> impl Iterator<Item = &str> {
         self.segments.iter().filter_map(|segment| match segment {
             Segment::Placeholder(name) => Some(name.as_str()),
@@ -167,11 +167,11 @@ mod tests {
                 "dots and text between",
             ),
             ("{{app}}", "{app}", "doubled braces are literal"),
-            ("{{{app}}}", "{{app}}", "the way to literal doubled braces"),
-            ("{ app }", "{ app }", "spaces make no name"),
-            ("{App}", "{App}", "nor do capitals"),
-            ("{1a}", "{1a}", "nor a digit in front"),
-            ("{}", "{}", "nor nothing"),
+            ("{{{app}}}", "{{app}}", "tripled braces give doubled ones"),
+            ("{ app }", "{ app }", "spaces"),
+            ("{App}", "{App}", "capitals"),
+            ("{1a}", "{1a}", "a leading digit"),
+            ("{}", "{}", "no name"),
             ("{\"a\": {b}}", "{\"a\": <b>}", "JSON around a placeholder"),
             (
                 "http {\n  server { listen {listen}; }\n}",
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nothing_fills_is_named() {
+    fn unknown_placeholders_are_named() {
         let error = Template::parse("{a}{b}")
             .render(&|n| (n == "a").then(String::new))
             .unwrap_err();
@@ -201,12 +201,12 @@ mod tests {
         assert_eq!((name.as_str(), template.as_str()), ("b", "{a}{b}"));
         assert_eq!(
             error.to_string(),
-            "nothing fills `{b}` in `{a}{b}`; write `{{b}}` for literal braces"
+            "unknown placeholder `{b}` in `{a}{b}`; write `{{b}}` for literal braces"
         );
     }
 
     #[test]
-    fn a_sole_placeholder_has_nothing_beside_it() {
+    fn a_sole_placeholder_is_the_whole_text() {
         assert_eq!(Template::parse("{a}").sole_placeholder(), Some("a"));
         for more in ["", "a", "{a}b", "{a}{b}", "{{a}}"] {
             assert_eq!(Template::parse(more).sole_placeholder(), None, "{more}");
@@ -215,14 +215,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn printing_and_parsing_lead_back(source in r"[a-z{}. é]{0,24}") {
+        fn printed_templates_parse_to_the_same(source in r"[a-z{}. é]{0,24}") {
             let template = Template::parse(&source);
             prop_assert_eq!(template.to_string(), source.clone());
             prop_assert_eq!(Template::parse(&template.to_string()), template);
         }
 
         #[test]
-        fn names_put_in_come_out(names in prop::collection::vec("[a-z][a-z0-9_.]{0,6}", 0..5)) {
+        fn placeholders_are_filled(names in prop::collection::vec("[a-z][a-z0-9_.]{0,6}", 0..5)) {
             let source: String = names.iter().map(|name| format!("-{{{name}}}")).collect();
             let template = Template::parse(&source);
             prop_assert_eq!(template.placeholders().collect::<Vec<_>>(), names.clone());

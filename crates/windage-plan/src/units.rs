@@ -1,13 +1,13 @@
-//! Durations, rates and shares as plans write them.
+//! Durations, rates, shares and sizes, as plans write them.
 
 use std::time::Duration;
 
-/// The highest rate that can be asked for, a second; far above what one generator sends.
+/// The highest rate per second; far above what one generator can send.
 const MAX_RATE_PER_S: f64 = 10_000_000.0;
 
 /// Reads a duration such as `"100ms"`, `"1.5s"` or `"1m 30s"`.
 ///
-/// The error is a sentence for people.
+/// The error is a sentence for the user.
 pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
     humantime::parse_duration(text)
         .map_err(|_| format!("`{text}` is not a duration such as \"100ms\", \"2s\" or \"5m\""))
@@ -21,14 +21,12 @@ pub(crate) fn print_duration(duration: Duration) -> String {
 /// Reads a rate such as `"2000/s"`, in events per second.
 pub(crate) fn parse_rate(text: &str) -> Result<f64, String> {
     match parse_rate_or_zero(text) {
-        Ok(rate_per_s) if rate_per_s <= 0.0 => Err(format!(
-            "the rate `{text}` asks for nothing; it must be above 0/s"
-        )),
+        Ok(rate_per_s) if rate_per_s <= 0.0 => Err(format!("the rate `{text}` must be above 0/s")),
         parsed => parsed,
     }
 }
 
-/// The same where zero is a rate, too.
+/// The same, but zero is allowed.
 pub(crate) fn parse_rate_or_zero(text: &str) -> Result<f64, String> {
     let rate_per_s = text
         .trim()
@@ -37,7 +35,7 @@ pub(crate) fn parse_rate_or_zero(text: &str) -> Result<f64, String> {
         .ok_or_else(|| format!("`{text}` is not a rate such as \"2000/s\""))?;
     if rate_per_s > MAX_RATE_PER_S {
         return Err(format!(
-            "the rate `{text}` is above {MAX_RATE_PER_S}/s, the highest that can be asked for"
+            "the rate `{text}` is above the maximum, {MAX_RATE_PER_S}/s"
         ));
     }
     Ok(rate_per_s)
@@ -80,14 +78,14 @@ pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
         .ok_or_else(|| format!("`{text}` is not a size such as \"512KiB\" or \"16MiB\""))
 }
 
-/// A size that [`parse_bytes`] reads back to the same value, as long as it is whole KiB.
+/// A size that [`parse_bytes`] reads back to the same value, if it is a whole number of KiB.
 pub(crate) fn print_bytes(bytes: u64) -> String {
     let fits = |(_, unit): &&(&str, u64)| bytes.is_multiple_of(*unit);
     let (name, unit) = BYTE_UNITS.iter().find(fits).unwrap_or(&("KiB", 1 << 10));
     format!("{}{name}", bytes / unit)
 }
 
-/// A finite number of digits and at most one point; `f64`'s own parser also takes `inf` and `nan`.
+/// Digits and at most one point; `f64`'s own parser also accepts `inf` and `nan`.
 fn decimal(text: &str) -> Option<f64> {
     let plain = text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
     text.parse::<f64>().ok().filter(|n| plain && n.is_finite())

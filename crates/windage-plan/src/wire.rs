@@ -1,7 +1,7 @@
-//! The plan as it stands in the file: strict types that mirror `docs/FORMAT.md`.
+//! The plan as written in the file: strict types that mirror `docs/FORMAT.md`.
 //!
-//! Only shape is checked here; meaning is the business of `resolve`. `Spanned` stands wherever
-//! a rule of meaning may want to point.
+//! This module checks only the shape; `resolve` checks the meaning. `Spanned` marks values to
+//! which a problem of meaning may point.
 
 mod switch;
 
@@ -17,7 +17,7 @@ use crate::Problem;
 
 pub(crate) use switch::{Switch, SwitchTable};
 
-/// Text that an error may point at.
+/// Text to which an error may point.
 pub(crate) type Text = Spanned<String>;
 
 #[derive(Debug, Deserialize)]
@@ -29,7 +29,7 @@ pub(crate) struct PlanFile {
     pub(crate) build: Build,
     #[serde(default)]
     pub(crate) service: Vec<Service>,
-    /// What only one of the two may have is a matter of meaning.
+    /// Has the type of a service; `resolve` refuses keys that only one of the two may have.
     #[serde(default)]
     pub(crate) agent: Vec<Service>,
     pub(crate) load: Load,
@@ -44,7 +44,7 @@ pub(crate) struct PlanFile {
 }
 
 impl PlanFile {
-    /// All that is launched: the services, then the agents.
+    /// All services, then all agents.
     pub(crate) fn programs(&self) -> impl Iterator<Item = &Service> {
         self.service.iter().chain(&self.agent)
     }
@@ -286,7 +286,7 @@ pub(crate) struct Expect {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Design {
-    /// What takes the place of the other keys in a thorough run.
+    /// Keys that replace the others in a thorough run.
     pub(crate) thorough: Option<Spanned<Box<Design>>>,
     pub(crate) window: Option<Text>,
     pub(crate) settle: Option<Text>,
@@ -356,7 +356,7 @@ impl<'de> Deserialize<'de> for Scalar {
     }
 }
 
-/// Text, or a list of it.
+/// Text, or a list of texts.
 #[derive(Debug)]
 pub(crate) enum OneOrMore {
     One(String),
@@ -391,7 +391,7 @@ impl<'de> Deserialize<'de> for OneOrMore {
     }
 }
 
-/// A table with keys of the author's choice, in file order.
+/// A table with arbitrary keys, in file order.
 #[derive(Debug)]
 pub(crate) struct Entries<V>(pub(crate) Vec<(Text, V)>);
 
@@ -417,7 +417,7 @@ impl<'de, V: Deserialize<'de>> Deserialize<'de> for Entries<V> {
                 while let Some(entry) = map.next_entry::<Text, V>()? {
                     entries.push(entry);
                 }
-                // The parser hands tables over sorted by key; the order of factors matters.
+                // The parser passes tables sorted by key, but the order of factors matters.
                 entries.sort_by_key(|(key, _)| key.span().start);
                 Ok(Entries(entries))
             }
@@ -427,7 +427,7 @@ impl<'de, V: Deserialize<'de>> Deserialize<'de> for Entries<V> {
     }
 }
 
-/// Reads the file's shape.
+/// Parses the file.
 pub(crate) fn read(text: &str) -> Result<PlanFile, Problem> {
     toml::from_str(text).map_err(|error| Problem::from_toml(&error, text))
 }

@@ -1,4 +1,4 @@
-//! Values that plans write as one of a few words.
+//! Enums that plans write as one of a few words.
 
 /// Enums with the word of each variant.
 macro_rules! words {

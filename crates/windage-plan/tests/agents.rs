@@ -1,4 +1,4 @@
-//! Agents beside the services: what each key becomes, and who shares processes with whom.
+//! Agents: what each key becomes, and which arms share processes.
 
 mod mistaken;
 
@@ -15,7 +15,7 @@ fn parse(text: &str) -> Plan {
 }
 
 #[test]
-fn who_has_agents_and_whose_processes() {
+fn arms_get_their_agents_and_processes() {
     let plan = parse(GOOD);
     let table = [
         ("off", "", "", "off", "the baseline"),
@@ -25,36 +25,36 @@ fn who_has_agents_and_whose_processes() {
             "otel",
             "",
             "off",
-            "agents alone tell it apart",
+            "differs by agents only",
         ),
         (
             "agent-sampling-1.0",
             "otel",
             "",
             "off",
-            "and a factor of theirs",
+            "differs by a factor of its agents",
         ),
         (
             "both-sampling-1.0",
             "otel probe",
             "",
             "off",
-            "in the order of the file",
+            "agents in file order",
         ),
-        ("sdk", "", "", "sdk", "no agents: as ever"),
+        ("sdk", "", "", "sdk", "no agents"),
         (
             "sdk-and-agent",
             "probe",
             "",
             "sdk-and-agent",
-            "its services are launched with more",
+            "its services have another environment",
         ),
         (
             "bystander",
             "",
             "agent-sampling-1.0",
             "control",
-            "nobody watches these",
+            "unwatched processes",
         ),
     ];
     assert_eq!(plan.arms.len(), table.len());
@@ -84,7 +84,7 @@ fn every_key_arrives() {
     assert_eq!(probe.needs, [Facility::Bpf, Facility::RawTracepoint]);
     assert_eq!(otel.service.ports, ["metrics"]);
     assert_eq!(otel.service.drops.len(), 1);
-    assert!(!otel.service.addressed, "a further port is no address");
+    assert!(!otel.service.addressed, "a further port is not an address");
     assert!(plan.uses_placeholder("app.pid") && plan.uses_placeholder("sampling"));
     assert_eq!(plan.receivers().collect::<Vec<_>>(), ["otlp_http"]);
     let design = &plan.design;
@@ -96,7 +96,7 @@ fn every_key_arrives() {
 }
 
 #[test]
-fn a_bystander_is_as_the_control() {
+fn a_bystander_equals_the_control() {
     let sent = "sweep = { mode = [\"none\"] }\nenv = { TELEMETRY = \"{mode}\", OTLP = \"{otlp_http}\" }\n\
                 backend = \"slow 1s\"\nexpect = { spans_per_request = 0 }";
     let text = GOOD.replacen("baseline = true", &format!("baseline = true\n{sent}"), 1);
@@ -116,12 +116,12 @@ fn a_bystander_is_as_the_control() {
 }
 
 #[test]
-fn a_resolved_plan_says_the_same() {
+fn a_resolved_plan_prints_agents() {
     insta::assert_snapshot!("resolved_agents", parse(GOOD).to_resolved_toml());
 }
 
 #[test]
-fn services_and_agents_may_wait_for_a_metric() {
+fn a_metric_can_show_that_services_and_agents_are_up() {
     let table = [
         (
             "ready = { log = \"instrumentation loaded successfully\", within = \"60s\" }",
@@ -156,7 +156,7 @@ fn services_and_agents_may_wait_for_a_metric() {
 }
 
 #[test]
-fn where_the_plan_is_silent() {
+fn defaults_with_agents() {
     let silent = &GOOD[..GOOD.find("[design]").unwrap()];
     let design = parse(silent).design;
     assert_eq!(
@@ -173,18 +173,18 @@ fn where_the_plan_is_silent() {
     );
     let rounds = |keys: &str| parse(&format!("{silent}[design]\n{keys}")).design.rounds;
     let table = [
-        ("", 6, "as many attachments"),
-        ("rounds = 2\n", 2, "as the plan says"),
+        ("", 6, "the default with agents"),
+        ("rounds = 2\n", 2, "as in the plan"),
         (
             "stop = { metric = 'cpu_per_request', half_width = '1%', within = '5m' }\n",
             30,
-            "a stop has its own",
+            "the default with a stop",
         ),
     ];
     for (keys, expected, why) in table {
         assert_eq!(rounds(keys), expected, "{why}");
     }
-    let thorough = "[design.thorough]\nturn = '9s'\nbpf_statistics = '0s'\n";
+    let thorough = "[design.thorough]\nagent_stretch = '9s'\nbpf_statistics = '0s'\n";
     let folder = std::path::Path::new("/");
     let design = Plan::parse_for(
         windage_plan::Depth::Thorough,
@@ -201,7 +201,7 @@ fn where_the_plan_is_silent() {
 }
 
 #[test]
-fn whose_processes_an_arm_with_agents_has() {
+fn arms_with_agents_share_processes_by_default() {
     let plan = |service: &str, baseline: &str, arm: &str| {
         format!(
             "name = 'a'\n[[service]]\nname = 'app'\ncommand = ['app', '{{listen}}'{service}]\n\
@@ -213,16 +213,16 @@ fn whose_processes_an_arm_with_agents_has() {
     };
     let own = "on-level-1";
     let table = [
-        (("", "", ""), "off", "agents alone tell it apart"),
+        (("", "", ""), "off", "differs by agents only"),
         (
             ("", "", "args = { otel = ['-v'] }"),
             "off",
-            "words for agents",
+            "arguments for agents",
         ),
         (
             ("", "", "args = { app = ['-v'] }"),
             own,
-            "words for services",
+            "arguments for services",
         ),
         (
             ("", "", "command = { app = ['b', '{port}'] }"),
@@ -233,13 +233,13 @@ fn whose_processes_an_arm_with_agents_has() {
         (
             ("", "env = { A = 'b' }", "env = { A = 'b' }"),
             "off",
-            "the same one",
+            "the same environment",
         ),
-        (("", "", "instance = 'mine'"), "mine", "as it says"),
+        (("", "", "instance = 'mine'"), "mine", "as in the plan"),
         (
             ("", "instance = 'proxy'", ""),
             "proxy",
-            "the baseline's, whatever its name",
+            "the baseline's instance",
         ),
         (
             (", '{level}'", "sweep = { level = [1] }", ""),
@@ -312,7 +312,7 @@ mistakes! {
     a_turn_of_no_time: "agent_stretch = \"2s\"" => "agent_stretch = \"0s\"";
 }
 
-/// An agent beside a service that runs already.
+/// An agent that watches a service that is already running.
 const BESIDE_WHAT_RUNS: &str = r#"name = "beside"
 
 [[service]]
@@ -339,14 +339,14 @@ sweep = { level = [1, 2] }
 "#;
 
 #[test]
-fn an_agent_may_be_beside_what_is_running() {
+fn agents_can_watch_running_services() {
     let plan = parse(BESIDE_WHAT_RUNS);
     let instances: Vec<&str> = plan.arms.iter().map(|arm| arm.instance.as_str()).collect();
     assert_eq!(instances, ["off", "control", "off", "off"]);
 }
 
 #[test]
-fn what_is_running_is_less_known() {
+fn limits_for_running_services() {
     let table: [(&str, &[(&str, &str)]); 4] = [
         (
             "the_pid_of_a_control_group",
@@ -379,8 +379,9 @@ fn what_is_running_is_less_known() {
 const WITHOUT_AGENTS: &str = include_str!("plans/minimal.toml");
 
 #[test]
-fn turns_are_of_agents() {
-    let text = format!("{WITHOUT_AGENTS}\n[design]\nturn = \"2s\"\nbpf_statistics = \"0s\"\n");
+fn agent_keys_need_agents() {
+    let text =
+        format!("{WITHOUT_AGENTS}\n[design]\nagent_stretch = \"2s\"\nbpf_statistics = \"0s\"\n");
     let error = read(&text).unwrap_err();
     insta::assert_snapshot!("turns_are_of_agents", error.render(false));
 }

@@ -20,7 +20,7 @@ fn parse(text: &str) -> Plan {
 }
 
 #[test]
-fn a_profile_is_pieces_with_a_mean() {
+fn a_profile_has_a_mean_rate() {
     let load = parse(FLOWS).load;
     let Starts::Profile(pieces) = &load.starts else {
         panic!("{:?}", load.starts)
@@ -78,7 +78,7 @@ fn flows_share_headers_and_override_them() {
     assert_eq!(
         names(&login.request),
         ["Accept", "Authorization", "x-arm", "x-request"],
-        "a step's own header takes the place of the shared one"
+        "a step's header overrides the shared one"
     );
     assert_eq!(
         names(&lists.steps[0].request),
@@ -135,13 +135,13 @@ fn fields_of_one_file_are_one_table() {
 }
 
 #[test]
-fn recorded_starts_are_read_with_the_plan() {
+fn replay_files_are_read_with_the_plan() {
     let plan = parse(SOCKET);
     let load = &plan.load;
     let Starts::Replay(replay) = &load.starts else {
         panic!("{:?}", load.starts)
     };
-    // The fifth lies beyond the window of 10 ms.
+    // The fifth start is after the end of the window of 10 ms.
     assert_eq!(&replay.offsets_ns[..], [0, 1_000_000, 2_500_000, 2_500_000]);
     assert_eq!(replay.repeats_after, Duration::from_millis(10));
     assert!((load.rate_per_s.unwrap() - 400.0).abs() < 1e-9);
@@ -151,7 +151,7 @@ fn recorded_starts_are_read_with_the_plan() {
 }
 
 #[test]
-fn a_load_is_summed_up_in_a_line() {
+fn loads_have_a_one_line_summary() {
     let table = [
         (MINIMAL, Some("GET http://{app}/")),
         (

@@ -1,4 +1,4 @@
-//! What people see when a plan is wrong. Each case changes one thing in a good plan.
+//! The errors for wrong plans. Each case changes one thing in a good plan.
 
 mod mistaken;
 
@@ -37,6 +37,7 @@ for = "60s"
 // Shape.
 mistakes! {
     broken_toml: "name = \"go-http\"" => "name = \"go-http";
+    key_of_an_old_plan: "for = \"60s\"" => "interest = 0.01\nfor = \"60s\"";
     unknown_key: "rate = \"2000/s\"" => "raet = \"2000/s\"";
     unknown_key_in_an_inline_table: "within = \"10s\"" => "wihtin = \"10s\"";
     wrong_type: "window = \"100ms\"" => "window = 100";
@@ -61,13 +62,13 @@ mistakes! {
     request_for_a_batch: "\"open\"\nrate = \"2000/s\"" => "\"batch\"";
     many_connections: "rate =" => "connections = 65536\nrate =";
     blocks_and_for: "for = \"60s\"" => "for = \"60s\"\nblocks = 10";
-    interest_of_all: "for = \"60s\"" => "for = \"60s\"\ninterest = \"100%\"";
+    interest_of_all: "for = \"60s\"" => "for = \"60s\"\nmargin = \"100%\"";
     bad_pattern: "http = \"/\"" => "log = \"ready (\"";
     ready_twice: "http = \"/\"" => "http = \"/\", tcp = true";
     secret_beside_text: "rate =" => "headers = { Authorization = \"Bearer $TOKEN\" }\nrate =";
 }
 
-// Several loads, and runs that are thorough.
+// Several loads, and thorough runs.
 mistakes! {
     a_regime_that_changes_nothing: "[[arm]]" => "[[regime]]\nname = \"again\"\n\n[[arm]]";
     a_regime_of_the_same_words: "[[arm]]" => "[[regime]]\nname = \"again\"\nmodel = \"open\"\nconnections = 8\n\n[[arm]]";
@@ -110,7 +111,7 @@ mistakes! {
     unknown_service_in_url: "http://{app}/" => "http://{ap}/";
 }
 
-// How many of what.
+// Connections, streams and threads.
 mistakes! {
     unknown_protocol: "rate =" => "protocol = \"http2\"\nrate =";
     streams_for_http1: "rate =" => "streams = 10\nrate =";
@@ -310,11 +311,11 @@ mistakes! {
     own_placeholder_in_switch: "sweep =" => "switch = [\"curl {listen}/on\"]\nsweep =";
 }
 
-// Receivers, and what is lost on the way to them.
+// Receivers, and lost telemetry.
 mistakes! {
     backend_of_no_words: "sweep =" => "backend = \"slwo 200ms\"\nsweep =",
         "\"otel\", SAMPLER" => "\"{otlp_http}\", SAMPLER";
-    backend_of_no_words_in_a_list: "sweep =" => "backend = [\"ok\", \"slow 2m\"]\nsweep =",
+    backend_of_no_words_in_a_list: "sweep =" => "backend = [\"ok\", \"slow 2h\"]\nsweep =",
         "\"otel\", SAMPLER" => "\"{otlp_http}\", SAMPLER";
     backend_of_a_number: "sweep =" => "backend = 200\nsweep =";
     backend_without_levels: "sweep =" => "backend = []\nsweep =",
@@ -396,7 +397,7 @@ fn problems_point_at_the_word() {
 }
 
 #[test]
-fn colour_is_only_added() {
+fn colour_codes_only_when_asked() {
     let error = read("nonsense").unwrap_err();
     let (plain, coloured) = (error.render(false), error.render(true));
     assert!(!plain.contains('\u{1b}'), "{plain}");
@@ -404,6 +405,6 @@ fn colour_is_only_added() {
 }
 
 #[test]
-fn the_good_plan_is_good() {
+fn the_good_plan_is_valid() {
     assert_eq!(rendered(GOOD, &[]), "no error");
 }

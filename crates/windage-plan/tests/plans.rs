@@ -1,4 +1,4 @@
-//! Good plans: what each key becomes, and what its absence means.
+//! Good plans: what each key becomes, and its default.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -47,7 +47,7 @@ fn parse(text: &str) -> Plan {
 }
 
 #[test]
-fn silence_means_the_documented_defaults() {
+fn missing_keys_get_the_documented_defaults() {
     let plan = parse(MINIMAL);
     assert_eq!(plan.about, None);
     assert_eq!(
@@ -101,7 +101,7 @@ fn silence_means_the_documented_defaults() {
 }
 
 #[test]
-fn the_control_is_the_baseline_on_processes_of_its_own() {
+fn the_control_has_its_own_processes() {
     let plan = parse(MINIMAL);
     let [baseline, control] = plan.arms.as_slice() else {
         panic!("two arms: {:?}", plan.arms)
@@ -164,7 +164,7 @@ fn sweeps_become_arms_in_file_order() {
             ),
             ("agent", "agent"),
         ],
-        "the baseline and its control come first, wherever the baseline stands"
+        "the baseline and its control come first, wherever the baseline is in the file"
     );
     let arm = &plan.arms[4];
     assert_eq!(arm.level("sampling"), Some(&LevelValue::Number(0.1)));
@@ -173,7 +173,7 @@ fn sweeps_become_arms_in_file_order() {
         Some(&LevelValue::Text("512".to_owned())),
         "no `512.0`"
     );
-    let expect = arm.expect.expect("it expects");
+    let expect = arm.expect.expect("has `expect`");
     assert_eq!(
         (expect.traces_per_request, expect.spans_per_request),
         (Some(0.1), Some(3.0 * 0.1))
@@ -259,10 +259,10 @@ fn every_key_arrives() {
 }
 
 #[test]
-fn a_run_that_may_be_stopped_has_rounds_to_look_after() {
+fn rounds_of_a_run_with_a_stop() {
     let stopped = |design: &str| parse(&format!("{STOPPED}{design}")).design;
     let design = stopped("");
-    let stop = design.stop.expect("it may be stopped");
+    let stop = design.stop.expect("has `stop`");
     assert_eq!(
         (stop.metric, stop.half_width.to_bits(), stop.within),
         (
@@ -273,8 +273,8 @@ fn a_run_that_may_be_stopped_has_rounds_to_look_after() {
     );
     assert_eq!(design.length, Length::MeasuringTime(stop.within));
     let table = [
-        ("", 30, "one for each ten seconds"),
-        ("rounds = 1\n", 1, "its interval holds for that launch"),
+        ("", 30, "one per ten seconds"),
+        ("rounds = 1\n", 1, "the interval holds for that launch"),
         ("rounds = 6\n", 6, "the fewest whose intervals are finite"),
     ];
     for (rounds, expected, why) in table {
@@ -285,7 +285,7 @@ fn a_run_that_may_be_stopped_has_rounds_to_look_after() {
 }
 
 #[test]
-fn a_run_waits_for_metrics_that_each_window_has() {
+fn stop_uses_metrics_that_each_window_has() {
     for model in [LoadModel::Open, LoadModel::Closed, LoadModel::Batch] {
         let text = match model {
             LoadModel::Open => STOPPED.replace("\"closed\"", "\"open\"\nrate = \"100/s\""),
@@ -304,7 +304,7 @@ fn a_run_waits_for_metrics_that_each_window_has() {
 }
 
 #[test]
-fn what_is_running_is_attached() {
+fn running_services_are_attached() {
     let plan = parse(ATTACHED);
     let origins: Vec<&Origin> = plan.services.iter().map(|s| &s.origin).collect();
     let [
@@ -327,7 +327,7 @@ fn what_is_running_is_attached() {
     assert_eq!(
         plan.services[1].ready.check,
         ReadyCheck::None,
-        "nothing addresses it"
+        "nothing uses its address"
     );
 }
 
@@ -348,7 +348,7 @@ fn a_batch_has_no_request() {
 }
 
 #[test]
-fn placeholders_are_found_wherever_they_stand() {
+fn placeholders_are_found_everywhere() {
     let plan = parse(EVERYTHING);
     let table = [
         ("otlp_http", true, "an arm's environment"),
@@ -357,7 +357,7 @@ fn placeholders_are_found_wherever_they_stand() {
         ("app", true, "the request"),
         ("dir", true, "cwd"),
         ("windage", true, "switch"),
-        ("q", false, "doubled braces are no placeholder"),
+        ("q", false, "doubled braces are literal"),
         ("arm", false, "nowhere"),
     ];
     for (name, used, why) in table {
@@ -366,7 +366,7 @@ fn placeholders_are_found_wherever_they_stand() {
 }
 
 #[test]
-fn receivers_are_named_whole_or_by_their_port() {
+fn receivers_are_named_directly_or_by_their_port() {
     let all: Vec<&str> = parse(RECEIVERS).receivers().collect();
     assert_eq!(all, windage_plan::RECEIVER_PLACEHOLDERS);
     assert_eq!(
@@ -389,21 +389,17 @@ fn a_list_of_backends_is_a_sweep() {
         retry_after: Some(ms(2000)),
     };
     let table = [
-        (
-            "off",
-            None,
-            "its agent was replaced by one that exports nothing",
-        ),
-        ("control", None, "as the baseline"),
+        ("off", None, "its command exports nothing"),
+        ("control", None, "like the baseline"),
         (
             "grpc, sampling 1.0, backend ok",
             Some(Backend::Ok),
-            "the last factor",
+            "the last factor changes fastest",
         ),
         (
             "grpc, sampling 1.0, backend slow 200ms",
             Some(slow(ms(200))),
-            "changes fastest",
+            "the second backend",
         ),
         (
             "grpc, sampling 1.0, backend reject 429 10% retry 2s",
@@ -432,7 +428,7 @@ fn a_list_of_backends_is_a_sweep() {
             Some(Backend::Down {
                 lasts: Some(ms(5000)),
             }),
-            "words alone",
+            "no factor",
         ),
     ];
     let arms: Vec<(&str, Option<Backend>)> = plan
@@ -471,7 +467,7 @@ fn a_factor_of_that_name_is_the_same_as_a_list() {
 }
 
 #[test]
-fn an_arm_that_names_a_receiver_has_one_that_is_well() {
+fn the_default_backend_is_ok() {
     let plan = parse(EVERYTHING);
     let backend = |arm: usize| plan.arms[arm].backend.as_ref().map(|b| b.behaviour);
     assert_eq!((backend(0), backend(2)), (None, Some(Backend::Ok)));
@@ -487,11 +483,11 @@ fn an_arm_that_names_a_receiver_has_one_that_is_well() {
         detail: SinkDetail::Counts,
     };
     assert_eq!(parse(RECEIVERS).sink, Some(told));
-    assert_eq!(parse(MINIMAL).sink, None, "nothing is received");
+    assert_eq!(parse(MINIMAL).sink, None, "no receiver");
 }
 
 #[test]
-fn arms_on_one_set_of_processes_may_differ_in_their_backend_alone() {
+fn arms_that_share_processes_may_differ_by_backend_only() {
     let text = r#"name = "shared"
 [[service]]
 name = "app"
@@ -514,11 +510,14 @@ backend = ["slow 200ms", "stall"]
     let error = Plan::parse(&same, "plan.toml", &folder())
         .unwrap_err()
         .to_string();
-    assert!(error.contains("no `switch` tells it apart"), "{error}");
+    assert!(
+        error.contains("has no `switch` that sets its state"),
+        "{error}"
+    );
 }
 
 #[test]
-fn services_say_what_they_dropped() {
+fn drops_are_resolved() {
     let plan = parse(RECEIVERS);
     let [agent, app] = plan.services.as_slice() else {
         panic!("two services")
@@ -563,7 +562,7 @@ fn loads(plan: &Plan) -> Vec<(Option<&str>, LoadModel, Option<f64>, u32)> {
 }
 
 #[test]
-fn regimes_are_other_loads_that_rounds_have_in_turn() {
+fn rounds_alternate_between_regimes() {
     let usual = parse(REGIMES);
     let saturation = (Some("saturation"), LoadModel::Closed, None, 16);
     let half = (Some("half"), LoadModel::Open, Some(2000.0), 16);
@@ -579,14 +578,14 @@ fn regimes_are_other_loads_that_rounds_have_in_turn() {
 }
 
 #[test]
-fn a_thorough_run_has_a_design_and_loads_of_its_own() {
+fn thorough_runs_have_their_own_design_and_loads() {
     let thorough = |text| Plan::parse_for(Depth::Thorough, text, "plan.toml", &folder()).unwrap();
     let plan = thorough(REGIMES);
     let crowd = (Some("crowd"), LoadModel::Closed, None, 200);
     assert_eq!(loads(&plan)[2], crowd);
     assert_eq!(plan.design.length, Length::Blocks(30), "instead of `for`");
     assert_eq!((plan.design.rounds, plan.design.margin), (10, 0.02));
-    // What is printed of it needs no flag to read back.
+    // The printed plan reads back without a flag.
     let resolved = plan.to_resolved_toml();
     let again = Plan {
         source: plan.source.clone(),
@@ -599,12 +598,12 @@ fn a_thorough_run_has_a_design_and_loads_of_its_own() {
     assert_eq!(
         (usual.design.length, longer.design.length),
         (minutes(1), minutes(4)),
-        "a plan that says nothing of it"
+        "a plan without `[design.thorough]`"
     );
 }
 
 #[test]
-fn what_is_for_thorough_runs_alone_is_judged_by_their_design() {
+fn thorough_regimes_are_checked_with_the_thorough_design() {
     let plan = |regime: &str, design: &str| {
         format!(
             "name = 'p'\n[[service]]\nname = 'app'\ncommand = ['x', '{{listen}}']\n\
@@ -615,22 +614,22 @@ fn what_is_for_thorough_runs_alone_is_judged_by_their_design() {
         )
     };
     let stop = "stop = { metric = 'cpu_per_request', half_width = '1%', within = '5m' }";
-    // What is said of the regime and of the design, and why the plan is sound.
+    // Keys of the regime and of the design, and why the plan is valid.
     let table = [
         (
             "replay = 'arrivals.csv'",
             "window = '10ms'".to_owned(),
-            "a recording has every start, whatever [load] says of its own",
+            "a replay ignores `arrivals` of [load]",
         ),
         (
             "rate = '20/s'",
             format!("{stop}\nthorough = {{ for = '5m' }}"),
-            "a usual run has one load, and may wait for a metric",
+            "a usual run has one load, so it may have a stop",
         ),
         (
             "profile = [{ rate = '20/s', for = '1s' }]",
             "thorough = { window = '1s' }".to_owned(),
-            "as long as a window of the only run that has it",
+            "the profile fits the window of thorough runs",
         ),
     ];
     for (regime, design, why) in table {
@@ -648,7 +647,7 @@ fn what_is_for_thorough_runs_alone_is_judged_by_their_design() {
 }
 
 #[test]
-fn a_run_that_is_four_times_as_long_can_be_resumed() {
+fn the_default_thorough_run_stays_within_the_limits() {
     for given in ["for = '60h'", "blocks = 900000"] {
         let text = format!("{MINIMAL}\n[design]\n{given}\n");
         let plan = Plan::parse_for(Depth::Thorough, &text, "plan.toml", &folder()).unwrap();
@@ -675,7 +674,7 @@ fn resolved_plans_read_back_the_same() {
 }
 
 #[test]
-fn the_resolved_plan_spells_everything_out() {
+fn resolved_plans_spell_out_all_defaults() {
     insta::assert_snapshot!("resolved_everything", parse(EVERYTHING).to_resolved_toml());
     insta::assert_snapshot!("resolved_minimal", parse(MINIMAL).to_resolved_toml());
     insta::assert_snapshot!("resolved_flows", parse(FLOWS).to_resolved_toml());

@@ -65,7 +65,7 @@ mistakes! {
 }
 
 #[test]
-fn what_is_said_of_programs_is_resolved() {
+fn keys_of_batch_programs_are_resolved() {
     let plan = read(GOOD).unwrap();
     assert_eq!(plan.load.iterations, Iterations::Auto);
     let ready = &plan.services[0].ready;
@@ -94,7 +94,7 @@ fn what_is_said_of_programs_is_resolved() {
 }
 
 #[test]
-fn a_resolved_plan_says_the_same() {
+fn resolved_plans_read_back_the_same() {
     let plan = read(GOOD).unwrap();
     let resolved = plan.to_resolved_toml();
     let again = read(&resolved).unwrap();

@@ -1,5 +1,5 @@
-//! Whatever is in the file, reading ends with a plan or with problems that can be shown; and
-//! what is printed of a plan reads back as the same plan.
+//! Any file gives a plan or problems that can be rendered, and a printed plan reads back as the
+//! same plan.
 
 use std::path::Path;
 
@@ -23,7 +23,7 @@ fn parse(text: &str) -> Result<Plan, PlanError> {
     Plan::parse(text, "plan.toml", &folder)
 }
 
-/// Reads the text and uses the answer as a caller would.
+/// Reads the text and uses the result as a caller would.
 fn judge(text: &str) -> Result<(), TestCaseError> {
     match parse(text) {
         Ok(plan) => {
@@ -57,7 +57,7 @@ fn judge(text: &str) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// A plan in which some stretch was replaced by something else, often by a piece of TOML.
+/// A plan with a range replaced by other text, often a piece of TOML.
 fn damaged() -> impl Strategy<Value = String> {
     let base = prop::sample::select(vec![
         EVERYTHING, SWITCHED, ATTACHED, FLOWS, SOCKET, STOPPED, RECEIVERS, PROXIED, REGIMES, AGENTS,
@@ -123,11 +123,11 @@ fn damaged() -> impl Strategy<Value = String> {
     })
 }
 
-/// Plans with values drawn at random, all of them allowed.
+/// Valid plans with random values.
 fn allowed() -> impl Strategy<Value = String> {
     let levels = prop::collection::btree_set(0_u32..1000, 1..4);
     let texts = prop::collection::btree_set("[ -z]{0,8}", 1..3);
-    // None, or a stop by its half-width and the nanoseconds that it may take.
+    // `None`, or a stop by its half-width and its time limit in nanoseconds.
     let stop = prop::option::of((1e-9..1.0, 1_000_u64..600_000_000_000_000));
     (levels, texts, 1_u64..3_600_000_000, 1e-3..1e6, any::<i64>(), "\\PC{0,20}", stop).prop_map(
         |(levels, texts, window_us, rate_per_s, seed, about, stop)| {
@@ -135,7 +135,7 @@ fn allowed() -> impl Strategy<Value = String> {
                 "stop = {{ metric = 'cpu_in_window', half_width = {half_width:?}, within = '{within_ns}ns' }}"
             )).unwrap_or_default();
             let levels: Vec<String> = levels.iter().map(|l| format!("{:?}", f64::from(*l) / 8.0)).collect();
-            // A digit in front keeps the ids of the arms apart.
+            // A leading digit keeps the ids of the arms distinct.
             let literal = |(i, t): (usize, &String)| format!("'{i}{}'", t.replace(['\'', '{'], "_"));
             let texts: Vec<String> = texts.iter().enumerate().map(literal).collect();
             let (levels, texts) = (levels.join(", "), texts.join(", "));
@@ -154,7 +154,7 @@ fn allowed() -> impl Strategy<Value = String> {
     )
 }
 
-/// Loads with values drawn at random, all of them allowed.
+/// Valid loads with random values.
 fn allowed_loads() -> impl Strategy<Value = String> {
     let piece = (0.0..1e6, prop::option::of(0.0..1e6), 1_u64..1_000_000_000).prop_map(
         |(rate, to, ns): (f64, Option<f64>, u64)| {
@@ -196,7 +196,7 @@ fn allowed_loads() -> impl Strategy<Value = String> {
         });
     (pieces, flows, fields, 1_u32..=1000, 1_u32..=32_000)
         .prop_filter(
-            "a profile asks for something, and a window is an hour at most",
+            "a profile needs a rate above zero, and a window lasts an hour at most",
             |(pieces, ..)| pieces.iter().map(|(_, ns)| ns).sum::<u64>() >= 1000,
         )
         .prop_map(|(pieces, flows, fields, streams, connections)| {
@@ -215,7 +215,7 @@ fn allowed_loads() -> impl Strategy<Value = String> {
         })
 }
 
-/// Ways to switch drawn at random, all of them allowed.
+/// Valid switches with random values.
 fn allowed_switches() -> impl Strategy<Value = String> {
     let word = "[ -&(-z]{1,12}";
     let port = prop::sample::select(vec![

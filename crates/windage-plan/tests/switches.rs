@@ -1,4 +1,4 @@
-//! Proxies: further ports, checks before a launch, and switches that need no process.
+//! Proxies: further ports, checks before a launch, and switches by socket or HTTP.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ fn parse(text: &str) -> Plan {
 }
 
 #[test]
-fn ports_and_checks_arrive() {
+fn ports_and_checks_are_resolved() {
     let plan = parse(PROXIED);
     let [origin, proxy] = plan.services.as_slice() else {
         panic!("two services")
@@ -31,13 +31,13 @@ fn ports_and_checks_arrive() {
         Some(Template::parse(
             "http://127.0.0.1:{proxy.port.admin}/metrics"
         )),
-        "rendered apart from the service, where its own port goes by its name"
+        "rendered outside the service, so its own port goes by its name"
     );
     assert!(plan.uses_placeholder("origin.port.stats"));
 }
 
 #[test]
-fn a_further_port_is_no_address() {
+fn a_further_port_is_not_an_address() {
     let with_port = PROXIED.replace(
         "http://{proxy}/\"",
         "http://127.0.0.1:{proxy.port.admin}/\"",
@@ -54,11 +54,14 @@ fn a_further_port_is_no_address() {
             "ready = { delay = \"1s\" }\n# the template names {listen} as well\n# files = ",
         );
     assert!(!parse(&without).services[1].addressed);
-    assert!(parse(&with_port).services[1].addressed, "`listen` is told");
+    assert!(
+        parse(&with_port).services[1].addressed,
+        "`{{listen}}` is used"
+    );
 }
 
 #[test]
-fn a_further_port_may_be_called_port() {
+fn a_further_port_may_be_named_port() {
     let metrics = "metrics = \"http://127.0.0.1:{port.admin}/metrics\"";
     let text = PROXIED
         .replace(
@@ -74,7 +77,7 @@ fn a_further_port_may_be_called_port() {
 }
 
 #[test]
-fn each_kind_of_switch_arrives() {
+fn each_kind_of_switch_is_resolved() {
     let plan = parse(PROXIED);
     let answer = |text: &str| Some(text.to_owned());
     let line = |to, send, answer| Switch::Line {
@@ -116,7 +119,7 @@ fn each_kind_of_switch_arrives() {
 }
 
 #[test]
-fn tables_tell_arms_on_one_set_of_processes_apart() {
+fn arms_that_share_processes_need_a_switch() {
     let table = [
         (
             "switch = [{ to = \"{proxy}\", send = \"rate {rate}\" }]",
@@ -129,11 +132,7 @@ fn tables_tell_arms_on_one_set_of_processes_apart() {
             "a request",
         ),
         ("switch = [\"echo {rate}\"]", true, "a command"),
-        (
-            "env = { RATE = \"{rate}\" }",
-            false,
-            "nothing that is done to what is up",
-        ),
+        ("env = { RATE = \"{rate}\" }", false, "no switch"),
     ];
     let start = PROXIED.find("switch = [\n    \"echo").unwrap();
     for (switch, is_good, why) in table {
@@ -143,6 +142,6 @@ fn tables_tell_arms_on_one_set_of_processes_apart() {
 }
 
 #[test]
-fn the_resolved_plan_has_the_new_keys() {
+fn resolved_plans_read_back_the_same() {
     insta::assert_snapshot!("resolved_proxied", parse(PROXIED).to_resolved_toml());
 }

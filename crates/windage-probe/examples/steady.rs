@@ -1,11 +1,11 @@
-//! What steady sampling costs: CPU, memory and activity of 20 processes, ten times per second.
+//! The cost of steady sampling: CPU, memory and activity of 20 processes, ten times per second.
 //! Prints this process's own CPU as a share of a core.
 //!
 //! `cargo run --release -p windage-probe --example steady -- [group] [awake] [SECONDS]`
 //!
-//! With `group` the processes get a control group, else their clocks are read one by one. With
-//! `awake` each of them wakes up 20 times per second, so that all there is must be read of all of
-//! them; else they sleep, as most arms do most of the time.
+//! With `group` the processes get a cgroup; otherwise their clocks are read one by one. With
+//! `awake` each of them wakes up 20 times per second, so that all of their files must be read;
+//! otherwise they sleep, as most arms do most of the time.
 
 use std::error::Error;
 use std::io::Write;
@@ -21,10 +21,10 @@ const PERIOD: Duration = Duration::from_millis(100);
 const NAP: Duration = Duration::from_millis(50);
 const DEFAULT_SECONDS: u32 = 20;
 
-/// For how much longer than the measurement a process lives that nobody ends.
+/// How much longer than the measurement a process lives if nothing ends it.
 const SPARE_SECONDS: u32 = 30;
 
-/// What is allowed, as a share of a core.
+/// The limit, as a share of a core.
 const ALLOWED: f64 = 0.002;
 
 struct Options {
@@ -33,7 +33,7 @@ struct Options {
     seconds: u32,
 }
 
-/// Processes that end with this one's work, however it ends.
+/// Processes that end with this one, however it ends.
 #[derive(Default)]
 struct Sleepers(Vec<Child>);
 
@@ -118,7 +118,7 @@ fn launch(options: &Options, group: Option<&ArmCgroup>) -> Result<Sleepers, Box<
     Ok(sleepers)
 }
 
-/// Samples for so long and returns the share of a core that it took.
+/// Samples for this long and returns the share of a core that it used.
 fn steady(probe: &mut ArmProbe, seconds: u32) -> Result<f64, Box<dyn Error>> {
     if probe.refresh_tasks()? != PROCESSES {
         return Err("some of the processes are missing".into());

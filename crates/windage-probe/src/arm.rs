@@ -30,7 +30,7 @@ pub enum Accounting {
     },
     /// These processes and all their descendants.
     Processes {
-        /// The processes to begin with.
+        /// The first processes.
         roots: Vec<u32>,
     },
     /// Nothing: the subject is out of reach.
@@ -40,27 +40,26 @@ pub enum Accounting {
 /// Resident memory of an arm.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Memory {
-    /// The sum over its processes, in bytes; a page that two of them share counts twice. Since
-    /// kernel 6.2 a process's own figure may be some pages a core behind.
+    /// The sum over its processes, in bytes; a page that two processes share counts twice. Since
+    /// kernel 6.2 a process's own figure may lag by some pages per core.
     pub rss_bytes: u64,
 }
 
 /// CPU, memory and activity of one arm.
 ///
-/// In the measured path are [`cpu_ns`](Self::cpu_ns), [`memory`](Self::memory) and
-/// [`activity`](Self::activity): they read files that are kept open and do not allocate. The
-/// others belong between windows.
+/// Only [`cpu_ns`](Self::cpu_ns), [`memory`](Self::memory) and [`activity`](Self::activity) are for
+/// the measured path: they read files that are kept open and do not allocate. Call the others
+/// between windows.
 ///
-/// The list of processes and threads is as old as the last
-/// [`refresh_tasks`](Self::refresh_tasks). What a refresh finds arrives with all that it has used
-/// so far, so refresh *before* the reading that opens a window. A control group's CPU does not
-/// depend on the list.
+/// The list of processes and threads is as old as the last [`refresh_tasks`](Self::refresh_tasks).
+/// Newly found tasks bring all that they have used so far, so refresh *before* the reading that
+/// opens a window. A cgroup's CPU does not depend on the list.
 #[derive(Debug)]
 pub struct ArmProbe {
     system: Arc<dyn System>,
     meter: Meter,
     processes: Vec<Process>,
-    /// What processes had used that were closed since.
+    /// What closed processes had used.
     departed: Departed,
     buffer: Box<[u8]>,
 }
@@ -83,7 +82,7 @@ enum Meter {
     None,
 }
 
-/// In what the two versions of control groups count.
+/// The unit of a cgroup's counter, by version.
 #[derive(Clone, Copy, Debug)]
 enum GroupUnit {
     Nanoseconds,
@@ -91,10 +90,10 @@ enum GroupUnit {
 }
 
 impl ArmProbe {
-    /// Reads a control group of version 1, and the peak of its memory when `memory_dir` is given.
+    /// Reads a cgroup of version 1, and the peak of its memory if `memory_dir` is given.
     ///
     /// # Errors
-    /// When the group's files or its processes can't be read.
+    /// When the cgroup's files or its processes can't be read.
     pub fn cgroup_v1(
         cpuacct_dir: &Path,
         memory_dir: Option<&Path>,
@@ -109,10 +108,10 @@ impl ArmProbe {
         )
     }
 
-    /// Reads a control group of version 2.
+    /// Reads a cgroup of version 2.
     ///
     /// # Errors
-    /// When the group's files or its processes can't be read.
+    /// When the cgroup's files or its processes can't be read.
     pub fn cgroup_v2(dir: &Path) -> Result<ArmProbe, ProbeError> {
         ArmProbe::new(
             &Linux,
@@ -125,8 +124,8 @@ impl ArmProbe {
     /// Reads these processes and all their descendants.
     ///
     /// # Errors
-    /// [`ProbeError::NoSuchProcess`] when one of them isn't there; others when its files can't be
-    /// read.
+    /// [`ProbeError::NoSuchProcess`] when one of them does not exist; others when its files can't
+    /// be read.
     pub fn processes(roots: &[u32]) -> Result<ArmProbe, ProbeError> {
         ArmProbe::new(
             &Linux,
@@ -136,14 +135,14 @@ impl ArmProbe {
         )
     }
 
-    /// Reads nothing: for a subject that is out of reach. Every reading answers
+    /// Reads nothing, for a subject that is out of reach. Every reading returns
     /// [`ProbeError::OutOfReach`].
     #[must_use]
     pub fn none() -> ArmProbe {
         ArmProbe::with_meter(&Linux, Meter::None)
     }
 
-    /// As the constructors above, on any system.
+    /// Like the constructors above, on any system.
     ///
     /// # Errors
     /// Those of the constructors above.
@@ -202,8 +201,8 @@ impl ArmProbe {
         }
     }
 
-    /// Where the CPU figures come from. [`CpuSource::ProcessClock`] stands for the clocks of the
-    /// processes, which rest on the same counters but include threads that have ended.
+    /// The source of CPU figures. [`CpuSource::ProcessClock`] stands for the clocks of the
+    /// processes, which use the same counters but include threads that have ended.
     #[must_use]
     pub fn source(&self) -> CpuSource {
         match self.meter {
@@ -220,8 +219,8 @@ impl ArmProbe {
         }
     }
 
-    /// The steps in which the source counts, in nanoseconds; 0 without a source. While tasks
-    /// run, a reading is up to a tick old besides.
+    /// The step of the source's counter, in nanoseconds; 0 without a source. While tasks run, a
+    /// reading is also up to a tick old.
     #[must_use]
     pub fn resolution_ns(&self) -> u64 {
         match self.meter {
@@ -240,9 +239,9 @@ impl ArmProbe {
 
     /// CPU used so far on all cores, in nanoseconds; never less than before.
     ///
-    /// One `pread` for a control group, which counts everything that ever ran in it. For
-    /// processes one clock reading each: what a process uses between the last reading and its
-    /// end is lost, and so is one that began and ended between two refreshes.
+    /// One `pread` for a cgroup, which counts everything that ever ran in it. For processes, one
+    /// clock reading each; this misses what a process uses between the last reading and its end,
+    /// and a process that begins and ends between two refreshes.
     ///
     /// # Errors
     /// [`ProbeError::OutOfReach`] without a source; others when the counter can't be read.
@@ -269,11 +268,12 @@ impl ArmProbe {
         }
     }
 
-    /// Lists the arm's processes and threads again and returns how many processes run. Opens
-    /// files and reads directories: between windows only.
+    /// Lists the arm's processes and threads again and returns the number of running processes.
+    /// Opens files and reads directories: between windows only.
     ///
     /// # Errors
-    /// [`ProbeError::File`] when they can't be listed or opened, such as for want of descriptors.
+    /// [`ProbeError::File`] when they can't be listed or opened, for example because descriptors
+    /// ran out.
     pub fn refresh_tasks(&mut self) -> Result<usize, ProbeError> {
         let ids = match &self.meter {
             Meter::Group { dir, .. } => {
@@ -303,8 +303,8 @@ impl ArmProbe {
         Ok(running)
     }
 
-    /// Whether no thread of the processes listed by the last refresh runs, or waits for a core or a
-    /// disk. Reads a file for each thread: between windows only.
+    /// Whether no thread of the processes listed by the last refresh runs or waits for a core or a
+    /// disk. Reads a file per thread: between windows only.
     ///
     /// # Errors
     /// [`ProbeError::OutOfReach`] without a source; others when a file can't be read.
@@ -333,8 +333,8 @@ impl ArmProbe {
         })
     }
 
-    /// Page faults and context switches so far. Of a process that runs while it is read, what it
-    /// did since the last tick may arrive with the next reading, as its CPU does.
+    /// Page faults and context switches so far. As with CPU, what a running process did since the
+    /// last tick may appear in the next reading.
     ///
     /// # Errors
     /// [`ProbeError::OutOfReach`] without a source; others when a file can't be read.
@@ -347,8 +347,8 @@ impl ArmProbe {
         Ok(sum)
     }
 
-    /// The sum of the most that each running process ever had resident, in bytes: an upper bound,
-    /// for the peaks need not coincide. Between windows only.
+    /// The sum of each running process's peak resident memory, in bytes. It is an upper bound,
+    /// because the peaks need not coincide. Between windows only.
     ///
     /// # Errors
     /// [`ProbeError::OutOfReach`] without a source; others when a file can't be read.
@@ -356,22 +356,23 @@ impl ArmProbe {
         self.sum_of_files("status", "proc_pid_status(5)", process::resident_peak_bytes)
     }
 
-    /// Resident memory with shared pages divided among those who share them, in bytes. Costs
-    /// 100 µs and more a process, for the kernel walks its page tables: between windows only.
+    /// Resident memory in bytes, with shared pages divided among the processes that share them.
+    /// Takes 100 µs or more per process, because the kernel walks its page tables: between windows
+    /// only.
     ///
     /// # Errors
     /// [`ProbeError::OutOfReach`] without a source; [`ProbeError::File`] when this user may not
-    /// look into the processes.
+    /// read the processes.
     pub fn pss_bytes(&mut self) -> Result<u64, ProbeError> {
         self.sum_of_files("smaps_rollup", "a line Pss", process::proportional_bytes)
     }
 
-    /// The most memory that the control group was ever charged, in bytes: page cache and kernel
-    /// memory included, so not comparable with resident memory. `None` without a control group
-    /// or without its memory controller.
+    /// The most memory that the cgroup was ever charged, in bytes. It includes page cache and
+    /// kernel memory, so it is not comparable with resident memory. `None` without a cgroup or its
+    /// memory controller.
     ///
     /// # Errors
-    /// When the file is there and can't be read.
+    /// When the file exists but can't be read.
     pub fn cgroup_memory_peak_bytes(&mut self) -> Result<Option<u64>, ProbeError> {
         let Meter::Group {
             peak_path: Some(path),
@@ -394,7 +395,7 @@ impl ArmProbe {
         }
     }
 
-    /// The ids of the processes listed by the last refresh, without those found gone since.
+    /// The ids of the processes listed by the last refresh, without those that have ended since.
     pub fn process_ids(&self) -> impl Iterator<Item = u32> {
         self.processes
             .iter()
@@ -409,7 +410,7 @@ impl ArmProbe {
         }
     }
 
-    /// Adds a process; `false` when it has left.
+    /// Adds a process; `false` when it has ended.
     fn enrol(&mut self, id: u32) -> Result<bool, ProbeError> {
         let process = Process::open(&*self.system, id, &mut self.buffer)?;
         let there = process.is_some();
@@ -417,7 +418,7 @@ impl ArmProbe {
         Ok(there)
     }
 
-    /// Closes the processes that are gone and those that `leaves` names, and keeps what they had
+    /// Closes processes that have ended and those for which `leaves` holds, and keeps what they had
     /// used.
     fn close(&mut self, leaves: impl Fn(&Process) -> bool) -> Result<(), ProbeError> {
         let mut index = 0;
@@ -436,7 +437,7 @@ impl ArmProbe {
         Ok(())
     }
 
-    /// Sums what a file of each process says; those that have left count zero.
+    /// Sums a figure from a file of each process; ended processes count zero.
     fn sum_of_files(
         &mut self,
         name: &str,
@@ -459,7 +460,7 @@ impl ArmProbe {
                 }
             };
             let bytes = parse(&text).ok_or_else(|| unknown_form(&path, expected, &text))?;
-            // Opened by its id just now: it counts if the process known by it is still there.
+            // Just opened by its id: it counts if the process with that id is still the same.
             if process.runs(&mut self.buffer)? {
                 sum = sum.saturating_add(bytes);
             }

@@ -1,4 +1,4 @@
-//! A control group for each arm: the source of CPU time that misses nothing.
+//! A cgroup for each arm: the one source of CPU time that misses nothing.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,12 +15,12 @@ use crate::parse::machine::process_ids;
 use crate::system::System;
 use crate::task;
 
-/// What control groups a machine has.
+/// The cgroup versions of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CgroupVersion {
     /// Hierarchies of version 1 only.
     V1,
-    /// The one hierarchy of version 2 only.
+    /// The unified hierarchy of version 2 only.
     V2,
     /// Both, side by side.
     Hybrid,
@@ -41,20 +41,20 @@ impl CgroupVersion {
     }
 }
 
-/// A group that could not be made, entered or removed.
+/// A cgroup could not be created, entered or removed.
 #[derive(Debug, thiserror::Error)]
 pub enum CgroupError {
     /// The system refused.
     #[error("cannot {call} {}: {source}{}", path.display(), group_remedy(source))]
     Refused {
-        /// What was tried.
+        /// The operation that failed.
         call: &'static str,
         /// The group's directory or file.
         path: PathBuf,
-        /// What the system answered.
+        /// The system's error.
         source: io::Error,
     },
-    /// A group's name that is not one.
+    /// An invalid name of a cgroup.
     #[error("{name:?} can't name a control group; use letters, digits, '.', '_' and '-'")]
     Name {
         /// The name.
@@ -62,10 +62,10 @@ pub enum CgroupError {
     },
 }
 
-/// The place below which windage makes its groups: its own group in each hierarchy.
+/// Where Windage creates its cgroups: below its own cgroup in each hierarchy.
 ///
-/// Groups of version 1 are preferred where `cpuacct` is mounted, for they count in nanoseconds
-/// (version 2: microseconds).
+/// Prefers version 1 where `cpuacct` is mounted, because it counts in nanoseconds (version 2:
+/// microseconds).
 #[derive(Clone, Debug)]
 pub struct CgroupTree {
     system: Arc<dyn System>,
@@ -84,8 +84,8 @@ enum Place {
 }
 
 impl CgroupTree {
-    /// Finds windage's own groups; `None` when no hierarchy is mounted that accounts CPU. Whether
-    /// groups can be made there shows when one is.
+    /// Finds Windage's own cgroups; `None` when no mounted hierarchy counts CPU. Only `create`
+    /// shows whether cgroups can be created there.
     #[must_use]
     pub fn detect(system: &dyn System) -> Option<CgroupTree> {
         let mounts = mounts(&read_file(system, Path::new(MOUNTINFO_PATH)).ok()?);
@@ -93,7 +93,7 @@ impl CgroupTree {
         let place = match own_dir(&mounts, &own, |h| h.carries("cpuacct")) {
             Some(cpuacct) => {
                 let memory = own_dir(&mounts, &own, |h| h.carries("memory"));
-                // Where one hierarchy carries both, it gets one directory.
+                // If one hierarchy has both controllers, it gets one directory.
                 Place::V1 {
                     memory: memory.filter(|dir| *dir != cpuacct),
                     cpuacct,
@@ -109,12 +109,12 @@ impl CgroupTree {
         })
     }
 
-    /// Makes an empty group called `windage-PID-NAME` in each hierarchy used. A memory hierarchy
-    /// that refuses is done without.
+    /// Creates an empty cgroup `windage-PID-NAME` in each hierarchy used. Goes on without the
+    /// memory hierarchy if that refuses.
     ///
     /// # Errors
-    /// [`CgroupError::Name`] when the name would not make a directory; [`CgroupError::Refused`]
-    /// when windage may not make groups, or one of this name is there.
+    /// [`CgroupError::Name`] when the name is not valid for a directory; [`CgroupError::Refused`]
+    /// when Windage may not create cgroups, or one with this name exists.
     pub fn create(&self, name: &str) -> Result<ArmCgroup, CgroupError> {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
         if name.is_empty() || !name.chars().all(plain) {
@@ -155,8 +155,8 @@ impl CgroupTree {
         })
     }
 
-    /// Removes the groups that windage processes left behind when they were killed: those of
-    /// processes that are no more, as far as they are empty. Returns how many directories went.
+    /// Removes the empty cgroups that Windage processes left behind when they were killed. Returns
+    /// the number of removed directories.
     pub fn sweep_stale(&self) -> usize {
         let parents = match &self.place {
             Place::V1 { cpuacct, memory } => vec![Some(cpuacct), memory.as_ref()],
@@ -167,7 +167,7 @@ impl CgroupTree {
             for entry in self.system.list(parent).unwrap_or_default() {
                 let owner = entry.name.to_str().filter(|_| entry.is_dir).and_then(owner);
                 if owner.is_some_and(|owner| self.has_ended(owner)) {
-                    // The kernel refuses while there are processes in it: they keep their group.
+                    // The kernel refuses while the cgroup has processes: those keep it.
                     removed +=
                         usize::from(self.system.remove_dir(&parent.join(&entry.name)).is_ok());
                 }
@@ -181,12 +181,12 @@ impl CgroupTree {
         stat.is_err_and(|error| has_left(&error))
     }
 
-    /// A directory counts as made when processes can be put into it, too.
+    /// A directory counts as created only if processes can be put into it.
     fn make(&self, dir: &Path) -> Result<(), CgroupError> {
         refusal("create", dir, self.system.create_dir(dir))?;
         let procs = dir.join("cgroup.procs");
         if let Err(source) = self.system.open(&procs) {
-            // No file of the kernel's: this was no hierarchy of control groups.
+            // The kernel added no files, so this was not a cgroup hierarchy.
             let _ = self.system.remove_dir(dir);
             return Err(CgroupError::Refused {
                 call: "open",
@@ -198,8 +198,8 @@ impl CgroupTree {
     }
 }
 
-/// The groups of one arm, one directory a hierarchy. Dropping it removes them as far as they are
-/// empty; [`remove`](Self::remove) does the same and says what is in the way.
+/// The cgroups of one arm, one directory per hierarchy. Dropping it removes those that are empty;
+/// [`remove`](Self::remove) does the same and reports errors.
 #[derive(Debug)]
 pub struct ArmCgroup {
     /// Every directory.
@@ -221,21 +221,21 @@ impl ArmCgroup {
         ArmProbe::new(&*self.system, self.accounting.clone())
     }
 
-    /// Makes a command enter the group between fork and exec, so that nothing of the program is
-    /// accounted elsewhere.
+    /// Makes a command enter the cgroup between fork and exec, so that all of the program's CPU is
+    /// counted there.
     ///
     /// # Errors
-    /// [`CgroupError::Refused`] when windage may not put processes into the group.
+    /// [`CgroupError::Refused`] when Windage may not put processes into the cgroup.
     pub fn enter_on_exec(&self, command: &mut Command) -> Result<(), CgroupError> {
         let entered = linux::enter_on_exec(command, &self.procs_files());
         refusal("open cgroup.procs in", &self.cpuacct_dir, entered)
     }
 
-    /// Moves a running process, all its threads included, into the group. What it used before
-    /// stays with the group it leaves.
+    /// Moves a running process with all its threads into the cgroup. What it used before stays with
+    /// its former cgroup.
     ///
     /// # Errors
-    /// [`CgroupError::Refused`] when the process is gone or may not be moved.
+    /// [`CgroupError::Refused`] when the process has ended or may not be moved.
     pub fn adopt(&self, process: u32) -> Result<(), CgroupError> {
         let id = process.to_string();
         for file in self.procs_files() {
@@ -248,7 +248,7 @@ impl ArmCgroup {
         Ok(())
     }
 
-    /// The processes in the group, without those of groups that a service made below it.
+    /// The processes in the cgroup, without those of cgroups that a service created below it.
     ///
     /// # Errors
     /// [`CgroupError::Refused`] when they can't be read.
@@ -258,11 +258,10 @@ impl ArmCgroup {
         Ok(process_ids(&text).collect())
     }
 
-    /// Removes the group; once it is gone, does nothing. May be tried again.
+    /// Removes the cgroup; does nothing if it was removed before. May be tried again.
     ///
     /// # Errors
-    /// [`CgroupError::Refused`] when there are processes left in it, or groups that a service
-    /// made.
+    /// [`CgroupError::Refused`] when it still has processes, or cgroups that a service created.
     pub fn remove(&mut self) -> Result<(), CgroupError> {
         while let Some(dir) = self.dirs.last() {
             match self.system.remove_dir(dir) {
@@ -285,12 +284,12 @@ impl ArmCgroup {
 
 impl Drop for ArmCgroup {
     fn drop(&mut self) {
-        // What stays is found by the next run's `sweep_stale`.
+        // The next run's `sweep_stale` finds what stays.
         let _ = self.remove();
     }
 }
 
-/// What control groups are mounted and which controllers can be used.
+/// The mounted cgroup versions, and the controllers that can be used.
 pub(crate) fn available(system: &dyn System) -> Option<(CgroupVersion, Vec<String>)> {
     let mounts = mounts(&read_file(system, Path::new(MOUNTINFO_PATH)).ok()?);
     let mut controllers = Vec::new();
@@ -298,7 +297,7 @@ pub(crate) fn available(system: &dyn System) -> Option<(CgroupVersion, Vec<Strin
     for mount in &mounts {
         match &mount.hierarchy {
             Hierarchy::V1(carried) => {
-                // A hierarchy that has but a name (systemd's) accounts nothing.
+                // A hierarchy that has only a name (systemd's) counts nothing.
                 let before = controllers.len();
                 controllers.extend(carried.iter().filter(|name| !name.contains('=')).cloned());
                 v1 |= controllers.len() > before;
@@ -322,9 +321,9 @@ pub(crate) fn available(system: &dyn System) -> Option<(CgroupVersion, Vec<Strin
     Some((version, controllers))
 }
 
-/// The file with the CPU time of the whole machine, if the root of a hierarchy can be seen. In a
-/// container the mount point may be a group of its own that merely looks like the root; files
-/// tell them apart.
+/// The file with the CPU time of the entire machine, if the root of a hierarchy is visible. In a
+/// container the mount point may be a cgroup that only looks like the root; its files show the
+/// difference.
 pub(crate) fn root_usage(system: &dyn System) -> Option<(BusySource, PathBuf)> {
     let mounts = mounts(&read_file(system, Path::new(MOUNTINFO_PATH)).ok()?);
     let whole = |mount: &&Mount| mount.root == Path::new("/");
@@ -348,7 +347,7 @@ const MOUNTINFO_PATH: &str = "/proc/self/mountinfo";
 
 const PREFIX: &str = "windage-";
 
-/// The process that made a group of this name, if windage did.
+/// The process that created a cgroup of this name, if Windage did.
 fn owner(name: &str) -> Option<u32> {
     name.strip_prefix(PREFIX)?.split_once('-')?.0.parse().ok()
 }

@@ -1,35 +1,35 @@
-//! What can go wrong, with the file or call at fault and what to do about it.
+//! Errors, with the file or call at fault and the remedy.
 
 use std::io;
 use std::path::PathBuf;
 
-/// A reading that could not be taken.
+/// A reading that failed.
 ///
-/// That a process has left is not among these: see the crate's documentation.
+/// A process that ended is not an error: see the crate's documentation.
 #[derive(Debug, thiserror::Error)]
 pub enum ProbeError {
     /// A file or directory could not be opened, listed or read.
     #[error("cannot {call} {}: {source}{}", path.display(), remedy(source))]
     File {
-        /// What was tried: `open`, `read` or `list`.
+        /// The operation: `open`, `read` or `list`.
         call: &'static str,
         /// The file or directory.
         path: PathBuf,
-        /// What the system answered.
+        /// The system's error.
         source: io::Error,
     },
-    /// A file did not hold what the kernel's documentation says it holds.
+    /// A file's content is not as the kernel's documentation describes it.
     #[error(
-        "{} holds {found:?} where {expected} was expected; this kernel writes it in a form that \
-         windage does not know: please report it with the file's content",
+        "{} holds {found:?} where {expected} was expected; windage does not know this form: please \
+         report it with the file's content and the kernel's version",
         path.display()
     )]
     Format {
         /// The file.
         path: PathBuf,
-        /// What should have been there.
+        /// The expected content.
         expected: &'static str,
-        /// The beginning of what was there.
+        /// The beginning of the actual content.
         found: String,
     },
     /// A CPU clock could not be read.
@@ -37,24 +37,24 @@ pub enum ProbeError {
     Clock {
         /// The process or thread, in words.
         whose: String,
-        /// What the system answered.
+        /// The system's error.
         source: io::Error,
     },
-    /// A process that was named does not exist.
+    /// The given process does not exist.
     #[error(
-        "there is no process {process}; give the id of one that runs, as seen from here (a container counts its own)"
+        "there is no process {process}; give the id of a running process, as seen from here (a container has its own ids)"
     )]
     NoSuchProcess {
-        /// The id that was given.
+        /// The given id.
         process: u32,
     },
-    /// No thread of the kernel is to be seen.
+    /// No kernel thread is visible.
     #[error(
-        "/proc shows no thread of the kernel, or not its CPU; read it outside of containers, on a \
-         kernel with CONFIG_SCHED_INFO"
+        "/proc shows no kernel thread, or not its CPU; run windage outside containers, on a kernel \
+         with CONFIG_SCHED_INFO"
     )]
     NoKernelThreads,
-    /// This user may not ask the kernel for its BPF objects.
+    /// This user may not list the kernel's BPF objects.
     #[error(
         "`{call}` is not permitted; run as root, or with CAP_BPF and CAP_SYS_ADMIN (in a \
          container: --privileged)"
@@ -63,15 +63,15 @@ pub enum ProbeError {
         /// The command of `bpf()`.
         call: &'static str,
     },
-    /// The kernel was built without the `bpf()` call, or a sandbox withholds it.
+    /// The kernel was built without the `bpf()` call, or a sandbox blocks it.
     #[error("the kernel has no bpf(2); use one with CONFIG_BPF_SYSCALL")]
     NoBpf,
-    /// A command of `bpf()` failed otherwise.
+    /// Another failure of a command of `bpf()`.
     #[error("`{call}` failed: {source}{}", bpf_remedy(source))]
     Bpf {
         /// The command of `bpf()`.
         call: &'static str,
-        /// What the system answered.
+        /// The system's error.
         source: io::Error,
     },
     /// There is nothing to read: the subject is out of reach.
@@ -82,7 +82,7 @@ pub enum ProbeError {
 }
 
 impl ProbeError {
-    /// What the answer to a command of `bpf()` means.
+    /// The error that an answer to a command of `bpf()` means.
     pub(crate) fn bpf(call: &'static str, source: io::Error) -> ProbeError {
         match source.raw_os_error() {
             Some(libc::EPERM | libc::EACCES) => ProbeError::BpfNotPermitted { call },
@@ -92,7 +92,7 @@ impl ProbeError {
     }
 }
 
-/// A command that the kernel does not know is an invalid argument to it.
+/// EINVAL also means that the kernel does not know the command.
 fn bpf_remedy(error: &io::Error) -> &'static str {
     match error.raw_os_error() {
         Some(libc::EINVAL) => "; this needs Linux 5.8 or later",
@@ -100,12 +100,11 @@ fn bpf_remedy(error: &io::Error) -> &'static str {
     }
 }
 
-/// What to do about an error of the system, as the end of a message; empty when the error says
-/// it all.
+/// The remedy for a system error, as the end of a message; empty if the error says it all.
 pub(crate) fn remedy(error: &io::Error) -> &'static str {
     match error.raw_os_error() {
         Some(libc::EMFILE | libc::ENFILE) => {
-            "; each process and thread measured takes descriptors: raise the limit (ulimit -n)"
+            "; each measured process and thread needs descriptors: raise the limit (ulimit -n)"
         }
         Some(libc::EACCES | libc::EPERM) => "; run as the service's user or as root",
         Some(libc::EROFS) => "; the file system is mounted read-only, as in most containers",
@@ -114,8 +113,7 @@ pub(crate) fn remedy(error: &io::Error) -> &'static str {
     }
 }
 
-/// Whether the error means that a process has left rather than that something is wrong: `open`
-/// answers ENOENT, a file kept open ESRCH.
+/// Whether the error means that a process has ended: `open` gives ENOENT, a file kept open ESRCH.
 pub(crate) fn has_left(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ESRCH))
 }

@@ -1,4 +1,4 @@
-//! The seam's other side for tests: a system in memory.
+//! The fake system for tests, in memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -9,10 +9,10 @@ use crate::system::{Clock, Entry, OpenFile, System};
 
 /// A system in memory, whose files, clocks and errors a test sets. Clones share one state.
 ///
-/// It behaves like procfs and cgroupfs where the samplers depend on it: a file kept open follows
-/// what is written to its path, answers ESRCH once the file is removed, and does not come to
-/// life again when another takes its path; a directory made in a control group comes with files
-/// of its own and can be removed while `cgroup.procs` is empty.
+/// It behaves like procfs and cgroupfs where the samplers depend on it. A file kept open follows
+/// writes to its path, gives ESRCH once the file is removed, and does not come back when another
+/// file takes its path. A directory created in a cgroup comes with files of its own and can be
+/// removed while `cgroup.procs` is empty.
 #[derive(Clone, Debug, Default)]
 pub struct FakeSystem {
     state: Arc<Mutex<State>>,
@@ -27,17 +27,17 @@ struct State {
     born_with: BTreeMap<PathBuf, Vec<(String, Vec<u8>)>>,
 }
 
-/// What is read now, or the error number that reading answers.
+/// The current content, or the error number of a read.
 type Content = Arc<Mutex<Result<Vec<u8>, i32>>>;
 
 impl FakeSystem {
-    /// A system without a file; clocks that were not set answer EINVAL.
+    /// A system without files; clocks that were not set give EINVAL.
     #[must_use]
     pub fn new() -> FakeSystem {
         FakeSystem::default()
     }
 
-    /// Writes a file, new or old, and the directories above it.
+    /// Writes a file, new or old, and creates the directories above it.
     pub fn set(&self, path: impl AsRef<Path>, content: impl AsRef<[u8]>) {
         let path = path.as_ref();
         let mut state = self.state();
@@ -50,7 +50,7 @@ impl FakeSystem {
         *lock(file) = Ok(content.as_ref().to_vec());
     }
 
-    /// Removes a file, or a directory with all that is in it, as if its process had left.
+    /// Removes a file, or a directory with its content, as if its process had ended.
     pub fn remove(&self, path: impl AsRef<Path>) {
         let path = path.as_ref();
         let mut state = self.state();
@@ -64,7 +64,7 @@ impl FakeSystem {
         });
     }
 
-    /// Makes every call on a path fail with this error number, and reading it where it is kept
+    /// Makes every call on a path fail with this error number, and reads of it where it is kept
     /// open, until it is set again.
     pub fn fail(&self, path: impl AsRef<Path>, errno: i32) {
         let mut state = self.state();
@@ -79,12 +79,12 @@ impl FakeSystem {
         self.state().clocks.insert(clock, now_ns);
     }
 
-    /// Takes a clock away, as if its process had left.
+    /// Removes a clock, as if its process had ended.
     pub fn remove_clock(&self, clock: Clock) {
         self.state().clocks.remove(&clock);
     }
 
-    /// Says which files a directory that is made in `parent` comes with.
+    /// Sets the files with which a directory created in `parent` comes.
     pub fn born_with(&self, parent: impl AsRef<Path>, files: &[(&str, &str)]) {
         let files = files
             .iter()
@@ -96,7 +96,7 @@ impl FakeSystem {
             .insert(parent.as_ref().to_owned(), files.collect());
     }
 
-    /// What a file holds; `None` without such a file.
+    /// The content of a file; `None` if it does not exist.
     #[must_use]
     pub fn content(&self, path: impl AsRef<Path>) -> Option<Vec<u8>> {
         lock(self.state().files.get(path.as_ref())?).clone().ok()

@@ -1,4 +1,4 @@
-//! What a report states about the machine that a run was made on.
+//! Facts about the machine of a run, for reports.
 
 use std::io::Read;
 use std::path::Path;
@@ -11,10 +11,10 @@ use crate::open_files::read_file;
 use crate::parse::host;
 use crate::system::System;
 
-/// Facts that make a figure comparable with another machine's, or forbid comparing it. Nothing
-/// here names the machine or its owner.
+/// Facts that make figures of two machines comparable or not. Nothing here names the machine or its
+/// owner.
 ///
-/// Every fact may be missing: containers hide some, architectures lack others.
+/// Any fact may be missing: containers hide some, architectures lack others.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HostFacts {
     /// The kernel's release.
@@ -27,8 +27,8 @@ pub struct HostFacts {
     pub cpus_online: Option<u64>,
     /// The first core's clock when read, in MHz.
     pub cpu_mhz: Option<f64>,
-    /// The frequency governor of each core, in the cores' order; empty where frequencies are not
-    /// the kernel's to choose.
+    /// The frequency governor of each core, in the order of cores; empty where the kernel does not
+    /// choose frequencies.
     pub cpu_governors: Vec<String>,
     /// Whether cores may run above their nominal clock.
     pub boost: Option<bool>,
@@ -38,15 +38,15 @@ pub struct HostFacts {
     pub virtualised: Option<bool>,
     /// Which hypervisor, where it gives its name.
     pub hypervisor: Option<String>,
-    /// All memory, in bytes.
+    /// Total memory, in bytes.
     pub memory_total_bytes: Option<u64>,
-    /// What control groups are mounted.
+    /// The mounted cgroup versions.
     pub cgroup_version: Option<CgroupVersion>,
     /// The controllers that can be used, of both versions.
     pub cgroup_controllers: Vec<String>,
-    /// The scheduler's ticks a second: how often a busy task's counters move.
+    /// The scheduler's ticks per second: how often a busy task's counters are updated.
     pub tick_hz: Option<u64>,
-    /// Where the kernel's clocks come from.
+    /// The source of the kernel's clocks.
     pub clocksource: Option<String>,
     /// Whether the kernel accounts pressure.
     pub psi: bool,
@@ -60,7 +60,7 @@ pub struct HostFacts {
     pub randomize_va_space: Option<i64>,
     /// How many files windage may have open; `u64::MAX` without a limit.
     pub open_files_limit: Option<u64>,
-    /// What ran or wanted to run when read.
+    /// The load average when read.
     pub load_average: Option<LoadAverage>,
 }
 
@@ -76,7 +76,7 @@ pub struct LoadAverage {
 }
 
 impl HostFacts {
-    /// Reads what there is; what is missing is `None`.
+    /// Reads what exists; what is missing is `None`.
     #[must_use]
     pub fn read(system: &dyn System) -> HostFacts {
         let file = |path: &str| read_file(system, Path::new(path)).ok();
@@ -123,7 +123,7 @@ impl HostFacts {
 
 const CPU_DIR: &str = "/sys/devices/system/cpu";
 
-/// The most that a kernel's configuration may be once unpacked; they are about 300 KB.
+/// The largest accepted kernel configuration, unpacked; usual ones have about 300 KB.
 const CONFIG_BYTES_MAX: u64 = 8 << 20;
 
 fn cpu_governors(system: &dyn System) -> Vec<String> {
@@ -138,7 +138,7 @@ fn cpu_governors(system: &dyn System) -> Vec<String> {
     cores.iter().filter_map(governor).collect()
 }
 
-/// Two drivers, two files: one tells that boost is on, the other that it is off.
+/// Two drivers have two files: one says that boost is on, the other that it is off.
 fn boost(system: &dyn System) -> Option<bool> {
     let switch =
         |file: &str| host::switch(&read_file(system, &Path::new(CPU_DIR).join(file)).ok()?);
@@ -184,12 +184,12 @@ mod tests {
     use crate::linux::Linux;
 
     #[test]
-    fn nothing_known_is_no_failure() {
+    fn missing_facts_are_no_error() {
         assert_eq!(HostFacts::read(&FakeSystem::new()), HostFacts::default());
     }
 
     #[test]
-    fn the_tick_is_found_where_distributions_put_it() {
+    fn the_tick_is_found_in_each_distributions_file() {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
         encoder
             .write_all(b"CONFIG_HZ_250=y\nCONFIG_HZ=250\n")
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hypervisor_that_gives_its_name_is_one() {
+    fn a_named_hypervisor_is_detected() {
         let fake = FakeSystem::new();
         fake.set("/sys/hypervisor/type", "xen\n");
         fake.set("/proc/cpuinfo", "flags\t\t: fpu sse\n");
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn this_machine_tells_the_facts_that_every_linux_has() {
+    fn this_machine_has_the_facts_of_every_linux() {
         let facts = HostFacts::read(&Linux);
         assert!(
             facts.kernel.is_some() && facts.memory_total_bytes.is_some(),

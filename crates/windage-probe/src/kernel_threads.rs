@@ -1,4 +1,4 @@
-//! The kernel's own threads: what they use is nobody's, and some of it is an agent's doing.
+//! The kernel's own threads: their CPU belongs to no process, but agents cause some of it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,21 +12,21 @@ use crate::task::{self, dir, ids_in};
 
 /// Reads the CPU of all of the kernel's threads: `kworker`, `ksoftirqd`, `rcu_*`, `migration`.
 ///
-/// The idle task is no thread of `/proc` and does not count. Interrupts that no thread serves
-/// count for whom they interrupt.
+/// The idle task is not a thread in `/proc` and does not count. Interrupts without a thread count
+/// for the task that they interrupt.
 ///
-/// # What it costs
+/// # Cost
 ///
-/// A reading asks one file a thread, kept open: half a microsecond each, 28 µs for the 59 threads
-/// of a virtual machine with two cores, three times that where its cores are busy. Listing anew
-/// ([`refresh`](KernelThreadsProbe::refresh)) also opens a file for each process of the machine
-/// that is no kernel thread: 130 µs with 20 of them. A descriptor is held for each thread; a
-/// machine has some tens of them a core.
+/// A reading reads one open file per thread: half a microsecond each, 28 µs for the 59 threads of a
+/// virtual machine with two cores, three times that where its cores are busy. Listing again
+/// ([`refresh`](KernelThreadsProbe::refresh)) also opens a file for each other process of the
+/// machine: 130 µs with 20 of them. Each thread needs a descriptor; a machine has some tens of
+/// threads per core.
 #[derive(Debug)]
 pub struct KernelThreadsProbe {
     system: Arc<dyn System>,
     threads: BTreeMap<u32, KernelThread>,
-    /// CPU of the threads that have ended and were forgotten.
+    /// CPU of the threads that have ended and were dropped.
     ended_ns: u64,
     buffer: Box<[u8]>,
 }
@@ -35,7 +35,7 @@ pub struct KernelThreadsProbe {
 struct KernelThread {
     schedstat: KeptFile,
     cpu_ns: u64,
-    /// Whether a reading found it gone; its last figure still counts.
+    /// Whether a reading found that it had ended; its last figure still counts.
     gone: bool,
 }
 
@@ -44,8 +44,8 @@ impl KernelThreadsProbe {
     ///
     /// # Errors
     ///
-    /// [`ProbeError::NoKernelThreads`] where none is to be seen, as in a container; otherwise when
-    /// a file can't be opened or read.
+    /// [`ProbeError::NoKernelThreads`] where none is visible, as in a container; others when a file
+    /// can't be opened or read.
     pub fn new(system: &dyn System) -> Result<KernelThreadsProbe, ProbeError> {
         let mut probe = KernelThreadsProbe {
             system: system.share(),
@@ -59,11 +59,11 @@ impl KernelThreadsProbe {
         Ok(probe)
     }
 
-    /// Lists the threads anew and returns how many there are.
+    /// Lists the threads again and returns their number.
     ///
-    /// A thread counts from its birth once it is listed. Who refreshes before both readings of a
-    /// stretch attributes all of a thread's CPU to the stretch it was born in; one that is born and
-    /// ends between two refreshes is never seen (workers idle for five minutes before they end).
+    /// Once listed, a thread counts from its birth. Refresh before both readings of a stretch, and
+    /// all CPU of a new thread counts for the stretch in which it was born. A thread that begins
+    /// and ends between two refreshes is missed (workers idle for five minutes before they end).
     ///
     /// # Errors
     ///
@@ -82,7 +82,7 @@ impl KernelThreadsProbe {
         Ok(self.threads.len())
     }
 
-    /// CPU of all threads listed so far, the ended ones included, in nanoseconds. Never goes down.
+    /// CPU of all threads listed so far, including ended ones, in nanoseconds. Never goes down.
     ///
     /// # Errors
     ///
@@ -120,7 +120,7 @@ impl KernelThread {
         let Some(schedstat) = KeptFile::open_if_there(system, dir.join("schedstat"))? else {
             return Ok(None);
         };
-        // The file opened first still answers, so the id stood for the same thread all along.
+        // The file opened first still answers, so the id belonged to one thread all along.
         if !is_kernel_thread(&stat, buffer)? {
             return Ok(None);
         }
@@ -148,7 +148,7 @@ impl KernelThread {
     }
 }
 
-/// Not one that has left.
+/// False for a thread that has ended.
 fn is_kernel_thread(stat: &KeptFile, buffer: &mut [u8]) -> Result<bool, ProbeError> {
     let Some(text) = stat.read_if_there(buffer)? else {
         return Ok(false);
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_figure_of_an_ended_thread_stays() {
+    fn an_ended_thread_keeps_its_last_figure() {
         let system = FakeSystem::new();
         born(&system, 2, KERNEL, 10);
         born(&system, 77, KERNEL, 5);
@@ -209,16 +209,16 @@ mod tests {
         used(&system, 77, 8);
         assert_eq!(probe.cpu_ns().unwrap(), 18);
         system.remove("/proc/77");
-        assert_eq!(probe.cpu_ns().unwrap(), 18, "not listed anew yet");
+        assert_eq!(probe.cpu_ns().unwrap(), 18, "not listed again yet");
         assert_eq!(probe.refresh().unwrap(), 1);
-        assert_eq!(probe.cpu_ns().unwrap(), 18, "forgotten, but counted");
+        assert_eq!(probe.cpu_ns().unwrap(), 18, "dropped, but counted");
         born(&system, 77, KERNEL, 3);
         probe.refresh().unwrap();
         assert_eq!(probe.cpu_ns().unwrap(), 21, "another under the same id");
     }
 
     #[test]
-    fn a_figure_that_goes_back_is_not_believed() {
+    fn a_figure_that_goes_back_is_ignored() {
         let system = FakeSystem::new();
         born(&system, 2, KERNEL, 10);
         let mut probe = KernelThreadsProbe::new(&system).unwrap();

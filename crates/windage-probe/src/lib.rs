@@ -1,29 +1,26 @@
 //! Samplers of CPU, memory and pressure: pure parsers over one seam to the system.
 //!
-//! - [`ArmProbe`] reads what one arm's processes use, [`MachineProbe`] what the whole machine
-//!   does, [`KernelThreadsProbe`] what the kernel's own threads use, [`SelfProbe`] what Windage
-//!   itself costs.
-//! - [`host`] gathers the facts that a report states about the machine.
-//! - [`cgroup`] gives each arm a control group, the best of the sources of CPU time.
-//! - [`bpf`] lists the BPF programs that the kernel holds, [`facility`] finds out what the kernel
-//!   offers to those who load them.
+//! - [`ArmProbe`] reads what one arm's processes use, [`MachineProbe`] what the entire machine
+//! uses, [`KernelThreadsProbe`] what the kernel's threads use, [`SelfProbe`] what Windage uses.
+//! - [`host`] gathers facts about the machine for reports.
+//! - [`cgroup`] gives each arm a cgroup, the best source of CPU time.
+//! - [`bpf`] lists the BPF programs in the kernel; [`facility`] finds out what the kernel offers to
+//! programs that load them.
 //! - [`parse`] holds the parsers: functions from bytes to values, which open nothing.
 //!
-//! Everything that touches the system goes through [`System`]; [`FakeSystem`] stands in for it
-//! in tests.
+//! Every access to the system goes through [`System`]; tests use [`FakeSystem`].
 //!
-//! # What a CPU counter says, and when
+//! # How old a CPU counter is
 //!
-//! The kernel brings the counters of a task up to date when the task leaves its core and at the
-//! scheduler's tick (4 ms at 250 Hz). A reading taken while the task runs is therefore up to a
-//! tick old. Readings are exact once the tasks sleep: drain first, then read.
+//! The kernel updates a task's counters when the task leaves its core and at the scheduler's tick
+//! (4 ms at 250 Hz). A reading of a running task is therefore up to a tick old. Readings are exact
+//! once the tasks sleep: drain first, then read.
 //!
-//! # Processes that leave
+//! # Processes that end
 //!
-//! A process may end between any two calls. That is no error: what it had used when it was last
-//! read stays in the sums, so they never go down, and it no longer counts as memory. Files in
-//! `/proc` stay bound to the process they were opened for, so a process id that is used again is
-//! not mistaken for the old process.
+//! A process may end between any two calls. That is not an error: its last reading stays in the
+//! sums, so they never go down, and its memory no longer counts. Open files in `/proc` stay bound
+//! to their process, so a process with a reused id is not mistaken for the old one.
 
 pub mod bpf;
 pub mod cgroup;

@@ -1,4 +1,4 @@
-//! The seam's real side.
+//! The real system behind the seam.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -13,7 +13,7 @@ use nix::unistd::{self, SysconfVar};
 
 use crate::system::{Clock, Entry, OpenFile, System};
 
-/// The system this program runs on.
+/// The system that this program runs on.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Linux;
 
@@ -53,7 +53,7 @@ impl System for Linux {
     }
 
     fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        // One `write` call: the kernel's control files take each call as one order.
+        // One `write` call: the kernel's control files treat each call as one command.
         let written = OpenOptions::new().write(true).open(path)?.write(bytes)?;
         if written == bytes.len() {
             Ok(())
@@ -63,7 +63,7 @@ impl System for Linux {
     }
 
     fn page_bytes(&self) -> u64 {
-        // 4 KiB and 100/s are what every kernel without the answer has.
+        // Every kernel that does not answer has 4 KiB and 100/s.
         configured(SysconfVar::PAGE_SIZE).unwrap_or(4096)
     }
 
@@ -95,15 +95,15 @@ impl OpenFile for File {
     }
 }
 
-/// Makes a command enter control groups before its program starts, so that nothing of it is
-/// ever accounted elsewhere. Each file is a group's `cgroup.procs`.
+/// Makes a command enter cgroups before its program starts, so that all of its CPU is counted
+/// there. Each file is a cgroup's `cgroup.procs`.
 pub(crate) fn enter_on_exec(command: &mut Command, procs_files: &[PathBuf]) -> io::Result<()> {
     let files = procs_files
         .iter()
         .map(|path| OpenOptions::new().write(true).open(path))
         .collect::<io::Result<Vec<File>>>()?;
     let enter = move || {
-        // "0" stands for the writing process, which spares formatting its id.
+        // "0" means the writing process, so its id need not be formatted.
         files
             .iter()
             .try_for_each(|mut file| file.write(b"0").map(drop))
@@ -133,11 +133,11 @@ const CPUCLOCK_PERTHREAD: libc::clockid_t = 4;
 
 /// The clock of a process or thread, computed as `clock_getcpuclockid(3)` does.
 ///
-/// The id is part of the kernel's interface (`include/linux/posix-timers.h`: the complement of
-/// the id above three bits that name the kind). The library function asks the kernel whether the
-/// process exists, a second call that reading the clock makes superfluous.
+/// The id is part of the kernel's interface (`include/linux/posix-timers.h`: the complement of the
+/// process id, above three bits for the kind). The library function also asks the kernel whether
+/// the process exists, which reading the clock shows anyway.
 fn cpu_clock_id(id: u32, kind: libc::clockid_t) -> io::Result<ClockId> {
-    // Ids end at 2^22 (PID_MAX_LIMIT); what does not fit in 28 bits was never one.
+    // Ids end at 2^22 (PID_MAX_LIMIT), so a valid one fits in 28 bits.
     let id = libc::clockid_t::try_from(id)
         .ok()
         .filter(|&id| id < 1 << 28);
@@ -151,7 +151,7 @@ mod tests {
     use nix::unistd::Pid;
 
     #[test]
-    fn a_process_clock_is_the_one_that_the_library_names() {
+    fn a_process_clock_is_that_of_the_c_library() {
         let id = std::process::id();
         let expected = nix::time::clock_getcpuclockid(Pid::this()).unwrap();
         assert_eq!(cpu_clock_id(id, CPUCLOCK_SCHED).unwrap(), expected);
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn no_clock_for_what_is_no_process() {
+    fn no_clock_without_a_process() {
         for id in [u32::MAX, 1 << 28, (1 << 22) + 1] {
             let error = Linux.clock_ns(Clock::Process(id)).unwrap_err();
             assert_eq!(error.raw_os_error(), Some(libc::EINVAL), "{id}");

@@ -1,4 +1,4 @@
-//! What the machine as a whole does.
+//! Counters of the entire machine.
 
 use std::path::{Path, PathBuf};
 
@@ -10,16 +10,16 @@ use crate::open_files::{BUFFER_BYTES, KeptFile};
 use crate::parse::machine;
 use crate::system::System;
 
-/// Where the machine's busy time comes from, best first.
+/// The source of the machine's busy time, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BusySource {
-    /// `cpuacct.usage` of the root group of version 1: all tasks, kernel threads included, in
+    /// `cpuacct.usage` of the root cgroup of version 1: all tasks including kernel threads, in
     /// nanoseconds.
     CpuacctRoot,
-    /// `cpu.stat` of the root group of version 2. The kernel fills it from the times that it
-    /// samples at its tick, so it is good over seconds only.
+    /// `cpu.stat` of the root cgroup of version 2. The kernel samples it at its tick, so it is
+    /// accurate only over seconds.
     CgroupV2Root,
-    /// `/proc/stat`: sampled likewise, and written in steps of 10 ms.
+    /// `/proc/stat`: sampled as well, and in steps of 10 ms.
     ProcStat,
 }
 
@@ -36,8 +36,8 @@ pub struct MachineSnapshot {
 }
 
 impl MachineSnapshot {
-    /// What happened since an earlier snapshot. A counter that went back, as steal has done on
-    /// some hypervisors, counts zero; busy time and pressure are then unknown.
+    /// The difference from an earlier snapshot. If a counter went backwards, as steal has done on
+    /// some hypervisors, steal is zero, and busy time and pressure are unknown.
     #[must_use]
     pub fn delta(&self, earlier: &Self) -> MachineDelta {
         let known = |now: Option<u64>, then: Option<u64>| now?.checked_sub(then?);
@@ -60,10 +60,10 @@ pub struct MachineProbe {
 }
 
 impl MachineProbe {
-    /// Opens what there is.
+    /// Opens the files that exist.
     ///
     /// # Errors
-    /// When `/proc/stat` can't be opened; all else may be missing.
+    /// When `/proc/stat` can't be opened; any other file may be missing.
     pub fn new(system: &dyn System) -> Result<MachineProbe, ProbeError> {
         let root_group = cgroup::root_usage(system)
             .and_then(|(source, path)| Some((source, KeptFile::open(system, path).ok()?)));
@@ -76,7 +76,7 @@ impl MachineProbe {
         })
     }
 
-    /// Where the busy time comes from.
+    /// The source of the busy time.
     #[must_use]
     pub fn busy_source(&self) -> BusySource {
         self.root_group
@@ -87,9 +87,9 @@ impl MachineProbe {
     /// Reads all counters.
     ///
     /// # Errors
-    /// When `/proc/stat` can't be read; what else is unreadable is `None`.
+    /// When `/proc/stat` can't be read; any other unreadable counter is `None`.
     pub fn snapshot(&mut self) -> Result<MachineSnapshot, ProbeError> {
-        // The machine's line is the first; those of interrupts may not fit.
+        // The machine's line is the first; the lines of interrupts may not fit.
         let text = self.stat.read(&mut self.buffer)?;
         let stat =
             machine::stat(text).ok_or_else(|| self.stat.unknown_form("the line cpu", text))?;
@@ -115,7 +115,7 @@ impl MachineProbe {
     }
 }
 
-/// The file that tells how long tasks waited for a core.
+/// The file with the time that tasks waited for a core.
 pub(crate) const PRESSURE_PATH: &str = "/proc/pressure/cpu";
 
 /// Whether the kernel accounts pressure.
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn busy_time_comes_from_the_best_source_there_is() {
+    fn busy_time_comes_from_the_best_source() {
         let v1 = fake();
         v1.set("/proc/self/mountinfo", MOUNTS_V1);
         v1.set("/cg/cpuacct/cgroup.sane_behavior", "0\n");
@@ -178,7 +178,7 @@ mod tests {
                 contained_v2,
                 BusySource::ProcStat,
                 ticks,
-                "only a group that is no root has a type",
+                "only a cgroup that is not the root has a type",
             ),
             (
                 fake(),
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stat_longer_than_the_buffer_is_read_as_far_as_it_is_needed() {
+    fn a_stat_longer_than_the_buffer_is_read_in_part() {
         let system = FakeSystem::new();
         let interrupts = "0 ".repeat(40_000);
         system.set(
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_not_be_read_is_named() {
+    fn unreadable_files_are_named() {
         let missing = MachineProbe::new(&FakeSystem::new())
             .unwrap_err()
             .to_string();

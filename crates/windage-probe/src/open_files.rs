@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use crate::error::{ProbeError, has_left};
 use crate::system::{OpenFile, System};
 
-/// The room for one reading of a small file. `/proc/PID/status` is the largest of them, and
-/// grows with the masks of cores and memory nodes.
+/// The buffer for one reading of a small file. `/proc/PID/status` is the largest of them, and grows
+/// with the masks of cores and memory nodes.
 pub(crate) const BUFFER_BYTES: usize = 8192;
 
-/// The most that is read of any file, against a source that never ends.
+/// The most that is read of any file, in case it never ends.
 const WHOLE_BYTES_MAX: usize = 16 << 20;
 
 /// A file kept open for repeated reading.
@@ -32,7 +32,7 @@ impl KeptFile {
         }
     }
 
-    /// `None` when there is no such file, or its process has left.
+    /// `None` when there is no such file, or its process has ended.
     pub(crate) fn open_if_there(
         system: &dyn System,
         path: PathBuf,
@@ -48,7 +48,7 @@ impl KeptFile {
         }
     }
 
-    /// What the file holds now, as far as the buffer has room.
+    /// The file's current content, as much as fits into the buffer.
     pub(crate) fn read<'b>(&self, buffer: &'b mut [u8]) -> Result<&'b [u8], ProbeError> {
         match self.file.read_at(buffer, 0) {
             Ok(length) => Ok(&buffer[..length]),
@@ -56,7 +56,7 @@ impl KeptFile {
         }
     }
 
-    /// Likewise; `None` when the process it belongs to has left.
+    /// The same; `None` when its process has ended.
     pub(crate) fn read_if_there<'b>(
         &self,
         buffer: &'b mut [u8],
@@ -68,7 +68,7 @@ impl KeptFile {
         }
     }
 
-    /// The error for content that no parser knows.
+    /// The error for content that the parser does not accept.
     pub(crate) fn unknown_form(&self, expected: &'static str, found: &[u8]) -> ProbeError {
         unknown_form(&self.path, expected, found)
     }
@@ -82,7 +82,7 @@ impl KeptFile {
     }
 }
 
-/// The error for content that no parser knows.
+/// The error for content that the parser does not accept.
 pub(crate) fn unknown_form(path: &Path, expected: &'static str, found: &[u8]) -> ProbeError {
     const SHOWN_BYTES: usize = 80;
     let shown = &found[..found.len().min(SHOWN_BYTES)];
@@ -93,7 +93,7 @@ pub(crate) fn unknown_form(path: &Path, expected: &'static str, found: &[u8]) ->
     }
 }
 
-/// All of a file that is read once.
+/// The entire content of a file that is read once.
 pub(crate) fn read_file(system: &dyn System, path: &Path) -> io::Result<Vec<u8>> {
     let file = system.open(path)?;
     let mut buffer = Vec::new();
@@ -102,8 +102,8 @@ pub(crate) fn read_file(system: &dyn System, path: &Path) -> io::Result<Vec<u8>>
     Ok(buffer)
 }
 
-/// Fills `buffer` from the file's start and returns how much of it is content. The buffer keeps
-/// its size, so that the next reading of the same file neither allocates nor clears.
+/// Fills `buffer` from the file's start and returns the length of the content. The buffer keeps its
+/// size, so the next reading of the same file neither allocates nor clears.
 fn read_to_end(file: &dyn OpenFile, buffer: &mut Vec<u8>) -> io::Result<usize> {
     let mut length = 0;
     loop {

@@ -1,4 +1,4 @@
-//! What Windage itself uses, so that its own cost can stand in its reports.
+//! Windage's own CPU and memory, for its reports.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use crate::task;
 
 /// Reads this process's own CPU and memory.
 ///
-/// Reading the clock of the process counts what its running threads have used only up to the
-/// last tick, save for the calling thread's, which is exact.
+/// The process clock includes running threads only up to the last tick, except for the calling
+/// thread, which is exact.
 #[derive(Debug)]
 pub struct SelfProbe {
     system: Arc<dyn System>,
@@ -33,7 +33,7 @@ impl SelfProbe {
         })
     }
 
-    /// CPU used by all threads of this process, ended ones included, in nanoseconds.
+    /// CPU used by all threads of this process, including ended ones, in nanoseconds.
     ///
     /// # Errors
     /// [`ProbeError::Clock`] when the system refuses it.
@@ -61,8 +61,8 @@ impl SelfProbe {
     }
 }
 
-/// The CPU clock of one thread of this process, to be read by any other: the generator hands its
-/// own to the thread that keeps the books.
+/// The CPU clock of one thread of this process, which any other thread can read. The generator
+/// passes its own to the thread that records.
 #[derive(Clone, Debug)]
 pub struct ThreadClock {
     system: Arc<dyn System>,

@@ -6,10 +6,10 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What the samplers ask of the system; [`Linux`](crate::Linux) answers for real,
-/// [`FakeSystem`](crate::FakeSystem) in tests.
+/// What the samplers need of the system; [`Linux`](crate::Linux) is the real one,
+/// [`FakeSystem`](crate::FakeSystem) is for tests.
 ///
-/// Errors are plain [`io::Error`]s here, because only the caller knows what a missing file means.
+/// Errors are plain [`io::Error`]s, because only the caller knows what a missing file means.
 pub trait System: fmt::Debug + Send + Sync {
     /// Opens a file for repeated reading.
     fn open(&self, path: &Path) -> io::Result<Box<dyn OpenFile>>;
@@ -20,19 +20,19 @@ pub trait System: fmt::Debug + Send + Sync {
     /// Reads a clock, in nanoseconds.
     fn clock_ns(&self, clock: Clock) -> io::Result<u64>;
 
-    /// Makes a directory; its parent must be there.
+    /// Creates a directory; its parent must exist.
     fn create_dir(&self, dir: &Path) -> io::Result<()>;
 
     /// Removes a directory that the kernel considers empty.
     fn remove_dir(&self, dir: &Path) -> io::Result<()>;
 
-    /// Writes to a file that is there, in one call.
+    /// Writes to an existing file, in one call.
     fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
 
     /// The size of a page of memory, in bytes: the unit of `statm`.
     fn page_bytes(&self) -> u64;
 
-    /// Ticks a second in `/proc/stat` (`USER_HZ`), which is not the scheduler's tick.
+    /// Ticks per second in `/proc/stat` (`USER_HZ`), not the scheduler's tick.
     fn user_ticks_per_s(&self) -> u64;
 
     /// The id of this process.
@@ -41,13 +41,13 @@ pub trait System: fmt::Debug + Send + Sync {
     /// The id of the calling thread.
     fn thread_id(&self) -> u32;
 
-    /// The same system again, to be kept.
+    /// Another handle of the same system.
     fn share(&self) -> Arc<dyn System>;
 }
 
 /// A file kept open, read again and again without allocation.
 pub trait OpenFile: fmt::Debug + Send + Sync {
-    /// Reads from `offset` into `buffer` and returns how many bytes came; 0 at the end.
+    /// Reads from `offset` into `buffer` and returns the number of bytes; 0 at the end.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
 }
 
@@ -61,7 +61,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// The name as a process or thread id, when it is one.
+    /// The name as a process or thread id, if it is one.
     #[must_use]
     pub fn id(&self) -> Option<u32> {
         self.name.to_str()?.parse().ok()
@@ -73,11 +73,11 @@ impl Entry {
 pub enum Clock {
     /// Time since some point in the past; never set back.
     Monotonic,
-    /// CPU used by all threads of this process, the ended ones included.
+    /// CPU used by all threads of this process, including ended ones.
     ThisProcess,
     /// CPU used by the calling thread.
     ThisThread,
-    /// CPU used by all threads of another process, the ended ones included.
+    /// CPU used by all threads of another process, including ended ones.
     Process(u32),
     /// CPU used by a thread of this process.
     Thread(u32),

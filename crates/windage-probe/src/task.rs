@@ -1,4 +1,4 @@
-//! The processes of an arm and their threads, each with the files that are read of it.
+//! The processes of an arm and their threads, each with its open files.
 
 use std::path::{Path, PathBuf};
 
@@ -9,8 +9,7 @@ use crate::open_files::{BUFFER_BYTES, KeptFile, read_file, unknown_form};
 use crate::parse::process::{self, ProcessStat};
 use crate::system::{Clock, System};
 
-/// One process. Its files are bound to it for good, so they can't speak of another process that
-/// got the same id.
+/// One process. Its files stay bound to it, so they never show another process with the same id.
 #[derive(Debug)]
 pub(crate) struct Process {
     pub(crate) id: u32,
@@ -19,11 +18,11 @@ pub(crate) struct Process {
     threads: Vec<Thread>,
     /// Context switches of threads that have ended.
     ended_threads_switches: u64,
-    /// Whether a reading found it gone; its last figures still count.
+    /// Whether a reading found that it had ended; its last figures still count.
     gone: bool,
     cpu_ns: u64,
     page_faults: u64,
-    /// Its CPU when its activity was last read; `None` when it must be read whatever the CPU.
+    /// Its CPU when its activity was last read; `None` when activity must be read in any case.
     activity_read_at_cpu_ns: Option<u64>,
 }
 
@@ -38,7 +37,7 @@ struct Thread {
 }
 
 impl Process {
-    /// Opens a process's files; `None` when it has left.
+    /// Opens a process's files; `None` when it has ended.
     pub(crate) fn open(
         system: &dyn System,
         id: u32,
@@ -63,19 +62,19 @@ impl Process {
             activity_read_at_cpu_ns: None,
         };
         process.refresh_threads(system, buffer)?;
-        // The first file opened still answers, so the id stood for the same process all along.
+        // The file opened first still answers, so the id belonged to one process all along.
         Ok(process.read_stat(buffer)?.is_some().then_some(process))
     }
 
-    /// Whether it still runs: neither gone nor waiting to be reaped.
+    /// Whether it still runs: neither ended nor waiting to be reaped.
     pub(crate) fn runs(&mut self, buffer: &mut [u8]) -> Result<bool, ProbeError> {
         Ok(self
             .read_stat(buffer)?
             .is_some_and(|stat| !stat.has_ended()))
     }
 
-    /// Whether none of its threads, listed anew, runs or waits for a core or a disk. A process
-    /// that has ended sleeps for good.
+    /// Whether none of its threads, listed again, runs or waits for a core or a disk. An ended
+    /// process sleeps.
     pub(crate) fn sleeps(
         &self,
         system: &dyn System,
@@ -102,12 +101,12 @@ impl Process {
         Ok(true)
     }
 
-    /// Whether some reading found it gone.
+    /// Whether a reading found that it had ended.
     pub(crate) fn is_gone(&self) -> bool {
         self.gone
     }
 
-    /// CPU used by all its threads, ended ones included; the last figure once it is gone.
+    /// CPU used by all its threads, including ended ones; the last figure after its end.
     pub(crate) fn cpu_ns(
         &mut self,
         system: &dyn System,
@@ -118,12 +117,12 @@ impl Process {
         }
         match system.clock_ns(Clock::Process(self.id)) {
             Ok(now) if now >= self.cpu_ns => self.cpu_ns = now,
-            // A clock is addressed by the id alone: one that went back is another process's,
+            // A clock is addressed by the id alone: one that went back belongs to another process,
             // unless the file kept open still answers.
             Ok(_) => {
                 self.read_stat(buffer)?;
             }
-            // The kernel has no such clock: there is no such process.
+            // The kernel has no such clock, so there is no such process.
             Err(error) if has_left(&error) || error.raw_os_error() == Some(libc::EINVAL) => {
                 self.gone = true;
             }
@@ -135,7 +134,7 @@ impl Process {
         Ok(self.cpu_ns)
     }
 
-    /// Resident pages; zero once it is gone.
+    /// Resident pages; zero after its end.
     pub(crate) fn resident_pages(&mut self, buffer: &mut [u8]) -> Result<u64, ProbeError> {
         if self.gone {
             return Ok(0);
@@ -148,12 +147,11 @@ impl Process {
             .ok_or_else(|| self.statm.unknown_form("numbers of pages", text))
     }
 
-    /// Page faults and context switches of all threads known; the last figures of those that are
-    /// gone.
+    /// Page faults and context switches of all known threads; the last figures of ended ones.
     ///
-    /// Who used no CPU was given no core and touched no page, and asking a clock is several times
-    /// cheaper than reading files that have gone cold: most arms sleep most of the time. The CPU
-    /// is read first, so what happens meanwhile is found by the next reading.
+    /// A process that used no CPU had no core and touched no page. Reading a clock is several times
+    /// cheaper than reading cold files, and most arms sleep most of the time. The CPU is read
+    /// first, so that the next reading finds what happens meanwhile.
     pub(crate) fn activity(
         &mut self,
         system: &dyn System,
@@ -174,7 +172,7 @@ impl Process {
         })
     }
 
-    /// Lists the threads again: opens those that are new, closes those that have ended.
+    /// Lists the threads again: opens new ones, closes ended ones.
     pub(crate) fn refresh_threads(
         &mut self,
         system: &dyn System,
@@ -198,7 +196,7 @@ impl Process {
         Ok(())
     }
 
-    /// `None`, and gone, when it has left.
+    /// `None` when it has ended, which is recorded.
     fn read_stat(&mut self, buffer: &mut [u8]) -> Result<Option<ProcessStat>, ProbeError> {
         let Some(text) = self.stat.read_if_there(buffer)? else {
             self.gone = true;
@@ -215,7 +213,7 @@ impl Process {
 
 impl Thread {
     /// `None` when it has ended. Kernels without scheduler statistics have no `schedstat`; the
-    /// slower `status` says the same.
+    /// slower `status` has the same figures.
     fn open(system: &dyn System, dir: &Path, id: u32) -> Result<Option<Thread>, ProbeError> {
         let dir = dir.join(id.to_string());
         let (file, parse): (_, ParseCount) =
@@ -234,7 +232,7 @@ impl Thread {
         }))
     }
 
-    /// Reads its count; whether it is still there.
+    /// Reads its count; returns whether it still exists.
     fn read(&mut self, buffer: &mut [u8]) -> Result<bool, ProbeError> {
         let Some(text) = self.file.read_if_there(buffer)? else {
             return Ok(false);
@@ -251,7 +249,7 @@ pub(crate) fn dir(process: u32) -> PathBuf {
     Path::new("/proc").join(process.to_string())
 }
 
-/// The ids that name directories in `dir`; none when it is gone.
+/// The ids that name directories in `dir`; none if it does not exist.
 pub(crate) fn ids_in(system: &dyn System, dir: &Path) -> Result<Vec<u32>, ProbeError> {
     match system.list(dir) {
         Ok(entries) => Ok(entries.iter().filter_map(|entry| entry.id()).collect()),
@@ -264,8 +262,8 @@ pub(crate) fn ids_in(system: &dyn System, dir: &Path) -> Result<Vec<u32>, ProbeE
     }
 }
 
-/// The children of `roots`, theirs and so on, in any order and without the roots. A process
-/// whose parents have all left without being known is nobody's.
+/// All descendants of `roots`, in any order and without the roots. A process whose ancestors ended
+/// before they were listed is not found.
 pub(crate) fn descendants(system: &dyn System, roots: &[u32]) -> Result<Vec<u32>, ProbeError> {
     let mut others = Vec::new();
     for id in ids_in(system, Path::new("/proc"))? {
@@ -289,7 +287,7 @@ pub(crate) fn descendants(system: &dyn System, roots: &[u32]) -> Result<Vec<u32>
     Ok(reachable(roots, &others))
 }
 
-/// Who descends from `roots`, given each process with its parent.
+/// The processes that descend from `roots`, given each process with its parent.
 fn reachable(roots: &[u32], parents: &[(u32, u32)]) -> Vec<u32> {
     let mut found = Vec::new();
     let mut next = roots.to_vec();
@@ -304,9 +302,10 @@ fn reachable(roots: &[u32], parents: &[(u32, u32)]) -> Vec<u32> {
     found
 }
 
-/// The processes in a control group and in the groups below it.
+/// The processes in a cgroup and in the cgroups below it.
 pub(crate) fn members(system: &dyn System, group: &Path) -> Result<Vec<u32>, ProbeError> {
-    /// Groups below a group: far beyond any service, against a tree that grows while it is read.
+    /// The most cgroups below a cgroup: far beyond any service, in case the tree grows while it is
+    /// read.
     const GROUPS_MAX: usize = 10_000;
     let mut members = Vec::new();
     let mut groups = vec![group.to_owned()];
@@ -343,13 +342,13 @@ pub(crate) fn members(system: &dyn System, group: &Path) -> Result<Vec<u32>, Pro
     Ok(members)
 }
 
-/// A group below may be removed meanwhile (ENODEV where its file was open already); a threaded
-/// one answers EOPNOTSUPP, and its processes are listed by the group above.
+/// A cgroup below may be removed meanwhile (ENODEV if its file was open); a threaded one gives
+/// EOPNOTSUPP, and the cgroup above lists its processes.
 fn gone_or_threaded(error: &std::io::Error) -> bool {
     has_left(error) || matches!(error.raw_os_error(), Some(libc::ENODEV | libc::EOPNOTSUPP))
 }
 
-/// Room for one reading, made once.
+/// The buffer for readings, allocated once.
 pub(crate) fn buffer() -> Box<[u8]> {
     vec![0; BUFFER_BYTES].into_boxed_slice()
 }
@@ -359,8 +358,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn descendants_are_followed_however_they_are_listed() {
-        // Grandchild before child; 9 is its own parent, as a damaged table may say.
+    fn descendants_are_found_in_any_order() {
+        // Grandchild before child; 9 is its own parent, as in a damaged table.
         let parents = [
             (1, 0),
             (30, 20),

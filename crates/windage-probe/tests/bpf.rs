@@ -1,9 +1,9 @@
-//! BPF programs on the real kernel, seen to come, run and go. Waits are bounded by deadlines far
-//! beyond what is expected.
+//! BPF programs on the real kernel: they appear, run and vanish. Deadlines are far beyond the
+//! expected times.
 
 #![allow(
     clippy::unwrap_used,
-    reason = "clippy.toml allows it in tests, but their helper functions count as none"
+    reason = "clippy.toml allows it in tests, but not in their helper functions"
 )]
 
 use std::fs;
@@ -16,10 +16,10 @@ use windage_probe::{KernelThreadsProbe, Linux, ProbeError};
 
 const DEADLINE: Duration = Duration::from_secs(30);
 
-/// The name that bpftrace gives a program run this often a second, which no other is run.
+/// bpftrace names a program by its rate per second; no other program has this one.
 const RATE: &str = "487";
 
-/// A program on the clock of each core, which needs neither tracefs nor a load.
+/// A program on the clock of each core; it needs neither tracefs nor load.
 fn bpftrace() -> Option<Child> {
     Command::new("timeout")
         .args(["--foreground", "--signal=INT", "60", "bpftrace", "-e"])
@@ -31,7 +31,7 @@ fn bpftrace() -> Option<Child> {
         .ok()
 }
 
-/// Ended with its test: `timeout` passes the signal on and waits.
+/// Ends with its test: `timeout` passes the signal on and waits.
 struct Agent(Child);
 
 impl Agent {
@@ -50,7 +50,7 @@ impl Drop for Agent {
     }
 }
 
-/// The program of this test's own agent: others may come and go meanwhile.
+/// The program of this test's own agent; others may come and go meanwhile.
 fn own(objects: &Objects) -> Option<&Program> {
     objects
         .programs
@@ -77,7 +77,7 @@ fn setting() -> String {
 }
 
 #[test]
-fn an_agents_program_is_seen_to_come_run_and_go() {
+fn an_agents_program_appears_runs_and_vanishes() {
     let before = match KernelBpf.objects() {
         Ok(objects) => objects,
         Err(error @ (ProbeError::BpfNotPermitted { .. } | ProbeError::NoBpf)) => {
@@ -92,7 +92,7 @@ fn an_agents_program_is_seen_to_come_run_and_go() {
     };
     let mut agent = Agent(child);
     let new = || KernelBpf.objects().unwrap().since(&before);
-    let program = eventually("the program comes", || {
+    let program = eventually("the program appears", || {
         let ended = agent.0.try_wait().unwrap();
         assert!(ended.is_none(), "bpftrace ended: {ended:?}");
         own(&new()).cloned()
@@ -119,7 +119,9 @@ fn an_agents_program_is_seen_to_come_run_and_go() {
     assert_eq!(setting(), set, "after it");
 
     agent.end();
-    eventually("the program goes", || own(&new()).is_none().then_some(()));
+    eventually("the program vanishes", || {
+        own(&new()).is_none().then_some(())
+    });
 }
 
 #[test]

@@ -1,9 +1,9 @@
-//! The samplers on the real system. Waits are bounded by deadlines far beyond what is expected,
-//! so that a busy machine makes them slower and not wrong.
+//! The samplers on the real system. Deadlines are far beyond the expected times, so that a busy
+//! machine makes the tests slow but not wrong.
 
 #![allow(
     clippy::unwrap_used,
-    reason = "clippy.toml allows it in tests, but their helper functions count as none"
+    reason = "clippy.toml allows it in tests, but not in their helper functions"
 )]
 
 use std::process::{Child, Command, Stdio};
@@ -16,13 +16,13 @@ use windage_probe::{ArmProbe, Linux, MachineProbe, SelfProbe, ThreadClock};
 
 const DEADLINE: Duration = Duration::from_secs(30);
 
-/// A shell that is ended with its test, whatever becomes of it; `timeout` is the second lock.
+/// A shell that ends with its test in any case; `timeout` is the second safeguard.
 struct Shell(Child);
 
 impl Shell {
     fn start(script: &str, prepare: impl FnOnce(&mut Command)) -> Shell {
         let mut command = Command::new("timeout");
-        // In the foreground it takes no process group of its own, and ends with its child.
+        // In the foreground it creates no process group of its own, and ends with its child.
         command.args(["--foreground", "--signal=KILL", "60", "sh", "-c", script]);
         command.stdin(Stdio::null()).stdout(Stdio::null());
         prepare(&mut command);
@@ -53,7 +53,7 @@ impl Drop for Shell {
     }
 }
 
-/// Asks again until the answer is yes.
+/// Repeats until `done` returns true.
 fn eventually(what: &str, mut done: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !done() {
@@ -65,7 +65,7 @@ fn eventually(what: &str, mut done: impl FnMut() -> bool) {
     }
 }
 
-/// A busy shell is seen to use CPU, and no more once it is gone.
+/// A busy shell uses CPU while it lives, and none after its end.
 fn watch_a_busy_shell(probe: &mut ArmProbe, mut shell: Shell) {
     eventually("timeout and sh are both found", || {
         probe.refresh_tasks().unwrap() == 2
@@ -128,7 +128,7 @@ fn a_busy_process_is_seen_by_its_group() {
         group.memory_dir.is_none() || peak.is_some_and(|bytes| bytes > 0),
         "{peak:?}"
     );
-    eventually("the emptied group goes", || group.remove().is_ok());
+    eventually("the emptied cgroup is removed", || group.remove().is_ok());
     assert!(dirs.iter().all(|dir| !dir.exists()));
 }
 
@@ -159,13 +159,13 @@ fn version_2_accounts_where_it_is_mounted() {
         ))
     });
     let id = shell.id();
-    // `timeout` was moved, its shell may have been born before that: end both by their ids.
+    // `timeout` was moved, but its shell may have started before: end both by their ids.
     let mut shell = shell;
     if let Ok(probe) = ArmProbe::processes(&[id]) {
         shell.end(&probe);
     }
     drop(shell);
-    eventually("the emptied group goes", || {
+    eventually("the emptied cgroup is removed", || {
         std::fs::remove_dir(&dir).is_ok()
     });
     entered.unwrap();
@@ -229,7 +229,5 @@ fn another_thread_s_clock_stops_when_it_sleeps_and_ends_with_it() {
     });
     drop(stop);
     sleeper.join().unwrap();
-    eventually("the clock is gone with its thread", || {
-        clock.cpu_ns().is_err()
-    });
+    eventually("the clock ends with its thread", || clock.cpu_ns().is_err());
 }

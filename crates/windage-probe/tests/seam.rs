@@ -1,8 +1,8 @@
-//! An arm read from a system in memory: what happens when processes come, go and change.
+//! An arm read from a fake system: processes begin, end and change.
 
 #![allow(
     clippy::unwrap_used,
-    reason = "clippy.toml allows it in tests, but their helper functions count as none"
+    reason = "clippy.toml allows it in tests, but not in their helper functions"
 )]
 
 use windage_model::{Activity, CpuSource};
@@ -10,7 +10,7 @@ use windage_probe::{Accounting, ArmProbe, Clock, FakeSystem, ProbeError};
 
 const GROUP: &str = "/cg/arm";
 
-/// What a process looks like at a moment.
+/// A process at one moment.
 #[derive(Clone, Copy)]
 struct Process {
     id: u32,
@@ -33,7 +33,7 @@ impl Process {
         }
     }
 
-    /// Writes its files, one thread's included.
+    /// Writes its files, including those of one thread.
     fn shown(self, system: &FakeSystem) -> Process {
         let Process {
             id,
@@ -141,7 +141,7 @@ fn a_tree_is_the_sum_of_its_processes() {
 }
 
 #[test]
-fn what_a_process_used_outlives_it_and_its_memory_does_not() {
+fn cpu_of_an_ended_process_counts_and_its_memory_does_not() {
     let system = FakeSystem::new();
     Process {
         cpu_ns: 100,
@@ -183,7 +183,7 @@ fn what_a_process_used_outlives_it_and_its_memory_does_not() {
 }
 
 #[test]
-fn an_id_used_again_is_another_process() {
+fn a_reused_id_is_another_process() {
     let system = FakeSystem::new();
     let root = Process {
         cpu_ns: 100,
@@ -210,7 +210,7 @@ fn an_id_used_again_is_another_process() {
     assert_eq!(
         probe.cpu_ns().unwrap(),
         100,
-        "a clock once found to be another's stays so"
+        "a clock of another process is never read again"
     );
     assert_eq!(probe.activity().unwrap(), before);
     assert_eq!(probe.memory().unwrap().rss_bytes, 0);
@@ -220,7 +220,7 @@ fn an_id_used_again_is_another_process() {
 }
 
 #[test]
-fn an_id_used_again_is_found_out_by_the_files_when_its_clock_is_ahead() {
+fn files_reveal_a_reused_id_whose_clock_is_ahead() {
     let system = FakeSystem::new();
     let root = Process {
         cpu_ns: 100,
@@ -261,7 +261,7 @@ fn newcomers_count_from_the_refresh_that_finds_them() {
     assert_eq!(probe.refresh_tasks().unwrap(), 2);
     assert_eq!(probe.cpu_ns().unwrap(), 120);
     assert_eq!(probe.activity().unwrap().context_switches, 76);
-    // A thread ends, then the root: the orphan stays the arm's although its parent is gone.
+    // A thread ends, then the root: the orphan still belongs to the arm.
     system.remove("/proc/10/task/11");
     assert_eq!(probe.refresh_tasks().unwrap(), 2);
     assert_eq!(probe.activity().unwrap().context_switches, 76);
@@ -272,7 +272,7 @@ fn newcomers_count_from_the_refresh_that_finds_them() {
 }
 
 #[test]
-fn a_clock_that_stumbles_is_no_departure() {
+fn a_clock_that_goes_back_is_not_an_end() {
     let system = FakeSystem::new();
     Process {
         cpu_ns: 100,
@@ -289,7 +289,7 @@ fn a_clock_that_stumbles_is_no_departure() {
 }
 
 #[test]
-fn activity_is_read_again_once_cpu_was_used_and_at_a_refresh() {
+fn activity_is_read_after_cpu_use_and_after_a_refresh() {
     let system = FakeSystem::new();
     let process = Process {
         cpu_ns: 100,
@@ -320,7 +320,7 @@ fn activity_is_read_again_once_cpu_was_used_and_at_a_refresh() {
             context_switches: 8
         }
     );
-    // Nothing can have happened without CPU, so nothing is read ...
+    // Nothing can have happened without CPU, so nothing is read …
     Process {
         cpu_ns: 101,
         faults: 9,
@@ -335,7 +335,7 @@ fn activity_is_read_again_once_cpu_was_used_and_at_a_refresh() {
             context_switches: 8
         }
     );
-    // ... but a refresh trusts nothing.
+    // … but after a refresh everything is read.
     probe.refresh_tasks().unwrap();
     assert_eq!(
         probe.activity().unwrap(),
@@ -358,7 +358,7 @@ fn a_process_waiting_to_be_reaped_does_not_run() {
     assert_eq!(
         probe.cpu_ns().unwrap(),
         40,
-        "its clock goes until it is reaped"
+        "its clock exists until it is reaped"
     );
 }
 
@@ -438,7 +438,7 @@ fn groups_count_in_nanoseconds() {
         );
         system.set(peak, bytes);
         assert_eq!(probe.cgroup_memory_peak_bytes().unwrap(), Some(9000));
-        // Moved to another group by somebody: no longer the arm's.
+        // Another program moved it to another cgroup: it no longer belongs to the arm.
         system.set(format!("{GROUP}/cgroup.procs"), "");
         assert_eq!(probe.refresh_tasks().unwrap(), 1);
         assert_eq!(ids(&probe), [30]);
@@ -510,7 +510,7 @@ fn errors_name_the_file_and_the_remedy() {
 }
 
 #[test]
-fn want_of_descriptors_at_a_refresh_leaves_the_probe_usable() {
+fn the_probe_stays_usable_when_a_refresh_runs_out_of_descriptors() {
     let system = FakeSystem::new();
     Process {
         cpu_ns: 100,
@@ -556,7 +556,7 @@ fn a_set_sleeps_when_none_of_its_threads_is_awake() {
     shows(10, 10, 'S');
     shows(20, 20, 'S');
     assert!(probe.sleeps().unwrap());
-    // A thread that no refresh has seen yet.
+    // A thread that no refresh has listed yet.
     let table = [
         ('R', false, "runs"),
         ('D', false, "waits for a disk"),

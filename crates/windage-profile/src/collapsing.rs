@@ -1,4 +1,4 @@
-//! From what profilers write to collapsed stacks.
+//! Converts the output of profilers into collapsed stacks.
 
 use std::io::{self, BufRead, BufReader, Read};
 
@@ -7,11 +7,11 @@ use inferno::collapse::perf;
 
 use crate::{Limits, Stacks};
 
-/// What `py-spy record --format raw --subprocesses` wrote.
+/// Converts the output of `py-spy record --format raw --subprocesses`.
 ///
-/// Its stacks are collapsed already. Where it followed subprocesses, each begins with the processes
-/// that led there and their command lines: those differ from arm to arm, and hold what was given on
-/// the command line, so that they are left out.
+/// Its stacks are collapsed already. With subprocesses, each stack begins with the processes that
+/// led to it and their command lines. Those are removed: they differ from arm to arm and may
+/// contain secrets.
 ///
 /// # Errors
 /// When the reader fails.
@@ -20,19 +20,18 @@ pub fn collapsed_by_py_spy(reader: impl BufRead) -> io::Result<Stacks> {
     Ok(renamed(&raw, |stack| after_processes(stack).to_owned()))
 }
 
-/// What stands for a thread of which py-spy saw no function.
+/// Stands for a thread in which py-spy saw no function.
 const NO_FUNCTION: &str = "[not Python]";
 
-/// The event of which perf is to take samples: there on every machine, virtual ones included.
+/// The event that perf samples: available on every machine, including virtual ones.
 pub const PERF_EVENT: &str = "cpu-clock";
 
-/// The fields that `perf script` is to write. No periods: with those it would not be samples that
-/// are counted.
+/// The fields that `perf script` writes. No periods: with them, inferno would not count samples.
 pub const PERF_FIELDS: &str = "comm,pid,tid,time,event,ip,sym,dso";
 
-/// What `perf script -F` [`PERF_FIELDS`] wrote of samples of [`PERF_EVENT`]. Kernel functions and
-/// those of just-in-time compilers are marked as is usual in flame graphs; functions whose name is
-/// not known have that of their module, and letters beyond ASCII become `?`.
+/// Converts the output of `perf script -F` [`PERF_FIELDS`] with samples of [`PERF_EVENT`].
+/// Functions of the kernel and of just-in-time compilers are marked as usual in flame graphs;
+/// unknown functions get the name of their module; letters beyond ASCII become `?`.
 ///
 /// # Errors
 /// When the reader fails.
@@ -48,7 +47,7 @@ pub fn collapsed_by_perf(reader: impl BufRead) -> io::Result<Stacks> {
     Ok(renamed(&raw, without_tiers))
 }
 
-/// The same samples under other names; stacks that have the same name then are one.
+/// Renames functions; stacks that become equal are merged.
 fn renamed(raw: &Stacks, name: impl Fn(&str) -> String) -> Stacks {
     let lines: String = raw
         .iter()
@@ -59,8 +58,8 @@ fn renamed(raw: &Stacks, name: impl Fn(&str) -> String) -> Stacks {
     stacks
 }
 
-/// V8 marks how well it compiled a function (`JS:~` interpreted, `JS:^` and `JS:+` quickly, `JS:*`
-/// optimised): the same function all the same.
+/// V8 marks how it compiled a function (`JS:~` interpreted, `JS:^` and `JS:+` baseline, `JS:*`
+/// optimised), but it is the same function.
 fn without_tiers(stack: &str) -> String {
     let function = |frame: &str| match frame.strip_prefix("JS:") {
         Some(named) => format!("JS:{}", named.trim_start_matches(['~', '^', '+', '*'])),
@@ -70,7 +69,7 @@ fn without_tiers(stack: &str) -> String {
     functions.join(";")
 }
 
-/// inferno 0.12 cuts names at bytes, and panics where that is within a letter.
+/// inferno 0.12 cuts names at bytes, and panics when that is within a letter.
 struct Ascii<R>(R);
 
 impl<R: Read> Read for Ascii<R> {
@@ -82,15 +81,15 @@ impl<R: Read> Read for Ascii<R> {
     }
 }
 
-/// A command line may hold anything, what separates functions included, but stands in quotes; no
-/// function of Python's has one in its name.
+/// A command line may contain anything, including the separator of functions, but it is in quotes;
+/// no Python function has a quote in its name.
 fn after_processes(stack: &str) -> &str {
     const END: &str = "\";";
     let rest = match stack.rfind(END) {
         Some(at) => &stack[at + END.len()..],
         None => stack,
     };
-    // A thread without a function of Python's, such as one of a library in another language.
+    // A thread without a Python function, such as one of a native library.
     let is_bare = rest.starts_with("process ") && rest.ends_with('"');
     if is_bare { NO_FUNCTION } else { rest }
 }
@@ -100,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn command_lines_are_no_functions() {
+    fn command_lines_are_not_functions() {
         let table = [
             (
                 "<module> (app.py);f (app.py) 3",
@@ -183,14 +182,14 @@ sh 17229/17229 47886.311016: cpu-clock:
 
     #[test]
     fn letters_beyond_ascii_do_no_harm() {
-        // So long that a hash of Rust's could stand at its end, cut within a letter.
+        // So long that a Rust hash could be at its end, cut within a letter.
         let script = "a 1/2 3.4: cpu-clock: \n\t 12 caf\u{e9}\u{e9}abcdefghijklmnopqr (/x)\n\n";
         let stacks = collapsed_by_perf(script.as_bytes()).unwrap();
         assert_eq!(stacks.to_collapsed(), "a;caf????abcdefghijklmnopqr 1\n");
     }
 
     #[test]
-    fn what_perf_did_not_write_gives_nothing() {
+    fn other_text_than_perfs_gives_nothing() {
         let table = [
             "",
             "hello\n\nthere\n",

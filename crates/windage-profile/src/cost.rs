@@ -1,4 +1,4 @@
-//! What an arm spends in each function beyond what the baseline spends there.
+//! What an arm spends in each function beyond the baseline.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,18 +6,18 @@ use crate::Stacks;
 
 /// The confidence of an [`Added`]'s interval.
 pub const CONFIDENCE: f64 = 0.95;
-/// The normal distribution's quantile for it, both tails cut.
+/// The normal distribution's two-sided quantile for it.
 const Z: f64 = 1.959_963_984_540_054;
 
-/// What was sampled of an arm, and what an iteration of it took while it was sampled.
+/// The samples of an arm, and the CPU per iteration while it was sampled.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ArmProfile {
-    /// What was sampled.
+    /// The samples.
     pub stacks: Stacks,
     /// CPU per iteration (a request), in microseconds: what all samples together stand for.
     pub cpu_us: f64,
-    /// Half of the 95 % interval of how much that is more than the baseline's, in microseconds; 0
-    /// where it is not known, and for the baseline.
+    /// Half of the 95 % interval of the difference to the baseline's CPU per iteration, in
+    /// microseconds; 0 for the baseline, or if unknown.
     pub cpu_half_width_us: f64,
 }
 
@@ -30,42 +30,42 @@ pub struct Added {
     pub baseline_us: f64,
     /// Half of the 95 % interval of the difference.
     ///
-    /// A profile has so and so many samples, of which a function has a share; both shares are
-    /// binomial, and taken as (k + ½)/(n + 1) for the error, so that a function that was never
-    /// seen has one as well. To this comes, by the function's share in the arm, the error of what
-    /// an iteration takes in all: a launch that is slower by luck is so in every function.
+    /// Each profile has a number of samples, of which a function has a share. Both shares are
+    /// binomial; their errors use (k + ½)/(n + 1), so that a function that was never seen has an
+    /// error too. Added to this is the error of the CPU per iteration, weighted by the function's
+    /// share in the arm: a launch that is slower by luck is slower in every function.
     pub half_width_us: f64,
 }
 
 impl Added {
-    /// The arm's less the baseline's.
+    /// Arm − baseline.
     #[must_use]
     pub fn us(&self) -> f64 {
         self.arm_us - self.baseline_us
     }
 
-    /// Whether zero is within the interval: sampling alone may have made the difference.
+    /// Whether the interval contains zero: sampling alone may explain the difference.
     #[must_use]
     pub fn is_within_noise(&self) -> bool {
         self.us().abs() <= self.half_width_us
     }
 }
 
-/// A function and what it costs.
+/// A function and its cost.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FunctionCost {
-    /// As the profiler names it.
+    /// The name given by the profiler.
     pub function: String,
     /// In the function itself.
     pub itself: Added,
-    /// In it and all that it called; of a function that calls itself once only.
+    /// In the function and everything that it called; a recursive function counts once.
     pub total: Added,
 }
 
 impl FunctionCost {
-    /// Whether the arm spends more in it than sampling explains: in the function itself, or in it
-    /// and all that it calls where the baseline has no such function. (What all of it is called
-    /// from, such as the program's main function, has more in total as well, which says nothing.)
+    /// Whether the arm spends more in it than sampling explains: in the function itself, or in
+    /// total if the baseline has no such function. (Callers of everything, such as the program's
+    /// main function, also have more in total, which says nothing.)
     #[must_use]
     pub fn is_added(&self) -> bool {
         let is_more = |added: &Added| added.us() > 0.0 && !added.is_within_noise();
@@ -73,8 +73,9 @@ impl FunctionCost {
     }
 }
 
-/// What each function of either profile costs: first those in which the arm spends more than
-/// sampling explains, the largest in total first; then the others, by what is added to themselves.
+/// The cost of each function in either profile. First come those in which the arm spends more than
+/// sampling explains, the largest in total first; then the others, by what was added in the
+/// function itself.
 #[must_use]
 pub fn added(arm: &ArmProfile, baseline: &ArmProfile) -> Vec<FunctionCost> {
     let mut functions: BTreeMap<&str, [Seen; 2]> = BTreeMap::new();
@@ -135,7 +136,7 @@ fn count<'a>(functions: &mut BTreeMap<&'a str, [Seen; 2]>, which: usize, stacks:
     }
 }
 
-/// What a profile's samples stand for.
+/// The scale of a profile's samples.
 struct Scale {
     samples: f64,
     cpu_us: f64,
@@ -215,7 +216,7 @@ mod tests {
         assert_eq!(
             order,
             ["span", "export", "work", "main"],
-            "by total, then by itself"
+            "by total, then by the function itself"
         );
         assert!(!of(&costs, "span").itself.is_within_noise());
     }
@@ -230,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entrance_to_many_small_functions_is_added_by_its_total() {
+    fn a_new_caller_of_many_small_functions_counts_by_its_total() {
         let parts: String = (0..50).map(|n| format!("main;otel;part{n} 4\n")).collect();
         let costs = added(
             &profile(&(parts + "main 800\n"), 10.0),
@@ -252,10 +253,10 @@ mod tests {
                 "a 5000\nb 5000\n",
                 "a 4700\nb 5300\n",
                 false,
-                "the same of ten thousand",
+                "the same share of ten thousand",
             ),
-            ("a 99\nb 1\n", "a 100\n", true, "seen once, and never"),
-            ("a 70\nb 30\n", "a 100\n", false, "seen often, and never"),
+            ("a 99\nb 1\n", "a 100\n", true, "seen once, then never"),
+            ("a 70\nb 30\n", "a 100\n", false, "seen often, then never"),
         ];
         for (arm, baseline, is_within_noise, why) in table {
             let costs = added(&profile(arm, 10.0), &profile(baseline, 10.0));
@@ -265,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn the_whole_is_no_better_known_than_it_was_measured() {
+    fn the_error_of_the_total_is_included() {
         let arm = ArmProfile {
             cpu_half_width_us: 6.0,
             ..profile("main;work 9000\nmain;span 1000\n", 100.0)
@@ -274,17 +275,17 @@ mod tests {
         let all = of(&costs, "main").total;
         assert!(
             (all.half_width_us - 6.0).abs() < 0.02,
-            "all samples, so only their sum: {all:?}"
+            "all samples, so only the error of the total: {all:?}"
         );
         let work = of(&costs, "work").itself;
         assert!(
             (5.4..5.5).contains(&work.half_width_us),
-            "nine tenths of it: {work:?}"
+            "nine tenths of that error: {work:?}"
         );
         let span = of(&costs, "span").itself;
         assert!(
             (0.8..0.9).contains(&span.half_width_us),
-            "hardly any of it: {span:?}"
+            "hardly any of that error: {span:?}"
         );
     }
 
@@ -295,7 +296,7 @@ mod tests {
         assert!(added(&profile("", 1.0), &profile("", 1.0)).is_empty());
     }
 
-    /// Of the intervals of a true difference of zero, about 95 % hold it.
+    /// About 95 % of the intervals contain the true difference of zero.
     #[test]
     fn intervals_cover() {
         let mut state = 0x9e37_79b9_7f4a_7c15_u64;
@@ -320,7 +321,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_parts_make_the_whole(
+        fn costs_in_the_functions_themselves_add_up(
             arm in prop::collection::vec(("[a-e](;[a-e]){0,5}", 1u64..50), 1..12),
             baseline in prop::collection::vec(("[a-e](;[a-e]){0,5}", 1u64..50), 1..12),
         ) {

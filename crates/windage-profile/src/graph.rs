@@ -1,8 +1,8 @@
-//! A profile as a picture: a differential flame graph.
+//! Draws a profile as a differential flame graph.
 //!
-//! As B. Gregg draws them ("Differential Flame Graphs", 2014): widths are those of the arm, and
-//! colours say where a function itself takes more (red) or less (blue) than in the baseline. What
-//! only the baseline does has no width, and is not there.
+//! As in B. Gregg's "Differential Flame Graphs" (2014): widths are those of the arm; colours show
+//! where a function itself takes more (red) or less (blue) than in the baseline. Functions that
+//! only the baseline calls have no width and do not appear.
 
 use std::collections::BTreeSet;
 
@@ -10,24 +10,23 @@ use inferno::flamegraph::{self, Options, TextTruncateDirection};
 
 use crate::ArmProfile;
 
-/// Frames narrower than this share of the width, in percent, are left out: they could not be seen.
+/// Frames narrower than this share of the width, in percent, are left out as invisible.
 const MIN_WIDTH_PERCENT: f64 = 0.1;
 
-/// How wide a picture is drawn that is to stand within a page, in pixels: what fits into a frame is
-/// written for this width.
+/// Width of a picture within a page, in pixels; determines how much text fits into a frame.
 const WITHIN_A_PAGE: usize = 920;
 
-/// What can be done with a picture.
+/// Interaction with a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interaction {
-    /// It is looked at: no script is in it, so that a page may hold it.
+    /// None: the picture contains no script, so that a page can embed it.
     None,
-    /// It can be searched and enlarged, by a script within it.
+    /// Search and zoom, with a script in the picture.
     SearchAndZoom,
 }
 
-/// Draws where an arm's CPU goes, against the baseline, in nanoseconds an iteration (or whatever
-/// `each` is called). `None` when nothing was sampled of the arm or it took no time.
+/// Draws where an arm's CPU goes compared with the baseline, in nanoseconds per iteration (or what
+/// `each` says). `None` when the arm has no samples or took no time.
 #[must_use]
 pub fn differential_flame_graph(
     arm: &ArmProfile,
@@ -55,8 +54,8 @@ pub fn differential_flame_graph(
     }
 }
 
-/// The picture alone, as it may stand within a page: without the script, what starts it and what
-/// it answers to, and without the head of a document; as wide as its place.
+/// Reduces the picture to what a page can embed: removes the script, its hooks and controls, and
+/// the document head, and makes it as wide as its container.
 fn without_script(svg: &str) -> String {
     let mut alone = svg[svg.find("<svg").unwrap_or(0)..].replacen(" onload=\"init(evt)\"", "", 1);
     let answering = [
@@ -97,7 +96,7 @@ fn lines(arm: &ArmProfile, baseline: &ArmProfile) -> Vec<String> {
         .collect()
 }
 
-/// What a profile's stacks weigh.
+/// The weights of a profile's stacks.
 struct Weights<'a> {
     seen: std::collections::BTreeMap<&'a str, u64>,
     ns_a_sample: f64,
@@ -120,10 +119,10 @@ impl Weights<'_> {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "not negative, and cut to what a picture can add up"
+        reason = "not negative, and limited so that the sum fits"
     )]
     fn ns(&self, stack: &str) -> u64 {
-        /// So that even all stacks together are a number of 64 bits: 10^12 ns are minutes.
+        /// Keeps the sum of all stacks below 2^64: 10^12 ns are minutes.
         const MOST_NS: f64 = 1e12;
         let seen = self.seen.get(stack).copied().unwrap_or(0);
         (seen as f64 * self.ns_a_sample).round().min(MOST_NS) as u64
@@ -151,13 +150,13 @@ mod tests {
         let arm = profile("main;work 60\nmain;<span> 40\n", 100.0);
         let baseline = profile("main;work 90\nmain;gone 10\n", 50.0);
         let title = "otel \u{7}& co";
-        differential_flame_graph(&arm, &baseline, title, "an iteration", interaction).unwrap()
+        differential_flame_graph(&arm, &baseline, title, "per iteration", interaction).unwrap()
     }
 
     #[test]
     fn widths_are_the_arms_and_colours_the_difference() {
         let svg = drawn(Interaction::None);
-        // 60 µs against 45, of 100.
+        // 60 µs compared with 45 µs, of 100 µs.
         assert!(
             svg.contains("work (60,000 ns per iteration, 60.00%; +15.00%)"),
             "{svg}"
@@ -168,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn scripts_are_there_only_where_they_are_asked_for() {
+    fn scripts_are_included_only_on_request() {
         let still = drawn(Interaction::None);
         for alive in [
             "<script",
@@ -194,20 +193,20 @@ mod tests {
     }
 
     #[test]
-    fn the_same_is_drawn_the_same() {
+    fn drawing_is_deterministic() {
         assert_eq!(drawn(Interaction::None), drawn(Interaction::None));
     }
 
     #[test]
-    fn of_nothing_there_is_no_picture() {
+    fn an_empty_profile_has_no_picture() {
         let some = profile("a 1\n", 10.0);
         let table = [
             (profile("", 10.0), "no samples"),
             (profile("a 1\n", 0.0), "no time"),
-            (profile("a 1\n", f64::NAN), "no figure"),
+            (profile("a 1\n", f64::NAN), "not a number"),
         ];
         for (arm, why) in table {
-            let svg = differential_flame_graph(&arm, &some, "t", "a request", Interaction::None);
+            let svg = differential_flame_graph(&arm, &some, "t", "per request", Interaction::None);
             assert_eq!(svg, None, "{why}");
         }
     }

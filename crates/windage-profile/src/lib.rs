@@ -1,11 +1,13 @@
-//! Where the time goes: what profilers sampled, as values.
+//! Where the time goes: profilers' samples, as values.
 //!
-//! [`collapsed_by_py_spy`] and [`collapsed_by_perf`] make collapsed stacks of what the profilers
-//! write, [`Stacks`] reads and counts them, and an [`ArmProfile`] weighs them by the CPU that an
-//! iteration took. [`added`] says what an arm spends in each function beyond the baseline, with the
-//! error of sampling; [`differential_flame_graph`] draws it.
+//! [`collapsed_by_py_spy`] and [`collapsed_by_perf`] convert the output of profilers into collapsed
+//! stacks, [`Stacks`] reads and counts them, and an [`ArmProfile`] scales them by the CPU per
+//! iteration. [`added`] computes what an arm spends in each function beyond the baseline, with the
+//! sampling error; [`differential_flame_graph`] draws it.
 //!
 //! Nothing here starts a process, opens a file or reads a clock.
+
+#![forbid(unsafe_code)]
 
 mod collapsing;
 mod cost;

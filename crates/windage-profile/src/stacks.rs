@@ -1,21 +1,21 @@
-//! Collapsed stacks: a line for each, its functions from the outermost to the innermost with `;`
-//! between them, a space, and how often it was seen.
+//! Collapsed stacks: one line per stack, with its functions from the outermost to the innermost
+//! separated by `;`, a space, and its count.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::io::{self, BufRead, Read};
 
-/// What is read of collapsed stacks at most: others wrote them.
+/// Limits for reading collapsed stacks, which other programs wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// A longer line is malformed, in bytes.
+    /// Longest line, in bytes; longer lines are malformed.
     pub line_bytes: u64,
-    /// Different stacks; what is seen of others is counted and not told apart.
+    /// Number of different stacks; samples of further stacks are only counted in total.
     pub stacks: usize,
 }
 
 impl Default for Limits {
-    /// Far more than a profile of minutes has.
+    /// Far more than a profile of some minutes has.
     fn default() -> Self {
         Limits {
             line_bytes: 64 << 10,
@@ -34,9 +34,8 @@ pub struct Stacks {
 }
 
 impl Stacks {
-    /// Reads collapsed stacks. Lines that are none are counted and left out, and so are stacks
-    /// beyond the limit. What is no text is replaced, and control characters, which no picture may
-    /// hold, as well.
+    /// Reads collapsed stacks. Malformed lines and stacks beyond the limit are counted and left
+    /// out. Invalid UTF-8 and control characters, which no picture may contain, are replaced.
     ///
     /// # Errors
     /// When the reader fails.
@@ -45,7 +44,7 @@ impl Stacks {
         let mut line = Vec::new();
         loop {
             line.clear();
-            // One byte more tells a line that is just as long as allowed from a longer one.
+            // One more byte distinguishes a line of maximum length from a longer one.
             let most = limits.line_bytes.saturating_add(1);
             let read = reader.by_ref().take(most).read_until(b'\n', &mut line)?;
             if read == 0 {
@@ -60,20 +59,20 @@ impl Stacks {
         }
     }
 
-    /// Reads collapsed stacks from a text within the usual limits.
+    /// Reads collapsed stacks from a text within the default limits.
     #[must_use]
     pub fn of_text(text: &str) -> Stacks {
         Stacks::read(text.as_bytes(), Limits::default()).unwrap_or_default()
     }
 
-    /// Each stack with how often it was seen, in the order of their text.
+    /// Each stack with its count, in the order of their text.
     pub fn iter(&self) -> impl Iterator<Item = (&str, u64)> {
         self.seen
             .iter()
             .map(|(stack, &seen)| (stack.as_str(), seen))
     }
 
-    /// Samples in all, those of stacks beyond the limit included.
+    /// Number of samples, including those of stacks beyond the limit.
     #[must_use]
     pub fn samples(&self) -> u64 {
         self.samples
@@ -85,20 +84,20 @@ impl Stacks {
         self.beyond_limit
     }
 
-    /// Lines that were no collapsed stacks.
+    /// Lines that were not collapsed stacks.
     #[must_use]
     pub fn malformed_lines(&self) -> u64 {
         self.malformed_lines
     }
 
-    /// The same as text, sorted.
+    /// The stacks as sorted text.
     #[must_use]
     pub fn to_collapsed(&self) -> String {
         let lines = self.iter().map(|(stack, seen)| format!("{stack} {seen}\n"));
         lines.collect()
     }
 
-    /// Counts what was seen elsewhere as well.
+    /// Adds the counts of other stacks.
     pub fn merge(&mut self, other: &Stacks) {
         for (stack, seen) in other.iter() {
             let before = self.seen.entry(stack.to_owned()).or_default();
@@ -109,7 +108,7 @@ impl Stacks {
         self.malformed_lines = self.malformed_lines.saturating_add(other.malformed_lines);
     }
 
-    /// Takes note of what was left out when these were read as something else.
+    /// Adds the counts of what an earlier reading left out.
     pub(crate) fn note_left_out(&mut self, raw: &Stacks) {
         self.samples = self.samples.saturating_add(raw.beyond_limit);
         self.beyond_limit = self.beyond_limit.saturating_add(raw.beyond_limit);
@@ -141,7 +140,7 @@ impl Stacks {
     }
 }
 
-/// A stack without spaces around its functions, and a count that is not zero.
+/// A stack without spaces around its functions, and a count above zero.
 fn stack_and_count(line: &str) -> Option<(String, u64)> {
     let (stack, count) = line.trim().rsplit_once(' ')?;
     let seen = count.parse().ok().filter(|seen| *seen > 0)?;
@@ -174,18 +173,13 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A text, the stacks in it, how many of its lines are none, and why.
+    /// A text, its stacks, the number of malformed lines, and why.
     type Case<'a> = (&'a str, &'a [(&'a str, u64)], u64, &'a str);
 
     #[test]
-    fn lines_that_are_stacks_are_counted_and_others_told() {
+    fn stacks_are_counted_and_malformed_lines_reported() {
         let table: [Case; 9] = [
-            (
-                "a;b 3\na 1\n",
-                &[("a", 1), ("a;b", 3)],
-                0,
-                "as it should be",
-            ),
+            ("a;b 3\na 1\n", &[("a", 1), ("a;b", 3)], 0, "valid"),
             (
                 "a;b 3\na;b 4",
                 &[("a;b", 7)],
@@ -200,14 +194,14 @@ mod tests {
             ),
             (" a ; b  3 \n", &[("a;b", 3)], 0, "spaces around"),
             ("\n\n", &[], 0, "nothing"),
-            ("a;b\na;b x\na;b 1.5\na -1\n", &[], 4, "no count"),
+            ("a;b\na;b x\na;b 1.5\na -1\n", &[], 4, "not a count"),
             ("a 0\n", &[], 1, "seen never"),
             (" 5\n;; 5\n5\n", &[], 3, "no function"),
             (
                 "a\u{1};b 1\n",
                 &[("a\u{fffd};b", 1)],
                 0,
-                "what XML may not hold",
+                "characters that XML forbids",
             ),
         ];
         for (text, expected, malformed, why) in table {
@@ -218,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_is_replaced() {
+    fn invalid_utf8_is_replaced() {
         let stacks = Stacks::read(&b"a\xff;b 2\n"[..], Limits::default()).unwrap();
         assert_eq!(stacks.to_collapsed(), "a\u{fffd};b 2\n");
     }
@@ -254,7 +248,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn written_and_read_they_are_the_same(
+        fn stacks_round_trip(
             seen in prop::collection::btree_map("[a-z]{1,5}( [0-9]{1,2})?(;[a-z()_.]{1,8}){0,6}", 1u64..1000, 0..20),
         ) {
             let text: String = seen.iter().map(|(stack, n)| format!("{stack} {n}\n")).collect();
@@ -265,7 +259,7 @@ mod tests {
         }
 
         #[test]
-        fn the_longest_line_is_no_longer_than_the_buffer_asks(
+        fn line_limits_do_not_depend_on_the_buffer(
             text in "[a; 1\n]{0,200}", line_bytes in 1u64..20, buffer in 1usize..9,
         ) {
             let limits = Limits { line_bytes, stacks: 5 };

@@ -1,10 +1,10 @@
-//! What a long run's records cost: to write, to save, to keep and to read again.
+//! What a long run's records cost: to write, save, store and read.
 //!
 //! `cargo run --release -p windage-record --example speed -- [WINDOWS] [FOLDER]`
 //!
-//! Writes that many windows in a run directory below FOLDER, by default the system's temporary
-//! folder, and removes it again. A commit costs what FOLDER's file system takes to make a block
-//! safe, so that a folder in memory says nothing of it.
+//! Writes that many windows to a run directory below FOLDER, by default the system's temporary
+//! folder, and removes it afterwards. A commit takes as long as FOLDER's file system needs to sync
+//! a block, so a folder in memory says nothing about it.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -24,13 +24,13 @@ use windage_record::{
 };
 
 const USAGE: &str =
-    "usage: speed [WINDOWS, by default 1000000] [FOLDER, by default the temporary one]";
+    "usage: speed [WINDOWS, by default 1000000] [FOLDER, by default the system's temporary folder]";
 
 const DEFAULT_WINDOWS: u32 = 1_000_000;
 const WINDOWS_IN_BLOCK: u32 = 40;
-/// How many blocks get histograms and a commit of their own, as in a run.
+/// How many blocks have histograms and a commit each, as in a run.
 const TIMED_BLOCKS: u32 = 100;
-/// Without histograms, so many blocks go into one commit: what waits stays far below its bound.
+/// Without histograms, this many blocks share one commit, to stay far below the buffer's bound.
 const BLOCKS_IN_COMMIT: u32 = 1_000;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -80,9 +80,9 @@ fn journal(run: &RunDir, blocks: u32) -> Result<(), Box<dyn Error>> {
         return Err(format!("{windows} windows were written, {found} were read").into());
     }
     let (windows, blocks, bytes) = (f64::from(windows), f64::from(blocks), bytes as f64);
-    figure("journal, a window", bytes / windows, "bytes")?;
+    figure("journal, per window", bytes / windows, "bytes")?;
     figure(
-        "a window made and pushed",
+        "one window made and pushed",
         pushed.as_nanos() as f64 / windows,
         "ns",
     )?;
@@ -90,7 +90,7 @@ fn journal(run: &RunDir, blocks: u32) -> Result<(), Box<dyn Error>> {
     figure("read: bytes", bytes / 1e6 / read_s, "MB/s")
 }
 
-/// Windows with their histograms, a commit for each block: what a run waits for between windows.
+/// Windows with histograms and a commit per block: what a run waits for between windows.
 fn histograms(run: &RunDir) -> Result<(), Box<dyn Error>> {
     let mut writer = JournalWriter::create(run)?;
     let (mut window_times, mut commit_times) = (Vec::new(), Vec::new());
@@ -113,7 +113,7 @@ fn histograms(run: &RunDir) -> Result<(), Box<dyn Error>> {
     let read_s = began.elapsed().as_secs_f64();
 
     let windows = f64::from(TIMED_BLOCKS * WINDOWS_IN_BLOCK);
-    figure("each log, a window", log_bytes as f64 / windows, "bytes")?;
+    figure("each log, per window", log_bytes as f64 / windows, "bytes")?;
     spread("window() with two histograms", window_times, 1e6, "us")?;
     spread("commit_block() of 40 windows", commit_times, 1e3, "ms")?;
     figure("read: histograms", f64::from(read) / read_s, "1/s")
@@ -126,7 +126,7 @@ fn figure(what: &str, value: f64, unit: &str) -> Result<(), Box<dyn Error>> {
     )?)
 }
 
-/// The median, and the slowest, which a run may have to wait for as well.
+/// The median and the slowest, which a run may have to wait for too.
 fn spread(
     what: &str,
     mut times: Vec<Duration>,
@@ -142,7 +142,7 @@ fn spread(
     )?)
 }
 
-/// The slowest of a window, within two milliseconds.
+/// The slowest exchanges of a window, within two milliseconds.
 fn outliers(started_ns: u64) -> Vec<Outlier> {
     (0..8)
         .map(|i| Outlier {
@@ -153,7 +153,7 @@ fn outliers(started_ns: u64) -> Vec<Outlier> {
         .collect()
 }
 
-/// A window like those of a service under 2000 requests per second.
+/// A typical window of a service under 2000 requests per second.
 fn window(block: u32, position: u32) -> Window {
     let started_ns = 3_000_000_000 + u64::from(block * WINDOWS_IN_BLOCK + position) * 112_000_000;
     let others = |cpu_ns| {
@@ -223,7 +223,7 @@ fn response_times(window: &Window) -> Result<Histogram<u32>, Box<dyn Error>> {
 
 fn new_run(path: &Path) -> Result<RunDir, Box<dyn Error>> {
     let arm = |index, name: &str, role| {
-        let id = ArmId::from_text(name).ok_or("an arm's name has no letters")?;
+        let id = ArmId::from_text(name).ok_or("an arm's name has no valid characters")?;
         Ok::<_, Box<dyn Error>>(ManifestArm {
             index: ArmIndex(index),
             id,

@@ -1,8 +1,8 @@
-//! What a sink counted of one arm in one launch.
+//! What a sink counted for one arm in one launch.
 
 use windage_model::ArmIndex;
 
-/// What a sink counted of one arm from launch to final flush.
+/// What a sink counted for one arm, from launch to final flush.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Delivered {
     /// The launch.
@@ -13,7 +13,7 @@ pub struct Delivered {
     pub export_requests: u64,
     /// Spans.
     pub spans: u64,
-    /// Spans without a parent: one for each trace that is whole.
+    /// Spans without a parent: one per complete trace.
     pub root_spans: u64,
     /// Events on spans.
     pub span_events: u64,
@@ -25,43 +25,43 @@ pub struct Delivered {
     pub metric_points: u64,
     /// Log records.
     pub log_records: u64,
-    /// Bytes as they were on the wire: compressed, headers included.
+    /// Bytes on the wire: compressed, headers included.
     pub wire_bytes: u64,
     /// Bytes of the bodies, uncompressed.
     pub body_bytes: u64,
-    /// Export requests that the sink did not take: a wrong path, type or encoding, a body too
-    /// large or not whole.
+    /// Export requests that the sink rejected: a wrong path, type or encoding, or a body too large
+    /// or incomplete.
     pub rejected: u64,
     /// Export requests that the sink could not read.
     pub malformed: u64,
-    /// Every request that the subject answered since launch, warm-up and readiness included.
+    /// Requests that the subject completed since launch, including warm-up and readiness checks.
     pub completed_requests: u64,
     /// Profiles.
     pub profiles: u64,
-    /// Accepted requests without telemetry of the service itself, such as statistics about spans.
+    /// Accepted requests without telemetry of the service, such as statistics about spans.
     pub side_requests: u64,
-    /// Sound export requests that the backend's behaviour refused on purpose.
+    /// Valid export requests that the backend refused on purpose.
     pub refused: u64,
-    /// Spans in those, and spans that a partial success refused. One that is sent again and
-    /// accepted is in `spans`, too.
+    /// Spans in those, and spans that a partial success refused. Those accepted on a retry are also
+    /// in `spans`.
     pub refused_spans: u64,
     /// Metric points and log records that were refused in the same way.
     pub refused_others: u64,
-    /// Export requests with the very bytes of an earlier one that had no success.
+    /// Retried export requests: the same bytes as an earlier one that got no success.
     pub retried_requests: u64,
-    /// Spans in those that had been counted already, and were not again.
+    /// Spans in those that had already been counted, and were not counted again.
     pub repeated_spans: u64,
-    /// Spans by the measured window in which they ended; empty when that was not counted.
+    /// Spans by the measured window in which they ended; empty if not counted.
     pub in_windows: Vec<DeliveredInWindow>,
-    /// The same by protocol; empty when that was not counted.
+    /// The same by protocol; empty if not counted.
     pub by_protocol: Vec<DeliveredByProtocol>,
-    /// The same by the service and scope that made it; empty when that was not counted.
+    /// The same by service and scope; empty if not counted.
     pub sources: Vec<DeliveredSource>,
-    /// From the end of spans to their arrival; `None` when none said when it ended.
+    /// Time from the end of spans to their arrival; `None` if no span had an end time.
     pub delay: Option<ExportDelay>,
-    /// How whole traces came; `None` when that was not looked at.
+    /// Completeness of traces; `None` if not sampled.
     pub traces: Option<TraceSample>,
-    /// What the subject itself said that it dropped, in its log or its own counters.
+    /// What the subject reported as dropped, in its log or its own counters.
     pub drops: Vec<Drops>,
 }
 
@@ -78,7 +78,7 @@ pub struct DeliveredInWindow {
     pub root_spans: u64,
 }
 
-/// What came by one protocol.
+/// What arrived by one protocol.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeliveredByProtocol {
     /// The protocol's name, such as `otlp-http`.
@@ -91,18 +91,18 @@ pub struct DeliveredByProtocol {
     pub metric_points: u64,
     /// Log records.
     pub log_records: u64,
-    /// Bytes as they were on the wire.
+    /// Bytes on the wire.
     pub wire_bytes: u64,
     /// Bytes of the bodies, uncompressed.
     pub body_bytes: u64,
 }
 
-/// What one service and instrumentation scope made.
+/// What one service and instrumentation scope sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeliveredSource {
     /// The service's name.
     pub service: String,
-    /// The instrumentation scope; empty when there is none.
+    /// The instrumentation scope; may be empty.
     pub scope: String,
     /// Spans.
     pub spans: u64,
@@ -114,10 +114,10 @@ pub struct DeliveredSource {
     pub log_records: u64,
 }
 
-/// How long spans took from their end to the sink, in nanoseconds.
+/// Delay from the end of spans to their arrival at the sink, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ExportDelay {
-    /// Spans that say when they ended.
+    /// Spans with an end time.
     pub spans: u64,
     /// The median.
     pub p50_ns: u64,
@@ -129,26 +129,26 @@ pub struct ExportDelay {
     pub max_ns: u64,
 }
 
-/// What a sample of traces says of all: one in `one_in`, chosen by a hash of the trace's id.
+/// Results of a sample of traces, one in `one_in`, chosen by a hash of the trace id.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TraceSample {
-    /// One trace in so many was looked at.
+    /// The sampling interval: one trace in this many.
     pub one_in: u64,
     /// Traces in the sample.
     pub traces: u64,
-    /// Those that have a root, and of whose spans every parent has arrived.
+    /// Traces that have a root and every parent that their spans name.
     pub complete: u64,
     /// Different spans in the sample.
     pub spans: u64,
-    /// Spans that came again, each time counted.
+    /// Duplicates: spans that arrived again, each time counted.
     pub duplicates: u64,
 }
 
-/// What the subject said that it dropped, for one reason.
+/// What the subject reported as dropped, for one reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Drops {
-    /// The reason, in the plan's words.
+    /// The reason, named by the plan.
     pub reason: String,
-    /// Items that were dropped for it.
+    /// Number of dropped items.
     pub lost: u64,
 }

@@ -1,4 +1,4 @@
-//! What the journal holds, as plain values.
+//! Entries of the journal, as plain values.
 
 use windage_model::{AgentCycle, ArmIndex, CpuSource, PhaseSpent, ProcessTimes, Warning, Window};
 
@@ -8,51 +8,51 @@ use crate::Delivered;
 #[derive(Clone, Debug, PartialEq)]
 #[expect(
     clippy::large_enum_variant,
-    reason = "nearly all entries are windows, which would only be boxed to be unboxed"
+    reason = "nearly all entries are windows; boxing each would cost more than it saves"
 )]
 pub enum Entry {
     /// All processes of a round are up.
     LaunchStarted(Launch),
     /// One arm was measured for a stretch.
     Window(Window),
-    /// The windows before it form a whole block.
+    /// The windows before it form a complete block.
     BlockDone {
         /// The block, counted from 0 over the whole run.
         block: u32,
     },
-    /// The processes of a round are about to end.
+    /// The processes of a round are about to be stopped.
     LaunchEnded(LaunchEnd),
     /// What one arm delivered from launch to final flush.
     Delivered(Delivered),
-    /// Something speaks against the run as a whole.
+    /// A warning about the run.
     Warning(Warning),
-    /// What a program said of its own version.
+    /// A program's version.
     Version {
-        /// Which program, by the plan's name for it.
+        /// The program, by its name in the plan.
         of: String,
-        /// Its first line.
+        /// The first line of its version output.
         text: String,
     },
-    /// What a phase of a batch program took.
+    /// What a phase of a batch program used.
     Phase(PhaseSpent),
-    /// What a whole process, started for one window, used.
+    /// What a process started for one window used.
     Process(ProcessTimes),
-    /// What a program said about itself.
+    /// A self-reported fact of a program.
     SelfReport(SelfReport),
-    /// An arm's agents were attached, and are gone.
+    /// An arm's agents were attached and have been detached.
     Agent(AgentCycle),
-    /// The run ended; a resumed run goes on after it.
+    /// The run ended; a resumed run continues after it.
     RunEnded(Ending),
 }
 
-/// The processes of a round, launched afresh.
+/// The newly launched processes of a round.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Launch {
     /// Counted from 0 over the whole run.
     pub launch: u32,
     /// The round, from 0.
     pub round: u32,
-    /// When the first process was started, in nanoseconds since the run began.
+    /// When the first process started, in nanoseconds since the run began.
     pub started_ns: u64,
     /// Every arm that was launched.
     pub arms: Vec<LaunchedArm>,
@@ -63,21 +63,21 @@ pub struct Launch {
 pub struct LaunchedArm {
     /// The arm.
     pub arm: ArmIndex,
-    /// The number of its set of processes; arms with the same one share it by a switch.
+    /// The number of its instance; arms with the same number share it and differ by `switch`.
     pub instance: u16,
-    /// From launch until ready, in nanoseconds; `None` for a service that ran already.
+    /// From launch until ready, in nanoseconds; `None` for a service that was already running.
     pub startup_ns: Option<u64>,
     /// Where the arm's CPU figures come from.
     pub cpu_source: CpuSource,
-    /// The smallest step of that source, in nanoseconds; 0 when there is no source.
+    /// The resolution of that source, in nanoseconds; 0 when there is no source.
     pub cpu_resolution_ns: u64,
     /// CPU from launch until ready, in nanoseconds; `None` when unreadable.
     pub startup_cpu_ns: Option<u64>,
-    /// Requests that the warm-up completed.
+    /// Requests completed during warm-up.
     pub warmup_completed: u64,
-    /// CPU that the arm used while others were warmed up, in nanoseconds.
+    /// CPU that the arm used while others warmed up, in nanoseconds.
     pub warmup_outside_ns: u64,
-    /// The length of those stretches, in nanoseconds.
+    /// Total length of those stretches, in nanoseconds.
     pub warmup_outside_time_ns: u64,
 }
 
@@ -88,8 +88,8 @@ pub struct LaunchEnd {
     pub launch: u32,
     /// Every arm of it.
     pub arms: Vec<LaunchArmEnd>,
-    /// Resident memory of windage itself then, generator and receivers included, in bytes; `None` when
-    /// unreadable.
+    /// Resident memory of Windage itself at that time, generator and receivers included, in bytes;
+    /// `None` when unreadable.
     pub own_rss_bytes: Option<u64>,
 }
 
@@ -99,36 +99,36 @@ pub struct LaunchArmEnd {
     /// The arm.
     pub arm: ArmIndex,
     /// CPU from the end of the round's last window to the end of the drain, and while agents of
-    /// others came and went, in nanoseconds; `None` when unreadable.
+    /// other arms were attached and detached, in nanoseconds; `None` when unreadable.
     pub after_last_window_ns: Option<u64>,
-    /// The length of those stretches, in nanoseconds.
+    /// Total length of those stretches, in nanoseconds.
     pub drain_ns: u64,
-    /// CPU in the idle stretch that follows the drain, in nanoseconds; `None` when unreadable.
+    /// CPU in the idle stretch after the drain, in nanoseconds; `None` when unreadable.
     pub idle_cpu_ns: Option<u64>,
     /// The length of the idle stretch, in nanoseconds.
     pub idle_ns: u64,
-    /// The highest resident memory since the launch, in bytes; `None` when unreadable.
+    /// Peak resident memory since the launch, in bytes; `None` when unreadable.
     pub rss_peak_bytes: Option<u64>,
-    /// The proportional share of memory, in bytes; `None` when unreadable.
+    /// Proportional set size (PSS), in bytes; `None` when unreadable.
     pub pss_bytes: Option<u64>,
-    /// The time in which the arm had load that is not measured, or agents of its own came and went, before
-    /// and after its windows' stretches, in nanoseconds; 0 without agents.
+    /// Time outside its windows' stretches in which the arm had unmeasured load, or its own agents
+    /// were attached or detached, in nanoseconds; 0 without agents.
     pub hidden_ns: u64,
-    /// Requests completed under such load after the arm's last window; those before it are in that
+    /// Requests completed under such load after the arm's last window; earlier ones are in the next
     /// window's `settle_completed`.
     pub unmeasured: u64,
 }
 
-/// What an arm's program said about itself in one launch, such as the state of its garbage collector.
+/// A self-reported fact of an arm's program in one launch, such as its garbage collector's state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SelfReport {
     /// The launch.
     pub launch: u32,
-    /// Whose program it is.
+    /// The program's arm.
     pub arm: ArmIndex,
-    /// What it speaks of.
+    /// The subject of the fact.
     pub name: String,
-    /// What it says.
+    /// The fact.
     pub text: String,
 }
 
@@ -137,16 +137,16 @@ pub struct SelfReport {
 pub enum Ending {
     /// As planned.
     Complete,
-    /// Before its time, because it was precise enough or ran out of the time allowed.
+    /// Early, because it was precise enough or reached its time limit.
     StoppedEarly {
-        /// Which of these, in words.
+        /// Which of these, for people.
         reason: String,
     },
-    /// By a signal.
+    /// On a signal.
     Interrupted,
-    /// A service or Windage itself could not go on.
+    /// A service or Windage itself could not continue.
     Died {
-        /// What happened, in words.
+        /// What happened, for people.
         text: String,
     },
 }

@@ -1,32 +1,32 @@
-//! What can go wrong with a run directory, and what to do about it.
+//! Errors of a run directory, with remedies.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use windage_model::ArmIndex;
 
-/// A run directory could not be written or read.
+/// Why a run directory could not be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     /// A call on a file failed.
     #[error("cannot {doing} {path}: {cause}; {}", remedy(.cause.kind()))]
     Io {
-        /// The call, as a verb.
+        /// What was attempted, as a verb.
         doing: &'static str,
         /// The file or directory.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         cause: io::Error,
     },
-    /// The directory for a new run holds something.
+    /// The directory for a new run is not empty.
     #[error(
-        "{path} is not empty; name another directory, or go on with the run in it by `--resume`"
+        "{path} is not empty; name another directory, or continue the run in it with `--resume`"
     )]
     NotEmpty {
         /// The directory.
         path: PathBuf,
     },
-    /// The directory holds no run.
+    /// The directory is not a run.
     #[error(
         "{path} holds no run (it has no manifest.json); name a directory that `windage run` wrote"
     )]
@@ -34,22 +34,22 @@ pub enum RecordError {
         /// The directory.
         path: PathBuf,
     },
-    /// Another Windage wrote the file in a format that this one does not read.
+    /// The file has a format that this version does not read.
     #[error(
-        "{path} is in format {found}, as windage {windage} wrote it, and this windage reads format \
-         {known} alone; use that version, or measure again"
+        "{path} is in format {found}, as windage {windage} wrote it, but this windage reads only \
+         format {known}; use that version, or measure again"
     )]
     OtherFormat {
         /// The file.
         path: PathBuf,
         /// Its format.
         found: u32,
-        /// The format that can be read.
+        /// The format that this version reads.
         known: u32,
         /// The version that wrote the run.
         windage: String,
     },
-    /// A file is not what it should be.
+    /// A file is damaged.
     #[error("{path} is damaged: {why}; restore it from a copy, or measure again")]
     Damaged {
         /// The file.
@@ -57,7 +57,7 @@ pub enum RecordError {
         /// What is wrong with it.
         why: String,
     },
-    /// A record of the journal is whole but says something that this version does not know.
+    /// A record of the journal is intact but unknown to this version.
     #[error(
         "{path}: the record of kind {kind} at byte {offset} cannot be read ({why}); the run was \
          written by windage {windage}: use that version"
@@ -69,7 +69,7 @@ pub enum RecordError {
         offset: u64,
         /// Its kind.
         kind: u8,
-        /// What is not understood.
+        /// What is unknown about it.
         why: String,
         /// The version that wrote the run.
         windage: String,
@@ -81,32 +81,32 @@ pub enum RecordError {
     Locked {
         /// The directory.
         path: PathBuf,
-        /// Who holds the lock, as far as is known.
+        /// Who holds the lock, if known.
         holder: String,
     },
-    /// A commit failed: what was measured since the one before is not on disk.
+    /// A commit failed: measurements since the previous one are not on disk.
     #[error(
-        "cannot save to {path}: {cause}; {safe}; {}, then go on with the run by `--resume`",
+        "cannot save to {path}: {cause}; {safe}; {}, then continue the run with `--resume`",
         remedy(.cause.kind())
     )]
     Commit {
         /// The file.
         path: PathBuf,
-        /// What is safe on disk, in words.
+        /// What is safe on disk, for people.
         safe: String,
-        /// What the system said.
+        /// The system's error.
         cause: io::Error,
     },
-    /// More was pushed between two commits than may wait in memory.
+    /// Too much was pushed between two commits.
     #[error("more than {limit_bytes} bytes wait to be written; commit blocks more often")]
     BufferFull {
-        /// The bound.
+        /// The limit.
         limit_bytes: usize,
     },
-    /// A record could not be put into its stored form.
+    /// A record could not be encoded.
     #[error("a record cannot be stored: {why}; shorten the text or list it carries")]
     Unstorable {
-        /// Why not.
+        /// The reason.
         why: String,
     },
     /// A window names an arm that is not in the manifest.
@@ -115,31 +115,31 @@ pub enum RecordError {
         /// The arm.
         arm: ArmIndex,
     },
-    /// A figure of the manifest is infinite or not a number, which JSON cannot hold.
+    /// A figure of the manifest is infinite or NaN, which JSON cannot hold.
     #[error("{key} is not a finite number; give it a finite one in the plan")]
     NotFinite {
-        /// The figure.
+        /// The figure's name.
         key: String,
     },
-    /// A histogram log ends before what the journal says was written to it.
+    /// A histogram log is shorter than the journal says.
     #[error(
-        "{path} has {found_bytes} bytes where the journal knows of {expected_bytes}; the run can \
+        "{path} has {found_bytes} bytes but the journal expects {expected_bytes}; the run can \
          be reported but not resumed"
     )]
     HistogramsShort {
         /// The histogram log.
         path: PathBuf,
-        /// What the journal says.
+        /// Its length according to the journal.
         expected_bytes: u64,
-        /// What there is.
+        /// Its actual length.
         found_bytes: u64,
     },
-    /// A line of a histogram log cannot be read; the others can.
+    /// A line of a histogram log cannot be read; other lines can.
     #[error("{path}, line {line}: {why}; the window's percentiles are lost, its counters are not")]
     HistogramLine {
         /// The histogram log.
         path: PathBuf,
-        /// The line, from 1.
+        /// The line, counted from 1.
         line: u64,
         /// What is wrong with it.
         why: String,
@@ -156,13 +156,13 @@ impl RecordError {
     }
 }
 
-/// What to do about a failed call, by the kind of its error.
+/// The remedy for a failed call, by the kind of its error.
 fn remedy(kind: io::ErrorKind) -> &'static str {
     use io::ErrorKind as K;
     match kind {
         K::StorageFull | K::QuotaExceeded => "free some space on that file system",
         K::FileTooLarge => "raise the limit on file sizes (`ulimit -f`)",
-        K::ReadOnlyFilesystem => "name a directory on a file system that can be written",
+        K::ReadOnlyFilesystem => "name a directory on a writable file system",
         K::PermissionDenied => {
             "name a directory that you may write to, or change the permissions of this one"
         }
@@ -182,7 +182,7 @@ mod tests {
             (io::ErrorKind::StorageFull, "free some space"),
             (io::ErrorKind::QuotaExceeded, "free some space"),
             (io::ErrorKind::FileTooLarge, "ulimit -f"),
-            (io::ErrorKind::ReadOnlyFilesystem, "can be written"),
+            (io::ErrorKind::ReadOnlyFilesystem, "writable file system"),
             (io::ErrorKind::PermissionDenied, "you may write to"),
             (io::ErrorKind::NotFound, "check the path"),
             (io::ErrorKind::Other, "check the disk"),

@@ -5,13 +5,13 @@
 //! frame:  length of the payload u32 | kind u8 | payload | crc32 of all before
 //! ```
 //!
-//! Integers are little-endian. A tail of zeros, as some file systems leave after a power cut, is
-//! no frame: the checksum of five zero bytes is not zero.
+//! Integers are little-endian. A tail of zeros, which some file systems leave after a power cut, is
+//! not a valid frame: the checksum of five zero bytes is not zero.
 
 use std::io::{self, Read};
 
 pub(crate) const HEADER_BYTES: usize = 16;
-/// No record comes near it; a longer length is damage and must not become an allocation.
+/// Far more than any record needs. A longer length is damage and must not become an allocation.
 pub(crate) const MAX_PAYLOAD_BYTES: usize = 16 << 20;
 
 const MAGIC: [u8; 8] = *b"WNDGJRNL";
@@ -28,21 +28,21 @@ pub(crate) fn header(format: u32) -> [u8; HEADER_BYTES] {
     bytes
 }
 
-/// What the first bytes of a journal say.
+/// What the first bytes of a journal are.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Header {
-    /// A whole header of this format.
+    /// A complete header of this format.
     Format(u32),
-    /// The file was cut before the end of its header.
+    /// The file ends within its header.
     Torn,
-    /// These are not the first bytes of a journal.
+    /// Not a journal.
     Foreign,
 }
 
-/// Reads the first bytes of a journal; fewer than [`HEADER_BYTES`] means that the file has no more.
+/// Reads the first bytes of a journal; fewer than [`HEADER_BYTES`] means that the file ends there.
 pub(crate) fn read_header(bytes: &[u8]) -> Header {
     let Ok(whole) = <[u8; HEADER_BYTES]>::try_from(bytes) else {
-        // The header of a cut file is judged by what is left of the magic.
+        // A torn header is recognised by what is left of the magic.
         let known = bytes.len().min(MAGIC.len());
         return if bytes[..known] == MAGIC[..known] {
             Header::Torn
@@ -58,7 +58,7 @@ pub(crate) fn read_header(bytes: &[u8]) -> Header {
     }
 }
 
-/// Appends a frame whose payload is written by `payload`; on error `out` is as it was before.
+/// Appends a frame whose payload `payload` writes; on error `out` is unchanged.
 pub(crate) fn append<E>(
     out: &mut Vec<u8>,
     kind: u8,
@@ -96,14 +96,14 @@ pub(crate) enum AppendError<E> {
     TooLong(usize),
 }
 
-/// What comes next in a journal.
+/// The next item in a journal.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Step<'a> {
-    /// A whole frame.
+    /// A complete frame.
     Frame {
-        /// Where it starts, in bytes from the start of the file.
+        /// Its start, in bytes from the start of the file.
         start: u64,
-        /// Where the next one starts.
+        /// The start of the next one.
         end: u64,
         kind: u8,
         payload: &'a [u8],
@@ -112,7 +112,7 @@ pub(crate) enum Step<'a> {
     End,
     /// The file ends within a frame.
     Torn,
-    /// A frame does not match its checksum, or its length is absurd.
+    /// A frame does not match its checksum, or its length is implausible.
     Damaged,
 }
 
@@ -124,7 +124,7 @@ pub(crate) struct Frames<R> {
 }
 
 impl<R: Read> Frames<R> {
-    /// Frames of `input`, whose first byte is the file's byte `position`.
+    /// Frames of `input`, whose first byte is at `position` in the file.
     pub(crate) fn new(input: R, position: u64) -> Frames<R> {
         Frames {
             input,
@@ -133,7 +133,7 @@ impl<R: Read> Frames<R> {
         }
     }
 
-    /// The next frame. After anything but [`Step::Frame`] there is nothing more to be read.
+    /// The next frame. After anything but [`Step::Frame`] nothing more can be read.
     pub(crate) fn step(&mut self) -> io::Result<Step<'_>> {
         self.buffer.clear();
         match self.fill(HEAD_BYTES)? {
@@ -161,7 +161,7 @@ impl<R: Read> Frames<R> {
             return Ok(Step::Damaged);
         }
         let start = self.position;
-        // A frame is bounded by `MAX_PAYLOAD_BYTES`, far below 2^64.
+        // The size of a frame is bounded by `MAX_PAYLOAD_BYTES`, far below 2^64.
         self.position += whole as u64;
         Ok(Step::Frame {
             start,
@@ -171,8 +171,8 @@ impl<R: Read> Frames<R> {
         })
     }
 
-    /// Appends up to `count` bytes to the buffer; fewer only where the input ends. The buffer
-    /// grows with what is read, so that a damaged length costs no memory.
+    /// Appends up to `count` bytes to the buffer; fewer only at the end of the input. The buffer
+    /// grows with what is read, so a damaged length costs no memory.
     fn fill(&mut self, count: usize) -> io::Result<usize> {
         self.input
             .by_ref()
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_tell_torn_from_foreign() {
+    fn torn_and_foreign_headers_are_distinguished() {
         let whole = header(1);
         let table: [(&str, Vec<u8>, Header); 7] = [
             ("whole", whole.to_vec(), Header::Format(1)),
@@ -219,12 +219,12 @@ mod tests {
         assert_eq!(
             read_header(&flipped),
             Header::Foreign,
-            "a damaged format is not a newer one"
+            "a damaged format is not reported as a newer one"
         );
     }
 
     #[test]
-    fn what_is_no_frame_is_told_apart() {
+    fn torn_and_damaged_frames_are_distinguished() {
         let good = frame(2, b"payload");
         let mut flipped = good.clone();
         flipped[8] ^= 1;
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_that_fails_leaves_nothing_behind() {
+    fn a_failed_frame_leaves_nothing_behind() {
         let mut out = vec![9];
         let failed = append(&mut out, 1, |out| {
             out.push(1);

@@ -1,4 +1,4 @@
-//! Histograms of every window, as HdrHistogram interval logs that other tools read as well.
+//! Histograms of every window, as HdrHistogram interval logs that other tools can read.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -14,10 +14,10 @@ use windage_model::{ArmId, Window};
 use crate::times::{Times, Unpacker};
 use crate::{Journal, Manifest, RecordError, RunDir};
 
-/// Longer lines are damage: 16 MiB is a histogram of five digits over the whole range, many times.
+/// Longer lines are damage: 16 MiB is many times a five-digit histogram over the whole range.
 const MAX_LINE_BYTES: u64 = 16 << 20;
 
-/// Which time a histogram is of.
+/// Which time a histogram counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Timing {
     /// From the intended start to completion, in nanoseconds.
@@ -27,7 +27,7 @@ pub enum Timing {
 }
 
 impl Timing {
-    /// Both, in the order in which commit marks keep the logs' lengths.
+    /// Both, in the order of the log lengths in commit marks.
     pub const ALL: [Timing; 2] = [Timing::ResponseTime, Timing::ServiceTime];
 
     /// The log's name in the run directory.
@@ -40,7 +40,7 @@ impl Timing {
     }
 }
 
-/// Which window a histogram belongs to: the parts of `Tag=<arm>.<launch>.<block>.<position>`.
+/// The window of a histogram: the parts of `Tag=<arm>.<launch>.<block>.<position>`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TagParts {
     /// The arm's id.
@@ -54,7 +54,7 @@ pub struct TagParts {
 }
 
 impl TagParts {
-    /// Takes a tag apart; an arm's id may itself have dots.
+    /// Parses a tag; an arm's id may itself have dots.
     fn parse(tag: &str) -> Option<TagParts> {
         let mut parts = tag.rsplitn(4, '.');
         let mut number = || parts.next()?.parse().ok();
@@ -71,9 +71,9 @@ impl TagParts {
 
 /// Reads the histograms of every committed window, in the order of the log.
 ///
-/// Windows in which nothing was completed have none. A line that cannot be read is an error
-/// item, and the next one follows it. Intervals behind the journal's last commit mark are left
-/// out and counted by [`Histograms::cut_bytes`].
+/// Windows without a completed request have none. A line that cannot be read is an error item, and
+/// the next one follows it. Intervals after the journal's last commit mark are left out and counted
+/// by [`Histograms::cut_bytes`].
 ///
 /// # Errors
 /// When the journal or the log cannot be opened, or the journal cannot be understood.
@@ -85,8 +85,8 @@ pub fn read_histograms(run: &RunDir, timing: Timing) -> Result<Histograms, Recor
     read_committed_histograms(run, timing, journal.histogram_bytes())
 }
 
-/// As [`read_histograms`], for whoever has read the journal to its end already:
-/// `histogram_bytes` is what [`Journal::histogram_bytes`] says there.
+/// As [`read_histograms`], for callers that have already read the journal to its end:
+/// `histogram_bytes` is the result of [`Journal::histogram_bytes`] there.
 ///
 /// # Errors
 /// When the log cannot be opened.
@@ -100,7 +100,7 @@ pub fn read_committed_histograms(
         Timing::ResponseTime => response_bytes,
         Timing::ServiceTime => service_bytes,
     };
-    // Before the first commit mark there is the header alone.
+    // Before the first commit mark there is only the header.
     let committed_bytes = marked_bytes.max(header(run.manifest(), timing).len() as u64);
     let file = match File::open(&path) {
         // A run that was killed before its first commit may have no log yet.
@@ -137,14 +137,14 @@ pub struct Histograms {
 }
 
 impl Histograms {
-    /// Bytes at the log's end that belong to no committed block or to a torn line; final once
-    /// the iterator is exhausted.
+    /// Bytes at the log's end that belong to no committed block or to a torn line; final once the
+    /// iterator is exhausted.
     #[must_use]
     pub fn cut_bytes(&self) -> u64 {
         self.cut_bytes
     }
 
-    /// Reads the next whole line into the buffer; `false` at the end.
+    /// Reads the next complete line into the buffer; `false` at the end.
     fn next_line(&mut self) -> io::Result<bool> {
         self.buffer.clear();
         let read = self
@@ -156,7 +156,7 @@ impl Histograms {
         if self.buffer.ends_with(b"\n") {
             return Ok(true);
         }
-        // No line is that long, and the file may go on behind this one: the rest is unreadable.
+        // No valid line is that long, and the file may continue after it: the rest is unreadable.
         let rest = io::copy(&mut self.input, &mut io::sink())?;
         self.cut_bytes += read as u64 + rest;
         Ok(false)
@@ -188,7 +188,7 @@ impl Iterator for Histograms {
     }
 }
 
-/// The first lines of a log. The start is also the base: intervals count from it.
+/// The first lines of a log. The start is also the base for intervals.
 pub(crate) fn header(manifest: &Manifest, timing: Timing) -> Vec<u8> {
     let what = match timing {
         Timing::ResponseTime => "response time (completed - intended)",
@@ -205,10 +205,10 @@ pub(crate) fn header(manifest: &Manifest, timing: Timing) -> Vec<u8> {
     .into_bytes()
 }
 
-/// Makes lines of interval logs.
+/// Writes lines of interval logs.
 ///
-/// hdrhistogram's own log writer begins every log with its header and borrows what it writes to
-/// for as long as it lives, which suits neither appending nor writing by blocks.
+/// hdrhistogram's own log writer begins every log with its header and borrows its output for its
+/// whole lifetime, which prevents appending and writing by blocks.
 #[derive(Default)]
 pub(crate) struct LineEncoder {
     serializer: V2DeflateSerializer,
@@ -216,7 +216,7 @@ pub(crate) struct LineEncoder {
 }
 
 impl LineEncoder {
-    /// Appends a window's line; a histogram without values has none.
+    /// Appends a window's line; an empty histogram has none.
     pub(crate) fn append(
         &mut self,
         out: &mut Vec<u8>,
@@ -241,7 +241,7 @@ impl LineEncoder {
             place.position,
             seconds(window.started_ns),
             seconds(window.duration_ns),
-            // The column is in milliseconds by convention, for display alone.
+            // By convention the column is in milliseconds, only for display.
             histogram.max() as f64 / 1e6,
             BASE64.encode(&self.payload),
         );
@@ -250,7 +250,7 @@ impl LineEncoder {
     }
 }
 
-/// Nanoseconds as the seconds with three decimals that interval logs have.
+/// Nanoseconds as seconds with three decimals, as in interval logs.
 fn seconds(ns: u64) -> String {
     format!("{}.{:03}", ns / 1_000_000_000, ns / 1_000_000 % 1000)
 }
@@ -263,7 +263,7 @@ fn decode_line(
     let interval = match IntervalLogIterator::new(line).next() {
         Some(Ok(LogEntry::Interval(interval))) => interval,
         Some(Ok(LogEntry::StartTime(_) | LogEntry::BaseTime(_))) | None => return Ok(None),
-        Some(Err(_)) => return Err("it is no line of an interval log".to_owned()),
+        Some(Err(_)) => return Err("it is not a line of an interval log".to_owned()),
     };
     let tag = interval
         .tag()
@@ -281,15 +281,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_beyond_any_sum_are_refused() {
-        // Found by fuzzing: the counts are sound one by one and overflow when added.
+    fn overflowing_counts_are_refused() {
+        // Found by fuzzing: each count is valid, but their sum overflows.
         let line = b"Tag=off.0.0.0,3.000,0.100,2.000,HISTFAAAACR42pNpmSzMwMCgywABzFDqBZDg/eEewWD/ASLSQAoAAFI3G7U=\n";
         let why = decode_line(line, &mut Vec::new(), &mut Unpacker::default()).unwrap_err();
         assert!(why.contains("its histogram's counts"), "{why}");
     }
 
     #[test]
-    fn tags_are_taken_apart_from_the_right() {
+    fn tags_are_parsed_from_the_right() {
         let parts = |arm: &str, launch, block, position| {
             Some(TagParts {
                 arm: arm.to_owned(),

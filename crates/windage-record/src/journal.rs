@@ -1,4 +1,4 @@
-//! Reading a journal: every entry up to the last whole block, wherever the file was cut.
+//! Reads a journal: every entry up to the last complete block, wherever the file was cut.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -15,11 +15,11 @@ pub(crate) const FILE_NAME: &str = "journal.bin";
 /// What was left out at a journal's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
-    /// Where it starts, in bytes from the start of the file.
+    /// Its start, in bytes from the start of the file.
     pub at_byte: u64,
-    /// How many bytes it has.
+    /// Its length in bytes.
     pub bytes: u64,
-    /// Why.
+    /// The reason.
     pub cause: CutCause,
 }
 
@@ -28,27 +28,27 @@ pub struct Cut {
 pub enum CutCause {
     /// The file ends within a record: the run was killed while writing, or the file was shortened.
     Torn,
-    /// A record does not match its checksum; what follows it can't be trusted.
+    /// A record does not match its checksum; nothing after it can be trusted.
     Damaged,
-    /// Windows of a block without its commit mark.
+    /// Windows of a block that has no commit mark.
     UnfinishedBlock,
 }
 
-/// A whole journal in memory. A window takes about half a kilobyte; [`Journal`] itself streams.
+/// A whole journal in memory. A window takes about half a kilobyte; use [`Journal`] to stream.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recorded {
     /// The entries, in the order of writing.
     pub entries: Vec<Entry>,
-    /// What was left out at the end; `None` when nothing was.
+    /// What was left out at the end, if anything.
     pub cut: Option<Cut>,
-    /// How the run ended; `None` when it is still going on or was killed.
+    /// How the run ended; `None` when it is still in progress or was killed.
     pub ending: Option<Ending>,
 }
 
 /// The entries of a journal, in the order of writing.
 ///
-/// Windows come out once their block's commit mark was read; at most one block waits in memory.
-/// After an error there is nothing more.
+/// Windows are returned once their block's commit mark has been read; at most one block waits in
+/// memory. After an error there is nothing more.
 pub struct Journal {
     frames: Frames<io::Take<BufReader<File>>>,
     path: PathBuf,
@@ -56,7 +56,7 @@ pub struct Journal {
     file_bytes: u64,
     done: bool,
     ready: VecDeque<Entry>,
-    /// From the first window without a commit mark on.
+    /// Starts at the first window without a commit mark.
     uncommitted: Vec<Entry>,
     committed_bytes: u64,
     histogram_bytes: [u64; 2],
@@ -65,11 +65,11 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Opens the journal of a run. What a run that is going on writes from now on is not seen
-    /// before [`Journal::read_on`].
+    /// Opens the journal of a run. Entries that a run in progress writes later appear only after
+    /// [`Journal::read_on`].
     ///
     /// # Errors
-    /// When the file cannot be read, is no journal, or is of another format.
+    /// When the file cannot be read, is not a journal, or has another format.
     pub fn open(run: &RunDir) -> Result<Journal, RecordError> {
         let path = run.path().join(FILE_NAME);
         let (mut input, file_bytes) = input(&path, 0)?;
@@ -110,14 +110,14 @@ impl Journal {
         })
     }
 
-    /// Goes on after the last whole block, once the iterator is exhausted: whatever was committed
-    /// since then follows. Says whether there is anything to be read.
+    /// Continues after the last complete block, once the iterator is exhausted, with everything
+    /// committed since. Returns whether there is anything to read.
     ///
     /// # Errors
     /// As for [`Journal::open`].
     pub fn read_on(&mut self, run: &RunDir) -> Result<bool, RecordError> {
         if self.committed_bytes == 0 {
-            // Not even its header was there.
+            // Even its header was missing.
             *self = Journal::open(run)?;
             return Ok(!self.done);
         }
@@ -133,7 +133,7 @@ impl Journal {
     /// Reads the whole journal of a run.
     ///
     /// # Errors
-    /// As for [`Journal::open`], and when a record is whole but not understood.
+    /// As for [`Journal::open`], and when a record is intact but unknown.
     pub fn read(run: &RunDir) -> Result<Recorded, RecordError> {
         let mut journal = Journal::open(run)?;
         let entries = journal.by_ref().collect::<Result<Vec<_>, _>>()?;
@@ -155,20 +155,20 @@ impl Journal {
         })
     }
 
-    /// How the run ended, as far as was read: `None` until an ending was read that nothing
+    /// How the run ended, as far as was read: `None` until an ending was read that no other entry
     /// follows.
     #[must_use]
     pub fn ending(&self) -> Option<&Ending> {
         self.ending.as_ref()
     }
 
-    /// Where the committed part ends, as far as was read.
+    /// The end of the committed part, as far as was read.
     pub(crate) fn committed_bytes(&self) -> u64 {
         self.committed_bytes
     }
 
-    /// How long the histogram logs were, in bytes, when the last block that was read was whole:
-    /// response times, then service times.
+    /// Lengths of the histogram logs, in bytes, at the last commit mark that was read: response
+    /// times, then service times.
     #[must_use]
     pub fn histogram_bytes(&self) -> [u64; 2] {
         self.histogram_bytes
@@ -205,7 +205,7 @@ impl Journal {
             Step::Damaged => CutCause::Damaged,
         };
         self.done = true;
-        // What waits for a commit mark will not get one.
+        // Entries that still wait will not get a commit mark.
         self.uncommitted.clear();
         Ok(())
     }
@@ -229,7 +229,7 @@ impl Journal {
         }
         self.ending = match &entry {
             Entry::RunEnded(ending) => Some(ending.clone()),
-            // A resumed run goes on after an ending.
+            // A resumed run continues after an ending.
             _ => None,
         };
         self.ready.push_back(entry);
@@ -237,10 +237,10 @@ impl Journal {
     }
 }
 
-/// The journal's bytes as they are now, from one of them on, and how many there are in all.
+/// The current bytes of the journal from an offset on, and its total length.
 fn input(path: &Path, from: u64) -> Result<(io::Take<BufReader<File>>, u64), RecordError> {
     let opened = match File::open(path) {
-        // A run that was killed before its first commit has no journal yet.
+        // A run killed before its first commit has no journal yet.
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => File::open("/dev/null"),
         opened => opened,
     };

@@ -1,10 +1,12 @@
 //! The run directory: plan, host facts, journal of windows, histograms, logs.
 //!
-//! A run writes it, block by block; everything that is ever concluded is computed from it. The
-//! journal is appended to and never rewritten: wherever it is cut, what stands before the last
-//! whole block is kept. `docs/FORMAT.md` describes the files.
+//! A run writes it block by block; all results are computed from it. The journal is only appended
+//! to, never rewritten: wherever it is cut, everything up to the last complete block is kept.
+//! `docs/FORMAT.md` describes the files.
 //!
 //! Nothing here starts a process, reads a clock or computes a result.
+
+#![forbid(unsafe_code)]
 
 mod delivered;
 mod entry;

@@ -1,4 +1,4 @@
-//! What a run is: written once, when it starts.
+//! The manifest of a run, written once when it starts.
 
 mod stored;
 
@@ -12,20 +12,20 @@ use crate::RecordError;
 use crate::run_dir::FORMAT;
 use stored::{Front, StoredManifest};
 
-/// What a run is.
+/// The manifest of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Manifest {
-    /// The version of Windage that writes the run.
+    /// The version of Windage that wrote the run.
     pub windage: String,
     /// The run's id.
     pub run: String,
     /// The plan's name.
     pub plan: String,
-    /// The plan's sentence about itself.
+    /// The plan's description of itself.
     pub about: Option<String>,
-    /// The plan's folder, from which a resumed run goes on.
+    /// The plan's folder, used again when the run is resumed.
     pub plan_folder: PathBuf,
-    /// The command line that started the run, secrets already removed.
+    /// The command line that started the run, with secrets removed.
     pub command: String,
     /// When the run began, in nanoseconds since 1970 (UTC).
     pub started_unix_ns: u64,
@@ -33,69 +33,69 @@ pub struct Manifest {
     pub seed: u64,
     /// Every arm of the resolved plan, by index.
     pub arms: Vec<ManifestArm>,
-    /// The load, which is the scope of every result; of several, the first.
+    /// The load, which is the scope of every result; the first if there are several.
     pub load: LoadScope,
-    /// Further loads: rounds have them in turn, the first load first.
+    /// Further loads: rounds take turns with all loads, beginning with the first.
     pub other_loads: Vec<LoadScope>,
-    /// How it is measured.
+    /// How the run measures.
     pub design: DesignScope,
 }
 
-/// An arm, as reports name it.
+/// An arm, as reports show it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ManifestArm {
-    /// Its place in the resolved plan.
+    /// Its index in the resolved plan.
     pub index: ArmIndex,
-    /// Its name in files.
+    /// Its name for files.
     pub id: ArmId,
     /// Its name for people.
     pub name: String,
-    /// The plan's sentence about it.
+    /// The plan's description of it.
     pub about: Option<String>,
-    /// What it is there for.
+    /// Its role.
     pub role: Role,
-    /// The settings of the plan's factors.
+    /// Levels of the plan's factors.
     pub levels: BTreeMap<String, LevelValue>,
-    /// Telemetry that should arrive; `None` when the plan doesn't say.
+    /// Expected telemetry; `None` when the plan has no `expect`.
     pub expected: Option<Expected>,
     /// How the receiver of its telemetry behaves.
     pub backend: Backend,
     /// The arm to which it adds a stage, if any.
     pub adds_to: Option<ArmIndex>,
-    /// The arm that it is once more, with processes and windows of its own, if any.
+    /// The arm that it repeats with processes and windows of its own, if any.
     pub same_as: Option<ArmIndex>,
-    /// The agents that are attached for it, by their names in the plan; none for most arms.
+    /// The agents attached for it, by their names in the plan; empty for most arms.
     pub agents: Vec<String>,
-    /// The arm whose agents are attached while this one gets load, without watching it, if any.
+    /// The arm whose agents are attached, without watching this one, while it gets load, if any.
     pub bystander_of: Option<ArmIndex>,
 }
 
-/// Telemetry that should arrive for each request.
+/// Expected telemetry per request.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Expected {
-    /// Whole traces per request.
+    /// Complete traces per request.
     pub traces_per_request: Option<f64>,
-    /// Spans a request.
+    /// Spans per request.
     pub spans_per_request: Option<f64>,
-    /// Events on spans per request.
+    /// Span events per request.
     pub events_per_request: Option<f64>,
 }
 
-/// The load that a result holds for.
+/// The load under which a result was measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoadScope {
-    /// What tells it from the run's other loads; `None` when there is no other.
+    /// Its name among the run's loads; `None` if there is only one.
     pub regime: Option<String>,
-    /// How load is put on.
+    /// The load model.
     pub model: LoadModel,
     /// Intended starts per second (open loop).
     pub rate_per_s: Option<f64>,
-    /// Connections of each arm; 0 for a batch load.
+    /// Connections per arm; 0 for a batch load.
     pub connections: u32,
     /// The request, such as `GET http://{app}/`; `None` for a batch load.
     pub request: Option<String>,
-    /// Iterations in a window (batch load); `None` when they are chosen for each arm so that a
-    /// window has its length.
+    /// Iterations per window (batch load); `None` when they are chosen per arm to give a window its
+    /// length.
     pub iterations: Option<u64>,
 }
 
@@ -106,9 +106,9 @@ pub struct DesignScope {
     pub window_ns: u64,
     /// Load before each window that is not measured, in nanoseconds.
     pub settle_ns: u64,
-    /// Launches that are planned, under all loads together.
+    /// Planned launches, under all loads together.
     pub rounds: u32,
-    /// Blocks that are planned in each round.
+    /// Planned blocks per round.
     pub blocks_per_round: u32,
     /// Load on each arm before a round's first window, in nanoseconds.
     pub warmup_ns: u64,
@@ -118,40 +118,40 @@ pub struct DesignScope {
     pub idle_ns: u64,
     /// The order of arms.
     pub order: Order,
-    /// The relative difference below which nobody cares, such as 0.005.
+    /// The equivalence margin, a relative difference such as 0.005.
     pub margin: f64,
     /// Cores that an arm may keep busy at once.
     pub subject_cores: u32,
-    /// Which cores the plan gives each part.
+    /// The cores that the plan gives to each part.
     pub placement: Vec<Placed>,
-    /// When the run may end before its time; `None` when it may not.
+    /// The stop rule, if any.
     pub stop: Option<StopScope>,
 }
 
-/// A part of a run, and the cores that the plan gives it.
+/// A part of a run, and its cores.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placed {
-    /// What runs there.
+    /// The part.
     pub part: RunPart,
-    /// The cores, by number; `None` where the plan leaves it to the scheduler.
+    /// The cores, by number; `None` if the scheduler chooses.
     pub cpus: Option<Vec<u32>>,
 }
 
-/// What uses cores of its own in a run.
+/// A part of a run that can have cores of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunPart {
-    /// A service of that name, in every arm.
+    /// The service with that name, in every arm.
     Service(String),
-    /// An agent of that name.
+    /// The agent with that name.
     Agent(String),
-    /// The load generator's thread, and the receiver's.
+    /// The generator's thread and the sink's.
     Generator,
-    /// The receiver of telemetry where nothing generates load, since the subject is a batch.
+    /// The sink in a batch run, which has no generator.
     Receiver,
 }
 
 impl RunPart {
-    /// What kind of part it is, as files have it.
+    /// The kind of part, as written in files.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
@@ -162,7 +162,7 @@ impl RunPart {
         }
     }
 
-    /// The name among those of its kind.
+    /// Its name within its kind.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         match self {
@@ -172,25 +172,25 @@ impl RunPart {
     }
 }
 
-/// A run ends as soon as a metric is known so well.
+/// A stop rule: the run ends once a metric is known this precisely.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StopScope {
-    /// What has to be known.
+    /// The metric.
     pub metric: Metric,
     /// Half the width of its interval, as a share of the baseline.
     pub half_width: f64,
-    /// Measuring time at most, in nanoseconds.
+    /// Maximum measuring time, in nanoseconds.
     pub within_ns: u64,
 }
 
 impl Manifest {
-    /// How many loads the rounds have in turn.
+    /// The number of loads that rounds take turns with.
     #[must_use]
     pub fn loads(&self) -> usize {
         1 + self.other_loads.len()
     }
 
-    /// What the run is under one of its loads: as if there were no other. The first is 0.
+    /// The run under one of its loads, as if there were no other. The first is 0.
     #[must_use]
     pub fn under_load(&self, index: usize) -> Manifest {
         let mut own = self.clone();
@@ -215,7 +215,7 @@ impl Manifest {
         Ok(json)
     }
 
-    /// Reads `manifest.json`; `path` is for the errors.
+    /// Reads `manifest.json`; errors name `path`.
     pub(crate) fn from_json(json: &[u8], path: &Path) -> Result<Manifest, RecordError> {
         let damaged = |why: String| RecordError::Damaged {
             path: path.to_owned(),
@@ -235,13 +235,13 @@ impl Manifest {
         stored.try_into().map_err(damaged)
     }
 
-    /// The moment at which the run began, RFC 3339, UTC, to the second.
+    /// When the run began, RFC 3339, UTC, to the second.
     #[must_use]
     pub fn started_rfc3339(&self) -> String {
         humantime::format_rfc3339_seconds(self.started()).to_string()
     }
 
-    /// The moment at which the run began.
+    /// When the run began.
     pub(crate) fn started(&self) -> SystemTime {
         UNIX_EPOCH + Duration::from_nanos(self.started_unix_ns)
     }

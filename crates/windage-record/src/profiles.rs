@@ -1,7 +1,8 @@
-//! `profiles/`: where the time of each arm went, beside what was measured.
+//! `profiles/`: where each arm spends its time.
 //!
-//! A profile is two files: `ARM.json` says how it was taken, and is written last; `ARM.collapsed`
-//! has its stacks. A profile that could not be taken has the first alone, with the reason.
+//! A profile is two files: `ARM.json` describes how it was taken and is written last;
+//! `ARM.collapsed` has its stacks. A profile that could not be taken has only the first file, with
+//! the reason.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -17,9 +18,9 @@ use crate::{RecordError, RunDir, whole_file};
 const PROFILES: &str = "profiles";
 const FACTS: &str = "json";
 const STACKS: &str = "collapsed";
-/// The format of `ARM.json`: no other is read.
+/// The format of `ARM.json`; no other is read.
 const FORMAT: u32 = 1;
-/// Larger files are no profiles that Windage wrote.
+/// Larger files are not profiles written by Windage.
 const MOST_BYTES: u64 = 256 << 20;
 
 /// How an arm's profile was taken.
@@ -29,44 +30,44 @@ pub struct RecordedProfile {
     pub regime: Option<String>,
     /// The arm.
     pub arm: ArmId,
-    /// What took it, as the plan names it.
+    /// The profiler, as the plan names it.
     pub profiler: String,
-    /// What that said of its version; `None` when it said nothing.
+    /// The profiler's version; `None` when it gave none.
     pub version: Option<String>,
-    /// Samples a second that were asked for.
+    /// Requested samples per second.
     pub rate_hz: u32,
-    /// What came of it.
+    /// The outcome.
     pub outcome: Result<Profiled, ProfileFailure>,
 }
 
-/// A profile that was taken, and what the arm did meanwhile.
+/// A profile that was taken, and what the arm did in the meantime.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Profiled {
     /// How long the arm had load, in nanoseconds.
     pub lasts_ns: u64,
     /// Iterations or requests that were completed.
     pub iterations: u64,
-    /// CPU that the arm used; `None` where it is not counted.
+    /// CPU that the arm used; `None` if not counted.
     pub cpu_ns: Option<u64>,
-    /// Lines of the profiler that could not be read.
+    /// Lines of the profiler's output that could not be read.
     pub malformed_lines: u64,
-    /// Samples whose stacks were left out, being too many different ones.
+    /// Samples left out because there were too many different stacks.
     pub beyond_limit: u64,
-    /// How often each stack was seen, a line for each.
+    /// How often each stack was seen, one line per stack.
     pub collapsed: String,
 }
 
 /// Why there is no profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProfileFailure {
-    /// What happened, in a sentence.
+    /// What happened.
     pub text: String,
-    /// What to do about it.
+    /// The remedy.
     pub remedy: String,
 }
 
 impl RecordedProfile {
-    /// The name of its files without their ending.
+    /// The name of its files without extension.
     #[must_use]
     pub fn stem(&self) -> String {
         match &self.regime {
@@ -77,10 +78,10 @@ impl RecordedProfile {
 }
 
 impl RunDir {
-    /// Where profiles are; made if need be.
+    /// The directory of profiles, created if missing.
     ///
     /// # Errors
-    /// When it can't be made.
+    /// When it can't be created.
     pub fn profiles_dir(&self) -> Result<PathBuf, RecordError> {
         let directory = self.path().join(PROFILES);
         fs::create_dir_all(&directory).map_err(RecordError::io("create", &directory))?;
@@ -104,8 +105,7 @@ impl RunDir {
         Ok(())
     }
 
-    /// Writes or replaces a file that belongs to a profile, such as its picture, whole or not at
-    /// all.
+    /// Atomically writes or replaces a file that belongs to a profile, such as its picture.
     ///
     /// # Errors
     /// When it can't be written.
@@ -121,10 +121,10 @@ impl RunDir {
         Ok(directory.join(name))
     }
 
-    /// Every profile of the run, in the order of their files; none when it has no profiles.
+    /// Every profile of the run, in the order of their files; may be empty.
     ///
     /// # Errors
-    /// When a file can't be read, is damaged or of another format.
+    /// When a file can't be read, is damaged or has another format.
     pub fn profiles(&self) -> Result<Vec<RecordedProfile>, RecordError> {
         let directory = self.path().join(PROFILES);
         let entries = match fs::read_dir(&directory) {
@@ -173,21 +173,21 @@ fn text_of(path: &Path) -> Result<String, RecordError> {
     if bytes > MOST_BYTES {
         return Err(RecordError::Damaged {
             path: path.to_owned(),
-            why: format!("{bytes} bytes are more than a profile has"),
+            why: format!("{bytes} bytes are too many for a profile"),
         });
     }
     fs::read_to_string(path).map_err(RecordError::io("read", path))
 }
 
-/// What every format has.
+/// Fields that every format has.
 #[derive(Deserialize)]
 struct Front {
     format: u32,
     windage: String,
 }
 
-/// The stored form. Within a format fields are only added: unknown ones are passed over, and those
-/// that come later will have a default.
+/// The stored form. Within a format fields are only added: unknown fields are ignored, and added
+/// ones must have a default.
 #[derive(Serialize, Deserialize)]
 struct StoredProfile {
     format: u32,
@@ -253,7 +253,7 @@ impl TryFrom<StoredProfile> for RecordedProfile {
     fn try_from(stored: StoredProfile) -> Result<Self, String> {
         let arm = ArmId::from_text(&stored.arm)
             .filter(|id| id.as_str() == stored.arm)
-            .ok_or_else(|| format!("`{}` is no arm id", stored.arm))?;
+            .ok_or_else(|| format!("`{}` is not an arm id", stored.arm))?;
         let outcome = match (stored.profiled, stored.failure) {
             (Some(profiled), None) => Ok(Profiled {
                 lasts_ns: profiled.lasts_ns,
@@ -267,7 +267,7 @@ impl TryFrom<StoredProfile> for RecordedProfile {
                 text: failure.text,
                 remedy: failure.remedy,
             }),
-            _ => return Err("it has to have `profiled` or `failure`, one of them".to_owned()),
+            _ => return Err("it must have exactly one of `profiled` and `failure`".to_owned()),
         };
         Ok(RecordedProfile {
             regime: stored.regime,

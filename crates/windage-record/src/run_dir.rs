@@ -1,4 +1,4 @@
-//! The directory itself: what is in it, and who may write to it.
+//! The run directory: its files, and its lock.
 
 use std::borrow::Cow;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use crate::{Manifest, RecordError, whole_file};
 
-/// The format of a run directory, which stands in its manifest and in its journal: no other is read.
+/// The format of a run directory, stored in its manifest and in its journal; no other is read.
 pub(crate) const FORMAT: u32 = 3;
 pub(crate) const MANIFEST: &str = "manifest.json";
-/// That of a thousand arms has less than a megabyte.
+/// The manifest of a thousand arms has less than a megabyte.
 const MANIFEST_BYTES_MAX: u64 = 64 << 20;
 const PLAN: &str = "plan.toml";
 const RESOLVED: &str = "resolved.toml";
@@ -20,12 +20,13 @@ pub(crate) const LOCK: &str = "lock";
 const LOGS: &str = "logs";
 const WORK: &str = "work";
 
-/// How long apart a lock is asked for that somebody else has, and for how long in all at least:
-/// whoever only looks has it for a moment, or longer where he is kept from his core.
+/// Interval between attempts to take a lock that another process has, and the minimum total time. A
+/// process that only checks whether a run is in progress has it for a moment, or longer when it is
+/// preempted.
 const LOCK_PAUSE: Duration = Duration::from_millis(5);
 const LOCK_PATIENCE: Duration = Duration::from_secs(1);
 
-/// A run directory that has at least its manifest.
+/// A run directory with at least a manifest.
 #[derive(Debug)]
 pub struct RunDir {
     path: PathBuf,
@@ -33,10 +34,10 @@ pub struct RunDir {
 }
 
 impl RunDir {
-    /// Whether a run can be made in `path`: it does not exist, or holds nothing.
+    /// Checks that a run can be created in `path`: it does not exist, or is empty.
     ///
     /// # Errors
-    /// When the directory holds something, or can't be read.
+    /// When the directory is not empty, or can't be read.
     pub fn check_free(path: impl AsRef<Path>) -> Result<(), RecordError> {
         let path = path.as_ref();
         match fs::metadata(path) {
@@ -48,12 +49,12 @@ impl RunDir {
         }
     }
 
-    /// Makes `path`, which must not exist or hold nothing, a run directory. The manifest is written
-    /// last: a directory that has it has everything. When it fails, what it wrote is removed.
+    /// Turns `path`, which must be missing or empty, into a run directory. The manifest is written
+    /// last: a directory with a manifest is complete. On failure, everything written is removed.
     ///
     /// # Errors
-    /// When the directory holds something, can't be made or written to, or a figure of the
-    /// manifest is not finite.
+    /// When the directory is not empty, can't be created or written to, or a figure of the manifest
+    /// is not finite.
     pub fn create(
         path: impl AsRef<Path>,
         manifest: &Manifest,
@@ -70,7 +71,7 @@ impl RunDir {
             });
         }
         let lock = lock(path)?;
-        // Another run may have come between the look and the lock.
+        // Another run may have started between the check and the lock.
         if !holds_nothing_but(path, &[LOCK])? {
             return Err(RecordError::NotEmpty {
                 path: path.to_owned(),
@@ -99,10 +100,10 @@ impl RunDir {
         })
     }
 
-    /// Opens a run that is complete, going on or was cut.
+    /// Opens a run that is complete, in progress or cut.
     ///
     /// # Errors
-    /// When there is no manifest, or it is damaged or of another format.
+    /// When there is no manifest, or it is damaged or has another format.
     pub fn open(path: impl AsRef<Path>) -> Result<RunDir, RecordError> {
         let path = path.as_ref().to_owned();
         let manifest_path = path.join(MANIFEST);
@@ -120,21 +121,21 @@ impl RunDir {
         if json.len() as u64 > MANIFEST_BYTES_MAX {
             return Err(RecordError::Damaged {
                 path: manifest_path,
-                why: format!("more than {MANIFEST_BYTES_MAX} bytes are no manifest"),
+                why: format!("it is larger than {MANIFEST_BYTES_MAX} bytes"),
             });
         }
         let manifest = Manifest::from_json(&json, &manifest_path)?;
         Ok(RunDir { path, manifest })
     }
 
-    /// Where it is.
+    /// Its path.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The name of the directory, without the path to it; where the path has none, as `.` has not,
-    /// that by which the run began.
+    /// The name of the directory without its path. If the path has none, such as `.`, the name with
+    /// which the run began.
     #[must_use]
     pub fn name(&self) -> Cow<'_, str> {
         match self.path.file_name() {
@@ -143,13 +144,13 @@ impl RunDir {
         }
     }
 
-    /// What the run is.
+    /// The manifest.
     #[must_use]
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
 
-    /// The plan as it was given.
+    /// The plan as given.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -157,7 +158,7 @@ impl RunDir {
         self.read_text(PLAN)
     }
 
-    /// The plan with every default spelled out.
+    /// The plan with every default written out.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -168,7 +169,7 @@ impl RunDir {
     /// The host's facts.
     ///
     /// # Errors
-    /// When the file cannot be read or is no JSON.
+    /// When the file cannot be read or is not JSON.
     pub fn host(&self) -> Result<serde_json::Value, RecordError> {
         serde_json::from_str(&self.read_text(HOST)?).map_err(|cause| RecordError::Damaged {
             path: self.path.join(HOST),
@@ -176,7 +177,7 @@ impl RunDir {
         })
     }
 
-    /// Where the log of a service goes. The directory of logs exists; the file is the caller's.
+    /// The path of a service's log. The directory of logs exists; the caller creates the file.
     #[must_use]
     pub fn log_path(&self, launch: u32, instance: &str, service: &str) -> PathBuf {
         let name = format!(
@@ -187,23 +188,23 @@ impl RunDir {
         self.path.join(LOGS).join(name)
     }
 
-    /// The directory of a service's own (`{dir}` in a plan); the caller makes it.
+    /// The directory of a service (`{dir}` in a plan); the caller creates it.
     #[must_use]
     pub fn work_dir(&self, launch: u32, instance: &str, service: &str) -> PathBuf {
         let name = format!("{launch}+{}+{}", path_part(instance), path_part(service));
         self.path.join(WORK).join(name)
     }
 
-    /// Writes or replaces a file of the run, such as `analysis.json`, whole or not at all.
+    /// Atomically writes or replaces a file of the run, such as `analysis.json`.
     ///
     /// # Errors
-    /// When it cannot be written; the old file, if any, is then still there.
+    /// When it cannot be written; an old file, if any, is then unchanged.
     pub fn write_whole(&self, name: &str, contents: &[u8]) -> Result<PathBuf, RecordError> {
         whole_file::write(&self.path, name, contents)?;
         Ok(self.path.join(name))
     }
 
-    /// Takes the lock of the run; it is held for as long as the file is open.
+    /// Takes the lock of the run, which lasts as long as the file is open.
     pub(crate) fn lock(&self) -> Result<File, RecordError> {
         lock(&self.path)
     }
@@ -214,10 +215,11 @@ impl RunDir {
     }
 }
 
-/// All of it, unless it is too long; nothing but a file, as a pipe would keep its reader for good.
+/// Reads the whole file unless it is too long. Accepts only regular files: a pipe would block
+/// forever.
 fn read_manifest(path: &Path) -> io::Result<Vec<u8>> {
     if !fs::metadata(path)?.is_file() {
-        let cause = "it is no regular file";
+        let cause = "it is not a regular file";
         return Err(io::Error::new(io::ErrorKind::InvalidInput, cause));
     }
     let mut json = Vec::new();
@@ -228,7 +230,7 @@ fn read_manifest(path: &Path) -> io::Result<Vec<u8>> {
 
 fn lock(directory: &Path) -> Result<File, RecordError> {
     let path = directory.join(LOCK);
-    // Not truncated on opening: until the lock is held, the text is its holder's.
+    // Not truncated on opening: until the lock is taken, the text is its holder's.
     let mut file = OpenOptions::new()
         .read(true)
         .write(true)
@@ -258,7 +260,8 @@ fn lock(directory: &Path) -> Result<File, RecordError> {
     Ok(file)
 }
 
-/// Whoever asks whether a run goes on has its lock for a moment; a run that begins waits for that.
+/// A process that checks whether a run is in progress has its lock for a moment; a starting run waits
+/// for that.
 fn lock_patiently(file: &File) -> Result<(), TryLockError> {
     let mut waited = Duration::ZERO;
     loop {
@@ -285,8 +288,8 @@ fn holds_nothing_but(directory: &Path, allowed: &[&str]) -> Result<bool, RecordE
     Ok(true)
 }
 
-/// Removes what a failed [`RunDir::create`] has put into a directory that was empty. What cannot
-/// be removed stays; the error that led here says more than a second one would.
+/// Removes what a failed [`RunDir::create`] has written into an empty directory. Failures to remove
+/// are ignored; the first error says more.
 fn empty_again(directory: &Path) {
     for name in [PLAN, RESOLVED, HOST, MANIFEST, LOCK] {
         let _ = fs::remove_file(directory.join(name));
@@ -296,8 +299,8 @@ fn empty_again(directory: &Path) {
     }
 }
 
-/// A name as a part of a file name: what could be mistaken for a path or for the separator `+`
-/// becomes `~` and its bytes in hexadecimal, so that different names stay different.
+/// A name as part of a file name. Replaces characters that could form a path, and the separator
+/// `+`, with `~` and their bytes in hexadecimal, so that different names stay different.
 pub(crate) fn path_part(name: &str) -> String {
     let mut part = String::with_capacity(name.len());
     for byte in name.bytes() {
@@ -329,7 +332,7 @@ mod tests {
         }
     }
     #[test]
-    fn what_can_be_no_manifest_is_not_read_to_its_end() {
+    fn oversized_manifests_are_not_read_to_their_end() {
         let endless = |path: &Path| std::os::unix::fs::symlink("/dev/zero", path).unwrap();
         let large = |path: &Path| {
             let file = File::create(path).unwrap();
@@ -337,8 +340,8 @@ mod tests {
         };
         type Put<'a> = &'a dyn Fn(&Path);
         let table: [(Put<'_>, &str); 2] = [
-            (&endless, "it is no regular file"),
-            (&large, "more than 67108864 bytes are no manifest"),
+            (&endless, "it is not a regular file"),
+            (&large, "it is larger than 67108864 bytes"),
         ];
         for (put, why) in table {
             let run = tempfile::tempdir().unwrap();

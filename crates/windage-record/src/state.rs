@@ -1,4 +1,4 @@
-//! How far a run is.
+//! State of a run: in progress, ended or killed.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -6,21 +6,20 @@ use std::io;
 use crate::run_dir::LOCK;
 use crate::{Ending, RecordError, RunDir};
 
-/// How far a run is, and whether more may come.
+/// The state of a run, and whether more may follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RunState {
-    /// A process is writing it.
+    /// A process is writing to it.
     GoingOn,
-    /// It ended in order: as planned, early, by a signal, or because it could not go on.
+    /// It ended properly: as planned, early, on a signal, or because of an error.
     Ended,
-    /// Nobody writes it, and it never came to its end: it was killed.
+    /// No process writes to it, and it has no ending: it was killed.
     BrokenOff,
 }
 
 impl RunState {
-    /// How far a run is whose journal has that `ending` at its end. Ask whether it
-    /// `is_being_written` before the journal is read: a run that ends in between would seem to
-    /// have been broken off.
+    /// The state of a run whose journal ends with `ending`. Determine `is_being_written` before
+    /// reading the journal: otherwise a run that ends in between looks killed.
     #[must_use]
     pub fn of(is_being_written: bool, ending: Option<&Ending>) -> RunState {
         match (is_being_written, ending) {
@@ -30,7 +29,7 @@ impl RunState {
         }
     }
 
-    /// The word used in files and on the wire.
+    /// The name used in files and on the wire.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -42,11 +41,11 @@ impl RunState {
 }
 
 impl RunDir {
-    /// Whether a process holds the run's lock, which its writer does from the journal's first byte
-    /// to its last. On a file system without locks nobody writes.
+    /// Whether a process holds the run's lock, as its writer does from the journal's first byte to
+    /// its last. Always false on a file system without locks.
     ///
     /// # Errors
-    /// When the lock can't be opened or asked for.
+    /// When the lock can't be opened or queried.
     pub fn is_being_written(&self) -> Result<bool, RecordError> {
         let path = self.path().join(LOCK);
         let file = match File::open(&path) {
@@ -62,8 +61,8 @@ impl RunDir {
     }
 }
 
-/// Whether a file system refuses all locks, as some network file systems do: a run can only have been
-/// copied there, for its writer would have been refused as well.
+/// Whether a file system refuses all locks, as some network file systems do: a run there can only
+/// be a copy, because its writer would have been refused too.
 fn has_no_locks(cause: &io::Error) -> bool {
     matches!(
         cause.raw_os_error(),
@@ -76,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_refuses_all_locks_is_told_from_what_fails() {
+    fn missing_lock_support_is_distinguished_from_failure() {
         let table = [
             (libc::ENOSYS, true, "no such call"),
             (libc::EOPNOTSUPP, true, "not on this file system"),

@@ -1,7 +1,8 @@
-//! A window's times as they are stored: what an HdrHistogram counted, without its empty counters.
+//! A window's times as stored: the counts of an HdrHistogram, without its empty counters.
 //!
-//! A run may have millions of these histograms, each of some hundred counts among ten thousands
-//! of counters. Making a whole histogram of each takes four times as long as reading its counts.
+//! A run may have millions of these histograms, each with a few hundred counts among tens of
+//! thousands of counters. Building a whole histogram takes four times as long as reading its
+//! counts.
 
 use std::io::Read;
 
@@ -9,12 +10,12 @@ use flate2::bufread::ZlibDecoder;
 use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::{Counter, Histogram};
 
-/// A payload that inflates beyond it is damage: the generator's histograms have 40 000 counters, and
-/// none takes more than five bytes.
+/// A payload that inflates beyond this is damage: the generator's histograms have 40 000 counters
+/// of at most five bytes.
 const MAX_INFLATED_BYTES: u64 = 1 << 20;
-/// Cookie and length, before what is compressed.
+/// Cookie and length, before the compressed part.
 const PACKED_HEADER_BYTES: usize = 8;
-/// The head of a histogram before compression: cookie, length of the counts, then the bounds.
+/// The head of an uncompressed histogram: cookie, length of the counts, then the bounds.
 const HEADER_BYTES: usize = 40;
 
 /// How often each time was recorded.
@@ -27,26 +28,26 @@ pub struct Times {
 /// One counter of a histogram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeCount {
-    /// The highest of the times that the histogram does not tell apart, in nanoseconds.
+    /// The longest time that this counter covers, in nanoseconds.
     pub ns: u64,
-    /// How many there are.
+    /// How many times it counted.
     pub count: u64,
 }
 
 impl Times {
-    /// The counts that are not zero, from the shortest time to the longest.
+    /// The non-zero counts, from the shortest time to the longest.
     #[must_use]
     pub fn counts(&self) -> &[TimeCount] {
         &self.counts
     }
 
-    /// How many times there are.
+    /// The number of times.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.total
     }
 
-    /// Whether there is none.
+    /// Whether it is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.total == 0
@@ -66,23 +67,23 @@ impl<T: Counter> From<&Histogram<T>> for Times {
     }
 }
 
-/// Unpacks histograms one after another.
+/// Unpacks histograms one after the other.
 #[derive(Default)]
 pub(crate) struct Unpacker {
     plain: Vec<u8>,
     layout: Option<Layout>,
 }
 
-/// Which times the counters of a histogram are for. It is the same for all of a run.
+/// The times that the counters of a histogram stand for; the same for a whole run.
 struct Layout {
-    /// What it was made from: a histogram's head, as that of one without counts.
+    /// Its source: a histogram's head, with the counts' length set to zero.
     header: [u8; HEADER_BYTES],
-    /// By counter the highest of its times, in nanoseconds.
+    /// By counter, the longest of its times, in nanoseconds.
     highest_ns: Vec<u64>,
 }
 
 impl Unpacker {
-    /// Unpacks a compressed histogram of version 2, as HdrHistogram's `V2Deflate` makes it.
+    /// Unpacks a compressed histogram of version 2, as HdrHistogram's `V2Deflate` writes it.
     pub(crate) fn unpack(&mut self, packed: &[u8]) -> Result<Times, String> {
         let compressed = packed.get(PACKED_HEADER_BYTES..).unwrap_or_default();
         self.plain.clear();
@@ -94,7 +95,7 @@ impl Unpacker {
             .plain
             .split_first_chunk()
             .ok_or("its histogram is cut")?;
-        // The length of the counts, which are all there is behind it.
+        // The length of the counts, which are all that follows.
         let mut header: [u8; HEADER_BYTES] = *header;
         header[4..8].fill(0);
         let layout = match self.layout.take() {
@@ -119,11 +120,11 @@ impl Layout {
     }
 }
 
-/// Reads the counts of a histogram, in the order of its counters: numbers of which a negative one
-/// says how many counters are empty. Postcard writes numbers as HdrHistogram does, but for those
-/// beyond 2^55, which no count comes near.
+/// Reads the counts of a histogram, in the order of its counters. A negative number says how many
+/// counters are empty. Postcard encodes numbers as HdrHistogram does, except those above 2^55,
+/// which no count comes near.
 fn read(mut stored: &[u8], highest_ns: &[u64]) -> Result<Times, String> {
-    const BEYOND: &str = "its histogram has counts beyond its bounds";
+    const BEYOND: &str = "its histogram has counts outside its bounds";
     let mut times = Times {
         counts: Vec::with_capacity(stored.len()),
         total: 0,
@@ -171,7 +172,7 @@ mod tests {
         histogram
     }
 
-    /// A histogram of any counts' bytes, compressed.
+    /// A compressed histogram with these count bytes.
     fn packed_counts(counts: &[u8]) -> Vec<u8> {
         let mut unpacker = Unpacker::default();
         unpacker.unpack(&packed(&sample())).unwrap();
@@ -215,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn flipped_payloads_are_told_and_never_panic() {
+    fn damaged_payloads_are_reported_and_never_panic() {
         let whole = packed(&sample());
         let mut unpacker = Unpacker::default();
         let expected = unpacker.unpack(&whole).unwrap();
@@ -238,7 +239,11 @@ mod tests {
                 "cut to {length}"
             );
         }
-        assert_eq!(unpacker.unpack(&whole), Ok(expected), "and goes on");
+        assert_eq!(
+            unpacker.unpack(&whole),
+            Ok(expected),
+            "the unpacker still works"
+        );
     }
 
     #[test]
@@ -251,14 +256,14 @@ mod tests {
             ("a count", of(&[2]), Ok(2)),
             ("empty counters, then a count", of(&[-1, 0, 2]), Ok(2)),
             (
-                "empty counters beyond the last",
+                "empty counters after the last",
                 of(&[-100_000]),
-                Err("beyond its bounds"),
+                Err("outside its bounds"),
             ),
             (
                 "the longest run of empty counters",
                 of(&[i64::MIN, i64::MIN]),
-                Err("beyond its bounds"),
+                Err("outside its bounds"),
             ),
             (
                 "the same as HdrHistogram writes it",
@@ -266,11 +271,11 @@ mod tests {
                 Err("counts are damaged"),
             ),
             (
-                "a count behind the last counter",
+                "a count after the last counter",
                 of(&vec![1; 100_000]),
-                Err("beyond its bounds"),
+                Err("outside its bounds"),
             ),
-            ("sound one by one", of(&[i64::MAX; 3]), Err("add up")),
+            ("each valid", of(&[i64::MAX; 3]), Err("add up")),
             ("cut within a number", vec![0x80], Err("counts are damaged")),
         ];
         for (what, counts, expected) in table {
@@ -288,9 +293,9 @@ mod tests {
         let mut unpacker = Unpacker::default();
         unpacker.unpack(&packed(&sample())).unwrap();
         let sound = unpacker.plain.clone();
-        // Where it stands in the head, what is written there instead of what is.
+        // The offset in the head, and the bytes written there.
         let table: [(&str, usize, &[u8]); 6] = [
-            ("the cookie of what is compressed", 3, &[0x14]),
+            ("the cookie of the compressed part", 3, &[0x14]),
             ("shifted", 11, &[1]),
             ("six digits", 15, &[6]),
             ("no lowest time", 16, &[0; 8]),
@@ -307,6 +312,9 @@ mod tests {
         let bomb = deflated(&[&sound[..HEADER_BYTES], &[0; 16 << 20]].concat());
         assert!(unpacker.unpack(&bomb).is_err());
         assert_eq!(unpacker.plain.len() as u64, MAX_INFLATED_BYTES);
-        assert!(unpacker.unpack(&deflated(&sound)).is_ok(), "and goes on");
+        assert!(
+            unpacker.unpack(&deflated(&sound)).is_ok(),
+            "the unpacker still works"
+        );
     }
 }

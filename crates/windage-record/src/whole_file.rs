@@ -1,4 +1,4 @@
-//! Files that are there whole or not at all.
+//! Atomic writing of files.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use crate::RecordError;
 
-/// A part that is so much older than one that was just begun has nobody any more who writes it.
+/// A part this much older than a new one is abandoned.
 const ABANDONED_AFTER: Duration = Duration::from_secs(3600);
-/// As many as processes with the same number could have left; another name is free then.
+/// As many names as processes with the same id could have left; after that one is free.
 const NAMES_TRIED: u32 = 1000;
 
-/// Writes `directory/name` under another name and renames it once it is on disk: a reader, or a
+/// Writes `directory/name` under another name and renames it once it is on disk. A reader, or a
 /// crash, finds the old file or the new one, never a part.
 pub(crate) fn write(directory: &Path, name: &str, contents: &[u8]) -> Result<(), RecordError> {
     let path = directory.join(name);
@@ -21,7 +21,7 @@ pub(crate) fn write(directory: &Path, name: &str, contents: &[u8]) -> Result<(),
         remove_abandoned(directory, name, &file);
         let renamed = fill(file, contents).and_then(|()| fs::rename(&part, &path));
         renamed.inspect_err(|_| {
-            // The part is of no use; that it cannot be removed either adds nothing to the cause.
+            // The part is useless; failing to remove it adds nothing to the cause.
             let _ = fs::remove_file(&part);
         })
     });
@@ -34,8 +34,8 @@ fn fill(mut file: File, contents: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// A new file beside `name` that nobody else writes. What has its name already, be it a link to
-/// somewhere else, is left alone: whose it is can't be known.
+/// A new file next to `name` that no other process writes. Leaves existing files and links alone,
+/// since their owner is unknown.
 fn begin_part(directory: &Path, name: &str) -> io::Result<(PathBuf, File)> {
     static BEGUN: AtomicU32 = AtomicU32::new(0);
     let process = std::process::id();
@@ -56,8 +56,8 @@ fn part_start(name: &str) -> String {
     format!(".{name}.")
 }
 
-/// Removes what killed processes have left of `name`, by the times that the file system itself has
-/// given it and the part that was just begun. What can't be removed does no harm.
+/// Removes the parts of `name` that killed processes left. Compares the file system's own times of
+/// those parts and of the new one. Failing to remove them does no harm.
 fn remove_abandoned(directory: &Path, name: &str, begun: &File) {
     let start = part_start(name);
     let is_part = |found: &str| found.starts_with(&start) && found.ends_with(PART_END);
@@ -74,7 +74,7 @@ fn remove_abandoned(directory: &Path, name: &str, begun: &File) {
     }
 }
 
-/// Makes new names in a directory outlive a crash.
+/// Makes new directory entries survive a crash.
 pub(crate) fn sync_directory(directory: &Path) -> Result<(), RecordError> {
     File::open(directory)
         .and_then(|d| d.sync_all())
@@ -88,7 +88,7 @@ mod tests {
     use std::time::SystemTime;
 
     #[test]
-    fn the_old_file_is_replaced_and_nothing_is_left_over() {
+    fn the_old_file_is_replaced_and_no_part_is_left() {
         let dir = tempfile::tempdir().unwrap();
         write(dir.path(), "a.json", b"a long first text").unwrap();
         write(dir.path(), "a.json", b"short").unwrap();
@@ -110,7 +110,7 @@ mod tests {
 
     /// Run directories come from others, and `windage report` writes into them.
     #[test]
-    fn what_links_lead_to_is_left_alone() {
+    fn targets_of_links_are_left_alone() {
         let dir = tempfile::tempdir().unwrap();
         let precious = dir.path().join("precious");
         fs::write(&precious, "do not lose").unwrap();
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_removed_once_nobody_can_be_writing_them() {
+    fn abandoned_parts_are_removed() {
         let dir = tempfile::tempdir().unwrap();
         let part = |name: &str, age: Duration| {
             let file = File::create(dir.path().join(name)).unwrap();
@@ -142,10 +142,10 @@ mod tests {
         };
         let old = 2 * ABANDONED_AFTER;
         let table = [
-            (".a.json.7-0.part", old, false, "of a killed process"),
+            (".a.json.7-0.part", old, false, "left by a killed process"),
             (".a.json.8-0.part", Duration::ZERO, true, "being written"),
-            (".b.json.7-0.part", old, true, "of another file"),
-            ("a.json.part", old, true, "none of ours"),
+            (".b.json.7-0.part", old, true, "belongs to another file"),
+            ("a.json.part", old, true, "not a part of ours"),
         ];
         for (name, age, ..) in table {
             part(name, age);

@@ -1,4 +1,4 @@
-//! Writing a journal and its histogram logs, block by block.
+//! Writes a journal and its histogram logs, block by block.
 
 mod tail;
 
@@ -13,15 +13,15 @@ use crate::histograms::{self, LineEncoder, Timing};
 use crate::journal::{Cut, FILE_NAME, Journal};
 use crate::{Ending, Entry, RecordError, RunDir, frame, run_dir, whole_file, wire};
 
-/// What may wait between two commits. A block is some ten windows of a few kilobytes each, so
-/// that this is reached only by a run that doesn't commit.
+/// What may wait between two commits. A block is some ten windows of a few kilobytes each, so only
+/// a run that doesn't commit reaches this.
 const MAX_WAITING_BYTES: usize = 64 << 20;
 
 /// Writes the journal and the histogram logs of a run, and holds the run's lock.
 ///
-/// What is pushed waits in memory until a commit, which alone touches the disk: between windows
-/// nothing is written. Windows wait until their block is done; a block that is never done leaves
-/// no trace. A commit that failed can be tried again, and loses nothing.
+/// Entries wait in memory until a commit; only a commit touches the disk, so nothing is written
+/// between windows. Windows wait until their block is done; an unfinished block leaves no trace. A
+/// failed commit can be retried and loses nothing.
 pub struct JournalWriter {
     run_path: PathBuf,
     arms: Vec<ArmId>,
@@ -30,11 +30,11 @@ pub struct JournalWriter {
     encoder: LineEncoder,
     sealed_block: Option<u32>,
     saved_block: Option<u32>,
-    /// Held, not used: the lock lasts as long as this is open.
+    /// Keeps the lock while this value lives.
     _lock: File,
 }
 
-/// Where a resumed run goes on.
+/// Where a resumed run continues.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Resumed {
     /// The next launch, counted over the whole run.
@@ -43,11 +43,11 @@ pub struct Resumed {
     pub next_block: u32,
     /// The round of the last launch; `None` when there was none.
     pub last_round: Option<u32>,
-    /// The end of the last window that was kept, in nanoseconds since the run began.
+    /// The end of the last window kept, in nanoseconds since the run began.
     pub measured_until_ns: u64,
     /// How the run ended before; `None` when it was killed.
     pub ending: Option<Ending>,
-    /// What was cut off the journal; `None` when it was whole.
+    /// What was cut off the journal, if anything.
     pub cut: Option<Cut>,
 }
 
@@ -66,8 +66,8 @@ impl JournalWriter {
         Ok(writer)
     }
 
-    /// Goes on with a run: cuts off what is torn or belongs to no whole block, in the journal
-    /// and in the histogram logs, and keeps the rest.
+    /// Continues a run: cuts torn data and incomplete blocks off the journal and the histogram
+    /// logs, and keeps the rest.
     ///
     /// # Errors
     /// When another process writes to the run, the journal can't be understood, or a histogram
@@ -96,11 +96,11 @@ impl JournalWriter {
         Ok((writer, resumed))
     }
 
-    /// Takes an entry; nothing is written yet. A window and what its process used wait for the
-    /// [`Entry::BlockDone`] of their block, anything else for the next commit.
+    /// Takes an entry without writing it. A window, and what its process used, wait for the
+    /// [`Entry::BlockDone`] of their block; anything else waits for the next commit.
     ///
     /// # Errors
-    /// When too much waits already, or the entry is too long.
+    /// When too much is waiting already, or the entry is too long.
     pub fn push(&mut self, entry: &Entry) -> Result<(), RecordError> {
         if self.waiting_bytes() > MAX_WAITING_BYTES {
             return Err(RecordError::BufferFull {
@@ -153,21 +153,21 @@ impl JournalWriter {
         self.commit()
     }
 
-    /// Saves everything but the windows of a block that is not done.
+    /// Saves everything except the windows of an unfinished block.
     ///
     /// # Errors
-    /// When a file can't be written; the error says what is safe. It may be tried again.
+    /// When a file can't be written; the error says what is safe. It can be retried.
     pub fn commit(&mut self) -> Result<(), RecordError> {
         let safe = match self.saved_block {
             Some(block) => {
                 format!(
-                    "everything up to block {block} is safe in {}",
+                    "all blocks up to {block} are safe in {}",
                     self.run_path.display()
                 )
             }
-            None => "no block had been saved yet".to_owned(),
+            None => "no block has been saved yet".to_owned(),
         };
-        // The logs go first: a commit mark on disk vouches for what it counts in them.
+        // The logs go first: a commit mark on disk vouches for the log lengths it stores.
         for tail in self.logs.iter_mut().chain([&mut self.journal]) {
             tail.save().map_err(|cause| RecordError::Commit {
                 path: tail.path.clone(),
@@ -191,7 +191,7 @@ impl JournalWriter {
             let file = options
                 .open(&path)
                 .map_err(RecordError::io("open", &path))?;
-            Ok(Tail::behind(saved_bytes, file, path))
+            Ok(Tail::after(saved_bytes, file, path))
         };
         Ok(JournalWriter {
             run_path: run.path().to_owned(),
@@ -208,7 +208,7 @@ impl JournalWriter {
         })
     }
 
-    /// Gives every file that is empty its first bytes.
+    /// Writes the header of every empty file.
     fn begin_files(&mut self, run: &RunDir) -> Result<(), RecordError> {
         if self.journal.saved_bytes == 0 {
             self.journal.sealed.extend(frame::header(run_dir::FORMAT));
@@ -319,7 +319,7 @@ mod tests {
             first.contains("journal.bin") && first.contains("No space left"),
             "{first}"
         );
-        assert!(first.contains("no block had been saved yet"), "{first}");
+        assert!(first.contains("no block has been saved yet"), "{first}");
         assert!(
             first.contains("free some space") && first.contains("--resume"),
             "{first}"
@@ -330,11 +330,11 @@ mod tests {
         let disk = std::mem::replace(&mut writer.journal.file, full());
         let second = writer.commit_block(1).unwrap_err().to_string();
         assert!(
-            second.contains("everything up to block 0 is safe in"),
+            second.contains("all blocks up to 0 are safe in"),
             "{second}"
         );
 
-        // Space was freed, but what the failed write has left is still there.
+        // Space was freed, but the bytes of the failed write are still there.
         disk.write_all_at(b"torn", writer.journal.saved_bytes)
             .unwrap();
         writer.journal.file = disk;
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn a_histogram_log_that_is_full_keeps_the_mark_off_the_disk() {
+    fn no_mark_is_written_when_a_histogram_log_is_full() {
         let dir = tempfile::tempdir().unwrap();
         let run = run(dir.path());
         let mut writer = JournalWriter::create(&run).unwrap();

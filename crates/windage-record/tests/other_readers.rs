@@ -1,11 +1,11 @@
-//! Other HdrHistogram tools read the logs: here `HistogramLogReader` of the Python package
-//! `hdrhistogram`, which shares no code with ours.
+//! Other HdrHistogram tools can read the logs: here `HistogramLogReader` of the Python package
+//! `hdrhistogram`, which shares no code with Windage.
 //!
-//! `WINDAGE_TEST_PYTHON` names a Python that has the package.
+//! `WINDAGE_TEST_PYTHON` names a Python with the package.
 
 #![expect(
     clippy::unwrap_used,
-    reason = "a sample that cannot be made is a failed test"
+    reason = "a sample that cannot be created fails the test"
 )]
 
 use std::collections::BTreeMap;
@@ -38,7 +38,7 @@ while True:
 const STARTED_UNIX_MS: u64 = 1_763_632_800_123;
 
 #[test]
-fn python_reads_what_we_read() {
+fn python_and_windage_read_the_same() {
     let python = std::env::var("WINDAGE_TEST_PYTHON")
         .unwrap_or_else(|_| panic!("set WINDAGE_TEST_PYTHON to a Python that has hdrhistogram"));
     let dir = tempfile::tempdir().unwrap();
@@ -88,7 +88,7 @@ fn python_reads_what_we_read() {
     }
 }
 
-/// The time that a share of all times does not exceed.
+/// The time at a quantile.
 fn at_quantile(times: &Times, share: f64) -> u64 {
     let (mut passed, rank) = (0, share * times.len() as f64);
     let mut counts = times.counts().iter();
@@ -185,7 +185,7 @@ fn window(block: u32, position: u32) -> Window {
     }
 }
 
-/// Skewed times from `fastest_ns` on, different for each window.
+/// Skewed times upwards of `fastest_ns`, different for each window.
 fn times(window: &Window, fastest_ns: u64) -> Histogram<u32> {
     let mut histogram = Histogram::new_with_bounds(1_000, 60_000_000_000, 3).unwrap();
     let shift_ns = u64::from(window.place.block * 1_000 + window.place.position * 100);

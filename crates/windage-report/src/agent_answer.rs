@@ -1,5 +1,5 @@
-//! The answer in words about what runs beside the process: what agents use themselves, what the
-//! machine pays in all, what they delivered, and what a service pays that they do not watch.
+//! Sentences about agents: what they use themselves, what the machine uses in total, what they
+//! delivered, and what they cost a service that they do not watch.
 
 use windage_analysis::{AgentUse, Analysis, ArmAnalysis, Bystander, Fidelity};
 use windage_model::{Interval, Unit};
@@ -9,10 +9,10 @@ use crate::rows::agents::{over_cycles_with_unit, with_agents};
 use crate::rows::arm_name;
 use crate::summary::{self, Piece, text};
 
-/// How many arms with agents are spelled out; of more only the dearest.
+/// With more arms with agents than this, only the most expensive is described.
 const SPELLED: usize = 2;
 
-/// A sentence for each arm with agents, or for the dearest where there are many, and one for each
+/// A sentence per arm with agents, or only for the most expensive if there are many, and one per
 /// bystander.
 pub(crate) fn sentences(analysis: &Analysis) -> Vec<Vec<Piece>> {
     let mut all: Vec<_> = with_agents(analysis).collect();
@@ -28,14 +28,14 @@ pub(crate) fn sentences(analysis: &Analysis) -> Vec<Vec<Piece>> {
     agents.chain(bystanders).collect()
 }
 
-/// What an arm costs the service; what is not known comes last.
+/// What an arm costs the service, for sorting; unknown costs come last.
 fn cost(analysis: &Analysis, arm: &ArmAnalysis) -> f64 {
     let result = arm.metrics.get(&analysis.primary);
     let difference = result.and_then(|result| result.difference.as_ref().ok());
     difference.map_or(f64::NEG_INFINITY, |difference| difference.absolute.estimate)
 }
 
-/// Of one arm's agents; of how many arms with agents it is the dearest, where that is to be said.
+/// The sentence about one arm's agents. `of_how_many`: it is the most expensive of so many.
 fn of_agents(arm: &ArmAnalysis, of: &AgentUse, of_how_many: Option<usize>) -> Vec<Piece> {
     let (who, used, were) = if of.names.len() > 1 {
         ("The agents of ", "themselves use", "were")
@@ -44,7 +44,9 @@ fn of_agents(arm: &ArmAnalysis, of: &AgentUse, of_how_many: Option<usize>) -> Ve
     };
     let mut sentence = vec![text(who), summary::arm(arm)];
     if let Some(arms) = of_how_many {
-        sentence.push(text(format!(", the dearest of {arms} arms with agents,")));
+        sentence.push(text(format!(
+            ", the most expensive of {arms} arms with agents,"
+        )));
     }
     if of.up.is_none() {
         let why = if of.cycles.is_empty() {
@@ -56,7 +58,7 @@ fn of_agents(arm: &ArmAnalysis, of: &AgentUse, of_how_many: Option<usize>) -> Ve
         return sentence;
     }
     let own = own_use(of).map_or_else(
-        || format!(" {were} attached, but what it took could not be read"),
+        || format!(" {were} attached, but CPU and memory could not be read"),
         |own| format!(" {used} {own}"),
     );
     let further = [in_all(arm), arm.fidelity.as_ref().and_then(delivered)];
@@ -81,7 +83,7 @@ fn own_use(of: &AgentUse) -> Option<String> {
     (!both.is_empty()).then(|| both.join(" and "))
 }
 
-/// "in all while attached the machine pays 41.2 µs more CPU per request (38.0 to 44.4)"
+/// "in total, the machine uses 41.2 µs more CPU per request while attached (38.0 to 44.4)"
 fn in_all(arm: &ArmAnalysis) -> Option<String> {
     let line = &arm.bill.as_ref()?.with_deferred;
     let us = line.difference_us.filter(|us| us.is_finite())?;
@@ -95,15 +97,16 @@ fn in_all(arm: &ArmAnalysis) -> Option<String> {
             let (low, high) = if us > 0.0 { (low, high) } else { (high, low) };
             let size = scale.attach(size);
             format!(
-                "in all while attached the machine pays {size} {than} CPU per request ({low} to {high})"
+                "in total, the machine uses {size} {than} CPU per request while attached ({low} to \
+                 {high})"
             )
         }
         Some(shown) => {
-            format!("in all while attached the machine's CPU per request changes by {shown}")
+            format!("in total, the machine's CPU per request changes by {shown} while attached")
         }
         None => format!(
-            "in all while attached the machine's CPU per request changes by {}, of which no interval \
-             is known",
+            "in total, the machine's CPU per request changes by {} while attached (no interval is \
+             known)",
             scale.attach(&scale.signed_point(us))
         ),
     })

@@ -1,5 +1,5 @@
-//! What the calibration of the machine says, as far as it can be read: the file may be of another
-//! version of windage.
+//! The machine's calibration, as far as it can be read: another version of Windage may have written
+//! the file.
 
 use serde_json::Value;
 use windage_analysis::Analysis;
@@ -9,13 +9,13 @@ use crate::duration;
 use crate::facts::{Fact, one_line};
 use crate::number;
 
-/// Where it stands among the facts about the machine.
+/// Its key among the facts about the machine.
 pub(crate) const KEY: &str = "calibration";
 
-/// The measuring time for which it is quoted, where that was calibrated.
+/// The measuring time that is quoted if it was calibrated.
 const QUOTED_S: &str = "60";
 
-/// The latest calibration in one line; `None` when the machine was not calibrated.
+/// The latest calibration in one line; `None` if the machine was not calibrated.
 pub(crate) fn quoted(analysis: &Analysis) -> Option<Fact> {
     let calibration = analysis.host.get(KEY).filter(|found| found.is_object())?;
     let date = calibration.get("date").and_then(Value::as_str);
@@ -31,7 +31,7 @@ pub(crate) fn quoted(analysis: &Analysis) -> Option<Fact> {
     .flatten()
     .collect();
     let figures = if figures.is_empty() {
-        "without figures that can be read here".to_owned()
+        "its figures can't be read".to_owned()
     } else {
         figures.join("; ")
     };
@@ -41,13 +41,13 @@ pub(crate) fn quoted(analysis: &Analysis) -> Option<Fact> {
     ))
 }
 
-/// The same, with what to do when there is none.
+/// The calibration, or how to calibrate.
 pub(crate) fn quoted_or_missing(analysis: &Analysis) -> Fact {
     quoted(analysis)
-        .unwrap_or_else(|| Fact::new("machine", "not calibrated; to do so: windage calibrate"))
+        .unwrap_or_else(|| Fact::new("machine", "not calibrated; run: windage calibrate"))
 }
 
-/// Of the run's own metric, or else of the first one that is known.
+/// For the run's primary metric, or else the first known one.
 fn minimum_detectable_effect(calibration: &Value, primary: Metric) -> Option<String> {
     let by_metric = calibration.get("minimum_detectable_effect")?.as_object()?;
     let metric = by_metric
@@ -67,7 +67,7 @@ fn minimum_detectable_effect(calibration: &Value, primary: Metric) -> Option<Str
     ))
 }
 
-/// The time in seconds and the figure for it: the longest time where the quoted one is missing.
+/// The time in seconds and its figure; the longest time if the quoted one is missing.
 fn at_quoted_time(by_time: &Value) -> Option<(f64, f64)> {
     let read = |(key, figure): (&String, &Value)| {
         let seconds = key.parse::<f64>().ok().filter(|s| *s > 0.0)?;
@@ -81,7 +81,7 @@ fn at_quoted_time(by_time: &Value) -> Option<(f64, f64)> {
     })
 }
 
-/// Two counts: how many of how many.
+/// Two counts: n of m.
 fn of(calibration: &Value, part: &str, count: &str) -> Option<(u64, u64)> {
     let part = calibration.get(part)?;
     Some((part.get(count)?.as_u64()?, part.get("of")?.as_u64()?))
@@ -93,7 +93,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_can_be_read_is_quoted() {
+    fn readable_figures_are_quoted() {
         let by_time = |figures: Value| json!({ "cpu_per_request": figures });
         let table = [
             (
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_are_whole_and_both_there() {
+    fn counts_are_integers_and_complete() {
         let table = [
             (json!({ "inside": 38, "of": 40 }), Some((38, 40))),
             (json!({ "inside": 38 }), None),

@@ -1,5 +1,5 @@
-//! One row for each arm and metric, for spreadsheets and data frames; or one for each point of a
-//! curve, for each stage of a chain of arms, for each line of a bill, or for each BPF program.
+//! CSV for spreadsheets and data frames: one row per arm and metric; or per point of a curve, per
+//! stage of a chain of arms, per line of a bill, or per BPF program.
 
 mod bill;
 mod bpf;
@@ -18,11 +18,11 @@ pub use bpf::bpf_csv;
 pub use curves::curves_csv;
 pub use stages::stages_csv;
 
-/// A heading, and what stands below it in a row; nothing where it is not known.
+/// A column: its heading, and a row's value; empty if unknown.
 pub(crate) enum Column<Row> {
     Text(&'static str, fn(&Row) -> Option<String>),
     Figure(&'static str, fn(&Row) -> Option<f64>),
-    /// An estimate, and beside it in columns of their own the low and the high end.
+    /// An estimate, followed by columns for the low and the high end.
     Ends(&'static str, fn(&Row) -> Option<Interval>),
 }
 
@@ -48,11 +48,11 @@ impl<Row> Column<Row> {
     }
 }
 
-/// A heading row, and a row for each of these.
+/// Writes a heading row, and a row for each of these.
 ///
 /// # Errors
 ///
-/// [`ReportError`] when the CSV writer refuses a row; writing to memory, it has no reason to.
+/// [`ReportError`] when the CSV writer refuses a row; writing to memory should never fail.
 pub(crate) fn table<Row>(
     columns: &[Column<Row>],
     rows: impl IntoIterator<Item = Row>,
@@ -68,7 +68,7 @@ pub(crate) fn table<Row>(
     Ok(String::from_utf8(bytes)?)
 }
 
-/// What a row is made of.
+/// What a row is computed from.
 struct Line<'a> {
     analysis: &'a Analysis,
     arm: &'a ArmAnalysis,
@@ -185,17 +185,17 @@ fn columns<'a>() -> Vec<Column<Line<'a>>> {
 
 /// The analyses as one CSV table with a heading row: a row for each run, arm and metric.
 ///
-/// Units stand in their own column; figures are written in full, absent ones are empty.
-/// `relative`, its ends, `minimum_detectable_effect` and the standard deviations are shares (0.01 is 1 %). `levels` is `k=v;k=v` with `\;` for a `;` within. The
-/// columns of the family are of the interval that holds together with all others of its family:
-/// of the ratio, or of the difference where there is no ratio. `validity` is the worse of the
-/// run's and the metric's own. What was delivered is the same in all rows of an arm;
-/// `lost_by_reason` is `reason=n;reason=n`. Text that a spreadsheet would take for a formula is preceded by an
-/// apostrophe. Where a run has several loads, a last column `regime` names them.
+/// Units have their own column; figures are not rounded, and missing ones are empty. `relative`,
+/// its ends, `minimum_detectable_effect` and the standard deviations are shares (0.01 is 1 %).
+/// `levels` is `k=v;k=v` with `\;` for a `;` within. The `family` columns have the interval
+/// adjusted for its family: of the ratio, or of the difference where there is no ratio. `validity`
+/// is the worse of the run's and the metric's own. Delivered telemetry is repeated in all rows of
+/// an arm; `lost_by_reason` is `reason=n;reason=n`. An apostrophe precedes text that a spreadsheet
+/// would take for a formula. If a run has several loads, a last column `regime` names the load.
 ///
 /// # Errors
 ///
-/// [`ReportError`] when the CSV writer refuses a row; writing to memory, it has no reason to.
+/// [`ReportError`] when the CSV writer refuses a row; writing to memory should never fail.
 pub fn csv(analyses: &[Analysis]) -> Result<String, ReportError> {
     let mut columns = columns();
     if analyses
@@ -215,28 +215,28 @@ pub fn csv(analyses: &[Analysis]) -> Result<String, ReportError> {
     table(&columns, lines)
 }
 
-/// Every arm under every load of every run.
+/// All arms under all loads of all runs.
 fn each_arm(analyses: &[Analysis]) -> impl Iterator<Item = (&Analysis, &ArmAnalysis)> {
     let loads = analyses.iter().flat_map(Analysis::regimes);
     loads.flat_map(|analysis| analysis.arms.iter().map(move |arm| (analysis, arm)))
 }
 
-/// The name of the load; nothing where there is only one.
+/// The name of the load; empty if there is only one.
 fn regime(analysis: &Analysis) -> Option<String> {
     text(analysis.regime.as_deref()?)
 }
 
-/// What Windage itself writes.
+/// Text that Windage itself chooses.
 pub(crate) fn word(of: impl ToString) -> Option<String> {
     Some(of.to_string())
 }
 
-/// What comes from a plan or a program.
+/// Text from a plan or a program, which needs guarding.
 pub(crate) fn text(of: &str) -> Option<String> {
     Some(guarded(of))
 }
 
-/// In full: a reader of the file rounds for itself. NaN and infinity are absent figures.
+/// Not rounded; readers of the file round themselves. NaN and infinity count as missing.
 fn figure(value: Option<f64>) -> String {
     let finite = value.filter(|v| v.is_finite());
     finite.map_or(String::new(), |v| v.to_string())
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_are_written_in_full_or_not_at_all() {
+    fn figures_are_unrounded_or_empty() {
         let table = [
             (Some(61.234_567), "61.234567"),
             (Some(-0.004), "-0.004"),

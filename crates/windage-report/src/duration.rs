@@ -1,11 +1,10 @@
-//! Spans of time as people say them.
+//! Durations in words.
 
 const MINUTE: f64 = 60.0;
 const HOUR: f64 = 3600.0;
 const DAY: f64 = 86_400.0;
 
-/// A span that somebody chose, in the largest unit of which it is two or more whole ones: "60 s",
-/// "5 min".
+/// A configured duration in the largest unit that divides it at least twice: "60 s", "5 min".
 pub(crate) fn span(s: f64) -> String {
     let whole = |unit: f64| s >= 2.0 * unit && (s / unit).fract() == 0.0;
     match s {
@@ -16,9 +15,9 @@ pub(crate) fn span(s: f64) -> String {
     }
 }
 
-/// Time that is still missing, rounded up to what a forecast is good for: "7 more minutes".
+/// Time still needed, rounded up to the precision of a forecast: "7 more minutes".
 pub(crate) fn more(s: f64) -> String {
-    // The steps overlap so that there are always two and more of a unit.
+    // The steps overlap so that the count is always two or more.
     let (figure, unit) = match s {
         s if s <= 90.0 => ((s / 5.0).ceil().max(1.0) * 5.0, "seconds"),
         s if s <= 90.0 * MINUTE => ((s / MINUTE).ceil(), "minutes"),
@@ -33,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn chosen_spans_are_said_as_they_were_chosen() {
+    fn configured_durations_keep_their_unit() {
         let table = [
             (0.25, "250 ms"),
             (10.0, "10 s"),
@@ -52,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_time_is_rounded_up() {
+    fn remaining_time_is_rounded_up() {
         let table = [
             (0.0, "5 more seconds"),
             (41.0, "45 more seconds"),

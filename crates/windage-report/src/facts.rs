@@ -1,4 +1,4 @@
-//! The plain facts about a run: how it was measured, on what, and how to do it again.
+//! Facts about a run: how it was measured, on what machine, and how to repeat it.
 
 use serde::Serialize;
 use windage_analysis::{Analysis, ArmAnalysis, BatchFacts, StopOutcome};
@@ -22,17 +22,17 @@ impl Fact {
     }
 }
 
-/// Text from outside made safe to show on one line: [`visible`], and runs of spaces, which layouts
-/// use between cells, become one.
+/// Makes text from outside safe to show on one line: applies [`visible`] and collapses runs of
+/// spaces, which layouts use between cells.
 #[must_use]
 pub fn one_line(text: &str) -> String {
     let visible = visible(text);
     visible.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Text from outside without what would not be seen: a space stands for each control character,
-/// which could move a terminal's cursor, each mark that turns the direction of writing, and each
-/// character that no file of XML may hold.
+/// Replaces invisible characters of text from outside by spaces: control characters, which could
+/// move a terminal's cursor; marks that change the writing direction; and characters that XML
+/// forbids.
 pub(crate) fn visible(text: &str) -> String {
     let shown = text.chars().map(|c| match c {
         c if c.is_control() => ' ',
@@ -47,8 +47,8 @@ pub(crate) fn visible(text: &str) -> String {
     shown.collect()
 }
 
-/// When, how and under which load it was measured; of a run under several loads only when, as
-/// the rest stands with each of them.
+/// When, how and under which load it was measured. For a run under several loads only when: the
+/// rest is shown with each load.
 pub(crate) fn header(analysis: &Analysis) -> Vec<Fact> {
     let when = Fact::new(
         "when",
@@ -68,30 +68,27 @@ pub(crate) fn header(analysis: &Analysis) -> Vec<Fact> {
     facts
 }
 
-/// The load and how much was measured, in a line each.
+/// The load, and how much was measured.
 pub(crate) fn in_brief(analysis: &Analysis) -> Vec<Fact> {
     let load = match analysis.regime {
         Some(_) => regime(analysis),
         None => load(analysis),
     };
-    let measured = format!(
-        "{} in {}",
-        number::seconds(analysis.design.measured_s),
-        rounds(analysis)
-    );
-    let mut facts = vec![Fact::new("load", load), Fact::new("measured", measured)];
+    let measured = number::seconds(analysis.design.measured_s);
+    let load = format!("{load}; {measured} measured in {}", rounds(analysis));
+    let mut facts = vec![Fact::new("load", load)];
     facts.extend(stop(analysis).into_iter().take(1));
     facts
 }
 
-/// Where there is more than a short report shows.
+/// Where to see more than the short report.
 pub(crate) fn more(analysis: &Analysis) -> Vec<Fact> {
     let run = shell_word(&one_line(&analysis.run));
-    let more = format!("windage report {run} --all, or `--format html` for a page with pictures");
+    let more = format!("windage report {run} --all; --format html makes a page");
     vec![Fact::new("more", more)]
 }
 
-/// The heading of what was measured under one of several loads: its name, and what it is.
+/// The heading of one of several loads: its name and description.
 pub(crate) fn regime(analysis: &Analysis) -> String {
     format!("{}: {}", regime_name(analysis), load(analysis))
 }
@@ -108,7 +105,7 @@ pub(crate) fn of_regime(analysis: &Analysis) -> Vec<Fact> {
     facts
 }
 
-/// Whether the run's stop was reached, and which intervals a run with a stop has.
+/// Whether the stop rule was met, and what intervals a run with a stop rule has.
 fn stop(analysis: &Analysis) -> Vec<Fact> {
     let Some(stop) = analysis.design.stop else {
         return Vec::new();
@@ -117,13 +114,13 @@ fn stop(analysis: &Analysis) -> Vec<Fact> {
         Fact::new("stop", stopped(analysis, stop)),
         Fact::new(
             "method",
-            "intervals are confidence sequences: they hold at every look, so also at the one \
-             that ends the run",
+            "intervals are confidence sequences: they hold at every look, including the one that \
+             ends the run",
         ),
     ]
 }
 
-/// What the run waited for, and how near it came.
+/// The stop rule, and how close the run came.
 fn stopped(analysis: &Analysis, stop: StopOutcome) -> String {
     let metric = stop.metric.label();
     let asked = number::percent_two(stop.half_width);
@@ -137,14 +134,14 @@ fn stopped(analysis: &Analysis, stop: StopOutcome) -> String {
     let reasons = &analysis.validity.reasons;
     let is_cut_short = reasons.iter().any(|r| r.code == WarningCode::RunIncomplete);
     let when = if is_cut_short {
-        "before the run was broken off".to_owned()
+        "before the run was interrupted".to_owned()
     } else {
         format!("within {within}")
     };
     format!("±{asked} of {metric} was not reached {when}: {known}")
 }
 
-/// The half-width of the treatment that is known least; of the control where there is none.
+/// The widest half-width of the treatments, or of the control without treatments.
 fn widest(analysis: &Analysis, stop: StopOutcome) -> Option<f64> {
     let has = |role| analysis.arms.iter().any(|arm| arm.role == role);
     let waited_for = if has(Role::Treatment) {
@@ -157,12 +154,12 @@ fn widest(analysis: &Analysis, stop: StopOutcome) -> Option<f64> {
         let difference = arm.metrics.get(&stop.metric)?.difference.as_ref().ok()?;
         Some(difference.relative.as_ref()?.half_width()).filter(|h| h.is_finite())
     };
-    // One without an interval is known less than any.
+    // No interval at all counts as the widest.
     let half_widths: Option<Vec<f64>> = arms.map(half_width).collect();
     half_widths?.into_iter().max_by(f64::total_cmp)
 }
 
-/// What windage itself used.
+/// What Windage itself used.
 pub(crate) fn own_cost(analysis: &Analysis) -> Fact {
     let cores = |v: f64| number::short(Unit::Cores, v);
     let cost = analysis.own_cost;
@@ -182,13 +179,13 @@ pub(crate) fn own_cost(analysis: &Analysis) -> Fact {
     )
 }
 
-/// Where the run lies and the commands that compute or measure it again.
+/// Where the run is, and the commands that recompute or repeat it.
 pub(crate) fn closing(analysis: &Analysis) -> Vec<Fact> {
     let run = Fact::new("run", one_line(&analysis.run));
     std::iter::once(run).chain(commands(analysis)).collect()
 }
 
-/// The commands that compute or measure the run again.
+/// The commands that recompute or repeat the run.
 pub(crate) fn commands(analysis: &Analysis) -> [Fact; 2] {
     let run = shell_word(&one_line(&analysis.run));
     [
@@ -197,7 +194,7 @@ pub(crate) fn commands(analysis: &Analysis) -> [Fact; 2] {
     ]
 }
 
-/// What a reader needs besides to judge the run.
+/// What else a reader needs to judge the run.
 pub(crate) fn provenance(analysis: &Analysis) -> Vec<Fact> {
     let design = &analysis.design;
     let mut facts = vec![
@@ -219,7 +216,7 @@ pub(crate) fn host(analysis: &Analysis) -> Vec<Fact> {
     let mut facts = Vec::new();
     match &analysis.host {
         serde_json::Value::Object(host) => {
-            // It is quoted elsewhere; in full it stands in host.json.
+            // Quoted elsewhere; host.json has all of it.
             let rest = host.iter().filter(|(key, _)| *key != calibration::KEY);
             rest.for_each(|(key, value)| flatten(&one_line(key), value, &mut facts));
         }
@@ -248,7 +245,7 @@ fn rounds(analysis: &Analysis) -> String {
     }
 }
 
-/// How long windows were.
+/// The length of windows.
 fn windows(analysis: &Analysis) -> String {
     let design = &analysis.design;
     let window = number::seconds(design.window_s);
@@ -295,7 +292,7 @@ pub(crate) fn load(analysis: &Analysis) -> String {
     text
 }
 
-/// How many iterations per window held, and whether each was a process.
+/// Iterations per window, and whether each window was a process.
 fn batch(of: Option<BatchFacts>) -> String {
     let Some(of) = of else {
         return "batch: iterations of a program".to_owned();
@@ -318,7 +315,7 @@ fn batch(of: Option<BatchFacts>) -> String {
     format!("batch: {chosen}{number} of a program{process}")
 }
 
-/// Overhead at saturation and below it are different answers, so the load says which it was.
+/// Overhead at saturation differs from overhead below it, so the load says which it was.
 fn saturation(analysis: &Analysis) -> String {
     let metric = analysis.primary;
     let measured: Vec<_> = analysis
@@ -369,7 +366,7 @@ fn scalar(value: &serde_json::Value) -> String {
     }
 }
 
-/// A word as a shell takes it.
+/// A word, quoted for a shell where necessary.
 pub(crate) fn shell_word(word: &str) -> String {
     let safe = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+=,".contains(c);
     if !word.is_empty() && word.chars().all(safe) {
@@ -400,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_load_says_what_a_window_held() {
+    fn a_batch_load_names_its_iterations_per_window() {
         let of = |whole_processes, iterations_chosen, [fewest, most]: [u64; 2]| {
             Some(BatchFacts {
                 whole_processes,

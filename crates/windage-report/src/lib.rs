@@ -1,8 +1,10 @@
 //! Renderers: terminal, Markdown, CSV, HTML, pictures.
 //!
-//! They take a [`windage_analysis::Analysis`] and return text: no clock, no file, no socket. What
-//! there is to show is decided once, in `rows`, `facts`, `warnings` and `summary`; the renderers
-//! only dress it. JSON is the analysis' own wire type ([`windage_analysis::wire`]).
+//! They take a [`windage_analysis::Analysis`] and return text: no clock, no file, no socket.
+//! `rows`, `facts`, `warnings` and `summary` decide what is shown; renderers only format it. JSON
+//! is the analysis' own wire type ([`windage_analysis::wire`]).
+
+#![forbid(unsafe_code)]
 
 mod agent_answer;
 mod calibration;
@@ -45,9 +47,7 @@ pub use crate::terminal::{TerminalOptions, terminal, wrap};
 #[non_exhaustive]
 pub enum ReportError {
     /// The CSV writer refused a row.
-    #[error(
-        "csv: a row could not be written; the analysis is unharmed, ask for --format json instead"
-    )]
+    #[error("csv: a row could not be written; the analysis is intact, use --format json instead")]
     Csv(#[from] ::csv::Error),
     /// What the CSV writer returned is not UTF-8.
     #[error("csv: the table is not UTF-8; the analysis is unharmed, ask for --format json instead")]

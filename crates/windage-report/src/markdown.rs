@@ -7,10 +7,10 @@ use crate::rows::{self, Align, Table};
 use crate::summary::{self, Piece};
 use crate::{calibration, self_reported, warnings};
 
-/// The report as Markdown with GitHub's tables: what a terminal shows, in the same order, and all
-/// other figures to be unfolded.
+/// The report as Markdown with GitHub's tables: the terminal's report in the same order, and all
+/// other figures in a collapsed section.
 ///
-/// Names are escaped: none can end its cell, open a code span or bring in HTML.
+/// Names are escaped: they can't end a cell, open a code span or contain HTML.
 #[must_use]
 pub fn markdown(analysis: &Analysis) -> String {
     let mut text = format!("# {}\n\n", escaped(&one_line(&analysis.plan)));
@@ -50,7 +50,7 @@ fn push_answer(text: &mut String, analysis: &Analysis) {
     paragraph(text, &format!("**{}**", answer.join(" ")));
 }
 
-/// What was found under one load: the tables of a terminal's report, warnings, and all other tables.
+/// The results under one load: the tables of the terminal's report, warnings, and all other tables.
 fn push_findings(text: &mut String, analysis: &Analysis) {
     let [answer, delivered] = rows::headline_tables(analysis);
     let changed = rows::changed_table(analysis);
@@ -129,7 +129,7 @@ pub(crate) fn push_table(text: &mut String, table: &Table) {
     }
 }
 
-/// Tables that are unfolded by a click; the blank lines make Markdown of what is within.
+/// A collapsed section with tables; the blank lines make GitHub render its content as Markdown.
 pub(crate) fn push_details(text: &mut String, details: &[&Table]) {
     if details.is_empty() {
         return;
@@ -167,7 +167,7 @@ fn push_warnings(text: &mut String, analysis: &Analysis) {
     }
 }
 
-/// Text that Markdown shows as it is.
+/// Text escaped so that Markdown shows it literally.
 pub(crate) fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for (at, c) in text.char_indices() {
@@ -176,12 +176,12 @@ pub(crate) fn escaped(text: &str) -> String {
             '<' => safe.push_str("&lt;"),
             '>' => safe.push_str("&gt;"),
             '&' => safe.push_str("&amp;"),
-            // In tables even an escaped bar has ended cells in some renderers.
+            // Some renderers end a cell even at an escaped bar.
             '|' => safe.push_str("&#124;"),
-            // No link, mention or issue may come out of a name.
+            // A name must not become a mention or an issue link.
             '@' => safe.push_str("&#64;"),
             '#' => safe.push_str("&#35;"),
-            // Nor out of an address that stands bare.
+            // A bare address must not become a link.
             ':' if behind.starts_with("://") => safe.push_str("&#58;"),
             '.' if ends_in_www(before) => safe.push_str("&#46;"),
             '\\' | '`' | '*' | '_' | '[' | ']' | '~' => {
@@ -204,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_stay_names() {
+    fn names_are_escaped() {
         let table = [
             ("a|b", "a&#124;b"),
             ("`code`", r"\`code\`"),

@@ -1,5 +1,5 @@
-//! How figures are written for people: three significant digits, a unit that keeps them short,
-//! and always the sign of a difference.
+//! How figures are written for people: three significant digits, a unit that keeps them short, and
+//! a sign on every difference.
 
 mod scale;
 
@@ -9,18 +9,18 @@ use windage_model::{Interval, Unit};
 
 pub use scale::Scale;
 
-/// What stands where there is no figure.
+/// Shown in place of a missing figure.
 pub const NOT_AVAILABLE: &str = "n/a";
 
-/// Words that stay on the line of the figure before them.
+/// Units, which stay on the same line as the figure before them.
 pub(crate) const UNIT_WORDS: &[&str] = &[
     "%", "µs", "ms", "s", "min", "h", "B", "kB", "MB", "GB", "k/s", "M/s", "cores",
 ];
 
-/// Figures have no more decimals than these.
+/// The most decimals of a figure.
 const MOST_DECIMALS: usize = 6;
 
-/// An interval as written; displayed it is "+22.7 % (+22.0 to +23.0)".
+/// An interval as text. `Display` gives "+22.7 % (+22.0 to +23.0)".
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shown {
     /// The point estimate, without its unit.
@@ -60,7 +60,7 @@ impl Shown {
         self.unit.attach(&self.range())
     }
 
-    /// Where the unit stands elsewhere: "+22.7 (+22.0 to +23.0)".
+    /// Without the unit: "+22.7 (+22.0 to +23.0)".
     #[must_use]
     pub fn bare(&self) -> String {
         format!("{} ({})", self.estimate, self.range())
@@ -81,9 +81,9 @@ pub fn percent(share: &Interval) -> Option<Shown> {
     Some(Shown::new(&percent, Scale::PERCENT, |v| signed(v, places)))
 }
 
-/// A share as percent without signs, for sentences whose verb says the direction.
+/// A share as percent without sign, for sentences whose verb gives the direction.
 pub(crate) fn percent_unsigned(share: &Interval) -> Option<Shown> {
-    // The sum takes the sign from zero.
+    // Adding 0.0 turns −0.0 into 0.0.
     let percent = finite(share)?.map(|v| v * 100.0 + 0.0);
     let places = percent_places(&percent);
     Some(Shown::new(&percent, Scale::PERCENT, |v| {
@@ -95,15 +95,15 @@ pub(crate) fn percent_unsigned(share: &Interval) -> Option<Shown> {
     }))
 }
 
-/// A share that is a bound, as percent rounded up: "no more than" must stay true when rounded.
+/// An upper bound as percent, rounded up so that "no more than" stays true.
 pub(crate) fn percent_bound(share: f64) -> String {
-    // The small term keeps 0.6 % at 0.6 though its binary form lies just above.
+    // The small term keeps 0.6 % at 0.6, whose binary form is slightly larger.
     let tenths = (share * 1000.0 - 1e-9).ceil().max(0.0);
     format!("{:.1} %", tenths / 10.0)
 }
 
-/// A share as percent with three significant digits, as short as it can be: an margin, a loss.
-/// What is not all is not written as 100 %, as long as six decimals tell it from that.
+/// A share as percent with three significant digits, as short as possible, such as a margin or a
+/// loss. Gets up to six decimals so that 99.9999 % is not written as 100 %.
 #[must_use]
 pub fn percent_short(share: f64) -> String {
     if !share.is_finite() {
@@ -117,7 +117,7 @@ pub fn percent_short(share: f64) -> String {
     format!("{}{text} %", if percent < 0.0 { "−" } else { "" })
 }
 
-/// A written figure without the zeros at the end of its decimals.
+/// Removes trailing zeros from the decimals.
 fn trimmed(written: &str) -> &str {
     if written.contains('.') {
         written.trim_end_matches('0').trim_end_matches('.')
@@ -138,8 +138,8 @@ pub(crate) fn percent_two(share: f64) -> String {
     format!("{}{text} %", if percent < 0.0 { "−" } else { "" })
 }
 
-/// Telemetry a request, with as many decimals as are right for `asked`, what was asked for: both
-/// figures of a pair are written alike.
+/// Telemetry per request, with the decimals that suit `asked`, so that attempted and delivered are
+/// written alike.
 pub(crate) fn a_request(figure: f64, asked: f64) -> String {
     if !figure.is_finite() {
         return NOT_AVAILABLE.to_owned();
@@ -171,7 +171,7 @@ pub(crate) fn hundredths(figure: f64) -> String {
     }
 }
 
-/// A count, in groups of three digits.
+/// A count with thousands separators.
 #[must_use]
 pub fn count(n: u64) -> String {
     let digits = n.to_string();
@@ -185,10 +185,10 @@ pub fn count(n: u64) -> String {
     text
 }
 
-/// A count that was computed, rounded to whole ones.
+/// A computed count, rounded to an integer.
 #[must_use]
 pub fn count_f64(n: f64) -> String {
-    // The cast saturates: what exceeds u64 was never counted.
+    // The cast saturates; no count exceeds u64.
     let text = count(n.abs().round() as u64);
     match n {
         n if !n.is_finite() => NOT_AVAILABLE.to_owned(),
@@ -197,7 +197,7 @@ pub fn count_f64(n: f64) -> String {
     }
 }
 
-/// Seconds in the unit that keeps them short.
+/// Seconds in the unit that makes them shortest.
 #[must_use]
 pub fn seconds(s: f64) -> String {
     if s == 0.0 || (60.0..f64::INFINITY).contains(&s) {
@@ -207,13 +207,13 @@ pub fn seconds(s: f64) -> String {
     scale.attach(trimmed(&scale.bare(s)))
 }
 
-/// A figure in the unit that keeps it short: "61.2 µs".
+/// A figure in the unit that makes it shortest: "61.2 µs".
 #[must_use]
 pub fn short(unit: Unit, figure: f64) -> String {
     Scale::fitting(unit, [figure]).with_unit(figure)
 }
 
-/// A rate of events per second in full: rates are compared by their last digits.
+/// Events per second in full, because rates are compared by their last digits.
 #[must_use]
 pub fn rate(per_s: f64) -> String {
     if per_s.abs() < 999.5 {
@@ -223,14 +223,14 @@ pub fn rate(per_s: f64) -> String {
     }
 }
 
-/// One thing or several: "1 span", "1,000 spans".
+/// A count with its noun: "1 span", "1,000 spans".
 #[must_use]
 pub fn counted(n: u64, one: &str) -> String {
     let ending = if n == 1 { "" } else { "s" };
     format!("{} {one}{ending}", count(n))
 }
 
-/// A plain figure of evidence or of the host, as short as it can be.
+/// A figure of a warning's evidence or of the host, as short as possible.
 #[must_use]
 pub fn plain(figure: f64) -> String {
     if !figure.is_finite() {
@@ -243,7 +243,7 @@ pub fn plain(figure: f64) -> String {
     format!("{}{text}", if figure < 0.0 { "−" } else { "" })
 }
 
-/// The interval, if all of it can be written.
+/// The interval as text; `None` unless all of it is finite.
 fn finite(interval: &Interval) -> Option<&Interval> {
     interval.is_finite().then_some(interval)
 }
@@ -256,19 +256,18 @@ fn largest(interval: &Interval) -> f64 {
         .max(interval.high.abs())
 }
 
-/// Decimals that leave three significant digits.
+/// Decimals for three significant digits.
 fn decimals(figure: f64) -> usize {
     if figure == 0.0 {
         return 0;
     }
-    // The factor lets 9.996 count as the 10.0 that it is rounded to.
+    // The factor makes 9.996 count as 10.0, to which it is rounded.
     let exponent = (figure * 1.0005).log10().floor();
-    // So few that the cast is exact.
+    // Small enough for an exact cast.
     (2.0 - exponent).clamp(0.0, MOST_DECIMALS as f64) as usize
 }
 
-/// One decimal, as a share of CPU is talked about; two for what is known better than that, none
-/// from 100 on.
+/// One decimal; two for narrow intervals; none from 100 on.
 fn percent_places(percent: &Interval) -> usize {
     match largest(percent) {
         p if p >= 99.95 => 0,
@@ -277,8 +276,8 @@ fn percent_places(percent: &Interval) -> usize {
     }
 }
 
-/// A figure with its sign; also what rounds to zero keeps it, for it tells on which side of zero
-/// the end of an interval lies.
+/// A figure with its sign. What rounds to zero keeps its sign, which shows on which side of zero an
+/// interval's end lies.
 fn signed(v: f64, places: usize) -> String {
     let sign = match v {
         v if v > 0.0 => "+",
@@ -360,21 +359,21 @@ mod tests {
                 percent_short,
                 &[
                     (0.005, "0.5 %", "no zero at the end"),
-                    (0.0025, "0.25 %", "an margin as it was written"),
-                    (0.0125, "1.25 %", "an margin as it was written"),
+                    (0.0025, "0.25 %", "a margin as written in the plan"),
+                    (0.0125, "1.25 %", "a margin as written in the plan"),
                     (0.02, "2 %", "no point without decimals"),
                     (0.0001, "0.01 %", "small"),
                     (0.123456, "12.3 %", "three digits"),
                     (0.9975, "99.8 %", "a confidence"),
-                    (-0.25, "−25 %", "more came than was expected"),
+                    (-0.25, "−25 %", "more than expected"),
                     (3.0, "300 %", "zeros before the point stay"),
                     (0.0, "0 %", "nothing"),
                     (1.0, "100 %", "all"),
                     (0.9997, "99.97 %", "not all"),
                     (0.999999, "99.9999 %", "not all"),
                     (1.0003, "100.03 %", "more than all"),
-                    (0.999999999999, "100 %", "all but an error of rounding"),
-                    (2e-08, "0.000002 %", "not nothing"),
+                    (0.999999999999, "100 %", "all, within rounding error"),
+                    (2e-08, "0.000002 %", "not zero"),
                     (f64::NAN, "n/a", "not finite"),
                 ],
             ),
@@ -394,7 +393,7 @@ mod tests {
                 hundredths,
                 &[
                     (-0.794, "−0.79", "two decimals"),
-                    (-0.001, "0.00", "nothing has no sign"),
+                    (-0.001, "0.00", "zero has no sign"),
                     (0.125, "0.12", "in the middle: to the even digit"),
                 ],
             ),
@@ -404,7 +403,7 @@ mod tests {
                     (1234567.0, "1,234,567", "groups of three digits"),
                     (100.0, "100", "no group"),
                     (-12.4, "−12", "whole"),
-                    (-0.2, "0", "nothing has no sign"),
+                    (-0.2, "0", "zero has no sign"),
                     (2.5, "3", "in the middle: away from zero"),
                     (f64::NAN, "n/a", "not finite"),
                 ],
@@ -415,7 +414,7 @@ mod tests {
                     (1.0, "1", "a whole number"),
                     (0.123456, "0.123", "three digits"),
                     (12.25, "12.2", "in the middle: to the even digit"),
-                    (-3.0, "−3", "the sign of what is below zero"),
+                    (-3.0, "−3", "a negative sign"),
                     (1e+21, "1000000000000000000000", "no exponent"),
                     (f64::NAN, "n/a", "not finite"),
                 ],
@@ -429,23 +428,23 @@ mod tests {
     }
 
     #[test]
-    fn figures_in_the_unit_that_keeps_them_short() {
+    fn figures_in_their_shortest_unit() {
         let table = [
             (Unit::Microseconds, 61.234, "61.2 µs", "three digits"),
             (
                 Unit::Microseconds,
                 9.996,
                 "10.0 µs",
-                "three digits of what it is rounded to",
+                "three digits after rounding",
             ),
-            (Unit::Microseconds, 0.0, "0 µs", "nothing has no decimals"),
+            (Unit::Microseconds, 0.0, "0 µs", "zero has no decimals"),
             (Unit::Microseconds, 0.0512, "0.0512 µs", "no smaller unit"),
             (Unit::Microseconds, 5210.0, "5.21 ms", "a larger unit"),
             (
                 Unit::Microseconds,
                 2500000.0,
                 "2.50 s",
-                "zeros at the end are digits",
+                "trailing zeros are significant",
             ),
             (
                 Unit::Microseconds,
@@ -463,24 +462,19 @@ mod tests {
                 Unit::Nanoseconds,
                 9999.0,
                 "9999 ns",
-                "four digits are read as they are",
+                "four digits need no larger unit",
             ),
             (Unit::Nanoseconds, 12345.0, "12.3 µs", "a larger unit"),
             (
                 Unit::PerSecond,
                 2000.0,
                 "2000/s",
-                "four digits are read as they are",
+                "four digits need no larger unit",
             ),
             (Unit::PerSecond, 174900.0, "175 k/s", "a larger unit"),
             (Unit::Bytes, 180.2, "180 B", "three digits"),
             (Unit::Bytes, 23456789.0, "23.5 MB", "a larger unit"),
-            (
-                Unit::Bytes,
-                -1500.0,
-                "−1.50 kB",
-                "the sign of what is below zero",
-            ),
+            (Unit::Bytes, -1500.0, "−1.50 kB", "a negative sign"),
             (Unit::Cores, 0.0123, "0.0123 cores", "three digits"),
             (Unit::One, 0.002, "0.00200", "a plain number"),
             (Unit::Seconds, 0.25, "250 ms", "a smaller unit"),
@@ -516,7 +510,7 @@ mod tests {
                     (
                         [0.0002, -0.0003, 0.0007],
                         "+0.02 % (−0.03 to +0.07)",
-                        "two for what is known better",
+                        "two for a narrow interval",
                     ),
                     (
                         [1.532, 1.5, 1.56],
@@ -531,12 +525,12 @@ mod tests {
                     (
                         [0.01, 0.0002, 0.02],
                         "+1.0 % (+0.0 to +2.0)",
-                        "what rounds to zero keeps its sign",
+                        "an end that rounds to zero keeps its sign",
                     ),
                     (
                         [-0.0002, -0.0011, 0.0007],
                         "−0.02 % (−0.11 to +0.07)",
-                        "two for what is known better",
+                        "two for a narrow interval",
                     ),
                     ([f64::NAN, 0.0, 0.2], "n/a", "not finite"),
                     ([0.1, f64::NAN, 0.2], "n/a", "an end that is not finite"),
@@ -558,7 +552,7 @@ mod tests {
                     (
                         [-0.004, -0.02, 0.013],
                         "−0.0040 µs (−0.0200 to +0.0130)",
-                        "but where nothing would be left",
+                        "more where all would be zero",
                     ),
                 ],
             ),

@@ -1,4 +1,4 @@
-//! Where the plan puts the parts of a run, and which of them share a core.
+//! The cores of a run's parts, and which parts share a core.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use windage_analysis::{Placed, RunPart};
 
 use crate::facts::{Fact, one_line};
 
-/// The parts on each core; `None` where the plan leaves all of them to the scheduler.
+/// The parts on each core; `None` if the plan leaves all of them to the scheduler.
 pub(crate) fn fact(placement: &[Placed]) -> Option<Fact> {
     let mut on: BTreeMap<u32, Vec<&RunPart>> = BTreeMap::new();
     let mut not_pinned = Vec::new();
@@ -34,7 +34,7 @@ pub(crate) fn fact(placement: &[Placed]) -> Option<Fact> {
         places.push(format!("not pinned: {}", names(&not_pinned)));
     }
     let remark = if is_shared || !not_pinned.is_empty() {
-        "parts that run on one core at a time delay each other"
+        "parts that share a core delay each other"
     } else {
         "no two share a core"
     };
@@ -56,7 +56,7 @@ fn spoken(part: &RunPart) -> String {
     format!("{}{}", part.kind(), name.unwrap_or_default())
 }
 
-/// Cores in rising order, a row of three and more by its ends.
+/// Cores in rising order; three or more in a row as a range.
 fn list(cpus: &[u32]) -> String {
     let rows = cpus.chunk_by(|a, b| a + 1 == *b);
     let row = |row: &[u32]| match row {
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_on_each_core_is_said() {
+    fn parts_are_listed_by_core() {
         let app = |cpus: &[u32]| placed(RunPart::Service("app".to_owned()), cpus);
         let redis = |cpus: &[u32]| placed(RunPart::Service("redis".to_owned()), cpus);
         let otel = |cpus: &[u32]| placed(RunPart::Agent("otel".to_owned()), cpus);
@@ -92,8 +92,8 @@ mod tests {
             (
                 vec![app(&[0]), otel(&[1]), generator(&[1])],
                 Some(
-                    "0: service `app`; 1: agent `otel`, generator; parts that run on one \
-                     core at a time delay each other",
+                    "0: service `app`; 1: agent `otel`, generator; parts that share a core delay \
+                     each other",
                 ),
             ),
             (
@@ -106,23 +106,22 @@ mod tests {
             (
                 vec![app(&[0]), redis(&[0]), otel(&[2]), generator(&[1])],
                 Some(
-                    "0: service `app`, service `redis`; 1: generator; 2: agent \
-                     `otel`; parts that run on one core at a time delay each other",
+                    "0: service `app`, service `redis`; 1: generator; 2: agent `otel`; parts that \
+                     share a core delay each other",
                 ),
             ),
             (
                 vec![app(&[0, 1, 2, 4]), otel(&[1, 2]), generator(&[4])],
                 Some(
-                    "0: service `app`; 1, 2: service `app`, agent `otel`; 4: \
-                     service `app`, generator; parts that run on one core at a time delay each \
-                     other",
+                    "0: service `app`; 1, 2: service `app`, agent `otel`; 4: service `app`, \
+                     generator; parts that share a core delay each other",
                 ),
             ),
             (
                 vec![app(&[0, 1, 2, 5]), otel(&[]), generator(&[])],
                 Some(
-                    "0–2, 5: service `app`; not pinned: agent `otel`, generator; parts that \
-                     run on one core at a time delay each other",
+                    "0–2, 5: service `app`; not pinned: agent `otel`, generator; parts that share \
+                     a core delay each other",
                 ),
             ),
         ];

@@ -1,5 +1,5 @@
-//! How firm the answer is: what the run would have seen, and where its scatter comes from. All of it
-//! is about the primary metric of the treatments.
+//! The precision of the answer: the minimum detectable effect, and the sources of scatter. All of
+//! it is about the primary metric of the treatments.
 
 use windage_analysis::{Advice, Analysis, ArmAnalysis, MetricAnalysis, VarianceComponents};
 use windage_model::Role;
@@ -7,7 +7,10 @@ use windage_model::Role;
 use crate::facts::Fact;
 use crate::number;
 
-/// The lines below the primary table: one each for all treatments together.
+/// The label of the line about variance components.
+pub(crate) const SCATTER: &str = "scatter";
+
+/// The lines below the primary table; each covers all treatments.
 pub(crate) fn facts(analysis: &Analysis) -> Vec<Fact> {
     let results: Vec<_> = treatments(analysis).map(|(_, result)| result).collect();
     [visible(analysis, &results), scatter(&results)]
@@ -16,7 +19,7 @@ pub(crate) fn facts(analysis: &Analysis) -> Vec<Fact> {
         .collect()
 }
 
-/// The treatments with what was found of the primary metric.
+/// The treatments with their results in the primary metric.
 pub(crate) fn treatments(
     analysis: &Analysis,
 ) -> impl Iterator<Item = (&ArmAnalysis, &MetricAnalysis)> {
@@ -50,10 +53,10 @@ fn scatter(results: &[&MetricAnalysis]) -> Option<Fact> {
     let blocks = of(|s| Some(s.block_sd))?;
     let (launches, windows) = (of(|s| s.launch_sd), of(|s| s.window_sd));
     let launches = launches.map_or_else(
-        || "launches unknown after a single one".to_owned(),
+        || "launches unknown (only one)".to_owned(),
         |launches| format!("launches {launches}"),
     );
-    // Without the windows' own scatter it is part of that of the blocks.
+    // If the scatter of windows is unknown, it is part of the blocks' scatter.
     let inner = match windows {
         Some(windows) => format!("drift between blocks {blocks}, windows {windows}"),
         None => format!("blocks {blocks}"),
@@ -61,10 +64,10 @@ fn scatter(results: &[&MetricAnalysis]) -> Option<Fact> {
     let advice = advice_for_the_widest(results).map_or(String::new(), |advice| {
         format!("; {}", advice_in_words(advice))
     });
-    Some(Fact::new("scatter", format!("{launches}, {inner}{advice}")))
+    Some(Fact::new(SCATTER, format!("{launches}, {inner}{advice}")))
 }
 
-/// Advice differs by treatment; what the widest interval needs is what the run needs.
+/// Advice differs by treatment; the run needs what the widest interval needs.
 fn advice_for_the_widest(results: &[&MetricAnalysis]) -> Option<Advice> {
     let width = |result: &MetricAnalysis| {
         let difference = result.difference.as_ref().ok()?;
@@ -105,7 +108,7 @@ pub(crate) fn advice_in_words(advice: Advice) -> String {
     }
 }
 
-/// The least and the greatest of several figures, written once where they are written alike.
+/// The lowest and highest of several figures; one figure if both have the same text.
 fn spread(figures: impl Iterator<Item = f64>, write: fn(f64) -> String) -> Option<String> {
     let mut figures: Vec<f64> = figures.filter(|f| f.is_finite()).collect();
     figures.sort_by(f64::total_cmp);
@@ -162,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_alike_is_written_once() {
+    fn equal_texts_are_written_once() {
         let table: [(&[f64], Option<&str>); 4] = [
             (&[0.005_01, 0.005], Some("0.5 %")),
             (&[0.019, 0.005, 0.008], Some("0.5 to 1.9 %")),

@@ -1,15 +1,16 @@
-//! What programs said about themselves: one line an entry, and what differs from the baseline.
+//! What programs reported about themselves: one line per entry, and the differences from the
+//! baseline.
 
 use windage_analysis::Analysis;
 use windage_model::Role;
 
 use crate::facts::{Fact, one_line};
 
-/// Arms named with a text; the rest is counted.
+/// How many arms are named with a text; the rest are counted.
 const NAMES: usize = 4;
 
-/// A line for each entry, with who said what where arms differ, and one of the entries in which
-/// arms differ from the baseline; none where nothing was said.
+/// A line per entry, with the arms if they differ, and a line with the entries in which arms differ
+/// from the baseline; none if nothing was reported.
 pub(crate) fn facts(analysis: &Analysis) -> Vec<Fact> {
     let entries = entries(analysis);
     let lines = entries
@@ -22,13 +23,13 @@ pub(crate) fn facts(analysis: &Analysis) -> Vec<Fact> {
 }
 
 fn from_baseline(differences: &str) -> String {
-    format!("from what the baseline says: {differences}")
+    format!("from the baseline: {differences}")
 }
 
-/// What was said under one name.
+/// All texts of one entry.
 struct Entry<'a> {
     name: &'a str,
-    /// Each text with those who say it, as they come in the plan.
+    /// Each text with the arms that report it, in plan order.
     texts: Vec<(&'a str, Vec<Speaker<'a>>)>,
     /// How many arms the run has.
     arms: usize,
@@ -40,7 +41,7 @@ struct Speaker<'a> {
     role: Role,
 }
 
-/// Entries over all loads of a run, by name: a program says much the same under each.
+/// Entries over all loads of a run, by name: a program reports nearly the same under each.
 fn entries(analysis: &Analysis) -> Vec<Entry<'_>> {
     let arms = || analysis.regimes().flat_map(|regime| &regime.arms);
     let mut names: Vec<&str> = arms()
@@ -88,7 +89,7 @@ impl<'a> Entry<'a> {
         format!("{}: {}", one_line(self.name), texts.join("; "))
     }
 
-    /// Who says something else than the baseline; `None` where it says nothing.
+    /// The arms that differ from the baseline; `None` if the baseline reports nothing.
     fn difference(&self) -> Option<String> {
         let is_baselines =
             |speakers: &[Speaker]| speakers.iter().any(|of| of.role == Role::Baseline);

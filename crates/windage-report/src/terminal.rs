@@ -10,17 +10,18 @@ use crate::calibration;
 use crate::facts::{self, one_line};
 use crate::rows;
 use crate::self_reported;
+use crate::summary;
 pub(crate) use page::{FAINT, HEADING, Page};
 pub use text::wrap;
 
-/// How the terminal is written to.
+/// Options of the terminal report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TerminalOptions {
-    /// Columns that no line exceeds; less than 72 counts as 72.
+    /// The width in columns; less than 72 counts as 72.
     pub width: usize,
     /// Whether ANSI colours are used.
     pub color: bool,
-    /// Whether every table is shown, or only what fits a screen.
+    /// Whether to show all tables, or only what fits a screen.
     pub all: bool,
 }
 
@@ -34,10 +35,10 @@ impl Default for TerminalOptions {
     }
 }
 
-/// The report as aligned text that ends with a line break: the answer with the metrics that
-/// changed, or with `all` everything that is known.
+/// The report as aligned text that ends with a line break: the answer and the metrics that changed,
+/// or everything with `all`.
 ///
-/// Verdicts are words or marks as well as colours, so that nothing is lost without `color`.
+/// Verdicts are words or marks as well as colours, so nothing is lost without `color`.
 #[must_use]
 pub fn terminal(analysis: &Analysis, options: TerminalOptions) -> String {
     let mut page = Page::new(options);
@@ -68,7 +69,7 @@ pub fn terminal(analysis: &Analysis, options: TerminalOptions) -> String {
     page.into_text()
 }
 
-/// The answer, the metrics that changed, what was delivered, warnings, and where to see more.
+/// The answer, the metrics that changed, delivered telemetry, warnings, and where to see more.
 fn brief(page: &mut Page, analysis: &Analysis) {
     page.heading(&one_line(&analysis.plan));
     if let Some(about) = &analysis.about {
@@ -83,9 +84,9 @@ fn brief(page: &mut Page, analysis: &Analysis) {
     page.facts(&facts::more(analysis));
 }
 
-/// What was found under one load, in brief.
+/// The results under one load, in brief.
 fn brief_part(page: &mut Page, analysis: &Analysis) {
-    page.wrapped("", &crate::summary(analysis), HEADING);
+    page.wrapped("", &summary::answer(analysis), HEADING);
     page.blank();
     let [answer, delivered] = rows::headline_tables(analysis);
     let changed = rows::changed_table(analysis);
@@ -121,7 +122,7 @@ pub(crate) fn head(page: &mut Page, analysis: &Analysis) {
     page.blank();
 }
 
-/// What was found under one load.
+/// The results under one load.
 fn part(page: &mut Page, analysis: &Analysis) {
     page.wrapped("", &crate::summary(analysis), HEADING);
     page.blank();

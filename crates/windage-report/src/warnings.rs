@@ -1,4 +1,4 @@
-//! What speaks against a run, gathered so that each reason is told once.
+//! A run's warnings, merged so that each is shown once.
 
 use windage_analysis::Analysis;
 use windage_model::{Evidence, Soundness, Warning, WarningCode};
@@ -6,15 +6,15 @@ use windage_model::{Evidence, Soundness, Warning, WarningCode};
 use crate::facts::one_line;
 use crate::number;
 
-/// One reason not to believe, as every renderer shows it.
+/// A warning as every renderer shows it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct WarningRow {
     pub(crate) code: WarningCode,
-    /// What was seen and what to do.
+    /// What was found and what to do.
     pub(crate) text: String,
     /// Name and figure.
     pub(crate) evidence: Vec<(String, String)>,
-    /// What it is about; `None` for the whole run.
+    /// What it is about; `None` for the entire run.
     pub(crate) about: Option<String>,
 }
 
@@ -34,7 +34,7 @@ impl WarningRow {
     }
 }
 
-/// The run's own reasons, then those of single metrics, the gravest first.
+/// The run's own warnings, then those of single metrics, gravest first.
 pub(crate) fn warnings(analysis: &Analysis) -> Vec<WarningRow> {
     let mut rows: Vec<WarningRow> = analysis
         .validity
@@ -63,7 +63,7 @@ pub(crate) fn warnings(analysis: &Analysis) -> Vec<WarningRow> {
     rows
 }
 
-/// One sentence for a run against which nothing speaks, and for the heading of the others.
+/// The heading of the warnings, or the sentence for a run without any.
 pub(crate) fn heading(soundness: Soundness, has_warnings: bool) -> &'static str {
     match (soundness, has_warnings) {
         (Soundness::Valid, false) => "valid: no warnings",
@@ -75,7 +75,7 @@ pub(crate) fn heading(soundness: Soundness, has_warnings: bool) -> &'static str 
 
 type Located<'a> = Vec<(&'a Warning, String)>;
 
-/// Metrics share their reasons more often than not: one row for each code.
+/// Metrics usually share their warnings, so there is one row per code.
 fn of_metrics(analysis: &Analysis) -> Vec<(WarningCode, Located<'_>)> {
     let mut by_code: Vec<(WarningCode, Located<'_>)> = Vec::new();
     for arm in &analysis.arms {

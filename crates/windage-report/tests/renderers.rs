@@ -1,4 +1,4 @@
-//! What a person sees, kept as snapshots, and what must hold of it whatever the analysis.
+//! Snapshots of all renderers, and properties that hold for every analysis.
 
 mod agents;
 mod answer;
@@ -67,8 +67,8 @@ fn snapshots() {
     ] {
         insta::assert_snapshot!(format!("{name}_brief"), brief(&analysis));
     }
-    // What tables there are is decided before any renderer: each is seen once with details, with
-    // telemetry that was amiss, and with names that would do harm.
+    // All renderers draw the same tables, so one snapshot each is enough for details, for problems
+    // with telemetry, and for hostile names.
     let suspect = fixtures::suspect();
     insta::assert_snapshot!("suspect_markdown", markdown(&suspect));
     insta::assert_snapshot!("demo_markdown", markdown(&fixtures::demo()));
@@ -115,7 +115,7 @@ fn no_cell_is_lost_in_a_narrow_terminal() {
     }
 }
 
-/// Every cell of the tables of a document that the terminal shows is in its text.
+/// Checks that the text has every cell of the document's main tables.
 fn has_every_cell(text: &str, tables: &[&serde_json::Value], name: &str) {
     let shown = tables.iter().filter(|table| table["detail"] == false);
     let rows = shown.flat_map(|table| table["rows"].as_array().expect("rows"));
@@ -142,7 +142,7 @@ fn colours_change_nothing_but_colours() {
 }
 
 #[test]
-fn no_figure_is_not_a_number() {
+fn no_figure_is_nan() {
     for (name, analysis) in fixtures::every() {
         for (renderer, text) in renderings(&analysis) {
             for word in text.split(|c: char| !c.is_alphanumeric()) {
@@ -201,13 +201,13 @@ fn csv_has_a_row_for_each_metric_of_each_arm_of_each_run() {
     assert!(records.iter().all(|record| record.len() == columns));
 }
 
-/// A text with its line breaks and indentation taken out, to look for sentences in.
+/// A text without line breaks and indentation, to search for sentences.
 fn unwrapped(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[test]
-fn how_telemetry_came_is_told_where_something_was_amiss() {
+fn problems_with_delivery_are_reported() {
     let (amiss, sound) = (
         plain(&fixtures::backends(), 80),
         plain(&fixtures::demo(), 80),
@@ -215,10 +215,10 @@ fn how_telemetry_came_is_told_where_something_was_amiss() {
     let told = [
         "backend otel, half well: partial 10%",
         "otel, backend slow 200ms: 49,000 items (queue full), 1,000 spans (not explained)",
-        "96,000 items (gave up), 4,000 more told than lost",
-        "Export refused not taken sent again twice",
+        "96,000 items (gave up), 4,000 more reported than lost",
+        "Export refused rejected retried duplicates",
         "otel, backend reject 503 90 % 0.333 % 51.7 % 0.226 %",
-        "Arrival whole traces half after 99 % after",
+        "Arrival complete traces median delay p99 delay",
         "otel, backend down n/a¹",
     ];
     for part in told {
@@ -248,7 +248,7 @@ fn how_telemetry_came_is_told_where_something_was_amiss() {
 }
 
 #[test]
-fn low_quantiles_stand_where_there_is_room() {
+fn low_quantiles_are_in_the_details() {
     let analysis = fixtures::family();
     let table = "| Response time, more | p10 |";
     let text = markdown(&analysis);

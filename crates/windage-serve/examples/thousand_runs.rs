@@ -1,12 +1,12 @@
-//! How long the list of many runs takes: when nothing is known of them, right after a start with an index,
-//! and asked again.
+//! Times the list of many runs: without an index, right after a start with an index, and when
+//! requested again.
 //!
 //! `cargo run --release -p windage-serve --example thousand_runs -- RUN [HOW MANY, by default 1000]`
 //!
-//! The files of RUN are linked into that many directories in a temporary one beside it, which is
-//! removed at the end.
+//! The files of RUN are linked into that many directories in a temporary directory next to it,
+//! which is removed at the end.
 
-// clippy.toml allows it in tests; this prints figures for people.
+// clippy.toml allows it in tests; this program prints its results.
 #![allow(clippy::print_stdout)]
 
 use std::error::Error;
@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         Some(text) => text.parse::<usize>().map_err(|_| USAGE)?,
         None => 1000,
     };
-    // Links don't cross file systems.
+    // Hard links can't cross file systems.
     let beside = run.parent().ok_or(USAGE)?;
     let folder = tempfile::tempdir_in(beside)?;
     for number in 0..count {
@@ -57,12 +57,12 @@ fn nothing_known(folder: &Path, count: usize) -> Result<(), Box<dyn Error>> {
     let server = RunsServer::start(folder, ANY_PORT)?;
     let first = Instant::now();
     list(server.address())?;
-    println!("nothing known, first answer: {:.1} ms", ms(first.elapsed()));
+    println!("no index, first answer: {:.1} ms", ms(first.elapsed()));
     while list(server.address())?.matches("\"name\":").count() < count {
         std::thread::sleep(Duration::from_millis(100));
     }
     println!(
-        "nothing known, all {count} read: {:.1} s",
+        "no index, all {count} read: {:.1} s",
         began.elapsed().as_secs_f64()
     );
     Ok(())
@@ -76,11 +76,15 @@ fn with_an_index(folder: &Path, count: usize) -> Result<(), Box<dyn Error>> {
         "with an index, from start to answer: {:.1} ms",
         ms(began.elapsed())
     );
-    assert_eq!(answer.matches("\"name\":").count(), count, "all are there");
+    assert_eq!(
+        answer.matches("\"name\":").count(),
+        count,
+        "the list has all runs"
+    );
     println!("length of the answer: {:.1} kB", answer.len() as f64 / 1e3);
     let mut took = Vec::new();
     for _ in 0..ASKED_AGAIN {
-        // Each time after the last scan is too old, so that there is another one.
+        // Waits until the last scan has expired, so that each request scans.
         std::thread::sleep(Duration::from_millis(1100));
         let asked = Instant::now();
         list(server.address())?;
@@ -88,13 +92,13 @@ fn with_an_index(folder: &Path, count: usize) -> Result<(), Box<dyn Error>> {
     }
     took.sort_unstable();
     let [least, median, most] = [0, ASKED_AGAIN / 2, ASKED_AGAIN - 1].map(|at| ms(took[at]));
-    println!("asked again, with a scan: {median:.1} ms ({least:.1} to {most:.1})");
+    println!("requested again, with a scan: {median:.1} ms ({least:.1} to {most:.1})");
     Ok(())
 }
 
 fn list(from: SocketAddr) -> std::io::Result<String> {
     let mut stream = TcpStream::connect(from)?;
-    // Of version 1.0: the answer ends with the connection.
+    // HTTP/1.0: the answer ends with the connection.
     stream.write_all(b"GET /api/runs HTTP/1.0\r\nhost: localhost\r\n\r\n")?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer)?;

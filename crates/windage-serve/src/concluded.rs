@@ -1,11 +1,11 @@
-//! What an analysis concludes, as samples.
+//! Results of an analysis, as samples.
 
 use windage_analysis::{Analysis, ArmAnalysis, MetricAnalysis};
 use windage_model::{Interval, Metric, Soundness, WarningCode};
 
 use crate::families::{self, Family, Samples};
 
-/// Families of a point and its ends.
+/// The families of an estimate and of both ends of its interval.
 type OfInterval = [&'static Family; 3];
 
 const RELATIVE: OfInterval = [
@@ -19,19 +19,19 @@ const ABSOLUTE: OfInterval = [
     families::DIFFERENCE_HIGH,
 ];
 const WORDS: [Soundness; 3] = [Soundness::Valid, Soundness::Suspect, Soundness::Void];
-/// What is true of every run that goes on, and says nothing of it: its end is not recorded, and its
-/// last block may be half written.
+/// Warnings that every run in progress has and that mean nothing there: its end is not recorded,
+/// and its last block may be half written.
 const OF_ANY_RUN_THAT_GOES_ON: [WarningCode; 2] =
     [WarningCode::RunIncomplete, WarningCode::JournalCut];
 
-/// Whether the run of an analysis is over.
+/// Whether an analysed run has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
     GoingOn,
     Ended,
 }
 
-/// Leaves out what speaks against any run that goes on, under each of its loads.
+/// Removes the warnings that every run in progress has, under each of its loads.
 pub(crate) fn forgive_going_on(analysis: &mut Analysis) {
     let reasons = &mut analysis.validity.reasons;
     reasons.retain(|warning| !OF_ANY_RUN_THAT_GOES_ON.contains(&warning.code));

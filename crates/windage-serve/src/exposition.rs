@@ -12,7 +12,7 @@ use crate::families::{Family, Kind, PREFIX, Sample, Samples};
 /// The content type of [`text`].
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Writes samples, by family.
+/// Writes samples by family.
 pub(crate) fn text(samples: Samples) -> Result<String, fmt::Error> {
     let mut registry = Registry::with_prefix(PREFIX);
     registry.register_collector(Box::new(Collected(samples)));
@@ -41,7 +41,7 @@ fn encode_family(
 ) -> fmt::Result {
     let unit = family.unit().suffix();
     let unit = unit.map(|suffix| registry::Unit::Other(suffix.to_owned()));
-    // The crate ends the help of what is registered with a full stop, but not that of collectors.
+    // The crate adds a full stop to the help of registered metrics, but not to that of collectors.
     let help = format!("{}.", family.help());
     let kind = match family.kind() {
         Kind::Info => MetricType::Info,
@@ -101,12 +101,12 @@ mod tests {
 # HELP windage_blocks Blocks that were measured.
 # TYPE windage_blocks counter
 windage_blocks_total 3.0
-# HELP windage_service_cpu_seconds CPU of the services in windows of their arm.
+# HELP windage_service_cpu_seconds CPU of the services in their arm's windows.
 # TYPE windage_service_cpu_seconds counter
 # UNIT windage_service_cpu_seconds seconds
 windage_service_cpu_seconds_total{arm=\"off\"} 0.25
 windage_service_cpu_seconds_total{arm=\"on\"} 1.5
-# HELP windage_overhead_ratio What the arm differs by from the baseline, as a share of the baseline.
+# HELP windage_overhead_ratio Overhead of the arm relative to the baseline, as a share of the baseline.
 # TYPE windage_overhead_ratio gauge
 # UNIT windage_overhead_ratio ratio
 windage_overhead_ratio{arm=\"on\",metric=\"rss_peak\"} -0.012
@@ -132,7 +132,7 @@ windage_overhead_ratio{arm=\"on\",metric=\"rss_peak\"} -0.012
     }
 
     #[test]
-    fn nothing_to_say_is_an_exposition_as_well() {
+    fn an_empty_exposition_is_valid() {
         assert_eq!(text(Samples::default()).unwrap(), "# EOF\n");
     }
 }

@@ -1,8 +1,8 @@
-//! What there is to export: every family of series, with its kind, unit and meaning.
+//! Every exported family of series, with its kind, unit and meaning.
 
 use std::collections::HashMap;
 
-/// A set of series that differ in their labels alone.
+/// A set of series that differ only in their labels.
 #[derive(Debug)]
 pub struct Family {
     name: &'static str,
@@ -14,18 +14,18 @@ pub struct Family {
 /// How values of a family behave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Always 1; what it says stands in its labels.
+    /// Always 1; the labels hold the information.
     Info,
-    /// Only grows while a run goes on.
+    /// Only grows during a run.
     Counter,
     /// Goes up and down.
     Gauge,
 }
 
-/// What values of a family are counted in.
+/// The unit of a family's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// A plain number, or a unit that stands in a label.
+    /// A plain number, or a unit given in a label.
     None,
     /// Seconds.
     Seconds,
@@ -64,7 +64,7 @@ impl Family {
         self.name
     }
 
-    /// What it is counted in.
+    /// The unit of its values.
     #[must_use]
     pub fn unit(&self) -> Unit {
         self.unit
@@ -76,12 +76,12 @@ impl Family {
         self.kind
     }
 
-    /// One sentence of meaning, without its full stop.
+    /// One sentence of help, without its full stop.
     pub(crate) fn help(&self) -> &'static str {
         self.help.trim().trim_end_matches('.')
     }
 
-    /// The name of its series as Prometheus shows them.
+    /// The name of its series in Prometheus.
     #[must_use]
     pub fn series_name(&self) -> String {
         let unit = self.unit.suffix().map(|suffix| format!("_{suffix}"));
@@ -94,7 +94,7 @@ impl Family {
     }
 }
 
-/// What all names begin with.
+/// The prefix of all names.
 pub(crate) const PREFIX: &str = "windage";
 
 macro_rules! families {
@@ -121,35 +121,35 @@ families! {
     ARM = "arm", Info, None;
     /// When the run began, since 1970.
     RUN_STARTED = "run_start_timestamp", Gauge, Seconds;
-    /// 1 for the state that the run is in, 0 for the others.
+    /// 1 for the run's present state, 0 for the others.
     RUN_STATE = "run_state", Gauge, None;
-    /// Rounds that are planned.
+    /// Rounds in the plan.
     ROUNDS_PLANNED = "rounds_planned", Gauge, None;
-    /// Rounds that were begun.
+    /// Rounds begun so far.
     ROUNDS_BEGUN = "rounds_begun", Gauge, None;
-    /// Blocks that are planned.
+    /// Blocks in the plan.
     BLOCKS_PLANNED = "blocks_planned", Gauge, None;
     /// Blocks that were measured.
     BLOCKS = "blocks", Counter, None;
-    /// Windows that were measured, by how far they may be believed.
+    /// Measured windows, by validity.
     WINDOWS = "windows", Counter, None;
     /// Time inside measured windows.
     WINDOW_TIME = "window", Counter, Seconds;
-    /// Requests (of a batch load iterations) that were completed in windows.
+    /// Requests (iterations of a batch load) completed in windows.
     REQUESTS = "requests", Counter, None;
-    /// Requests in windows that failed, by cause: without an answer, or with a status of 400 and above.
+    /// Failed requests in windows by cause: without an answer, or with a status of 400 or above.
     FAILED = "requests_failed", Counter, None;
-    /// Starts in windows for which no connection came free in time.
+    /// Starts in windows for which no connection became free in time.
     DROPPED = "starts_dropped", Counter, None;
-    /// CPU of the services in windows of their arm.
+    /// CPU of the services in their arm's windows.
     SERVICE_CPU = "service_cpu", Counter, Seconds;
     /// Resident memory of the services at the end of their last window.
     SERVICE_MEMORY = "service_resident_memory", Gauge, Bytes;
     /// Completed requests per second in the last block that has the arm.
     BLOCK_RATE = "block_requests_per_second", Gauge, None;
-    /// CPU of the services for a request in the last block that has the arm.
+    /// CPU per request of the services in the last block that has the arm.
     BLOCK_CPU = "block_service_cpu_per_request", Gauge, Seconds;
-    /// CPU of the agents in windows of the arm, a bystander's included.
+    /// CPU of the agents in the arm's windows, including a bystander's.
     AGENT_WINDOW_CPU = "agent_window_cpu", Counter, Seconds;
     /// CPU of the agents in attachments that ended, by phase.
     AGENT_CPU = "agent_cpu", Counter, Seconds;
@@ -163,51 +163,56 @@ families! {
     ATTACHMENTS_FAILED = "agent_attachments_failed", Counter, None;
     /// From the start of the agents until they were ready, in the last attachment that ended.
     ATTACH_TIME = "agent_attach", Gauge, Seconds;
-    /// From asking the agents to end until they were gone, in the last attachment that ended.
+    /// From the stop signal to the agents until they were detached, in the last attachment that
+    /// ended.
     DETACH_TIME = "agent_detach", Gauge, Seconds;
-    /// BPF programs that came with the agents in the last attachment that ended.
+    /// BPF programs that the agents loaded in the last attachment that ended.
     BPF_PROGRAMS = "agent_bpf_programs", Gauge, None;
-    /// BPF links that came with the agents in the last attachment that ended.
+    /// BPF links that the agents created in the last attachment that ended.
     BPF_LINKS = "agent_bpf_links", Gauge, None;
     /// Memory of the agents' BPF programs and maps in the last attachment that ended.
     BPF_MEMORY = "agent_bpf_memory", Gauge, Bytes;
-    /// Time in the agents' BPF programs for a request, by the kernel's own count in the last attachment that has it.
+    /// Time per request in the agents' BPF programs, as counted by the kernel, in the last
+    /// attachment that has it.
     BPF_TIME = "agent_bpf_run_per_request", Gauge, Seconds;
-    /// BPF programs, links and processes that were still there when their agents were gone.
+    /// BPF programs, links and processes that were left after their agents had ended.
     LEFT_BEHIND = "agent_left_behind", Counter, None;
     /// Busy CPU of the whole machine in windows of the arm.
     MACHINE_BUSY = "machine_busy", Counter, Seconds;
-    /// Time in windows that the hypervisor took away, of all cores together.
+    /// Time in windows that the hypervisor took, summed over all cores.
     MACHINE_STEAL = "machine_steal", Counter, Seconds;
-    /// Time in windows that some task waited for a core (pressure).
+    /// Time in windows in which some task waited for a core (pressure).
     MACHINE_PRESSURE = "machine_cpu_pressure", Counter, Seconds;
     /// CPU of the kernel's own threads in windows of the arm.
     KERNEL_THREADS_CPU = "kernel_threads_cpu", Counter, Seconds;
     /// CPU of windage itself in windows, by part.
     OWN_CPU = "own_cpu", Counter, Seconds;
-    /// What the arm differs by from the baseline, as a share of the baseline.
+    /// Overhead of the arm relative to the baseline, as a share of the baseline.
     OVERHEAD = "overhead", Gauge, Ratio;
-    /// The lower end of the 95 % interval of windage_overhead_ratio; without a stop in the plan it holds at the planned end alone.
+    /// Lower end of the 95 % interval of windage_overhead_ratio; without a stop in the plan it is
+    /// valid at the planned end only.
     OVERHEAD_LOW = "overhead_low", Gauge, Ratio;
-    /// The upper end of the 95 % interval of windage_overhead_ratio; without a stop in the plan it holds at the planned end alone.
+    /// Upper end of the 95 % interval of windage_overhead_ratio; without a stop in the plan it is
+    /// valid at the planned end only.
     OVERHEAD_HIGH = "overhead_high", Gauge, Ratio;
-    /// What the arm differs by from the baseline, in the unit that the label names.
+    /// Overhead of the arm relative to the baseline, in the unit of the label.
     DIFFERENCE = "difference", Gauge, None;
-    /// The lower end of the 95 % interval of windage_difference.
+    /// Lower end of the 95 % interval of windage_difference.
     DIFFERENCE_LOW = "difference_low", Gauge, None;
-    /// The upper end of the 95 % interval of windage_difference.
+    /// Upper end of the 95 % interval of windage_difference.
     DIFFERENCE_HIGH = "difference_high", Gauge, None;
-    /// Telemetry that the plan expects for the requests that were completed, in rounds that ended.
+    /// Telemetry that the plan expects for the completed requests, in rounds that ended.
     EXPECTED = "telemetry_expected", Gauge, None;
-    /// Telemetry that was delivered in rounds that ended.
+    /// Telemetry delivered in rounds that ended.
     DELIVERED = "telemetry_delivered", Gauge, None;
-    /// 1 for how far the run may be believed, 0 for the other words.
+    /// 1 for the run's validity, 0 for the other verdicts.
     VALIDITY = "validity", Gauge, None;
-    /// 1 for each kind of warning that speaks against the run.
+    /// 1 for each kind of warning about the run.
     WARNING = "warning", Gauge, None;
-    /// When the estimates were made, since 1970.
+    /// When the estimates were computed, since 1970.
     ESTIMATED = "estimate_timestamp", Gauge, Seconds;
-    /// How long the run directory was last read: for counts what was new in its journal, for estimates all of it.
+    /// How long the last read of the run directory took: new journal entries for counts, everything
+    /// for estimates.
     READING = "metrics_reading", Gauge, Seconds;
 }
 
@@ -219,15 +224,15 @@ pub(crate) struct Sample {
     pub(crate) value: f64,
 }
 
-/// Names and values of labels; an empty value is as good as no label.
+/// Names and values of labels; an empty value means no label.
 pub(crate) type Labels = Vec<(&'static str, String)>;
 
-/// Collects samples; what is not finite is left out.
+/// Collects samples; values that are not finite are left out.
 #[derive(Debug, Default)]
 pub(crate) struct Samples(pub(crate) Vec<Sample>);
 
 impl Samples {
-    /// In the order of the exposition; without families that have none.
+    /// In the order of the exposition, without empty families.
     pub(crate) fn by_family(&self) -> impl Iterator<Item = (&'static Family, Vec<&Sample>)> {
         let mut by_name: HashMap<&str, Vec<&Sample>> = HashMap::new();
         for sample in &self.0 {
@@ -256,7 +261,7 @@ impl Samples {
         });
     }
 
-    /// One sample for each of some words: 1 for the word that holds, 0 for the others.
+    /// One sample per word: 1 for the word that applies, 0 for the others.
     pub(crate) fn put_state(
         &mut self,
         family: &'static Family,
@@ -278,7 +283,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn names_are_what_prometheus_shows() {
+    fn names_match_prometheus() {
         let table = [
             (RUN, "windage_run_info"),
             (SERVICE_CPU, "windage_service_cpu_seconds_total"),
@@ -292,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn each_name_is_there_once_and_explained() {
+    fn each_name_is_unique_and_explained() {
         let names: BTreeSet<String> = FAMILIES.iter().map(|f| f.series_name()).collect();
         assert_eq!(names.len(), FAMILIES.len());
         for family in FAMILIES {

@@ -1,4 +1,4 @@
-//! A run for tests: three arms, and records of them.
+//! A run for tests: three arms and their records.
 
 use std::collections::BTreeMap;
 

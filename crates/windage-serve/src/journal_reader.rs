@@ -1,17 +1,17 @@
-//! A run that is read as it grows: what was read once is not read again.
+//! Reads a run as it grows; no entry is read twice.
 
 use windage_record::{Ending, Entry, Journal, Manifest, RecordError, RunDir};
 
-/// What entries of a journal are summed up to.
+/// A summary of a journal's entries.
 pub(crate) trait Summed {
-    /// Of a run of which nothing was read yet.
+    /// The summary before the first entry.
     fn of(manifest: &Manifest) -> Self;
 
-    /// Takes one entry more, in the order of the journal.
+    /// Adds one entry, in the order of the journal.
     fn take(&mut self, entry: &Entry);
 }
 
-/// A run, and what was read of it so far, summed up; no window is kept.
+/// A run and the summary of what was read of it so far; windows are not kept.
 pub(crate) struct Growing<S> {
     run: RunDir,
     journal: Journal,
@@ -19,7 +19,7 @@ pub(crate) struct Growing<S> {
 }
 
 impl<S: Summed> Growing<S> {
-    /// Nothing is read of its journal yet.
+    /// Opens the run without reading its journal.
     ///
     /// # Errors
     /// When the journal can't be opened.
@@ -31,7 +31,7 @@ impl<S: Summed> Growing<S> {
         })
     }
 
-    /// Reads what was written since the last time. After an error there is nothing more to be read.
+    /// Reads what was written since the last call. After an error nothing more can be read.
     ///
     /// # Errors
     /// When the journal can't be read.

@@ -1,8 +1,10 @@
-//! What runs say to other programs and to browsers: metrics for Prometheus while one goes on, results
-//! for an OTLP receiver when it has ended, a page over all runs of a directory.
+//! What runs offer to other programs and to browsers: metrics for Prometheus during a run, results
+//! for an OTLP receiver after it, a page over all runs of a directory.
 //!
-//! All of it is read from the run directory and computed by the analysis that makes the report, so that
-//! there is nothing that could disagree with it. `docs/FORMAT.md` has the names.
+//! Everything is read from the run directory and computed by the analysis that makes the report, so
+//! it can't disagree with the report. `docs/FORMAT.md` lists the names.
+
+#![forbid(unsafe_code)]
 
 mod concluded;
 mod exposition;
@@ -28,7 +30,7 @@ pub use push::{EndpointError, OtlpEndpoint, PushError, push};
 pub use runs::{RunsError, RunsServer};
 pub use server::MetricsServer;
 
-/// The Grafana dashboard for `/metrics`, as it is imported.
+/// The Grafana dashboard for `/metrics`, ready to import.
 pub const DASHBOARD: &str = include_str!("../dashboard/windage.json");
 
 /// Why there are no metrics.
@@ -43,20 +45,20 @@ pub enum ServeError {
     Listen {
         /// The address.
         address: SocketAddr,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// There is no thread or event loop to be had.
+    /// The thread or its event loop can't be started.
     #[error("the thread for --metrics can't be started: {0}; raise `ulimit -n` or `ulimit -u`")]
     Thread(io::Error),
 }
 
-/// What a lock guards; of a thread that panicked, as that left it.
+/// Locks a mutex, ignoring whether another thread panicked while it held it.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Records count in nanoseconds, what is said in seconds.
+/// Records are in nanoseconds, metrics in seconds.
 fn seconds(ns: u64) -> f64 {
     ns as f64 / 1e9
 }

@@ -1,4 +1,4 @@
-//! A router behind an address, on a thread of its own that sleeps until somebody asks.
+//! A router at an address, on its own thread that sleeps until a request arrives.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener as StdTcpListener};
@@ -14,18 +14,18 @@ use tokio::sync::{Semaphore, oneshot};
 
 use crate::low_priority::be_nice;
 
-/// How long a connection may keep its place without asking.
+/// How long a connection may stay open without a request.
 const IDLE_FOR: Duration = Duration::from_secs(60);
-/// How long a connection is kept at all: a client that does not read must not hold its place.
+/// The longest life of a connection, so that a client that does not read can't hold it.
 const KEPT_FOR: Duration = Duration::from_mins(10);
-/// How long to rest when the kernel has no descriptor for a new connection.
+/// How long to pause when the kernel has no descriptor for a new connection.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-/// What is held of a connection's bytes, either way. No request that is answered comes near it.
+/// Buffer for a connection's bytes in each direction. Valid requests stay far below it.
 const BUFFERED_BYTES_MAX: usize = 64 << 10;
-/// Threads for what takes its time, such as reading files.
+/// Threads for slow work such as reading files.
 const BLOCKING_THREADS_MAX: usize = 4;
 
-/// Answers until it is dropped.
+/// Answers requests until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Listening {
     address: SocketAddr,
@@ -33,7 +33,7 @@ pub(crate) struct Listening {
     thread: Option<std::thread::JoinHandle<()>>,
 }
 
-/// Listens at that address; port 0 lets the kernel choose. Nobody is answered yet.
+/// Binds the address; port 0 lets the kernel choose. Requests are not answered yet.
 pub(crate) fn bind(address: SocketAddr) -> io::Result<StdTcpListener> {
     let listener = StdTcpListener::bind(address)?;
     listener.set_nonblocking(true)?;
@@ -41,7 +41,8 @@ pub(crate) fn bind(address: SocketAddr) -> io::Result<StdTcpListener> {
 }
 
 impl Listening {
-    /// Begins to answer, for so many connections at a time; further ones wait in the kernel's queue.
+    /// Begins to answer, on up to that many connections at a time; further ones wait in the
+    /// kernel's queue.
     pub(crate) fn start(
         thread: &str,
         listener: StdTcpListener,
@@ -65,7 +66,7 @@ impl Listening {
                     _ = ended => {}
                 }
             });
-            // Nobody waits for what is still being read.
+            // Does not wait for reads that are still in progress.
             runtime.shutdown_background();
         };
         let thread = std::thread::Builder::new()
@@ -78,7 +79,7 @@ impl Listening {
         })
     }
 
-    /// Where it answers.
+    /// The address that it listens on.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
@@ -88,14 +89,15 @@ impl Drop for Listening {
     fn drop(&mut self) {
         drop(self.end.take());
         if let Some(thread) = self.thread.take() {
-            // It has nothing to say of its end.
+            // The thread returns no error.
             let _ = thread.join();
         }
     }
 }
 
 async fn accept(listener: StdTcpListener, router: Router, connections_max: usize) {
-    // It was made ready for this; without it there is nothing to do until the end.
+    // The socket was set up for this, so it does not fail; if it did, there would be nothing to
+    // serve.
     let Ok(listener) = TcpListener::from_std(listener) else {
         return std::future::pending().await;
     };
@@ -119,6 +121,6 @@ async fn connection(stream: TcpStream, router: Router) {
         .header_read_timeout(IDLE_FOR)
         .max_buf_size(BUFFERED_BYTES_MAX)
         .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
-    // How a client breaks off does not matter.
+    // It does not matter how a client disconnects.
     let _ = tokio::time::timeout(KEPT_FOR, served).await;
 }

@@ -1,21 +1,22 @@
-//! How to read what a run writes while it is measured: giving way to all other threads, and resting for
-//! many times the CPU that it took.
+//! How to read a run while it is being measured: give way to all other threads, and rest for many
+//! times the CPU that was used.
 //!
-//! By the CPU and not by the time: whoever gives way waits for a core, which costs the run nothing.
+//! The rest depends on CPU and not on time: a thread that gives way waits for a core, which costs
+//! the run nothing.
 
 use std::time::{Duration, Instant};
 
 use rustix::process::setpriority_process;
 use rustix::time::{ClockId, clock_gettime};
 
-/// They take their turn when nobody else wants the core, least of all what is measured.
+/// The lowest priority: the thread runs when no other wants the core, least of all a measured one.
 const NICENESS: i32 = 19;
-/// What was read is left alone for so many times the CPU that it took to read.
+/// The rest after a read, as a multiple of the CPU that it used.
 const REST: u32 = 99;
 
-/// Gives every other thread the precedence over the calling one. Without it the answer is the same.
+/// Gives the calling thread the lowest priority. If that fails, results are the same.
 pub fn be_nice() {
-    // On Linux this is about the calling thread alone.
+    // On Linux this applies to the calling thread only.
     let _ = setpriority_process(None, NICENESS);
 }
 
@@ -27,15 +28,15 @@ pub fn cpu_of_this_thread() -> Duration {
     Duration::try_from(used).unwrap_or_default()
 }
 
-/// Does some work, and says what CPU the calling thread used for it. Threads that an analysis spreads
-/// over are not counted; on each further core they may take as much again.
+/// Runs `work`, and returns the CPU time that the calling thread used for it. Other threads of an
+/// analysis are not counted; each of them may use as much again.
 pub(crate) fn cpu_of<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     let before = cpu_of_this_thread();
     let done = work();
     (done, cpu_of_this_thread().saturating_sub(before))
 }
 
-/// When what took so much CPU to read may be read again.
+/// When something that took this much CPU to read may be read again.
 pub(crate) fn due_after(took: Duration, at_least: Duration) -> Instant {
     Instant::now() + rest_after(took, at_least)
 }
@@ -49,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rest_is_99_times_the_work_and_no_less_than_asked() {
+    fn a_rest_is_99_times_the_work_and_at_least_the_minimum() {
         for (took_ms, at_least_ms, expected_ms) in [
             (0, 1000, 1000),
             (10, 1000, 1000),
@@ -63,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn work_that_waits_for_its_core_or_its_disk_is_rested_for_no_longer() {
+    fn waiting_for_a_core_or_the_disk_does_not_extend_the_rest() {
         let waits = Duration::from_millis(200);
         let ((), took) = cpu_of(|| std::thread::sleep(waits));
         assert!(took < waits / 4, "{took:?}");

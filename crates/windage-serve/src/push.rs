@@ -1,4 +1,4 @@
-//! Results as OTLP metrics, pushed once.
+//! Pushes results as OTLP metrics, once.
 
 use std::fmt;
 use std::str::FromStr;
@@ -25,29 +25,30 @@ use crate::locked;
 
 const PATH: &str = "/v1/metrics";
 
-/// Where results are pushed to: OTLP with protobuf over HTTP.
+/// The receiver of results: OTLP as protobuf over HTTP.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OtlpEndpoint(String);
 
-/// Why a text is no address to push to.
+/// Why a text is not a valid address.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EndpointError {
-    /// It is no URL.
-    #[error("it is no URL such as http://127.0.0.1:4318 ({0})")]
+    /// It is not a URL.
+    #[error("it is not a URL such as http://127.0.0.1:4318 ({0})")]
     NoUrl(#[from] InvalidUri),
     /// It is not HTTP.
     #[error(
-        "it has to begin with http://, such as http://127.0.0.1:4318; for TLS put a Collector in between"
+        "it must begin with http://, such as http://127.0.0.1:4318; for TLS put a Collector in \
+         between"
     )]
     NotHttp,
     /// It has a user or a query, which may be secret, and the command line is recorded.
     #[error(
-        "it has a user or a query; credentials go into the variable OTEL_EXPORTER_OTLP_HEADERS"
+        "it has a user or a query; put credentials into the variable OTEL_EXPORTER_OTLP_HEADERS"
     )]
     Secret,
     /// It has a fragment, which is never sent.
-    #[error("it has a # with something behind it that no server is sent; leave that out")]
+    #[error("it has a # with a fragment, which is never sent to a server; leave it out")]
     Fragment,
 }
 
@@ -63,7 +64,7 @@ impl FromStr for OtlpEndpoint {
         if authority.as_str().contains('@') || url.query().is_some() {
             return Err(EndpointError::Secret);
         }
-        // The path of the metrics would become a part of it.
+        // The path of the metrics would be appended to the fragment.
         if text.contains('#') {
             return Err(EndpointError::Fragment);
         }
@@ -85,21 +86,22 @@ pub enum PushError {
     /// The exporter can't be set up.
     #[error("the OTLP exporter can't be set up: {0}; check OTEL_EXPORTER_OTLP_*")]
     Exporter(String),
-    /// Nobody took them.
+    /// The receiver did not accept the results.
     #[error(
-        "{endpoint} did not take the results: {reason}; does an OTLP receiver (HTTP, protobuf) listen there?"
+        "{endpoint} did not accept the results: {reason}; check that an OTLP receiver (HTTP, \
+         protobuf) listens there"
     )]
     NotTaken {
-        /// Where they were to go.
+        /// The receiver's address.
         endpoint: OtlpEndpoint,
-        /// What the SDK said.
+        /// The SDK's error.
         reason: String,
     },
 }
 
-/// Pushes what was concluded from a run, once. Headers, compression and timeout are those of the
-/// variables `OTEL_EXPORTER_OTLP_*`. Not to be called within an event loop, which the exporter's
-/// blocking client does not bear.
+/// Pushes the results of a run, once. Headers, compression and timeout come from the variables
+/// `OTEL_EXPORTER_OTLP_*`. Do not call it within an event loop: the exporter's blocking client
+/// fails there.
 ///
 /// # Errors
 /// When the exporter can't be set up, or the receiver does not answer with success.
@@ -117,9 +119,9 @@ pub fn push(analysis: &Analysis, endpoint: &OtlpEndpoint) -> Result<(), PushErro
     };
     let provider = provider(analysis, once);
     record(analysis, &provider);
-    // What it says of a failure is that there was one; `Once` keeps why.
+    // The SDK reports only that the export failed; `Once` keeps the reason.
     let flushed = provider.force_flush().map_err(|error| error.to_string());
-    // What remains to be shut down is the SDK's thread.
+    // Only the SDK's thread is left to shut down.
     let _ = provider.shutdown();
     let exported = locked(&outcome).take();
     exported
@@ -130,10 +132,11 @@ pub fn push(analysis: &Analysis, endpoint: &OtlpEndpoint) -> Result<(), PushErro
         })
 }
 
-/// The SDK, which exports when it is told to and not by the clock.
+/// The SDK, which exports on demand and not by a timer.
 fn provider(analysis: &Analysis, once: Once) -> SdkMeterProvider {
     const NEVER: Duration = Duration::from_secs(24 * 60 * 60);
-    /// Arms by metrics by loads, which a plan bounds; the SDK would merge what is beyond 2000.
+    /// Arms × metrics × loads, which a plan bounds; above its default of 2000 series the SDK would
+    /// merge them.
     const SERIES_MAX: usize = 100_000;
     let attributes = [
         KeyValue::new("windage.run", analysis.run.clone()),
@@ -176,18 +179,18 @@ fn record(analysis: &Analysis, provider: &SdkMeterProvider) {
     }
 }
 
-/// By the rules of OpenTelemetry, Prometheus makes of this name and the unit the name of `/metrics`.
+/// By OpenTelemetry's rules, Prometheus turns this name and the unit into the name in `/metrics`.
 fn instrument_name(family: &Family) -> String {
     format!("{PREFIX}.{}", family.stem())
 }
 
-/// Exports the first time it is asked, and keeps what came of it.
+/// Exports the first time it is called, and keeps the result.
 struct Once {
     exporter: MetricExporter,
     outcome: Outcome,
 }
 
-/// What came of the export, or why nothing did; `None` before it.
+/// The result of the export; `None` before it.
 type Outcome = Arc<Mutex<Option<Result<(), String>>>>;
 
 impl PushMetricExporter for Once {
@@ -233,9 +236,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_endpoint_is_said_to_be_none() {
+    fn invalid_endpoints_are_refused() {
         let table = [
-            ("", "no URL"),
+            ("", "not a URL"),
             ("127.0.0.1:4318", "http://"),
             ("https://collector", "Collector in between"),
             ("http://me:secret@collector", "OTEL_EXPORTER_OTLP_HEADERS"),
@@ -243,8 +246,8 @@ mod tests {
                 "http://collector?token=secret",
                 "OTEL_EXPORTER_OTLP_HEADERS",
             ),
-            ("http://collector:4318#secret", "leave that out"),
-            ("http://collector/#", "leave that out"),
+            ("http://collector:4318#secret", "leave it out"),
+            ("http://collector/#", "leave it out"),
         ];
         for (text, said) in table {
             let error = text.parse::<OtlpEndpoint>().unwrap_err().to_string();

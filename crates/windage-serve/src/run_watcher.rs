@@ -1,9 +1,9 @@
-//! Looks into the run directory when somebody asks, on a thread of its own, and not too often.
+//! Reads the run directory on request, on its own thread, and not too often.
 //!
-//! What there is to say is read from the run directory and from nowhere else: what a run publishes is
-//! what its report would say at that moment, for a run of this process as for any other. Counts are read
-//! on from where the journal ended; estimates are made anew, of the whole run. So that both stay a small
-//! part of what the machine does, what took CPU to read is left alone for a hundred times as long.
+//! The run directory is the only source: a run publishes what its report would say at that moment,
+//! whether it is a run of this process or of another. Counts are read on from where the journal
+//! ended; estimates are computed afresh over the whole run. To keep both a small part of the
+//! machine's load, each rests for a hundred times the CPU that it took.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -23,29 +23,29 @@ use crate::locked;
 use crate::low_priority::{be_nice, cpu_of, due_after};
 use crate::tally::{self, Tally};
 
-/// Counts are this old at least before they are read again, and estimates.
+/// The least age of counts, and of estimates, before they are read again.
 pub(crate) const COUNTS_AFTER: Duration = Duration::from_secs(1);
 pub(crate) const ESTIMATES_AFTER: Duration = Duration::from_secs(5);
-/// How long an answer waits for a look that was asked for; then it is made of the one before.
+/// How long an answer waits for a requested look before it uses the last one.
 const WAIT: Duration = Duration::from_secs(2);
 
 /// What was seen in a run directory.
 #[derive(Debug)]
 struct Look {
     run: PathBuf,
-    /// As OpenMetrics, or why nothing could be read.
+    /// The OpenMetrics text, or why nothing could be read.
     text: Result<Bytes, String>,
-    /// When the next look may be taken.
+    /// When the next look is allowed.
     due: Instant,
 }
 
 /// `None` before the first look.
 type Latest = Option<Arc<Look>>;
 
-/// Whoever asks for looks.
+/// Requests looks from the watching thread.
 #[derive(Debug)]
 pub(crate) struct Looking {
-    /// `None` before there is one to follow.
+    /// `None` before there is a run to follow.
     run: Mutex<Option<PathBuf>>,
     ask: SyncSender<PathBuf>,
     looks: watch::Receiver<Latest>,
@@ -55,8 +55,8 @@ impl Looking {
     pub(crate) fn start() -> std::io::Result<Looking> {
         let (ask, asked) = sync_channel(1);
         let (publish, looks) = watch::channel(None);
-        // It ends with the last of those who ask. Nobody waits for that, because analysing a long run
-        // takes its time.
+        // The thread ends with the last requester. Nothing waits for it, because analysing a long
+        // run takes time.
         std::thread::Builder::new()
             .name("windage-looking".to_owned())
             .spawn(move || look_when_asked(&asked, &publish))?;
@@ -71,21 +71,20 @@ impl Looking {
         *locked(&self.run) = Some(run.to_owned());
     }
 
-    /// What the latest look says in OpenMetrics, a new one where it is time for that; or why it says
-    /// nothing.
+    /// The OpenMetrics text of the latest look, a new one if it is due; or why there is none.
     pub(crate) async fn latest(&self) -> Result<Bytes, String> {
         let Some(run) = locked(&self.run).clone() else {
-            return Err("no run is followed yet".to_owned());
+            return Err("no run has been started yet".to_owned());
         };
         let mut looks = self.looks.clone();
         if is_due(&looks.borrow_and_update(), &run) {
-            // Where somebody else has asked already, that look is as good.
+            // If a look has been requested already, that one will do.
             let _ = self.ask.try_send(run.clone());
-            // Without a new look the one before has to do, or to say that there is none.
+            // Without a new look the last one is used, if there is one.
             let _ = tokio::time::timeout(WAIT, looks.changed()).await;
         }
         if looks.has_changed().is_err() {
-            return Err("nobody reads the run directory any more".to_owned());
+            return Err("the thread that reads the run directory has ended".to_owned());
         }
         match &*looks.borrow() {
             Some(look) if look.run == run => look.text.clone(),
@@ -103,7 +102,7 @@ fn look_when_asked(asked: &Receiver<PathBuf>, publish: &watch::Sender<Latest>) {
     be_nice();
     let mut followed = Followed::default();
     for run in asked {
-        // Whoever asked while the look before was made is served by that.
+        // Requests made during the last look are served by it.
         if !is_due(&publish.borrow(), &run) {
             continue;
         }
@@ -123,11 +122,11 @@ struct Followed {
     estimates: Estimates,
 }
 
-/// What was concluded last.
+/// The last estimates.
 struct Estimates {
-    /// Or why nothing could be.
+    /// Or why there are none.
     made: Result<Samples, String>,
-    /// When they may be made anew; `None` for at once.
+    /// When they may be computed again; `None` means at once.
     due: Option<Instant>,
 }
 
@@ -141,7 +140,7 @@ impl Followed {
 
     fn look(&mut self) -> Look {
         let (counts, counting) = cpu_of(|| self.counts());
-        // They rest for what they take themselves, and counts go on meanwhile.
+        // Estimates rest for their own CPU; counts continue meanwhile.
         let samples = counts
             .map_err(|error| error.to_string())
             .and_then(|counts| self.with_estimates(counts));
@@ -159,11 +158,11 @@ impl Followed {
     fn counts(&mut self) -> Result<Samples, RecordError> {
         let began = Instant::now();
         let mut samples = Samples::default();
-        // What could not be read is read from its beginning the next time.
+        // After an error the run is read from the beginning next time.
         let mut counted = match self.counted.take() {
             Some(counted) => counted,
             None => match RunDir::open(&self.path) {
-                // It is not made yet.
+                // The run does not exist yet.
                 Err(RecordError::NotARun { .. }) => {
                     tally::put_starting(&mut samples);
                     return Ok(samples);
@@ -197,7 +196,7 @@ impl Default for Estimates {
 }
 
 impl Estimates {
-    /// Those that were made last, or new ones where it is time for that.
+    /// The last estimates, or new ones if they are due.
     fn current(&mut self, counted: &Growing<Tally>) -> Result<&Samples, String> {
         if self.due.is_none_or(|due| due <= Instant::now()) {
             let (made, took) = cpu_of(|| estimates(counted));
@@ -208,7 +207,7 @@ impl Estimates {
     }
 }
 
-/// As `windage report` would make them now.
+/// As `windage report` would compute them now.
 fn estimates(counted: &Growing<Tally>) -> Result<Samples, RecordError> {
     let began = Instant::now();
     let stage = match counted.ending() {
@@ -218,7 +217,7 @@ fn estimates(counted: &Growing<Tally>) -> Result<Samples, RecordError> {
     let mut samples = Samples::default();
     concluded::put(&of_run_directory(counted.run())?, stage, &mut samples);
     let now = SystemTime::UNIX_EPOCH.elapsed();
-    // A clock before 1970 is no time to tell.
+    // A clock set before 1970 gives no usable time.
     let now_s = now.ok().map(|since| since.as_secs_f64());
     samples.put(families::ESTIMATED, now_s, &[]);
     put_reading("estimates", began, &mut samples);
@@ -257,15 +256,15 @@ mod tests {
     }
 
     #[test]
-    fn counts_are_read_on_from_where_the_journal_ended() {
+    fn counts_continue_where_the_journal_ended() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("run");
         let mut followed = Followed::at(&path);
-        assert_eq!(blocks(&followed.look()), None, "it is not there yet");
+        assert_eq!(blocks(&followed.look()), None, "the run does not exist yet");
         let mut writer = begun(&path);
         block(&mut writer, 0);
         assert_eq!(blocks(&followed.look()), Some(1.0));
-        // Whoever read it from its beginning would find nothing there any more.
+        // A reader that starts over would find nothing any more.
         let journal = OpenOptions::new()
             .write(true)
             .open(path.join("journal.bin"));
@@ -276,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_not_be_read_says_why_and_is_read_again() {
+    fn an_unreadable_run_is_reported_and_read_again() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("run");
         drop(begun(&path));

@@ -1,4 +1,4 @@
-//! Metrics over HTTP, for as long as somebody may ask.
+//! Metrics over HTTP during a run.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -18,7 +18,7 @@ use crate::run_watcher::Looking;
 /// Connections at a time; further ones wait in the kernel's queue.
 const CONNECTIONS_MAX: usize = 16;
 
-/// `GET /metrics` of the run that is followed. It ends when this is dropped.
+/// `GET /metrics` of the followed run. It ends when this is dropped.
 #[derive(Debug)]
 pub struct MetricsServer {
     listening: Listening,
@@ -29,7 +29,7 @@ impl MetricsServer {
     /// Begins to answer at that address; port 0 lets the kernel choose.
     ///
     /// # Errors
-    /// When the address can't be listened on, or there is no thread to be had.
+    /// When the address can't be listened on, or the thread can't be started.
     pub fn start(address: SocketAddr) -> Result<MetricsServer, ServeError> {
         let listener = bind(address).map_err(|source| ServeError::Listen { address, source })?;
         let looking = Arc::new(Looking::start().map_err(ServeError::Thread)?);
@@ -39,13 +39,13 @@ impl MetricsServer {
         Ok(MetricsServer { listening, looking })
     }
 
-    /// Where it answers.
+    /// The address that it listens on.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.listening.address()
     }
 
-    /// Speaks of the run in this directory from now on, which need not be there yet.
+    /// Follows the run in this directory, which need not exist yet.
     pub fn follow(&self, run: &Path) {
         self.looking.follow(run);
     }

@@ -13,7 +13,7 @@ use crate::journal_reader::Summed;
 use crate::seconds;
 use of_arm::OfArm;
 
-/// Where a run is, as far as its journal says.
+/// The state of a run, by its journal.
 const STATES: [&str; 4] = ["starting", "measuring", "between_rounds", "ended"];
 
 /// What was recorded so far, counted.
@@ -86,7 +86,7 @@ impl Tally {
     pub(crate) fn put(&self, samples: &mut Samples) {
         self.put_run(samples);
         for ((load, arm), counted) in &self.arms {
-            // What a damaged record says of an unknown arm can't be named.
+            // A damaged record may name an unknown arm.
             let Some(arm) = self.manifest.arms.iter().find(|a| a.index == *arm) else {
                 continue;
             };
@@ -132,7 +132,7 @@ impl Tally {
     }
 }
 
-/// What there is to say of a run that has no directory yet.
+/// The samples of a run that has no directory yet.
 pub(crate) fn put_starting(samples: &mut Samples) {
     put_state(STATES[0], samples);
 }
@@ -168,7 +168,7 @@ impl OfMachine {
     }
 }
 
-/// A sum stays unknown as long as nothing was readable.
+/// A sum stays unknown until one value was readable.
 fn add(sum: &mut Option<u64>, ns: Option<u64>) {
     if let Some(ns) = ns {
         *sum.get_or_insert(0) += ns;
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn loads_are_told_apart() {
+    fn loads_are_distinguished() {
         let mut manifest = manifest();
         manifest.load.regime = Some("saturation".to_owned());
         manifest.other_loads = vec![LoadScope {

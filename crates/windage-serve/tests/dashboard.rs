@@ -1,6 +1,6 @@
-//! The Grafana dashboard asks for nothing that is not exported.
+//! The Grafana dashboard queries only what is exported.
 
-// clippy.toml allows it in functions marked `#[test]`; those that they share need it said.
+// clippy.toml allows it in `#[test]` functions; shared helpers need the attribute.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeSet;
@@ -21,7 +21,7 @@ fn panels(dashboard: &Value) -> Vec<&Value> {
     all.filter(|panel| panel["type"] != "row").collect()
 }
 
-/// Everything in PromQL: of panels, and of the variables.
+/// All PromQL queries, of panels and of variables.
 fn queries(dashboard: &Value) -> Vec<String> {
     let of_panels = panels(dashboard);
     let targets = of_panels.iter().flat_map(|panel| list(&panel["targets"]));
@@ -83,7 +83,7 @@ fn the_data_source_is_a_variable() {
 }
 
 #[test]
-fn panels_are_told_apart_and_do_not_overlap() {
+fn panels_are_distinct_and_do_not_overlap() {
     let dashboard = dashboard();
     let all = list(&dashboard["panels"]);
     let ids: BTreeSet<u64> = all.iter().map(|p| p["id"].as_u64().unwrap()).collect();

@@ -1,4 +1,4 @@
-//! `docs/FORMAT.md` has every series.
+//! `docs/FORMAT.md` lists every series.
 
 use std::path::Path;
 

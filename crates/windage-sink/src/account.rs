@@ -1,4 +1,4 @@
-//! What is kept of one arm, and how a request is settled.
+//! One arm's account: what its receivers got, and how each request is settled.
 
 use std::collections::{HashMap, VecDeque};
 use std::mem;
@@ -19,7 +19,7 @@ use crate::stretches::{Boundaries, Stretch, StretchTally};
 use crate::traces::{TraceSample, TraceTable};
 use crate::{Counts, Protocol};
 
-/// Requests without a success that are remembered, to know them when they come again.
+/// How many unsuccessful requests are remembered, so that retries are recognised.
 const MAX_UNANSWERED: usize = 4096;
 
 /// One arm's receivers: what they got, and how they behave.
@@ -45,29 +45,29 @@ struct Tallies {
     turns: Turns,
 }
 
-/// When something came in, by both clocks.
+/// When something arrived, by both clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// By the wall clock, in nanoseconds since 1970.
+    /// Wall clock, in nanoseconds since 1970.
     pub unix_ns: u64,
-    /// By the clock that never jumps, in nanoseconds since the machine was booted.
+    /// Monotonic clock, in nanoseconds since boot.
     pub monotonic_ns: u64,
 }
 
-/// Everything that an arm's receivers got in a time.
+/// Everything that an arm's receivers got since the last reading.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Delivery {
-    /// Counts by protocol, of those that got anything.
+    /// Counts by protocol; protocols without any are left out.
     pub by_protocol: Vec<(Protocol, Counts)>,
     /// By service and scope, most items first.
     pub sources: Vec<Source>,
     /// Spans by the stretch in which they ended.
     pub stretches: Vec<Stretch>,
-    /// From the end of spans to their arrival; `None` when no span said when it ended.
+    /// From the end of spans to their arrival; `None` when no span carried an end time.
     pub delay: Option<Delay>,
-    /// What a sample of traces says of all.
+    /// What a sample of traces shows.
     pub traces: TraceSample,
-    /// When the last accepted request came.
+    /// When the last accepted request arrived.
     pub last_arrival: Option<Arrival>,
 }
 
@@ -85,8 +85,8 @@ fn sum<'a>(counts: impl IntoIterator<Item = &'a Counts>) -> Counts {
         .fold(Counts::default(), |sum, more| sum.plus(more))
 }
 
-/// An accepted request whose answer has not left yet. However it is dropped before that, with its
-/// connection or its listener, the request may come again and is known then.
+/// An accepted request whose answer has not been sent yet. If it is dropped before that, with its
+/// connection or its listener, the body is remembered, so that a retry is recognised.
 #[derive(Debug)]
 pub(crate) struct Ticket {
     account: Arc<Account>,
@@ -95,8 +95,8 @@ pub(crate) struct Ticket {
 }
 
 impl Ticket {
-    /// The answer is not going to leave at once. The sender may have gone and come again before
-    /// that is noticed: the request is known from now on.
+    /// The answer will not be sent at once, and the sender may disconnect and retry before that is
+    /// noticed: remember the body from now on.
     pub(crate) fn pend(&mut self) {
         if let (false, Some(body)) = (self.is_pending, self.body) {
             self.is_pending = true;
@@ -104,7 +104,7 @@ impl Ticket {
         }
     }
 
-    /// The answer has left.
+    /// The answer has been sent.
     pub(crate) fn answered(mut self) {
         if let (Some(body), true) = (self.body.take(), self.is_pending) {
             self.account.lock().unanswered.forget(body);
@@ -133,7 +133,7 @@ impl Account {
         }
     }
 
-    /// A receipt for a request that begins to arrive.
+    /// A receipt for a new request.
     pub(crate) fn open(&self) -> Box<Receipt> {
         let behaviour = self.behaviour.borrow().backend;
         let mut tallies = self.lock();
@@ -151,17 +151,17 @@ impl Account {
         receipt
     }
 
-    /// Bytes that were read from a connection.
+    /// Counts bytes read from a connection.
     pub(crate) fn wire_bytes(&self, protocol: Protocol, bytes: usize) {
         self.lock().counts[protocol.index()].wire_bytes += bytes as u64;
     }
 
-    /// A connection for which there was no place.
+    /// Counts a connection that was closed because there were too many.
     pub(crate) fn refused_connection(&self, protocol: Protocol) {
         self.lock().counts[protocol.index()].refused_connections += 1;
     }
 
-    /// Counts a request. It is in the counts before its sender has the answer.
+    /// Counts a request, before its sender gets the answer.
     pub(crate) fn accept(self: &Arc<Self>, protocol: Protocol, receipt: &Receipt) -> Ticket {
         let body = key(receipt);
         let mut tallies = self.lock();
@@ -174,7 +174,7 @@ impl Account {
         }
     }
 
-    /// Counts a request that was sound, and that the backend's behaviour refuses.
+    /// Counts a valid request that the backend's behaviour refuses.
     pub(crate) fn refuse(&self, protocol: Protocol, receipt: &Receipt) {
         let mut tallies = self.lock();
         if let Some(body) = key(receipt) {
@@ -183,12 +183,12 @@ impl Account {
         tallies.settled(protocol, refused(&receipt.counts));
     }
 
-    /// Counts a request that could not be taken.
+    /// Counts a request that was rejected or malformed.
     pub(crate) fn not_taken(&self, protocol: Protocol, refusal: &Refusal) {
         self.lock().settled(protocol, not_taken(refusal));
     }
 
-    /// How the request at hand is to be treated, by the present behaviour.
+    /// How the current request is treated under the present behaviour.
     pub(crate) fn turn(&self) -> crate::behaviour::Turn {
         let behaviour = *self.behaviour.borrow();
         self.lock().turns.next(behaviour.backend)
@@ -199,18 +199,18 @@ impl Account {
         sum(&self.lock().counts)
     }
 
-    /// By protocol, since the start; those that got nothing included.
+    /// By protocol, since the start, including protocols without any.
     pub(crate) fn by_protocol(&self) -> [(Protocol, Counts); Protocol::ALL.len()] {
         let counts = self.lock().counts;
         Protocol::ALL.map(|protocol| (protocol, counts[protocol.index()]))
     }
 
-    /// From now on spans end in a stretch of this name.
+    /// Spans that end from now on belong to the stretch `label`.
     pub(crate) fn begin_stretch(&self, label: u64) {
         self.lock().boundaries.begin(label, unix_ns());
     }
 
-    /// What came since the last time it was taken. Boundaries begin anew with it.
+    /// Everything since the last call. Stretches start afresh as well.
     pub(crate) fn take(&self) -> Delivery {
         let mut tallies = self.lock();
         let tallies = &mut *tallies;
@@ -236,14 +236,15 @@ impl Account {
     }
 
     fn lock(&self) -> MutexGuard<'_, Tallies> {
-        // Additions only: a panic elsewhere leaves nothing half done that would matter more than
-        // the panic.
+        // The lock guards additions only, so that a panic elsewhere leaves nothing that would
+        // matter more than the panic itself.
         self.tallies.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Tallies {
-    /// What an accepted request adds to the counts; everything else of it is added here.
+    /// Adds everything that an accepted request carried, and returns what its protocol's counts
+    /// grow by.
     fn accept(&mut self, receipt: &Receipt, body: Option<BodyKey>) -> Counts {
         let came_before = body.and_then(|body| self.unanswered.forget(body));
         if came_before == Some(true) {
@@ -269,7 +270,7 @@ impl Tallies {
         }
     }
 
-    /// One request more, with what it adds to the counts.
+    /// Counts one settled request.
     fn settled(&mut self, protocol: Protocol, more: Counts) {
         let counts = &mut self.counts[protocol.index()];
         *counts = counts.plus(&Counts {
@@ -297,8 +298,8 @@ fn not_taken(refusal: &Refusal) -> Counts {
     }
 }
 
-/// Nothing is remembered of a request without a body, of a question that is asked again and again
-/// in the same words, nor when only counts are asked for.
+/// The key under which a request is remembered. There is none for requests without a body, for side
+/// requests, which repeat the same bytes, and when only counts are kept.
 fn key(receipt: &Receipt) -> Option<BodyKey> {
     let counts = &receipt.counts;
     let has_hash =
@@ -306,7 +307,7 @@ fn key(receipt: &Receipt) -> Option<BodyKey> {
     has_hash.then(|| (receipt.hash.digest(), receipt.counts.body_bytes))
 }
 
-/// Bodies whose senders had no success, the oldest given up first.
+/// Bodies whose senders had no success. The oldest are dropped first.
 #[derive(Debug, Default)]
 struct Unanswered {
     /// Whether what they carried was counted.
@@ -317,7 +318,7 @@ struct Unanswered {
 impl Unanswered {
     fn remember(&mut self, body: BodyKey, counted: bool) {
         match self.counted.get_mut(&body) {
-            // Counted once is counted, however often it is refused afterwards.
+            // Once counted, a body stays counted, however often it is refused later.
             Some(known) => *known |= counted,
             None => {
                 if self.in_order.len() >= MAX_UNANSWERED
@@ -331,12 +332,13 @@ impl Unanswered {
         }
     }
 
-    /// Whether it was counted, if it is known.
+    /// Forgets a body. Returns whether it was counted, or `None` if it was unknown.
     fn forget(&mut self, body: BodyKey) -> Option<bool> {
         if self.counted.is_empty() {
             return None;
         }
-        // Its place in the order stays: to look for it would cost more than to find it gone.
+        // Its place in the order stays: searching for it would cost more than a failed look-up
+        // later.
         self.counted.remove(&body)
     }
 }
@@ -380,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_never_came_makes_a_repetition_known() {
+    fn a_retry_after_a_lost_answer_is_recognised() {
         let account = account();
         let accept = |body: &[u8]| account.accept(HERE, &request(&account, body, 3));
         drop(accept(b"one"));
@@ -395,14 +397,14 @@ mod tests {
         pending.answered();
         let counts = account.counts();
         assert_eq!((counts.spans, counts.repeated_spans), (6, 9));
-        // Answered: the same again is delivered again.
+        // It was answered, so the same body is a new delivery.
         accept(b"one").answered();
         accept(b"two").answered();
         assert_eq!(account.counts().spans, 12);
     }
 
     #[test]
-    fn what_was_refused_counts_once_when_it_comes_again() {
+    fn a_refused_request_counts_once_when_retried() {
         let account = account();
         account.refuse(HERE, &request(&account, b"one", 3));
         let counts = account.counts();
@@ -421,19 +423,19 @@ mod tests {
     }
 
     #[test]
-    fn the_memory_of_unanswered_bodies_is_bounded() {
+    fn the_list_of_unanswered_bodies_is_bounded() {
         let mut unanswered = Unanswered::default();
         for i in 0..=MAX_UNANSWERED as u64 {
             unanswered.remember((i, 1), i % 2 == 0);
         }
-        assert_eq!(unanswered.forget((0, 1)), None, "the oldest is gone");
+        assert_eq!(unanswered.forget((0, 1)), None, "the oldest was dropped");
         assert_eq!(unanswered.forget((1, 1)), Some(false));
         assert_eq!(unanswered.forget((2, 1)), Some(true));
         assert!(unanswered.in_order.len() <= MAX_UNANSWERED);
     }
 
     #[test]
-    fn what_is_taken_begins_anew() {
+    fn a_reading_starts_from_zero() {
         let account = account();
         account.begin_stretch(7);
         let mut receipt = request(&account, b"one", 2);
@@ -470,11 +472,11 @@ mod tests {
                 ..Delivery::default()
             }
         );
-        assert_eq!(account.counts().spans, 3, "the counts go on");
+        assert_eq!(account.counts().spans, 3, "the totals continue");
     }
 
     #[test]
-    fn a_share_holds_for_requests_of_one_item_as_well() {
+    fn a_share_also_holds_for_requests_of_one_item() {
         let account = account();
         let half = Backend::Partial { share: 0.5 };
         account.behaviour.send_replace(Behaviour::of(half));
@@ -487,7 +489,7 @@ mod tests {
     }
 
     #[test]
-    fn a_partial_success_takes_its_share_evenly() {
+    fn a_partial_success_refuses_items_evenly() {
         let account = account();
         account
             .behaviour

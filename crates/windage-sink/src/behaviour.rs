@@ -1,4 +1,4 @@
-//! How an arm's receivers behave at the moment, and what that means for a request.
+//! How an arm's receivers behave at present, and what that means for a request.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ impl Default for Behaviour {
 }
 
 impl Behaviour {
-    /// From now on.
+    /// A behaviour that begins now.
     pub(crate) fn of(backend: Backend) -> Behaviour {
         Behaviour {
             backend,
@@ -29,7 +29,7 @@ impl Behaviour {
         }
     }
 
-    /// Until when nothing listens; `None` when something does.
+    /// Until when no socket listens; `None` when one does.
     pub(crate) fn down(&self) -> Option<Until> {
         match self.backend {
             Backend::Down { lasts } => self.until(lasts),
@@ -37,7 +37,7 @@ impl Behaviour {
         }
     }
 
-    /// Until when no answer leaves; `None` when answers do.
+    /// Until when no answer is sent; `None` when answers are sent.
     pub(crate) fn stalled(&self) -> Option<Until> {
         match self.backend {
             Backend::Stall { lasts } => self.until(lasts),
@@ -47,33 +47,33 @@ impl Behaviour {
 
     fn until(&self, lasts: Option<Duration>) -> Option<Until> {
         let Some(lasts) = lasts else {
-            return Some(Until::Told);
+            return Some(Until::Changed);
         };
         let end = self.since + lasts;
         (Instant::now() < end).then_some(Until::Then(end))
     }
 }
 
-/// The end of a condition.
+/// When a condition ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Until {
-    /// When the behaviour is changed, and not before.
-    Told,
-    /// At this time, or when the behaviour is changed.
+    /// When the behaviour is changed.
+    Changed,
+    /// At this time, or earlier if the behaviour is changed.
     Then(Instant),
 }
 
 impl Until {
-    /// Waits for the time; for ever if there is none.
+    /// Waits for the time, forever if there is none.
     pub(crate) async fn reached(self) {
         match self {
-            Until::Told => std::future::pending().await,
+            Until::Changed => std::future::pending().await,
             Until::Then(end) => tokio::time::sleep_until(end).await,
         }
     }
 }
 
-/// What becomes of a request that is whole and sound.
+/// What happens to a complete, valid request.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Turn {
     /// It is accepted, and answered after a wait.
@@ -84,32 +84,32 @@ pub(crate) enum Turn {
     Reset,
 }
 
-/// What lies between a request and its answer.
+/// What delays an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wait {
     No,
     For(Duration),
-    /// Until the backend's stall is over.
+    /// Until the backend's stall ends.
     Stall,
 }
 
-/// Whose turn it is where only a share of the requests is meant. There is no chance in it: shares
-/// hold for any number of requests, and times are spread evenly.
+/// Decides which requests a share applies to. It is deterministic: shares hold over any number of
+/// requests, and times are spread evenly.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Turns {
     rejected: Evenly,
     requests: u32,
 }
 
-/// Takes a share of things, evenly and without chance. It counts in millionths: a tenth, added up
-/// as a float, never makes a whole.
+/// Takes a share of things, evenly and deterministically. It counts in millionths, because a tenth
+/// added up as a float never makes a whole.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Evenly {
     due_ppm: u32,
 }
 
 impl Evenly {
-    /// Begins somewhere between two of those taken: at 0 behind one, towards 1 before the next.
+    /// Starts between two things taken: 0 is just after one, values towards 1 just before the next.
     pub(crate) fn from(phase: f64) -> Evenly {
         Evenly {
             due_ppm: (phase * 999_999.0) as u32,
@@ -130,7 +130,7 @@ impl Evenly {
 }
 
 impl Turns {
-    /// The next request's.
+    /// How the next request is treated.
     pub(crate) fn next(&mut self, backend: Backend) -> Turn {
         match backend {
             Backend::Slow { from, to } => {
@@ -154,14 +154,14 @@ impl Turns {
         }
     }
 
-    /// Where the share of items that a partial success refuses begins in a request: each
-    /// elsewhere, so that it holds over requests of any size.
+    /// Where the refused share of a partial success begins within a request. It varies, so that the
+    /// share holds whatever the size of requests.
     pub(crate) fn within_request(&mut self) -> Evenly {
         Evenly::from(self.fraction())
     }
 
-    /// Points of the additive recurrence by the golden ratio, which fill the unit interval as
-    /// evenly as any sequence does (Weyl, 1916).
+    /// The additive recurrence of the golden ratio, which fills the unit interval as evenly as any
+    /// sequence does (Weyl, 1916).
     fn fraction(&mut self) -> f64 {
         const GOLDEN: f64 = 0.618_033_988_749_895;
         self.requests = self.requests.wrapping_add(1);
@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_hold_exactly_and_times_lie_between_their_ends() {
+    fn shares_are_exact_and_times_within_range() {
         let mut turns = Turns::default();
         let reject: Backend = "reject 429 30% retry 2s".parse().unwrap();
         let refused = (0..100)
@@ -195,13 +195,13 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_time_that_is_over_is_no_condition() {
+    async fn an_expired_time_is_no_condition() {
         let down = Behaviour::of("down 5s".parse().unwrap());
         assert!(matches!(down.down(), Some(Until::Then(_))));
         assert_eq!(down.stalled(), None);
         tokio::time::advance(Duration::from_secs(5)).await;
         assert_eq!(down.down(), None, "it is up again");
         let stalled = Behaviour::of(Backend::Stall { lasts: None });
-        assert_eq!(stalled.stalled(), Some(Until::Told));
+        assert_eq!(stalled.stalled(), Some(Until::Changed));
     }
 }

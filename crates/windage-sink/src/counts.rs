@@ -1,23 +1,23 @@
-//! What was delivered, as numbers.
+//! Counts of delivered telemetry.
 
 macro_rules! counts {
     ($($(#[doc = $doc:literal])+ $field:ident,)+) => {
         /// What the receivers of one arm got since the sink started.
         ///
         /// Every request ends in exactly one of five ways: accepted, `rejected`, `malformed`,
-        /// `refused` by the backend's behaviour, or a repetition of one that was counted
-        /// (in `retried_requests`). Only accepted requests count towards what they carried.
+        /// `refused` by the backend's behaviour, or as a retry of one that was counted
+        /// (`retried_requests`). Only accepted requests add to the telemetry counts.
         #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
         pub struct Counts { $($(#[doc = $doc])+ pub $field: u64,)+ }
 
         impl Counts {
-            /// What came on top of `earlier`, an older reading of the same arm.
+            /// What was added since `earlier`, an older reading of the same arm.
             #[must_use]
             pub fn since(&self, earlier: &Counts) -> Counts {
                 Counts { $($field: self.$field.saturating_sub(earlier.$field),)+ }
             }
 
-            /// Both together.
+            /// The sum of both.
             #[must_use]
             pub fn plus(&self, other: &Counts) -> Counts {
                 Counts { $($field: self.$field.saturating_add(other.$field),)+ }
@@ -27,7 +27,7 @@ macro_rules! counts {
 }
 
 counts! {
-    /// Requests, whatever became of them.
+    /// All requests.
     requests,
     /// Spans.
     spans,
@@ -37,40 +37,39 @@ counts! {
     span_events,
     /// Links of spans.
     links,
-    /// Attributes of the spans themselves; those of resources, scopes, events and links are not in it.
+    /// Attributes of the spans themselves, without those of resources, scopes, events and links.
     attributes,
-    /// Data points of metrics, of any kind; over remote write: samples.
+    /// Data points of metrics of any kind; over remote write: samples.
     metric_points,
     /// Log records.
     log_records,
     /// Profiles.
     profiles,
-    /// Accepted requests that carry no telemetry of the service itself: statistics about spans,
-    /// the SDK's own telemetry, questions for its configuration.
+    /// Accepted requests without telemetry of the service itself: statistics about spans, the SDK's
+    /// own telemetry, requests for configuration.
     side_requests,
-    /// Bytes that were read from the arm's connections: bodies as sent (compressed, if so),
-    /// request heads and framing. TCP and IP headers, bytes that the kernel still holds
-    /// and the sink's own answers are not in it. Rejected and malformed requests are.
+    /// Bytes read from the arm's connections: bodies as sent (compressed or not), request heads and
+    /// framing, of rejected and malformed requests too. TCP and IP headers, bytes still in the
+    /// kernel and the sink's own answers are not included.
     wire_bytes,
     /// Bytes of accepted bodies after decompression.
     body_bytes,
-    /// Requests that were not taken for their path, method, type, encoding or size, for lack of
-    /// room, or because the body did not arrive whole and in time.
+    /// Requests refused for their path, method, type, encoding or size, for lack of memory, or
+    /// because the body did not arrive completely and in time.
     rejected,
     /// Requests whose body could not be decompressed or decoded.
     malformed,
-    /// Requests that were whole and sound and that the backend's behaviour refused, by an error
-    /// or a reset.
+    /// Complete, valid requests that the backend's behaviour refused, by an error or a reset.
     refused,
-    /// Spans in those, and those that a partial success refused.
+    /// Spans in refused requests, and spans refused by partial successes.
     refused_spans,
-    /// Data points and log records that were refused in the same way.
+    /// Data points and log records refused in either way.
     refused_others,
-    /// Requests with the very bytes of an earlier one that its sender had no success for.
+    /// Requests with the same bytes as an earlier one that got no success.
     retried_requests,
-    /// Spans in those that had been counted already, and were not again.
+    /// Spans in retried requests that had been counted before and were not counted again.
     repeated_spans,
-    /// Connections that were closed at once because the sink had as many as it may have.
+    /// Connections that were closed at once because the sink had reached its limit.
     refused_connections,
 }
 

@@ -2,18 +2,18 @@
 //!
 //! What counts as what:
 //!
-//! - *Attributes* are the entries of `meta`, `metrics` and `meta_struct`, without those whose
-//!   key begins with `_dd.`: these are the tracer's own bookkeeping.
-//! - *Links* are the elements of `span_links` and of the JSON in `meta`'s `_dd.span_links`,
-//!   whichever the tracer writes.
-//! - *Events* are the elements of `span_events`. Tracers that write them as JSON into `meta`'s
-//!   `events`, as all do in version 0.5, have them counted as one attribute, since the service
-//!   may have an attribute of that name.
-//! - A trace's id has 64 bits, and 64 more if its first span has `_dd.p.tid`.
-//! - A span ends at its start and its duration; without a start it does not say when.
+//! - *Attributes* are the entries of `meta`, `metrics` and `meta_struct`, except keys that begin
+//!   with `_dd.`: these are the tracer's own bookkeeping.
+//! - *Links* are the elements of `span_links` and of the JSON in `meta`'s `_dd.span_links`; a
+//!   tracer writes one or the other.
+//! - *Events* are the elements of `span_events`. Events written as JSON into `meta`'s `events`, as
+//!   all tracers do in version 0.5, count as one attribute, since the service may have an attribute
+//!   of that name.
+//! - A trace id has 64 bits, and 64 more if its first span has `_dd.p.tid`.
+//! - A span's end is its start plus its duration; without a start it has no end time.
 //!
-//! What an agent would take is taken: bytes for strings, null for what is missing, integers of
-//! any width. Fields that are not known are stepped over.
+//! The decoder accepts what an agent accepts: bytes for strings, null for missing values, integers
+//! of any width. Unknown fields are skipped.
 
 mod msgpack;
 mod routes;
@@ -30,19 +30,19 @@ pub(crate) use routes::admit;
 /// A version of the trace API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DatadogVersion {
-    /// `/v0.3/traces`; bodies are those of 0.4.
+    /// `/v0.3/traces`; bodies as in 0.4.
     V03,
     /// `/v0.4/traces`: spans are maps.
     V04,
-    /// `/v0.5/traces`: spans are arrays, and strings are written once.
+    /// `/v0.5/traces`: spans are arrays, and each string is written once.
     V05,
 }
 
-/// How the agent that is played differs from others.
+/// How the simulated agent differs from the default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct DatadogOptions {
-    /// Whether tracers are told that they may drop traces that nobody asked to keep, once these
-    /// are in their statistics. Agents say so; here it would make spans disappear on purpose.
+    /// Whether tracers may drop traces that were not sampled once these are in their statistics.
+    /// Real agents allow it; here it would make spans disappear on purpose.
     pub(crate) client_drop_p0s: bool,
 }
 
@@ -56,12 +56,12 @@ pub(crate) fn decode_v05(body: &[u8], receipt: &mut Receipt) -> Result<(), Malfo
     v05::walk(body, receipt).map_err(Malformed::MsgPack)
 }
 
-/// Counts what the body of one request with traces holds, after decompression. Only the fields
-/// of [`Counts`] that speak of telemetry are set.
+/// Counts the telemetry in the body of one request, after decompression. Sets only the telemetry
+/// fields of [`Counts`].
 ///
 /// # Errors
 ///
-/// When the body is not of that version; nothing of it counts then.
+/// When the body is not of that version; then nothing is counted.
 pub fn count(version: DatadogVersion, body: &[u8]) -> Result<Counts, Malformed> {
     let mut receipt = Receipt::default();
     match version {

@@ -1,9 +1,9 @@
-//! From the end of a span to its arrival.
+//! Export delay: from the end of a span to its arrival.
 
-/// Bars for each doubling: a value is known to an eighth of itself.
+/// Log2 of the buckets per doubling: values are exact to an eighth.
 const BARS_BITS: u32 = 3;
 const BARS: usize = 1 << BARS_BITS;
-/// Delays below 2^10 ns fall into the first bar, those beyond 2^43 ns (two hours) into the last.
+/// Delays below 2^10 ns fall into the first bucket, those beyond 2^43 ns (two hours) into the last.
 const LOWEST_BIT: u32 = 10;
 const DOUBLINGS: usize = 33;
 const LENGTH: usize = DOUBLINGS * BARS;
@@ -29,9 +29,10 @@ impl Default for DelayHistogram {
 /// How long spans took from their end to the sink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delay {
-    /// Spans that say when they ended.
+    /// Spans with an end time.
     pub spans: u64,
-    /// The median, in nanoseconds; like the other quantiles to an eighth of itself, and never too small.
+    /// The median in nanoseconds. Like the other quantiles it is at most an eighth too large and
+    /// never too small.
     pub p50_ns: u64,
     /// The 90th percentile, in nanoseconds.
     pub p90_ns: u64,
@@ -60,7 +61,7 @@ impl DelayHistogram {
         self.spans += more.spans;
     }
 
-    /// `None` when no span said when it ended.
+    /// `None` when no span carried an end time.
     pub(crate) fn summary(&self) -> Option<Delay> {
         (self.spans > 0).then(|| Delay {
             spans: self.spans,
@@ -71,7 +72,7 @@ impl DelayHistogram {
         })
     }
 
-    /// The upper end of the bar in which the percentile lies, never more than the longest.
+    /// The upper end of the bucket in which the percentile lies, at most the longest delay.
     fn quantile(&self, percent: u64) -> u64 {
         let rank = (self.spans * percent).div_ceil(100).max(1);
         let mut below = 0;
@@ -104,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bars_meet_without_gaps() {
+    fn buckets_have_no_gaps() {
         for at in 0..LENGTH - 1 {
             assert_eq!(bar(bar_end(at)), at);
             assert_eq!(bar(bar_end(at) + 1), at + 1);
@@ -114,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn quantiles_are_within_a_bar() {
+    fn quantiles_are_within_a_bucket() {
         let mut histogram = DelayHistogram::default();
         assert_eq!(histogram.summary(), None);
         for ms in 1..=1000_u64 {

@@ -1,5 +1,5 @@
-//! One request and its answer, whatever the protocol: what is let in, how its body is decoded,
-//! what its sender is told.
+//! One request and its answer in any protocol: what is admitted, how its body is decoded, what its
+//! sender gets.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -13,12 +13,12 @@ use crate::receipt::Receipt;
 /// The head of a request over HTTP/1.1.
 pub(crate) type Head = hyper::http::request::Parts;
 
-/// A header's value, if it is there and text.
+/// A header's value, if it is present and is text.
 pub(crate) fn header<'a>(head: &'a Head, name: &str) -> Option<&'a str> {
     head.headers.get(name)?.to_str().ok()
 }
 
-/// Whether the content type is this one, whatever its parameters.
+/// Whether the content type is this one, ignoring parameters.
 pub(crate) fn is_of_type(head: &Head, media_type: &str) -> bool {
     header(head, "content-type")
         .and_then(|value| value.split(';').next())
@@ -33,32 +33,32 @@ pub(crate) enum Encoding {
     Gzip,
 }
 
-/// How a whole body is counted.
+/// How a complete body is counted.
 pub(crate) type DecodeWhole = fn(&[u8], &mut Receipt) -> Result<(), Malformed>;
 
-/// What becomes of a body.
+/// How a body is treated.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Decode {
-    /// OTLP protobuf, counted while it comes in.
+    /// OTLP protobuf, counted while it arrives.
     OtlpProtobuf(Signal),
-    /// Held until it is whole.
+    /// Held until it is complete.
     Whole(DecodeWhole),
-    /// Not looked into: what it counts as is known without it.
+    /// Not read: its counts are known without it.
     Unread(fn(&mut Receipt)),
 }
 
-/// A request that is let in.
+/// An admitted request.
 #[derive(Clone, Debug)]
 pub(crate) struct Route {
     pub(crate) decode: Decode,
     pub(crate) encoding: Encoding,
-    /// Its answer when all is well.
+    /// The answer on success.
     pub(crate) accepted: Answer,
-    /// Which form errors have.
+    /// The form of errors.
     pub(crate) form: Form,
 }
 
-/// The form in which a protocol tells errors.
+/// The form in which a protocol reports errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     /// A `google.rpc.Status`, and partial successes, as protobuf.
@@ -75,7 +75,7 @@ pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) content_type: &'static str,
     pub(crate) body: Cow<'static, [u8]>,
-    /// A header beside those that every answer has.
+    /// A header in addition to those of every answer.
     pub(crate) header: Option<(&'static str, Cow<'static, str>)>,
 }
 
@@ -103,35 +103,35 @@ impl Answer {
     }
 }
 
-/// Why a request was not accepted; the text is what its sender is told.
+/// Why a request was not accepted. The text is sent to its sender.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(crate) enum Refusal {
-    /// The text names the paths that there are.
+    /// The text names the valid paths.
     #[error("no such path; {0}")]
     Path(&'static str),
-    /// The methods that there are.
+    /// The allowed methods.
     #[error("only {0} is served here")]
     Method(&'static str),
-    /// The content types that there are.
+    /// The allowed content types.
     #[error("the content type must be {0}")]
     ContentType(&'static str),
     #[error("the content encoding must be gzip or identity")]
     ContentEncoding,
-    /// Beyond the bound, before or after inflating.
-    #[error("the body is larger than the sink's bound; send smaller batches")]
+    /// Larger than the limit, compressed or decompressed.
+    #[error("the body is larger than the sink's limit; send smaller batches")]
     TooLarge,
     #[error("too many large bodies at once; try again")]
     NoRoom,
     #[error("the body took too long to arrive")]
     Slow,
-    #[error("the body ended before its end")]
+    #[error("the body is incomplete")]
     Cut,
     #[error("the body is not valid gzip")]
     BadGzip,
     #[error("{0}")]
     Malformed(#[from] Malformed),
-    /// The backend's behaviour asks for it.
-    #[error("this backend refuses, as it was told to")]
+    /// The backend's behaviour requires it.
+    #[error("this backend is set to refuse requests")]
     Backend {
         status: u16,
         retry_after: Option<Duration>,
@@ -145,7 +145,7 @@ impl Refusal {
             Refusal::Method(_) => 405,
             Refusal::ContentType(_) | Refusal::ContentEncoding => 415,
             Refusal::TooLarge => 413,
-            // One of the four after which the OTLP specification lets exporters try again.
+            // One of the four statuses after which the OTLP specification lets exporters retry.
             Refusal::NoRoom => 503,
             Refusal::Slow => 408,
             Refusal::Cut | Refusal::BadGzip | Refusal::Malformed(_) => 400,
@@ -157,7 +157,7 @@ impl Refusal {
         matches!(self, Refusal::Malformed(_) | Refusal::BadGzip)
     }
 
-    /// What goes beside the text in the answer's head.
+    /// An additional header of the answer.
     pub(crate) fn header(&self) -> Option<(&'static str, Cow<'static, str>)> {
         match self {
             Refusal::Method(allowed) => Some(("allow", Cow::Borrowed(allowed))),
@@ -166,7 +166,7 @@ impl Refusal {
                 retry_after: Some(after),
                 ..
             } => {
-                // Whole seconds are all that the header has room for; none would mean "at once".
+                // The header allows whole seconds only; 0 would mean "at once".
                 let seconds = after.as_millis().div_ceil(1000);
                 Some(("retry-after", seconds.to_string().into()))
             }
@@ -175,7 +175,7 @@ impl Refusal {
     }
 }
 
-/// The encoding that a head names.
+/// The encoding that a head declares.
 pub(crate) fn encoding(head: &Head) -> Result<Encoding, Refusal> {
     match header(head, "content-encoding") {
         None => Ok(Encoding::Identity),
@@ -200,7 +200,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn retry_after_is_whole_seconds_and_never_none() {
+    fn retry_after_is_in_whole_seconds_and_never_zero() {
         for (ms, seconds) in [(1, "1"), (1000, "1"), (1001, "2")] {
             let refusal = Refusal::Backend {
                 status: 429,

@@ -1,4 +1,4 @@
-//! HTTP/1.1, which is hyper's: what is here are the bounds on what a sender may do, and the way from a request to its
+//! HTTP/1.1 by hyper. This module adds bounds on what a sender may do, and leads a request to its
 //! answer.
 
 use std::future::poll_fn;
@@ -26,23 +26,24 @@ use crate::metered::{Metered, Traffic};
 use crate::otlp;
 use crate::receiver::{Receiver, Underway, Verdict};
 
-/// How long a connection may idle, and how long it may take to the end of the next head; more than the 60 s between
-/// two exports of metrics, so that exporters don't have to connect for each.
+/// How long a connection may idle, and how long the next head may take to arrive. Longer than the
+/// 60 s between two metric exports, so that exporters need not reconnect for each.
 const HEAD_WITHIN: Duration = Duration::from_secs(90);
 /// How long a body may take to arrive; exporters give up after 10 s by default.
 const BODY_WITHIN: Duration = Duration::from_secs(30);
 /// How long a sender may go on after the last answer of its connection.
 const LINGERS: Duration = Duration::from_secs(2);
-/// Whoever sends more than that meanwhile does not listen: over loopback that can be gigabytes a second.
+/// A sender that sends more than this after the last answer is cut off: loopback can carry
+/// gigabytes per second.
 const LINGERS_FOR_BYTES: u64 = 1 << 30;
-/// Reads in a row, before other connections have their turn.
+/// Consecutive reads before other connections get their turn.
 const READS_IN_A_ROW: usize = 16;
-/// What is read at once, and the longest head. Every connection keeps a buffer of this size.
+/// The size of a read, and the longest head. Every connection keeps a buffer of this size.
 const BUFFER_BYTES: usize = 24 << 10;
 
 /// Ends a connection without an answer.
 #[derive(Debug, Error)]
-#[error("this backend resets connections, as it was told to")]
+#[error("this backend is set to reset connections")]
 struct Reset;
 
 /// Serves requests until the client leaves, idles too long or breaks the protocol.
@@ -59,7 +60,8 @@ where
         .max_buf_size(BUFFER_BYTES)
         .auto_date_header(false)
         .serve_connection(TokioIo::new(metered), service);
-    // A request that is there is read in one go: half of it would hold memory while other connections have their turn.
+    // A request that has arrived is read in one go: half of it would hold memory while other
+    // connections have their turn.
     let ended = poll_fn(|context| {
         for _ in 0..READS_IN_A_ROW {
             let polled = connection.poll_without_shutdown(context);
@@ -80,7 +82,7 @@ where
             if let Some(status) = broken(&error, !read_buf.is_empty(), receiver) {
                 let answer =
                     format!("HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
-                // A sender that is gone needs no answer.
+                // A sender that has left needs no answer.
                 let _ = metered.write_all(answer.as_bytes()).await;
             }
         }
@@ -89,7 +91,7 @@ where
     Ending::Closed
 }
 
-/// Counts a head that never became one; the status of it that hyper has not told the sender.
+/// Counts a request whose head could not be read. Returns the status, unless hyper has sent it.
 fn broken(error: &hyper::Error, has_begun: bool, receiver: &Receiver) -> Option<StatusCode> {
     if error.is_parse() {
         receiver.not_taken(&Refusal::Cut);
@@ -104,8 +106,8 @@ fn broken(error: &hyper::Error, has_begun: bool, receiver: &Receiver) -> Option<
     }
 }
 
-/// Ends the connection. Whatever the sender is still sending would turn that into a reset, in which the last answer may
-/// get lost: it is read over for a while (RFC 9112, section 9.6).
+/// Ends the connection. If the sender is still sending, closing would reset it and the last answer
+/// might get lost, so input is discarded for a while (RFC 9112, section 9.6).
 async fn end<S: AsyncRead + AsyncWrite + Unpin>(mut metered: Metered<S>) {
     if metered.shutdown().await.is_ok() {
         let mut rest = metered.take(LINGERS_FOR_BYTES);
@@ -113,7 +115,7 @@ async fn end<S: AsyncRead + AsyncWrite + Unpin>(mut metered: Metered<S>) {
     }
 }
 
-/// Takes a request in and answers it.
+/// Receives a request and answers it.
 async fn answer(
     request: Request<Incoming>,
     receiver: &Arc<Receiver>,
@@ -127,9 +129,9 @@ async fn answer(
         Ok(_) if is_too_large => Err(Refusal::TooLarge),
         admitted => admitted.and_then(|route| receiver.begin(route)),
     };
-    // Who awaits leave to send a body doesn't send it when it is refused.
+    // A sender that waits for permission to send a body does not send it when refused.
     let mut is_coming = !head.headers.contains_key(EXPECT);
-    // It is a part of the buffer that the body is to be read into.
+    // The head is part of the buffer that the body is read into.
     drop(head);
     let refusal = match admitted {
         Ok(mut underway) => {
@@ -166,8 +168,8 @@ async fn read(body: &mut Incoming, underway: &mut Underway) -> Result<(), Refusa
     Ok(())
 }
 
-/// Reads over what is left of a refused body, so that its sender sees the answer and no broken pipe; whether that was
-/// its end.
+/// Discards the rest of a refused body, so that its sender sees the answer and not a broken pipe.
+/// Returns whether the end was reached.
 async fn read_over(body: &mut Incoming, max_body_bytes: usize) -> bool {
     let mut left_bytes = max_body_bytes.saturating_mul(2);
     while let Some(Ok(frame)) = body.frame().await {
@@ -180,7 +182,7 @@ async fn read_over(body: &mut Incoming, max_body_bytes: usize) -> bool {
     true
 }
 
-/// Decides about a request that was read whole.
+/// Decides about a complete request.
 async fn conclude(
     underway: Underway,
     receiver: &Receiver,
@@ -195,7 +197,7 @@ async fn conclude(
         } => {
             if wait != Wait::No {
                 ticket.pend();
-                // A sender that leaves meanwhile ends the connection, and this with it.
+                // If the sender disconnects meanwhile, the connection ends, and this wait with it.
                 receiver.wait(wait).await;
             }
             traffic.unsent.set(Some(ticket));

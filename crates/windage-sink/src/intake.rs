@@ -1,4 +1,4 @@
-//! The way of a body: decompressed, decoded, counted, piece by piece and within bounds.
+//! The path of a body: decompressed, decoded, counted, piece by piece and within limits.
 
 use std::io::{self, Write};
 
@@ -10,18 +10,18 @@ use crate::otlp::Stream;
 use crate::receipt::Receipt;
 use crate::room::{Budget, Room};
 
-/// Inflated bytes for each compressed one. Real telemetry, ids included, stays below 100.
+/// The highest compression ratio. Real telemetry, with its random ids, stays below 100.
 const GZIP_RATIO_MAX: usize = 256;
-/// What a body may inflate to whatever its ratio, so that small and dull ones get through.
+/// What a body may inflate to whatever its ratio, so that small repetitive ones pass.
 const GZIP_RATIO_FREE_BYTES: usize = 1 << 20;
 
-/// What inflating takes: a window of 32 KiB, tables, and a buffer for what comes out.
+/// What inflating takes: a window of 32 KiB, tables, and an output buffer.
 const INFLATING_BYTES: usize = 96 << 10;
 
-/// What every body may hold without asking: an item of usual size, and a few sampled spans.
+/// What every body may hold without asking for room: an item of usual size and a few sampled spans.
 const HELD_WITHOUT_ROOM_BYTES: usize = 1 << 10;
 
-/// One body on its way.
+/// One body in transit.
 #[derive(Debug)]
 pub(crate) struct Intake {
     body: Body,
@@ -35,17 +35,17 @@ enum Body {
     Gzip(Box<GzDecoder<Counting>>),
 }
 
-/// What is behind the decompression.
+/// What follows decompression.
 #[derive(Debug)]
 struct Counting {
     decoder: Decoder,
     receipt: Box<Receipt>,
     room: Room,
-    /// What was lent for an item that is not whole.
+    /// Bytes lent for an incomplete item.
     held_bytes: usize,
-    /// How long the body may become, decompressed.
+    /// The largest size of the body, decompressed.
     allowed_bytes: usize,
-    /// A copy of the body, for whoever wants to look at it.
+    /// A copy of the body, where bodies are kept.
     kept: Option<Vec<u8>>,
 }
 
@@ -56,7 +56,7 @@ enum Decoder {
     Unread(fn(&mut Receipt)),
 }
 
-/// What an intake is made of.
+/// Parameters of an intake.
 pub(crate) struct IntakeParts<'a> {
     pub(crate) decode: Decode,
     pub(crate) encoding: Encoding,
@@ -69,7 +69,7 @@ pub(crate) struct IntakeParts<'a> {
 }
 
 impl Intake {
-    /// Takes a body in.
+    /// Begins to receive a body.
     pub(crate) fn new(parts: IntakeParts<'_>) -> Result<Intake, Refusal> {
         let mut room = parts.budget.room();
         if parts.encoding == Encoding::Gzip {
@@ -101,14 +101,14 @@ impl Intake {
         })
     }
 
-    /// The next piece of the body, as it came over the wire.
+    /// The next piece of the body, as it arrived.
     pub(crate) fn push(&mut self, piece: &[u8]) -> Result<(), Refusal> {
         let decoder = match &mut self.body {
             Body::Plain(counting) => return counting.take(piece),
             Body::Gzip(decoder) => decoder,
         };
         self.received_bytes = self.received_bytes.saturating_add(piece.len());
-        // Compressed bytes may become nothing at all, for as long as they come.
+        // Compressed bytes may inflate to nothing, so they are bounded as well.
         if self.received_bytes > self.max_bytes {
             return Err(Refusal::TooLarge);
         }
@@ -120,7 +120,7 @@ impl Intake {
         Ok(decoder.write_all(piece)?)
     }
 
-    /// The body is over.
+    /// The body is complete.
     pub(crate) fn finish(self) -> Result<Finished, Refusal> {
         let mut counting = match self.body {
             Body::Plain(counting) => counting,
@@ -134,10 +134,10 @@ impl Intake {
     }
 }
 
-/// What is left of an intake.
+/// The result of an intake.
 pub(crate) struct Finished {
     pub(crate) receipt: Box<Receipt>,
-    /// The whole body, decompressed, if it was to be kept.
+    /// The complete body, decompressed, if it is to be kept.
     pub(crate) body: Option<Vec<u8>>,
 }
 
@@ -149,7 +149,7 @@ impl Counting {
             return Err(Refusal::TooLarge);
         }
         receipt.body(piece);
-        // A copy for which there is no room is no reason to refuse what was delivered.
+        // Too little room for the copy is no reason to refuse the delivery.
         if let Some(kept) = &mut self.kept
             && self.room.grow_by(piece.len()).is_ok()
         {
@@ -181,7 +181,7 @@ impl Counting {
         }
     }
 
-    /// What the item at hand and the receipt take, beyond what was borrowed for them.
+    /// What the current item and the receipt need beyond what was lent to them.
     fn wanted(&self, item_bytes: usize) -> usize {
         (item_bytes + self.receipt.held_bytes())
             .saturating_sub(HELD_WITHOUT_ROOM_BYTES)
@@ -201,7 +201,7 @@ impl Counting {
     }
 }
 
-/// Takes what the decoder has inflated.
+/// Receives the decoder's output.
 impl Write for Counting {
     fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
         self.take(piece).map_err(io::Error::other)?;
@@ -213,7 +213,7 @@ impl Write for Counting {
     }
 }
 
-/// Errors of the decoder: its own, or what made [`Counting`] refuse.
+/// Errors of the decoder: its own, or those with which [`Counting`] refused.
 impl From<io::Error> for Refusal {
     fn from(error: io::Error) -> Refusal {
         error.downcast().unwrap_or(Refusal::BadGzip)
@@ -307,7 +307,7 @@ mod tests {
                 Err(Refusal::BadGzip),
             ),
             (
-                "nothing is not gzip",
+                "an empty body is not gzip",
                 Gzip,
                 &[],
                 5000,
@@ -315,7 +315,7 @@ mod tests {
             ),
             ("not gzip", Gzip, b"plain text", 5000, Err(Refusal::BadGzip)),
             (
-                "something after the end",
+                "bytes after the end",
                 Gzip,
                 &trailing,
                 5000,
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_is_bounded_by_the_budget() {
+    fn held_bytes_are_bounded_by_the_budget() {
         let whole: DecodeWhole = |_, _| Ok(());
         let budget = Budget::new(1000);
         let take = |length: usize| {
@@ -345,14 +345,15 @@ mod tests {
         };
         assert_eq!(take(1000), Ok(1000));
         assert_eq!(take(1001), Err(Refusal::NoRoom));
-        assert_eq!(take(1000), Ok(1000), "what was lent is back");
+        assert_eq!(take(1000), Ok(1000), "the loan was returned");
         let inflating = take_in(UNREAD, Encoding::Gzip, &gzip(b"a"), 10, &budget);
         assert_eq!(inflating, Err(Refusal::NoRoom));
     }
 
     #[test]
-    fn a_streamed_item_is_held_only_while_it_is_not_whole() {
-        // One resource, one scope, one span with a name of 6,000 bytes: pieces of 100 cut it.
+    fn a_streamed_item_is_held_only_until_it_is_complete() {
+        // One resource, one scope, one span with a name of 6,000 bytes; pieces of 100 bytes split
+        // it.
         let mut span = vec![0x2a, 0xf0, 0x2e];
         span.extend_from_slice(&[b'n'; 6000]);
         let mut body = span;

@@ -1,4 +1,4 @@
-//! Bodies kept on disk, to look at: a ring of files.
+//! Bodies kept on disk for inspection: a ring of files.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -9,12 +9,12 @@ use std::sync::{Mutex, PoisonError};
 use crate::Protocol;
 use crate::exchange::Form;
 
-/// Where bodies are kept, and how much of them.
+/// Where bodies are kept, and how many bytes of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeepOptions {
-    /// The directory, made if it is not there; each arm and protocol has one of its own in it.
+    /// The directory, created if missing; each arm and protocol has a subdirectory.
     pub dir: PathBuf,
-    /// What the files of one of these may take together; the oldest give way.
+    /// What the files of one subdirectory may take; the oldest are deleted.
     pub max_bytes: u64,
 }
 
@@ -35,7 +35,7 @@ struct Ring {
 }
 
 impl Keep {
-    /// Makes the directory.
+    /// Creates the directory.
     pub(crate) fn new(options: &KeepOptions, arm: usize, protocol: Protocol) -> io::Result<Keep> {
         let dir = options.dir.join(format!("{arm}-{protocol}"));
         fs::create_dir_all(&dir)?;
@@ -47,10 +47,10 @@ impl Keep {
         })
     }
 
-    /// Keeps a body, decompressed. One that can't be written is not kept: that is no reason to
-    /// refuse what was delivered.
+    /// Keeps a decompressed body. A body that can't be written is not kept; that is no reason to
+    /// refuse the delivery.
     pub(crate) fn put(&self, form: Form, body: &[u8]) {
-        // What a file takes at the least.
+        // The least disk space that a file takes.
         const BLOCK_BYTES: u64 = 4096;
         let bytes = (body.len() as u64).next_multiple_of(BLOCK_BYTES);
         if body.is_empty() || bytes > self.max_bytes {
@@ -92,7 +92,7 @@ mod tests {
     use crate::Signal;
 
     #[test]
-    fn the_oldest_give_way() {
+    fn the_oldest_bodies_are_deleted() {
         let dir = tempfile::tempdir().unwrap();
         let options = KeepOptions {
             dir: dir.path().join("kept"),

@@ -1,23 +1,23 @@
 //! Receivers of telemetry that count what was delivered, by arm.
 //!
-//! A [`Sink`] opens listeners on loopback for each arm, one for each [`Protocol`], so that the
-//! port a request came in on says whose telemetry it is. A request's body goes piece by piece
-//! through decompression and a decoder that walks its wire format: no span, point or record is
-//! ever built, because whatever the sink spends is part of the machine's bill. What a request
-//! carried is gathered in a receipt and added to the arm's account when the request is whole and
-//! sound: a request counts altogether or not at all.
+//! A [`Sink`] opens listeners on loopback, one for each arm and [`Protocol`], so that the port of a
+//! request says whose telemetry it is. A request's body goes piece by piece through decompression
+//! and a decoder that walks its wire format: no span, point or record is ever built, because what
+//! the sink spends is part of the machine's bill. A receipt gathers what a request carried and is
+//! added to the arm's account when the request is complete and valid: a request counts completely
+//! or not at all.
 //!
-//! What it speaks: OTLP over gRPC and HTTP (protobuf and JSON), the trace API of a Datadog agent,
-//! Zipkin v2 JSON, Prometheus remote write 1.0. It also scrapes Prometheus metrics.
+//! Protocols: OTLP over gRPC and HTTP (protobuf and JSON), the trace API of a Datadog agent, Zipkin
+//! v2 JSON, Prometheus remote write 1.0. The crate also scrapes Prometheus metrics.
 //!
-//! How it answers can be changed while it runs ([`windage_model::Backend`]), to see what a
-//! service loses when its backend is ill.
+//! The receivers' behaviour can be changed while they run ([`windage_model::Backend`]), to see what
+//! a service loses when its backend is faulty.
 //!
-//! Nothing is kept of what is received unless [`KeepOptions`] ask for it, and memory is bounded
-//! whatever comes in.
+//! Nothing received is kept unless [`KeepOptions`] ask for it, and memory is bounded whatever
+//! arrives.
 //!
-//! The `count_…` functions are the decoders by themselves, without a socket: for whoever has a
-//! payload at hand, and for the fuzzer.
+//! The `count_…` functions are the decoders without a socket, for single payloads and for the
+//! fuzzer.
 
 mod account;
 mod behaviour;

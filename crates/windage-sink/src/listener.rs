@@ -1,4 +1,4 @@
-//! One listener: connections accepted, refused while the backend is down, bounded in number.
+//! One listener: accepts connections, refuses them while the backend is down, limits their number.
 
 use std::io;
 use std::net::SocketAddr;
@@ -13,19 +13,19 @@ use crate::behaviour::{Behaviour, Until};
 use crate::receiver::Receiver;
 use crate::{Protocol, grpc, http1};
 
-/// How long a listener rests after the kernel refused it a connection (no descriptors left) or
-/// the port: the refusal repeats at once until something is closed.
+/// How long a listener pauses after the kernel refused a connection (no descriptors left) or the
+/// port: the error repeats at once until something is closed.
 const PAUSE: Duration = Duration::from_millis(50);
 /// Connections that the kernel holds until they are accepted.
 const BACKLOG: u32 = 4096;
 
-/// A socket bound to `address`, at which nothing listens yet.
+/// A socket bound to `address` that does not listen yet.
 pub(crate) fn bind(address: SocketAddr) -> io::Result<TcpSocket> {
     let socket = match address {
         SocketAddr::V4(_) => TcpSocket::new_v4()?,
         SocketAddr::V6(_) => TcpSocket::new_v6()?,
     };
-    // A port whose last connections are still being laid to rest can be had at once.
+    // Allows a port whose last connections are in TIME_WAIT.
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     Ok(socket)
@@ -36,7 +36,7 @@ pub(crate) fn listen(socket: TcpSocket) -> io::Result<TcpListener> {
     socket.listen(BACKLOG)
 }
 
-/// Everything that connections of one listener share.
+/// What the connections of one listener share.
 pub(crate) struct Listening {
     pub(crate) receiver: Arc<Receiver>,
     pub(crate) places: Arc<Semaphore>,
@@ -47,7 +47,7 @@ pub(crate) struct Listening {
 pub(crate) enum Ending {
     /// By its client, a bound or an error.
     Closed,
-    /// The backend's behaviour asks for a reset.
+    /// The backend's behaviour requires a reset.
     Reset,
 }
 
@@ -59,7 +59,8 @@ impl Listening {
         loop {
             let down = changes.borrow_and_update().down();
             if let Some(until) = down {
-                // In this order: who sees its connection end does not find the listener still there.
+                // The listener closes first, so that a client that sees its connection end finds no
+                // listener.
                 drop(listener);
                 connections.shutdown().await;
                 listener = down_until(until, address, &mut changes).await;
@@ -84,7 +85,7 @@ impl Listening {
             account.refused_connection(*protocol);
             return;
         };
-        // Answers are small and whole: waiting to fill a segment would only hold them up.
+        // Answers are small and complete: waiting to fill a segment would only delay them.
         let _ = stream.set_nodelay(true);
         let receiver = Arc::clone(&self.receiver);
         connections.spawn_local(async move {
@@ -93,7 +94,7 @@ impl Listening {
                 _ => http1::serve(&mut stream, &receiver).await,
             };
             if ending == Ending::Reset {
-                // A connection that is gone already is as good as reset.
+                // A connection that has ended already needs no reset.
                 let _ = stream.set_zero_linger();
             }
             drop(place);
@@ -101,8 +102,8 @@ impl Listening {
     }
 }
 
-/// Keeps the port without listening at it, so that connections are refused and nobody else takes
-/// it; then listens again.
+/// Keeps the port without listening, so that connections are refused and no other process takes the
+/// port; then listens again.
 async fn down_until(
     until: Until,
     address: SocketAddr,

@@ -4,10 +4,10 @@ use thiserror::Error;
 
 use crate::wire::WireError;
 
-/// What is wrong with a body; the text is what its sender is told.
+/// What is wrong with a body. The text is sent to its sender.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Malformed {
-    /// It is not protobuf, or of another message.
+    /// It is not protobuf, or another message.
     #[error("not a protobuf message of this kind: {0}")]
     Protobuf(#[from] WireError),
     /// It is not JSON, or of another shape.

@@ -1,4 +1,4 @@
-//! A socket whose bytes are counted as they are read.
+//! A socket that counts the bytes read from it.
 
 use std::cell::Cell;
 use std::io;
@@ -12,12 +12,13 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use crate::account::Ticket;
 use crate::receiver::Receiver;
 
-/// What goes over a socket, as its connection sees it.
+/// What happens on a socket, as its connection sees it.
 #[derive(Default)]
 pub(crate) struct Traffic {
-    /// Whether anything was read since this was last taken.
+    /// Whether anything was read since this flag was last taken.
     pub(crate) was_read: Cell<bool>,
-    /// The ticket of an answer that is about to be written: it is answered when all is written.
+    /// The ticket of an answer about to be written; it counts as answered when everything is
+    /// written.
     pub(crate) unsent: Cell<Option<Ticket>>,
 }
 
@@ -26,7 +27,7 @@ pub(crate) struct Metered<S> {
     stream: S,
     receiver: Arc<Receiver>,
     traffic: Rc<Traffic>,
-    /// Whether the end of what is sent was seen.
+    /// Whether the end of the input was seen.
     is_over: bool,
 }
 
@@ -54,7 +55,8 @@ impl<S: AsyncRead + Unpin> AsyncRead for Metered<S> {
             self.receiver.wire_bytes(read);
             self.traffic.was_read.set(true);
         } else if polled.is_ready() && !self.is_over {
-            // At the end hyper gives up requests that it has read whole and not handed on yet: they come first.
+            // At the end of input hyper drops requests that it has read but not passed on yet, so
+            // these come first.
             self.is_over = true;
             context.waker().wake_by_ref();
             return Poll::Pending;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A protocol, with a listener of its own for each arm.
+/// A protocol; each has its own listener for each arm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Protocol {
     /// OTLP over gRPC.
@@ -39,7 +39,7 @@ impl Protocol {
         }
     }
 
-    /// The placeholder that stands for its address in a plan.
+    /// The placeholder for its address in a plan.
     #[must_use]
     pub const fn placeholder(self) -> &'static str {
         match self {
@@ -51,7 +51,7 @@ impl Protocol {
         }
     }
 
-    /// What senders are given behind `http://HOST:PORT`.
+    /// The path that senders need after `http://HOST:PORT`.
     #[must_use]
     pub const fn path(self) -> &'static str {
         match self {
@@ -61,7 +61,7 @@ impl Protocol {
         }
     }
 
-    /// Its place in [`Protocol::ALL`].
+    /// Its index in [`Protocol::ALL`].
     pub(crate) const fn index(self) -> usize {
         self as usize
     }

@@ -11,16 +11,16 @@ use crate::sources::{SourceItems, SourceTally};
 use crate::stretches::{Boundaries, StretchTally};
 use crate::traces::{SampledSpan, Sampling};
 
-/// What decoders tell of one span.
+/// What a decoder passes on of one span.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SpanFacts {
-    /// 0 when it has none.
+    /// 0 when missing.
     pub(crate) trace_id: u128,
-    /// 0 when it has none.
+    /// 0 when missing.
     pub(crate) span_id: u64,
     /// 0 for a root.
     pub(crate) parent_id: u64,
-    /// When it ended, by the subject's clock; 0 when it does not say.
+    /// When it ended, by the subject's clock; 0 when unknown.
     pub(crate) end_unix_ns: u64,
     /// Events on it.
     pub(crate) events: u32,
@@ -30,27 +30,27 @@ pub(crate) struct SpanFacts {
     pub(crate) attributes: u32,
 }
 
-/// How much is made of what comes in.
+/// How much is evaluated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Detail {
     /// Everything: counts, by source and stretch, delays, sampled traces, retries.
     #[default]
     Full,
-    /// Requests, bytes, spans, roots, points and records alone, as cheap as can be. What is on a
-    /// span is not counted (of OTLP in protobuf: not even checked), and repeated requests are not
-    /// recognised.
+    /// Requests, bytes, spans, roots, points and records only, as cheaply as possible. Events,
+    /// links and attributes are not counted (in OTLP protobuf not even checked), and retries are
+    /// not recognised.
     Counts,
 }
 
-/// Sampled spans that a request may always hold.
+/// Sampled spans that a request may hold without asking for room.
 const SAMPLED_WITHOUT_ROOM: usize = 8;
 
-/// Everything that is counted of one request. It touches the arm's account only when the
-/// request is whole: a request counts altogether or not at all.
+/// Everything that is counted of one request. It is added to the arm's account only when the
+/// request is complete: a request counts completely or not at all.
 #[derive(Debug, Default)]
 pub(crate) struct Receipt {
     pub(crate) detail: Detail,
-    /// What it carried, with its `body_bytes`.
+    /// What the request carried, with its `body_bytes`.
     pub(crate) counts: Counts,
     /// The same by service and scope.
     pub(crate) by_source: SourceTally,
@@ -64,13 +64,13 @@ pub(crate) struct Receipt {
     pub(crate) sampling: Sampling,
     pub(crate) boundaries: Boundaries,
     pub(crate) arrived_unix_ns: u64,
-    /// The share of items that a partial success refuses; 0 when all are taken.
+    /// The share of items that a partial success refuses; 0 when all are accepted.
     pub(crate) partial: f64,
     pub(crate) refused: Evenly,
     current: Option<usize>,
 }
 
-/// The hash of a whole body: one that comes again is known by it.
+/// The hash of a complete body, which identifies a retry.
 #[derive(Clone, Default)]
 pub(crate) struct BodyHash(Xxh3);
 
@@ -158,7 +158,7 @@ impl Receipt {
         self.counts.profiles += count;
     }
 
-    /// A request that carries nothing of the service itself.
+    /// A request without telemetry of the service itself.
     pub(crate) fn side_request(&mut self) {
         self.counts.side_requests += 1;
     }
@@ -171,7 +171,7 @@ impl Receipt {
         }
     }
 
-    /// Whether the backend's behaviour refuses the item at hand.
+    /// Whether the backend's behaviour refuses the current item.
     #[inline]
     fn refuses(&mut self) -> bool {
         self.partial > 0.0 && self.refused.takes(self.partial)
@@ -185,14 +185,14 @@ impl Receipt {
         self.by_source.items(at)
     }
 
-    /// What it has allocated for this request.
+    /// What this request has allocated.
     pub(crate) fn held_bytes(&self) -> usize {
         self.sampled.capacity() * size_of::<SampledSpan>()
             + self.by_source.held_bytes()
             + self.by_stretch.held_bytes()
     }
 
-    /// Makes do with fewer sampled traces, where there is no room for more.
+    /// Keeps fewer sampled traces when there is no room for more.
     pub(crate) fn thin_sample(&mut self) {
         while self.sampled.len() > SAMPLED_WITHOUT_ROOM {
             let sampling = self.sampling.halved();

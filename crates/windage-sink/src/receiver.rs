@@ -21,11 +21,11 @@ pub(crate) struct Receiver {
     pub(crate) keep: Option<Keep>,
 }
 
-/// What is said to a request that was read whole.
+/// What happens to a complete request.
 #[derive(Debug)]
 pub(crate) enum Verdict {
-    /// It counts. This is its answer, when the wait is over; the ticket goes back when it could
-    /// not be sent.
+    /// It counts. The answer is sent when the wait is over; the ticket is returned if it could not
+    /// be sent.
     Accepted {
         answer: Answer,
         wait: Wait,
@@ -33,7 +33,7 @@ pub(crate) enum Verdict {
     },
     /// It does not count.
     Refused(Refusal),
-    /// Nothing is said: the connection is reset.
+    /// There is no answer: the connection is reset.
     Reset,
 }
 
@@ -49,7 +49,7 @@ impl Receiver {
         }
     }
 
-    /// The form in which whoever sent this head is told errors.
+    /// The form of errors for the sender of this head.
     pub(crate) fn form(&self, head: &Head) -> Form {
         match self.protocol {
             Protocol::OtlpHttp => otlp::form(head),
@@ -57,7 +57,7 @@ impl Receiver {
         }
     }
 
-    /// Begins to take a body in. After a refusal the request is not settled yet.
+    /// Begins to receive a body. After a refusal the request is not settled yet.
     pub(crate) fn begin(self: &Arc<Self>, route: Route) -> Result<Underway, Refusal> {
         let parts = IntakeParts {
             decode: route.decode,
@@ -75,18 +75,18 @@ impl Receiver {
         })
     }
 
-    /// Counts a request of which no body was taken in.
+    /// Counts a request whose body was not received.
     pub(crate) fn not_taken(&self, refusal: &Refusal) {
         self.account.not_taken(self.protocol, refusal);
     }
 
-    /// Bytes that were read from a connection.
+    /// Counts bytes read from a connection.
     pub(crate) fn wire_bytes(&self, bytes: usize) {
         self.account.wire_bytes(self.protocol, bytes);
     }
 
-    /// Returns when answers may leave again. They don't while the backend is down: with their
-    /// connections they are lost.
+    /// Returns when answers may be sent again. While the backend is down they may not: they are
+    /// lost with their connections.
     async fn stall_is_over(&self) {
         let mut changes = self.account.behaviour.subscribe();
         loop {
@@ -101,20 +101,19 @@ impl Receiver {
         }
     }
 
-    /// Returns when the answer may leave.
+    /// Returns when the answer may be sent.
     pub(crate) async fn wait(&self, wait: Wait) {
         match wait {
             Wait::No => {}
             Wait::For(time) => tokio::time::sleep(time).await,
             Wait::Stall => self.stall_is_over().await,
         }
-        // That lets in what has happened on the sender's side meanwhile.
+        // Lets events on the sender's side be processed first.
         tokio::task::yield_now().await;
     }
 }
 
-/// A request whose body is coming in. When its connection goes away it is counted as cut, instead
-/// of vanishing.
+/// A request whose body is arriving. If its connection ends, the request is counted as cut.
 #[derive(Debug)]
 pub(crate) struct Underway {
     receiver: Arc<Receiver>,
@@ -135,14 +134,14 @@ impl Underway {
         pushed
     }
 
-    /// The body could not be had.
+    /// The body could not be received.
     pub(crate) fn settle(&mut self, refusal: &Refusal) {
         if self.intake.take().is_some() {
             self.receiver.not_taken(refusal);
         }
     }
 
-    /// The body is whole.
+    /// The body is complete.
     pub(crate) fn finish(mut self) -> Verdict {
         let Some(intake) = self.intake.take() else {
             return Verdict::Reset;
@@ -181,7 +180,7 @@ impl Underway {
         let refused_items = receipt.counts.refused_spans + receipt.counts.refused_others;
         let ticket = account.accept(*protocol, &receipt);
         let answer = match self.route.form {
-            // No other protocol has a way to say that only a part was taken.
+            // No other protocol can report a partial success.
             form @ (Form::OtlpProtobuf(_) | Form::OtlpJson(_)) if refused_items > 0 => {
                 otlp::partial(form, refused_items)
             }

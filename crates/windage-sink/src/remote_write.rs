@@ -1,7 +1,7 @@
 //! Prometheus remote write 1.0, over HTTP/1.1.
 //!
 //! Reference: <https://prometheus.io/docs/specs/prw/remote_write_spec/>. Requests of version 2.0
-//! are answered with 415, after which its senders fall back to 1.0.
+//! get a 415, after which senders fall back to 1.0.
 
 use snap::raw::{Decoder, decompress_len};
 
@@ -18,7 +18,7 @@ const MESSAGE: &str = "prometheus.WriteRequest";
 
 /// The largest body after decompression. Prometheus sends 2,000 samples at once: 200 kB.
 const MAX_BODY_BYTES: usize = 16 << 20;
-/// No element of a snappy block takes fewer than 3 bytes for 64; a claim beyond it is a lie.
+/// No element of a snappy block encodes 64 bytes in fewer than 3; a larger claim is false.
 const MAX_RATIO: usize = 64 / 3 + 1;
 
 /// Decides about a request by its head alone.
@@ -31,7 +31,7 @@ pub(crate) fn admit(head: &Head) -> Result<Route, Refusal> {
     if head.method != "POST" {
         return Err(Refusal::Method("POST"));
     }
-    // Older senders than the specification may leave out both, and Prometheus takes those, too.
+    // Senders older than the specification may leave out both; Prometheus accepts that too.
     if !header(head, "content-type").is_none_or(is_supported) {
         return Err(Refusal::ContentType(
             "application/x-protobuf of prometheus.WriteRequest (remote write 1.0)",
@@ -44,14 +44,14 @@ pub(crate) fn admit(head: &Head) -> Result<Route, Refusal> {
     }
     Ok(Route {
         decode: Decode::Whole(decode),
-        // Snappy's block format cannot be decompressed before it is whole.
+        // Snappy's block format can be decompressed only when it is complete.
         encoding: Encoding::Identity,
         accepted: Answer::new(204, "", b"".as_slice()),
         form: Form::Text,
     })
 }
 
-/// Whether a content type is that of the message of version 1.0, named or not.
+/// Whether a content type is that of version 1.0, with or without the message name.
 fn is_supported(content_type: &str) -> bool {
     let mut parts = content_type.split(';').map(str::trim);
     let is_protobuf = parts
@@ -66,12 +66,12 @@ fn is_supported(content_type: &str) -> bool {
         })
 }
 
-/// Counts what the body of one request holds, as it came, in snappy. Only the fields of
-/// [`Counts`] that speak of telemetry are set, and `body_bytes` to its size after decompression.
+/// Counts the telemetry in the body of one request, compressed with snappy. Sets only the telemetry
+/// fields of [`Counts`], and `body_bytes` to the size after decompression.
 ///
 /// # Errors
 ///
-/// When the body is no snappy block, or no `WriteRequest` in one; nothing of it counts then.
+/// When the body is not a snappy block, or holds no `WriteRequest`; then nothing is counted.
 pub fn count(body: &[u8]) -> Result<Counts, Malformed> {
     let mut receipt = Receipt::default();
     decode(body, &mut receipt)?;
@@ -80,7 +80,7 @@ pub fn count(body: &[u8]) -> Result<Counts, Malformed> {
 
 fn decode(body: &[u8], receipt: &mut Receipt) -> Result<(), Malformed> {
     let request = decompressed(body)?;
-    // The receipt has seen the bytes of the wire.
+    // The receipt has counted the compressed bytes.
     receipt.counts.body_bytes = request.len() as u64;
     Ok(count_request(&request, receipt)?)
 }
@@ -90,22 +90,22 @@ fn decompressed(body: &[u8]) -> Result<Vec<u8>, Malformed> {
     let claimed_bytes = decompress_len(body).map_err(snappy)?;
     if claimed_bytes > MAX_BODY_BYTES {
         return Err(Malformed::Snappy(format!(
-            "it holds {claimed_bytes} bytes, more than the sink's bound of {MAX_BODY_BYTES}; \
+            "it holds {claimed_bytes} bytes, more than the sink's limit of {MAX_BODY_BYTES}; \
              lower `max_samples_per_send`"
         )));
     }
     if claimed_bytes > body.len().saturating_mul(MAX_RATIO) {
         return Err(Malformed::Snappy(format!(
-            "it cannot hold the {claimed_bytes} bytes that it claims to"
+            "it cannot hold the {claimed_bytes} bytes that it claims"
         )));
     }
     Decoder::new().decompress_vec(body).map_err(snappy)
 }
 
-/// A `WriteRequest`: time series, and metadata that is stepped over.
+/// A `WriteRequest`: time series, and metadata, which is skipped.
 fn count_request(request: &[u8], receipt: &mut Receipt) -> Result<(), WireError> {
     const TIME_SERIES: u32 = 1;
-    let mut told: Option<&[u8]> = None;
+    let mut current: Option<&[u8]> = None;
     for field in Fields::of(request) {
         let field = field?;
         if field.number != TIME_SERIES {
@@ -115,10 +115,10 @@ fn count_request(request: &[u8], receipt: &mut Receipt) -> Result<(), WireError>
         if series.points == 0 {
             continue;
         }
-        // Senders write one target's series after the other.
-        if told != Some(series.job) {
+        // Senders write the series of one target together.
+        if current != Some(series.job) {
             receipt.source(series.job, b"");
-            told = Some(series.job);
+            current = Some(series.job);
         }
         receipt.points(series.points);
     }
@@ -128,9 +128,9 @@ fn count_request(request: &[u8], receipt: &mut Receipt) -> Result<(), WireError>
 /// One time series of a request.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Series<'a> {
-    /// Of its label `job`; empty when it has none.
+    /// Its label `job`; empty when missing.
     job: &'a [u8],
-    /// Samples, stale markers among them, and histograms.
+    /// Samples, including stale markers, and histograms.
     points: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Memory lent for what has to be held, within a bound for each arm.
+//! Memory lent for data that has to be held, limited for each arm.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,7 +20,7 @@ impl Budget {
         }
     }
 
-    /// No memory yet.
+    /// A loan of no memory yet.
     pub(crate) fn room(&self) -> Room {
         Room {
             of: self.clone(),
@@ -37,7 +37,7 @@ impl Budget {
     }
 }
 
-/// Memory lent for one request, given back when it is dropped.
+/// Memory lent to one request, returned when dropped.
 #[derive(Debug)]
 pub(crate) struct Room {
     of: Budget,
@@ -45,7 +45,7 @@ pub(crate) struct Room {
 }
 
 impl Room {
-    /// Room for so many bytes in all.
+    /// Grows the loan to `bytes` in all.
     pub(crate) fn grow_to(&mut self, bytes: usize) -> Result<(), Refusal> {
         let missing = bytes.saturating_sub(self.lent_bytes);
         if missing > 0 {
@@ -55,7 +55,7 @@ impl Room {
         Ok(())
     }
 
-    /// More room for what can be done without: only while half of all is free.
+    /// Grows the loan for optional data, only while half of the budget is free.
     pub(crate) fn grow_by_if_ample(&mut self, bytes: usize) -> Result<(), Refusal> {
         let free = self.of.free_bytes.load(Ordering::Relaxed);
         if bytes > 0 && free < self.of.all_bytes / 2 {
@@ -64,7 +64,7 @@ impl Room {
         self.grow_by(bytes)
     }
 
-    /// More room, whatever is lent already.
+    /// Grows the loan by `bytes`.
     pub(crate) fn grow_by(&mut self, bytes: usize) -> Result<(), Refusal> {
         self.grow_to(self.lent_bytes.saturating_add(bytes))
     }
@@ -83,11 +83,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_runs_out_and_comes_back() {
+    fn memory_runs_out_and_is_returned() {
         let budget = Budget::new(100);
         let mut first = budget.room();
         assert_eq!(first.grow_to(60), Ok(()));
-        assert_eq!(first.grow_to(10), Ok(()), "it has that already");
+        assert_eq!(first.grow_to(10), Ok(()), "it has that much already");
         let mut second = budget.room();
         assert_eq!(second.grow_to(41), Err(Refusal::NoRoom));
         assert_eq!(second.grow_to(40), Ok(()));

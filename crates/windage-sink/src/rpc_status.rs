@@ -1,4 +1,4 @@
-//! Errors as messages: the same over gRPC, in the details of a status, and over OTLP/HTTP.
+//! Errors as messages, the same over gRPC (in the details of a status) and OTLP/HTTP.
 
 use prost::Message;
 
@@ -22,7 +22,7 @@ pub(crate) struct Any {
     pub(crate) value: Vec<u8>,
 }
 
-/// `google.rpc.RetryInfo`: without it RESOURCE_EXHAUSTED is final for senders of OTLP.
+/// `google.rpc.RetryInfo`: without it RESOURCE_EXHAUSTED is final for OTLP senders.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct RetryInfo {
     #[prost(message, optional, tag = "1")]

@@ -25,21 +25,21 @@ use crate::room::Budget;
 use crate::sys::{self, ThreadClock};
 use crate::{Counts, Protocol};
 
-/// What the sink may take, and how much it makes of what comes in.
+/// Limits of the sink, and how much it evaluates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SinkOptions {
-    /// The largest body that is received, in bytes, as sent and after decompression.
+    /// The largest body, in bytes, as sent and after decompression.
     pub max_body_bytes: usize,
-    /// What all requests of one arm may hold at a time, in bytes. Bodies in protobuf are counted
-    /// as they come in and hold next to nothing.
+    /// What all requests of one arm may hold at a time, in bytes. Protobuf bodies are counted as
+    /// they arrive and hold next to nothing.
     pub max_held_bytes: usize,
     /// Connections of one arm at a time; further ones are closed at once and counted.
     pub max_connections: usize,
-    /// The cores that the sink's thread may use; `None`: those of the thread that starts it.
+    /// The cores of the sink's thread; `None`: those of the thread that starts it.
     pub cpus: Option<Vec<u32>>,
-    /// How much is made of what comes in.
+    /// How much is evaluated.
     pub detail: Detail,
-    /// Whether Datadog's tracers are told that they may drop traces that nobody sampled.
+    /// Whether Datadog's tracers may drop traces that were not sampled.
     pub client_drop_p0s: bool,
     /// Where bodies are kept; `None`: nowhere.
     pub keep: Option<KeepOptions>,
@@ -48,7 +48,7 @@ pub struct SinkOptions {
 impl Default for SinkOptions {
     fn default() -> Self {
         SinkOptions {
-            // The largest that a Datadog agent takes, which is more than the Collector does.
+            // The largest that a Datadog agent accepts, which is more than the Collector's limit.
             max_body_bytes: 25 << 20,
             max_held_bytes: 28 << 20,
             max_connections: 1024,
@@ -60,48 +60,48 @@ impl Default for SinkOptions {
     }
 }
 
-/// Why the sink could not be started.
+/// Why the sink could not start.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SinkError {
-    /// No listener.
+    /// A listener could not be opened.
     #[error("the sink can't receive {protocol} at {address}: {source}; {}", remedy(.source))]
     Listen {
-        /// What was to be received.
+        /// The protocol of the listener.
         protocol: Protocol,
-        /// Where.
+        /// Its address.
         address: SocketAddr,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// No directory to keep bodies in.
+    /// The directory for bodies can't be created.
     #[error("the sink can't keep bodies in {}: {source}; name a directory that can be written to", dir.display())]
     Keep {
         /// The directory.
         dir: std::path::PathBuf,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// No thread.
+    /// The thread can't be started.
     #[error("the sink's thread can't be started: {source}; raise `ulimit -u`")]
     Thread {
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// No event loop in the thread.
+    /// The thread's event loop can't be set up.
     #[error("the sink's event loop can't be set up: {source}; raise `ulimit -n`")]
     Runtime {
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// The cores asked for can't be had.
+    /// The thread can't be pinned to its cores.
     #[error(
         "the sink can't be pinned to cores {cpus:?}: {source}; name cores that exist and that this process may use"
     )]
     Pin {
         /// The cores asked for.
         cpus: Vec<u32>,
-        /// What the kernel said.
+        /// The kernel's error.
         source: Errno,
     },
     /// The thread has no CPU clock.
@@ -109,12 +109,12 @@ pub enum SinkError {
         "the CPU clock of the sink's thread can't be had (pthread_getcpuclockid): {source}; the kernel must have POSIX timers (CONFIG_POSIX_TIMERS)"
     )]
     Clock {
-        /// What the C library said.
+        /// The C library's error.
         source: Errno,
     },
     /// The thread ended before it was ready.
     #[error(
-        "the sink's thread ended before it was ready; this is a fault of Windage's, please report it"
+        "the sink's thread ended before it was ready; this is a bug in Windage, please report it"
     )]
     Died,
 }
@@ -122,7 +122,7 @@ pub enum SinkError {
 fn remedy(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::AddrInUse => {
-            "something else listens there: name another port, or 0 for a free one"
+            "another program listens there: name another port, or 0 for a free one"
         }
         io::ErrorKind::AddrNotAvailable => "name an address of this machine",
         io::ErrorKind::PermissionDenied => "ports below 1024 need privileges: name a higher one",
@@ -130,7 +130,7 @@ fn remedy(error: &io::Error) -> &'static str {
     }
 }
 
-/// Receivers for all arms, on one thread of their own. Dropping it ends them.
+/// Receivers for all arms, on one thread. Dropping it stops them.
 #[derive(Debug)]
 pub struct Sink {
     accounts: Vec<Arc<Account>>,
@@ -141,7 +141,7 @@ pub struct Sink {
     thread: Option<JoinHandle<()>>,
 }
 
-/// What is to be opened: for each arm its protocols and where they listen.
+/// For each arm, its protocols and their addresses.
 type Wanted = Vec<Vec<(Protocol, SocketAddr)>>;
 
 impl Sink {
@@ -150,7 +150,8 @@ impl Sink {
     ///
     /// # Errors
     ///
-    /// When listeners, thread, cores or clock can't be had; nothing is left behind then.
+    /// When a listener, the thread, its cores or its clock can't be had; then nothing is left
+    /// behind.
     pub fn start(
         arms: usize,
         protocols: &[Protocol],
@@ -161,7 +162,7 @@ impl Sink {
         Sink::open(vec![of_arm; arms], options)
     }
 
-    /// Receives for one arm, number 0, at these addresses; port 0 stands for a free one.
+    /// Receives for one arm, number 0, at these addresses; port 0 means any free port.
     ///
     /// # Errors
     ///
@@ -199,7 +200,7 @@ impl Sink {
         })
     }
 
-    /// Where `arm` is received in `protocol`; `None` when the sink was not started for it.
+    /// Where `arm` receives `protocol`; `None` when the sink was not started for it.
     #[must_use]
     pub fn address(&self, arm: ArmIndex, protocol: Protocol) -> Option<SocketAddr> {
         let of_arm = self.addresses.get(arm.get())?;
@@ -207,22 +208,23 @@ impl Sink {
         found.map(|(_, address)| *address)
     }
 
-    /// Every protocol of `arm` and where it is received.
+    /// Every protocol of `arm` and its address.
     ///
     /// # Panics
     ///
-    /// When `arm` is not one of those the sink was started for.
+    /// When the sink was not started for `arm`.
     #[must_use]
     pub fn addresses(&self, arm: ArmIndex) -> &[(Protocol, SocketAddr)] {
         &self.addresses[arm.get()]
     }
 
-    /// What has been delivered for `arm` so far. A request is in it whole or not at all (its
-    /// `wire_bytes` come as they are read), and it is in it once its sender has the answer.
+    /// What has been delivered for `arm` so far. A request is included completely or not at all
+    /// (its `wire_bytes` are added as they are read), and is included before its sender gets the
+    /// answer.
     ///
     /// # Panics
     ///
-    /// When `arm` is not one of those the sink was started for.
+    /// When the sink was not started for `arm`.
     #[must_use]
     pub fn counts(&self, arm: ArmIndex) -> Counts {
         self.accounts[arm.get()].counts()
@@ -238,7 +240,7 @@ impl Sink {
         self.accounts[arm.get()].by_protocol()
     }
 
-    /// Spans of `arm` that end from now on belong to the stretch `label`. A label may come again.
+    /// Spans of `arm` that end from now on belong to the stretch `label`. A label may be repeated.
     ///
     /// # Panics
     ///
@@ -247,7 +249,7 @@ impl Sink {
         self.accounts[arm.get()].begin_stretch(label);
     }
 
-    /// How the receivers of `arm` behave from now on.
+    /// Changes how the receivers of `arm` behave.
     ///
     /// # Panics
     ///
@@ -257,7 +259,7 @@ impl Sink {
         self.accounts[arm.get()].behaviour.send_replace(behaviour);
     }
 
-    /// Everything that came for `arm` since it was last taken, or since the start.
+    /// Everything received for `arm` since the last call, or since the start.
     ///
     /// # Panics
     ///
@@ -274,8 +276,8 @@ impl Sink {
         self.last_cpu_ns.fetch_max(now, Ordering::Relaxed).max(now)
     }
 
-    /// Closes all listeners and connections and waits for the thread to end. A request that has
-    /// not been read whole by then is counted as rejected.
+    /// Closes all listeners and connections and waits for the thread to end. Requests still
+    /// arriving are counted as rejected.
     pub fn shut_down(mut self) -> Vec<Delivery> {
         self.end();
         self.accounts.iter().map(|account| account.take()).collect()
@@ -296,7 +298,7 @@ impl Drop for Sink {
     }
 }
 
-/// The thread: says through `ready` how its start went, then serves until `stopped`.
+/// The thread: reports through `ready` whether it started, then serves until `stopped`.
 fn run(
     accounts: &[Arc<Account>],
     wanted: &Wanted,
@@ -334,7 +336,7 @@ fn set_up(options: &SinkOptions) -> Result<tokio::runtime::Runtime, SinkError> {
         .map_err(|source| SinkError::Runtime { source })
 }
 
-/// Opens every listener; where they are.
+/// Opens every listener. Returns their addresses.
 fn receive(
     accounts: &[Arc<Account>],
     wanted: &Wanted,

@@ -1,19 +1,19 @@
-//! What came, by service and instrumentation scope.
+//! What was received, by service and instrumentation scope.
 
 /// Pairs beyond this many are counted together.
 const MAX_SOURCES: usize = 256;
 const OTHER: &str = "(other)";
-/// Names are cut there; nothing longer is a name.
+/// Longer names are cut.
 const MAX_NAME_BYTES: usize = 128;
 
 /// What one service sent under one instrumentation scope.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Source {
-    /// `service.name`, or what the protocol has in its place; empty when it was not said.
+    /// `service.name`, or the protocol's equivalent; empty when missing.
     pub service: String,
-    /// The instrumentation scope's name; empty when there is none.
+    /// The instrumentation scope's name; empty when missing.
     pub scope: String,
-    /// What came from it.
+    /// What this source sent.
     pub items: SourceItems,
 }
 
@@ -35,7 +35,7 @@ pub struct SourceItems {
 pub(crate) struct SourceTally(Vec<Source>);
 
 impl SourceTally {
-    /// The place of a pair, which may be new.
+    /// The index of a pair, which is added if new.
     pub(crate) fn place(&mut self, service: &[u8], scope: &[u8]) -> usize {
         let text = |name| String::from_utf8_lossy(cut(name));
         self.place_of(&text(service), &text(scope))
@@ -93,7 +93,7 @@ impl SourceTally {
     }
 }
 
-/// As much of a name as is kept.
+/// The part of a name that is kept.
 pub(crate) fn cut(name: &[u8]) -> &[u8] {
     &name[..name.len().min(MAX_NAME_BYTES)]
 }
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pairs_have_places_until_there_are_too_many() {
+    fn pairs_are_numbered_up_to_a_limit() {
         let mut tally = SourceTally::default();
         let first = tally.place(b"shop", b"http");
         assert_eq!(tally.place(b"shop", b"http"), first);
@@ -113,7 +113,11 @@ mod tests {
         }
         let late = tally.place(b"one more", b"");
         tally.items(late).spans = 9;
-        assert_eq!(tally.place(b"shop", b"http"), first, "known ones stay");
+        assert_eq!(
+            tally.place(b"shop", b"http"),
+            first,
+            "known ones keep their number"
+        );
         let mut both = tally.clone();
         both.merge(&tally);
         let sources = both.into_sources();

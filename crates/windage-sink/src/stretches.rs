@@ -1,12 +1,11 @@
 //! Spans by the stretch of the run in which they ended.
 //!
-//! Whoever runs the load says when a stretch begins and gives it a label: a window, an arm's
-//! warm-up. A span that comes seconds later, from a batch, still goes to the stretch in which it
-//! ended.
+//! The caller announces each stretch with a label: a window, an arm's warm-up. A span
+//! that arrives seconds later, in a batch, still belongs to the stretch in which it ended.
 
 use std::sync::Arc;
 
-/// Boundaries that are kept; spans that ended before the oldest of them go to none.
+/// Boundaries that are kept; spans that ended before the oldest of them are not attributed.
 const MAX_BOUNDARIES: usize = 1 << 15;
 
 /// The moments at which stretches began, by the wall clock, in order.
@@ -22,7 +21,7 @@ struct Boundary {
 /// Spans that ended in one stretch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stretch {
-    /// What the stretch was called when it began.
+    /// The label given when it began.
     pub label: u64,
     /// Spans.
     pub spans: u64,
@@ -31,13 +30,13 @@ pub struct Stretch {
 }
 
 impl Boundaries {
-    /// From now on spans end in `label`.
+    /// Spans that end from now on belong to `label`.
     pub(crate) fn begin(&mut self, label: u64, now_unix_ns: u64) {
         let boundaries = Arc::make_mut(&mut self.0);
         if boundaries.len() >= MAX_BOUNDARIES {
             boundaries.drain(..MAX_BOUNDARIES / 2);
         }
-        // A wall clock that was set back must not put them out of order.
+        // Keeps the order when the wall clock is set back.
         let last = boundaries.last().map_or(0, |last| last.from_unix_ns);
         boundaries.push(Boundary {
             from_unix_ns: now_unix_ns.max(last),
@@ -61,7 +60,7 @@ impl Boundaries {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StretchTally {
     stretches: Vec<Stretch>,
-    /// The stretch that the last span fell into, by time: batches come in order, nearly.
+    /// The stretch of the last span, with its time range: spans in a batch are nearly in order.
     last: Option<Last>,
 }
 
@@ -138,14 +137,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spans_go_to_the_stretch_in_which_they_ended() {
+    fn spans_belong_to_the_stretch_in_which_they_ended() {
         let mut boundaries = Boundaries::default();
         let mut tally = StretchTally::default();
         tally.add(&boundaries, 5, true);
         for (label, from) in [(7, 10), (8, 20), (7, 30)] {
             boundaries.begin(label, from);
         }
-        // End, and the label that it belongs to.
+        // End time, and the label that it belongs to.
         let table = [
             (9, None),
             (10, Some(7)),
@@ -171,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_being_decoded_keeps_the_boundaries_that_it_began_with() {
+    fn a_request_keeps_the_boundaries_that_it_began_with() {
         let mut boundaries = Boundaries::default();
         boundaries.begin(1, 10);
         let snapshot = boundaries.clone();

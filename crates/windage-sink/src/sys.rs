@@ -1,4 +1,4 @@
-//! What the sink asks of the kernel beyond sockets: a thread's CPU clock and its cores.
+//! What the sink needs of the kernel in addition to sockets: a thread's CPU clock and its cores.
 
 use std::os::unix::thread::RawPthread;
 
@@ -15,8 +15,8 @@ impl ThreadClock {
     /// The clock of `thread`, which must not have been joined.
     pub(crate) fn of(thread: RawPthread) -> Result<ThreadClock, Errno> {
         let mut id: libc::clockid_t = 0;
-        // SAFETY: `thread` is a handle that was not joined, so that its descriptor lives, and
-        // `id` is a valid place for the answer.
+        // SAFETY: `thread` is a handle that was not joined, so its descriptor is valid, and `id` is
+        // a valid place for the result.
         let code = unsafe { libc::pthread_getcpuclockid(thread, &raw mut id) };
         // The pthread calls return their error and leave errno alone.
         if code == 0 {
@@ -35,12 +35,12 @@ impl ThreadClock {
     }
 }
 
-/// Keeps the calling thread on `cpus`.
+/// Pins the calling thread to `cpus`.
 pub(crate) fn pin_this_thread(cpus: &[u32]) -> Result<(), Errno> {
     let mut set = CpuSet::new();
     for &cpu in cpus {
         set.set(usize::try_from(cpu).map_err(|_| Errno::EINVAL)?)?;
     }
-    // Pid 0 is the caller; to the scheduler that is the thread, not the process.
+    // Pid 0 is the caller, which for the scheduler is the thread, not the process.
     sched_setaffinity(Pid::from_raw(0), &set)
 }

@@ -1,21 +1,20 @@
-//! Whether traces arrive whole and once, seen on a sample of them.
+//! Whether traces arrive completely and once, judged on a sample.
 //!
-//! A trace is in the sample when a hash of its id ends in `k` zeros: then all its spans are, and
-//! the same ones whenever and however often they come. When the table is full, `k` grows by one
-//! and half of it is dropped: distinct sampling (Gibbons, 2001), in bounded memory whatever
-//! comes.
+//! A trace is in the sample when a hash of its id ends in `k` zeros. So all its spans are in it,
+//! the same ones whenever and however often they arrive. When the table is full, `k` grows by one
+//! and half of the table is dropped: distinct sampling (Gibbons, 2001), in bounded memory.
 
 use std::collections::HashMap;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Spans that are kept of one arm, about a megabyte.
+/// Spans kept of one arm, about a megabyte.
 const MAX_SPANS: usize = 16_384;
 
 /// Which traces are in the sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sampling {
-    /// One in 2^k.
+    /// One trace in 2^k.
     k: u32,
 }
 
@@ -29,12 +28,12 @@ pub(crate) struct SampledSpan {
 }
 
 impl Sampling {
-    /// Every second of these traces.
+    /// Every second trace of this sample.
     pub(crate) fn halved(self) -> Sampling {
         Sampling { k: self.k + 1 }
     }
 
-    /// Whether this trace is in it; one without an id never is.
+    /// Whether this trace is in the sample; a trace without an id never is.
     #[inline]
     pub(crate) fn takes(self, trace_id: u128) -> bool {
         trace_id != 0 && xxh3_64(&trace_id.to_ne_bytes()).trailing_zeros() >= self.k
@@ -53,22 +52,22 @@ pub(crate) struct TraceTable {
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     parent_id: u64,
-    /// How often it came after the first time.
+    /// How often it arrived again.
     again: u32,
 }
 
-/// What the sample says of all traces of an arm.
+/// What the sample says about all traces of an arm.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TraceSample {
-    /// One trace in so many was looked at.
+    /// One in this many traces was sampled.
     pub one_in: u64,
     /// Traces in the sample.
     pub traces: u64,
-    /// Those that have a root, and of whose spans every parent has arrived.
+    /// Traces that have a root and whose spans' parents have all arrived.
     pub complete: u64,
-    /// Different spans in the sample.
+    /// Distinct spans in the sample.
     pub spans: u64,
-    /// Spans that came again, each time counted.
+    /// Repeated arrivals of a span.
     pub duplicates: u64,
 }
 
@@ -77,8 +76,8 @@ impl TraceTable {
         self.sampling
     }
 
-    /// Takes a request's spans in, of those traces that its sample was of. Some may have been
-    /// sampled before this sample was halved, or this one is to be halved as theirs was.
+    /// Adds a request's sampled spans. Either sample may have been halved since; both are reduced
+    /// to the smaller one.
     pub(crate) fn add(&mut self, spans: &[SampledSpan], sampling: Sampling) {
         if sampling.k > self.sampling.k {
             self.sampling = sampling;
@@ -103,8 +102,8 @@ impl TraceTable {
         }
     }
 
-    /// Goes on with every second trace. One trace larger than the table would outlive any
-    /// halving, so that the sample is given up for it.
+    /// Reduces the sample to every second trace. If a single trace is larger than the table,
+    /// halving does not help, so the sample is given up.
     fn halve(&mut self) {
         while self.spans.len() > MAX_SPANS {
             let sampling = self.sampling.halved();
@@ -147,13 +146,13 @@ mod tests {
     }
 
     #[test]
-    fn whole_traces_are_told_from_torn_ones_and_from_repeated_spans() {
+    fn complete_and_incomplete_traces_and_repeated_spans_are_distinguished() {
         let mut table = TraceTable::default();
         table.add(
             &[span(1, 1, 0), span(1, 2, 1), span(1, 3, 2)],
             Sampling::default(),
         );
-        // A child whose parent never came, a trace without a root.
+        // A child whose parent never arrived, a trace without a root.
         table.add(
             &[span(2, 1, 0), span(2, 3, 9), span(3, 5, 4)],
             Sampling::default(),
@@ -172,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_bounded_and_the_sample_stays_one_of_traces() {
+    fn memory_is_bounded_and_sampled_traces_stay_complete() {
         let mut table = TraceTable::default();
         for trace_id in 1..=100_000_u128 {
             table.add(
@@ -189,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn one_endless_trace_ends_the_sample_and_not_the_memory() {
+    fn an_endless_trace_ends_the_sample() {
         let mut table = TraceTable::default();
         for span_id in 1..=40_000 {
             table.add(&[span(7, span_id, 0)], Sampling::default());
@@ -198,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_that_are_counted_up_are_sampled_evenly() {
+    fn sequential_ids_are_sampled_evenly() {
         let sampling = Sampling { k: 4 };
         for shift in [0, 64] {
             let taken = (1..=16_000_u128)
@@ -210,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_is_halved_with_that_of_a_request_that_had_no_room() {
+    fn a_halved_sample_of_a_request_halves_the_arms_sample() {
         let mut table = TraceTable::default();
         for trace_id in 1..=1000_u128 {
             table.add(&[span(trace_id, 1, 0)], Sampling::default());

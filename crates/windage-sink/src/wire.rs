@@ -1,7 +1,7 @@
-//! Protobuf's wire format, read in place by prost's own functions: no copies, no allocation.
+//! Protobuf's wire format, read in place with prost's own functions: no copies, no allocation.
 //!
-//! Only what counting needs is told apart: length-delimited fields, into which one can descend,
-//! and all the rest, which is checked and skipped.
+//! It distinguishes only what counting needs: length-delimited fields, which can be descended into,
+//! and the rest, which is checked and skipped.
 //! Reference: <https://protobuf.dev/programming-guides/encoding/>.
 
 use prost::DecodeError;
@@ -11,17 +11,17 @@ use thiserror::Error;
 /// Why bytes are not a protobuf message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum WireError {
-    /// A key, a number or a group is none, or is cut.
-    #[error("a field has no sound key, number or group")]
+    /// A key, a number or a group is invalid or cut.
+    #[error("a field has an invalid key, number or group")]
     Field,
     /// A field's value, or its length, goes beyond the end.
     #[error("the message ends within a field")]
     Truncated,
-    /// What OTLP calls a message or bytes was sent as a number or a group.
+    /// A field that OTLP defines as a message or bytes holds a number or a group.
     #[error("a field that must hold a message or bytes holds something else")]
     NotLengthDelimited,
-    /// A group stands where OTLP has none.
-    #[error("a group stands beside resources, scopes or items")]
+    /// A group where OTLP has none.
+    #[error("an unexpected group among resources, scopes or items")]
     Group,
 }
 
@@ -43,7 +43,7 @@ pub(crate) struct Field<'a> {
     pub(crate) value: Value<'a>,
 }
 
-/// What a field holds, as far as counting looks at it.
+/// The value of a field, as far as counting needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Value<'a> {
     /// A message, a string or bytes.
@@ -65,7 +65,7 @@ impl<'a> Field<'a> {
     }
 }
 
-/// What stands before the content of a field, of which more may be still to come.
+/// The header of a field whose content may not have arrived yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
     /// The field's number.
@@ -76,14 +76,14 @@ pub(crate) struct Header {
     pub(crate) length: usize,
 }
 
-/// The header of the field that `bytes` begin with; `None` when it is not whole yet.
+/// The header of the field at the start of `bytes`; `None` while it is incomplete.
 ///
-/// Groups are an error: OTLP has none, and a field without a length could not be skipped before
-/// its end has come.
+/// Groups are an error: OTLP has none, and a field without a length can't be skipped before its end
+/// has arrived.
 #[inline]
 pub(crate) fn header(bytes: &[u8]) -> Result<Option<Header>, WireError> {
     match read_header(bytes) {
-        // More bytes may make it whole.
+        // More bytes may complete it.
         Err(WireError::Field) if bytes.len() < MAX_HEADER_BYTES => Ok(None),
         header => header.map(Some),
     }
@@ -120,7 +120,7 @@ impl<'a> Fields<'a> {
         Fields { rest: message }
     }
 
-    /// The next field, of whichever kind.
+    /// The next field of any kind.
     fn any_field(&mut self) -> Option<Result<Field<'a>, WireError>> {
         if self.rest.is_empty() {
             return None;
@@ -165,8 +165,8 @@ impl<'a> Iterator for Fields<'a> {
 
     #[inline(always)]
     fn next(&mut self) -> Option<Self::Item> {
-        // Nearly all fields are short and length-delimited, with a key of one byte: the way
-        // through these is kept so short that it becomes part of the loop that asks.
+        // Nearly all fields are short and length-delimited, with a key of one byte: this path is
+        // short enough to be inlined into the caller's loop.
         if let [key @ 8..0x80, length @ ..0x80, tail @ ..] = self.rest
             && key & 0b111 == 2
             && let Some((content, rest)) = tail.split_at_checked(usize::from(*length))
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_are_told_apart_and_skipped() {
+    fn fields_are_distinguished_and_skipped() {
         let table: &[(&str, &[u8], &[Seen])] = &[
             ("nothing", &[], &[]),
             ("varint", &[0x08, 0x96, 0x01], &[(1, Value::Other)]),
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_message_is_an_error() {
+    fn invalid_messages_are_errors() {
         let table: &[(&str, &[u8])] = &[
             ("key without value", &[0x08]),
             ("varint without end", &[0x08, 0x80]),

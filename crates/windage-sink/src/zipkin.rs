@@ -1,7 +1,7 @@
 //! Zipkin v2 JSON, over HTTP/1.1.
 //!
-//! What is let in is what Zipkin's own server lets in: ids of fewer digits than they should have
-//! are taken as if zeros stood before them. Reference: <https://zipkin.io/zipkin-api/>.
+//! The receiver accepts what Zipkin's own server accepts: shorter ids are padded with zeros.
+//! Reference: <https://zipkin.io/zipkin-api/>.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -37,12 +37,12 @@ pub(crate) fn admit(head: &Head) -> Result<Route, Refusal> {
     })
 }
 
-/// Counts what the body of one request holds, after decompression. Only the fields of [`Counts`]
-/// that speak of telemetry are set: annotations are events, tags are attributes.
+/// Counts the telemetry in the body of one request, after decompression. Sets only the telemetry
+/// fields of [`Counts`]: annotations are events, tags are attributes.
 ///
 /// # Errors
 ///
-/// When the body is no list of Zipkin's spans; nothing of it counts then.
+/// When the body is not a list of Zipkin spans; then nothing is counted.
 pub fn count(body: &[u8]) -> Result<Counts, Malformed> {
     let mut receipt = Receipt::default();
     decode(body, &mut receipt)?;
@@ -57,7 +57,7 @@ fn decode(body: &[u8], receipt: &mut Receipt) -> Result<(), Malformed> {
         .map_err(|error| malformed(&error))
 }
 
-/// The array that a request is.
+/// The array of a request.
 struct Spans<'r>(&'r mut Receipt);
 
 impl<'de> DeserializeSeed<'de> for Spans<'_> {
@@ -76,14 +76,14 @@ impl<'de> Visitor<'de> for Spans<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut spans: A) -> Result<(), A::Error> {
-        let mut told: Option<Cow<'de, str>> = None;
+        let mut current: Option<Cow<'de, str>> = None;
         while let Some(Object(span)) = spans.next_element::<Object<Span<'de>>>()? {
             let facts = span.facts().map_err(A::Error::custom)?;
             let service = span.service();
-            // The spans of one body are of one service, nearly always.
-            if told.as_ref() != Some(&service) {
+            // The spans of one body are nearly always of one service.
+            if current.as_ref() != Some(&service) {
                 self.0.source(service.as_bytes(), b"");
-                told = Some(service);
+                current = Some(service);
             }
             self.0.span(&facts);
         }
@@ -123,8 +123,8 @@ impl<'a> Span<'a> {
         let is_shared = self.shared == Some(true);
         Ok(SpanFacts {
             trace_id,
-            // A server that shares its client's id reports the other half of the same span. As
-            // the client's child, it is neither a root of its own nor a duplicate.
+            // A server that shares its client's id reports the other half of the same span. As the
+            // client's child it is neither a root nor a duplicate.
             span_id: if is_shared { !id } else { id },
             parent_id: if is_shared {
                 id
@@ -138,7 +138,7 @@ impl<'a> Span<'a> {
         })
     }
 
-    /// 0 when it has no duration: it was reported before its end, or never ended.
+    /// 0 without a duration: the span was reported before its end, or never ended.
     fn end_unix_ns(&self) -> u64 {
         let (Integer(start_unix_us), Integer(duration_us)) = (self.timestamp, self.duration);
         if start_unix_us == 0 || duration_us == 0 {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Computes values.json: what scipy, statsmodels and others say of a few series.
+"""Computes values.json: the results of scipy, statsmodels and others for a few series.
 
 The tests of windage-stats compare their estimators with it, and need no Python. How to run it
 is in README.md.

@@ -1,36 +1,35 @@
 //! Where the scatter comes from, and what a longer run should have more of.
 //!
-//! A launch costs time that a further block does not. How many blocks per launch should have then
-//! follows from what each level scatters and costs (Kalibera & Jones 2013, 4): launches that
-//! differ ask for more launches, blocks that differ for more blocks in each.
+//! A launch costs time that another block does not. The best number of blocks per launch follows
+//! from the scatter and the cost of each level (Kalibera & Jones 2013, 4): scatter between launches
+//! calls for more launches, scatter between blocks for more blocks per launch.
 
 use crate::launches::Launches;
 use crate::location::sample_variance;
 
-/// How far the blocks of a launch may be from the optimum, either way, before it is worth
-/// changing: at a factor of two the interval is still within a few per cent of the best.
+/// By what factor the blocks per launch may deviate from the optimum before a change is advised: at
+/// a factor of two the interval is still within a few per cent of the best.
 const NEAR: f64 = 2.0;
 
-/// Scatter by level, in the unit of the block values. For log ratios that is a share: 0.01 is
-/// one per cent.
+/// Standard deviations by level, in the unit of the block values. For log ratios 0.01 is one per
+/// cent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Components {
-    /// Standard deviation from launch to launch beyond what blocks explain: launch luck. `None`
-    /// for a single launch, which can't show it.
+    /// Between launches, beyond what blocks explain: launch luck. `None` for a single launch.
     pub launch_sd: Option<f64>,
-    /// Standard deviation that a block adds to its launch's location, drift and correlation
-    /// between neighbours counted: the root of the long-run variance.
+    /// What a block adds to its launch's location, including drift and correlation between
+    /// neighbours: the square root of the long-run variance.
     pub within_sd: f64,
-    /// What is left of `within_sd` when the scatter of windows is taken away: drift between
-    /// blocks. Equal to it when the scatter of windows is not known.
+    /// `within_sd` without the scatter of windows: drift between blocks. Equal to `within_sd` when
+    /// the scatter of windows is unknown.
     pub block_sd: f64,
-    /// Standard deviation that windows within a block explain, on the scale of a block value.
+    /// The part that windows within a block explain, on the scale of a block value.
     pub window_sd: Option<f64>,
 }
 
 /// Splits the scatter of launches by level. `window_variance_of_a_block` is the variance of a
-/// block's value that the scatter of windows within blocks explains. Without a launch that has two
-/// usable blocks there is nothing to split: `None`.
+/// block's value explained by the scatter of windows within blocks. `None` unless some launch has
+/// two usable blocks.
 #[must_use]
 pub fn components(
     launches: &Launches,
@@ -58,37 +57,37 @@ pub fn components(
     })
 }
 
-/// What a launch and a block take, in seconds.
+/// What a launch and a block cost, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Costs {
-    /// All that comes once a launch: starting, warm-up, drain, taking down.
+    /// Everything that happens once per launch: start, warm-up, drain, take-down.
     pub launch_s: f64,
     /// One block with its settle times.
     pub block_s: f64,
 }
 
-/// What narrows the interval most for the time it takes.
+/// What narrows the interval most per measuring time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Advice {
-    /// Launches differ: more of them, with fewer blocks in each.
+    /// Launches differ: measure more of them, with fewer blocks each.
     MoreRounds {
-        /// Blocks a round at which time is spent best.
+        /// The optimal number of blocks per round.
         blocks_per_round: usize,
     },
-    /// Blocks differ: more of them in each launch.
+    /// Blocks differ: measure more of them per launch.
     MoreBlocks {
-        /// Blocks a round at which time is spent best; `None` when launches don't differ to be
-        /// seen, so that there is no bound.
+        /// The optimal number of blocks per round; `None` when no difference between launches
+        /// shows, so that there is no bound.
         blocks_per_round: Option<usize>,
     },
-    /// Blocks a round are within a factor of two of the best: a longer run should have more
-    /// rounds of the same kind.
+    /// The number of blocks per round is within a factor of two of the optimum: a longer run should
+    /// have more rounds of the same kind.
     Balanced,
-    /// A single launch can't show whether launches differ: at least a second round.
+    /// A single launch can't show whether launches differ: measure at least a second round.
     LaunchesUnknown,
 }
 
-/// What a longer run should have more of, after `rounds` with `blocks_per_round` each. The best
+/// What a longer run should have more of, after `rounds` with `blocks_per_round` each. The optimal
 /// number of blocks per round is √(cost of a launch / cost of a block · variance of a block /
 /// variance of launches).
 #[must_use]
@@ -118,7 +117,7 @@ pub fn advice(
     }
 }
 
-/// At least two blocks: one has no scatter.
+/// At least two blocks, because one has no scatter.
 fn whole(blocks: f64) -> usize {
     #[expect(
         clippy::cast_possible_truncation,
@@ -155,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn each_level_gets_its_scatter() {
+    fn each_level_has_its_scatter() {
         let found = components(&simulated(400, 40, 0.03, 0.05), Some(0.03f64.powi(2))).unwrap();
         let launch_sd = found.launch_sd.unwrap();
         assert!((launch_sd / 0.03 - 1.0).abs() < 0.1, "{launch_sd}");
@@ -184,7 +183,8 @@ mod tests {
     fn advice_follows_scatter_and_costs() {
         use Advice::{Balanced, LaunchesUnknown, MoreBlocks, MoreRounds};
         let blocks = |blocks_per_round| MoreBlocks { blocks_per_round };
-        // launch sd, within sd, seconds a launch, seconds a block, rounds, blocks per round, advice
+        // launch sd, within sd, seconds per launch, seconds per block, rounds, blocks per round,
+        // advice
         let table = [
             // √(4 / 0.25) · 0.05 / 0.01 = 20
             (Some(0.01), 0.05, 4.0, 0.25, 5, 20, Balanced),
@@ -202,7 +202,7 @@ mod tests {
             ),
             (Some(0.01), 0.05, 4.0, 0.25, 5, 9, blocks(Some(20))),
             (Some(0.0), 0.05, 4.0, 0.25, 5, 1000, blocks(None)),
-            // Launches alone differ.
+            // Only launches differ.
             (
                 Some(0.01),
                 0.0,
@@ -214,7 +214,7 @@ mod tests {
                     blocks_per_round: 2,
                 },
             ),
-            // Nothing scatters.
+            // No scatter at all.
             (Some(0.0), 0.0, 4.0, 0.25, 5, 10, Balanced),
             (None, 0.05, 4.0, 0.25, 1, 100, LaunchesUnknown),
         ];

@@ -1,13 +1,13 @@
-//! What two independent estimates differ by.
+//! The difference of two independent estimates.
 
-/// The ends of the interval for `later` − `earlier`, each its estimate and its ends, all of one
-/// confidence; `None` where one of these is no number, or does not lie in this order.
+/// The ends of the interval for `later` − `earlier`. Each argument is an estimate and its two ends,
+/// all of the same confidence; `None` where one of these is not a number or they are out of order.
 ///
-/// The distance to each end is recovered from that side of each interval, squared and added: MOVER,
-/// the method of variance estimates recovery (Zou & Donner 2008; of proportions Newcombe 1998).
-/// Intervals may lie unevenly about their estimates, as those of ratios do. Of two Student's
-/// intervals it is Cochran's approximation, which over few degrees of freedom rather holds more
-/// than it says; where scatter is unknown on both sides no interval is exact (Behrens–Fisher).
+/// The distance to each end is recovered from the corresponding side of each interval, squared and
+/// added: MOVER, the method of variance estimates recovery (Zou & Donner 2008; for proportions
+/// Newcombe 1998). Intervals may be asymmetric, as those of ratios are. For two t intervals this is
+/// Cochran's approximation, which tends to be conservative with few degrees of freedom; with
+/// unknown scatter on both sides no interval is exact (Behrens–Fisher).
 #[must_use]
 pub fn difference(later: (f64, f64, f64), earlier: (f64, f64, f64)) -> Option<(f64, f64)> {
     let is_ordered = |(estimate, low, high): (f64, f64, f64)| {
@@ -38,7 +38,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_are_those_that_were_published() {
+    fn intervals_match_published_ones() {
         // Newcombe 1998 (interval estimation for the difference), table II, method 10.
         let table = [
             ((56, 70), (48, 80), 0.0524, 0.3339),
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn sides_are_squared_and_added_each_for_itself() {
+    fn sides_are_squared_and_added_separately() {
         // later, earlier, the interval
         let table = [
             ((5.0, 2.0, 9.0), (1.0, 1.0, 1.0), (1.0, 8.0)),
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_interval_has_no_difference() {
+    fn invalid_intervals_have_no_difference() {
         let sound = (1.0, 0.5, 2.0);
         for wrong in [
             (f64::NAN, 0.0, 1.0),
@@ -96,7 +96,7 @@ mod tests {
             let (low, high) = difference(later, earlier).unwrap();
             prop_assert!(low <= one - other && one - other <= high);
             let widest = sides.iter().sum::<f64>() + 1e-6;
-            prop_assert!(high - low <= widest, "never wider than both together");
+            prop_assert!(high - low <= widest, "never wider than the sum of both");
             let (back_low, back_high) = difference(earlier, later).unwrap();
             prop_assert!((back_low + high).abs() < 1e-6 && (back_high + low).abs() < 1e-6);
         }

@@ -1,4 +1,4 @@
-//! What was measured, by launch: the material of a comparison.
+//! Values by launch: the input of a comparison.
 
 use crate::location::{Location, location};
 
@@ -15,34 +15,33 @@ pub(crate) struct Launch {
 }
 
 impl Launches {
-    /// Adds a launch. `offset` is added to its location: what is known of the launch as a whole
-    /// and not of its blocks, such as cost that was deferred beyond them. A launch without a
-    /// finite block value is left out.
+    /// Adds a launch. `offset` is added to its location: what is known of the launch as a whole and
+    /// not of its blocks, such as deferred cost. A launch without a finite block value is omitted.
     pub fn push(&mut self, blocks: Vec<f64>, offset: f64) {
         if blocks.iter().any(|b| b.is_finite()) && offset.is_finite() {
             self.launches.push(Launch { blocks, offset });
         }
     }
 
-    /// How many launches there are.
+    /// The number of launches.
     #[must_use]
     pub fn len(&self) -> usize {
         self.launches.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.launches.is_empty()
     }
 
-    /// How many blocks there are in all.
+    /// The number of blocks in all launches.
     #[must_use]
     pub fn blocks(&self) -> usize {
         self.launches.iter().map(|l| l.blocks.len()).sum()
     }
 
-    /// The launch, when there is no other.
+    /// The launch, if it is the only one.
     pub(crate) fn only(&self) -> Option<&Launch> {
         match self.launches.as_slice() {
             [alone] => Some(alone),
@@ -50,7 +49,7 @@ impl Launches {
         }
     }
 
-    /// Each launch's location with its offset.
+    /// Each launch's location, with its offset.
     pub(crate) fn locations(&self) -> Vec<(Location, f64)> {
         let located = |launch: &Launch| Some((location(&launch.blocks)?, launch.offset));
         self.launches.iter().filter_map(located).collect()

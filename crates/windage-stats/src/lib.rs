@@ -1,10 +1,12 @@
 //! Estimators: values in, values out; no clock, no file, no socket.
 //!
-//! The flow of a comparison: logarithms of ratios within blocks ([`launches`]) are brought to a
-//! robust location for each launch ([`mod@location`]), its error read from their long-run variance
-//! ([`long_run`]), and the launches to one interval that holds both levels of variation
-//! ([`mod@two_level`]). Comparisons over a swept factor make a curve ([`mod@fit`]). Sources are in
+//! A comparison takes logarithms of ratios within blocks ([`launches`]), computes a robust location
+//! for each launch ([`mod@location`]) with an error from their long-run variance ([`long_run`]),
+//! and combines the launches into one interval that includes both levels of variation
+//! ([`mod@two_level`]). Comparisons over a swept factor form a curve ([`mod@fit`]). Sources are in
 //! `docs/METHODOLOGY.md`.
+
+#![forbid(unsafe_code)]
 
 pub mod components;
 pub mod confidence;

@@ -1,16 +1,16 @@
-//! Where values lie typically, when some of them are wild.
+//! Robust estimates of location.
 //!
-//! Noise on a shared machine has heavy tails and comes in regimes, so the mean is a poor witness.
-//! [`Estimator`] has the candidates and [`locate`] computes any of them; [`location`] is the one
-//! that Windage uses, with the influence of each value on it, from which its standard error is
-//! computed. The choice was made by efficiency on recorded noise
+//! Noise on a shared machine has heavy tails and comes in regimes, so the mean is a poor estimate.
+//! [`Estimator`] lists the candidates and [`locate`] computes any of them; [`location`] is the one
+//! that Windage uses, with the influence of each value, from which its standard error is computed.
+//! It was chosen by efficiency on recorded noise
 //! (`cargo run --release -p windage-analysis --example estimators`).
 
 use crate::long_run::{MeanError, mean_error};
 
-/// How much [`location`] trims from either end. A fifth keeps 95 % of the mean's efficiency on
-/// normal noise and stands up to the regimes and spikes of shared machines (Wilcox, *Introduction
-/// to Robust Estimation*, 3.3).
+/// The share that [`location`] trims from either end. A fifth keeps 95 % of the mean's efficiency
+/// on normal noise and resists the regimes and spikes of shared machines (Wilcox, *Introduction to
+/// Robust Estimation*, 3.3).
 const TRIMMED_SHARE: f64 = 0.2;
 
 /// Huber's bound in units of scale: 95 % efficiency on normal noise (Huber 1964).
@@ -19,23 +19,23 @@ const HUBER_BOUND: f64 = 1.345;
 /// The median absolute deviation of normal noise, in standard deviations.
 const MAD_OF_NORMAL: f64 = 0.674_489_750_196_081_7;
 
-/// The candidates for a robust location.
+/// Candidate estimators of location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Estimator {
-    /// The mean: efficient on normal noise, at the mercy of each outlier.
+    /// The mean: efficient on normal noise, sensitive to every outlier.
     Mean,
     /// The median.
     Median,
-    /// The mean of what is left after a fifth is cut off at either end (Tukey & McLaughlin 1963).
+    /// The mean after cutting off a fifth at either end (Tukey & McLaughlin 1963).
     TrimmedMean,
     /// The median of the means of all pairs (Hodges & Lehmann 1963).
     HodgesLehmann,
-    /// Huber's M-estimator (1964), its scale the median absolute deviation.
+    /// Huber's M-estimator (1964), scaled by the median absolute deviation.
     Huber,
 }
 
 impl Estimator {
-    /// All of them.
+    /// All estimators.
     pub const ALL: [Estimator; 5] = [
         Estimator::Mean,
         Estimator::Median,
@@ -57,8 +57,8 @@ impl Estimator {
     }
 }
 
-/// The location of values by an estimator. Values that are not finite are left out; `None` when
-/// nothing is left.
+/// The location of values by an estimator. Values that are not finite are ignored; `None` when none
+/// is left.
 #[must_use]
 pub fn locate(values: &[f64], estimator: Estimator) -> Option<f64> {
     let mut sorted = finite(values);
@@ -75,26 +75,26 @@ pub fn locate(values: &[f64], estimator: Estimator) -> Option<f64> {
     })
 }
 
-/// A location and what each value did to it.
+/// A location, and the influence of each value on it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Location {
     /// The trimmed mean.
     pub estimate: f64,
-    /// By how much each value, in time order, moved the estimate, times the number of values. To
-    /// first order the estimate's error is their mean's, which makes a robust location's standard
-    /// error that of a mean (Hampel 1974).
+    /// How far each value, in time order, moved the estimate, times the number of values. To first
+    /// order the estimate's error is their mean's error, so a robust location has the standard
+    /// error of a mean (Hampel 1974).
     pub influences: Vec<f64>,
     /// How many values were not trimmed.
     pub kept: usize,
 }
 
 impl Location {
-    /// The estimate's standard error under whatever correlation neighbours have; `None` for a
+    /// The estimate's standard error, allowing for any correlation between neighbours; `None` for a
     /// single value.
     ///
-    /// A trimmed mean's error from independent values has as many degrees of freedom as a mean's
-    /// from those kept (Tukey & McLaughlin 1963). What trimming makes it uncertain by that
-    /// count, in 1/degrees, is added to what the cosines do; with all cosines that is their rule.
+    /// A trimmed mean of independent values has as many degrees of freedom as a mean of the values
+    /// kept (Tukey & McLaughlin 1963). The loss from trimming, in 1/degrees, is added to that of
+    /// the cosines; with all cosines this gives their rule.
     #[must_use]
     pub fn error(&self) -> Option<MeanError> {
         let error = mean_error(&self.influences)?;
@@ -108,9 +108,9 @@ impl Location {
     }
 }
 
-/// The 20 % trimmed mean of values in the order in which they were measured. Its influences are
-/// the winsorised values over the share that is kept (Tukey & McLaughlin 1963; Yuen 1974). Values
-/// that are not finite are left out; `None` when nothing is left.
+/// The 20 % trimmed mean of values in the order of measurement. Its influences are the winsorised
+/// values divided by the share that is kept (Tukey & McLaughlin 1963; Yuen 1974). Values that are
+/// not finite are ignored; `None` when none is left.
 #[must_use]
 pub fn location(values: &[f64]) -> Option<Location> {
     let in_order = finite(values);
@@ -142,7 +142,7 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// What is left of sorted values after trimming.
+/// Sorted values after trimming.
 fn kept(sorted: &[f64]) -> &[f64] {
     #[expect(
         clippy::cast_possible_truncation,
@@ -159,20 +159,20 @@ fn median(sorted: &[f64]) -> f64 {
     f64::midpoint(sorted[low - 1], sorted[high - 1])
 }
 
-/// The ranks, counted from one, of the values that a median of so many lies between.
+/// The ranks, counted from one, of the two values around the median.
 fn middle(count: usize) -> (usize, usize) {
     (count.div_ceil(2), count / 2 + 1)
 }
 
-/// The median of the means of all pairs, each value with itself included. The pairs are never
-/// listed: a mean of rank k is found by bisecting over floating-point numbers, each step counting
-/// in one pass how many pairs are no greater. So it is exact in linear memory.
+/// The median of the means of all pairs, including each value with itself. Pairs are not listed:
+/// the mean of rank k is found by bisecting over floating-point numbers, counting in one pass per
+/// step how many pairs are at most as large. The result is exact, in linear memory.
 fn hodges_lehmann(sorted: &[f64]) -> f64 {
     let (low, high) = middle(sorted.len() * (sorted.len() + 1) / 2);
     f64::midpoint(pair_mean(sorted, low), pair_mean(sorted, high))
 }
 
-/// The pair mean of a rank, counted from one.
+/// The pair mean of a given rank, counted from one.
 fn pair_mean(sorted: &[f64], rank: usize) -> f64 {
     let (mut low, mut high) = (ordinal(sorted[0]), ordinal(sorted[sorted.len() - 1]));
     while low < high {
@@ -202,7 +202,7 @@ fn pairs_up_to(sorted: &[f64], bound: f64) -> usize {
     pairs
 }
 
-/// Numbers in the order of the floats (the total order of IEEE 754, 5.10).
+/// Integers in the order of the floats (the total order of IEEE 754, 5.10).
 fn ordinal(value: f64) -> i64 {
     let bits = value.to_bits().cast_signed();
     bits ^ (((bits >> 63).cast_unsigned() >> 1).cast_signed())
@@ -213,8 +213,8 @@ fn of_ordinal(ordinal: i64) -> f64 {
     f64::from_bits(bits.cast_unsigned())
 }
 
-/// Huber's M-estimator by modified residuals (Huber 1981, 7.8), from the median on. Where more than half of the values
-/// are the same there is no scale, and the median is the answer.
+/// Huber's M-estimator by modified residuals (Huber 1981, 7.8), starting from the median. Where
+/// more than half of the values are equal there is no scale, and the result is the median.
 fn huber(sorted: &[f64]) -> f64 {
     let start = median(sorted);
     let mut deviations: Vec<f64> = sorted.iter().map(|v| (v - start).abs()).collect();
@@ -235,8 +235,8 @@ fn huber(sorted: &[f64]) -> f64 {
     centre
 }
 
-/// The standard deviation of normal values from the median of their distances to their median
-/// (MAD × 1.4826), which wild values don't reach; `None` without a finite value.
+/// A robust standard deviation from the median distance to the median (MAD × 1.4826, for normal
+/// values), insensitive to outliers; `None` without a finite value.
 #[must_use]
 pub fn robust_sd(values: &[f64]) -> Option<f64> {
     let mut values = finite(values);
@@ -277,19 +277,19 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn candidates_of_a_small_series_by_hand() {
+    fn estimators_of_a_small_series_by_hand() {
         let x = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 100.0];
         assert_eq!(locate(&x, Estimator::Mean), Some(14.5));
         assert_eq!(locate(&x, Estimator::Median), Some(5.5));
         assert_eq!(locate(&x, Estimator::TrimmedMean), Some(5.5));
-        // Pairs of 1, 2, 6: 1, 1.5, 2, 3.5, 4, 6.
+        // Pair means of 1, 2, 6: 1, 1.5, 2, 3.5, 4, 6.
         let pairs = locate(&[2.0, 6.0, 1.0], Estimator::HodgesLehmann);
         assert_eq!(pairs, Some(2.75));
-        // Symmetrical about 2, so whatever the scale the middle stays.
+        // Symmetric about 2, so the location is 2 at any scale.
         let huber = locate(&[0.0, 1.0, 2.0, 3.0, 4.0], Estimator::Huber);
         assert_eq!(huber, Some(2.0));
-        // Scale 1 / 0.6745 from the median 2.5; the wild value pulls like one at the bound:
-        // 1 + 2 + 3 + (c + 1.345 / 0.6745) = 4 c.
+        // Scale 1 / 0.6745 from the median 2.5; the outlier counts like a value at the bound: 1 + 2
+        // + 3 + (c + 1.345 / 0.6745) = 4 c.
         let pulled = locate(&[1.0, 2.0, 3.0, 1e6], Estimator::Huber).unwrap();
         let bound = HUBER_BOUND / MAD_OF_NORMAL;
         assert!((pulled - (6.0 + bound) / 3.0).abs() < 1e-9, "{pulled}");
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn few_values_give_what_they_can() {
+    fn few_values_have_a_location() {
         assert_eq!(location(&[]), None);
         assert_eq!(location(&[f64::NAN, f64::INFINITY]), None);
         let one = location(&[3.0]).unwrap();
@@ -367,7 +367,7 @@ mod tests {
         }
 
         #[test]
-        fn one_wild_value_in_ten_hardly_moves_a_robust_one(values in prop::collection::vec(0.0..1.0f64, 10..60), wild in 1e3..1e9f64) {
+        fn outliers_hardly_move_a_robust_location(values in prop::collection::vec(0.0..1.0f64, 10..60), wild in 1e3..1e9f64) {
             let mut spoiled = values.clone();
             spoiled[values.len() / 2] = wild;
             for estimator in [Estimator::Median, Estimator::TrimmedMean, Estimator::HodgesLehmann] {

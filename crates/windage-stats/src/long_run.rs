@@ -1,38 +1,38 @@
-//! The standard error of a mean of values that resemble their neighbours.
+//! The standard error of a mean of correlated values.
 //!
-//! Blocks that follow each other share the machine's mood, so their mean scatters by more (or,
-//! when each makes good what the last one did, by less) than that of independent values. What
-//! counts is the long-run variance: the spectrum of the series at frequency zero. It is estimated
-//! from the series' slowest cosines, each of which measures it on its own with one degree of
-//! freedom (equal-weighted cosine estimator: Müller 2004; Lazarus, Lewis, Stock & Watson 2018).
-//! So Student's distribution with as many degrees of freedom as cosines holds, where a normal
+//! Consecutive blocks share the machine's state, so their mean scatters more (or, with negative
+//! correlation, less) than that of independent values. The relevant quantity is the long-run
+//! variance: the spectrum of the series at frequency zero. It is estimated from the slowest cosines
+//! of the series, each of which gives an independent estimate with one degree of freedom
+//! (equal-weighted cosine estimator: Müller 2004; Lazarus, Lewis, Stock & Watson 2018). So
+//! Student's distribution applies with as many degrees of freedom as cosines, where a normal
 //! quantile would be too small.
 
 use std::f64::consts::PI;
 
-/// The standard error of a mean, and how well it is known.
+/// The standard error of a mean, and its degrees of freedom.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MeanError {
     /// In the unit of the values.
     pub standard_error: f64,
-    /// Degrees of freedom of Student's distribution that goes with it.
+    /// Degrees of freedom for Student's distribution.
     pub degrees_of_freedom: f64,
 }
 
-/// Cosines for a series of `n` values: this share of n^(2/3), at most [`MOST_COSINES`] and what
-/// the series has. More make a smaller quantile; fewer look at slow swings alone, which are what
-/// counts. The exponent balances both (Lazarus et al. 2018); with this share 20 blocks or more
-/// that are correlated with up to 0.3 cover in 93 to 97 % of simulated experiments.
+/// The number of cosines for `n` values is this share of n^(2/3), at most [`MOST_COSINES`] and as
+/// many as the series has. More cosines give a smaller quantile; fewer restrict the estimate to the
+/// slow variation that matters. The exponent balances both (Lazarus et al. 2018). With this share,
+/// 20 or more blocks with correlations of up to 0.3 have a coverage of 93 to 97 % in simulation.
 const SHARE: f64 = 0.75;
 
-/// From here on more cosines cost time and narrow no interval by more than two in a hundred.
+/// More cosines would cost time and narrow intervals by at most 2 %.
 const MOST_COSINES: usize = 64;
 
-/// Cosines that are computed side by side, in the registers that a processor has for that.
+/// How many cosines are computed side by side, in vector registers.
 const LANES: usize = 8;
 
-/// How far the mean of values in time order is off, typically; whatever their mean is. `None`
-/// for fewer than two values.
+/// The standard error of the mean of values in time order, whatever that mean is. `None` for fewer
+/// than two values.
 #[must_use]
 pub fn mean_error(values: &[f64]) -> Option<MeanError> {
     (values.len() >= 2).then(|| error_from(values, cosines(values.len())))
@@ -62,9 +62,9 @@ fn error_from(values: &[f64], cosines: usize) -> MeanError {
     }
 }
 
-/// What the series has of the cosines that swing `first` half-times over its length, once more,
-/// and so on: each an estimate of the long-run variance. Angles are advanced by a rotation,
-/// because a cosine for each value would cost ten times as much.
+/// The power of the series at the cosine with `first` half-periods over its length, at the next
+/// one, and so on: each is an estimate of the long-run variance. Angles are advanced by a rotation,
+/// because computing a cosine per value would cost ten times as much.
 fn powers(values: &[f64], first: usize) -> [f64; LANES] {
     let count = values.len() as f64;
     let steps: [f64; LANES] = std::array::from_fn(|lane| PI * (first + lane) as f64 / count);
@@ -112,17 +112,17 @@ mod tests {
     }
 
     #[test]
-    fn few_values_give_what_they_can() {
+    fn few_values_have_an_error() {
         assert_eq!(mean_error(&[]), None);
         assert_eq!(mean_error(&[1.0]), None);
-        // Of two values the only cosine is their difference.
+        // The only cosine of two values is their difference.
         let of_two = mean_error(&[1.0, 3.0]).unwrap();
         assert!((of_two.standard_error - 1.0).abs() < 1e-12);
         assert!(mean_error(&[5.0; 40]).unwrap().standard_error < 1e-13);
     }
 
     #[test]
-    fn cosines_grow_slower_than_the_series() {
+    fn cosines_grow_more_slowly_than_the_series() {
         // values, cosines
         let table = [
             (2, 1),
@@ -139,8 +139,8 @@ mod tests {
     }
 
     #[test]
-    fn the_error_is_that_of_the_long_run() {
-        // The true factor on the standard error of AR(1) is 1 / (1 − φ), either way.
+    fn the_error_follows_the_long_run_variance() {
+        // The true factor on the standard error of AR(1) is 1 / (1 − φ), for either sign.
         let mut random = ChaCha8Rng::seed_from_u64(1);
         for coefficient in [-0.5, 0.0, 0.5] {
             let squares: f64 = (0..200)
@@ -188,7 +188,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_added_to_all_values_or_mirrors_time_changes_nothing(
+        fn offsets_and_time_reversal_change_nothing(
             values in prop::collection::vec(-10.0..10.0f64, 2..60), shift in -1e3..1e3f64,
         ) {
             let error = mean_error(&values).unwrap();

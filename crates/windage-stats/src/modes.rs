@@ -1,45 +1,43 @@
-//! Do launches come in two kinds?
+//! Are launch results bimodal?
 //!
 //! A program may settle in one of two states when it is launched: by memory layout, by what was
-//! compiled first, by where its threads came to lie. The mean over launches is then that of a
-//! mixture, near which no single launch lies. So launches are cut in two where the scatter within
-//! both parts together is least, and that is held against the scatter of all (Engelman & Hartigan
-//! 1969).
+//! compiled first, by where its threads ended up. The mean over launches is then that of a mixture,
+//! and no launch lies near it. To test for it, launches are split where the scatter within both
+//! parts is smallest, and that is compared with the scatter of all (Engelman & Hartigan 1969).
 
 use crate::location::sample_variance;
 
-/// Launches without which two kinds can't be told from scatter.
+/// The fewest launches in which two modes can be distinguished from scatter.
 const FEWEST_LAUNCHES: usize = 8;
 
-/// Launches of the smaller kind: one launch by itself is an outlier and no kind.
+/// The fewest launches of a mode: a single launch is an outlier, not a mode.
 const FEWEST_OF_A_KIND: usize = 2;
 
-/// How many of a launch's own standard errors the kinds must lie apart, so that a launch's kind is
+/// How many of a launch's own standard errors the modes must be apart, so that a launch's mode is
 /// known from its blocks.
 const ERRORS_APART: f64 = 4.0;
 
-/// Two kinds of launches.
+/// Two modes of launches.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Modes {
-    /// Mean of the lower kind, in the unit of the locations.
+    /// Mean of the lower mode, in the unit of the locations.
     pub low: f64,
-    /// Mean of the upper kind.
+    /// Mean of the upper mode.
     pub high: f64,
-    /// Launches of the lower kind.
+    /// Launches of the lower mode.
     pub in_low: usize,
-    /// Launches of the upper kind.
+    /// Launches of the upper mode.
     pub in_high: usize,
 }
 
-/// The two kinds in which launches come, or `None` if they don't, or if fewer than eight locations
-/// are finite. `errors` are the standard errors that blocks within a launch give its location;
-/// those that are not finite don't count.
+/// The two modes of launch results; `None` if they are not bimodal, or if fewer than eight
+/// locations are finite. `errors` are the standard errors of the locations from blocks within a
+/// launch; those that are not finite are ignored.
 ///
-/// The limit for the scatter that is left, `0.25 − 0.57 / √n` of all, is the 2 % quantile for
-/// launches that are spread evenly, which among the shapes with a single mode is the one most like
-/// two (as in Hartigan & Hartigan 1985). Normal launches fall below it in 0.5 % of runs or less.
-/// So kinds are found in eight launches from about ten standard deviations of a kind apart, and in
-/// sixteen from about seven.
+/// The limit on the remaining scatter, `0.25 − 0.57 / √n` of the total, is the 2 % quantile for
+/// uniformly distributed launches, the unimodal shape most similar to two modes (as in Hartigan &
+/// Hartigan 1985). Normal launches fall below it in at most 0.5 % of runs. Eight launches show
+/// modes that are about ten standard deviations of a mode apart; sixteen launches, about seven.
 #[must_use]
 pub fn bimodal(locations: &[f64], errors: &[f64]) -> Option<Modes> {
     let mut sorted: Vec<f64> = locations
@@ -66,13 +64,13 @@ pub fn bimodal(locations: &[f64], errors: &[f64]) -> Option<Modes> {
     (left(&sorted, cut) < limit && apart > ERRORS_APART * typical(errors)).then_some(modes)
 }
 
-/// The sum of squares that is left within the parts.
+/// The sum of squares within the parts.
 fn left(sorted: &[f64], cut: usize) -> f64 {
     let (lower, upper) = sorted.split_at(cut);
     squares(lower) + squares(upper)
 }
 
-/// Squared deviations from the mean, added up.
+/// Sum of squared deviations from the mean.
 fn squares(values: &[f64]) -> f64 {
     sample_variance(values) * (values.len() - 1) as f64
 }
@@ -81,7 +79,7 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// The root mean square of those errors that are known.
+/// The root mean square of the known errors.
 fn typical(errors: &[f64]) -> f64 {
     let known: Vec<f64> = errors
         .iter()
@@ -108,7 +106,7 @@ mod tests {
         (-2.0 * (1.0 - radius).ln()).sqrt() * (std::f64::consts::TAU * turn).cos()
     }
 
-    /// How often two kinds are seen in launches whose blocks give them an error.
+    /// How often two modes are found in launches whose blocks give them this error.
     fn found(count: usize, error: f64, mut launch: impl FnMut(&mut ChaCha8Rng) -> f64) -> f64 {
         let mut random = ChaCha8Rng::seed_from_u64(1969);
         let experiments = 4000;
@@ -123,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn normal_launches_are_of_one_kind() {
+    fn normal_launches_are_unimodal() {
         for count in [8, 12, 20, 40] {
             for (luck, error) in [(1.0, 0.0), (1.0, 0.5), (0.3, 1.0), (0.0, 1.0)] {
                 let rate = found(count, error, |r| luck * normal(r));
@@ -136,16 +134,16 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_is_the_quantile_of_evenly_spread_launches() {
+    fn the_limit_is_the_quantile_of_uniform_launches() {
         for count in [8, 10, 16, 30, 60] {
             let rate = found(count, 0.0, |r| r.random());
-            // 2 %, give or take three standard errors of 4,000 experiments.
+            // 2 %, within three standard errors of 4,000 experiments.
             assert!((0.0134..0.0266).contains(&rate), "{count} launches: {rate}");
         }
     }
 
     #[test]
-    fn tails_are_no_second_kind() {
+    fn heavy_tails_are_not_a_second_mode() {
         for count in [8, 16, 40] {
             let student = |r: &mut ChaCha8Rng| {
                 let square: f64 = (0..3).map(|_| normal(r).powi(2)).sum();
@@ -162,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_far_apart_are_found() {
+    fn modes_far_apart_are_found() {
         for (count, apart, least) in [(8, 12.0, 0.9), (16, 8.0, 0.9), (40, 6.0, 0.9)] {
             let mut upper = false;
             let rate = found(count, 0.0, |r| {
@@ -182,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_kind() {
+    fn unimodal_launches_have_no_modes() {
         let table: [(&str, &[f64], f64); 5] = [
             ("too few", &[0.0, 0.0, 0.0, 9.0, 9.0, 9.0, 9.0], 0.0),
             (

@@ -1,46 +1,46 @@
-//! Was the warm-up over when measuring began? It is tested and not assumed: the first blocks of
-//! each launch are compared with the later ones of the same launch.
+//! Was the warm-up over when measuring began? This is tested, not assumed: the first blocks of each
+//! launch are compared with the later ones of the same launch.
 //!
-//! For block log ratios only. Levels drift with the machine, for the baseline as for any arm, so
-//! that the first of them differ from the later ones on any day. What both arms still have to warm
-//! up alike cancels in a ratio, and is not seen and does no harm.
+//! For block log ratios only. Absolute levels drift with the machine, for the baseline as for any
+//! arm, so their first blocks differ from later ones on any day. Warm-up that both arms share
+//! cancels in a ratio: it does not show, and does no harm.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::location::{Estimator, locate};
 use crate::outliers::{deviations, pulled_in};
 
-/// How often an onset may be seen where there is none.
+/// The false-alarm rate.
 const FALSE_ALARMS: f64 = 0.01;
 
-/// The first blocks are one of so many parts of a launch.
+/// The first blocks are one of this many parts of a launch.
 const PARTS: usize = 10;
 
-/// Fewer blocks have no middle.
+/// The fewest first blocks; fewer have no median.
 const FEWEST_FIRST_BLOCKS: usize = 3;
 
-/// Degrees of freedom without which the test sees only the absurd.
+/// The fewest degrees of freedom; with fewer the test detects only extreme cases.
 const FEWEST_DEGREES: f64 = 3.0;
 
-/// How the first blocks of launches differ from the later ones.
+/// The difference between the first blocks of launches and the later ones.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Onset {
-    /// By how much the first blocks' median lies above that of the later ones, in the unit of the values; the
-    /// mean over launches.
+    /// How far the median of the first blocks lies above that of the later ones, in the unit of the
+    /// values; the mean over launches.
     pub excess: f64,
-    /// Whether the difference is more than chance, at 1 %.
+    /// Whether the difference is significant at 1 %.
     pub significant: bool,
 }
 
-/// Compares the first tenth of the blocks of each launch, at least three, with the rest of them.
+/// Compares the first tenth of the blocks of each launch, at least three, with the other blocks.
 ///
-/// The rest is cut into stretches as long as the first one. Their means scatter as that of the
-/// first one does if nothing is special about it, however neighbours resemble each other (batch
-/// means: Schmeiser 1982); so the first is judged as a further value of theirs is, by Student's
-/// prediction interval, all launches together. Outliers are pulled in.
+/// The later blocks are cut into stretches as long as the first one. Without an onset the means of
+/// all stretches scatter alike, whatever the correlation between neighbours (batch means: Schmeiser
+/// 1982). So the first mean is tested as another value of that sample, by Student's prediction
+/// interval, over all launches together. Outliers are winsorised.
 ///
-/// `None` if the rest has too few stretches: a launch by itself needs fifteen blocks. Launches with
-/// fewer than three stretches are left out.
+/// `None` if there are too few later stretches: a single launch needs fifteen blocks. Launches with
+/// fewer than three stretches are ignored.
 #[must_use]
 pub fn onset(launches: &[Vec<f64>]) -> Option<Onset> {
     let launches: Vec<Vec<f64>> = launches.iter().map(|l| deviations(l)).collect();
@@ -77,7 +77,7 @@ pub fn onset(launches: &[Vec<f64>]) -> Option<Onset> {
     })
 }
 
-/// Means of stretches of so many values, one after the other; what is left over at the end has none.
+/// Means of consecutive stretches of so many values; an incomplete stretch at the end is dropped.
 fn stretch_means(values: &[f64], length: usize) -> Vec<f64> {
     let stretches = values.chunks_exact(length);
     stretches
@@ -102,12 +102,12 @@ mod tests {
     struct Cell {
         launches: usize,
         blocks: usize,
-        /// Of a block with the next one.
+        /// Between neighbouring blocks.
         autocorrelation: f64,
-        /// How far the first block lies off, in standard deviations of a block; half of that three
-        /// blocks later.
+        /// The deviation of the first block, in standard deviations of a block; it halves every
+        /// three blocks.
         warm_up: f64,
-        /// Share of wild blocks.
+        /// Share of outlier blocks.
         wild: f64,
     }
 
@@ -149,7 +149,7 @@ mod tests {
     };
 
     #[test]
-    fn nothing_special_is_not_taken_for_an_onset() {
+    fn noise_is_not_taken_for_an_onset() {
         for (launches, blocks) in [(1, 40), (1, 130), (8, 16)] {
             for wild in [0.0, 0.02] {
                 let rate = Cell {
@@ -166,8 +166,9 @@ mod tests {
 
     #[test]
     fn an_onset_is_found() {
-        // One launch of 130: the first 13 blocks lie 1.2 higher in the mean (four by the first
-        // three, halved every three), and a stretch's mean scatters by 0.28, 0.38 if correlated.
+        // One launch of 130 blocks: the first 13 lie 1.2 higher on average (four for the first
+        // three, halved every three), and a stretch's mean has a standard deviation of 0.28, 0.38
+        // if correlated.
         for (cell, least) in [
             (
                 Cell {
@@ -209,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn the_excess_is_that_of_the_first_blocks() {
+    fn the_excess_is_the_first_blocks_deviation() {
         let launch: Vec<f64> = (0..60)
             .map(|i| f64::from(i % 3) + if i < 6 { 40.0 } else { 0.0 })
             .collect();
@@ -219,9 +220,9 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_told_is_none() {
+    fn too_few_blocks_have_no_result() {
         let blocks = |count: i32| (0..count).map(|i| f64::from(i % 4)).collect::<Vec<_>>();
-        for (launches, told) in [
+        for (launches, is_known) in [
             (vec![], false),
             (vec![vec![]; 9], false),
             (vec![vec![f64::NAN; 90]], false),
@@ -232,7 +233,7 @@ mod tests {
             (vec![blocks(9); 3], true),
             (vec![blocks(2), blocks(90), vec![]], true),
         ] {
-            assert_eq!(onset(&launches).is_some(), told, "{launches:?}");
+            assert_eq!(onset(&launches).is_some(), is_known, "{launches:?}");
         }
     }
 

@@ -1,16 +1,16 @@
-//! Deviations from the middle, and outliers among them pulled in to where the bulk of the values
-//! ends, before sums are made of them.
+//! Deviations from the median, with outliers winsorised to where the bulk of the values ends,
+//! before they are summed.
 
-/// How many robust standard deviations from the median a value may lie. Normal values lie beyond
-/// in 3 of 1,000 cases, so that they are left as they are.
+/// How many robust standard deviations from the median a value may lie. 3 of 1,000 normal values
+/// lie beyond, so normal values are hardly changed.
 const LIMIT: f64 = 3.0;
 
-/// What the median absolute deviation of normal values has to be multiplied by to be their
-/// standard deviation (Hampel 1974).
+/// The factor from the median absolute deviation of normal values to their standard deviation
+/// (Hampel 1974).
 const NORMAL: f64 = 1.482_602_2;
 
-/// How far values lie from their median, in their order. Values that are not finite are left out.
-/// Equal values give zero and not rounding errors, in which anything may look like a pattern.
+/// Deviations of values from their median, in order. Values that are not finite are ignored. Equal
+/// values give exact zeros, not rounding errors, which could look like a pattern.
 pub(crate) fn deviations(values: &[f64]) -> Vec<f64> {
     let mut finite: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
     let middle = median(&finite).unwrap_or(0.0);
@@ -18,8 +18,8 @@ pub(crate) fn deviations(values: &[f64]) -> Vec<f64> {
     finite
 }
 
-/// The values in their order, none farther from the median than three robust standard
-/// deviations. As they were if more than half of them are equal, because there is no bulk to go by.
+/// The values in order, none farther from the median than three robust standard deviations.
+/// Unchanged if more than half of them are equal, because then there is no scale.
 pub(crate) fn pulled_in(values: &[f64]) -> Vec<f64> {
     let Some(middle) = median(values) else {
         return Vec::new();
@@ -36,7 +36,7 @@ pub(crate) fn pulled_in(values: &[f64]) -> Vec<f64> {
     }
 }
 
-/// The median, by selection: without the sorting, which takes ten times as long.
+/// The median by selection, without sorting, which takes ten times as long.
 fn median(values: &[f64]) -> Option<f64> {
     if values.is_empty() {
         return None;
@@ -66,15 +66,16 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_far_off_is_moved() {
-        // Median 3, absolute deviations 2 1 0 1 97, their median 1: the reach is 4.45.
+    fn only_outliers_are_moved() {
+        // Median 3, absolute deviations 2 1 0 1 97 with median 1: the limit is 4.45 from the
+        // median.
         let pulled = pulled_in(&[1.0, 2.0, 3.0, 4.0, 100.0]);
         assert_eq!(pulled[..4], [1.0, 2.0, 3.0, 4.0]);
         assert!((pulled[4] - 7.447_806_6).abs() < 1e-9, "{pulled:?}");
     }
 
     #[test]
-    fn mostly_equal_values_are_left_alone() {
+    fn mostly_equal_values_are_unchanged() {
         let quantised = [0.0, 0.0, 0.0, 0.0, 7.0];
         assert_eq!(pulled_in(&quantised), quantised);
         assert!(pulled_in(&[]).is_empty());

@@ -1,40 +1,40 @@
-//! How much longer: until a sequence is narrow enough, and until a verdict is settled.
+//! Forecasts: how long until a sequence is narrow enough, and until a verdict is settled.
 //!
-//! Both are forecasts from a scatter that is itself known only roughly, and neither touches what
-//! is concluded.
+//! Both are computed from a scatter that is itself known only roughly, and neither affects any
+//! result.
 
 use statrs::distribution::{ContinuousCDF, FisherSnedecor, StudentsT};
 
 use crate::confidence::Confidence;
 use crate::sequence::{first, radius, radius_of_one, units_needed};
 
-/// A forecast looks no farther than so many units.
+/// The longest forecast, in units.
 const FARTHEST: usize = 1_000_000;
 
-/// The forecast's range leaves out a twentieth at either end.
+/// The probability that the forecast's range leaves out at either end.
 const RANGE_TAIL: f64 = 0.05;
 
-/// How many units more until the half-width of a sequence is what was asked for.
+/// How many more units until the half-width of a sequence is as narrow as asked for.
 ///
-/// The number of units goes with the square of their scatter, and a few units hardly tell that: of
-/// eight, the true square lies between half and three times theirs in nine cases of ten. So a
-/// forecast is a range, and [`Outlook::is_within`] tells whether it is narrow enough to be given
+/// The number of units is proportional to the variance, which a few units show imprecisely: with
+/// eight units, the true variance lies between half and three times theirs in nine of ten cases. So
+/// a forecast is a range, and [`Outlook::is_within`] tells whether it is narrow enough to be shown
 /// as one number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outlook {
-    /// Units there are.
+    /// Units so far.
     pub units: usize,
-    /// Units yet to come if they scatter as those that are there; 0 when there are enough.
+    /// Further units needed if their scatter stays the same; 0 when there are enough.
     pub units_left: f64,
-    /// With a probability of nine in ten it takes at least so many, …
+    /// The lower end of the 90 % range of further units.
     pub units_left_low: f64,
-    /// … and at most so many.
+    /// The upper end of that range.
     pub units_left_high: f64,
 }
 
 impl Outlook {
-    /// Whether the whole range of the total, units that are there included, lies within this
-    /// factor of the estimate.
+    /// Whether the whole range of the total, units so far included, lies within this factor of the
+    /// estimate.
     #[must_use]
     pub fn is_within(&self, factor: f64) -> bool {
         let total = |left: f64| self.units as f64 + left;
@@ -47,16 +47,16 @@ impl Outlook {
     }
 }
 
-/// What is to be expected of a sequence that has come to so many units with this sample standard
-/// deviation and is to go on until its half-width is no more than this one.
+/// The forecast for a sequence with so many units and this sample standard deviation, which
+/// continues until its half-width is at most the given one.
 ///
-/// The variance of units to come over that of those that are there has Fisher's F distribution,
-/// whatever the true one is. With what has been seen it makes the deviation at any later number
-/// of units, and the range is from where it suffices for the half-width with a probability of 5 %
-/// to where it does so with 95 %.
+/// The ratio of the variance of future units to that of the units so far has Fisher's F
+/// distribution, whatever the true variance. Combined, they give the standard deviation at any
+/// later number of units. The range goes from the number where it suffices for the half-width with
+/// a probability of 5 % to the number where it does so with 95 %.
 ///
-/// `None` when nothing can be said: with fewer than two units, with a deviation that is zero or no
-/// number, without a positive half-width, or where the range goes beyond a million units.
+/// `None` when there is no forecast: with fewer than two units, a standard deviation that is zero
+/// or not a number, a half-width that is not positive, or a range beyond a million units.
 #[must_use]
 pub fn outlook(
     units: usize,
@@ -93,7 +93,7 @@ pub fn outlook(
     None
 }
 
-/// What a forecast is made from.
+/// The input of a forecast.
 struct Seen {
     units: usize,
     variance: f64,
@@ -106,8 +106,8 @@ impl Seen {
         self.units >= 2 && self.half_width > 0.0 && self.variance > 0.0 && self.variance.is_finite()
     }
 
-    /// The variance with which the sequence is narrow enough at so many units, over that of the
-    /// units that are there; `None` while it is infinite whatever they are.
+    /// The largest variance with which the sequence is narrow enough at so many units, relative to
+    /// that of the units so far; `None` while the sequence is unbounded.
     fn allowed_ratio(&self, total: usize) -> Option<f64> {
         let radius = radius_of_one(total as f64, self.confidence)?;
         Some((self.half_width / radius).powi(2) / self.variance)
@@ -122,47 +122,47 @@ impl Seen {
             return Some(if allowed >= 1.0 { 1.0 } else { 0.0 });
         }
         let (freedom, to_come) = (self.units as f64 - 1.0, (total - self.units) as f64);
-        // The sums of squares of both parts make that of the whole.
+        // The sums of squares of both parts add up to that of the whole.
         let ratio_to_come = (allowed * (freedom + to_come) - freedom) / to_come;
         let fisher = FisherSnedecor::new(to_come, freedom).ok()?;
         Some(fisher.cdf(ratio_to_come.max(0.0)))
     }
 }
 
-/// The numbers of units that a forecast looks at: those that are there, each of the next, and
-/// then steps of a 32nd, finer than any forecast is good.
+/// The numbers of units that a forecast tries: the present one, each of the next ones, and then
+/// steps of a 32nd, finer than the forecast's precision.
 fn horizon(units: usize) -> impl Iterator<Item = usize> {
     std::iter::successors(Some(units), |total| Some(total + 1 + total / 32))
         .take_while(|total| *total <= FARTHEST)
 }
 
-/// The longest run that is thought of, in lengths of the present one.
+/// The longest run considered, in multiples of the present length.
 const LONGEST: usize = 1000;
 
-/// From the present length to the longest, each a hundredth longer than the one before: finer
-/// than the forecast is good.
+/// From the present length to the longest, each step a hundredth longer: finer than the forecast's
+/// precision.
 const LENGTH_STEPS: usize = 700;
 
-/// Beyond so many degrees of freedom Student's quantile is the normal one to four digits, and
-/// `statrs` may search for it without end.
+/// Above so many degrees of freedom Student's quantile equals the normal one to four digits, and
+/// `statrs` may search for it endlessly.
 const MOST_DEGREES_OF_FREEDOM: f64 = 100_000.0;
 
-/// When a verdict is given.
+/// When a verdict is settled.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VerdictRule {
     /// Estimates from here …
     pub low: f64,
-    /// … to here do not matter; on the scale of the estimates, the one below the other.
+    /// … to here do not matter, on the scale of the estimates.
     pub high: f64,
-    /// The interval that must lie beyond one of them for *costs* or *saves*.
+    /// The interval that must lie beyond either limit for *costs* or *saves*.
     pub beyond: Confidence,
     /// The interval that must lie between them for *negligible*.
     pub between: Confidence,
 }
 
 impl VerdictRule {
-    /// The rule of a single comparison on log ratios: `margin` is a share, the intervals are
-    /// those of 95 % and 90 %.
+    /// The rule of a single comparison on log ratios: `margin` is a share, the intervals are those
+    /// of 95 % and 90 %.
     #[must_use]
     pub fn of_log_ratios(margin: f64) -> VerdictRule {
         VerdictRule {
@@ -173,8 +173,8 @@ impl VerdictRule {
         }
     }
 
-    /// Whether an estimate is judged with an interval that is so wide. A half-width that does not
-    /// exist settles nothing.
+    /// Whether an estimate with such half-widths has a settled verdict. A missing half-width
+    /// settles nothing.
     fn is_settled(&self, estimate: f64, half_width: impl Fn(Confidence) -> Option<f64>) -> bool {
         if !estimate.is_finite() {
             return false;
@@ -186,15 +186,15 @@ impl VerdictRule {
     }
 }
 
-/// By what factor a run of fixed length must be as long for its verdict to be settled, if
-/// estimate and scatter stay what they are; 1 when it is settled already.
+/// By what factor a run of fixed length must be longer for its verdict to be settled, if estimate
+/// and scatter stay the same; 1 when it is settled already.
 ///
-/// The standard error falls with the root of the length, and its degrees of freedom, known from
-/// one unit more than there are of them, grow with it. The estimate will not stay quite what it
-/// is: where it lies near a limit, so that the factor is large, the factor is rough as well.
+/// The standard error falls with the square root of the length, and its degrees of freedom (units
+/// less one) grow. The estimate will change somewhat: where it lies near a limit, so that the
+/// factor is large, the factor is imprecise as well.
 ///
-/// `None` when not even a run of 1000 times the length would do, because the estimate lies too
-/// near a limit, or when a figure is no number.
+/// `None` when not even a run of 1000 times the length would be enough, because the estimate lies
+/// too near a limit, or when a figure is not a number.
 #[must_use]
 pub fn settles(
     estimate: f64,
@@ -215,10 +215,10 @@ pub fn settles(
     settled(LENGTH_STEPS).then(|| length_factor(first(0, LENGTH_STEPS, settled)))
 }
 
-/// The same for a sequence of so many units, which may be looked at all along. Whole units are
-/// counted.
+/// The same for a confidence sequence of so many units, which may be looked at throughout. Counted
+/// in whole units.
 ///
-/// `None` as for [`settles`], and for no units.
+/// `None` as for [`settles`], and without units.
 #[must_use]
 pub fn sequence_settles(
     estimate: f64,
@@ -260,8 +260,8 @@ mod tests {
     }
 
     #[test]
-    fn a_verdict_is_settled_at_the_length_at_which_its_interval_is_clear() {
-        // Many degrees of freedom: 1.96 and 1.645 standard errors decide.
+    fn a_verdict_is_settled_once_its_interval_clears_the_limit() {
+        // With many degrees of freedom, 1.96 and 1.645 standard errors decide.
         // estimate, standard error, factor
         let table: [(f64, f64, Option<f64>); 9] = [
             (0.030, 0.005, Some(1.0)),
@@ -288,19 +288,19 @@ mod tests {
     }
 
     #[test]
-    fn few_degrees_of_freedom_grow_with_the_length() {
-        // Three launches: t = 4.303. At twice as many t = 2.571, so that the interval shrinks by
-        // far more than the root of two.
+    fn degrees_of_freedom_grow_with_the_length() {
+        // Three launches: t = 4.303. With twice as many t = 2.571, so the interval shrinks by much
+        // more than √2.
         let estimate = 0.005 + 4.303 * 0.001 * 0.6;
         let found = settles(estimate, 0.001, 2.0, rule()).unwrap();
         assert!((1.3..1.7).contains(&found), "{found}");
-        // Solved by hand: 6 launches give 2.571 · 0.001 / √2 = 0.00182.
+        // By hand: 6 launches give 2.571 · 0.001 / √2 = 0.00182.
         let found = settles(0.005 + 0.001_818, 0.001, 2.0, rule()).unwrap();
         assert!((found - 2.0).abs() < 0.02, "{found}");
     }
 
     #[test]
-    fn no_scatter_settles_at_once_and_no_number_never_does() {
+    fn zero_scatter_settles_at_once_and_nan_never() {
         assert_eq!(settles(0.02, 0.0, 5.0, rule()), Some(1.0));
         assert_eq!(settles(0.005, 0.0, 5.0, rule()), None);
         for wrong in [f64::NAN, f64::INFINITY] {
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sequence_settles_at_the_first_unit_at_which_it_is_clear() {
+    fn a_sequence_settles_at_the_first_sufficient_unit() {
         for estimate in [0.010, -0.010, 0.030, 0.0, 0.002] {
             let units = 12;
             let factor = sequence_settles(estimate, units, 0.01, rule()).unwrap();
@@ -336,19 +336,19 @@ mod tests {
                 "{estimate}: {factor}"
             );
         }
-        // Too few for an interval that is finite: that of five units is.
+        // Too few for a finite interval; five units are enough.
         let found = sequence_settles(0.02, 2, 0.0, rule());
         assert_eq!(found, Some(2.5));
     }
 
     #[test]
-    fn shares_of_interest_are_limits_of_log_ratios() {
+    fn margins_are_limits_of_log_ratios() {
         let rule = VerdictRule::of_log_ratios(0.5);
         assert!((rule.high.exp() - 1.5).abs() < 1e-12 && (rule.low.exp() - 0.5).abs() < 1e-12);
     }
 
     #[test]
-    fn the_outlook_is_that_of_the_scatter() {
+    fn the_outlook_follows_the_scatter() {
         let (deviation, half_width) = (0.01, 0.002);
         let needed = units_needed(half_width, deviation, Confidence::P95).unwrap() as f64;
         for units in [8, 40, 150] {
@@ -361,14 +361,14 @@ mod tests {
     }
 
     #[test]
-    fn the_more_units_the_surer() {
+    fn more_units_give_better_forecasts() {
         let outlook = |units| outlook(units, 0.01, 0.002, Confidence::P95).unwrap();
         assert!(!outlook(8).is_within(1.5) && outlook(150).is_within(1.5));
         assert!(outlook(8).is_within(20.0));
     }
 
     #[test]
-    fn what_is_reached_takes_nothing_more() {
+    fn a_reached_target_needs_no_more_units() {
         let outlook = outlook(50, 0.001, 0.01, Confidence::P95).unwrap();
         let left = [
             outlook.units_left_low,
@@ -377,13 +377,13 @@ mod tests {
         ];
         assert_eq!(left, [0.0; 3]);
         assert!(outlook.is_within(1.0));
-        // Two units scatter little enough, but a sequence begins with the fifth.
+        // The scatter of two units is small enough, but a sequence begins with the fifth.
         let early = super::outlook(2, 0.001, 0.01, Confidence::P95).unwrap();
         assert!((early.units_left - 3.0).abs() < f64::EPSILON, "{early:?}");
     }
 
     #[test]
-    fn what_cannot_be_foreseen_is_none() {
+    fn impossible_forecasts_are_none() {
         let p95 = Confidence::P95;
         assert_eq!(outlook(1, 0.01, 0.001, p95), None);
         for wrong in [0.0, f64::NAN, f64::INFINITY] {

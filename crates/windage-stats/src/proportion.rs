@@ -1,14 +1,14 @@
-//! The share of a population that a sample of it shows.
+//! The interval of a proportion.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use crate::confidence::Confidence;
 
-/// The ends of Wilson's score interval for the share of which `hits` of `of` is the sample;
-/// `None` without a sample, and for more hits than there are.
+/// The ends of Wilson's score interval for the share of which `hits` of `of` is a sample; `None`
+/// without a sample, and when `hits` exceeds `of`.
 ///
-/// Its coverage is near what it says for shares near zero and one and for few values, too, where
-/// the textbook interval fails (Wilson 1927; Brown, Cai & DasGupta 2001).
+/// Its coverage is near nominal even for shares near zero and one and for small samples, where the
+/// textbook interval fails (Wilson 1927; Brown, Cai & DasGupta 2001).
 #[must_use]
 pub fn proportion(hits: u64, of: u64, confidence: Confidence) -> Option<(f64, f64)> {
     if of == 0 || hits > of {
@@ -19,7 +19,7 @@ pub fn proportion(hits: u64, of: u64, confidence: Confidence) -> Option<(f64, f6
     let middle = share + z * z / (2.0 * n);
     let half = z * (share * (1.0 - share) / n + z * z / (4.0 * n * n)).sqrt();
     let whole = 1.0 + z * z / n;
-    // Rounding must not put an end beyond the estimate or a share that there can't be.
+    // Rounding must not move an end past the estimate or outside 0 to 1.
     let low = ((middle - half) / whole).clamp(0.0, share);
     let high = ((middle + half) / whole).clamp(share, 1.0);
     Some((low, high))
@@ -31,7 +31,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn intervals_are_those_that_were_published() {
+    fn intervals_match_published_ones() {
         // Newcombe 1998, table I, method 3: hits, of, low, high.
         let table = [
             (81, 263, 0.2553, 0.3662),

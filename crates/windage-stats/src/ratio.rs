@@ -1,17 +1,18 @@
-//! An estimate divided by another one.
+//! The ratio of two estimates.
 
-/// The ends of the interval for `numerator` / `denominator`, each with an interval of the same
-/// confidence; `None` when the denominator's reaches zero, so that the ratio has no bound.
+/// The ends of the interval for `numerator` / `denominator`, each given with an interval of the
+/// same confidence; `None` when the denominator's interval reaches zero, so that the ratio is
+/// unbounded.
 ///
-/// The numerator is its estimate and its ends, which may lie unevenly about it; the denominator
-/// its estimate and half-width. Fieller's interval (1954), its half-widths recovered from the two
-/// intervals (Donner & Zou 2012). The two count as independent: where they rise and fall
-/// together, the interval is wider than it need be.
+/// The numerator is its estimate and its ends, which may be asymmetric; the denominator is its
+/// estimate and half-width. Fieller's interval (1954), with half-widths recovered from the two
+/// intervals (Donner & Zou 2012). The two are treated as independent: with positive correlation the
+/// interval is wider than necessary.
 #[must_use]
 pub fn ratio(numerator: (f64, f64, f64), denominator: (f64, f64)) -> Option<(f64, f64)> {
     let (over, low, high) = numerator;
     let (under, half_width) = denominator;
-    // In units of `under`, so that no square is too large.
+    // In units of `under`, so that no square overflows.
     let (over, low, high) = (over / under, low / under, high / under);
     let spread = half_width / under;
     let rest = 1.0 - spread * spread;
@@ -23,7 +24,7 @@ pub fn ratio(numerator: (f64, f64, f64), denominator: (f64, f64)) -> Option<(f64
         (over * over * spread * spread + half * half * rest).sqrt()
     };
     let (low, high) = ((over - reach(low)) / rest, (over + reach(high)) / rest);
-    // Rounding must not put an end beyond the ratio.
+    // Rounding must not move an end past the ratio.
     (low.is_finite() && high.is_finite()).then_some((low.min(over), high.max(over)))
 }
 
@@ -36,12 +37,12 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
 
     #[test]
-    fn ends_solve_the_equation_of_fieller() {
-        // Numerator with its ends, denominator with its half-width.
+    fn ends_solve_fiellers_equation() {
+        // numerator with its ends, denominator with its half-width
         let table = [
             ((10.0, 8.0, 12.0), (2.0, 0.5)),
             ((10.0, 9.0, 14.0), (0.1, 0.04)),
-            // Of a difference that may be zero or a saving.
+            // A difference that may be zero or a saving.
             ((1.0, -3.0, 5.0), (4.0, 1.0)),
             ((-10.0, -12.0, -8.0), (2.0, 0.5)),
             ((0.0, -1.0, 1.0), (3.0, 1.0)),
@@ -61,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn a_known_denominator_only_scales_and_one_about_nil_gives_no_bound() {
+    fn a_known_denominator_scales_and_one_near_zero_is_unbounded() {
         assert_eq!(ratio((10.0, 8.0, 13.0), (2.0, 0.0)), Some((4.0, 6.5)));
         for under in [
             (2.0, 2.0),
@@ -74,15 +75,15 @@ mod tests {
         }
     }
 
-    /// Eight launches whose cost and whose spans scatter by themselves.
+    /// Eight launches whose cost and spans scatter independently.
     #[test]
-    fn nineteen_of_twenty_intervals_hold_the_truth() {
+    fn intervals_cover_the_truth() {
         const EXPERIMENTS: u32 = 4_000;
         let mut random = ChaCha8Rng::seed_from_u64(5);
         let mut of_launches = |mean: f64, scatter: f64| {
             let mut launches = Launches::default();
             for _ in 0..8 {
-                // Twelve even ones make a normal one, nearly.
+                // The sum of twelve uniforms is nearly normal.
                 let normal = (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0;
                 launches.push(vec![mean + scatter * normal], 0.0);
             }

@@ -1,56 +1,55 @@
-//! Intervals that hold whenever they are looked at: a confidence sequence for the mean of units
-//! whose scatter is not known.
+//! Intervals that hold at every look: a confidence sequence for the mean of units of unknown
+//! scatter.
 //!
-//! Student's interval covers at a length that was fixed beforehand. Whoever looks after each unit
-//! and stops as soon as the interval is narrow, or leaves zero out, misses far more often than it
-//! says. A confidence sequence has the truth in *all* of its intervals together with the stated
-//! probability, so any rule for stopping is allowed, even one that nobody wrote down.
+//! Student's interval covers the truth at a length fixed in advance. Looking after each unit and
+//! stopping as soon as the interval is narrow or excludes zero misses far more often than nominal.
+//! A confidence sequence covers the truth in *all* of its intervals together with the stated
+//! probability, so any stopping rule is allowed, even an unwritten one.
 //!
 //! # Derivation
 //!
-//! Units x₁, x₂, … are independent and normal with mean μ and standard deviation σ. To test
-//! whether the mean is m, mix over what else it could be: (μ − m)/σ ~ N(0, g), with the right Haar
-//! measure dσ/σ on the scale under both hypotheses. Integrating both out leaves a Bayes factor
-//! that depends on Student's *t* of n units alone (Gönen et al. 2005), with ν = n − 1 and
-//! a = 1 + n g:
+//! Units x₁, x₂, … are independent and normal with mean μ and standard deviation σ. To test whether
+//! the mean is m, mix over the alternatives: (μ − m)/σ ~ N(0, g), with the right Haar measure dσ/σ
+//! on the scale under both hypotheses. Integrating both out leaves a Bayes factor that depends only
+//! on Student's *t* of n units (Gönen et al. 2005), with ν = n − 1 and a = 1 + n g:
 //!
 //! ```text
 //! B = a^(−1/2) · [ (1 + t²/ν) / (1 + t²/(ν a)) ]^((ν + 1)/2)
 //! ```
 //!
-//! If the mean is m, then B is the likelihood ratio of what does not change with the scale, the
-//! ratios xᵢ − m to |x₁ − m|, so it is a martingale on their history that begins at 1, whatever σ
-//! is (Lai 1976; Hendriksen, de Heide & Grünwald 2021; Wang & Ramdas 2025). By Ville's inequality
-//! (1939) it ever reaches 1/α with a probability of at most α. The m for which it has not reached
-//! it make up the interval; B = 1/α solved for *t* gives its half-width,
+//! If the mean is m, then B is the likelihood ratio of a scale-invariant statistic, the ratios xᵢ −
+//! m to |x₁ − m|, so it is a martingale on their history that starts at 1, whatever σ is (Lai 1976;
+//! Hendriksen, de Heide & Grünwald 2021; Wang & Ramdas 2025). By Ville's inequality (1939) it ever
+//! reaches 1/α with a probability of at most α. The values of m for which it has not reached 1/α
+//! form the interval; solving B = 1/α for *t* gives its half-width,
 //!
 //! ```text
 //! t² = ν (q − 1) / (1 − q/a),   q = (√a / α)^(2/n)
 //! ```
 //!
-//! as long as q < a. Before that B can't reach 1/α for any *t*, and the interval is the whole line.
+//! as long as q < a. Before that B can't reach 1/α for any *t*, and the interval is unbounded.
 //!
-//! What it rests on is that units are independent and about normal. Blocks in a row are neither;
-//! launches, and locations of batches of blocks, are near enough. `tests/sequences.rs` shows how
-//! near.
+//! The assumptions are that units are independent and approximately normal. Consecutive blocks are
+//! neither; launches, and locations of batches of blocks, are close enough. `tests/sequences.rs`
+//! shows how close.
 
 use crate::confidence::Confidence;
 
-/// The variance g of the mixture over effects, in units of the scatter's own variance. Fixed
-/// before any value is seen, as the guarantee asks. At 95 %, 1 makes the sequence at most 1.8 times
-/// as wide as Student's interval from 8 to 500 units, and finite from 5; a half would be narrower
-/// beyond 15 units and twice as wide as Student's at 8.
+/// The variance g of the mixture over effects, in units of the scatter's variance. The guarantee
+/// requires it to be fixed in advance. At 95 %, 1 makes the sequence at most 1.8 times as wide as
+/// Student's interval from 8 to 500 units, and finite from 5; 0.5 would be narrower beyond 15 units
+/// and twice as wide as Student's at 8.
 const MIXTURE_VARIANCE: f64 = 1.0;
 
-/// Beyond so many units nothing is looked for: at one a second they would take 30 years.
+/// The largest number of units considered: at one per second they would take 30 years.
 const MOST_UNITS: usize = 1_000_000_000;
 
-/// The half-width of the confidence sequence around the mean of so many units, given their sample
-/// standard deviation; in its unit.
+/// The half-width of the confidence sequence around the mean of so many units with this sample
+/// standard deviation, in its unit.
 ///
-/// With probability `confidence` the truth lies within it for all numbers of units at once.
-/// `None` while the interval is the whole line (at 95 % below 5 units), or when the deviation is
-/// negative or no number.
+/// With probability `confidence` the truth lies within it for all numbers of units at once. `None`
+/// while it is unbounded (at 95 % below 5 units), or when the standard deviation is negative or not
+/// a number.
 #[must_use]
 pub fn radius(units: usize, standard_deviation: f64, confidence: Confidence) -> Option<f64> {
     if !(standard_deviation >= 0.0 && standard_deviation.is_finite()) {
@@ -59,11 +58,11 @@ pub fn radius(units: usize, standard_deviation: f64, confidence: Confidence) -> 
     Some(standard_deviation * radius_of_one(units as f64, confidence)?)
 }
 
-/// How many units it takes for the half-width to come down to the one given, if they scatter with
-/// this standard deviation.
+/// How many units it takes for the half-width to shrink to the given one, if they scatter with this
+/// standard deviation.
 ///
-/// `None` when the half-width is not positive, the deviation negative or no number, or when more
-/// than a billion units would be needed.
+/// `None` when the half-width is not positive, the standard deviation is negative or not a number,
+/// or more than a billion units would be needed.
 #[must_use]
 pub fn units_needed(
     half_width: f64,
@@ -86,8 +85,8 @@ pub fn units_needed(
     Some(first(enough / 2, enough, suffices))
 }
 
-/// The first number of units in `low..=high` that holds, where `high` does and all above the
-/// first do.
+/// The first number of units in `low..=high` for which `holds` is true, given that it is true for
+/// `high` and for all above the first.
 pub(crate) fn first(low: usize, high: usize, holds: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (low, high);
     while low < high {
@@ -101,7 +100,7 @@ pub(crate) fn first(low: usize, high: usize, holds: impl Fn(usize) -> bool) -> u
     high
 }
 
-/// The half-width for a standard deviation of one; `None` while it is infinite.
+/// The half-width for a standard deviation of one; `None` while it is unbounded.
 pub(crate) fn radius_of_one(units: f64, confidence: Confidence) -> Option<f64> {
     let alpha = 1.0 - confidence.get();
     let inflation = 1.0 + units * MIXTURE_VARIANCE;
@@ -110,7 +109,7 @@ pub(crate) fn radius_of_one(units: f64, confidence: Confidence) -> Option<f64> {
     if units < 2.0 || room <= 0.0 {
         return None;
     }
-    // t²/n; the exponential less one keeps its digits where units are many.
+    // t²/n; `exp_m1` keeps its digits for many units.
     let square = (units - 1.0) / units * log_ratio.exp_m1() / room;
     square.is_finite().then(|| square.sqrt())
 }
@@ -122,7 +121,7 @@ mod tests {
 
     const LEVELS: [Confidence; 3] = [Confidence::P90, Confidence::P95, Confidence::P99];
 
-    /// The Bayes factor as in the module's text.
+    /// The Bayes factor as in the module documentation.
     fn bayes_factor(t: f64, units: f64) -> f64 {
         let (freedom, inflation) = (units - 1.0, 1.0 + units * MIXTURE_VARIANCE);
         let ratio = (1.0 + t * t / freedom) / (1.0 + t * t / (freedom * inflation));
@@ -130,8 +129,9 @@ mod tests {
     }
 
     #[test]
-    fn the_bayes_factor_is_one_on_average_where_there_is_nothing_to_find() {
-        // Ville's inequality needs this. Simpson's rule on t = sinh(u), so that the tails count.
+    fn the_bayes_factor_averages_one_under_the_null_hypothesis() {
+        // Ville's inequality needs this. Simpson's rule on t = sinh(u), so that the tails are
+        // included.
         for units in [3.0, 5.0, 12.0, 60.0] {
             let student = StudentsT::new(0.0, 1.0, units - 1.0).unwrap();
             let (steps, end) = (20_000, 30.0);
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_finite_from_a_few_units_on_and_then_shrinks() {
+    fn it_is_finite_from_a_few_units_and_then_shrinks() {
         // confidence, units from which the interval is finite
         for (confidence, from) in [
             (Confidence::P90, 4),
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn it_scales_with_the_scatter_and_refuses_what_is_none() {
+    fn it_scales_with_the_scatter_and_rejects_invalid_values() {
         let one = radius(20, 1.0, Confidence::P95).unwrap();
         assert!((radius(20, 0.02, Confidence::P95).unwrap() - 0.02 * one).abs() < 1e-12);
         assert_eq!(radius(20, 0.0, Confidence::P95), Some(0.0));
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_number_of_units_gives_is_none() {
+    fn unreachable_half_widths_are_none() {
         for wrong in [0.0, -0.01, f64::NAN, 1e-9] {
             assert_eq!(units_needed(wrong, 1.0, Confidence::P95), None, "{wrong}");
         }

@@ -1,10 +1,10 @@
-//! Is a trend left in block values? Blocks take out what drifts in the machine, because arm and
-//! baseline drift together; a ratio that itself changes over the run has no single value.
+//! Is there a trend in block values? Blocks remove drift of the machine, because arm and baseline
+//! drift together; but a ratio that itself changes over the run has no single value.
 //!
-//! A trend is nearly all in the slowest cosine of a series (98.6 % of a straight line's power), and
-//! the next ones up hold what neighbours that resemble each other put there as well. So the first is
-//! judged against the others: their ratio is Student's, however correlated the blocks are, as long
-//! as their spectrum is flat over these few (Müller & Watson 2008).
+//! A trend is almost entirely in the slowest cosine of a series (98.6 % of a straight line's
+//! power), while correlation between neighbours also shows in the next ones. So the first is tested
+//! against the others: their ratio has Student's distribution, however correlated the blocks are,
+//! as long as their spectrum is flat over these few (Müller & Watson 2008).
 
 use std::f64::consts::{PI, SQRT_2};
 
@@ -13,26 +13,26 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 use crate::location::{location, sample_variance};
 use crate::outliers::{deviations, pulled_in};
 
-/// How often a trend may be seen where there is none.
+/// The false-alarm rate.
 const FALSE_ALARMS: f64 = 0.01;
 
-/// Blocks to each cosine: so many that correlation of 0.3 between neighbours, which tilts the
-/// spectrum, raises false alarms from 1.0 to 1.6 % at most, and 0.6 to 3 %.
+/// Blocks per cosine. With this many, a correlation of 0.3 between neighbours, which tilts the
+/// spectrum, raises false alarms from 1.0 to at most 1.6 %, and 0.6 to 3 %.
 const BLOCKS_OF_A_COSINE: usize = 5;
 
-/// From here on more cosines sharpen nothing.
+/// More cosines do not make the test more powerful.
 const MOST_COSINES: usize = 32;
 
-/// Blocks of a launch without which it says nothing of a trend.
+/// The fewest blocks for which a launch is tested for a trend.
 const FEWEST_BLOCKS: usize = 8;
 
-/// Degrees of freedom without which the test sees only the absurd.
+/// The fewest degrees of freedom; with fewer the test detects only extreme cases.
 const FEWEST_DEGREES: f64 = 4.0;
 
-/// Over what a trend runs.
+/// What a trend runs over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Over {
-    /// From the first to the last block of a launch, in every launch alike.
+    /// From the first to the last block of a launch, the same in every launch.
     Launch,
     /// From the first to the last launch.
     Run,
@@ -41,18 +41,18 @@ pub enum Over {
 /// How block values change with time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trend {
-    /// What a straight line changes by over the series, in the unit of the values.
+    /// The change of a straight line over the series, in the unit of the values.
     pub change_over_series: f64,
-    /// Whether that is more than chance, at 1 %.
+    /// Whether it is significant at 1 %.
     pub significant: bool,
-    /// What the series is.
+    /// The series.
     pub over: Over,
 }
 
-/// A trend in the block values of launches, in time order: one that every launch has, or one from
-/// launch to launch, whichever is the clearer; each is tested at half of 1 % where both can be. Launch
-/// luck is no trend: within launches only deviations count, and between them the launches are the
-/// sample. `None` if there are too few blocks and too few launches to tell: a single launch needs 25
+/// The trend in the block values of launches, in time order: one within every launch, or one
+/// between launches, whichever is clearer; if both can be tested, each is tested at 0.5 %. Launch
+/// luck is not a trend: within launches only deviations count, and between them the launches are
+/// the sample. `None` if there are too few blocks and too few launches: a single launch needs 25
 /// blocks.
 #[must_use]
 pub fn trend_over(launches: &[Vec<f64>]) -> Option<Trend> {
@@ -66,17 +66,17 @@ pub fn trend_over(launches: &[Vec<f64>]) -> Option<Trend> {
     Some(clearest.judged(FALSE_ALARMS / lines.len() as f64))
 }
 
-/// A straight line through values, with what its change is measured against.
+/// A straight line through values, with the significance of its change.
 struct Line {
     change: f64,
-    /// The change over its standard error.
+    /// The change divided by its standard error.
     student: f64,
     degrees_of_freedom: f64,
     over: Over,
 }
 
 impl Line {
-    /// How often a line at least as steep comes about by chance.
+    /// The p-value of the slope.
     fn chance(&self) -> f64 {
         StudentsT::new(0.0, 1.0, self.degrees_of_freedom)
             .map_or(1.0, |student| 2.0 * student.sf(self.student.abs()))
@@ -91,8 +91,8 @@ impl Line {
     }
 }
 
-/// One line for all launches, each counted from its own beginning. Its slope is that of least
-/// squares for the launches' first cosines; their other cosines are the noise.
+/// One line for all launches, each counted from its own beginning. Its slope is the least-squares
+/// slope of the launches' first cosines; their other cosines are the noise.
 fn within_launches(launches: &[Vec<f64>]) -> Option<Line> {
     let (mut product, mut power, mut noise, mut degrees) = (0.0, 0.0, 0.0, 0.0);
     let (mut blocks, mut count) = (0.0, 0.0);
@@ -120,9 +120,10 @@ fn within_launches(launches: &[Vec<f64>]) -> Option<Line> {
     })
 }
 
-/// The weight of the cosine that swings `frequency` half-times over the values' length, scaled so
-/// that its square has the variance of the values as its expectation where they are independent.
-/// The angle is advanced by a rotation, because a cosine for each value would cost ten times as much.
+/// The weight of the cosine with `frequency` half-periods over the values' length, scaled so that
+/// its square has the variance of the values as its expectation when they are independent. The
+/// angle is advanced by a rotation, because computing a cosine per value would cost ten times as
+/// much.
 fn cosine_weight(values: &[f64], frequency: usize) -> f64 {
     let count = values.len() as f64;
     let step = PI * frequency as f64 / count;
@@ -139,12 +140,12 @@ fn cosine_weight(values: &[f64], frequency: usize) -> f64 {
     (2.0 / count).sqrt() * sum
 }
 
-/// The weight of the first cosine in a line that rises by 1 from value to value.
+/// The weight of the first cosine in a line that rises by 1 per value.
 fn first_cosine_of_a_line(count: usize) -> f64 {
     -2.0 * SQRT_2 / (PI * PI) * (count as f64).powf(1.5)
 }
 
-/// The line of least squares through the launches' locations, in their order.
+/// The least-squares line through the launches' locations, in order.
 fn between_launches(launches: &[Vec<f64>]) -> Option<Line> {
     let locations = launches.iter().filter_map(|l| Some(location(l)?.estimate));
     let locations = deviations(&locations.collect::<Vec<_>>());
@@ -176,7 +177,7 @@ fn between_launches(launches: &[Vec<f64>]) -> Option<Line> {
     })
 }
 
-/// Zero over zero is zero: values that are all equal have no trend.
+/// Zero divided by zero is zero: equal values have no trend.
 fn ratio(of: f64, to: f64) -> f64 {
     if of.abs() > 0.0 { of / to } else { 0.0 }
 }

@@ -9,7 +9,7 @@ fn normal(random: &mut ChaCha8Rng) -> f64 {
     (-2.0 * (1.0 - radius).ln()).sqrt() * (std::f64::consts::TAU * turn).cos()
 }
 
-/// Blocks of a standard deviation of 2 %, correlated with their neighbours.
+/// Blocks with a standard deviation of 2 %, correlated with their neighbours.
 fn noise(random: &mut ChaCha8Rng, count: usize, autocorrelation: f64) -> Vec<f64> {
     let fresh = (1.0 - autocorrelation * autocorrelation).sqrt();
     let mut last = normal(random);
@@ -63,7 +63,8 @@ fn a_drift_of_three_per_cent_is_found_in_130_blocks() {
     let drift = trend(&series).unwrap();
     assert!(drift.significant && drift.over == Over::Launch, "{drift:?}");
     assert!((drift.change_over_series - 0.03).abs() < 0.015, "{drift:?}");
-    // Theory: Student's quantile 2.8 of 25 degrees against a line of 4.9 (3.6) standard errors.
+    // In theory: Student's quantile 2.8 with 25 degrees of freedom, and a line of 4.9 (3.6)
+    // standard errors.
     for (autocorrelation, least) in [(0.0, 0.95), (0.3, 0.75)] {
         let rate = found(500, 2, |r| {
             trend(&with_drift(noise(r, 130, autocorrelation), 0.03))
@@ -81,7 +82,7 @@ fn correlated_blocks_are_not_taken_for_a_trend() {
 }
 
 #[test]
-fn wild_blocks_are_not_taken_for_a_trend_and_do_not_hide_one() {
+fn outliers_are_not_taken_for_a_trend_and_do_not_hide_one() {
     let spoil = |random: &mut ChaCha8Rng, mut values: Vec<f64>| {
         values
             .iter_mut()
@@ -110,7 +111,7 @@ fn launch_luck_is_no_trend() {
 }
 
 #[test]
-fn a_trend_that_every_launch_has_is_found_under_launch_luck() {
+fn a_trend_within_launches_is_found_despite_launch_luck() {
     let rate = found(300, 7, |r| {
         let trend = trend_over(&launches(r, 0.1, 0.04));
         trend.filter(|t| t.over == Over::Launch && t.change_over_series > 0.0)
@@ -119,7 +120,7 @@ fn a_trend_that_every_launch_has_is_found_under_launch_luck() {
 }
 
 #[test]
-fn a_trend_from_launch_to_launch_is_found() {
+fn a_trend_between_launches_is_found() {
     let stairs: Vec<Vec<f64>> = {
         let mut random = ChaCha8Rng::seed_from_u64(8);
         let mut launches = launches(&mut random, 0.001, 0.0);
@@ -134,7 +135,7 @@ fn a_trend_from_launch_to_launch_is_found() {
 }
 
 #[test]
-fn what_cannot_be_told_is_none() {
+fn too_few_blocks_have_no_result() {
     let ramp = |count: i32| (0..count).map(f64::from).collect::<Vec<_>>();
     for series in [vec![], ramp(1), ramp(24), vec![f64::NAN; 200]] {
         assert_eq!(trend(&series), None, "{}", series.len());
@@ -146,7 +147,7 @@ fn what_cannot_be_told_is_none() {
 }
 
 #[test]
-fn equal_values_have_no_trend_and_a_bare_line_is_one() {
+fn equal_values_have_no_trend_and_an_exact_line_has_one() {
     let still = trend(&[0.1; 60]).unwrap();
     assert!(
         !still.significant && still.change_over_series.abs() < 1e-12,

@@ -1,9 +1,9 @@
 //! One interval from two levels of variation: launches, and blocks within a launch.
 //!
-//! A program that is launched again is, for its speed, a slightly different program (Mytkowicz
-//! et al. 2009; Kalibera & Jones 2013). So the launches' locations are the sample from which the
-//! interval comes, and the scatter within launches is reported beside it. A single launch has
-//! only the scatter within, and an interval that holds for that launch alone.
+//! A program that is launched again is, as far as speed goes, a slightly different program
+//! (Mytkowicz et al. 2009; Kalibera & Jones 2013). So the launches' locations are the sample from
+//! which the interval is computed, and the scatter within launches is reported beside it. A single
+//! launch only has the scatter within, and an interval that holds for that launch alone.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use thiserror::Error;
@@ -14,27 +14,27 @@ use crate::location::{Location, location, sample_variance};
 use crate::long_run::MeanError;
 use crate::sequence::radius;
 
-/// Values of a single launch that make one unit of a sequence. Long enough that no value is wild
-/// alone and neighbouring units hardly resemble each other, short enough that a launch soon has
-/// many: mirrored blocks give two values each.
+/// Values of a single launch per unit of a confidence sequence. Enough that a single outlier does
+/// not decide and that neighbouring units are hardly correlated, but few enough that a launch soon
+/// has many units: mirrored blocks give two values each.
 const BATCH: usize = 8;
 
-/// What a sequence of looks takes for one value after another: once there, a unit never changes.
+/// The units of a confidence sequence. A unit never changes once it exists.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Units {
     /// Their values, in time order.
     pub values: Vec<f64>,
-    /// What each of them is.
+    /// What a unit is.
     pub kind: UnitKind,
 }
 
-/// What a unit is.
+/// The kind of a unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum UnitKind {
-    /// A launch, as soon as there are two.
+    /// A launch, when there are at least two.
     Launches,
-    /// Eight consecutive values of the only launch, brought to one by the mean of the middle six.
-    /// Values at the end that make no whole batch wait for their fellows.
+    /// The mean of the middle six of eight consecutive values of the only launch. An incomplete
+    /// batch at the end is not used yet.
     #[default]
     Batches,
 }
@@ -45,14 +45,14 @@ impl UnitKind {
 }
 
 impl Units {
-    /// The mean over units, about which a sequence's interval lies; `None` without units.
+    /// The mean over units, the centre of the sequence's interval; `None` without units.
     #[must_use]
     pub fn mean(&self) -> Option<f64> {
         (!self.values.is_empty())
             .then(|| self.values.iter().sum::<f64>() / self.values.len() as f64)
     }
 
-    /// From unit to unit; 0 for fewer than two.
+    /// The standard deviation between units; 0 for fewer than two.
     #[must_use]
     pub fn standard_deviation(&self) -> f64 {
         sample_variance(&self.values).sqrt()
@@ -86,8 +86,8 @@ pub enum TwoLevelError {
     /// No launch has a usable value.
     #[error("no usable value")]
     NoValues,
-    /// A single block in a single launch: nothing to tell the scatter from.
-    #[error("a single block has no scatter to make an interval from")]
+    /// A single block in a single launch: there is no scatter.
+    #[error("a single block has no scatter, so there is no interval")]
     OneValue,
 }
 
@@ -96,20 +96,20 @@ pub enum TwoLevelError {
 pub struct TwoLevel {
     /// The location over launches.
     pub estimate: f64,
-    /// Its standard error, from between launches when there are several, else from within.
+    /// Its standard error: between launches when there are several, otherwise within the launch.
     pub standard_error: f64,
     /// Degrees of freedom of `standard_error`.
     pub degrees_of_freedom: f64,
-    /// The standard error that variation within launches alone would give; `None` when no
-    /// launch has two blocks.
+    /// The standard error from variation within launches alone; `None` when no launch has two
+    /// blocks.
     pub within_launch_standard_error: Option<f64>,
-    /// Degrees of freedom of the former.
+    /// Degrees of freedom of `within_launch_standard_error`.
     pub within_launch_degrees_of_freedom: f64,
-    /// Launches that went in.
+    /// Launches used.
     pub launches: usize,
-    /// Blocks that went in.
+    /// Blocks used.
     pub blocks: usize,
-    /// What looks at a run in progress are based on; none for series one after the other.
+    /// The units of looks at a run in progress; none for series measured one after the other.
     pub units: Units,
 }
 
@@ -121,9 +121,9 @@ impl TwoLevel {
         (self.estimate - half, self.estimate + half)
     }
 
-    /// The interval's ends for a run that is looked at as often as one likes and ended when it is
-    /// narrow enough: with this confidence all such intervals of a run hold the truth at once.
-    /// It lies about the mean over units. `None` while it is infinite.
+    /// The interval's ends for a run that may be looked at any number of times and stopped when the
+    /// interval is narrow enough: with this confidence all such intervals of a run cover the truth
+    /// at once. It is centred on the mean over units. `None` while it is unbounded.
     #[must_use]
     pub fn sequence_ends(&self, confidence: Confidence) -> Option<(f64, f64)> {
         let units = &self.units;
@@ -139,8 +139,8 @@ impl TwoLevel {
         Some(student_quantile(self.within_launch_degrees_of_freedom, confidence) * error)
     }
 
-    /// The true location that a run like this one would tell from zero with a probability of
-    /// 80 %, its interval at 95 %.
+    /// The true location that a run like this one, with its interval at 95 %, detects with 80 %
+    /// power.
     #[must_use]
     pub fn minimum_detectable_effect(&self) -> f64 {
         let student = student(self.degrees_of_freedom);
@@ -150,7 +150,7 @@ impl TwoLevel {
     }
 }
 
-/// Brings launches to one location with an interval.
+/// Combines launches into one location with an interval.
 ///
 /// # Errors
 /// When there are no values, or a single one.
@@ -190,8 +190,8 @@ pub fn two_level(launches: &Launches) -> Result<TwoLevel, TwoLevelError> {
     })
 }
 
-/// The difference of two series measured one after the other, as published overhead tables
-/// have it (Welch's interval on trimmed means). It knows nothing of what drifted in between.
+/// The difference of two series measured one after the other, as in published overhead tables
+/// (Welch's interval on trimmed means). It does not account for drift between them.
 ///
 /// # Errors
 /// When a side has no usable value, or a single one.
@@ -222,7 +222,7 @@ pub fn unpaired(values: &[f64], against: &[f64]) -> Result<TwoLevel, TwoLevelErr
     })
 }
 
-/// Standard error of the mean over launches from the scatter of their blocks alone, and its
+/// The standard error of the mean over launches from the scatter of their blocks alone, with its
 /// degrees of freedom. `None` unless every launch has one.
 fn within_launches(locations: &[(Location, f64)]) -> Option<MeanError> {
     let mut variance = 0.0;

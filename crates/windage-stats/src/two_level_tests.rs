@@ -12,7 +12,7 @@ fn launches(of: &[&[f64]]) -> Launches {
 }
 
 #[test]
-fn student_quantiles_are_those_of_the_tables() {
+fn student_quantiles_match_published_tables() {
     for (degrees, quantile) in [(1.0, 12.706), (2.0, 4.303), (5.0, 2.571), (30.0, 2.042)] {
         assert!(
             (student_quantile(degrees, Confidence::P95) - quantile).abs() < 1e-3,
@@ -44,7 +44,7 @@ fn one_launch_uses_the_scatter_within() {
 }
 
 #[test]
-fn what_cannot_be_told_is_an_error() {
+fn too_few_values_are_an_error() {
     assert_eq!(two_level(&launches(&[])), Err(TwoLevelError::NoValues));
     assert_eq!(
         two_level(&launches(&[&[f64::NAN], &[]])),
@@ -59,8 +59,8 @@ fn what_cannot_be_told_is_an_error() {
 
 #[test]
 fn unpaired_series_give_welchs_interval() {
-    // Equal spread on both sides: the difference has √2 times the error of each, and twice
-    // its degrees of freedom.
+    // With equal scatter on both sides the difference has √2 times the error of each, and twice its
+    // degrees of freedom.
     let mut random = ChaCha8Rng::seed_from_u64(3);
     let spread: Vec<f64> = (0..40).map(|_| normal(&mut random)).collect();
     let moved: Vec<f64> = spread.iter().map(|v| v + 10.0).collect();
@@ -70,7 +70,7 @@ fn unpaired_series_give_welchs_interval() {
     assert!((result.standard_error - 2f64.sqrt() * each.standard_error).abs() < 1e-12);
     assert!((result.degrees_of_freedom - 2.0 * each.degrees_of_freedom).abs() < 1e-9);
     assert_eq!(result.units, Units::default());
-    // A side that does not scatter leaves the other's degrees of freedom.
+    // A side without scatter leaves the other's degrees of freedom.
     let against_none = unpaired(&spread, &[0.0; 40]).unwrap();
     assert!((against_none.degrees_of_freedom - each.degrees_of_freedom).abs() < 1e-9);
     assert_eq!(unpaired(&[], &[1.0]), Err(TwoLevelError::NoValues));
@@ -90,10 +90,10 @@ fn units_are_launches_or_batches_of_the_only_one() {
     alone.push(blocks.clone(), 0.5);
     let units = two_level(&alone).unwrap().units;
     assert_eq!(units.kind, UnitKind::Batches);
-    // The middle six of the first eight; the last value waits for its fellows.
+    // The middle six of the first eight; the last value is in an incomplete batch.
     assert_eq!(units.values, [5.0, 7.5]);
 
-    // What comes later leaves the units as they are.
+    // Later values do not change the units.
     blocks.extend([9.0; 6]);
     let mut longer = Launches::default();
     longer.push(blocks, 0.5);
@@ -122,13 +122,14 @@ fn offsets_move_their_launch() {
     assert!((two_level(&shifted).unwrap().estimate - 2.0).abs() < 1e-12);
 }
 
-/// Normal noise by the sum of twelve uniforms: tails to six deviations, enough here.
+/// Normal noise as the sum of twelve uniforms: tails to six standard deviations, which is enough
+/// here.
 fn normal(random: &mut ChaCha8Rng) -> f64 {
     (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0
 }
 
 #[test]
-fn intervals_cover_as_often_as_they_say() {
+fn intervals_have_nominal_coverage() {
     let mut random = ChaCha8Rng::seed_from_u64(7);
     let experiments = 2000;
     for (rounds, launch_deviation) in [(1, 0.0), (3, 0.01), (6, 0.0), (8, 0.01)] {

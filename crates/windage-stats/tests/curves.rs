@@ -1,13 +1,9 @@
-//! Do curves hold what they say? Sweeps over seven levels are drawn, measured over a few launches
-//! against the same baseline, and fitted.
+//! Do curves have their nominal coverage? Sweeps over seven levels are drawn, measured over a few
+//! launches with a common baseline, and fitted.
 //!
 //! `cargo test -p windage-stats --test curves -- --nocapture` prints its table.
 
-#![expect(
-    clippy::print_stdout,
-    clippy::unwrap_used,
-    reason = "what the tests share is test code as well"
-)]
+#![expect(clippy::print_stdout, clippy::unwrap_used, reason = "shared test code")]
 
 use std::ops::RangeInclusive;
 
@@ -19,13 +15,13 @@ use windage_stats::{Confidence, Fit, fit, side_by_side};
 
 const LEVELS: [f64; 7] = [0.0, 2.5, 10.0, 25.0, 50.0, 75.0, 100.0];
 const EXPERIMENTS: u32 = 1500;
-/// Where the curve's height is asked for.
+/// The x at which the curve's height is checked.
 const BETWEEN: f64 = 40.0;
-/// What shares of 95 % may be.
+/// The allowed coverage of 95 % intervals.
 const AS_SAID: RangeInclusive<f64> = 0.93..=0.97;
-/// Where points scatter no more than their errors say, half of all curves are widened all the same,
-/// by what is chance: slope and prediction then hold more often than they say. That is the price of
-/// holding where points do scatter more.
+/// Where points scatter no more than their errors, half of all curves are still widened, by chance:
+/// slope and prediction then cover more than nominal. This is the price of correct coverage where
+/// points scatter more.
 const WIDENED: RangeInclusive<f64> = 0.94..=0.985;
 
 #[derive(Clone, Copy)]
@@ -33,12 +29,12 @@ struct Cell {
     name: &'static str,
     launches: usize,
     truth: fn(f64) -> f64,
-    /// Of a line; a curve has none.
+    /// The slope of a line; `None` for a curve.
     slope: Option<f64>,
-    /// Standard deviations of a launch: of each arm alone, by its level; of the baseline.
+    /// Standard deviations between launches: of each arm alone, by its level; of the baseline.
     own: fn(f64) -> f64,
     baseline: f64,
-    /// Of each arm, the same in all launches, so that no interval has it.
+    /// The luck of each arm, the same in all launches, so that no interval includes it.
     of_arm: f64,
 }
 
@@ -52,7 +48,7 @@ const LINE: Cell = Cell {
     of_arm: 0.0,
 };
 
-/// What came of one experiment.
+/// The outcome of one experiment.
 struct Outcome {
     fixed: bool,
     slope: bool,
@@ -66,7 +62,7 @@ fn normal(random: &mut ChaCha8Rng) -> f64 {
     (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0
 }
 
-/// For each level its value in each launch.
+/// For each level, its value in each launch.
 fn measured(cell: Cell, random: &mut ChaCha8Rng) -> Vec<Vec<f64>> {
     let baseline: Vec<f64> = (0..cell.launches)
         .map(|_| cell.baseline * normal(random))
@@ -119,7 +115,7 @@ fn experiment(cell: Cell, random: &mut ChaCha8Rng) -> Outcome {
     }
 }
 
-/// Whether a point lies where the curve through all others says.
+/// Whether a point lies within the prediction of the curve through all others.
 fn predicted(points: &[Point], errors: Errors, held_out: usize) -> bool {
     let mut others = points.to_vec();
     let out = others.remove(held_out);
@@ -135,7 +131,7 @@ fn outcomes(cell: Cell) -> Vec<Outcome> {
         .collect()
 }
 
-/// The share of experiments of which something holds.
+/// The share of experiments for which something holds.
 fn share(of: &[Outcome], holds: impl Fn(&Outcome) -> bool) -> f64 {
     of.iter().filter(|o| holds(o)).count() as f64 / of.len() as f64
 }
@@ -182,7 +178,7 @@ fn lines_are_covered_and_their_lack_of_fit_is_chance() {
             let [fixed, slope, height, held_out] = show(cell, &outcomes);
             assert_within(&AS_SAID, &[fixed, height]);
             assert_within(&WIDENED, &[slope, held_out]);
-            // Of an even p, a share of as much lies below.
+            // A uniform p: the share of p below each value equals that value.
             for p in [0.05, 0.25, 0.5, 0.75] {
                 let below = share(&outcomes, |o| o.p < p);
                 assert!((below - p).abs() < 0.04, "{below} of p below {p}");
@@ -192,7 +188,7 @@ fn lines_are_covered_and_their_lack_of_fit_is_chance() {
 }
 
 #[test]
-fn lines_through_arms_with_luck_of_their_own_are_covered() {
+fn lines_through_arms_with_own_luck_are_covered() {
     for launches in [3, 8] {
         for of_arm in [0.5, 1.0, 3.0] {
             let cell = Cell {
@@ -233,11 +229,10 @@ fn bends_are_found_and_covered() {
     }
 }
 
-/// A bend that is too slight to be seen is not in the curve, and the fixed term errs by what is left
-/// of it: no rule that chooses terms from the points is free of that. Points between others are
-/// predicted all the same.
+/// A bend too slight to be found is not in the curve, and the fixed term is biased by it: no rule
+/// that selects terms from the points avoids that. Points between others are still predicted.
 #[test]
-fn bends_too_slight_to_be_seen_are_in_the_fixed_term() {
+fn bends_too_slight_to_be_found_bias_the_fixed_term() {
     for launches in [3, 8] {
         let cell = Cell {
             name: "a slight bend",
@@ -254,12 +249,12 @@ fn bends_too_slight_to_be_seen_are_in_the_fixed_term() {
     }
 }
 
-/// Errors are put together as if arms were equally sure. This is the price where they are not.
+/// Errors are pooled as if arms were equally precise. This is the price where they are not.
 #[test]
-fn arms_that_are_not_equally_sure_are_nearly_covered() {
+fn arms_of_unequal_precision_are_nearly_covered() {
     for launches in [3, 8] {
         let cell = Cell {
-            name: "the last 4 times as rough",
+            name: "the last 4 times as noisy",
             launches,
             own: |x| 0.5 + 0.015 * x,
             ..LINE

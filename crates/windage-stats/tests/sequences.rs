@@ -1,12 +1,12 @@
-//! Sequences in simulation: how often they ever miss the truth, how wide they are, and how good
-//! a forecast of their end is.
+//! Confidence sequences in simulation: how often they ever miss the truth, how wide they are, and
+//! how good a forecast of their end is.
 //!
 //! `cargo test -p windage-stats --test sequences -- --nocapture` prints the tables.
 
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
-    reason = "what can't be computed is a failed test, and the tables are for who asks for them"
+    reason = "failures to compute fail the test, and tables are printed on request"
 )]
 
 use std::f64::consts::TAU;
@@ -18,31 +18,31 @@ use windage_stats::{
     Confidence, Launches, Outlook, UnitKind, location, outlook, radius, two_level,
 };
 
-/// Experiments in a cell: a rate of 5 % is read with a standard error of 0.5 %.
+/// Experiments per cell: a rate of 5 % has a standard error of 0.5 %.
 const EXPERIMENTS: u64 = 2000;
 /// The longest sequence.
 const MOST_UNITS: usize = 500;
 /// Blocks in a batch, as [`two_level`] makes units of a single launch.
 const BATCH: usize = UnitKind::BATCH;
-/// What a sequence at 95 % may ever miss, and what chance may add to it over the experiments.
+/// The error probability of a sequence at 95 %, plus a tolerance for chance.
 const MAY_MISS: f64 = 0.05 + 0.01;
 
-/// What block values of one launch are like. Their true location is zero.
+/// The block values of one launch. Their true location is zero.
 #[derive(Clone, Copy, Debug)]
 enum Noise {
     Normal,
     /// Student's t with three degrees of freedom.
     HeavyTails,
-    /// Autoregressive with 0.3 from block to block: more than blocking leaves of most drifts.
+    /// Autoregressive with 0.3 between blocks: more than blocking leaves of most drifts.
     Correlated,
     /// One block in a hundred scatters ten times as much.
     Outliers,
-    /// The machine is slower by a factor of 0.7 for 10 to 30 blocks on end, and then scatters
-    /// more. A block in which that changes is off by up to half of the step.
+    /// The machine is slower by a factor of 0.7 for 10 to 30 consecutive blocks, with more scatter.
+    /// A block that spans a change is off by up to half of the step.
     Regimes,
 }
 
-/// Blocks as they are measured one after the other.
+/// Blocks in the order of measurement.
 struct Blocks {
     noise: Noise,
     random: ChaCha8Rng,
@@ -135,7 +135,7 @@ impl Sofar {
     }
 }
 
-/// Half-widths for a standard deviation of one, by number of units; infinite where there is none.
+/// Half-widths for a standard deviation of one, by number of units; infinite while unbounded.
 fn half_widths(of: impl Fn(usize) -> Option<f64>) -> Vec<f64> {
     (0..=MOST_UNITS)
         .map(|units| of(units).unwrap_or(f64::INFINITY))
@@ -151,7 +151,7 @@ fn of_student(units: usize) -> Option<f64> {
     Some(student.inverse_cdf(0.975) / (units as f64).sqrt())
 }
 
-/// The share of experiments in which the interval about the mean leaves the truth out after any
+/// The share of experiments in which the interval about the mean excludes the truth after any
 /// number of units.
 fn ever_missed(half_widths: &[f64], units: impl Fn(u64) -> Box<dyn FnMut() -> f64>) -> f64 {
     let misses = |seed: &u64| {
@@ -167,7 +167,7 @@ fn ever_missed(half_widths: &[f64], units: impl Fn(u64) -> Box<dyn FnMut() -> f6
     (0..EXPERIMENTS).filter(misses).count() as f64 / EXPERIMENTS as f64
 }
 
-/// Units that are blocks themselves.
+/// Units that are single blocks.
 fn single(noise: Noise) -> impl Fn(u64) -> Box<dyn FnMut() -> f64> {
     move |seed| {
         let mut blocks = Blocks::new(noise, seed);
@@ -190,34 +190,34 @@ fn assert_hardly_ever_misses(noise: Noise, units: impl Fn(u64) -> Box<dyn FnMut(
 }
 
 #[test]
-fn normal_units_are_hardly_ever_missed() {
+fn normal_units_are_rarely_missed() {
     assert_hardly_ever_misses(Noise::Normal, single(Noise::Normal));
 }
 
 #[test]
-fn batches_with_heavy_tails_are_hardly_ever_missed() {
+fn batches_with_heavy_tails_are_rarely_missed() {
     assert_hardly_ever_misses(Noise::HeavyTails, batched(Noise::HeavyTails));
 }
 
 #[test]
-fn batches_that_are_correlated_are_hardly_ever_missed() {
+fn correlated_batches_are_rarely_missed() {
     assert_hardly_ever_misses(Noise::Correlated, batched(Noise::Correlated));
 }
 
 #[test]
-fn batches_with_outliers_are_hardly_ever_missed() {
+fn batches_with_outliers_are_rarely_missed() {
     assert_hardly_ever_misses(Noise::Outliers, batched(Noise::Outliers));
 }
 
 #[test]
-fn batches_in_regimes_are_hardly_ever_missed() {
+fn batches_in_regimes_are_rarely_missed() {
     assert_hardly_ever_misses(Noise::Regimes, batched(Noise::Regimes));
 }
 
 #[test]
-fn students_interval_is_missed_often_by_whoever_keeps_looking() {
+fn students_interval_misses_often_with_repeated_looks() {
     let mut student = half_widths(of_student);
-    // From where a sequence is finite as well.
+    // From where a confidence sequence is finite as well.
     student[..5].fill(f64::INFINITY);
     let missed = ever_missed(&student, single(Noise::Normal));
     println!("Student's interval: ever missed {:.1} %", missed * 100.0);
@@ -248,13 +248,13 @@ fn a_sequence_is_at_most_1_8_times_as_wide_as_students_interval() {
     }
 }
 
-/// Quarters of the way at which forecasts are made, if there are at least so many units.
+/// Quarters of the way at which forecasts are made, if there are enough units.
 const QUARTERS: [usize; 3] = [1, 2, 3];
 const FEWEST_UNITS: usize = 8;
 /// Experiments with forecasts.
 const FORESEEN: u64 = 500;
 
-/// How forecasts turned out.
+/// The outcome of forecasts.
 #[derive(Debug, Default)]
 struct Forecasts {
     made: usize,
@@ -282,8 +282,8 @@ impl Forecasts {
     }
 }
 
-/// The standard deviations after each unit, the first being the second unit's, of a sequence that
-/// goes on until it is so narrow.
+/// The standard deviations after each unit, starting with the second, of a sequence that continues
+/// until it is as narrow as given.
 fn until(half_width: f64, mut unit: impl FnMut() -> f64) -> Vec<f64> {
     let mut sofar = Sofar::default();
     let mut deviations = Vec::new();
@@ -298,7 +298,7 @@ fn until(half_width: f64, mut unit: impl FnMut() -> f64) -> Vec<f64> {
     }
 }
 
-/// Lets experiments run until their sequence is as narrow as so many typical units make it.
+/// Runs experiments until their sequence is as narrow as a typical one with so many units.
 fn experiments(noise: Noise, typical_units: usize) -> (f64, Vec<Vec<f64>>) {
     let mut typical = Sofar::default();
     let mut unit = batched(noise)(FORESEEN);
@@ -309,8 +309,8 @@ fn experiments(noise: Noise, typical_units: usize) -> (f64, Vec<Vec<f64>>) {
     (half_width, runs.collect())
 }
 
-/// What became of the forecasts at each quarter, and of the first that called itself right within
-/// a factor of 1.5.
+/// The outcome of the forecasts at each quarter, and of the first one that claims to be within a
+/// factor of 1.5.
 fn forecasts(noise: Noise, typical_units: usize) -> ([Forecasts; 3], Forecasts) {
     let (half_width, runs) = experiments(noise, typical_units);
     let mut at_quarters: [Forecasts; 3] = Default::default();
@@ -351,9 +351,9 @@ fn forecasts_are_right_within_a_factor_of_1_5() {
             println!("{:.2} of {}", first_sure.near(), first_sure.made);
             assert!(half.near() >= NINE_IN_TEN && three_quarters.near() >= NINE_IN_TEN);
             assert!(first_sure.near() >= NINE_IN_TEN);
-            // 32 units and more tell the scatter well enough; with fewer it may be missed by half.
+            // 32 or more units estimate the scatter well enough; with fewer it may be off by half.
             assert!(quarter.near() >= 0.85 || typical_units < 128);
-            // Units with heavy tails scatter less evenly than the range supposes.
+            // Units with heavy tails scatter more unevenly than the range assumes.
             assert!(
                 at_quarters
                     .iter()

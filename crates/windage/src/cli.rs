@@ -148,7 +148,7 @@ pub(crate) struct RunFlags {
     /// Plan files; a folder means all its *.toml files, sorted.
     #[arg(value_name = "PLAN", required_unless_present = "resume")]
     pub(crate) plans: Vec<PathBuf>,
-    /// The run directory; with several plans, the directory that holds one for each.
+    /// The run directory; with several plans, the directory that holds their run directories.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Continue a run that was interrupted or killed.
@@ -350,10 +350,8 @@ pub(crate) struct DoctorFlags {
 }
 
 #[derive(Args, Debug)]
-#[command(
-    after_help = "Example:\n  windage completions bash > \
-    ~/.local/share/bash-completion/completions/windage"
-)]
+#[command(after_help = "Example:\n  windage completions bash > \
+    ~/.local/share/bash-completion/completions/windage")]
 pub(crate) struct CompletionsFlags {
     /// The shell to complete for.
     #[arg(value_name = "SHELL")]
@@ -383,7 +381,7 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let duration = humantime::parse_duration(text)
         .map_err(|error| format!("{error}; durations look like `30s`, `5m` or `1h 30m`"))?;
     if duration.is_zero() {
-        Err("it must be longer than zero".into())
+        Err("must be longer than zero".into())
     } else {
         Ok(duration)
     }

@@ -1,4 +1,4 @@
-//! File descriptors: as many as the connections need.
+//! Raises the limit of open files to what the connections need.
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
@@ -16,17 +16,18 @@ pub(crate) struct TooFewDescriptors {
     limit: u64,
 }
 
-/// Descriptors besides connections: standard streams, a control file and an epoll instance for
-/// each thread, counters of the machine, with room to spare.
+/// Descriptors other than connections: standard streams, a control file and an epoll instance per
+/// thread, counters of the machine, with room to spare.
 const OTHERS: u64 = 64;
 const OTHERS_A_THREAD: u64 = 8;
 
-/// Makes room for so many connections: raises the soft limit where the hard one allows it.
+/// Makes room for this many connections: raises the soft limit as far as the hard limit allows.
 pub(crate) fn reserve(connections: usize, threads: usize) -> Result<(), TooFewDescriptors> {
     let needed = (connections as u64)
         .saturating_add(OTHERS)
         .saturating_add(OTHERS_A_THREAD.saturating_mul(threads as u64));
-    // Every Linux has this limit; if it can't be read, opening sockets will tell.
+    // Every Linux has this limit. If it can't be read, opening the sockets shows whether it
+    // suffices.
     let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else {
         return Ok(());
     };
@@ -41,7 +42,7 @@ pub(crate) fn reserve(connections: usize, threads: usize) -> Result<(), TooFewDe
     if hard < needed {
         return Err(too_many);
     }
-    // Nobody may refuse this below the hard limit.
+    // The kernel allows this for every user, up to the hard limit.
     setrlimit(Resource::RLIMIT_NOFILE, needed, hard).map_err(|_| too_many)
 }
 
@@ -50,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn more_than_any_kernel_gives_is_refused_with_the_remedy() {
+    fn too_many_connections_are_refused_with_the_remedy() {
         let error = reserve(usize::MAX / 2, 1).unwrap_err().to_string();
         assert!(error.contains("ulimit -n"), "{error}");
         assert!(reserve(8, 1).is_ok());

@@ -1,11 +1,11 @@
-//! What windage's exit code says: part of the contract with scripts.
+//! Exit codes: part of the contract with scripts.
 
 use std::process::ExitCode;
 
 /// How a command ended, from best to worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Exit {
-    /// Measured, within.
+    /// Measured, or done.
     Success = 0,
     /// The command line or the plan is wrong.
     Usage = 2,

@@ -1,5 +1,7 @@
 //! The command line: verbs, flags, exit codes.
 
+#![forbid(unsafe_code)]
+
 mod cli;
 mod descriptors;
 mod exit;
@@ -18,7 +20,7 @@ use crate::cli::{Cli, Verb};
 
 fn main() -> ExitCode {
     let mut args = std::env::args();
-    // Windage is executed again as its own helpers; these verbs are not for people.
+    // Windage executes itself again for its helpers; these verbs are not for people.
     match args.nth(1).as_deref() {
         Some(windage_keeper::KEEPER_VERB) => windage_keeper::keeper_main(),
         Some(verbs::calibrate::SERVICE_VERB) => {

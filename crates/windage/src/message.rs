@@ -1,15 +1,15 @@
-//! Words to the person at the terminal, on standard error.
+//! Errors and warnings on standard error.
 
 use std::fmt::Display;
 
 use anstyle::{AnsiColor, Style};
 
-/// Says what went wrong.
+/// Prints an error.
 pub(crate) fn error(text: impl Display) {
     say("error", AnsiColor::Red, &text);
 }
 
-/// Says what deserves a look.
+/// Prints a warning.
 pub(crate) fn warning(text: impl Display) {
     say("warning", AnsiColor::Yellow, &text);
 }
@@ -19,12 +19,12 @@ fn say(word: &str, color: AnsiColor, text: &dyn Display) {
     anstream::eprintln!("{style}{word}{style:#}: {text}");
 }
 
-/// Whether standard error shows colours.
+/// Whether to use colours on standard error.
 pub(crate) fn colors_on_stderr() -> bool {
     anstream::AutoStream::choice(&std::io::stderr()) != anstream::ColorChoice::Never
 }
 
-/// Whether standard output shows colours.
+/// Whether to use colours on standard output.
 pub(crate) fn colors_on_stdout() -> bool {
     anstream::AutoStream::choice(&std::io::stdout()) != anstream::ColorChoice::Never
 }

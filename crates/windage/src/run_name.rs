@@ -1,4 +1,4 @@
-//! Where a run's directory goes when nobody says.
+//! Default names of run directories.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -6,7 +6,7 @@ use std::time::SystemTime;
 /// The directory that holds runs unless `--out` names another.
 pub(crate) const RUNS: &str = "windage-runs";
 
-/// The directory of a run that is named by its path or, as reports name it, by its id alone.
+/// The directory of a run that is given by its path, or by its id as reports show it.
 pub(crate) fn find(run: &Path) -> PathBuf {
     let below = Path::new(RUNS).join(run);
     if !run.exists() && below.is_dir() {
@@ -16,9 +16,9 @@ pub(crate) fn find(run: &Path) -> PathBuf {
     }
 }
 
-/// `windage-runs/20260101-120000-PLAN`, with a number behind it if that is taken.
+/// `windage-runs/20260101-120000-PLAN`, with a number appended if that exists.
 pub(crate) fn unused(parent: &Path, plan: &str, now: SystemTime) -> PathBuf {
-    // RFC 3339 to the second, less its punctuation: it sorts by time and needs no quoting.
+    // RFC 3339 to the second without punctuation: it sorts by time and needs no quoting.
     let stamp: String = humantime::format_rfc3339_seconds(now)
         .to_string()
         .chars()
@@ -41,7 +41,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn names_sort_by_time_and_are_not_taken() {
+    fn names_sort_by_time_and_are_unused() {
         let dir = tempfile::tempdir().unwrap();
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_767_225_600);
         let first = unused(dir.path(), "a", now);

@@ -8,7 +8,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use crate::exit::Exit;
 use crate::message;
 
-/// Ctrl-C and SIGTERM: the first one asks the run to end in order, the second one ends it.
+/// Ctrl-C and SIGTERM: the first one ends the run in order, the second one at once.
 pub(crate) struct Signals(Arc<AtomicBool>);
 
 impl Signals {
@@ -34,7 +34,7 @@ impl Signals {
         Arc::clone(&self.0)
     }
 
-    /// Whether one came.
+    /// Whether a signal came.
     pub(crate) fn came(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! The lab asks whether enough was measured, which only the analysis knows: here they meet.
+//! Lets the lab ask the analysis whether enough was measured.
 
 use windage_analysis::Monitor;
 use windage_lab::Stopping;
@@ -9,7 +9,7 @@ use windage_record::{Launch, LaunchEnd, Manifest};
 pub(crate) struct Watch(Monitor);
 
 impl Watch {
-    /// A watch over the run of that manifest; `None` when it has no stop.
+    /// A watch over the run of this manifest; `None` if the plan has no `stop`.
     pub(crate) fn over(manifest: Manifest) -> Option<Watch> {
         Monitor::new(manifest).map(Watch)
     }

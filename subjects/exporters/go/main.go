@@ -1,5 +1,5 @@
 // Exporter sends a known number of spans, points or records with the OpenTelemetry SDK for Go.
-// What is sent, and the flags, are those of all exporters: see ../README.md.
+// ../README.md describes the flags and what is sent.
 package main
 
 import (
@@ -18,7 +18,7 @@ import (
 const (
 	batch       = 100
 	spansATrace = 10
-	// patience bounds a run: nothing waits that long when all is well.
+	// patience limits a run; only failures wait that long.
 	patience = 30 * time.Second
 )
 
@@ -42,7 +42,7 @@ func run(args []string) error {
 	if err := configure(chosen); err != nil {
 		return err
 	}
-	// What fails in the background is told to this handler and to nobody else.
+	// The SDK reports errors in the background only to this handler.
 	var failures failures
 	otel.SetErrorHandler(&failures)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)

@@ -72,7 +72,7 @@ func sendMetrics(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	// Nothing is collected before its time: the interval is longer than a run may take.
+	// The interval is longer than a run may take, so the reader collects only on request.
 	reader := sdkmetric.NewPeriodicReader(exporter, sdkmetric.WithInterval(2*patience))
 	provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))
 	meter := provider.Meter("exporter")

@@ -1,5 +1,5 @@
 // Sends a known number of spans, points or records with the OpenTelemetry SDK for JavaScript.
-// What is sent, and the flags, are those of all exporters: see ../README.md.
+// ../README.md describes the flags and what is sent.
 
 import { parseArgs } from 'node:util';
 import { ROOT_CONTEXT, TraceFlags, trace } from '@opentelemetry/api';
@@ -10,7 +10,7 @@ import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trac
 
 const BATCH = 100;
 const SPANS_A_TRACE = 10;
-// Collections are asked for; none comes by itself.
+// Collects only on request.
 const NEVER_MS = 2 ** 31 - 1;
 
 const EXPORTERS = {
@@ -76,7 +76,7 @@ function configure({ count, compression, endpoint }) {
   });
 }
 
-// The exporter of a signal, which adds what becomes of each export to `results`.
+// The exporter of a signal, which adds the result of each export to `results`.
 async function makeExporter({ signal, protocol }, results) {
   const [module, name] = EXPORTERS[signal][protocol];
   const exporter = new (await import(module))[name]();
@@ -129,7 +129,7 @@ async function sendMetrics({ count }, exporter) {
 }
 
 async function sendLogs({ count }, exporter) {
-  // The one part of the SDK that does not look into the environment by itself.
+  // This part of the SDK does not read the environment itself.
   const limits = { maxExportBatchSize: BATCH, maxQueueSize: Math.max(count, BATCH) };
   const provider = new LoggerProvider({ processors: [new BatchLogRecordProcessor({ exporter, ...limits })] });
   const logger = provider.getLogger('exporter');

@@ -1,6 +1,6 @@
 """Sends a known number of spans, points or records with the OpenTelemetry SDK for Python.
 
-What is sent, and the flags, are those of all exporters: see ../README.md.
+../README.md describes the flags and what is sent.
 """
 
 import argparse
@@ -54,7 +54,7 @@ def configure(options):
         os.environ[f"{processor}_MAX_QUEUE_SIZE"] = str(max(options.count, BATCH))
     os.environ["OTEL_EXPORTER_OTLP_ENDPOINT"] = options.endpoint
     os.environ["OTEL_EXPORTER_OTLP_INSECURE"] = "true"
-    # "none" is what the specification calls it; the exporter over gRPC knows no such word.
+    # The specification has the word "none", but the exporter over gRPC does not accept it.
     if options.compression == "gzip":
         os.environ["OTEL_EXPORTER_OTLP_COMPRESSION"] = "gzip"
     os.environ["OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE"] = "delta"
@@ -62,7 +62,7 @@ def configure(options):
 
 
 def exporter(options, module, name, results):
-    """The exporter of a signal, which adds what becomes of each export to `results`."""
+    """The exporter of a signal, which adds the result of each export to `results`."""
     if options.protocol == "zipkin":
         made = importlib.import_module("opentelemetry.exporter.zipkin.json").ZipkinExporter()
     else:

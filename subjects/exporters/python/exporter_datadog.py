@@ -1,6 +1,6 @@
 """Sends a known number of spans with ddtrace, Datadog's tracer for Python.
 
-What is sent, and the flags, are those of all exporters: see ../README.md.
+../README.md describes the flags and what is sent.
 """
 
 import argparse
@@ -45,7 +45,7 @@ def configure(options):
 
 
 class Complaints(logging.Handler):
-    """What fails in the background is told to the log and to nobody else."""
+    """The tracer reports errors in the background only in its log."""
 
     def __init__(self, level):
         super().__init__(level)

@@ -1,10 +1,9 @@
-//! The least that a closed loop over HTTP/1.1 can cost.
+//! The minimum cost of a closed loop over HTTP/1.1.
 //!
 //! One thread sends a fixed request on each of its connections, waits for the answer and sends
-//! again. It makes the system calls that nothing can do without and hardly anything else: no
-//! parser (an answer ends after as many bytes as the first one had), no clock beyond one reading a
-//! turn, no histogram. What it takes is the kernel's share of a request, which a generator can
-//! come near to and not undercut with the same calls.
+//! again. It makes only the necessary system calls: no parser (an answer ends after as many bytes
+//! as the first one had), one clock reading per iteration, no histogram. Its cost is the kernel's
+//! share of a request, a lower bound for any generator that makes the same calls.
 
 use std::ffi::c_int;
 use std::io::{self, Read, Write};
@@ -20,12 +19,12 @@ use arguments::Arguments;
 
 const BATCH: u8 = 64;
 const BUFFER_BYTES: usize = 64 * 1024;
-/// How long a turn waits without an answer before it looks at the clock.
+/// How long an iteration waits for an answer before it checks the clock.
 const PATIENCE_MS: c_int = 100;
-/// The first answer is over when nothing came for so long.
+/// The first answer is complete when nothing arrived for this long.
 const SILENCE: Duration = Duration::from_millis(300);
 
-/// A connection, and how much of its present answer has come.
+/// A connection, and how many bytes of its current answer have arrived.
 struct Lane {
     socket: TcpStream,
     received: usize,
@@ -76,7 +75,7 @@ fn run() -> Result<String, String> {
     ))
 }
 
-/// How long an answer is: as long as the first one, after which nothing comes.
+/// The length of an answer, taken from the first one.
 fn learn(address: &str, request: &[u8]) -> io::Result<usize> {
     let mut socket = TcpStream::connect(address)?;
     socket.set_read_timeout(Some(SILENCE))?;
@@ -108,7 +107,7 @@ fn connect(address: &str) -> io::Result<Lane> {
 fn watch(lanes: &[Lane]) -> io::Result<OwnedFd> {
     // SAFETY: the call takes no pointer.
     let raw = checked(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) })?;
-    // SAFETY: the descriptor is new and nobody else's.
+    // SAFETY: the descriptor is new and has no other owner.
     let epoll = unsafe { OwnedFd::from_raw_fd(raw) };
     for (index, lane) in lanes.iter().enumerate() {
         let mut event = libc::epoll_event {
@@ -128,7 +127,7 @@ fn watch(lanes: &[Lane]) -> io::Result<OwnedFd> {
     Ok(epoll)
 }
 
-/// The loop. Counts the answers that were whole at `ends`.
+/// The loop. Counts the answers that were complete at `ends`.
 fn turn(
     epoll: &OwnedFd,
     lanes: &mut [Lane],
@@ -176,7 +175,7 @@ fn wait(epoll: &OwnedFd, events: &mut [libc::epoll_event; BATCH as usize]) -> io
     }
 }
 
-/// A request is short and the socket empty, so it goes out whole.
+/// A request is short and the socket buffer empty, so it is sent in one call.
 fn send(lane: &Lane, request: &[u8]) -> io::Result<()> {
     // SAFETY: the pointer and the length are those of one slice, which is only read.
     let sent = unsafe {
@@ -194,9 +193,9 @@ fn send(lane: &Lane, request: &[u8]) -> io::Result<()> {
     }
 }
 
-/// One read. It takes all there is, as answers are shorter than the buffer.
+/// One read. It takes everything, since answers are shorter than the buffer.
 fn receive(lane: &Lane, buffer: &mut [u8]) -> io::Result<usize> {
-    // SAFETY: the pointer and the length are those of one slice, which nobody else holds.
+    // SAFETY: the pointer and the length are those of one slice, borrowed exclusively.
     let received = unsafe {
         libc::recv(
             lane.socket.as_raw_fd(),

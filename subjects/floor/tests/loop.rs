@@ -1,4 +1,4 @@
-//! The loop against a server that counts.
+//! Runs the loop with a server that counts.
 #![expect(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
 use std::io::{Read, Write};
@@ -45,7 +45,7 @@ fn floor(address: SocketAddr, lasts: &str) -> Output {
         .unwrap()
 }
 
-/// A number of the one line of JSON.
+/// A number from the line of JSON.
 fn number(line: &str, key: &str) -> f64 {
     let (_, rest) = line.split_once(&format!("\"{key}\":")).unwrap();
     let (number, _) = rest.split_once([',', '}']).unwrap();
@@ -60,7 +60,7 @@ fn it_counts_whole_answers() {
     assert!(output.status.success(), "{line}");
     let served = served.load(Ordering::Relaxed) as f64;
     let requests = number(&line, "requests");
-    // One request more to learn the length, and at most one outstanding on each connection.
+    // One more request to learn the length, and at most one outstanding on each connection.
     assert!(
         requests > 0.0 && (1.0..=4.0).contains(&(served - requests)),
         "{served}: {line}"
@@ -81,7 +81,7 @@ fn a_server_that_it_is_not_made_for_is_an_error() {
     ];
     for (answer, expected) in table {
         let (address, _) = start(answer);
-        // It ends with the error, long before that even on a machine that is busy.
+        // It ends with the error long before that, even on a busy machine.
         let output = floor(address, "2s");
         let error = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{expected}");

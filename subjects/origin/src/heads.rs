@@ -1,15 +1,15 @@
-//! Where requests without a body end, and nothing else about them.
+//! Finds where requests without a body end.
 
 const END: &[u8; 4] = b"\r\n\r\n";
 
-/// How much of the end of a head has come, between two reads of one connection.
+/// How much of the end of a head has arrived, between two reads of one connection.
 #[derive(Debug, Default)]
 pub(crate) struct Heads {
     matched: usize,
 }
 
 impl Heads {
-    /// Takes what was read and tells how many heads ended in it.
+    /// Takes the bytes read and returns how many heads ended in them.
     pub(crate) fn take(&mut self, bytes: &[u8]) -> usize {
         let mut ended = 0;
         for &byte in bytes {

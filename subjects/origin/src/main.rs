@@ -1,7 +1,9 @@
-//! A web server that is never the ceiling: what stands behind a proxy under test.
+//! A web server behind a proxy under test that is never the bottleneck.
 //!
-//! One thread, edge-triggered epoll, a receive and a send for each request and nothing that is
-//! allocated. Every request is answered with the same page, whatever was asked for.
+//! One thread, edge-triggered epoll, one receive and one send per request, no allocation. Every
+//! request gets the same page.
+
+#![forbid(unsafe_code)]
 
 use std::collections::HashMap;
 use std::io::{self, Read, Write};
@@ -75,7 +77,7 @@ fn serve(address: &str) -> io::Result<()> {
             if which == listener_id {
                 accept(&epoll, &listener, &mut connections)?;
             } else if let Some(connection) = connections.get_mut(&which)
-                // Whatever failed, the connection is of no use any more and the others are.
+                // After any error this connection is useless, but the others are not.
                 && !connection.answer(&mut buffer).unwrap_or(false)
             {
                 connections.remove(&which);
@@ -103,7 +105,7 @@ fn accept(
         let socket = match listener.accept() {
             Ok((socket, _)) => socket,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-            // The peer was gone before it was accepted.
+            // The peer disconnected before it was accepted.
             Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
             Err(error) => return Err(error),
         };
@@ -120,7 +122,8 @@ fn accept(
 }
 
 impl Connection {
-    /// Reads all there is and answers the requests that ended in it. False when the peer is gone.
+    /// Reads everything and answers the requests that ended in it. False when the peer has
+    /// disconnected.
     fn answer(&mut self, buffer: &mut [u8]) -> io::Result<bool> {
         loop {
             let received = match self.socket.read(buffer) {
@@ -130,11 +133,11 @@ impl Connection {
                 Err(error) => return Err(error),
             };
             for _ in 0..self.heads.take(&buffer[..received]) {
-                // An answer is short and the socket empty, so it goes out whole.
+                // An answer is short and the socket buffer empty, so it is sent in one call.
                 self.socket.write_all(ANSWER)?;
             }
-            // A short read has emptied the socket; what comes later is a new event, and so is the
-            // end of the connection.
+            // A short read has emptied the socket; later data is a new event, and so is the end of
+            // the connection.
             if received < buffer.len() {
                 return Ok(true);
             }

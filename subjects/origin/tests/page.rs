@@ -1,4 +1,4 @@
-//! The server as a process, over real connections.
+//! Runs the server as a process, over real connections.
 #![expect(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
 use std::io::{BufRead, BufReader, Read, Write};
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 const REQUEST: &[u8] = b"GET /anything HTTP/1.1\r\nHost: a\r\n\r\n";
 
-/// Long before this is over, everything here has happened or never will.
+/// Only failures wait this long.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 struct Origin {
@@ -72,7 +72,7 @@ fn a_connection_lasts_for_many_requests() {
 }
 
 #[test]
-fn requests_are_answered_as_they_come_in_pieces_or_together() {
+fn split_and_pipelined_requests_are_answered() {
     let origin = Origin::start();
     let mut socket = origin.connect();
     for piece in REQUEST.chunks(7) {
@@ -86,7 +86,7 @@ fn requests_are_answered_as_they_come_in_pieces_or_together() {
 }
 
 #[test]
-fn a_client_that_goes_takes_nobody_along() {
+fn a_disconnect_does_not_affect_other_clients() {
     let origin = Origin::start();
     let mut stays = origin.connect();
     for _ in 0..10 {
@@ -98,7 +98,7 @@ fn a_client_that_goes_takes_nobody_along() {
 }
 
 #[test]
-fn what_it_does_not_understand_it_says() {
+fn wrong_arguments_are_reported() {
     let output = Command::new(env!("CARGO_BIN_EXE_origin"))
         .arg("--port")
         .output()

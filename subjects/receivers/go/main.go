@@ -1,5 +1,5 @@
-// Receive is the least that a receiver of OTLP in Go can be: net/http or grpc-go, the generated
-// messages, and two counters.
+// Receive is a minimal receiver of OTLP in Go: net/http or grpc-go, the generated messages, and two
+// counters.
 package main
 
 import (
@@ -34,7 +34,7 @@ func main() {
 	}
 }
 
-// run tells on stderr where it listens, receives until ctx ends, and prints what it counted.
+// run prints its address to stderr, receives until ctx ends, and prints its counts.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("receive", flag.ContinueOnError)
 	overHTTP := flags.String("otlp-http", "", "`address` for OTLP/HTTP")
@@ -73,7 +73,7 @@ type counts struct {
 	requests, spans atomic.Int64
 }
 
-// Export counts a request that is whole; over gRPC it is the method of that name.
+// Export counts a complete request; it also is the gRPC method of that name.
 func (c *counts) Export(
 	_ context.Context, request *collector.ExportTraceServiceRequest,
 ) (*collector.ExportTraceServiceResponse, error) {
@@ -98,14 +98,14 @@ func serverOfHTTP(received *counts) func(net.Listener) error {
 			return
 		}
 		_, _ = received.Export(r.Context(), &request)
-		// A response without fields is no bytes.
+		// A response without fields has no bytes.
 		w.Header().Set("Content-Type", "application/x-protobuf")
 	})
 	server := &http.Server{Handler: mux}
 	return server.Serve
 }
 
-// read returns the body, inflated. Where its length is told there is one allocation for it.
+// read returns the decompressed body. If its length is known, it allocates once.
 func read(r *http.Request) ([]byte, error) {
 	switch r.Header.Get("Content-Encoding") {
 	case "gzip":

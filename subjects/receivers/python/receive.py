@@ -1,4 +1,4 @@
-"""The least that a receiver of OTLP in Python can be: asyncio or grpcio, the generated messages, two counters."""
+"""A minimal receiver of OTLP in Python: asyncio or grpcio, the generated messages, two counters."""
 
 import argparse
 import asyncio
@@ -30,7 +30,7 @@ class Counts(service.TraceServiceServicer):
 
 
 async def converse(counts, reader, writer):
-    """Answers the requests of one connection, which are expected to tell their length, until it ends."""
+    """Answers the requests of one connection, which must have a Content-Length, until it ends."""
     try:
         while True:
             head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
@@ -39,7 +39,7 @@ async def converse(counts, reader, writer):
             if fields.get("content-encoding") == "gzip":
                 body = gzip.decompress(body)
             counts.Export(messages.ExportTraceServiceRequest.FromString(body))
-            # A response without fields is no bytes.
+            # A response without fields has no bytes.
             writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/x-protobuf\r\nContent-Length: 0\r\n\r\n")
             await writer.drain()
     except (asyncio.IncompleteReadError, ConnectionError):
@@ -57,7 +57,7 @@ async def over_http(counts, host, port):
 
 
 def over_grpc(counts, host, port):
-    # One thread: under the interpreter's lock more only take turns, and the counters need no lock.
+    # One thread: more would only alternate under the interpreter's lock, and the counters need no lock.
     server = grpc.server(ThreadPoolExecutor(max_workers=1), options=[("grpc.max_receive_message_length", MOST_BYTES)])
     service.add_TraceServiceServicer_to_server(counts, server)
     signal.signal(signal.SIGTERM, lambda *_: server.stop(None))

@@ -3,8 +3,8 @@
 //     node cart.js ADDRESS:PORT REDIS_ADDRESS:PORT CHECKOUT_ADDRESS:PORT
 //
 // GET /carts/USER, and POST /carts/USER/items with {"product": 3, "quantity": 1}, answer with the cart:
-// {"lines": [{"product": 3, "quantity": 1}]}. POST /carts/USER/checkout hands it over to the checkout,
-// answers with what that answers, and empties it when it was bought.
+// {"lines": [{"product": 3, "quantity": 1}]}. POST /carts/USER/checkout passes it to the checkout, returns
+// the checkout's answer, and empties the cart after a purchase.
 
 'use strict';
 
@@ -16,7 +16,7 @@ const REDIS_WITHIN_MS = 30_000;
 const ANSWER_WITHIN_MS = 5_000;
 const BODY_LENGTH = 64 * 1024;
 
-/** What a client did wrong. */
+/** A client's error. */
 class Wrong extends Error {
   constructor(status, message) {
     super(message);
@@ -55,9 +55,9 @@ function cart(lines) {
   return { lines: numbers.sort((one, other) => one.product - other.product) };
 }
 
-/** What a stream brings, as text. */
+/** The contents of a stream, as text. */
 async function read(stream) {
-  // Pieces end anywhere, in the middle of a letter as well.
+  // Chunks may end anywhere, even within a character.
   stream.setEncoding('utf8');
   let text = '';
   for await (const piece of stream) {
@@ -67,7 +67,7 @@ async function read(stream) {
   return text;
 }
 
-/** What a client sends, as JSON. */
+/** A client's body, parsed as JSON. */
 async function readJson(request) {
   const text = await read(request);
   try {
@@ -79,7 +79,7 @@ async function readJson(request) {
 
 const connections = new http.Agent({ keepAlive: true });
 
-/** Posts JSON and answers with JSON; whose trace it belongs to is handed on. */
+/** Posts JSON and returns the answer's JSON; propagates the trace context. */
 function post(address, path, content, { traceparent }) {
   const body = JSON.stringify(content);
   const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
@@ -97,7 +97,7 @@ function post(address, path, content, { traceparent }) {
           reject(new Wrong(response.statusCode, said.trim()));
         }
       } catch (error) {
-        // No fault of the client's, whatever is wrong with it.
+        // Never the client's fault.
         reject(new Error(`the checkout's answer: ${error.message}`));
       }
     });

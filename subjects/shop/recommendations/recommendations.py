@@ -2,8 +2,8 @@
 
     python3 recommendations.py ADDRESS:PORT
 
-GET /recommendations?with=3,17&limit=3 answers {"products": [...]}: what stood in most baskets beside
-those that are named, or in most baskets at all where none is named.
+GET /recommendations?with=3,17&limit=3 answers {"products": [...]}: the products most often bought with
+the given ones, or most often at all if none is given.
 """
 
 import json
@@ -31,7 +31,7 @@ class Purchases:
                 self.together[product].update(basket - {product})
 
     def recommend(self, products, limit):
-        """The most frequent companions of products; of the shop where there are none."""
+        """The products most often bought with the given ones, filled up with the most bought ones."""
         found = Counter()
         for product in products:
             found.update(self.together.get(product, Counter()))
@@ -45,7 +45,7 @@ class Purchases:
 
 
 def past_baskets():
-    """Baskets as they might have been: most have several products of one kind. The same every time."""
+    """Invented baskets, the same every time: most have several products of one kind."""
     draw = random.Random(20)
     for _ in range(BASKETS):
         kind = draw.randrange(KINDS)
@@ -87,7 +87,7 @@ class Recommendations(BaseHTTPRequestHandler):
 
 class Server(ThreadingHTTPServer):
     request_queue_size = 128
-    # Connections outlive requests by far; their threads are no reason to stay.
+    # Connections outlive requests by far; their threads must not keep the process alive.
     daemon_threads = True
 
 
@@ -95,7 +95,7 @@ def main():
     address, port = sys.argv[1].rsplit(":", 1)
     with Server((address, int(port)), Recommendations) as server:
         signal.signal(signal.SIGTERM, lambda *_: sys.exit())
-        # Nobody calls shutdown(), for which it would look that often.
+        # shutdown() is never called, so polling for it can be rare.
         server.serve_forever(poll_interval=60)
 
 

@@ -1,4 +1,4 @@
-//! How true a server was, by its own account.
+//! How late a server's answers were, by its own measurement.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,8 +7,8 @@ use hdrhistogram::Histogram;
 
 use crate::facts::{FactsError, fact};
 
-/// How late answers went out: sent − due. On a quiet machine a few microseconds; where it is more,
-/// the server was kept from its core, and what it should have done is not what it did.
+/// How late answers were sent: sent − due. On a quiet machine a few microseconds; if it is more,
+/// the server did not get its core in time, and its answers were not as specified.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Account {
     /// Answers sent.
@@ -21,7 +21,7 @@ pub struct Account {
     pub late_ns_max: u64,
 }
 
-/// As the server prints it, for programs to read: `answered=… late_ns_p50=…` and so on.
+/// As the server prints it for other programs: `answered=… late_ns_p50=…` and so on.
 impl fmt::Display for Account {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Account {

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use crate::facts::{FactsError, fact};
 
-/// Service times and stalls beyond an hour are mistakes, and sums of them would overflow.
+/// Service times and stalls beyond an hour are errors, and their sums would overflow.
 const LONGEST: Duration = Duration::from_secs(3600);
 
-/// Times that make no server.
+/// Invalid times.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidTimes {
     /// A time is longer than an hour.
@@ -32,7 +32,7 @@ pub enum InvalidTimes {
     },
 }
 
-/// When a server does nothing: from `first_ns` on, for so long at the start of every period.
+/// When a server does nothing: from `first_ns` on, for `lasts_ns` at the start of every period.
 /// Times are nanoseconds of `CLOCK_MONOTONIC`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stalls {
@@ -73,7 +73,7 @@ impl Stalls {
     }
 }
 
-/// As the server prints it, for programs to read: `first_ns=… every_ns=… lasts_ns=…`.
+/// As the server prints it for other programs: `first_ns=… every_ns=… lasts_ns=…`.
 impl fmt::Display for Stalls {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Stalls {
@@ -102,8 +102,8 @@ impl FromStr for Stalls {
     }
 }
 
-/// When a server answers: a constant time after it took up the request, however many it has under
-/// way. In a stall it takes up nothing and answers nothing.
+/// When a server answers: a constant time after it accepted the request, however many are in
+/// progress. In a stall it neither accepts nor answers requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answering {
     service_ns: u64,
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn times_that_make_no_server_are_refused() {
+    fn invalid_times_are_refused() {
         let ms = Duration::from_millis;
         let hours = Duration::from_secs(2 * 3600);
         assert!(Stalls::new(0, ms(10), ms(0)).is_err());

@@ -1,6 +1,6 @@
-//! Lines of `key=value`, by which a server tells a program what it does.
+//! Lines of `key=value`, in which a server reports its timing to a program.
 
-/// A line does not hold the facts that were looked for.
+/// A line lacks a fact.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{line:?} has no whole number for {key:?}; give a line that the server printed, unchanged")]
 pub struct FactsError {

@@ -1,11 +1,13 @@
-//! Servers whose response times are known beforehand, and the computation that knows them.
+//! Servers whose response times are known beforehand, and the computation of these times.
 //!
-//! What a load generator says of a server can only be judged where the answer is known. These
-//! servers answer by the clock: a request's answer goes out a constant time after the request
-//! came, and at some times the server does nothing at all. [`Answering`] says when each answer
-//! goes out. [`queue`] computes from it what a client has to measure, and [`Server`] does it.
+//! A load generator's figures can be checked only if the true values are known. These servers
+//! answer by the clock: an answer is sent a constant time after its request arrived, and at some
+//! times the server does nothing at all. [`Answering`] defines when each answer is sent. [`queue`]
+//! computes from it what a client must measure, and [`Server`] implements it.
 //!
-//! The two share [`Answering`] and nothing else: the computation never asks the server.
+//! The two share only [`Answering`]: the computation never asks the server.
+
+#![forbid(unsafe_code)]
 
 mod account;
 mod answering;

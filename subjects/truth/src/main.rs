@@ -1,5 +1,7 @@
 //! `truth`: servers whose response times are known beforehand.
 
+#![forbid(unsafe_code)]
+
 use std::error::Error;
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -13,7 +15,7 @@ use nix::sys::prctl;
 use nix::time::{ClockId, clock_gettime};
 use truth::{Answering, Server, Stalls};
 
-/// HTTP/1.1 servers whose response times are known beforehand, to judge load generators by.
+/// HTTP/1.1 servers whose response times are known beforehand, to check load generators.
 #[derive(Parser)]
 #[command(
     after_help = "Every GET is answered with the same six bytes; connections are kept. Anything \
@@ -33,10 +35,10 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Kind {
-    /// Answers each request a constant time after it came, however many are under way.
+    /// Answers each request a constant time after its arrival, however many are in progress.
     ///
-    /// A generator that keeps its schedule reads this time at every percentile, plus some tens
-    /// of microseconds for the way there and back.
+    /// A generator that keeps its schedule measures this time at every percentile, plus some
+    /// tens of microseconds for the round trip.
     Constant {
         /// From a request's arrival in the kernel to its answer.
         #[arg(long, value_name = "DURATION", default_value = "1ms", value_parser = humantime::parse_duration)]
@@ -44,14 +46,14 @@ enum Kind {
         #[command(flatten)]
         listening: Listening,
     },
-    /// The same, but now and then the whole server does nothing: neither reads nor writes.
+    /// The same, but at regular intervals the whole server neither reads nor writes.
     ///
     /// A generator that measures from the intended start sees a stall in every request that it
     /// should have started within: with the defaults, in one of ten. One that measures from the
-    /// moment of sending sees it in one request a connection.
+    /// moment of sending sees it in one request per connection.
     Stall {
-        /// From the start of one stall to the start of the next; the first begins so long after
-        /// the server did.
+        /// From the start of one stall to the start of the next; also from the server's start to
+        /// the first.
         #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = humantime::parse_duration)]
         every: Duration,
         /// How long a stall lasts.
@@ -67,14 +69,14 @@ enum Kind {
 
 #[derive(Args)]
 struct Listening {
-    /// Where to listen; port 0 is one that the kernel picks.
+    /// Where to listen; with port 0 the kernel picks one.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
     listen: SocketAddr,
-    /// Connections at a time; more are closed as soon as they are accepted. Each takes a file
-    /// descriptor, see `ulimit -n`.
+    /// Maximum number of connections; more are closed on accept. Each needs a file descriptor,
+    /// see `ulimit -n`.
     #[arg(long, value_name = "NUMBER", default_value_t = 16_384)]
     connections: usize,
-    /// End as well when standard input ends, as a pipe does when the program at its other end
+    /// Also end when standard input ends, as a pipe does when the program at its other end
     /// dies.
     #[arg(long)]
     until_eof: bool,
@@ -109,7 +111,7 @@ fn run(cli: Cli) -> Result<(), Box<dyn Error>> {
     for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT] {
         signal_hook::flag::register(signal, Arc::clone(&stop))?;
     }
-    // Else the kernel may wake this thread up to 50 µs late in order to join wake-ups.
+    // Otherwise the kernel may wake this thread up to 50 µs late to coalesce wake-ups.
     prctl::set_timerslack(1)?;
 
     let mut server =
@@ -124,7 +126,7 @@ fn run(cli: Cli) -> Result<(), Box<dyn Error>> {
     say(&server.serve()?.to_string())
 }
 
-/// Prints a line at once: whoever started the server may be waiting for it.
+/// Prints a line and flushes it: the parent process may be waiting for it.
 fn say(line: &str) -> Result<(), Box<dyn Error>> {
     let mut out = io::stdout().lock();
     writeln!(out, "{line}")?;

@@ -1,10 +1,10 @@
-//! Reading requests: of each no more than where it ends and whether its connection goes on.
+//! Parses requests: finds only where each ends and whether its connection stays open.
 
 /// Longest head that is read.
 const LONGEST_HEAD_BYTES: usize = 8 * 1024;
 const MOST_HEADERS: usize = 64;
 
-/// Not a request that this server answers. The connection is closed without a word.
+/// Not a request that this server answers. The connection is closed without an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Refused;
 
@@ -15,12 +15,12 @@ pub(crate) struct Request {
     pub(crate) keep_alive: bool,
 }
 
-/// The part of a request that has come so far; empty as long as requests come whole.
+/// The part of a request that has arrived so far; empty if requests arrive complete.
 #[derive(Debug, Default)]
 pub(crate) struct Head(Vec<u8>);
 
 impl Head {
-    /// Takes what has come. None: the request is not whole yet.
+    /// Takes the bytes read. `None` while the request is incomplete.
     ///
     /// Answered are GET requests of HTTP/1.0 and 1.1 without a body, one at a time.
     pub(crate) fn feed(&mut self, bytes: &[u8]) -> Result<Option<Request>, Refused> {
@@ -48,7 +48,7 @@ fn parse(bytes: &[u8]) -> Result<Option<Request>, Refused> {
     match head.parse(bytes) {
         Ok(httparse::Status::Partial) => Ok(None),
         Ok(httparse::Status::Complete(length)) if length == bytes.len() => examine(&head).map(Some),
-        // What follows the head is a body or a request sent ahead.
+        // Data after the head is a body or a pipelined request.
         Ok(httparse::Status::Complete(_)) | Err(_) => Err(Refused),
     }
 }

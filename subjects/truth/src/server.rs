@@ -1,4 +1,4 @@
-//! The server: one thread, one epoll instance, answers in a heap by when they are due.
+//! The server: one thread, one epoll instance, a heap of answers ordered by due time.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -20,7 +20,7 @@ use crate::clock::{POLLED_NS, monotonic_ns, sleep_until};
 use crate::request::Head;
 use crate::socket::{self, Received};
 
-/// Longest stretch without a look at the stop flag.
+/// Longest time without checking the stop flag.
 const LONGEST_WAIT_NS: u64 = 50_000_000;
 const BUFFER_BYTES: usize = 4096;
 const BATCH: usize = 64;
@@ -33,7 +33,7 @@ const ANSWER: &[u8] =
 const LAST_ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\
     Content-Length: 6\r\nConnection: close\r\n\r\ntruth\n";
 
-/// What the server itself could not do. What clients do wrong costs them their connection.
+/// An error of the server itself. A client's error only closes its connection.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// The address can't be listened on.
@@ -60,16 +60,16 @@ pub enum ServeError {
     },
 }
 
-/// A connection. Its place is given to another one only when no answer is due on it any more, so
-/// that there are never more answers due than places.
+/// A connection. Its slot is reused only when no answer is due on it any more, so there are never
+/// more answers due than slots.
 #[derive(Debug)]
 struct Connection {
-    /// None: closed, and its answer still due.
+    /// `None`: closed, with its answer still due.
     socket: Option<TcpStream>,
     head: Head,
-    /// When it was accepted or last answered, before which its next request can't have come.
+    /// When it was accepted or last answered; its next request can't be earlier.
     since_ns: u64,
-    /// An answer is due, and whether the connection goes on after it.
+    /// Whether the connection stays open after the answer that is due, if one is.
     pending: Option<KeepAlive>,
 }
 
@@ -86,7 +86,7 @@ pub struct Server {
     input_ended: bool,
     places: Vec<Option<Connection>>,
     vacant: Vec<usize>,
-    /// When the next answers go out, and where.
+    /// When the next answers are due, and on which connections.
     due: BinaryHeap<Reverse<(u64, usize)>>,
     books: Bookkeeper,
     buffer: Box<[u8; BUFFER_BYTES]>,
@@ -130,7 +130,7 @@ impl Server {
     /// Where it listens.
     ///
     /// # Errors
-    /// When the kernel doesn't say.
+    /// When the kernel can't report it.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
@@ -154,7 +154,7 @@ impl Server {
         Ok(self)
     }
 
-    /// Serves until it is stopped, and says how true it was.
+    /// Serves until it is stopped, and returns how late its answers were.
     ///
     /// # Errors
     /// When it runs out of descriptors, or waiting fails.
@@ -164,7 +164,7 @@ impl Server {
             self.answer_due();
             let ready = self.wait(&mut events)?;
             for event in &events[..ready] {
-                // Whatever woke it, in a stall nothing is done about it.
+                // In a stall, events are not handled.
                 self.awake();
                 self.handle(event.data())?;
             }
@@ -172,7 +172,7 @@ impl Server {
         Ok(self.books.account())
     }
 
-    /// The present, once no stall lasts.
+    /// The current time, after waiting for the end of a stall.
     fn awake(&self) -> u64 {
         loop {
             let now_ns = monotonic_ns();
@@ -243,7 +243,7 @@ impl Server {
                 Ok(())
             }
             place => {
-                // Places count up from 0, so the cast gives back what was cast before.
+                // Slots count up from 0, so the cast is lossless.
                 self.read(place as usize);
                 Ok(())
             }
@@ -258,7 +258,7 @@ impl Server {
             Err(error) => return Err(ServeError::Accept(error)),
         };
         let is_full = self.vacant.is_empty() && self.places.len() >= self.most_connections;
-        // A client that has gone already leaves a socket that can't be set up.
+        // The socket of a client that has already disconnected can't be set up.
         if is_full || socket::prepare(&socket).is_err() {
             return Ok(());
         }
@@ -270,7 +270,7 @@ impl Server {
         let connection = Connection {
             socket: Some(socket),
             head: Head::default(),
-            // Its request may have come before it was accepted.
+            // Its request may have arrived before the accept.
             since_ns: 0,
             pending: None,
         };
@@ -295,7 +295,7 @@ impl Server {
             Received::End => return self.close(place),
         };
         if connection.pending.is_some() {
-            // A request sent ahead: answers would no longer follow from when requests came.
+            // A pipelined request: the answer would no longer depend only on the arrival.
             return self.close(place);
         }
         match connection.head.feed(&self.buffer[..length]) {
@@ -310,7 +310,7 @@ impl Server {
         }
     }
 
-    /// Closes a connection. Its place is vacant at once, or when its answer would have been due.
+    /// Closes a connection. Its slot is free at once, or when its answer would have been due.
     fn close(&mut self, place: usize) {
         let slot = &mut self.places[place];
         if let Some(connection) = slot {
@@ -336,7 +336,7 @@ fn wait_failed(call: &'static str) -> impl Fn(Errno) -> ServeError {
     move |source| ServeError::Wait { call, source }
 }
 
-/// A signal ends a wait early, which costs no more than another turn.
+/// A signal ends a wait early, which only causes another iteration.
 fn unless_interrupted<T: Default>(result: Result<T, Errno>) -> Result<T, Errno> {
     match result {
         Err(Errno::EINTR) => Ok(T::default()),

@@ -1,4 +1,4 @@
-//! The seam to sockets: receiving with the time of arrival, sending whole or not at all.
+//! Sockets: receives with the time of arrival, sends completely or not at all.
 
 use std::io::{self, IoSliceMut, Read, Write};
 use std::net::TcpStream;
@@ -11,7 +11,7 @@ use nix::sys::time::TimeSpec;
 
 use crate::clock::{as_ns, monotonic_ns, wall_ns};
 
-/// Sets up a socket that was accepted: never blocking, answers sent at once, arrivals stamped.
+/// Sets up an accepted socket: non-blocking, TCP_NODELAY, with time stamps of arrival.
 pub(crate) fn prepare(socket: &TcpStream) -> io::Result<()> {
     socket.set_nonblocking(true)?;
     socket.set_nodelay(true)?;
@@ -19,18 +19,18 @@ pub(crate) fn prepare(socket: &TcpStream) -> io::Result<()> {
     Ok(())
 }
 
-/// What a look at a socket found.
+/// The result of a read.
 pub(crate) enum Received {
-    /// So many bytes, of which the last came at this time of the monotonic clock.
+    /// This number of bytes, of which the last arrived at this time of the monotonic clock.
     Bytes { length: usize, came_ns: u64 },
     /// Nothing yet.
     Nothing,
-    /// The end of the stream, or an error that ends it as well.
+    /// The end of the stream, or an error that ends it.
     End,
 }
 
-/// Receives what is there. The time is that at which the kernel received it, so that it makes no
-/// difference how late this process woke.
+/// Reads what has arrived. The time is when the kernel received it, however late this process
+/// woke.
 pub(crate) fn receive(socket: &TcpStream, buffer: &mut [u8]) -> Received {
     let mut control = cmsg_space!(TimeSpec);
     let mut parts = [IoSliceMut::new(buffer)];
@@ -73,7 +73,7 @@ pub(crate) fn send(mut socket: &TcpStream, answer: &[u8]) -> bool {
     matches!(socket.write(answer), Ok(sent) if sent == answer.len())
 }
 
-/// Whether standard input has come to its end. What is in it is thrown away.
+/// Whether standard input has ended. Its contents are discarded.
 pub(crate) fn input_has_ended() -> bool {
     let mut thrown_away = [0; 512];
     !matches!(std::io::stdin().read(&mut thrown_away), Ok(length) if length > 0)

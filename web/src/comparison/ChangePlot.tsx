@@ -11,7 +11,7 @@ import { MetricChoice } from "../figure/MetricChoice";
 import { shortened } from "../figure/names";
 import { colour } from "../figure/palette";
 
-/** The overhead of every arm in both runs, and beside it how it changed. */
+/** The overhead of every arm in both runs, and its change next to it. */
 export function ChangePlot({ load: { changes }, prefix }: { load: ComparedLoad; prefix: string }) {
   const [chosen, choose] = useState<string | null>(null);
   const of = changes.find((each) => each.metric === chosen) ?? changes[0];
@@ -35,7 +35,7 @@ export function ChangePlot({ load: { changes }, prefix }: { load: ComparedLoad; 
 
 const ROW = 52;
 const TOP = 64;
-/** Narrower places have the two panels one below the other. */
+/** In narrower places the two panels are stacked. */
 const SIDE_BY_SIDE = 720;
 const A = "var(--series-0)";
 const B = "var(--series-1)";
@@ -62,18 +62,18 @@ function picture(of: Changes, width: number): Element {
   return place;
 }
 
-/** What a panel shows, and the widths of its margins and of what lies between them, in pixels. */
+/** The content of a panel, and the widths of its margins and columns, in pixels. */
 interface Panel {
   of: Changes;
   isWide: boolean;
   left: number;
   right: number;
   room: number;
-  /** The part of a row, from above, in which letters stand for which there is no margin, in pixels. */
+  /** The upper part of a row that holds text for which there is no margin, in pixels. */
   letters: number;
 }
 
-/** The least margin at a side, in pixels. */
+/** The minimal side margin, in pixels. */
 const SIDE = 14;
 
 function overheads(panel: Panel): Element {
@@ -125,7 +125,7 @@ function frame({ of: { rows }, left, right, room }: Panel, label: string): Plot.
   };
 }
 
-/** The lines begin below what is written in a row. */
+/** Lines begin below the text of a row. */
 function ground({ of: { rows, margin }, letters }: Panel): Plot.Markish[] {
   return [
     Plot.rectX([{}], { x1: -margin, x2: margin, fill: colour.margin }),

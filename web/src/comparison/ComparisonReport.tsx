@@ -12,7 +12,7 @@ import { Folded } from "../report/Tables";
 import { Tooltip } from "../report/Tooltip";
 import { ChangePlot } from "./ChangePlot";
 
-/** Two runs of one plan, the second held against the first. */
+/** Two runs of one plan: the second compared with the first. */
 export function ComparisonReport({ document: shown }: { document: ComparisonDocument }) {
   const { loads, verdict } = shown;
   const [a, b] = shown.runs ?? ["", ""];
@@ -20,7 +20,7 @@ export function ComparisonReport({ document: shown }: { document: ComparisonDocu
     window.document.title = `${a} and ${b} · windage`;
   }, [a, b]);
   if (shown.page > COMPARISON_PAGE) {
-    return <Message title="This comparison is newer than this page" text="It is in a form that this page does not know. Make it again with one version of windage: windage compare A B --format html." />;
+    return <Message title="This comparison is newer than this page" text="Its format is unknown to this page. Make it again with one version of windage: windage compare A B --format html." />;
   }
   return (
     <RunName.Provider value={`${a}-${b}`}>
@@ -34,7 +34,7 @@ export function ComparisonReport({ document: shown }: { document: ComparisonDocu
               {shown.warnings.length > 0 && (
                 <>
                   {" "}
-                  <a href="#warnings" onClick={(event) => follow(event, "warnings")}>What speaks against comparing</a>
+                  <a href="#warnings" onClick={(event) => follow(event, "warnings")}>Warnings about the comparison</a>
                 </>
               )}
             </p>
@@ -59,7 +59,7 @@ export function ComparisonReport({ document: shown }: { document: ComparisonDocu
 function Warnings({ of: { warnings } }: { of: ComparisonDocument }) {
   if (warnings.length === 0) return null;
   return (
-    <Block name="warnings" title="What speaks against comparing" prefix="">
+    <Block name="warnings" title="Warnings about the comparison" prefix="">
       {warnings.map(({ code, verdict, effect, text }, i) => (
         <div key={i} class={`warning ${verdict}`}>
           <p>
@@ -107,11 +107,11 @@ function Tables({ load: { tables, legend }, prefix }: { load: ComparedLoad; pref
 function Differences({ of: { differs, plan } }: { of: ComparisonDocument }) {
   if (differs.length === 0 && plan.length === 0) return null;
   return (
-    <Block name="differs" title="What else differs" prefix="">
+    <Block name="differs" title="Other differences" prefix="">
       {differs.map((table, i) => <Table key={i} table={table} />)}
       {plan.length > 0 && (
         <figure class="diff">
-          <figcaption>The plans, as they were resolved: - is A's, + is B's</figcaption>
+          <figcaption>The resolved plans: - is A, + is B</figcaption>
           <pre tabIndex={0} aria-label="Lines of the plans that differ">
             {plan.map(({ tag, text }, i) => <span key={i} class={tag}>{text}{"\n"}</span>)}
           </pre>

@@ -5,7 +5,7 @@ import { useAnswer } from "./request";
 import { address } from "./route";
 import { Instead, Trail } from "./Trail";
 
-/** Two runs, the second held against the first. */
+/** Two runs: the second compared with the first. */
 export function ComparePage({ a, b }: { a: string; b: string }) {
   const { answer, error } = useAnswer((signal) => comparison(a, b, signal));
   return (
@@ -13,7 +13,7 @@ export function ComparePage({ a, b }: { a: string; b: string }) {
       <Trail>
         <a href={address({ page: "run", name: a })}>A: {oneLine(a)}</a>
         <a href={address({ page: "run", name: b })}>B: {oneLine(b)}</a>
-        <a href={address({ page: "compare", a: b, b: a })}>The other way round</a>
+        <a href={address({ page: "compare", a: b, b: a })}>Swap A and B</a>
       </Trail>
       {answer ? <ComparisonReport document={answer} /> : <Instead error={error} waiting="Comparing …" />}
     </>

@@ -1,4 +1,4 @@
-// The page of `windage serve`: all runs of a directory, one of them, or two of them side by side.
+// The page of `windage serve`: all runs of a directory, one run, or two runs compared.
 
 import type { ComponentChild } from "preact";
 import { useEffect, useRef } from "preact/hooks";
@@ -10,13 +10,13 @@ import { Runs } from "./Runs";
 import { type Route, address, useRoute } from "./route";
 import { Instead, Trail } from "./Trail";
 
-/** Shows what the page's address asks for. */
+/** Shows the page that the address names. */
 export function Dashboard() {
   const route = useRoute();
   const place = useRef<HTMLDivElement>(null);
   const shown = address(route);
   const before = useRef(shown);
-  // What was activated is gone: the reader goes on at the beginning of what is there in its stead.
+  // The activated link is no longer there: move the focus to the start of the new content.
   useEffect(() => {
     if (before.current === shown) return;
     before.current = shown;
@@ -45,7 +45,7 @@ function unexpected(problem: string): ComponentChild {
   return (
     <>
       <Trail />
-      <Instead error={`This page can’t be shown: something in it is not as expected (${problem}).`} waiting="" />
+      <Instead error={`This page can’t be shown: it contains something unexpected (${problem}).`} waiting="" />
     </>
   );
 }

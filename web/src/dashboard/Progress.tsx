@@ -2,14 +2,14 @@ import { oneLine } from "../figure/names";
 import { duration } from "./duration";
 import type { RunProgress } from "./api";
 
-/** How far a run is, and what happened last. */
+/** The progress and the last events of a run. */
 export function Progress({ progress }: { progress: RunProgress }) {
   const { round, rounds, blocks_done, blocks, windows, windows_void, lasts_s, left_s, events } = progress;
   const last = events.slice(-5).reverse();
   return (
     <section class="progress" aria-label="Progress">
       <p>
-        <strong>Going on:</strong> round {Math.min(round + 1, rounds)} of {rounds}, {blocks_done}
+        <strong>In progress:</strong> round {Math.min(round + 1, rounds)} of {rounds}, {blocks_done}
         {blocks !== null && ` of ${blocks}`} blocks, {windows} windows
         {windows_void > 0 && `, ${windows_void} of them void`}; {duration(lasts_s)} so far
         {left_s !== null && `, about ${duration(left_s)} left`}

@@ -8,12 +8,12 @@ import { Connection, useEvents } from "./events";
 import { Progress } from "./Progress";
 import { Instead, Trail } from "./Trail";
 
-/** One run: its report, and how far it is while it goes on. */
+/** One run: its report, and its progress while it is measured. */
 export function RunPage({ name }: { name: string }) {
   const { answer, error, ask } = useAnswer((signal) => page(name, signal));
   const [progress, setProgress] = useState<RunProgress | null>(null);
   const isGoingOn = answer?.state === "going_on";
-  // The server tells an ended run's last news once, and whoever asks again that there are none.
+  // The server sends the last news of an ended run once; later requests get none.
   const hearing = useEvents(isGoingOn ? `${ofRun(name)}/events` : null, {
     progress: (data) => setProgress(JSON.parse(data) as RunProgress),
     page: ask,

@@ -9,7 +9,7 @@ import { Connection, useEvents } from "./events";
 import { address } from "./route";
 import { Instead } from "./Trail";
 
-/** All runs of the directory, to be looked at one by one or two at a time. */
+/** All runs of the directory, to open one or to compare two. */
 export function Runs() {
   const { answer, error, ask } = useAnswer(runs);
   const [sought, setSought] = useState("");
@@ -30,7 +30,7 @@ export function Runs() {
       {error && <p role="alert" class="alert">{error}</p>}
       <Connection hearing={error ? "fine" : hearing} />
       {answer.runs.length === 0 ? (
-        <p>There is none yet. <code>windage demo</code> makes one in about a minute.</p>
+        <p>There are no runs yet. <code>windage demo</code> makes one in about a minute.</p>
       ) : (
         <>
           <div class="controls">
@@ -57,7 +57,7 @@ function isSought(run: RunRow, sought: string): boolean {
 function List({ runs, chosen, onChoose }: { runs: RunRow[]; chosen: Chosen; onChoose: (name: string) => void }) {
   return (
     <div class="scroll" role="region" tabIndex={0} aria-label="Runs, the newest first">
-      {/* The roles are said because on narrow screens the style sheet takes the table apart. */}
+      {/* Explicit roles, because on narrow screens the style sheet changes the display of table elements. */}
       <table class="list" role="table">
         <thead role="rowgroup">
           <tr role="row">
@@ -104,7 +104,7 @@ function nameOf(run: RunRow): string {
 
 function State({ run }: { run: RunRow }) {
   if (run.problem !== null) return <>unreadable</>;
-  if (run.state === "going_on") return <>going on</>;
+  if (run.state === "going_on") return <>in progress</>;
   return (
     <>
       {run.verdict ? <Badge verdict={run.verdict} /> : "n/a"}
@@ -113,7 +113,7 @@ function State({ run }: { run: RunRow }) {
   );
 }
 
-/** What most people look for. */
+/** The result of most interest: the highest cost. */
 function CostsMost({ run: { costs_most: found } }: { run: RunRow }) {
   if (!found) return <>n/a</>;
   return (

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 
-/** The way back, and what else can be had of what is shown. */
+/** The way back, and other views of the same content. */
 export function Trail({ children }: { children?: ComponentChildren }) {
   return (
     <nav class="trail" aria-label="Runs">
@@ -10,7 +10,7 @@ export function Trail({ children }: { children?: ComponentChildren }) {
   );
 }
 
-/** In place of what is not there. */
+/** Shown in place of missing content. */
 export function Instead({ error, waiting }: { error: string | null; waiting: string }) {
   return (
     <main class="instead">

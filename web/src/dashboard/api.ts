@@ -1,4 +1,4 @@
-// What `windage serve` answers (docs/FORMAT.md, "windage serve").
+// The answers of `windage serve` (docs/FORMAT.md, "windage serve").
 
 import type { Soundness } from "../analysis";
 import type { ComparisonDocument } from "../comparison";
@@ -9,7 +9,7 @@ export interface RunList {
   runs: RunRow[];
   /** How many are still being read. */
   reading: number;
-  /** The directory, as the server was told. */
+  /** The directory as given to the server. */
   directory: string;
 }
 
@@ -26,16 +26,16 @@ export interface RunRow {
   primary: string | null;
   rounds: number | null;
   arms: number | null;
-  /** The treatment that costs most in it, in words. */
+  /** The treatment with the highest cost in it, in words. */
   costs_most: { arm: string; figure: string; metric: string } | null;
   /** Why it can't be read. */
   problem: string | null;
 }
 
-/** How far a run is. */
+/** The progress of a run. */
 export interface RunProgress {
   state: RunState;
-  /** From 0. */
+  /** Counted from 0. */
   round: number;
   rounds: number;
   blocks_done: number;
@@ -62,7 +62,7 @@ async function reason(answer: Response): Promise<string> {
     const { error } = JSON.parse(text) as { error?: unknown };
     if (typeof error === "string") return error;
   } catch {
-    // Not the server's own words: the status has to do.
+    // The answer has no error of the server's own: use the status.
   }
   return `windage serve answered ${answer.status} ${answer.statusText}`;
 }
@@ -73,11 +73,11 @@ export const runs = (signal: AbortSignal) => get<RunList>("/api/runs", signal);
 /** One run's document. */
 export const page = (name: string, signal: AbortSignal) => get<PageDocument>(`${ofRun(name)}/page`, signal);
 
-/** Two runs, the second held against the first. */
+/** Two runs: the second compared with the first. */
 export function comparison(a: string, b: string, signal: AbortSignal): Promise<ComparisonDocument> {
   const query = new URLSearchParams({ a, b });
   return get<ComparisonDocument>(`/api/compare?${query}`, signal);
 }
 
-/** Where everything about a run is. */
+/** The address of everything about a run. */
 export const ofRun = (name: string) => `/api/runs/${encodeURIComponent(name)}`;

@@ -1,7 +1,7 @@
 import { oneLine } from "../figure/names";
 import { address } from "./route";
 
-/** The two runs that were picked to be compared, in the order in which they were. */
+/** The two runs picked for comparison, in the order in which they were picked. */
 export interface Chosen {
   a: string | null;
   b: string | null;
@@ -10,14 +10,14 @@ export interface Chosen {
 /** None is picked. */
 export const NOTHING: Chosen = { a: null, b: null };
 
-/** Picks a run, or lets go of one that is picked; a third takes the place of the second. */
+/** Picks a run, or unpicks it; a third one replaces the second. */
 export function choose({ a, b }: Chosen, name: string): Chosen {
   if (name === a) return { a: b, b: null };
   if (name === b) return { a, b: null };
   return a === null ? { a: name, b } : { a, b: name };
 }
 
-/** What is picked, and the way to what was asked for. */
+/** The picked runs, and the link to their comparison. */
 export function Choice({ chosen: { a, b }, onClear }: { chosen: Chosen; onClear: () => void }) {
   if (a === null) return <span class="soft">Tick two runs to compare them.</span>;
   if (b === null) return <span role="status">A is {oneLine(a)}; tick another to compare with it.</span>;

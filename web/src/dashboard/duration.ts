@@ -1,4 +1,4 @@
-/** A stretch of time for people, to the second: `45 s`, `2 min 5 s`, `1 h 3 min`. */
+/** A duration for people, to the second: `45 s`, `2 min 5 s`, `1 h 3 min`. */
 export function duration(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds));
   const [h, min, s] = [Math.floor(whole / 3600), Math.floor((whole % 3600) / 60), whole % 60];

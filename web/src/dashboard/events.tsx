@@ -1,12 +1,12 @@
-// Events of the server. A browser keeps six connections to a server for all its tabs, and each that hears
-// events holds one: a tab that nobody looks at lets go of it.
+// Events of the server. A browser opens at most six connections to a server over all its tabs, and each event
+// stream takes one, so a hidden tab closes its stream.
 
 import { useEffect, useState } from "preact/hooks";
 
-/** How the connection is: `lost` is being tried again, `ended` is not. */
+/** The state of the connection: `lost` is retried, `ended` is not. */
 export type Hearing = "fine" | "lost" | "ended";
 
-/** Hears events while the page is looked at, as long as there is a path to hear them from. */
+/** Listens to events while the page is visible and there is a path. */
 export function useEvents(path: string | null, heard: Record<string, (data: string) => void>): Hearing {
   const [hearing, setHearing] = useState<Hearing>("fine");
   useEffect(() => {
@@ -27,7 +27,7 @@ export function useEvents(path: string | null, heard: Record<string, (data: stri
       document.removeEventListener("visibilitychange", follow);
       close();
     };
-    // What is done with an event may be another function each time; what matters is where from.
+    // The handler may be a new function on each rendering; only a new path needs a new connection.
   }, [path]);
   return hearing;
 }
@@ -42,12 +42,12 @@ function listen(path: string, heard: Record<string, (data: string) => void>, tel
   return source;
 }
 
-/** What there is to say of a connection; nothing where it is fine. */
+/** A message about the connection; null if it works. */
 export function Connection({ hearing }: { hearing: Hearing }) {
   if (hearing === "fine") return null;
   const text =
     hearing === "lost"
-      ? "windage serve does not answer at the moment; what is shown may be old. It is asked again by itself."
-      : "windage serve sends no news any more; what is shown may be old. Reload the page to ask it again.";
+      ? "windage serve does not answer at the moment; this page may be out of date. It retries automatically."
+      : "windage serve no longer sends updates; this page may be out of date. Reload it to try again.";
   return <p role="status" class="alert">{text}</p>;
 }

@@ -1,9 +1,9 @@
 import { useEffect, useState } from "preact/hooks";
 
-/** Which page is asked for, by the part of the address after `#`. */
+/** The requested page, from the part of the address after `#`. */
 export type Route = { page: "runs" } | { page: "run"; name: string } | { page: "compare"; a: string; b: string };
 
-/** The route of an address; null for the address of a place within a page, and for none that is known. */
+/** The route of an address; null for an anchor within a page, and for an unknown one. */
 export function parsed(hash: string): Route | null {
   const [start, page, ...names] = hash.split("/");
   if (hash === "" || hash === "#/") return { page: "runs" };
@@ -34,13 +34,14 @@ function decoded(part: string): string | null {
   }
 }
 
-/** The route of the page's address, followed as it changes. */
+/** The route of the page's address, updated when it changes. */
 export function useRoute(): Route {
   const [route, setRoute] = useState<Route>(() => parsed(location.hash) ?? { page: "runs" });
   useEffect(() => {
     const follow = () => {
       const next = parsed(location.hash);
-      // A place within the page was gone to: the address stays that of the page, to be kept or sent on.
+      // After a jump to an anchor within the page, the address stays that of the page, so that it can be kept
+      // or shared.
       if (next) setRoute(next);
       else history.replaceState(null, "", address(route));
     };

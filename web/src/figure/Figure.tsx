@@ -1,17 +1,16 @@
-// The frame of every picture, to be used so:
+// The frame of every picture, used like this:
 //
 //   const draw = useCallback((width: number) => Plot.plot({ width, … }), [load]);
 //   <Figure title="…" name="bill" description="…" draw={draw} csv={() => rows} entries={key} height={320} />
 //
-// - `draw` is called when the picture comes near the reader's sight, when its place gets another
-//   width, when `draw` itself changes (so keep it with `useCallback`), and before printing.
+// - `draw` is called when the picture is about to become visible, when the width of its place
+//   changes, when `draw` itself changes (so keep it with `useCallback`), and before printing.
 // - Colours are `var(--…)` from `palette.ts`, also in Plot's `fill` and `stroke`: they follow the theme
-//   and the printer by themselves, and nothing need be drawn again.
-// - `entries` is the key beneath; it goes into saved files too. So never use Plot's own legends.
-// - `controls` stand between title and picture: a select, a filter.
-// - A picture that is not drawn here but ready made gives its text as `svg`, for saving; it is shown, and
-//   put in words, by the children.
-// - Files are called RUN-NAME.svg; `RunName` (run.ts) says which run.
+//   and the printer without a redraw.
+// - `entries` is the key below; saved files contain it too. So never use Plot's own legends.
+// - `controls` are between title and picture: a select, a filter.
+// - A ready-made picture gives its text as `svg`, for saving; the children show and describe it.
+// - Files are named RUN-NAME.svg; `RunName` (run.ts) provides the run.
 
 import type { ComponentChildren } from "preact";
 import { useContext, useEffect, useId, useRef, useState } from "preact/hooks";
@@ -22,39 +21,39 @@ import { RunName, Stamp } from "./run";
 import { type Field, saveCsv, savePng, saveSvg } from "./saving";
 
 export interface FigureProps {
-  /** What it shows, above it. */
+  /** The title above it. */
   title: string;
-  /** The name of its files when it is saved, without an ending. */
+  /** The name of saved files, without an extension. */
   name: string;
   /** The picture in words, for those who can't see it. */
   description: string;
-  /** That not all arms are shown: said with the description, and in print. */
-  told?: string | null;
-  /** Draws it as wide as its place, in pixels; null when there is nothing to draw. */
+  /** A note that not all arms are shown, for the description and for print. */
+  shownNote?: string | null;
+  /** Draws it as wide as its place, in pixels; null if there is nothing to draw. */
   draw?: (width: number) => Element | null;
-  /** The figures in it, a row of headings first. */
+  /** Its figures, with a row of headings first. */
   csv?: () => Field[][];
-  /** What its marks mean. */
+  /** The meaning of its marks. */
   entries?: KeyEntry[];
-  /** About how high it will be, in pixels, so that the page does not jump when it is drawn. */
+  /** Its approximate height in pixels, so that the page does not jump when it is drawn. */
   height?: number;
-  /** An SVG document to be saved, where nothing is drawn here. */
+  /** An SVG document to save, if nothing is drawn here. */
   svg?: string;
-  /** What the reader can choose about it. */
+  /** Controls of the picture. */
   controls?: ComponentChildren;
-  /** What stands below it: notes. */
+  /** Notes below it. */
   children?: ComponentChildren;
 }
 
 const nothing = () => null;
 
-/** A picture higher than this does not fit a page of paper, and may be parted. */
+/** A higher picture does not fit a page of paper, and may be split. */
 const LONG = 850;
 
-/** A picture with its title, its description, and what saves it. */
+/** A picture with its title, its description and its save buttons. */
 export function Figure(props: FigureProps) {
-  const { title, told = null, draw = nothing, csv, entries = [], height = 240, controls, children } = props;
-  const description = told === null ? props.description : `${told} ${props.description}`;
+  const { title, shownNote = null, draw = nothing, csv, entries = [], height = 240, controls, children } = props;
+  const description = shownNote === null ? props.description : `${shownNote} ${props.description}`;
   const place = useRef<HTMLDivElement>(null);
   const drawing = useRef<Drawing | null>(null);
   const run = useContext(RunName);
@@ -67,7 +66,7 @@ export function Figure(props: FigureProps) {
     const own = new Drawing(place.current, draw);
     drawing.current = own;
     return () => own.end();
-    // A later `draw` is handed over below.
+    // A later `draw` is passed on below.
   }, []);
   useEffect(() => drawing.current?.replace(draw), [draw]);
 
@@ -114,7 +113,7 @@ export function Figure(props: FigureProps) {
         </>
       )}
       <Key entries={entries} />
-      {told !== null && <p class="note">{told}</p>}
+      {shownNote !== null && <p class="note">{shownNote}</p>}
       {children}
     </figure>
   );

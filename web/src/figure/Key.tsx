@@ -4,7 +4,7 @@ import { useId } from "preact/hooks";
 import type { ArmStyle } from "./palette";
 import { symbolPath } from "./symbol";
 
-/** How a mark looks. Lines, points and areas are told apart by more than their colour. */
+/** The look of a mark. Lines, points and areas are distinguished by more than colour. */
 export type Shape =
   | "line" | "dashed" | "dotted"
   | "disc" | "ring" | "diamond" | "square" | "triangle"
@@ -16,13 +16,13 @@ export interface KeyEntry {
   /** A colour of `palette.ts`. */
   colour: string;
   shape: Shape;
-  /** A dash pattern for shape `line`, as in SVG: what `armStyle` gives. */
+  /** A dash pattern for shape `line`, as in SVG; see `armStyle`. */
   dash?: string | undefined;
-  /** A point on a line, as Plot calls it. */
+  /** A point on a line, by Plot's name. */
   symbol?: ArmStyle["symbol"] | undefined;
 }
 
-/** What the marks of a picture mean; nothing where there is nothing to tell apart. */
+/** The meaning of a picture's marks; null if there is nothing to distinguish. */
 export function Key({ entries }: { entries: readonly KeyEntry[] }) {
   if (entries.length === 0) return null;
   return (
@@ -37,12 +37,12 @@ export function Key({ entries }: { entries: readonly KeyEntry[] }) {
   );
 }
 
-/** The entries of arms: a piece of each one's line with a point on it. */
+/** The entries of arms: a piece of each line with a point on it. */
 export function armEntries(arms: readonly { label: string; style: ArmStyle }[]): KeyEntry[] {
   return arms.map(({ label, style }) => ({ label, shape: "line", ...style }));
 }
 
-/** How an entry looks in the picture. */
+/** The look of an entry in the picture. */
 export function Swatch({ entry }: { entry: Omit<KeyEntry, "label"> }) {
   return (
     <svg width="26" height="14" viewBox="0 0 26 14" aria-hidden="true">

@@ -1,6 +1,6 @@
 import { useId } from "preact/hooks";
 
-/** Which metric a picture shows; nothing where there is only one. */
+/** Selects the metric of a picture; null if there is only one. */
 export function MetricChoice(props: {
   of: readonly { metric: string; heading: string }[];
   chosen: string;

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { csvText, type Field } from "./csv";
 
-test("fields are quoted where they must be, and no spreadsheet takes one for a formula", () => {
+test("fields are quoted if necessary, and none is a formula to a spreadsheet", () => {
   const table: [field: Field, expected: string, why: string][] = [
     ["plain, text", '"plain, text"', "a comma"],
     ['say "so"', '"say ""so"""', "quotes are doubled"],

@@ -1,4 +1,4 @@
-/** What stands in a field of a CSV file; null for nothing. */
+/** The content of a CSV field; null for none. */
 export type Field = string | number | null;
 
 /** RFC 4180, with lines that end in CR LF. */
@@ -13,7 +13,7 @@ function field(value: Field): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-// Spreadsheets take these beginnings for a formula and would run what a plan's author wrote.
+// Spreadsheets treat text that begins like this as a formula, and would run what a plan's author wrote.
 function harmless(text: string): string {
   const isFormula = /^[=+\-@\t\r]/.test(text) && !/^[+-]?\d+([.,]\d+)*(e[+-]?\d+)?( ?%)?$/i.test(text);
   return isFormula ? `'${text}` : text;

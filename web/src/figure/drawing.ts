@@ -1,8 +1,8 @@
-// When a picture is drawn. The page must be there at once however many pictures it has, and on paper
-// and in pictures of the page none may be missing: so those in sight first, the others when the
-// browser has nothing else to do, and all that are left before printing.
+// Decides when a picture is drawn. The page must appear at once however many pictures it has, and none may be
+// missing in print or in screenshots: so visible ones come first, the others when the browser is idle, and
+// the rest before printing.
 
-/** A picture that knows when to draw itself. */
+/** A picture that decides when to draw itself. */
 export class Drawing {
   private readonly place: HTMLElement;
   private draw: (width: number) => Element | null;
@@ -35,19 +35,19 @@ export class Drawing {
     this.draw = draw;
     if (!this.isDrawn) return;
     if (this.place.clientWidth > 0) return this.show(this.place.clientWidth, true);
-    // In a closed detail: what was drawn is another picture, and this one waits until it is opened.
+    // In a closed detail: remove the old picture; the new one waits until it is opened.
     this.place.replaceChildren();
     this.isDrawn = false;
     waiting.add(this);
   }
 
-  /** The place with the picture in it, drawn if it was not yet; null where nothing is to be seen. */
+  /** The place with its picture, drawn if necessary; null if nothing is visible. */
   drawn(): HTMLElement | null {
     if (!this.isDrawn) this.show(this.place.clientWidth);
     return this.place.childElementCount > 0 ? this.place : null;
   }
 
-  /** Draws it unless it is there already; in a place without width (a closed detail) it waits on. */
+  /** Draws it unless it is drawn already; in a place without width (a closed detail) it waits. */
   show(width: number, anew = false): void {
     const whole = Math.floor(width);
     if (whole <= 0 || (this.isDrawn && !anew && whole === this.width)) return;
@@ -55,7 +55,7 @@ export class Drawing {
     this.width = whole;
     this.isDrawn = true;
     const picture = drawnOr(() => this.draw(whole));
-    // Its place speaks for the whole picture; what Plot calls its parts ("rule", "dot") helps nobody.
+    // The place has a description of the whole picture; Plot's names of parts ("rule", "dot") help nobody.
     for (const part of picture?.querySelectorAll("[aria-label]") ?? []) part.removeAttribute("aria-label");
     this.place.replaceChildren(...(picture ? [picture] : []));
     this.place.style.minHeight = "0";
@@ -70,7 +70,7 @@ export class Drawing {
     this.show(isPaper ? Math.min(own, paper) : own);
   }
 
-  /** Takes it away. */
+  /** Removes it. */
   end(): void {
     waiting.delete(this);
     all.delete(this);
@@ -79,7 +79,7 @@ export class Drawing {
     cancelAnimationFrame(this.frame);
   }
 
-  // One drawing for each frame at most; until then the old one is scaled by the style sheet.
+  // At most one drawing per frame; until then the style sheet scales the old one.
   private fit(): void {
     if (this.place.clientWidth === 0) return;
     if (!this.isDrawn) return inIdleTime();
@@ -89,7 +89,7 @@ export class Drawing {
   }
 }
 
-/** What was drawn, or why it could not be: one bad picture must not take the page with it. */
+/** The picture, or why it could not be drawn: one bad picture must not break the page. */
 function drawnOr(draw: () => Element | null): Element | null {
   try {
     return draw();
@@ -101,9 +101,9 @@ function drawnOr(draw: () => Element | null): Element | null {
   }
 }
 
-/** What A4 leaves between its margins, in CSS pixels. */
+/** The width of A4 between its margins, in CSS pixels. */
 const PAPER = 680;
-/** What each of two pictures side by side has of it (style/print.css). */
+/** The part of it for each of two pictures side by side (style/print.css). */
 const HALF_PAPER = 330;
 const waiting = new Set<Drawing>();
 const all = new Set<Drawing>();
@@ -115,7 +115,7 @@ const later: (then: () => void) => void =
     ? (then) => void requestIdleCallback(then, { timeout: 2000 })
     : (then) => void setTimeout(then, 50);
 
-/** One picture at a time, so that the reader's clicks come between. */
+/** Draws one picture at a time, so that the reader's clicks are handled in between. */
 function inIdleTime(): void {
   if (isScheduled) return;
   isScheduled = true;

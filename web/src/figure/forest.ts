@@ -1,8 +1,8 @@
-// How a forest plot is laid out and described; what it says is in the document.
+// The layout and description of a forest plot; its words are in the document.
 
 import type { Band, Forest } from "../document";
 
-/** From where to where the axis goes: over all estimates, zero and the margin, and over all intervals but those much wider than most. */
+/** The range of the axis: all estimates, zero and the margin, and all intervals except those much wider than most. */
 export function extent(forest: Forest): [low: number, high: number] {
   const ends = forest.rows.flatMap((each) => (each.ends ? [each.ends] : []));
   const reach = (e: Band) => Math.max(Math.abs(e.low), Math.abs(e.high));
@@ -17,16 +17,16 @@ export function extent(forest: Forest): [low: number, high: number] {
   return [low - pad, high + pad];
 }
 
-/** Whether an interval goes on beyond the axis. */
+/** Whether an interval extends beyond the axis. */
 export function isCut(forest: Forest): boolean {
   const [low, high] = extent(forest);
   return forest.rows.some(({ ends }) => ends && (ends.low < low || ends.high > high));
 }
 
-/** The picture in words: each arm's figure, of many arms the first. */
+/** The picture in words: each arm's figure; of many arms the first ones. */
 export function description({ about, rows }: Forest): string {
   const SPOKEN = 40;
   const arms = rows.slice(0, SPOKEN).map((row) => `${row.name}: ${row.ends ? `${row.point} (${row.range}), ` : ""}${row.word}.`);
-  const more = rows.length > SPOKEN ? ` The other ${rows.length - SPOKEN} arms stand in the table.` : "";
+  const more = rows.length > SPOKEN ? ` The other ${rows.length - SPOKEN} arms are in the table.` : "";
   return `${about} ${arms.join(" ")}${more}`;
 }

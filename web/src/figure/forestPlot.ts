@@ -1,5 +1,5 @@
-// The forest plot's drawing. Names stand left of their intervals and figures right of them; on a narrow
-// page both stand above.
+// The drawing of a forest plot. Names are left of their intervals and figures right of them; on a narrow page
+// both are above.
 
 import * as Plot from "@observablehq/plot";
 
@@ -12,18 +12,18 @@ import { colour, ofMark } from "./palette";
 
 const AXIS = 46;
 
-/** From where to where the axis goes. */
+/** The range of the axis. */
 type Domain = [low: number, high: number];
 
-/** So many rows are one drawing, with an axis of its own: no more fit a sheet of paper. */
+/** The rows of one drawing with its own axis: no more fit on a sheet of paper. */
 const SHEET = 40;
 
-/** How high the plot of so many rows is. */
+/** The height of a plot of that many rows. */
 export function forestHeight(rows: number, width: number): number {
   return rows * rowHeight(rows, width) + Math.max(1, Math.ceil(rows / SHEET)) * AXIS;
 }
 
-/** All rows, as wide as asked. */
+/** All rows, at the given width. */
 export function forestPlot(forest: Forest, width: number): Element {
   if (forest.rows.length <= SHEET) return sheet(forest, forest.rows, width);
   const all = document.createElement("div");
@@ -33,7 +33,7 @@ export function forestPlot(forest: Forest, width: number): Element {
   return all;
 }
 
-/** Some of the rows, laid out as if all were there, so that sheets line up. */
+/** Some of the rows, laid out as if all were there, so that sheets align. */
 function sheet(whole: Forest, rows: ForestRow[], width: number): Element {
   const narrow = isNarrow(width);
   const longest = Math.max(0, ...whole.rows.map((row) => [...row.name].length));
@@ -58,12 +58,12 @@ function sheet(whole: Forest, rows: ForestRow[], width: number): Element {
   });
 }
 
-/** How many letters the longest word behind a figure takes, with what parts it from it. */
+/** The characters of the longest word after a figure, including the gap. */
 function wordLength({ rows }: Forest): number {
   return Math.max(15, ...rows.map((row) => (row.ends ? row.word.length + 2 : 0)));
 }
 
-/** The same small: names, intervals and an axis. */
+/** The small version: names, intervals and an axis. */
 export function smallForest(forest: Forest, width: number): Element {
   const left = Math.floor(Math.min(150, width * 0.46));
   const domain = extent(forest);
@@ -115,7 +115,7 @@ function ground(forest: Forest, [low, high]: Domain, room: number): Plot.Markish
   ];
 }
 
-/** What lies left and right of zero, under the axis. */
+/** The meaning of left and right of zero, under the axis. */
 function sides({ sides: [left, right] }: Forest): Plot.Markish[] {
   const at = { fill: colour.soft, dy: 34, fontSize: 12, lineAnchor: "bottom" } as const;
   return [
@@ -141,7 +141,7 @@ function intervals(forest: Forest, [low, high]: Domain, dy: number, r: number): 
       stroke: { value: stroke, scale: null } as unknown as Plot.ChannelValueSpec,
       strokeWidth: r > 4 ? 3 : 2,
     }),
-    // An arrow where the interval goes on beyond the picture.
+    // An arrow where the interval extends beyond the picture.
     ends(drawn.filter((row) => at(row, "low") < low), low, "‹", dy),
     ends(drawn.filter((row) => at(row, "high") > high), high, "›", dy),
     dots(drawn.filter(isControl), {
@@ -200,7 +200,7 @@ function named(rows: ForestRow[], room: number): string[] {
   return rows.map((row) => shortened(row.name, Math.max(6, Math.floor(room / OF_NAME))));
 }
 
-/** Denser where there are many. */
+/** Denser if there are many rows. */
 function rowHeight(rows: number, width: number): number {
   if (isNarrow(width)) return 46;
   return rows > 24 ? 20 : 27;
@@ -210,7 +210,7 @@ function isNarrow(width: number): boolean {
   return width < 600;
 }
 
-/** A step of 1, 2 or 5 times a power of ten that makes about so many ticks, and one besides zero. */
+/** A step of 1, 2 or 5 times a power of ten that makes about that many ticks, and at least one other than zero. */
 function tickStep(low: number, high: number, about: number): number {
   const rough = (high - low) / about;
   const power = 10 ** Math.floor(Math.log10(rough));

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { ONE, PERCENT, count, digitsOf, tickText, timeText } from "./format";
 
-test("ticks are no longer than they must be, or as long as their neighbours", () => {
+test("ticks are as short as possible, or as long as their neighbours", () => {
   const ms = { divisor: 1e3, unit: "ms" };
   const table: [written: string, expected: string][] = [
     [tickText(PERCENT, 0.1), "10"],

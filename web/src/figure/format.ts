@@ -1,5 +1,5 @@
-// What is written of figures that only the browser knows: the ticks of its axes, and how much it shows.
-// All other figures come written in the document.
+// Formats the figures that only the browser knows: the ticks of its axes, and how much it shows. All other
+// figures are already formatted in the document.
 
 /** A unit for display, shared by the figures of an axis. */
 export interface Scale {
@@ -7,18 +7,18 @@ export interface Scale {
   unit: string;
 }
 
-/** Shares as percent. */
+/** Shares as per cent. */
 export const PERCENT: Scale = { divisor: 0.01, unit: "%" };
 
 /** Figures as they are. */
 export const ONE: Scale = { divisor: 1, unit: "" };
 
-/** Whether it is there and finite. */
+/** Whether it is present and finite. */
 export function isFigure(figure: number | null | undefined): figure is number {
   return typeof figure === "number" && Number.isFinite(figure);
 }
 
-/** A tick in this unit, no longer than it must be; with `digits` behind the point as its neighbours have them; signed where differences are shown. */
+/** A tick in this unit, as short as possible; with `digits` decimals like its neighbours; signed for differences. */
 export function tickText(scale: Scale, figure: number, differences = false, digits?: number): string {
   const scaled = Number((figure / scale.divisor).toPrecision(6));
   const size = digits === undefined ? String(Math.abs(scaled)) : Math.abs(scaled).toFixed(digits);
@@ -26,12 +26,12 @@ export function tickText(scale: Scale, figure: number, differences = false, digi
   return (scaled < 0 ? "−" : differences ? "+" : "") + size;
 }
 
-/** The digits behind the point that a step has, 1, 2 or 5 times a power of ten. */
+/** The number of decimals of a step, which is 1, 2 or 5 times a power of ten. */
 export function digitsOf(scale: Scale, step: number): number {
   return Math.min(Math.max(Math.ceil(-Math.log10(Math.abs(step / scale.divisor)) - 1e-9), 0), 6);
 }
 
-/** A time in the unit that keeps it short: over many decades no one unit does. */
+/** A time in the unit that keeps it short: over many decades no single unit does. */
 export function timeText(us: number): string {
   const scale = us >= 1e6 ? { divisor: 1e6, unit: "s" } : us >= 1e3 ? { divisor: 1e3, unit: "ms" } : { divisor: 1, unit: "µs" };
   return `${tickText(scale, us)} ${scale.unit}`;

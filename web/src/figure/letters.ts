@@ -1,11 +1,11 @@
 import { colour } from "./palette";
 
-/** The size of letters in pictures, in pixels, and about how wide one is. */
+/** The font size in pictures, in pixels, and the approximate width of a character. */
 export const LETTERS = 12;
 export const LETTER = 6.5;
-/** Those of names and figures beside intervals. */
+/** The font size of names and figures next to intervals. */
 export const NAMES = 12.5;
 export const OF_NAME = 6.9;
 
-/** Letters that stand over lines can be read all the same. */
+/** A halo that keeps text readable over lines. */
 export const HALO = { stroke: colour.paper, strokeWidth: 4 } as const;

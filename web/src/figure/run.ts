@@ -1,7 +1,7 @@
 import { createContext } from "preact";
 
-/** The run whose pictures these are: the beginning of the names of saved files. */
+/** The run of the pictures: the first part of the names of saved files. */
 export const RunName = createContext("windage");
 
-/** A word across pictures whose figures are not to be used ("void"); null without. */
+/** A stamp across pictures whose figures must not be used ("void"); null for none. */
 export const Stamp = createContext<string | null>(null);

@@ -1,17 +1,17 @@
-// Files made of what is on the page. Nothing leaves it: they are offered as downloads of `blob:` URLs.
+// Saves content of the page as files. Nothing is sent anywhere: files are downloads of `blob:` URLs.
 
 import { type Field, csvText } from "./csv";
 import { type Picture, standalone } from "./standalone";
 
 export type { Field } from "./csv";
 
-/** Saves a picture as an SVG file that needs nothing else. */
+/** Saves a picture as a self-contained SVG file. */
 export function saveSvg(name: string, picture: Picture): void {
   const made = standalone(picture);
   if (made) offer(`${name}.svg`, new Blob([made.text], { type: "image/svg+xml" }));
 }
 
-/** Saves a picture as a PNG file with two pixels for each of the page's; fails where the browser can't make one. */
+/** Saves a picture as a PNG file at twice the page's resolution; fails if the browser can't make one. */
 export async function savePng(name: string, picture: Picture): Promise<void> {
   const made = standalone(picture);
   if (!made) return;
@@ -38,7 +38,7 @@ export function saveCsv(name: string, rows: Field[][]): void {
   offer(`${name}.csv`, new Blob([csvText(rows)], { type: "text/csv" }));
 }
 
-/** Browsers give up on canvases that are larger. */
+/** Browsers fail on larger canvases. */
 const LARGEST = 16_000;
 
 function offer(name: string, blob: Blob): void {
@@ -46,6 +46,6 @@ function offer(name: string, blob: Blob): void {
   link.href = URL.createObjectURL(blob);
   link.download = name.replace(/[^\p{L}\p{N}._-]+/gu, "-");
   link.click();
-  // The download has its own hold on the blob by then.
+  // The download holds the blob by then.
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }

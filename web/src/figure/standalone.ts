@@ -1,15 +1,15 @@
-// A picture as a file of its own: with the colours and fonts that it has on the page now written into
-// it, with its title above and its key beneath.
+// Makes a picture self-contained: it inlines the page's present colours and fonts, and adds the title above
+// and the key below.
 
-/** What is to be saved. */
+/** What is saved. */
 export interface Picture {
   title: string;
   description: string;
-  /** The element that holds what was drawn; null when nothing was. */
+  /** The element that holds the drawing; null if there is none. */
   place: HTMLElement | null;
   /** An SVG document that is saved as it is. */
   text: string | null;
-  /** The run, written beneath. */
+  /** The run, printed below. */
   source: string;
 }
 
@@ -20,7 +20,7 @@ export interface Standalone {
   height: number;
 }
 
-/** The document; null when there is nothing to save. */
+/** The document; null if there is nothing to save. */
 export function standalone(picture: Picture): Standalone | null {
   if (picture.text !== null) return { text: picture.text, ...sizeOf(picture.text) };
   const { place } = picture;
@@ -65,10 +65,10 @@ export function standalone(picture: Picture): Standalone | null {
 
 const SVG = "http://www.w3.org/2000/svg";
 const MARGIN = 16;
-/** What the title takes. */
+/** The height of the title. */
 const HEAD = 44;
 
-// The key as it stands beneath the picture, row after row.
+// The key below the picture, in rows.
 function withKey(sheet: SVGElement, place: HTMLElement, top: number, width: number): number {
   const items = [...(place.parentElement?.querySelectorAll(".key > li") ?? [])];
   let [x, y] = [MARGIN, top + 8];
@@ -89,7 +89,7 @@ function withKey(sheet: SVGElement, place: HTMLElement, top: number, width: numb
   return items.length > 0 ? y + 18 : top;
 }
 
-// Those that pictures use. What is inherited is written only where it changes.
+// The properties that pictures use. Inherited ones are written only where they change.
 const INHERITED = [
   "color", "fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "stroke-linecap",
   "stroke-linejoin", "paint-order", "font-family", "font-size", "font-weight", "font-style",

@@ -22,7 +22,7 @@ const TYPES: Record<ArmStyle["symbol"], SymbolType> = {
   wye: symbolWye,
 };
 
-/** As much as a disc of four pixels' radius covers. */
+/** The area of a disc with a radius of four pixels. */
 const AREA = 50;
 
 /** A point's shape around zero, as Plot draws it. */

@@ -1,7 +1,7 @@
 import { follow } from "./Contents";
 import type { SectionProps } from "./section";
 
-/** What a run that did not come to its end, or whose figures are void, has no picture of. */
+/** Pictures that a run without an end, or with void figures, does not have. */
 export function Absent({ load: { absent }, prefix }: SectionProps) {
   if (absent === null) return null;
   return (

@@ -6,23 +6,23 @@ import { Marked } from "./Facts";
 export interface AnswerProps {
   load: LoadView;
   prefix: string;
-  /** Where a link to the answer leads. */
+  /** The target of links to the answer. */
   id: string | undefined;
 }
 
-/** What was found, in sentences, and whether it is to be believed. */
+/** The findings in sentences, and their validity. */
 export function Answer({ load: { answer, validity }, prefix, id }: AnswerProps) {
-  const reasons = validity.warnings.length;
+  const warnings = validity.warnings.length;
   return (
     <div id={id} class={`answer ${validity.verdict}`}>
       {answer.map((sentence, i) => <p key={i}><Pieces sentence={sentence} /></p>)}
       <p class="verdict">
         <Badge verdict={validity.verdict} /> {validity.meaning}
-        {reasons > 0 && (
+        {warnings > 0 && (
           <>
             {" "}
             <a href={`#${prefix}validity`} onClick={(event) => follow(event, `${prefix}validity`)}>
-              {reasons === 1 ? "The reason" : `The ${reasons} reasons`}
+              {warnings === 1 ? "1 warning" : `${warnings} warnings`}
             </a>
           </>
         )}
@@ -31,7 +31,7 @@ export function Answer({ load: { answer, validity }, prefix, id }: AnswerProps) 
   );
 }
 
-/** A sentence with the names of arms set apart. */
+/** A sentence with the names of arms highlighted. */
 export function Pieces({ sentence }: { sentence: Piece[] }) {
   return <>{sentence.map((piece, i) => ("arm" in piece ? <b key={i} class="arm">{piece.arm}</b> : <Marked key={i} text={piece.text} />))}</>;
 }

@@ -13,19 +13,19 @@ import { along, ticksIn } from "./charts/panel";
 import { pixelsEach, rowsOf } from "./charts/rows";
 import { Block, type SectionProps } from "./section";
 
-/** So many bars are drawn before the reader asks for more. */
+/** Bars drawn until the reader asks for more. */
 const BARS_AT_FIRST = 24;
-/** The height of a row, and where its bar and the interval of its sum stand, in pixels. */
+/** The height of a row, and the positions of its bar and of the total's interval, in pixels. */
 const ROW = 56;
 const BAR = [20, 38] as const;
 const SUM = 46;
 
-/** Who used the machine's CPU for a request: stacked bars. */
+/** Who used the machine's CPU per request: stacked bars. */
 export function BillSection({ load, under, prefix }: SectionProps) {
   const bill = load.bill ?? NONE;
   const [of, setOf] = useState<Of>("whole");
   const form = bill[of];
-  const { arms, picker, told } = useShown(load, bill.whole.bars, BARS_AT_FIRST);
+  const { arms, picker, shownNote } = useShown(load, bill.whole.bars, BARS_AT_FIRST);
   const entries = useMemo(() => entriesOf(bill), [bill]);
   const bars = useMemo(() => {
     const shown = arms.flatMap((mark) => under.arms.filter((arm) => arm.id === mark.id).map((arm) => ({ arm, mark })));
@@ -38,13 +38,13 @@ export function BillSection({ load, under, prefix }: SectionProps) {
       <Figure
         title={form.title}
         name={`${prefix}bill`}
-        told={told}
+        shownNote={shownNote}
         description={billInWords(bars, form)}
         draw={draw}
         csv={() => billTable(under.arms)}
         entries={[
           ...drawnOf(entries, bars).map((entry) => ({ label: entry.name, colour: entry.colour, shape: "square" as const })),
-          { label: "in all, with its 95 % interval", colour: colour.ink, shape: "disc" as const },
+          { label: "total, with its 95 % interval", colour: colour.ink, shape: "disc" as const },
         ]}
         height={bars.length * ROW + 48}
         controls={
@@ -64,11 +64,11 @@ const NO_BARS: BillForm = { title: "", note: "", scale: ONE, bars: [] };
 const NONE: BillView = { lines: [], whole: NO_BARS, difference: NO_BARS };
 
 const FORMS = [
-  { value: "whole", label: "the whole" },
+  { value: "whole", label: "total" },
   { value: "difference", label: "difference from the baseline" },
 ] as const;
 
-/** On these black is too dark in the light theme. */
+/** On these colours black is too dark in the light theme. */
 const DARK = new Set(["agent", "service"]);
 
 /** A segment with its row. */
@@ -114,7 +114,7 @@ function drawn(bars: readonly Bar[], { scale }: BillForm, of: Of, width: number)
   });
 }
 
-/** Name and figure of a segment, as far as they fit in so many pixels. */
+/** The name and figure of a segment, as far as they fit into that many pixels. */
 function within({ entry, text: figure }: Segment, room: number): string {
   const whole = `${entry.name} ${figure}`;
   const fits = (text: string) => text.length * LETTER + 6 < room;

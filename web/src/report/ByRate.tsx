@@ -13,22 +13,22 @@ import { BESIDE, decades } from "./charts/decades";
 import { extent } from "./charts/extent";
 import { along, heights, panel } from "./charts/panel";
 
-/** So many arms are drawn before the reader asks for more. */
+/** Arms drawn until the reader asks for more. */
 const ARMS_AT_FIRST = 8;
 
-/** What arrived of the telemetry over the loads of a run, against the rate. */
+/** The delivered share of telemetry under the loads of a run, by rate. */
 export function ByRateFigure({ document, load }: { document: PageDocument; load: LoadView }) {
   const { analysis: { fidelity_curve: points }, rates: { scale, arms: texts } } = document;
   const known = useMemo(() => rateLines(points), [points]);
-  const { arms, picker, told } = useShown(load, known, ARMS_AT_FIRST);
+  const { arms, picker, shownNote } = useShown(load, known, ARMS_AT_FIRST);
   const lines = useMemo(() => having(arms, known), [known, arms]);
   const draw = useCallback((width: number) => drawn(lines, scale, width), [lines, scale]);
   if (known.length === 0) return null;
   return (
     <Figure
-      title="Delivered of what was expected, against the rate"
+      title="Delivered share of expected telemetry, by rate"
       name="by-rate"
-      told={told}
+      shownNote={shownNote}
       description={`Shares that arrived, by rising rate. ${inWords(arms, texts)}`}
       draw={draw}
       csv={() => rateTable(points)}
@@ -37,7 +37,7 @@ export function ByRateFigure({ document, load }: { document: PageDocument; load:
       controls={picker}
     >
       {lines.some(({ own }) => own.points.some((point) => point.isClosed)) && (
-        <p class="note">Hollow: a closed loop, at the rate that it achieved.</p>
+        <p class="note">Hollow: a closed loop, at its achieved rate.</p>
       )}
     </Figure>
   );

@@ -6,7 +6,7 @@ interface Entry {
   isWithin: boolean;
 }
 
-/** Links to the page's sections, beside it where there is room. Which there are is read off the page. */
+/** Links to the page's sections, beside it if there is room. The sections are read from the page. */
 export function Contents({ of }: { of: unknown }) {
   const [entries, setEntries] = useState<Entry[]>([]);
   useEffect(() => setEntries(found()), [of]);
@@ -24,7 +24,7 @@ export function Contents({ of }: { of: unknown }) {
   );
 }
 
-/** Goes there without a change of the address, of which the dashboard makes use itself. */
+/** Scrolls there without changing the address, which the dashboard uses itself. */
 export function follow(event: Event, id: string): void {
   const there = document.getElementById(id);
   if (!there) return;

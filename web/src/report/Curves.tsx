@@ -19,7 +19,7 @@ import {
 import { along, heights, panel, ticksIn } from "./charts/panel";
 import { Block, type SectionProps } from "./section";
 
-/** Overheads over swept factors, with what was fitted to them. */
+/** Overheads over swept factors, with the fitted curves. */
 export function Curves({ load, under, prefix }: SectionProps) {
   const curves = under.curves.flatMap((curve, i) => {
     const words = load.curves[i];
@@ -43,7 +43,7 @@ function CurveFigure({ curve, words, name }: { curve: Curve; words: CurveWords; 
   const picture = useMemo(() => curvePicture(curve, words, against), [curve, words, against]);
   const draw = useCallback((width: number) => picture && drawn(picture, axis, width), [picture, axis]);
   if (!picture) return null;
-  const axes = axesOf(curve).map((value) => ({ value, label: value === "attempted" ? "as asked for" : "as delivered" }));
+  const axes = axesOf(curve).map((value) => ({ value, label: value }));
   const sentences = curveInWords(words, against);
   const controls = (axes.length > 1 || picture.isWide) && (
     <>
@@ -76,7 +76,7 @@ const AXES = [
   { value: "log", label: "logarithmic" },
 ] as const;
 
-/** Points with their intervals, the curve and its confidence band, and crosses where held-out points were predicted. */
+/** Points with their intervals, the curve and its confidence band, and crosses at the predictions of held-out points. */
 function drawn(picture: CurvePicture, axis: "linear" | "log", width: number): Element {
   const { points, confidence_band, heldOut, scale } = picture;
   const levels = points.map((point) => point.x);
@@ -85,7 +85,7 @@ function drawn(picture: CurvePicture, axis: "linear" | "log", width: number): El
   return panel({
     width,
     height: 280,
-    // Zero, a level among others, has no logarithm: the axis is linear up to the smallest level above it.
+    // A level of zero has no logarithm: the axis is linear up to the smallest level above zero.
     x: axis === "log" ? { type: "symlog", constant: Math.min(...levels.filter((x) => x > 0)) } : { zero: true },
     y: { zero: true, nice: true },
     marks: [
@@ -110,19 +110,19 @@ function drawn(picture: CurvePicture, axis: "linear" | "log", width: number): El
   });
 }
 
-/** What the marks mean: those that are in the picture. */
+/** The meaning of the marks that are in the picture. */
 function keyOf(picture: CurvePicture): KeyEntry[] {
   const all: [boolean, KeyEntry][] = [
     [true, { label: "a level with its 95 % interval", colour: colour.ink, shape: "disc" }],
-    [picture.points.some((point) => point.isBeyondDropLimit), { label: "beyond the cap: not fitted", colour: colour.ink, shape: "ring" }],
+    [picture.points.some((point) => point.isBeyondDropLimit), { label: "beyond the drop limit: not fitted", colour: colour.ink, shape: "ring" }],
     [
       picture.confidence_band.length > 0,
       picture.isRejected
-        ? { label: "fitted curve, which does not fit", colour: colour.fit, shape: "dashed" }
-        : { label: "fitted curve, with the interval of its height", colour: colour.fit, shape: "line" },
+        ? { label: "fitted curve with lack of fit", colour: colour.fit, shape: "dashed" }
+        : { label: "fitted curve with its 95 % confidence band", colour: colour.fit, shape: "line" },
     ],
-    [picture.heldOut.some((of) => of.isInside), { label: "where the curve through all others predicts a point", colour: colour.fit, shape: "times" }],
-    [picture.heldOut.some((of) => !of.isInside), { label: "where it does, but the point lies elsewhere", colour: ofVerdict("costs"), shape: "times" }],
+    [picture.heldOut.some((of) => of.isInside), { label: "held-out point: prediction by the curve through all others", colour: colour.fit, shape: "times" }],
+    [picture.heldOut.some((of) => !of.isInside), { label: "the same, where the point disagrees", colour: ofVerdict("costs"), shape: "times" }],
   ];
   return all.filter(([isThere]) => isThere).map(([, entry]) => entry);
 }

@@ -1,6 +1,6 @@
 import type { Fact } from "../document";
 
-/** Labelled lines; nothing where there are none. */
+/** Labelled lines; null if there are none. */
 export function Facts({ facts }: { facts: readonly Fact[] }) {
   if (facts.length === 0) return null;
   return (
@@ -15,10 +15,10 @@ export function Facts({ facts }: { facts: readonly Fact[] }) {
   );
 }
 
-/** Text in which `keys and commands` are set apart, as the binary marks them. */
+/** Text with `keys and commands` highlighted, as the binary marks them. */
 export function Marked({ text }: { text: string }) {
   const parts = text.split("`");
-  // A mark without its second is only a character.
+  // An unpaired mark is an ordinary character.
   if (parts.length % 2 === 0) return <>{text}</>;
   return <>{parts.map((part, i) => (i % 2 === 1 ? <code key={i}>{part}</code> : part))}</>;
 }

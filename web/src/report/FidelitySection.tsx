@@ -15,17 +15,17 @@ import { along, fitted, ticksIn } from "./charts/panel";
 import { rowsOf } from "./charts/rows";
 import { Block, type SectionProps } from "./section";
 
-/** So many bars are drawn before the reader asks for more. */
+/** Bars drawn until the reader asks for more. */
 const BARS_AT_FIRST = 24;
-/** The height of a row, and where its bar and the line below it stand, in pixels. */
+/** The height of a row, and the positions of its bar and of the text below it, in pixels. */
 const ROW = 58;
 const BAR = [20, 36] as const;
 const BELOW = 46;
 
-/** What arrived of the telemetry that was expected; what came unexpected is in the tables. */
+/** The delivered share of expected telemetry; unexpected telemetry is in the tables. */
 export function FidelitySection({ load, under, prefix }: SectionProps) {
   const { deliveries } = load;
-  const { arms, picker, told } = useShown(load, deliveries, BARS_AT_FIRST);
+  const { arms, picker, shownNote } = useShown(load, deliveries, BARS_AT_FIRST);
   const bars = useMemo(() => having(arms, deliveries), [arms, deliveries]);
   const draw = useCallback((width: number) => drawn(bars, width), [bars]);
   if (deliveries.length === 0) return null;
@@ -33,9 +33,9 @@ export function FidelitySection({ load, under, prefix }: SectionProps) {
   return (
     <Block name="fidelity" title="Fidelity" prefix={prefix}>
       <Figure
-        title="Delivered of what was expected"
+        title="Delivered share of expected telemetry"
         name={`${prefix}fidelity`}
-        told={told}
+        shownNote={shownNote}
         description={deliveriesInWords(bars)}
         draw={draw}
         csv={() => fidelityTable(under.arms, deliveries)}
@@ -78,7 +78,7 @@ function drawn(bars: readonly { mark: ArmMark; own: Delivery }[], width: number)
     row: ROW,
     domain: [0, highest * 1.01],
     labels: bars.map(({ mark: { label }, own: { figures, short } }) => ({ label, figures, short })),
-    axis: along("% of what was expected", {
+    axis: along("% of expected telemetry", {
       ticks: ticksIn(width),
       tickFormat: (share: number) => tickText(PERCENT, share),
     }),

@@ -6,7 +6,7 @@ import "../style/charts.css";
 import { cleaned } from "./charts/flameGraph";
 import { Block, type SectionProps } from "./section";
 
-/** Where the CPU of arms goes, against the baseline. */
+/** Where the CPU of arms goes, compared with the baseline. */
 export function Flames({ load, prefix }: SectionProps) {
   if (load.flame_graphs.length === 0) return null;
   return (
@@ -21,7 +21,7 @@ export function Flames({ load, prefix }: SectionProps) {
 function Flame({ graph, name }: { graph: FlameGraph; name: string }) {
   const picture = useMemo(() => cleaned(graph.svg), [graph]);
   const text = useMemo(() => (picture ? new XMLSerializer().serializeToString(picture) : null), [picture]);
-  if (!picture || text === null) return <p class="note">{graph.title}: the picture is damaged, and not shown.</p>;
+  if (!picture || text === null) return <p class="note">{graph.title}: the picture is damaged and not shown.</p>;
   return (
     <Figure title={graph.title} name={name} description={graph.note} svg={text}>
       <Shadow picture={picture} label={graph.title} />
@@ -31,8 +31,8 @@ function Flame({ graph, name }: { graph: FlameGraph; name: string }) {
 }
 
 /**
- * A picture whose ids and rules of style are its own. The box can be scrolled by keyboard: letters keep a
- * size in which they can be read.
+ * A picture in a shadow root, with ids and style rules of its own. The box can be scrolled by keyboard, so
+ * that text keeps a readable size.
  */
 function Shadow({ picture, label }: { picture: SVGSVGElement; label: string }) {
   const place = useRef<HTMLDivElement>(null);

@@ -11,14 +11,14 @@ import { colour, ofMark } from "../figure/palette";
 import { Marked } from "./Facts";
 import { Block, type SectionProps } from "./section";
 
-/** From this number of arms on they can be filtered by name, and the overview is folded away. */
+/** From this number of arms on they can be filtered by name, and the overview is folded. */
 const MANY = 60;
 
 /** Overhead by arm and metric. */
 export function Forest({ load: { forests, glance }, prefix }: SectionProps) {
   const [chosen, choose] = useState<string | null>(null);
   const [filter, setFilter] = useState("");
-  // While a run goes on, what was chosen may lose its only interval.
+  // During a run, the chosen metric may lose its only interval.
   const whole = forests.find((each) => each.metric === chosen) ?? forests[0];
   const forest = useMemo(() => whole && filtered(whole, filter), [whole, filter]);
   const draw = useCallback((width: number) => (forest && forest.rows.length > 0 ? forestPlot(forest, width) : null), [forest]);
@@ -49,8 +49,8 @@ export function Forest({ load: { forests, glance }, prefix }: SectionProps) {
   );
 }
 
-/** What the signs at the edge of a picture mean. */
-const CUT = <p class="note">‹ and ›: an interval goes on beyond the picture.</p>;
+/** The meaning of the arrows at the edge of a picture. */
+const CUT = <p class="note">‹ and ›: the interval extends beyond the picture.</p>;
 
 function Filter({ value, set, shown, of }: { value: string; set: (value: string) => void; shown: number; of: number }) {
   const id = useId();
@@ -63,14 +63,14 @@ function Filter({ value, set, shown, of }: { value: string; set: (value: string)
   );
 }
 
-/** The answer's metric, what users feel and memory, side by side. */
+/** The metrics of the overview side by side: the primary metric, latency, memory. */
 function Glance({ forests, prefix }: { forests: ForestData[]; prefix: string }) {
   const draw = useCallback((width: number) => panels(forests, width), [forests]);
   const arms = forests[0]?.rows.length ?? 0;
   if (forests.length < 2) return null;
   const figure = (
     <Figure
-      title="At a glance: what is asked, what is felt, memory"
+      title="At a glance"
       name={`${prefix}glance`}
       description={forests.map((forest) => `${forest.heading}: ${description(forest)}`).join(" ")}
       draw={draw}
@@ -110,7 +110,7 @@ function filtered(forest: ForestData, filter: string): ForestData {
   return { ...forest, rows: forest.rows.filter((row) => isControl(row) || row.name.toLowerCase().includes(wanted)) };
 }
 
-/** The marks of all of them, each once. */
+/** The marks of all forests, each once. */
 function entriesOf(forests: readonly ForestData[]): KeyEntry[] {
   const keys = new Map(forests.flatMap(({ key }) => key.map(({ mark, text }) => [mark, text])));
   const shapes: [mark: ForestData["key"][number]["mark"], shape: Shape][] = [

@@ -2,9 +2,9 @@ import { Component, type ComponentChild, type ComponentChildren } from "preact";
 
 export interface GuardProps {
   children: ComponentChildren;
-  /** What is shown in its place; it is given the problem. */
+  /** Shown instead; it gets the problem. */
   instead: (problem: string) => ComponentChild;
-  /** What the children are about: something else is tried anew. */
+  /** The subject of the children: a new subject is a new attempt. */
   of?: unknown;
 }
 
@@ -13,7 +13,7 @@ interface State {
   of: unknown;
 }
 
-/** Shows a message in place of what could not be drawn. */
+/** Shows a message in place of something that could not be drawn. */
 export class Guard extends Component<GuardProps, State> {
   override state: State = { problem: null, of: this.props.of };
 

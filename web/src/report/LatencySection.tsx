@@ -5,7 +5,7 @@ import { DifferenceFigure } from "./charts/DifferenceFigure";
 import { PercentileFigure } from "./charts/PercentileFigure";
 import { Block, type SectionProps } from "./section";
 
-/** Times by percentile, and beneath them how arms differ from the baseline. */
+/** Times by percentile, and below them the differences of arms from the baseline. */
 export function LatencySection({ load, prefix }: SectionProps) {
   const [timing, setTiming] = useState(load.latency[0]?.timing);
   const latency = load.latency.find((of) => of.timing === timing) ?? load.latency[0];

@@ -1,4 +1,4 @@
-/** What is shown where there is nothing else to show: what happened, and what to do. */
+/** Shown when there is nothing else to show: what happened, and what to do. */
 export function Message({ title, text }: { title: string; text: string }) {
   return (
     <main class="message">

@@ -4,13 +4,13 @@ import type { Fact, PageDocument } from "../document";
 import { Facts } from "./Facts";
 import { Block } from "./section";
 
-/** What is needed to judge the run or to repeat it. */
+/** The facts that are needed to judge or repeat the run. */
 export function Provenance({ document: { commands, provenance, host, directory } }: { document: PageDocument }) {
   return (
     <Block name="provenance" title="Provenance" prefix="">
       {commands.map((fact) => <Command key={fact.label} fact={fact} />)}
       <p>
-        The raw data, counters and histograms of every window, lie in the run directory <code>{directory}</code>;
+        The raw data (counters and histograms of every window) are in the run directory <code>{directory}</code>;
         everything on this page is computed from them.
       </p>
       <Facts facts={provenance} />
@@ -24,25 +24,25 @@ export function Provenance({ document: { commands, provenance, host, directory }
   );
 }
 
-/** A command to be run again. */
+/** A command that can be copied. */
 function Command({ fact }: { fact: Fact }) {
-  const [said, say] = useState("Copy");
+  const [copyLabel, setCopyLabel] = useState("Copy");
   const copy = async () => {
-    say((await copied(fact.text)) ? "Copied" : "Select and copy it by hand");
-    setTimeout(() => say("Copy"), 3000);
+    setCopyLabel((await copied(fact.text)) ? "Copied" : "Select and copy it by hand");
+    setTimeout(() => setCopyLabel("Copy"), 3000);
   };
   return (
     <div class="command">
       <span class="label">{fact.label}</span>
       <code>{fact.text}</code>
       <button type="button" aria-label={`Copy the command to ${fact.label}`} onClick={() => void copy()}>
-        <span aria-live="polite">{said}</span>
+        <span aria-live="polite">{copyLabel}</span>
       </button>
     </div>
   );
 }
 
-/** Whether the clipboard took it; browsers refuse some pages. */
+/** Whether the text was copied; browsers forbid it on some pages. */
 async function copied(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);

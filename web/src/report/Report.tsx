@@ -87,7 +87,7 @@ function OneOfSeveral({ run, load, index }: { run: PageDocument; load: LoadView;
   );
 }
 
-/** All about one load. */
+/** Everything about one load. */
 function Findings(props: SectionProps) {
   const isVoid = props.load.validity.verdict === "void";
   return (
@@ -124,7 +124,7 @@ function ByRate({ document: run }: { document: PageDocument }) {
   const [load] = run.loads;
   if (!run.by_rate || !load) return null;
   return (
-    <Block name="by-rate" title="Against the rate" prefix="">
+    <Block name="by-rate" title="By rate" prefix="">
       <Choosing>
         <ByRateFigure document={run} load={load} />
       </Choosing>
@@ -136,7 +136,7 @@ function ByRate({ document: run }: { document: PageDocument }) {
 function OwnCost({ document: run }: { document: PageDocument }) {
   if (run.own_cost.length === 0) return null;
   return (
-    <Block name="own-cost" title="What windage itself used" prefix="">
+    <Block name="own-cost" title="Windage's own cost" prefix="">
       <Facts facts={run.own_cost} />
     </Block>
   );
@@ -146,12 +146,12 @@ function TooNew({ version }: { version: string }) {
   return (
     <Message
       title="This report is newer than this page"
-      text={`The run was written by windage ${version}, in a form that this page does not know. Show it with that version or a later one: windage report RUN --format html.`}
+      text={`The run was written by windage ${version}, in a format that this page does not know. Show it with that version or a later one: windage report RUN --format html.`}
     />
   );
 }
 
-/** The first load is the analysis itself, the others follow in it. */
+/** The first load is the analysis itself; the others are in it. */
 function underOf(run: PageDocument, index: number): UnderLoad {
   return run.analysis.other_loads[index - 1] ?? run.analysis;
 }

@@ -15,9 +15,9 @@ import { pixelsEach, rowsOf } from "./charts/rows";
 import { scatterInWords, scatterTable } from "./charts/scatter";
 import { Block, type SectionProps } from "./section";
 
-/** So many arms are drawn before the reader asks for more. */
+/** Arms drawn until the reader asks for more. */
 const ARMS_AT_FIRST = 16;
-/** The height of a row, where its bars begin and how high each is, in pixels. */
+/** The height of a row, and the position and height of its bars, in pixels. */
 const ROW = 72;
 const TOP = 19;
 const BAR = 15;
@@ -28,10 +28,10 @@ const COLOURS: Record<Source, string> = {
   windows: "var(--series-4)",
 };
 
-/** Where the scatter of the primary metric comes from, and what would make the interval narrower. */
+/** The sources of the primary metric's scatter, and how to get a narrower interval. */
 export function ScatterSection({ load, prefix }: SectionProps) {
   const scatter = load.scatter ?? NONE;
-  const { arms, picker, told } = useShown(load, scatter.arms, ARMS_AT_FIRST);
+  const { arms, picker, shownNote } = useShown(load, scatter.arms, ARMS_AT_FIRST);
   const scatters = useMemo(() => having(arms, scatter.arms), [arms, scatter]);
   const draw = useCallback((width: number) => drawn(scatters, width), [scatters]);
   if (scatter === NONE) return null;
@@ -40,7 +40,7 @@ export function ScatterSection({ load, prefix }: SectionProps) {
       <Figure
         title={scatter.title}
         name={`${prefix}scatter`}
-        told={told}
+        shownNote={shownNote}
         description={scatterInWords(scatters)}
         draw={draw}
         csv={() => scatterTable(scatter)}
@@ -48,7 +48,7 @@ export function ScatterSection({ load, prefix }: SectionProps) {
         height={scatters.length * ROW + 48}
         controls={picker}
       >
-        <p class="note">Intervals, too, are those of log ratios: ± 5 % is from ÷ 1.05 to × 1.05.</p>
+        <p class="note">Intervals are also of log ratios: ± 5 % means ÷ 1.05 to × 1.05.</p>
         {scatter.advice.map((advice) => (
           <p key={advice} class="note">{advice}</p>
         ))}
@@ -66,7 +66,7 @@ function drawn(scatters: readonly { mark: ArmMark; own: ScatterView["arms"][numb
   const highest = extent(bars.map((bar) => bar.sd))[1];
   const domain: [number, number] = [0, highest > 0 ? highest * 1.02 : 0.01];
   const each = pixelsEach({ width, domain });
-  // Within the bar where it is long enough, else behind it.
+  // Within the bar if it is long enough, otherwise after it.
   const isWithin = (bar: Bar) => (bar.sd ?? 0) * each > bar.text.length * LETTER + 8;
   const middle = (bar: Bar) => bar.top + (BAR - 2) / 2 / ROW;
   return rowsOf({

@@ -10,13 +10,13 @@ import { type Order, next, sorted } from "./sorting";
 
 export interface TableProps {
   table: TableData;
-  /** The beginning of its file's name when it is saved. */
+  /** The first part of the file name when the table is saved. */
   prefix?: string;
 }
 
 /**
- * A table whose columns sort it. The headings are reached by Tab; from a heading the arrow keys lead into
- * the cells, and what a figure rests on is shown for the cell in focus.
+ * A table sorted by its headings. Headings are reached by Tab; from a heading the arrow keys lead into the
+ * cells, and the basis of a figure is shown for the cell in focus.
  */
 export function Table({ table, prefix = "" }: TableProps) {
   const [order, setOrder] = useState<Order | null>(null);
@@ -105,10 +105,10 @@ function classes(table: TableData): string {
 
 /** So many rows stay together on paper. */
 const FEW = 14;
-/** More columns than these are written small on paper. */
+/** Tables with more columns are printed in a smaller font. */
 const WIDE = 7;
 
-/** The cell's text, with a shape and, where the text does not say it, a word for what it means. */
+/** The cell's text, with a shape and, if the text lacks it, a word for its meaning. */
 function Content({ cell: { text, tone } }: { cell: Cell }) {
   if (tone === "plain") return <>{text}</>;
   if (tone === "faint") return <span class="faint">{text}</span>;
@@ -121,7 +121,7 @@ function Content({ cell: { text, tone } }: { cell: Cell }) {
   );
 }
 
-/** Arrow keys go from cell to cell. */
+/** Arrow keys move from cell to cell. */
 function walk(event: KeyboardEvent & { currentTarget: HTMLElement }): void {
   const steps: Record<string, [down: number, right: number]> = {
     ArrowDown: [1, 0], ArrowUp: [-1, 0], ArrowRight: [0, 1], ArrowLeft: [0, -1],
@@ -139,7 +139,7 @@ function walk(event: KeyboardEvent & { currentTarget: HTMLElement }): void {
   (button ?? to).focus();
 }
 
-/** What the file holds: the texts that are shown, in the order shown, with plain minus signs. */
+/** The content of the file: the texts in the order shown, with plain minus signs. */
 export function csvRows(table: TableData, rows: readonly Row[]): Field[][] {
   return [
     [table.of, ...table.columns.map((column) => column.heading)],

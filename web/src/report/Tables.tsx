@@ -4,7 +4,7 @@ import type { Table as TableData } from "../document";
 import { Block, type SectionProps } from "./section";
 import { Table } from "./Table";
 
-/** The primary metric by arm, with what the marks in this and the other tables mean. */
+/** The primary metric by arm, and the meaning of the marks in all tables. */
 export function PrimaryTable({ load: { tables: [primary], legend, validity }, prefix }: SectionProps) {
   const why = primary ? [] : validity.warnings.filter((warning) => warning.verdict === "void");
   return (
@@ -16,7 +16,7 @@ export function PrimaryTable({ load: { tables: [primary], legend, validity }, pr
   );
 }
 
-/** All tables but the first. */
+/** All tables except the first. */
 export function AllTables({ load: { tables }, prefix }: SectionProps) {
   const [, ...others] = tables;
   if (others.length === 0) return null;
@@ -33,11 +33,11 @@ export interface FoldedProps {
   tables: readonly TableData[];
   /** Shows some of them. */
   children: (tables: readonly TableData[]) => ComponentChild;
-  /** What the marks in them mean. */
+  /** The meaning of the marks in them. */
   legend?: string | null;
 }
 
-/** Tables, of which those of further detail are folded away. */
+/** Tables; those of detail are folded. */
 export function Folded({ tables, children, legend = null }: FoldedProps) {
   const detail = tables.filter((table) => table.detail);
   return (

@@ -1,6 +1,6 @@
-// One note for the whole page: what stands in `data-about` of what the pointer is over, the keyboard is
-// on or the finger touched. It is not in print, where there is nothing to point with. Those who can't see
-// it have the same text as the element's own `aria-description`, which is there before the focus is.
+// A single tooltip for the page: the `data-about` text of the element under the pointer, with keyboard focus,
+// or touched. It is not printed. Screen readers get the same text from the element's `aria-description`,
+// which is set before the focus arrives.
 
 import { useEffect, useState } from "preact/hooks";
 
@@ -11,7 +11,7 @@ interface Shown {
   place: { top: string } | { bottom: string };
 }
 
-/** Shows the notes; once on a page. */
+/** Shows the tooltips; used once per page. */
 export function Tooltip() {
   const [shown, show] = useState<Shown | null>(null);
   useEffect(() => {
@@ -47,14 +47,14 @@ export function Tooltip() {
   );
 }
 
-/** As wide as it may become (style/page.css), in pixels. */
+/** Its maximal width (style/page.css), in pixels. */
 const WIDEST = 320;
-/** What most notes need, in pixels. */
+/** The width that most tooltips need, in pixels. */
 const HIGHEST = 140;
-/** Between a note and what it is about, and around it. */
+/** The gap between a tooltip and its element, and around it. */
 const [GAP, EDGE] = [6, 8];
 
-/** Below what it is about, and above it where there is more room than little below. */
+/** Below the element, or above it if there is little room below and more above. */
 function placed(of: HTMLElement): Shown | null {
   const text = of.dataset["about"];
   if (!text) return null;

@@ -5,7 +5,7 @@ import { Block, type SectionProps } from "./section";
 
 type Warning = ValidityView["warnings"][number];
 
-/** What speaks against the figures, with its evidence. */
+/** Warnings about the figures, with their evidence. */
 export function Validity({ load: { validity }, prefix }: SectionProps) {
   return (
     <Block name="validity" title="Validity" prefix={prefix}>

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 
 import { Guard } from "./Guard";
 
-it("tries anew what is about something else, and only that", () => {
+it("tries again for a new subject only", () => {
   const [before, after] = [{ page: 1 }, { page: 1 }];
   const props = { children: null, instead: () => null };
   const failed = { problem: "no arms", of: before };

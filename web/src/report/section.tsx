@@ -1,5 +1,5 @@
-// What a section about one load is made of. A section returns null when it has nothing to show, and else
-// a `Block`, in which pictures and tables stand:
+// The parts of a section about one load. A section returns null if it has nothing to show, and otherwise a
+// `Block` with pictures and tables:
 //
 //   export function LatencySection({ load, prefix }: SectionProps) {
 //     if (load.latency.length === 0) return null;
@@ -12,33 +12,33 @@ import { useContext } from "preact/hooks";
 import type { UnderLoad } from "../analysis";
 import type { LoadView, PageDocument } from "../document";
 
-/** What every section about one load is given; it renders null when it has nothing to show. */
+/** The props of every section about one load. */
 export interface SectionProps {
   document: PageDocument;
   load: LoadView;
   /** The same load in analysis.json. */
   under: UnderLoad;
-  /** What ids and names of files begin with, so that they are unique on a page of several loads; else empty. */
+  /** The prefix of ids and file names, which makes them unique on a page of several loads; empty otherwise. */
   prefix: string;
 }
 
-/** How deep headings stand: 2 on a page of one load, 3 within one of several. */
+/** The level of headings: 2 on a page of one load, 3 within one of several. */
 export const Level = createContext(2);
 
 export interface BlockProps {
-  /** Its id, after the prefix: what links lead to. */
+  /** Its id, without the prefix: the target of links. */
   name: string;
   title: string;
   prefix: string;
   children: ComponentChildren;
 }
 
-/** A section with its heading, found by the contents. */
+/** A section with its heading, which the contents list. */
 export function Block({ name, title, prefix, children }: BlockProps) {
   const level = useContext(Level);
   const id = prefix + name;
   return (
-    // Within one of several loads it is no landmark: there would be many of the same name.
+    // With several loads it is not a landmark: there would be many of the same name.
     <section id={id} class="block" aria-labelledby={prefix === "" ? `${id}-heading` : undefined}>
       <Heading level={level} id={`${id}-heading`}>{title}</Heading>
       <Level.Provider value={level + 1}>{children}</Level.Provider>
@@ -46,7 +46,7 @@ export function Block({ name, title, prefix, children }: BlockProps) {
   );
 }
 
-/** A heading at this depth. */
+/** A heading at this level. */
 export function Heading({ level, id, children }: { level: number; id?: string; children: ComponentChildren }) {
   switch (level) {
     case 2:

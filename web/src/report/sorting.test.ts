@@ -6,7 +6,7 @@ import { type Order, next, sorted } from "./sorting";
 const cell = (text: string, value: number | null = null): Cell => ({ text, tone: "plain", basis: null, value });
 const row = (arm: string, ...cells: Cell[]): Row => ({ arm, cells });
 
-test("a heading sorts up, then down, then gives the order back", () => {
+test("a heading sorts up, then down, then restores the order", () => {
   const clicks: (Order | null)[] = [null];
   for (const column of [1, 1, 1, 1, 0]) clicks.push(next(clicks.at(-1) ?? null, column));
   expect(clicks.slice(1)).toEqual([
@@ -18,7 +18,7 @@ test("a heading sorts up, then down, then gives the order back", () => {
   ]);
 });
 
-test("rows are sorted by figures, by text where there is none, and gaps stand last either way", () => {
+test("rows are sorted by figures, otherwise by text, and empty cells are last in both directions", () => {
   const rows = [
     row("arm 10", cell("9.00 ms", 9000), cell("costs")),
     row("arm 2", cell("n/a¹"), cell("")),

@@ -2,19 +2,19 @@
 
 import type { Row } from "../document";
 
-/** By which column, and which way; -1 is the arm's name. */
+/** The column, and the direction; -1 is the arm's name. */
 export interface Order {
   column: number;
   way: "ascending" | "descending";
 }
 
-/** After a click on a column's heading: up, down, then as it came. */
+/** The order after a click on a column's heading: up, down, then the original order. */
 export function next(order: Order | null, column: number): Order | null {
   if (order?.column !== column) return { column, way: "ascending" };
   return order.way === "ascending" ? { column, way: "descending" } : null;
 }
 
-/** The rows in that order; what has no figure stands last either way. */
+/** The rows in that order; cells without a figure are last in both directions. */
 export function sorted(rows: readonly Row[], order: Order | null): Row[] {
   const all = [...rows];
   if (!order) return all;
@@ -23,7 +23,7 @@ export function sorted(rows: readonly Row[], order: Order | null): Row[] {
   return all.sort((a, b) => compared(keys.get(a), keys.get(b), sign));
 }
 
-/** A figure, or text where there is none; null for nothing at all. */
+/** A figure, or otherwise text; null for an empty cell. */
 type SortKey = number | string | null;
 
 function keyOf(row: Row, column: number): SortKey {

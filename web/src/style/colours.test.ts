@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 
 import css from "./colours.css?raw";
 
-/** The variables of a theme: those of `:root`, and what the dark one changes. */
+/** The variables of a theme: those of `:root`, with the changes of the dark one. */
 function theme(name: "light" | "dark"): Map<string, string> {
   const dark = css.indexOf("@media screen and (prefers-color-scheme: dark)");
   const print = css.indexOf("@media print");
@@ -10,7 +10,7 @@ function theme(name: "light" | "dark"): Map<string, string> {
   return new Map([...text.matchAll(/--([\w-]+): (#[0-9a-f]+)/g)].map(([, name = "", colour = ""]) => [name, colour]));
 }
 
-/** Relative luminance as WCAG 2 has it. */
+/** Relative luminance as in WCAG 2. */
 function luminance(colour: string): number {
   const hex = colour.length === 4 ? [...colour.slice(1)].map((digit) => digit + digit).join("") : colour.slice(1);
   const [red = 0, green = 0, blue = 0] = [0, 2, 4].map((at) => {
@@ -25,17 +25,17 @@ function contrast(one: string, other: string): number {
   return (light + 0.05) / (dark + 0.05);
 }
 
-/** Grounds, and lines that are to be faint. */
+/** Backgrounds, and lines that are meant to be faint. */
 const NOT_SEEN = new Set(["paper", "panel", "line", "within"]);
 
-it.each(["light", "dark"] as const)("every colour that means something is seen on paper in the %s theme", (name) => {
+it.each(["light", "dark"] as const)("every meaningful colour is visible on paper in the %s theme", (name) => {
   const colours = theme(name);
   const faint = [...colours].filter(([of, colour]) => !NOT_SEEN.has(of) && contrast(colour, colours.get("paper") ?? "") < 3);
   expect(faint).toEqual([]);
   expect(colours.size).toBeGreaterThan(25);
 });
 
-it.each(["light", "dark"] as const)("letters can be read on paper and in the bars of the %s theme", (name) => {
+it.each(["light", "dark"] as const)("text is readable on paper and in the bars of the %s theme", (name) => {
   const colours = theme(name);
   for (const of of ["ink", "soft"]) expect(contrast(colours.get(of) ?? "", colours.get("paper") ?? ""), of).toBeGreaterThan(4.5);
   for (const of of ["agent", "service"]) expect(contrast(colours.get(of) ?? "", colours.get("within") ?? ""), of).toBeGreaterThan(4.5);
@@ -44,7 +44,7 @@ it.each(["light", "dark"] as const)("letters can be read on paper and in the bar
   }
 });
 
-it("themes name the same colours, and what a bill's lines look like is no verdict's colour", () => {
+it("themes have the same colours, and the bill's lines use none of the verdicts' colours", () => {
   const [light, dark] = [theme("light"), theme("dark")];
   expect([...dark.keys()].sort()).toEqual([...light.keys()].sort());
   for (const colours of [light, dark]) expect(colours.get("service")).not.toBe(colours.get("costs"));

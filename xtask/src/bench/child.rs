@@ -1,7 +1,7 @@
-//! One contender's process: pinned, watched, ended on time, and what it used.
+//! One contender's process: pinned, watched, ended on time, with its resource usage.
 //!
-//! All is read from outside and in the same way for each: `wait4` gives the CPU of the whole process, its start included,
-//! and its peak memory.
+//! Everything is read from outside and in the same way for each: `wait4` gives the CPU of the whole
+//! process, including its start, and its peak memory.
 
 use std::fs::File;
 use std::mem::MaybeUninit;
@@ -22,8 +22,8 @@ use nix::unistd::Pid;
 
 use super::memory::Memory;
 
-/// How often a process is looked at while it runs: often enough for its memory's last growth, seldom enough not to be
-/// felt.
+/// How often a running process is polled: often enough for late growth of its memory, seldom enough
+/// not to disturb it.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// A process that has ended.
@@ -38,13 +38,13 @@ pub(super) struct Ended {
 /// What a process used from its start to its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Usage {
-    /// From before it was started until it was seen to have ended.
+    /// From before its start until it was seen to have ended.
     pub(super) wall_s: f64,
     pub(super) user_s: f64,
-    /// In the kernel, on the process's behalf.
+    /// In the kernel, on behalf of the process.
     pub(super) system_s: f64,
     pub(super) rss_peak_bytes: u64,
-    /// How often the kernel took the core away from it.
+    /// How often the kernel took the core from it.
     pub(super) preemptions: u64,
 }
 
@@ -54,17 +54,17 @@ impl Usage {
     }
 }
 
-/// Makes the command's process run on these cores, with as many descriptors as the machine allows, and die with this
-/// program, however that ends.
+/// Pins the command's process to these cores, raises its limit on descriptors as far as allowed,
+/// and makes it die with this program, however that ends.
 pub(super) fn confine(command: &mut Command, cores: &[usize]) -> Result<()> {
     let mut set = CpuSet::new();
     for &core in cores {
         set.set(core)
-            .with_context(|| format!("core {core} is beyond what a set of cores holds"))?;
+            .with_context(|| format!("core {core} does not fit into a CPU set"))?;
     }
     let (_, most_descriptors) = getrlimit(Resource::RLIMIT_NOFILE)?;
-    // SAFETY: between fork and exec there are three system calls, which are async-signal-safe,
-    // and no allocation: an `Errno` becomes an `io::Error` without one.
+    // SAFETY: between fork and exec only three async-signal-safe system calls are made and nothing
+    // is allocated: an `Errno` becomes an `io::Error` without allocation.
     unsafe {
         command.pre_exec(move || {
             set_pdeathsig(Signal::SIGKILL)?;
@@ -78,7 +78,7 @@ pub(super) fn confine(command: &mut Command, cores: &[usize]) -> Result<()> {
 
 /// Runs a command on a core to its end.
 ///
-/// One that takes longer than `patience` is killed, which is an error.
+/// A command that takes longer than `patience` is killed, which is an error.
 pub(super) fn run(command: &mut Command, core: usize, patience: Duration) -> Result<Ended> {
     confine(command, &[core])?;
     let printed = Printed::of(command)?;
@@ -99,7 +99,7 @@ pub(super) fn run(command: &mut Command, core: usize, patience: Duration) -> Res
     })
 }
 
-/// What a command prints, in files and not in pipes: nobody has to read while the figures are made.
+/// A command's output, in files and not in pipes: nothing has to read it during the measurement.
 pub(super) struct Printed([File; 2]);
 
 impl Printed {
@@ -119,7 +119,7 @@ impl Printed {
     }
 }
 
-/// From the beginning: the file's own place is where the command writes on.
+/// Reads from the beginning, without moving the position at which the command writes.
 fn text(file: &File) -> Result<String> {
     let length = file
         .metadata()
@@ -131,7 +131,7 @@ fn text(file: &File) -> Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// A child that is killed and reaped when it is dropped before its end.
+/// A child that is killed and reaped if it is dropped before its end.
 struct Process {
     pid: Pid,
     handle: OwnedFd,
@@ -146,13 +146,13 @@ impl Process {
         let fd = i32::try_from(Errno::result(fd).context("pidfd_open (Linux 5.3)")?)?;
         Ok(Process {
             pid,
-            // SAFETY: the kernel made this descriptor just now for nobody else.
+            // SAFETY: the kernel created this descriptor just now, so nothing else owns it.
             handle: unsafe { OwnedFd::from_raw_fd(fd) },
             is_reaped: false,
         })
     }
 
-    /// Returns the largest resident memory that was seen on the way.
+    /// Returns the largest resident memory seen while waiting.
     fn wait_until_ended(&self, deadline: Instant) -> Result<u64> {
         let mut rss_seen_bytes = 0;
         let timeout = PollTimeout::try_from(LOOK_EVERY)?;
@@ -171,8 +171,8 @@ impl Process {
     fn reap(&mut self) -> Result<(ExitStatus, libc::rusage)> {
         let mut status = 0;
         let mut rusage = MaybeUninit::<libc::rusage>::zeroed();
-        // SAFETY: both pointers are to live memory of the right type, and the pid is that of a
-        // child that nobody has reaped.
+        // SAFETY: both pointers are to valid memory of the right type, and the pid is that of a
+        // child that was not reaped.
         let reaped =
             unsafe { libc::wait4(self.pid.as_raw(), &raw mut status, 0, rusage.as_mut_ptr()) };
         Errno::result(reaped).context("wait4")?;
@@ -187,15 +187,15 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         if !self.is_reaped {
-            // Its pid can't be another's before it is reaped here.
+            // The pid can't be reused before the process is reaped here.
             let _ = kill(self.pid, Signal::SIGKILL);
             let _ = self.reap();
         }
     }
 }
 
-/// The kernel's peak begins with the memory of the fork that became the process, which was this
-/// program's. Where it is no larger than that, what was seen on the way is the better figure.
+/// The kernel's peak starts with the memory of the fork, which was this program's. If the peak is
+/// no larger than that, the polled value is better.
 fn usage(rusage: &libc::rusage, wall_s: f64, rss_seen_bytes: u64) -> Usage {
     let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
     let kernels_peak_bytes = u64::try_from(rusage.ru_maxrss).unwrap_or_default() * 1024;
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_is_confined_and_what_it_prints_is_kept() {
+    fn a_process_is_confined_and_its_output_kept() {
         let script = "grep Cpus_allowed_list /proc/self/status; ulimit -n; echo why >&2; exit 3";
         let ended = shell(script, PATIENCE).unwrap();
         let lines: Vec<&str> = ended.stdout.lines().collect();
@@ -243,7 +243,7 @@ mod tests {
 
     #[test]
     fn cpu_and_memory_are_the_process_s_own() {
-        // A second on the clock of the process, whatever else the machine does.
+        // One second of the process's own CPU time, whatever else the machine does.
         let busy = shell("ulimit -t 1; while :; do :; done", PATIENCE).unwrap();
         assert!(busy.usage.cpu_s() > 0.7, "{busy:?}");
         assert!(
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_end_is_killed() {
+    fn a_process_that_does_not_end_is_killed() {
         let error = shell("exec sleep 60", Duration::from_millis(200)).unwrap_err();
         assert!(error.to_string().contains("on time"), "{error:#}");
     }

@@ -1,10 +1,10 @@
-//! Command lines as they would be typed, in which words in capitals stand for what differs from run to run.
+//! Command lines as typed, with words in capitals for what differs from run to run.
 
 use std::process::Command;
 
 use crate::{debian, workspace};
 
-/// Where programs lie, and what takes the place of words in capitals.
+/// Paths of programs, and values for words in capitals.
 pub(super) type Places = Vec<(&'static str, String)>;
 
 /// The command of a line, run in the workspace's folder.

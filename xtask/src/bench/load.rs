@@ -1,4 +1,4 @@
-//! `cargo xtask bench load`: Windage's generator beside others.
+//! `cargo xtask bench load`: Windage's generator compared with others.
 
 use std::fs;
 use std::path::PathBuf;
@@ -25,20 +25,20 @@ use contender::Contender;
 use origin::Server;
 use scenario::SCENARIOS;
 
-/// Contenders and the origin, by their Debian packages.
+/// Debian packages of contenders and the origin.
 const PACKAGES: &[&str] = &["nginx-light", "nghttp2-client", "wrk"];
 
-/// Pinned: figures of two days differ by the day and not by the tool.
+/// Pinned, so that figures of two days differ by the day and not by the tool.
 const OHA: &str = "1.16.0";
 
-/// How long a contender may take beyond what it was asked for.
+/// How long a contender may take beyond the requested time.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 const THROUGHPUT: Quantity = Quantity::new("requests/s", "", 0);
-const OUTSIDE: Quantity = Quantity::new("requests/s, by the clock outside", "", 0);
+const OUTSIDE: Quantity = Quantity::new("requests/s, by an outside clock", "", 0);
 const CPU: Quantity = Quantity::new("CPU per request", "µs", 2);
 const KERNEL: Quantity = Quantity::new("of it in the kernel", "%", 0);
-const OWN_CPU: Quantity = Quantity::new("CPU per request, by its own account", "µs", 2);
+const OWN_CPU: Quantity = Quantity::new("CPU per request, self-reported", "µs", 2);
 const PREEMPTIONS: Quantity = Quantity::new("preemptions", "", 0);
 const P50: Quantity = Quantity::new("latency p50", "µs", 1);
 const P99: Quantity = Quantity::new("latency p99", "µs", 1);
@@ -49,7 +49,7 @@ const LAG_P999: Quantity = Quantity::new("send lag p99.9", "µs", 1);
 const MEMORY: Quantity = Quantity::new("peak memory", "MB", 1);
 const TRUE_P50: Quantity = Quantity::new("true p50", "µs", 1);
 const TRUE_P99: Quantity = Quantity::new("true p99", "µs", 1);
-const UNCERTAIN: Quantity = Quantity::new("true p99 uncertain by", "µs", 1);
+const UNCERTAIN: Quantity = Quantity::new("uncertainty of true p99", "µs", 1);
 const P50_RATIO: Quantity = Quantity::new("p50 / truth", "", 3);
 const P99_RATIO: Quantity = Quantity::new("p99 / truth", "", 3);
 
@@ -59,7 +59,7 @@ const GOALS: &[Goal] = &[
     ratio("closed", CPU, "floor", Bound::AtMost(1.10)),
     ratio("open-10000", CPU, "h2load", Bound::AtMost(1.0)),
     ratio("open-2000", CPU, "h2load", Bound::AtMost(1.0)),
-    // With starts as h2load has them, eight at once.
+    // With h2load's starts: eight at once.
     bursts("open-10000"),
     bursts("open-2000"),
     alone("constant", P50_RATIO, Bound::Within(0.03)),
@@ -90,11 +90,11 @@ const fn bursts(scenario: &'static str) -> Goal {
 
 const METHOD: &str = "\
 The origin of a scenario is launched afresh in each round, on one core, and the contenders take turns on another. CPU is \
-that of the whole process, its start included, as `wait4` tells it, divided by the requests that the contender says were \
-completed: the same for all, and more than in the long run for whoever takes long to start. The kernel splits it into its \
-own and the program's by where its timer found the process. Requests/s are by the contender's own clock, and beside that \
-by the clock outside, which holds start and end of the process. Latency is what each contender calls so: Windage and \
-`oha-corrected` count from when a request should have started, the others from when it was sent.";
+that of the whole process from `wait4`, including its start, divided by the number of completed requests that the contender \
+reports. This treats all alike, but overstates the long-run cost of those that start slowly. The kernel splits CPU into its \
+own and the program's by where its timer found the process. Requests/s are by the contender's own clock, and separately by \
+an outside clock, which includes start and end of the process. Latency is as each contender defines it: Windage and \
+`oha-corrected` count from the intended start of a request, the others from when it was sent.";
 
 /// Runs the study.
 pub(super) fn run(flags: &Flags) -> Result<ExitCode> {
@@ -114,7 +114,7 @@ pub(super) fn run(flags: &Flags) -> Result<ExitCode> {
     });
     let plan = Plan {
         name: "load",
-        title: "The generator beside others",
+        title: "The generator compared with others",
         method: METHOD,
         rounds: 15,
         lasts_s: load.lasts_s,
@@ -183,7 +183,7 @@ impl Runner for Load {
         let version = |line: &str| -> Result<String> {
             let output = command(line, &Places::new()).output();
             let output = output.with_context(|| format!("could not start {line}"))?;
-            // wrk calls this a failure, and nginx prints it as if it were an error.
+            // wrk's version has a non-zero exit status, and nginx prints its version as an error.
             let text = [output.stdout, output.stderr].concat();
             version_in(&String::from_utf8_lossy(&text))
                 .with_context(|| format!("{line} printed nothing"))
@@ -206,8 +206,8 @@ impl Runner for Load {
     }
 }
 
-/// What a contender said and used. Its exit code is not asked where it said enough: Windage's tells that its run is
-/// void, which is in its answer as well.
+/// A contender's output and usage. Its exit code is ignored if the output is complete: Windage's
+/// code reports a void run, which is in its output as well.
 fn reading(
     contender: &Contender,
     ended: &child::Ended,
@@ -230,15 +230,19 @@ fn reading(
     ]);
     reading.add(answer.values);
     reading.warn_if(answer.errors > 0, "had errors");
-    reading.warn_if(answer.is_warned, "were called suspect or void by itself");
+    reading.warn_if(
+        answer.is_warned,
+        "were suspect or void by its own judgement",
+    );
     reading.warn_if(
         is_closed && (answer.throughput_per_s / outside - 1.0).abs() > 0.01,
-        "have requests/s by its own clock more than 1 % off those by the clock outside, which holds its start and end",
+        "have requests/s by their own clock that differ by more than 1 % from those by the outside \
+         clock, which includes start and end",
     );
     Ok(reading)
 }
 
-/// What the server was late by, the answers had to be late by.
+/// If the server was late, its answers are late by as much.
 fn compare_with_truth(reading: &mut Reading, account: &Account) {
     let late_us = account.late_ns_p50 as f64 / 1e3;
     for (measured, truth, ratio) in [(P50, TRUE_P50, P50_RATIO), (P99, TRUE_P99, P99_RATIO)] {
@@ -249,14 +253,14 @@ fn compare_with_truth(reading: &mut Reading, account: &Account) {
     }
 }
 
-/// The first line that names a version, without the copyright that wrk adds.
+/// The first line with a version, without the copyright that wrk adds.
 fn version_in(text: &str) -> Option<String> {
     let line = text.lines().find(|line| !line.trim().is_empty())?;
     let version = line.split(" Copyright").next().unwrap_or(line);
     Some(version.trim().to_owned())
 }
 
-/// Installs and builds what is missing.
+/// Installs and builds missing programs.
 fn programs() -> Result<Places> {
     debian::provide(PACKAGES)?;
     let text = |path: PathBuf| path.to_string_lossy().into_owned();
@@ -271,7 +275,7 @@ fn programs() -> Result<Places> {
     ])
 }
 
-/// Installs oha into the cache unless it is there; its folder bears the version.
+/// Installs oha into the cache unless it is there; the folder's name has the version.
 fn oha() -> Result<PathBuf> {
     let folder = workspace::cache()?.join(format!("oha-{OHA}"));
     let program = folder.join("bin/oha");

@@ -1,9 +1,9 @@
-//! The median and its interval by order statistics, which assumes nothing of the distribution.
+//! The median and its interval by order statistics, which assumes nothing about the distribution.
 
-/// How often an interval may miss, in all.
+/// The total probability that an interval misses.
 const MISS: f64 = 0.05;
 
-/// A median, with an interval of at least 95 % where there are enough values for one: six.
+/// A median, with an interval of at least 95 % if there are at least six values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Median {
     pub(crate) estimate: f64,
@@ -12,7 +12,7 @@ pub(crate) struct Median {
 }
 
 impl Median {
-    /// As `median [low, high]`, each shown in the same way.
+    /// As `median [low, high]`, each formatted by `show`.
     pub(crate) fn show(&self, show: impl Fn(f64) -> String) -> String {
         let estimate = show(self.estimate);
         match self.interval {
@@ -22,8 +22,8 @@ impl Median {
     }
 }
 
-/// The median of values that are independent of each other; those that are not finite are left
-/// out. `None` when nothing is left.
+/// The median of independent values; those that are not finite are left out. `None` if none is
+/// left.
 pub(crate) fn median(values: impl IntoIterator<Item = f64>) -> Option<Median> {
     let mut sorted: Vec<f64> = values.into_iter().filter(|v| v.is_finite()).collect();
     sorted.sort_by(f64::total_cmp);
@@ -41,11 +41,11 @@ pub(crate) fn median(values: impl IntoIterator<Item = f64>) -> Option<Median> {
     })
 }
 
-/// How many values may be left out at each end, so that what is left holds the median of the
-/// distribution with a probability of 95 % or more.
+/// How many values to leave out at each end so that the rest contains the median of the
+/// distribution with a probability of at least 95 %.
 ///
-/// Each value is below that median as a fair coin falls, so the interval from the (k+1)-th value to
-/// the (k+1)-th from the end misses when at most k coins fall on either side: 2 P(B(n, ½) ≤ k)
+/// Each value is below that median with probability ½, so the interval from the (k+1)-th value to
+/// the (k+1)-th from the end misses when at most k values fall on either side: 2 P(B(n, ½) ≤ k)
 /// (the sign test's interval; Conover, *Practical Nonparametric Statistics*, 3.2).
 fn cut_from_each_end(count: usize) -> Option<usize> {
     let mut probability = 0.5f64.powi(i32::try_from(count).ok()?);
@@ -68,8 +68,8 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn cuts_are_those_of_the_tables() {
-        // The ranks of the table of the sign test at 5 %, two-sided, counted from 0.
+    fn ranks_match_the_tables() {
+        // Ranks from the table of the two-sided sign test at 5 %, counted from 0.
         let table = [
             (0, None),
             (5, None),

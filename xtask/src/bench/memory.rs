@@ -1,4 +1,4 @@
-//! Resident memory of a process that runs.
+//! Resident memory of a running process.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,7 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// Reads that of a process, by its number or `self`.
+    /// Reads that of a process, given its pid or `self`.
     pub(super) fn of(process: &str) -> Result<Memory> {
         let file = Path::new("/proc").join(process).join("status");
         let status =
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_is_read_from_the_status_of_a_process() {
+    fn memory_is_read_from_a_process_status() {
         let status = "Name:\ta\nVmHWM:\t    2048 kB\nVmRSS:\t    1024 kB\n";
         let memory = memory_in(status).unwrap();
         assert_eq!(

@@ -1,4 +1,5 @@
-//! `cargo xtask bench page`: what it takes to write the page of a large run, to open it, and to list many runs.
+//! `cargo xtask bench page`: time to write the page of a large run, to open it, and to list many
+//! runs.
 
 use std::fs;
 use std::io::Write;
@@ -12,10 +13,10 @@ use super::median::{Median, median};
 use super::{Example, preface};
 use crate::{command, web, workspace};
 
-/// What a page has to bear: so many arms, and windows of each.
+/// The size of the run: arms, and windows of each.
 const ARMS: &str = "36";
 const WINDOWS: &str = "5000";
-/// How often each is done.
+/// How often each is repeated.
 const TIMES: usize = 7;
 
 const LONG_RUN: Example = Example {
@@ -30,7 +31,7 @@ const THOUSAND_RUNS: Example = Example {
     package: "windage-serve",
     name: "thousand_runs",
 };
-/// All that it runs.
+/// The examples that it runs.
 #[cfg(test)]
 pub(super) const EXAMPLES: &[Example] = &[LONG_RUN, SHOWCASE, THOUSAND_RUNS];
 
@@ -47,9 +48,9 @@ pub(super) fn run() -> Result<ExitCode> {
         seconds.push(written(&windage, &run, &page)?);
     }
     let bytes = fs::metadata(&page).context("look at the page")?.len();
-    told("page of a run, s", median(seconds), 3)?;
-    told("size, MB", median([bytes as f64 / 1e6]), 3)?;
-    told("until it can be used, ms", median(opened(&page)?), 0)?;
+    print_row("page of a run, s", median(seconds), 3)?;
+    print_row("size, MB", median([bytes as f64 / 1e6]), 3)?;
+    print_row("until usable, ms", median(opened(&page)?), 0)?;
 
     let runs = folder.path().join("runs");
     command::run(SHOWCASE.command().arg(&runs))?;
@@ -58,7 +59,7 @@ pub(super) fn run() -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Seconds that writing the page took.
+/// Seconds taken to write the page.
 fn written(windage: &Path, run: &Path, page: &Path) -> Result<f64> {
     let began = Instant::now();
     command::run(
@@ -71,7 +72,7 @@ fn written(windage: &Path, run: &Path, page: &Path) -> Result<f64> {
     Ok(began.elapsed().as_secs_f64())
 }
 
-/// Milliseconds from the navigation until the page can be used, each in a browser of its own.
+/// Milliseconds from the navigation until the page is usable, each in a new browser.
 fn opened(page: &Path) -> Result<Vec<f64>> {
     web::install()?;
     let mut node = Command::new("node");
@@ -87,7 +88,7 @@ fn opened(page: &Path) -> Result<Vec<f64>> {
         .with_context(|| format!("tests/ready.mjs printed {printed:?}"))
 }
 
-fn told(what: &str, found: Option<Median>, places: usize) -> Result<()> {
+fn print_row(what: &str, found: Option<Median>, places: usize) -> Result<()> {
     let found = found.map(|median| median.show(|figure| format!("{figure:.places$}")));
     let mut out = std::io::stdout().lock();
     writeln!(out, "{what:<34} {}", found.unwrap_or_default())?;

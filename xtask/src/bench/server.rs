@@ -1,4 +1,4 @@
-//! A server that is measured or asked: launched on its cores, waited for, and ended.
+//! A server under measurement: launched on its cores, waited for, and ended.
 
 use std::io::Write as _;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -18,14 +18,14 @@ const START: Duration = Duration::from_secs(10);
 /// How long a server may take to end before it is killed.
 const END: Duration = Duration::from_secs(5);
 
-/// A server that runs. It is ended when it is dropped, and with this program whatever happens.
+/// A running server. It ends when dropped, and when this program ends in any way.
 pub(super) struct Running {
     child: Child,
     printed: Printed,
 }
 
 impl Running {
-    /// Launches it on these cores.
+    /// Launches the command on these cores.
     pub(super) fn start(command: &mut Command, cores: &[usize]) -> Result<Running> {
         child::confine(command, cores)?;
         let printed = Printed::of(command)?;
@@ -43,20 +43,20 @@ impl Running {
     /// Writes a line to its standard input.
     pub(super) fn tell(&self, line: &str) -> Result<()> {
         let mut stdin = self.child.stdin.as_ref().context("no standard input")?;
-        writeln!(stdin, "{line}").with_context(|| format!("tell a server `{line}`"))
+        writeln!(stdin, "{line}").with_context(|| format!("send `{line}` to a server"))
     }
 
-    /// What it has printed so far.
+    /// Its output so far.
     pub(super) fn stdout(&self) -> String {
         self.printed.stdout().unwrap_or_default()
     }
 
-    /// What it has printed as errors so far.
+    /// Its error output so far.
     pub(super) fn stderr(&self) -> String {
         self.printed.stderr().unwrap_or_default()
     }
 
-    /// Asks until there is an answer, the server has ended, or its time to start is over.
+    /// Polls until `found` has a result, the server has ended, or its time to start is over.
     pub(super) fn wait_until<T>(
         &mut self,
         mut ready: impl FnMut(&Running) -> Option<T>,
@@ -66,19 +66,19 @@ impl Running {
             if let Some(answer) = ready(self) {
                 return Ok(answer);
             }
-            if let Some(status) = self.child.try_wait().context("ask after a server")? {
+            if let Some(status) = self.child.try_wait().context("check on a server")? {
                 let said = self.stderr();
                 let said = said.lines().last().unwrap_or_default();
-                bail!("the server ended with {status} before it served: {said}");
+                bail!("the server ended with {status} before it was ready: {said}");
             }
             if Instant::now() >= deadline {
-                bail!("the server did not serve within {} s", START.as_secs());
+                bail!("the server was not ready within {} s", START.as_secs());
             }
             thread::sleep(Duration::from_millis(10));
         }
     }
 
-    /// Ends it, and returns all that it printed.
+    /// Ends it, and returns its whole output.
     pub(super) fn finish(mut self) -> String {
         self.end();
         self.stdout()
@@ -92,7 +92,7 @@ impl Running {
         while matches!(self.child.try_wait(), Ok(None)) && Instant::now() < deadline {
             thread::sleep(Duration::from_millis(5));
         }
-        // Both are without effect once it has been reaped.
+        // Both have no effect once it has been reaped.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -104,14 +104,14 @@ impl Drop for Running {
     }
 }
 
-/// An address that is free just now, for servers that do not say which one the kernel gave them.
+/// An address that is free now, for servers that do not report the port that the kernel chose.
 pub(super) fn free_address() -> Result<SocketAddr> {
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
         .and_then(|listener| listener.local_addr())
         .context("find a free port on 127.0.0.1")
 }
 
-/// The address in a whole line `LABEL ADDRESS`: half a line may hold half a port.
+/// The address in a complete line `LABEL ADDRESS`: an incomplete line may hold half a port.
 pub(super) fn address_after(label: &str, text: &str) -> Option<SocketAddr> {
     let (whole, _) = text.rsplit_once('\n')?;
     let address = whole.lines().find_map(|line| line.strip_prefix(label))?;
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn only_whole_lines_name_an_address() {
+    fn only_complete_lines_name_an_address() {
         let table = [
             ("a 127.0.0.1:81\n", Some(81)),
             ("first\na 127.0.0.1:81\nmo", Some(81)),

@@ -1,4 +1,5 @@
-//! `cargo xtask bench sink`: Windage's sink beside other receivers, and whether it counts exactly and stays small.
+//! `cargo xtask bench sink`: Windage's sink compared with other receivers, and whether it counts
+//! exactly and stays small.
 
 use std::fs;
 use std::process::ExitCode;
@@ -28,13 +29,13 @@ use generator::Load;
 use receiver::{RECEIVERS, Receiving};
 use scenario::SCENARIOS;
 
-/// Few enough for the receiver to be what is waited for, enough for it never to wait itself.
+/// Few enough that the receiver is the bottleneck, enough that it never waits itself.
 const CONNECTIONS: u32 = 8;
 
-/// Load before the measuring: for code that compiles, caches and memory that grow.
+/// Load before the measurement, for code that compiles, and caches and memory that grow.
 const WARMUP: Duration = Duration::from_millis(500);
 
-/// For an answer. The slowest receiver takes a fraction of a second for the largest request.
+/// Timeout of an answer. The slowest receiver takes a fraction of a second for the largest request.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
 const SPANS_PER_CPU: Quantity = Quantity::new("spans per CPU second", "million", 3);
@@ -68,7 +69,7 @@ const fn of_collector(scenario: &'static str, least: f64) -> Goal {
     at_least((scenario, "windage"), SPANS_PER_CPU, against, least)
 }
 
-/// Over gRPC nobody reads and discards, so that it is held against HTTP as well.
+/// There is no discarding receiver for gRPC, so gRPC is compared with HTTP.
 const fn of_discarding(scenario: &'static str, least: f64) -> Goal {
     let of = (scenario, "windage-count-only");
     at_least(of, BYTES_PER_CPU, Some((HTTP, "discard")), least)
@@ -80,14 +81,14 @@ const fn worst(scenario: &'static str, quantity: Quantity, most: f64) -> Goal {
 
 const METHOD: &str = "\
 Each receiver is launched afresh on one core (`collector-all-cores` on all) and gets load from `windage load` on another: \
-a closed loop on 8 connections, half a second to warm up and the time that is measured. CPU is that of the receiver's \
-process, all its threads, by its process clock from before the load to after it. Spans are the requests that the \
-generator had answered well, times the spans in each; the receivers that count must have counted the same, or the run has \
-failed. Every request of a scenario is the same bytes: spans with ten attributes each, in traces of four. The Collector \
-has an OTLP receiver and an exporter that does nothing, no processor, and no metrics of its own; it does not say what it \
-counted, and over gRPC with gzip nobody looks at its status. `discard` reads requests over HTTP and looks at nothing but \
-their length; for gRPC there is no such floor. `exactness` and the scenarios of many connections are for `windage sink` \
-alone, once each.";
+a closed loop on 8 connections, half a second of warm-up and then the measured time. CPU is that of the receiver's \
+process, all its threads, by its process clock from before the load to after it. Spans are the requests that were answered \
+with success, times the spans in each; receivers that count must have counted the same, or the run has \
+failed. Every request of a scenario has the same bytes: spans with ten attributes each, in traces of four. The Collector \
+has an OTLP receiver and an exporter that does nothing, no processor, and no metrics of its own; it does not report its \
+count, and over gRPC with gzip its status is not checked. `discard` reads HTTP requests and looks only at \
+their length; there is no such floor for gRPC. `exactness` and the scenarios of many connections run only `windage sink`, \
+once each.";
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -112,7 +113,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
     };
     let plan = Plan {
         name: "sink",
-        title: "The sink beside other receivers",
+        title: "The sink compared with other receivers",
         method: METHOD,
         rounds: 7,
         lasts_s: args.flags.lasts_s.unwrap_or(2),
@@ -153,7 +154,7 @@ struct Sink {
     lasts: Duration,
     /// In each mode of `exactness`.
     spans: u64,
-    /// In each crowd.
+    /// In each scenario of many connections.
     connections: u32,
     programs: Places,
 }
@@ -222,7 +223,7 @@ impl Sink {
 
     fn compare(&self, scenario: &'static scenario::Scenario, contender: &str) -> Result<Reading> {
         let receiver = RECEIVERS.iter().find(|receiver| receiver.name == contender);
-        let receiver = receiver.context("no such receiver")?;
+        let receiver = receiver.context("unknown receiver")?;
         let body = write_body(scenario)?;
         let receiving = Receiving::launch(receiver, scenario.protocol, &[], &self.programs)?;
         let put_on = |lasts| {
@@ -246,11 +247,13 @@ impl Sink {
         {
             let repeated = account["repeated_spans"].as_u64().unwrap_or_default();
             bail!(
-                "it counted {counted} spans and took {repeated} for repetitions, \
+                "it counted {counted} spans and {repeated} as repeated, \
                  and {delivered} were delivered"
             );
         }
-        let body_bytes = fs::metadata(&body).context("look at the body")?.len();
+        let body_bytes = fs::metadata(&body)
+            .context("read the size of the body")?
+            .len();
         let requests = measured.requests as f64;
         let spans = requests * scenario.spans as f64;
         Ok(Reading::of([

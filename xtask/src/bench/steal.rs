@@ -1,10 +1,10 @@
-//! What the hypervisor kept from this machine.
+//! Steal: time that the hypervisor took from this machine.
 
 use std::fs;
 
 use anyhow::{Context, Result};
 
-/// CPU that the hypervisor has kept from all cores since the machine started.
+/// CPU time that the hypervisor has taken from all cores since the machine started.
 pub(super) fn stolen_s() -> Result<f64> {
     let stat = fs::read_to_string("/proc/stat").context("read /proc/stat")?;
     stolen_in(&stat).context("/proc/stat has no steal")

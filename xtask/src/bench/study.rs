@@ -1,5 +1,5 @@
-//! One frame for studies of programs side by side: contenders × scenarios × rounds in random order, medians with
-//! their intervals, goals, and one page.
+//! Frame of the comparative studies: contenders × scenarios × rounds in random order, medians with
+//! intervals, goals, and one page.
 
 use std::fs;
 use std::process::ExitCode;
@@ -20,14 +20,14 @@ mod page;
 
 pub(super) use goal::{Bound, Goal};
 
-/// The core of servers; what puts load on them has the next.
+/// The servers' core; the load runs on the next one.
 pub(super) const SERVER_CORE: usize = 0;
 pub(super) const LOAD_CORE: usize = 1;
 
-/// Every order is drawn from this.
+/// Seed of every order.
 pub(super) const SEED: u64 = 5;
 
-/// Between two runs: for sockets to close and the cores to cool.
+/// Between two runs, so that sockets close and the cores cool.
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// The flags of every study.
@@ -44,29 +44,29 @@ pub(crate) struct Flags {
     only: Vec<String>,
 }
 
-/// Something that is read from a run; its title names it.
+/// A quantity read from a run; its title names it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Quantity {
     pub(super) title: &'static str,
-    /// Of its values; empty where the title has it.
+    /// The unit of its values; empty if the title has it.
     pub(super) unit: &'static str,
     pub(super) decimals: usize,
 }
 
-/// What a run gave.
+/// The results of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Reading {
     values: Vec<(Quantity, f64)>,
-    /// Reasons to distrust it.
+    /// Reasons to distrust them.
     warnings: Vec<&'static str>,
 }
 
-/// One run of one contender. A run that failed is a result.
+/// One run of one contender. A failed run is a result too.
 #[derive(Clone, Debug)]
 pub(super) struct Trial {
     pub(super) scenario: &'static str,
     pub(super) contender: &'static str,
-    /// From 1.
+    /// Counted from 1.
     pub(super) round: u32,
     pub(super) outcome: Result<Reading, String>,
 }
@@ -77,32 +77,32 @@ pub(super) struct Scenario {
     pub(super) name: &'static str,
     pub(super) meaning: String,
     pub(super) contenders: Vec<&'static str>,
-    /// Whether it takes part in the first round alone.
+    /// Whether it takes part only in the first round.
     pub(super) is_once: bool,
 }
 
 /// What is compared, in words and tables.
 pub(super) struct Plan {
-    /// Of its verb and of the page's file.
+    /// The name of the subcommand and of the page's file.
     pub(super) name: &'static str,
     pub(super) title: &'static str,
     pub(super) method: &'static str,
     pub(super) rounds: u32,
     pub(super) lasts_s: u32,
-    /// What repeats the study besides the flags of every study.
+    /// Flags that repeat the study, in addition to those of every study.
     pub(super) further_flags: String,
     pub(super) scenarios: Vec<Scenario>,
-    /// Of these the page shows Windage's, divided by each other contender's.
+    /// Quantities for which the page shows Windage's value divided by each other contender's.
     pub(super) compared: &'static [Quantity],
     pub(super) goals: &'static [Goal],
 }
 
-/// How the contenders are run.
+/// Runs the contenders.
 pub(super) trait Runner {
     /// What all contenders of a scenario share in one round.
     type Stage;
 
-    /// Makes it ready.
+    /// Sets up a stage.
     fn stage(&self, scenario: &'static str) -> Result<Self::Stage>;
 
     /// Runs one contender.
@@ -113,23 +113,23 @@ pub(super) trait Runner {
         contender: &'static str,
     ) -> Result<Reading>;
 
-    /// Ends it, and adds what only its end tells.
+    /// Ends the stage, and adds what only its end reports.
     fn end(&self, _stage: Self::Stage, _trials: &mut [Trial]) {}
 
     /// The programs with their versions.
     fn versions(&self) -> Result<Vec<String>>;
 
-    /// The command lines of a scenario, without anything of this machine.
+    /// The command lines of a scenario, without local paths.
     fn commands(&self, scenario: &Scenario) -> Vec<String>;
 }
 
-/// A study while it is made.
+/// A study in progress.
 pub(super) struct Study {
     plan: Plan,
     /// Machine, versions and the command that repeats it.
     facts: Vec<String>,
     commands: Vec<String>,
-    /// CPU that the hypervisor kept from the machine while contenders ran, of all cores.
+    /// CPU time that the hypervisor took while contenders ran, summed over all cores.
     stolen_s: f64,
     trials: Vec<Trial>,
 }
@@ -149,7 +149,7 @@ impl Quantity {
 }
 
 impl Reading {
-    /// Adds those of the values that are finite.
+    /// Adds the finite values.
     pub(super) fn add(&mut self, values: impl IntoIterator<Item = (Quantity, f64)>) {
         let values = values.into_iter();
         self.values
@@ -171,7 +171,7 @@ impl Reading {
         values.find(|(of, _)| *of == quantity).map(|(_, v)| *v)
     }
 
-    /// Changes a value that is there.
+    /// Changes an existing value.
     pub(super) fn shift(&mut self, quantity: Quantity, by: f64) {
         for (of, value) in &mut self.values {
             if *of == quantity {
@@ -182,7 +182,7 @@ impl Reading {
 }
 
 impl Flags {
-    /// Those of the plan where the command line has none.
+    /// Applies the flags; where a flag is missing, the plan's value stays.
     pub(super) fn apply(&self, plan: &mut Plan) -> Result<()> {
         plan.rounds = self.rounds.unwrap_or(plan.rounds);
         let all: Vec<&str> = plan.scenarios.iter().map(|s| s.name).collect();
@@ -198,17 +198,17 @@ impl Flags {
 }
 
 impl Study {
-    /// Runs the plan, and prints its page. `target/bench/NAME.md` has it after every scenario, so that an interrupted study
-    /// is kept.
+    /// Runs the plan and prints its page. `target/bench/NAME.md` is written after every scenario,
+    /// so that an interrupted study is kept.
     pub(super) fn run(mut plan: Plan, flags: &Flags, runner: &impl Runner) -> Result<ExitCode> {
         let cores = thread::available_parallelism().context("count the cores")?;
         if cores.get() <= LOAD_CORE {
-            bail!("needs two cores, one for the server and one for the load; here is {cores}");
+            bail!("needs two cores, for the server and for the load; this machine has {cores}");
         }
         flags.apply(&mut plan)?;
         let folder = workspace::root().join("target/bench");
         fs::create_dir_all(&folder).with_context(|| format!("make {}", folder.display()))?;
-        // What an interruption leaves lies there.
+        // Leftovers of an interruption stay in that folder.
         let _ = tempfile::env::override_temp_dir(&folder);
         let page = folder.join(format!("{}.md", plan.name));
         let mut commands = Vec::new();
@@ -267,7 +267,7 @@ impl Study {
 /// A scenario and a contender.
 pub(super) type Run = (&'static str, &'static str);
 
-/// The median over rounds of a run's quantity, divided by that of another run of the same round.
+/// The median over rounds of a run's quantity, divided by that of another run in the same round.
 fn figure(trials: &[Trial], of: Run, quantity: Quantity, against: Option<Run>) -> Option<Median> {
     let value = |run: Run, round: u32| {
         let is_it = |t: &&Trial| (t.scenario, t.contender) == run && t.round == round;
@@ -281,7 +281,7 @@ fn figure(trials: &[Trial], of: Run, quantity: Quantity, against: Option<Run>) -
     }))
 }
 
-/// The scenarios of a round with their contenders, in an order that is drawn anew for each.
+/// The scenarios of a round with their contenders, in a new random order each round.
 fn order(scenarios: &[Scenario], round: u32) -> Vec<Scenario> {
     let mut random = ChaCha8Rng::seed_from_u64(SEED);
     random.set_stream(round.into());
@@ -314,7 +314,7 @@ fn facts(plan: &Plan, flags: &Flags, versions: &[String]) -> Result<Vec<String>>
     ])
 }
 
-/// Some programs take whole seconds only, so all are given them.
+/// Some programs accept only whole seconds, so all get them.
 fn seconds(text: &str) -> Result<u32, String> {
     match text.strip_suffix('s').unwrap_or(text).parse() {
         Ok(seconds @ 1..=600) => Ok(seconds),

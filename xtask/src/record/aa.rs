@@ -1,4 +1,5 @@
-//! Many runs in which nothing differs, as a table and a picture: every control's interval, plans side by side.
+//! Many runs without a true difference, as a table and a picture: the interval of every A/A
+//! control, plans side by side.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -11,16 +12,18 @@ use windage_analysis::wire::{self, AnalysisWire};
 use super::report;
 use crate::bench::median::median;
 
-/// Of one panel, and from its middle to the end of the widest interval, in pixels.
+/// The width of a panel, and the distance from its middle to the end of the widest interval, in
+/// pixels.
 const WIDTH: f64 = 480.0;
 const HEIGHT: f64 = 400.0;
 const REACH: f64 = 160.0;
 
-/// Intervals that hold zero, and those that don't (Okabe & Ito's palette, told apart by all).
+/// Intervals that include zero, and those that exclude it (Okabe & Ito's colour-blind-safe
+/// palette).
 const HOLDS: &str = "#0072b2";
 const MISSES: &str = "#d55e00";
 
-/// A run's estimate and interval, in percent.
+/// A run's estimate and interval, in per cent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Bar {
     low: f64,
@@ -52,7 +55,7 @@ fn bars(analyses: &[AnalysisWire], metric: &str) -> Result<Plans> {
         let mut arms = analysis.under_first_load.arms.iter();
         let control = arms.find(|arm| arm.role == "control");
         let relative = control.and_then(|arm| arm.metrics.get(metric)?.relative.as_ref());
-        // A run that was void or ended early may have none.
+        // A void or interrupted run may have none.
         bars.extend(relative.and_then(|interval| {
             Some(Bar {
                 low: interval.low? * 100.0,
@@ -71,7 +74,7 @@ fn missed(bars: &[Bar]) -> usize {
     bars.iter().filter(|bar| !bar.holds_zero()).count()
 }
 
-/// The truth is zero, so that every estimate is an error.
+/// The truth is zero, so every estimate is an error.
 fn table(plans: &Plans) -> String {
     let mut text = String::from(
         "| plan | runs | exclude zero | median half-width | RMS error |\n|---|---:|---:|---:|---:|\n",
@@ -91,7 +94,7 @@ fn table(plans: &Plans) -> String {
     text
 }
 
-/// One scale for all panels: the difference in width is the message.
+/// All panels share one scale, so that widths can be compared.
 fn picture(plans: &Plans, metric: &str) -> String {
     let ends = plans
         .values()

@@ -1,5 +1,5 @@
-//! What the tests with real parts need and the toolchains don't bring: Debian packages,
-//! Python environments, the subjects built. All of it is found again the next time.
+//! Provides what the real-parts tests need in addition to the toolchains: Debian packages, Python
+//! environments, the built subjects. Everything is reused the next time.
 
 use std::ffi::OsString;
 use std::fs;
@@ -14,8 +14,8 @@ use crate::{command, debian, web, workspace};
 pub(crate) mod cache;
 mod variables;
 
-/// The services and agents that tests launch, what builds the latter, and the browser that looks at
-/// pages, by their Debian packages.
+/// Debian packages of the services and agents that tests launch, of the tools that build the
+/// agents, and of the browser that loads pages.
 const PACKAGES: &[&str] = &[
     "nginx-light",
     "haproxy",
@@ -32,8 +32,8 @@ const PACKAGES: &[&str] = &[
     "fonts-dejavu-core",
 ];
 
-/// Environments that plans make themselves, beside them: the requirements and the folder of each. A
-/// network may be slow, which must not count against a test's patience.
+/// Python environments that plans create next to themselves: requirements and folder of each. They
+/// are made in advance, so that a slow network does not use up a test's timeout.
 const PLANS_ENVIRONMENTS: &[(&str, &str)] = &[
     (
         "subjects/python/requirements.txt",
@@ -43,8 +43,8 @@ const PLANS_ENVIRONMENTS: &[(&str, &str)] = &[
     ("subjects/python-web/flask.txt", "experiments/flask"),
 ];
 
-/// What plans build or fetch of their services and agents, for the same reason; and because what compiles
-/// takes both cores from what another test measures.
+/// What plans build or fetch of their services and agents: made in advance for the same reason, and
+/// because compiling takes both cores from a measuring test.
 const BUILDS: &[&str] = &[
     "subjects/node-express/build.sh",
     "subjects/java-web/build.sh",
@@ -55,8 +55,8 @@ const BUILDS: &[&str] = &[
     "experiments/envoy/fetch.sh",
 ];
 
-/// Provides what it can, and returns the variables by which tests find it; each part that fails is told with its name,
-/// and the others still run.
+/// Provides what it can, and returns the variables by which tests find it. Each part that fails is
+/// reported by name, and the others still run.
 pub(crate) fn provide(
     mut failed: impl FnMut(&str, &anyhow::Error),
 ) -> Vec<(&'static str, OsString)> {
@@ -68,7 +68,7 @@ pub(crate) fn provide(
         }
     };
     part("Debian packages", &|| debian::provide(PACKAGES));
-    // Debian keeps these two modules in a package of their own.
+    // Debian has these two modules in a separate package.
     let modules = ["-c", "import ensurepip, venv"];
     part("Python's environments", &|| {
         let there = command::run(Command::new("python3").args(modules));
@@ -93,8 +93,8 @@ pub(crate) fn provide(
     variables::provide(&mut failed)
 }
 
-/// Makes the Python environment of a file of requirements, named from the workspace, unless it
-/// is there, and returns its interpreter.
+/// Creates the Python environment of a file of requirements, given relative to the workspace,
+/// unless it exists, and returns its interpreter.
 pub(crate) fn python_environment(requirements: &str) -> Result<PathBuf> {
     let content = cache::read(&workspace::root().join(requirements))?;
     // One for each content: none is ever changed under a test.
@@ -106,7 +106,7 @@ pub(crate) fn python_environment(requirements: &str) -> Result<PathBuf> {
     Ok(folder.join("bin/python"))
 }
 
-/// As the plans' own build step does it; unless it is there.
+/// As the plans' own build step does it; unless it exists.
 fn make_environment(requirements: &str, folder: &Path) -> Result<()> {
     let root = workspace::root();
     command::run(
@@ -117,9 +117,9 @@ fn make_environment(requirements: &str, folder: &Path) -> Result<()> {
     )
 }
 
-/// Builds each subject into its own `bin/`, where the plans' build commands put it as well, so
-/// that downloading and compiling does not count against a test's patience. Modules without a
-/// program of their own have a script.
+/// Builds each subject into its own `bin/`, as the plans' build commands do, so that downloading
+/// and compiling do not use up a test's timeout. Modules without a program of their own have a
+/// script.
 fn go_subjects() -> Result<()> {
     for subject in workspace::subjects_with("main.go")? {
         let name = subject.file_name().unwrap_or_default();
@@ -131,7 +131,7 @@ fn go_subjects() -> Result<()> {
 pub(crate) fn go_build(module: &Path, program: &Path) -> Result<()> {
     command::run(
         Command::new("go")
-            // A checkout of another user's has no version that Go may read.
+            // Go can't read the version of a checkout that belongs to another user.
             .args(["build", "-buildvcs=false", "-o"])
             .arg(program)
             .arg(".")

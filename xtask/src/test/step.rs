@@ -13,7 +13,8 @@ use super::tally::{Counts, Tally};
 pub(crate) struct Step {
     pub(crate) name: String,
     pub(crate) command: Command,
-    /// How many tests a line of its output tells of; `None`: it runs none, and only its failure counts.
+    /// How many tests a line of its output reports; `None`: it runs no tests, and only its failure
+    /// counts.
     counts: Option<Counts>,
 }
 
@@ -29,7 +30,7 @@ impl Step {
             .args(words)
             .current_dir(workspace::root().join(folder));
         if line.starts_with("npx ") {
-            // What they print is read.
+            // Their output is parsed.
             command.env("NO_COLOR", "1").env_remove("FORCE_COLOR");
         }
         let name = format!("{folder}: {line}");
@@ -40,9 +41,9 @@ impl Step {
         }
     }
 
-    /// Runs the command to its end. One that fails without a failed test (a warning, a
-    /// compile error, a test program that was killed) counts as one failure, and so does one that
-    /// should run tests and ran none (a filter that fits nothing, output that is not understood).
+    /// Runs the command to its end. If it fails without a failed test (a warning, a compile error,
+    /// a killed test program), that counts as one failure; so does a command that should run tests
+    /// and ran none (a filter that matches nothing, unexpected output).
     pub(crate) fn run(&mut self, environment: &[(&str, OsString)]) -> Result<Tally> {
         announce(&self.name);
         self.command
@@ -50,7 +51,7 @@ impl Step {
         let mut tally = Tally::default();
         let success = command::stream(&mut self.command, |line| {
             tally += self.counts.map_or(Tally::default(), |counts| counts(line));
-            // Go says of each test that it begins.
+            // Go announces each test that begins.
             if !line.trim_start().starts_with("=== ") {
                 anstream::println!("{line}");
             }
@@ -66,7 +67,7 @@ impl Step {
     }
 }
 
-/// Says what comes next.
+/// Announces the next step.
 pub(crate) fn announce(name: &str) {
     anstream::eprintln!("==> {name}");
 }

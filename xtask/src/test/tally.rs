@@ -1,9 +1,9 @@
-//! Counts of tests, read from what cargo, go and the front end's test runners print.
+//! Counts of tests, read from the output of cargo, go and the front end's test runners.
 
 use std::fmt;
 use std::ops::AddAssign;
 
-/// How many tests ended in which way.
+/// How many tests had which result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     pub(crate) passed: usize,
@@ -21,7 +21,7 @@ impl Tally {
         }
     }
 
-    /// Counts tests that ran without what they were to try as skipped instead of passed.
+    /// Counts that many passed tests as skipped, because they lacked what they test.
     pub(crate) fn move_to_skipped(&mut self, tests: usize) {
         self.passed = self.passed.saturating_sub(tests);
         self.skipped += tests;
@@ -46,25 +46,26 @@ impl fmt::Display for Tally {
     }
 }
 
-/// How many tests a line of a command's output tells of.
+/// How many tests a line of a command's output reports.
 pub(crate) type Counts = fn(&str) -> Tally;
 
-/// `test result: ok. 3 passed; 0 failed; 1 ignored; …`, with which every test program of cargo ends.
+/// `test result: ok. 3 passed; 0 failed; 1 ignored; …`, the last line of each of cargo's test
+/// programs.
 pub(crate) fn cargo_line(line: &str) -> Tally {
     line.trim()
         .strip_prefix("test result: ")
         .map_or(Tally::default(), pairs)
 }
 
-/// `Tests  12 passed | 1 failed | 2 skipped (15)`, with which `vitest run` ends.
+/// `Tests  12 passed | 1 failed | 2 skipped (15)`, the last line of `vitest run`.
 pub(crate) fn vitest_line(line: &str) -> Tally {
     line.trim()
         .strip_prefix("Tests ")
         .map_or(Tally::default(), pairs)
 }
 
-/// `12 passed (4.1s)`, `1 failed`, `1 flaky` and `2 skipped`, a line each, with which `playwright test` ends. What passed
-/// only when it was tried again has failed.
+/// `12 passed (4.1s)`, `1 failed`, `1 flaky` and `2 skipped`, one line each, at the end of
+/// `playwright test`. A test that passed only on a retry has failed.
 pub(crate) fn playwright_line(line: &str) -> Tally {
     match line.split_whitespace().nth(2) {
         Some(word) if !word.starts_with('(') => Tally::default(),
@@ -72,7 +73,7 @@ pub(crate) fn playwright_line(line: &str) -> Tally {
     }
 }
 
-/// `--- PASS: TestA/one (0.00s)` of `go test -v`, for each test and each part of one.
+/// `--- PASS: TestA/one (0.00s)` from `go test -v`, for each test and subtest.
 pub(crate) fn go_line(line: &str) -> Tally {
     let end = line.trim_start().strip_prefix("--- ").unwrap_or_default();
     let (passed, failed, skipped) = (
@@ -87,7 +88,7 @@ pub(crate) fn go_line(line: &str) -> Tally {
     }
 }
 
-/// Each number with the word behind it.
+/// Each number with the word after it.
 fn pairs(text: &str) -> Tally {
     let mut tally = Tally::default();
     let words = text.split_whitespace();

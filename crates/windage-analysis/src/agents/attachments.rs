@@ -9,7 +9,7 @@ use crate::MetricAnalysis;
 use crate::analyse::Run;
 
 impl Run<'_> {
-    /// What an arm's agents did, whose CPU per request is this one; `None` for an arm without
+    /// What an arm's agents did; the given CPU per request is the arm's. `None` for an arm without
     /// agents.
     pub(crate) fn agent_use(
         &self,

@@ -1,4 +1,4 @@
-//! The whole bill: busy CPU of the machine for a request, and who used it.
+//! The bill: busy CPU of the machine per request, and who used it.
 
 use std::collections::BTreeMap;
 
@@ -11,40 +11,39 @@ use crate::analyse::Run;
 use crate::compare::{mean, mean_by_launch};
 use crate::conclude::interval;
 
-/// Busy CPU of the machine for a request of an arm, and where it went.
+/// Busy CPU of the machine per request of an arm, and where it went.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bill {
-    /// Busy CPU of the whole machine while windows lasted.
+    /// Busy CPU of the whole machine during windows.
     pub machine: BillLine,
-    /// Its parts, in order: they add up to it.
+    /// Its parts, in order; they add up to `machine`.
     pub lines: Vec<(BillItem, BillLine)>,
-    /// CPU of the arm's agents that falls outside its windows, credited to its requests; `None`
-    /// for an arm without agents.
+    /// CPU of the arm's agents outside its windows, credited to its requests; `None` for an arm
+    /// without agents.
     pub agent_outside_windows: Option<BillLine>,
-    /// CPU of the arm's services that falls outside its windows; `None` when that is not known.
+    /// CPU of the arm's services outside its windows; `None` when unknown.
     pub service_outside_windows: Option<BillLine>,
-    /// The machine's with what was deferred: the sum of the three, those that no launch knows left
-    /// out, over the launches that know the others.
+    /// The machine's CPU plus the deferred parts: the sum of the three above, without those that no
+    /// launch knows, over the launches that know the others.
     pub with_deferred: BillLine,
     /// Launches that went in.
     pub rounds: usize,
 }
 
-/// What a part of the machine's CPU was used by.
+/// Who used a part of the machine's CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum BillItem {
-    /// The arm's services; the traps and the BPF programs of probes on them are in it.
+    /// The arm's services, including the traps and BPF programs of probes on them.
     Service,
     /// The agents that were attached.
     Agent,
     /// The load generator's thread; on loopback the sender pays the receiver's TCP input.
     Generator,
-    /// Windage, but for the generator's thread: receivers of telemetry, probes, journal, display.
+    /// Windage without the generator's thread: telemetry receivers, probes, journal, display.
     Windage,
     /// The kernel's own threads.
     KernelThreads,
-    /// What is left of the machine's busy time: other arms' services, other processes,
-    /// interrupts.
+    /// The rest of the machine's busy time: other arms' services, other processes, interrupts.
     Remainder,
 }
 
@@ -73,17 +72,17 @@ impl BillItem {
     }
 }
 
-/// One line of a bill, in microseconds a request.
+/// One line of a bill, in microseconds per request.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BillLine {
-    /// The baseline's, in the same blocks; `None` when it is not known (what it is then stands in
-    /// the remainder), as below.
+    /// The baseline's, in the same blocks; `None` when unknown (it is then part of the remainder),
+    /// as below.
     pub baseline_us: Option<f64>,
     /// The arm's.
     pub arm_us: Option<f64>,
     /// Arm − baseline; `None` for the baseline.
     pub difference_us: Option<f64>,
-    /// The difference's interval; `None` where there is too little for one.
+    /// The difference's interval; `None` where there are too few values for one.
     pub interval: Option<Interval>,
 }
 
@@ -100,11 +99,11 @@ impl BillItem {
     }
 }
 
-/// A value of an arm and of the baseline in each launch that knows both.
+/// The values of an arm and of the baseline in each launch that knows both.
 type OfLaunches = BTreeMap<u32, (f64, f64)>;
 
 impl Run<'_> {
-    /// An arm's bill; `None` for a batch load, without windows beside the baseline's, and when
+    /// An arm's bill; `None` for a batch load, without windows paired with the baseline's, and when
     /// the machine's CPU was not read.
     pub(crate) fn bill(&self, arm: ArmIndex) -> Option<Bill> {
         if self.records.manifest.load.model == LoadModel::Batch {
@@ -133,9 +132,8 @@ impl Run<'_> {
         })
     }
 
-    /// What the arm's agents use beyond its windows, by launch: while it gets load that is not
-    /// measured, and while nobody gets any. What they use in windows of bystanders is in the bills
-    /// of these.
+    /// CPU of the arm's agents outside its windows, by launch: during load that is not measured,
+    /// and without load. What they use in windows of bystanders is in the bystanders' bills.
     fn agent_outside_windows(&self, arm: ArmIndex, pieces: &Pieces) -> OfLaunches {
         let outside = |launch| {
             let attachments = self.attachments(arm);
@@ -150,7 +148,7 @@ impl Run<'_> {
         pieces.launches().filter_map(outside).collect()
     }
 
-    /// What the arm and the baseline deferred, by launch.
+    /// Deferred cost of the arm and of the baseline, by launch.
     fn service_outside_windows(&self, arm: ArmIndex, pieces: &Pieces) -> OfLaunches {
         let deferred = |launch, of| {
             let ledger = self.records.ledgers.get(launch, of)?;
@@ -177,8 +175,8 @@ impl Run<'_> {
         }
     }
 
-    /// The machine's line with what falls outside windows, all of it over the launches that know
-    /// it; `None` without any.
+    /// The machine's line plus CPU outside windows, over the launches that know all parts; `None`
+    /// without any.
     fn with_all(
         &self,
         arm: ArmIndex,
@@ -216,7 +214,7 @@ impl Run<'_> {
             baseline_us: Some(baseline_us),
             arm_us: Some(arm_us),
             difference_us: is_compared.then_some(difference_us),
-            // A sequence over batches lies about another mean.
+            // A sequence over batches is for a different mean.
             interval: found.filter(|_| is_compared).map(|found| {
                 let moved = difference_us - found.estimate;
                 Interval {

@@ -1,4 +1,4 @@
-//! What a service pays that is not watched, while agents watch another.
+//! What a service pays while agents watch another service.
 
 use windage_model::{ArmId, ArmIndex, Metric, Role};
 use windage_stats::two_level;
@@ -9,31 +9,31 @@ use crate::blocks::Reading;
 use crate::compare::{self, Comparison, Ratios, Scale, launches};
 use crate::conclude::conclude;
 
-/// What an arm pays that agents do not watch, while they are attached for another.
+/// What an arm pays while agents are attached for another arm.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bystander {
     /// The arm whose agents are attached.
     pub bystander_of: ArmId,
-    /// The control: the same processes with the agents gone.
+    /// The control: the same processes with the agents detached.
     pub control: ArmId,
-    /// What is compared: CPU per request, or an iteration for a batch load.
+    /// The metric compared: CPU per request, or per iteration for a batch load.
     pub metric: Metric,
-    /// The metric against the control's: the price for bystanders, with its verdict.
+    /// The metric compared with the control: the cost to bystanders, with its verdict.
     pub against_control: MetricAnalysis,
-    /// The metric against the watched arm's, whose `baseline` stands for that arm.
+    /// The metric compared with the watched arm, which takes the place of `baseline`.
     pub against_watched: MetricAnalysis,
 }
 
 impl Run<'_> {
-    /// Whose agents are attached in an arm's windows without watching it; `None` for an arm that is
-    /// no bystander.
+    /// The arm whose agents are attached in this arm's windows without watching it; `None` for an
+    /// arm that is not a bystander.
     pub(crate) fn watched(&self, arm: ArmIndex) -> Option<ArmId> {
         let arms = &self.records.manifest.arms;
         let watched = arms.get(arms[arm.get()].bystander_of?.get())?;
         Some(watched.id.clone())
     }
 
-    /// What an arm pays for the agents of another; `None` for an arm that is no bystander, and
+    /// What an arm pays for another arm's agents; `None` for an arm that is not a bystander, and
     /// without a control.
     pub(crate) fn bystander(&self, arm: ArmIndex) -> Option<Bystander> {
         let manifest = &self.records.manifest;
@@ -49,8 +49,8 @@ impl Run<'_> {
         })
     }
 
-    /// CPU per request (an iteration) of one arm against another's in the same halves of blocks, with what both
-    /// deferred.
+    /// CPU per request (iteration) of one arm compared with another in the same halves of blocks,
+    /// with the deferred cost of both.
     fn cpu_against(&self, arm: ArmIndex, against: ArmIndex) -> MetricAnalysis {
         let ratios = compare::ratios(self.blocks.halves_of(arm, against), Reading::CpuUs);
         let launches = launches(&ratios, self.deferred_offset(arm, against));

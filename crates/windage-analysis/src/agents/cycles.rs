@@ -1,5 +1,5 @@
-//! Figures over attachments, each of which draws the agent's luck anew, and the services' as often
-//! as they are launched.
+//! Figures over attachments. Each attachment draws agent luck anew, each launch draws launch luck
+//! anew.
 
 use std::collections::BTreeMap;
 
@@ -11,11 +11,11 @@ use crate::compare::{Rules, mean_by_launch};
 use crate::conclude::interval;
 use crate::sums::{Quotient, linear};
 
-/// What an arm's attachments have of a figure, by launch.
+/// The parts of a figure by launch, one for each attachment of an arm.
 pub(super) type ByLaunch = BTreeMap<u32, Vec<Quotient>>;
 
-/// What is replicated, and in which words: launches with the sums of their attachments, which
-/// share their launch's luck, or the attachments of the only launch.
+/// The replicated unit: launches with the sums of their attachments, which share launch luck, or
+/// the attachments of the only launch.
 /// What counts as one value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unit {
@@ -52,21 +52,21 @@ pub(super) fn units(parts: &ByLaunch) -> (Vec<Quotient>, Unit) {
     (each.collect(), Unit::Attachment)
 }
 
-/// The mean of what attachments have, each divided by one; `None` without any.
+/// The mean over attachments of each quotient; `None` without any.
 pub(super) fn mean(parts: &ByLaunch, rules: Rules) -> Option<OverCycles> {
     let (units, over_what) = units(parts);
     let linear = linear(&units)?;
     Some(over(&linear, over_what.mean(), rules))
 }
 
-/// Sums of the first, divided by sums of the second; `None` when the second are zero.
+/// Sum of the numerators divided by sum of the denominators; `None` when the latter is zero.
 pub(super) fn ratio(parts: &ByLaunch, rules: Rules) -> Option<OverCycles> {
     let (units, over_what) = units(parts);
     let linear = linear(&units)?;
     Some(over(&linear, over_what.ratio(), rules))
 }
 
-/// One such ratio less another, of the same attachments.
+/// The difference of two such ratios over the same attachments.
 pub(super) fn difference_of_ratios(
     of: &ByLaunch,
     less: &ByLaunch,
@@ -78,7 +78,7 @@ pub(super) fn difference_of_ratios(
     Some(over(&linear, over_what.ratio(), rules))
 }
 
-/// The usual and the worst; `None` without values.
+/// Median and maximum; `None` without values.
 pub(super) fn range(values: impl Iterator<Item = f64>) -> Option<Range> {
     let mut sorted: Vec<f64> = values.collect();
     sorted.sort_by(f64::total_cmp);
@@ -92,7 +92,7 @@ pub(super) fn range(values: impl Iterator<Item = f64>) -> Option<Range> {
 
 fn over(values: &[f64], method: Method, rules: Rules) -> OverCycles {
     let estimate = values.iter().sum::<f64>() / values.len() as f64;
-    // Attachments of one launch stand where launches do: each is a program that was started anew.
+    // Attachments of one launch take the place of launches: in each the agents start afresh.
     let each: BTreeMap<u32, Vec<f64>> = (0..).zip(values.iter().map(|v| vec![*v])).collect();
     let located = mean_by_launch(&each).ok();
     let interval = located.and_then(|located| interval(&located, Confidence::P95, rules));

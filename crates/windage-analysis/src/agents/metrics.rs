@@ -1,4 +1,4 @@
-//! The metrics of agents: an arm's attachments against none of the baseline.
+//! Metrics of agents. The baseline has no agents, so its figure is zero.
 
 use std::collections::BTreeMap;
 
@@ -11,17 +11,17 @@ use crate::compare::{self, Comparison, Ratios, Scale, mean_by_launch};
 use crate::sums::Quotient;
 use crate::windows::AgentsBeside;
 
-/// An attachment, and what its agents used while windows lasted.
+/// An attachment, and what its agents used during windows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Attachment<'a> {
     pub(super) cycle: &'a AgentCycle,
     /// In the arm's own windows.
     pub(super) own: AgentsBeside,
-    /// In those of its bystanders, void ones included, in nanoseconds.
+    /// In windows of its bystanders, void ones included, in nanoseconds.
     pub(super) bystanders_ns: f64,
 }
 
-/// What an attachment has of a metric, to be divided by what; `None` when it was not read.
+/// Numerator and denominator of a metric for one attachment; `None` when not read.
 pub(super) type Figure = fn(&Attachment<'_>) -> Option<Quotient>;
 
 const FIGURES: [(Metric, Figure); 8] = [
@@ -41,37 +41,37 @@ const FIGURES: [(Metric, Figure); 8] = [
     (Metric::BpfRunsPerRequest, bpf_runs_per_request),
 ];
 
-/// Cores that the agents kept busy in the arm's own windows: under its load, and no other.
+/// Cores that the agents kept busy in the arm's own windows, so under its load alone.
 pub(super) fn cores(of: &Attachment<'_>) -> Option<Quotient> {
     (of.own.lasted_ns > 0.0).then_some((of.own.usable_ns, of.own.lasted_ns))
 }
 
-/// Microseconds of the agents for a request, those in windows of bystanders left out: what agents
-/// use there is not for the arm's requests.
+/// Agent CPU in microseconds per request, without windows of bystanders: what agents use there is
+/// not for the arm's requests.
 pub(super) fn us_per_request(of: &Attachment<'_>) -> Option<Quotient> {
-    // Two counters, read at other times, may differ by a little.
+    // The two counters are read at different times and may differ slightly.
     let ns = (of.cycle.up_cpu_ns? as f64 - of.bystanders_ns).max(0.0);
     Some((ns / 1e3, of.cycle.requests as f64))
 }
 
-/// Resident memory at the end.
+/// Resident memory at the end of the attachment.
 pub(super) fn rss_steady(of: &Attachment<'_>) -> Option<Quotient> {
     Some((of.cycle.rss_steady_bytes? as f64, 1.0))
 }
 
-/// Nanoseconds in BPF programs for a request.
+/// Nanoseconds in BPF programs per request.
 pub(super) fn bpf_ns_per_request(of: &Attachment<'_>) -> Option<Quotient> {
     let (statistics, _, run_ns) = bpf(of.cycle)?;
     Some((run_ns as f64, statistics.requests as f64))
 }
 
-/// Runs of BPF programs for a request.
+/// Runs of BPF programs per request.
 pub(super) fn bpf_runs_per_request(of: &Attachment<'_>) -> Option<Quotient> {
     let (statistics, runs, _) = bpf(of.cycle)?;
     Some((runs as f64, statistics.requests as f64))
 }
 
-/// What these attachments have of a figure.
+/// A figure of these attachments.
 pub(super) fn by_launch(attached: &[Attachment<'_>], figure: Figure) -> ByLaunch {
     let mut parts = ByLaunch::new();
     for of in attached {
@@ -82,7 +82,7 @@ pub(super) fn by_launch(attached: &[Attachment<'_>], figure: Figure) -> ByLaunch
     parts
 }
 
-/// The statistics of an attachment with the runs of all its programs and the time in them.
+/// The statistics of an attachment, with the runs of all its programs and the time in them.
 pub(super) fn bpf(cycle: &AgentCycle) -> Option<(&BpfStatistics, u64, u64)> {
     let statistics = cycle.statistics.as_ref()?;
     let programs = cycle.programs.as_ref()?;
@@ -118,7 +118,7 @@ impl Run<'_> {
         }
     }
 
-    /// What a plan with agents has of every arm; nothing in any other plan.
+    /// The metrics that a plan with agents has for every arm; empty for other plans.
     pub(crate) fn of_agents(&self, arm: ArmIndex) -> Vec<(Metric, Comparison)> {
         let mut arms = self.records.manifest.arms.iter();
         if arms.all(|arm| arm.agents.is_empty()) {
@@ -135,7 +135,7 @@ impl Run<'_> {
             .collect()
     }
 
-    /// Differences within blocks, because a quiet machine's kernel threads may use nothing.
+    /// By differences within blocks, because kernel threads may use nothing on a quiet machine.
     fn kernel_threads(&self, arm: ArmIndex) -> Option<Comparison> {
         let pieces = self.pieces(arm)?;
         let of = pieces.part(Part::KernelThreads)?;
@@ -146,8 +146,8 @@ impl Run<'_> {
         })
     }
 
-    /// A figure of an arm's attachments; zero of the baseline, where agents are gone; `None` for
-    /// other arms and where nobody has it.
+    /// A figure of an arm's attachments; zero for the baseline, where agents are detached; `None`
+    /// for other arms and when no attachment has it.
     fn of_cycles(&self, arm: ArmIndex, figure: Figure) -> Option<Comparison> {
         let mut parts = self.parts(arm, figure);
         if arm == ArmIndex::BASELINE {
@@ -164,7 +164,7 @@ impl Run<'_> {
         })
     }
 
-    /// A comparison by differences of whole launches or attachments, without log ratios.
+    /// A comparison by differences between launches or attachments, without log ratios.
     fn of_differences(
         &self,
         arm: ArmIndex,
@@ -185,8 +185,7 @@ impl Run<'_> {
         }
     }
 
-    /// What an arm's attachments have of a figure, in launches in which there is something to
-    /// divide by.
+    /// A figure of an arm's attachments, in launches where the denominator is not zero.
     fn parts(&self, arm: ArmIndex, figure: Figure) -> ByLaunch {
         let attached: Vec<Attachment<'_>> = self.attachments(arm).collect();
         let mut parts = by_launch(&attached, figure);
@@ -195,8 +194,8 @@ impl Run<'_> {
     }
 }
 
-/// One value for each launch, sums divided by sums. In a run of one launch the attachments
-/// stand where launches do: each of them starts the agents anew.
+/// One value per launch, sums divided by sums. In a run of one launch the attachments take the
+/// place of launches: in each the agents start afresh.
 fn replicates(parts: &ByLaunch) -> BTreeMap<u32, Vec<f64>> {
     let (units, _) = units(parts);
     let known = units.into_iter().filter(|(_, under)| *under > 0.0);

@@ -1,6 +1,6 @@
-//! Who used the machine, half block by half block: an arm and the baseline beside each other.
+//! Who used the machine, by halves of blocks: an arm paired with the baseline.
 //!
-//! Plain means throughout, so that the parts add up to the machine.
+//! Plain means throughout, so that the parts add up to the machine's CPU.
 
 use std::collections::BTreeMap;
 
@@ -10,49 +10,49 @@ use crate::analyse::Run;
 use crate::compare::mean;
 use crate::windows::Measured;
 
-/// What of the machine's busy time per window has a reading of.
+/// The parts of the machine's busy time that a window has readings of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     Machine,
     Service,
     Agent,
     Generator,
-    /// But for the generator's thread.
+    /// Without the generator's thread.
     Windage,
     KernelThreads,
-    /// The machine's less all the others that are known.
+    /// The machine's less all other known parts.
     Remainder,
 }
 
 impl Part {
     const READ: usize = 6;
     const ALL: usize = 7;
-    /// What the remainder is less of.
+    /// The parts that are subtracted to get the remainder.
     const PARTS: std::ops::Range<usize> = Part::Service as usize..Part::Remainder as usize;
 }
 
-/// Microseconds a request, by part.
+/// Microseconds per request, by part.
 type ByPart = [f64; Part::ALL];
 
-/// Half a block, or a whole one that lost a window: an arm and the baseline there.
+/// Half a block, or a whole one that lost a window: an arm paired with the baseline.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     arm: ByPart,
     baseline: ByPart,
 }
 
-/// All of them that an arm and the baseline have.
+/// All pieces that an arm and the baseline share.
 #[derive(Clone, Debug)]
 pub(super) struct Pieces {
     by_launch: BTreeMap<u32, Vec<Piece>>,
-    /// What both have a reading of.
+    /// The parts that both have readings of.
     known: [bool; Part::READ],
 }
 
 /// One part over all pieces.
 #[derive(Clone, Debug)]
 pub(super) struct OfPart {
-    /// The mean over launches, each of which counts once.
+    /// The mean over launches, each with the same weight.
     pub(super) baseline_us: f64,
     pub(super) arm_us: f64,
     /// Arm − baseline of each piece, by launch.
@@ -60,12 +60,12 @@ pub(super) struct OfPart {
 }
 
 impl Pieces {
-    /// How many launches there are.
+    /// The launches.
     pub(super) fn launches(&self) -> impl Iterator<Item = u32> + '_ {
         self.by_launch.keys().copied()
     }
 
-    /// A part; `None` when one side has no reading of it.
+    /// A part; `None` when either side has no reading of it.
     pub(super) fn part(&self, part: Part) -> Option<OfPart> {
         let index = part as usize;
         if self.known.get(index) == Some(&false) {
@@ -100,8 +100,8 @@ impl Pieces {
 }
 
 impl Run<'_> {
-    /// What an arm's windows and the baseline's say of the machine; `None` when they have none in
-    /// common, and when the machine's CPU was not read.
+    /// The pieces of an arm paired with the baseline; `None` when they share none, and when the
+    /// machine's CPU was not read.
     pub(super) fn pieces(&self, arm: ArmIndex) -> Option<Pieces> {
         let sides = [arm, ArmIndex::BASELINE].map(|of| Side {
             is_attached: self.has_agents_beside(of),
@@ -127,7 +127,7 @@ impl Run<'_> {
                     take(half.launch, [&mut of_arm.iter(), &mut of_baseline.iter()]);
                 }
             }
-            // No block holds both: a launch is one piece.
+            // No block has both arms: a launch is one piece.
             Order::Sequential => {
                 for launch in self.records.windows.launches.iter().copied() {
                     let of = |arm| self.blocks.windows_of(arm);
@@ -141,21 +141,21 @@ impl Run<'_> {
         is_known.then_some(Pieces { by_launch, known })
     }
 
-    /// Whether agents are attached in an arm's windows, its own or those that watch another.
+    /// Whether agents are attached in an arm's windows, its own or those that watch another arm.
     fn has_agents_beside(&self, arm: ArmIndex) -> bool {
         let arm = &self.records.manifest.arms[arm.get()];
         !arm.agents.is_empty() || arm.bystander_of.is_some()
     }
 }
 
-/// How the windows of one arm are read.
+/// How one arm's windows are read.
 #[derive(Clone, Copy, Debug)]
 struct Side {
     is_attached: bool,
 }
 
 impl Side {
-    /// Microseconds a request, by part; `None` where there is no reading.
+    /// Microseconds per request, by part; `None` where there is no reading.
     fn readings(self, window: &Measured) -> [Option<f64>; Part::READ] {
         let us = |ns: f64| ns / 1e3 / window.completed as f64;
         let exact = |ns: Option<std::num::NonZeroU64>| ns.map(|ns| us(ns.get() as f64));
@@ -175,7 +175,7 @@ impl Side {
         .map(|us| us.filter(|_| has_requests))
     }
 
-    /// The means over windows that have a reading of all that is known; `None` without any.
+    /// The means over windows that have a reading of every known part; `None` without any.
     fn mean(
         self,
         windows: &mut dyn Iterator<Item = &Measured>,

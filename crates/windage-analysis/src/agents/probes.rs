@@ -1,5 +1,5 @@
-//! The kernel's side of agents: what its run-time statistics see of BPF programs, and what they
-//! do not see, bounded by what the service pays.
+//! The kernel's side of agents: the cost that its run-time statistics count of BPF programs, and
+//! bounds for the cost that they do not count, from what the service pays.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::compare::Rules;
 use crate::sums::Quotient;
 use crate::{MetricAnalysis, Missing, MissingCode};
 
-/// What came with these attachments; `None` when no programs could be listed.
+/// BPF programs, links and maps of these attachments; `None` when programs could not be listed.
 pub(super) fn bpf_use(attached: &[Attachment<'_>], rules: Rules) -> Option<BpfUse> {
     let cycles = || attached.iter().map(|of| of.cycle);
     let is_listed = cycles().any(|cycle| cycle.programs.is_some());
@@ -37,7 +37,7 @@ pub(super) fn bpf_use(attached: &[Attachment<'_>], rules: Rules) -> Option<BpfUs
     })
 }
 
-/// Microseconds of the service and requests, with statistics and without.
+/// CPU of the service and requests, with statistics and without.
 fn statistics_cost(of: &Attachment<'_>) -> Option<(Quotient, Quotient)> {
     let of = of.cycle.statistics?;
     let with = (of.cpu_ns? as f64 / 1e3, of.requests as f64);
@@ -52,7 +52,7 @@ struct Tally {
     run_ns: f64,
 }
 
-/// Programs of one name and kind together, those with most time first.
+/// Programs grouped by name and kind, those with the most time first.
 fn programs(attached: &[Attachment<'_>]) -> Vec<ProgramUse> {
     let mut tallies: BTreeMap<(&str, &str), Tally> = BTreeMap::new();
     for Attachment { cycle, .. } in attached {
@@ -85,7 +85,7 @@ fn programs(attached: &[Attachment<'_>]) -> Vec<ProgramUse> {
             ns_per_request: per(tally.run_ns, requests),
         })
         .collect();
-    // What costs alike stays in the order of names.
+    // Ties stay in order of name.
     programs.sort_by(|a, b| {
         let ns = |of: &ProgramUse| of.ns_per_request.unwrap_or(0.0);
         ns(b).total_cmp(&ns(a))
@@ -93,7 +93,7 @@ fn programs(attached: &[Attachment<'_>]) -> Vec<ProgramUse> {
     programs
 }
 
-/// The service's cost against the statistics of these attachments; `None` without either.
+/// The service's overhead compared with the statistics of these attachments; `None` without either.
 pub(super) fn account(
     bpf: &BpfUse,
     cpu: &MetricAnalysis,
@@ -113,7 +113,7 @@ pub(super) fn account(
     })
 }
 
-/// Time in programs if all that the statistics cost lay within it, of which at most all did.
+/// Time in programs if the whole cost of the statistics lay within it; at most all of it did.
 fn without_own_cost(bpf_us: &OverCycles, cost: &OverCycles) -> OverCycles {
     let estimate = (bpf_us.estimate - cost.estimate.max(0.0)).max(0.0);
     let half = half_width(bpf_us).hypot(half_width(cost));
@@ -129,15 +129,16 @@ fn without_own_cost(bpf_us: &OverCycles, cost: &OverCycles) -> OverCycles {
     }
 }
 
-/// Whether some attachments have other runs per request than others.
+/// Whether runs per request differ between attachments.
 fn do_runs_differ(attached: &[Attachment<'_>]) -> bool {
     let runs = attached.iter().filter_map(bpf_runs_per_request);
     let ratios: Vec<f64> = runs.map(|(runs, requests)| runs / requests).collect();
     ratios.windows(2).any(|of| of[0] != of[1])
 }
 
-/// An interval less a figure: distances of the ends from their estimates are added in
-/// quadrature (Zou & Donner 2008), as for independent ones, which other stretches of load are.
+/// An interval less a figure: the distances of the ends from their estimates are added in
+/// quadrature (Zou & Donner 2008), as for independent estimates; these come from different
+/// stretches of load.
 fn less(of: &Interval, figure: &OverCycles) -> Interval {
     let half = half_width(figure);
     let estimate = of.estimate - figure.estimate;
@@ -153,7 +154,7 @@ fn less(of: &Interval, figure: &OverCycles) -> Interval {
     }
 }
 
-/// Nanoseconds of the service for one run of a program.
+/// CPU of the service in nanoseconds per run of a program.
 fn per_event(
     service: &Interval,
     events: &OverCycles,
@@ -165,22 +166,22 @@ fn per_event(
     };
     if events.estimate <= 0.0 {
         return Err(missing(
-            "No BPF program ran, so that there is no event to divide by.",
+            "No BPF program ran, so there is no event to divide by.",
         ));
     }
     let is_error_known = events.interval.is_some();
     if !is_error_known && do_runs_differ {
         return Err(missing(
-            "Attachments differ in their runs per request, and are too few to say by how much. More \
-             rounds do.",
+            "Runs per request differ between attachments, which are too few to estimate by how \
+             much. Measure more rounds.",
         ));
     }
     let numerator = (service.estimate, service.low, service.high);
     let denominator = (events.estimate, half_width(events));
     let (low, high) = fieller(numerator, denominator).ok_or_else(|| {
         missing(
-            "Attachments differ so much in their runs per request that the cost of one has no \
-             bound. More rounds make one.",
+            "Runs per request differ so much between attachments that the cost per run is \
+             unbounded. Measure more rounds.",
         )
     })?;
     let ns = |us: f64| us * 1e3;

@@ -1,21 +1,20 @@
-//! What speaks against a run whose agents came and went: one function a warning.
+//! Warnings about a run with agents: one function per warning.
 
 use windage_model::{AgentCycle, Evidence, Warning, WarningCode};
 use windage_record::ManifestArm;
 
 use crate::records::Records;
 
-/// Objects that are named of those left behind.
+/// How many left-behind objects a warning names.
 const NAMED: usize = 5;
-/// How BPF programs and links are got rid of.
+/// How to remove BPF programs and links.
 const OF_KERNEL: &str = "(`bpftool link`, `bpftool prog`; a pin under /sys/fs/bpf holds one)";
-/// How processes are.
+/// How to end processes.
 const ALIVE: &str = "(`kill N`; one that can't be killed waits in the kernel)";
-/// Attachments below which an interval is wide for that reason alone, as for rounds.
+/// With fewer attachments than this an interval is wide for that reason alone, as with rounds.
 const FEW: usize = 3;
 
-/// Everything that attachments say against the run. What was noted while the run went on is not
-/// said again.
+/// All warnings about attachments, except those already noted during the run.
 pub(crate) fn of_attachments(records: &Records) -> Vec<Warning> {
     let with_agents = records
         .manifest
@@ -32,11 +31,11 @@ pub(crate) fn of_attachments(records: &Records) -> Vec<Warning> {
             .into_iter()
             .filter(|cycle| cycle.failed.is_none())
             .collect();
-        found.extend(gone_unknown(arm, &attached));
+        found.extend(detach_unverified(arm, &attached));
         found.extend(idle(arm, &attached));
         found.extend(few(arm, &attached, records));
     }
-    // An agent that works without BPF pays for no program's clock.
+    // An agent without BPF has no program that the statistics slow down.
     let may_have_bpf = |of: &AgentCycle| of.programs.as_ref().is_none_or(|all| !all.is_empty());
     let has_bpf = records.cycles.iter().any(may_have_bpf);
     found.extend(timed_throughout(&records.host).filter(|_| has_bpf));
@@ -44,8 +43,8 @@ pub(crate) fn of_attachments(records: &Records) -> Vec<Warning> {
     found
 }
 
-/// Whether what was noted is that warning, of the same arm: it may name several, or none, which is
-/// any.
+/// Whether a noted warning is this one for the same arm. A noted warning may name several arms, or
+/// none, which means any.
 fn says(noted: &Warning, warning: &Warning) -> bool {
     let arm = |of: &'_ Warning| match of.evidence.get("arm") {
         Some(Evidence::Text(arm)) => Some(arm.clone()),
@@ -82,7 +81,7 @@ fn left_behind(arm: &ManifestArm, cycles: &[&AgentCycle]) -> Option<Warning> {
         Warning::new(
             WarningCode::AgentLeftBehind,
             format!(
-                "When the agents of {} were gone for the {} time, these were still there: \
+                "After the agents of {} were detached for the {} time, these were left: \
                  {objects}{and_more}. What was measured without the agents was measured with them. \
                  {remedy}, let the agent detach on `stop`, and run again.",
                 arm.id,
@@ -97,7 +96,7 @@ fn left_behind(arm: &ManifestArm, cycles: &[&AgentCycle]) -> Option<Warning> {
     )
 }
 
-/// A window of a dead agent is void by itself; the run stands on the attachments that are left.
+/// A window of a dead agent is void by itself; the run relies on the remaining attachments.
 fn failed(arm: &ManifestArm, cycles: &[&AgentCycle]) -> Option<Warning> {
     let failures: Vec<&str> = cycles
         .iter()
@@ -108,8 +107,8 @@ fn failed(arm: &ManifestArm, cycles: &[&AgentCycle]) -> Option<Warning> {
         Warning::new(
             WarningCode::ArmDied,
             format!(
-                "In {} of {count} attachments the agents of {} failed, the first of them so: \
-                 {first} Their logs in the run directory may say why.",
+                "In {} of {count} attachments the agents of {} failed; the first failure: {first} \
+                 See their logs in the run directory.",
                 failures.len(),
                 arm.id,
             ),
@@ -120,16 +119,16 @@ fn failed(arm: &ManifestArm, cycles: &[&AgentCycle]) -> Option<Warning> {
     )
 }
 
-fn gone_unknown(arm: &ManifestArm, attached: &[&AgentCycle]) -> Option<Warning> {
+fn detach_unverified(arm: &ManifestArm, attached: &[&AgentCycle]) -> Option<Warning> {
     let unknown = attached.iter().filter(|cycle| cycle.programs.is_none());
     let unknown = unknown.count();
     (unknown > 0).then(|| {
         Warning::new(
             WarningCode::DetachUnverified,
             format!(
-                "The kernel did not let BPF programs be listed, so that it is not known whether \
-                 those of {} were gone in the others' windows. Run as root (or with CAP_SYS_ADMIN, \
-                 which lists them).",
+                "The kernel does not allow listing BPF programs, so it is unknown whether those of \
+                 {} were detached in the other arms' windows. Run as root (or with CAP_SYS_ADMIN, \
+                 which allows listing them).",
                 arm.id
             ),
         )
@@ -139,17 +138,17 @@ fn gone_unknown(arm: &ManifestArm, attached: &[&AgentCycle]) -> Option<Warning> 
     })
 }
 
-/// How an attachment did nothing that the kernel could see.
+/// How an attachment was idle, as far as the kernel shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Idle {
-    /// No program came.
+    /// The agent loaded no program.
     WithoutPrograms,
-    /// None of them ran though there were requests.
+    /// No program ran, though there were requests.
     WithoutRuns,
 }
 
 impl Idle {
-    /// `None` for an attachment that was not idle, or of which that is not known.
+    /// `None` for an attachment that was not idle, and when unknown.
     fn of(cycle: &AgentCycle) -> Option<Idle> {
         if cycle.programs.as_ref()?.is_empty() {
             return Some(Idle::WithoutPrograms);
@@ -174,9 +173,9 @@ fn idle(arm: &ManifestArm, attached: &[&AgentCycle]) -> Option<Warning> {
             WarningCode::AgentIdle,
             format!(
                 "In {} of {} attachments {what} {}: the agent may have found no target, and its \
-                 cost is then that of doing nothing. Its log in the run directory says what it \
-                 looks for; {{SERVICE.pid}} in its command names a process. (An agent that works \
-                 without BPF is meant to have none.)",
+                 measured cost is then that of an idle agent. Its log in the run directory says \
+                 what it looks for; {{SERVICE.pid}} in its command names a process. (For an agent \
+                 that does not use BPF this is expected.)",
                 idle.len(),
                 attached.len(),
                 arm.id
@@ -188,26 +187,26 @@ fn idle(arm: &ManifestArm, attached: &[&AgentCycle]) -> Option<Warning> {
     )
 }
 
-/// Statistics that somebody else has switched on are on in all windows, and with those that are taken
-/// as without.
+/// Statistics that someone else switched on are on in all windows, including those meant to be
+/// without them.
 fn timed_throughout(host: &serde_json::Value) -> Option<Warning> {
     let setting = host["bpf_stats_enabled"].as_i64();
     let setting = setting.filter(|setting| *setting != 0)?;
     Some(
         Warning::new(
             WarningCode::BpfStatisticsAlwaysOn,
-            "The kernel timed every run of a BPF program throughout (kernel.bpf_stats_enabled was on \
-             when the run began): all windows with agents paid for two clock reads a run, and what \
-             the statistics cost reads as zero. Switch it off (`sysctl -w \
-             kernel.bpf_stats_enabled=0`) and run again: Windage has programs timed by itself, in \
-             stretches of their own.",
+            "The kernel timed every run of a BPF program throughout (kernel.bpf_stats_enabled was \
+             on when the run began): all windows with agents paid for two clock reads per run, and \
+             the cost of the statistics reads as zero. Switch it off (`sysctl -w \
+             kernel.bpf_stats_enabled=0`) and run again: Windage switches it on itself, only in \
+             separate stretches.",
         )
         .with("bpf_stats_enabled", setting as f64),
     )
 }
 
-/// Each attachment draws the agent's luck anew, as each round draws the service's. Where rounds
-/// are few that is said already.
+/// Each attachment draws agent luck anew, as each round draws launch luck. With few rounds there is
+/// a warning about that already.
 fn few(arm: &ManifestArm, attached: &[&AgentCycle], records: &Records) -> Option<Warning> {
     let count = attached.len();
     let rounds_are_few = records.windows.launches.len() == 2;
@@ -219,9 +218,9 @@ fn few(arm: &ManifestArm, attached: &[&AgentCycle], records: &Records) -> Option
         Warning::new(
             WarningCode::FewRounds,
             format!(
-                "The agents of {} were attached {times}: the intervals of what they use are \
-                 wide for that reason, or missing. More `design.rounds` attach them more often; \
-                 six serve.",
+                "The agents of {} were attached {times}: the intervals of what they use are wide \
+                 for that reason, or missing. More `design.rounds` attach them more often; six are \
+                 enough.",
                 arm.id
             ),
         )

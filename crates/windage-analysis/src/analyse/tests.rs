@@ -1,4 +1,4 @@
-//! What is concluded of recorded runs, one thing changed at a time.
+//! Results of recorded runs, with one thing changed at a time.
 
 mod load;
 
@@ -12,13 +12,13 @@ fn analysed(recorded: &Recorded) -> Analysis {
 }
 
 #[test]
-fn overhead_is_found_under_drift_and_holds_what_was_deferred() {
+fn overhead_is_found_under_drift_and_includes_deferred_cost() {
     let analysis = analysed(&fixture::records(4));
     let otel = &analysis.arms[2];
     let cpu = &otel.metrics[&Metric::CpuPerRequest];
     let relative = cpu.difference.as_ref().unwrap().relative.as_ref().unwrap();
-    // A fifth in the windows; 2.2 ms for 1100 requests, spread over hidden settle times,
-    // are 2 µs and a little more beyond the 60 µs.
+    // A fifth in the windows; 2.2 ms for 1100 requests, spread over hidden settle times, is
+    // slightly more than 2 µs on top of the 60 µs.
     let truth = 1.2 * (1.0 + 2.0 / 60.0) - 1.0;
     assert!((relative.estimate - truth).abs() < 0.01, "{relative:?}");
     assert_eq!(cpu.verdict, Some(Verdict::Costs));
@@ -53,7 +53,7 @@ fn the_control_is_negligible_and_the_baseline_has_no_difference() {
 }
 
 #[test]
-fn switches_and_faults_are_told_per_request_of_the_windows_that_know_them() {
+fn context_switches_and_page_faults_are_per_request() {
     let mut records = fixture::records(3);
     for (number, window) in records.windows.iter_mut().enumerate() {
         let (page_faults, context_switches) = match window.place.arm.get() {
@@ -86,11 +86,11 @@ fn switches_and_faults_are_told_per_request_of_the_windows_that_know_them() {
     for window in &mut records.windows {
         window.activity = None;
     }
-    assert_eq!(found(&records), [None, None], "out of reach");
+    assert_eq!(found(&records), [None, None], "unreadable");
 }
 
 #[test]
-fn sequential_order_is_named_for_what_it_is() {
+fn sequential_order_is_a_warning() {
     let mut records = fixture::records(1);
     records.manifest.design.order = Order::Sequential;
     let codes: Vec<WarningCode> = analysed(&records)
@@ -106,7 +106,7 @@ fn sequential_order_is_named_for_what_it_is() {
 }
 
 #[test]
-fn what_was_lost_is_a_warning() {
+fn lost_telemetry_is_a_warning() {
     let mut records = fixture::records(3);
     records.delivered[1].root_spans -= 5_000;
     let analysis = analysed(&records);
@@ -124,7 +124,7 @@ fn what_was_lost_is_a_warning() {
 }
 
 #[test]
-fn what_an_faulty_backend_lost_is_the_answer_and_no_warning() {
+fn loss_with_a_faulty_backend_is_no_warning() {
     let mut records = fixture::records(3);
     records.manifest.arms[2].backend = Backend::Stall { lasts: None };
     records.delivered[1].root_spans -= 5_000;
@@ -138,7 +138,7 @@ fn what_an_faulty_backend_lost_is_the_answer_and_no_warning() {
 }
 
 #[test]
-fn what_was_counted_of_windows_is_held_against_their_requests_alone() {
+fn telemetry_of_windows_is_compared_with_their_requests() {
     let mut records = fixture::records(3);
     for delivered in &mut records.delivered {
         let blocks = delivered.launch * 10..(delivered.launch + 1) * 10;
@@ -167,7 +167,7 @@ fn what_was_counted_of_windows_is_held_against_their_requests_alone() {
 }
 
 #[test]
-fn little_or_nothing_gives_a_defined_answer() {
+fn little_or_no_data_gives_a_defined_answer() {
     let nothing = Recorded {
         windows: vec![],
         launches: vec![],
@@ -217,16 +217,16 @@ fn a_control_that_differs_makes_the_run_suspect() {
 }
 
 #[test]
-fn the_last_words_of_what_ended_a_run_are_told_once() {
+fn last_words_are_reported_once() {
     let table = [
         (
             "`origin` exited; its last lines (log):\n  farewell",
             "`origin` exited",
-            "the arm's warning has the words",
+            "the arm's warning has the last words",
         ),
-        ("the disk is full", "the disk is full", "no death at all"),
+        ("the disk is full", "the disk is full", "no service died"),
     ];
-    for (account, told, why) in table {
+    for (account, reported, why) in table {
         let mut records = fixture::records(3).gathered();
         let died = windage_model::Warning::new(WarningCode::ArmDied, "`origin` exited");
         records.warnings.push(died.with("last_words", "farewell"));
@@ -235,13 +235,13 @@ fn the_last_words_of_what_ended_a_run_are_told_once() {
         });
         let reasons = crate::validity::of_run(&records, None).reasons;
         let text = |code| &reasons.iter().find(|r| r.code == code).unwrap().text;
-        let expected = format!("The run ended before its plan did: {told}");
+        let expected = format!("The run ended before its plan did: {reported}");
         assert_eq!(text(WarningCode::RunIncomplete), &expected, "{why}");
     }
 }
 
 #[test]
-fn json_has_no_figure_that_is_not_one() {
+fn json_has_only_finite_figures() {
     let json = crate::wire::to_json(&analysed(&fixture::records(3)));
     assert_eq!(json["schema"], 1);
     let otel = &json["arms"][2];
@@ -261,7 +261,7 @@ fn json_has_no_figure_that_is_not_one() {
 }
 
 #[test]
-fn each_load_is_concluded_from_its_own_launches() {
+fn each_load_is_analysed_from_its_own_launches() {
     let whole = fixture::records(4);
     let mut under_two_loads = whole.clone();
     let half = windage_record::LoadScope {
@@ -274,7 +274,7 @@ fn each_load_is_concluded_from_its_own_launches() {
     let by_load = under_two_loads.gathered_by_load();
     assert_eq!(by_load.len(), 2);
     for (load, records) in by_load.iter().enumerate() {
-        // As if only every second launch had been recorded, and under this load alone.
+        // As if only every second launch had been recorded, under this load alone.
         let is_own = |launch: u32| launch as usize % 2 == load;
         let mut alone = whole.clone();
         alone.manifest = under_two_loads.manifest.under_load(load);

@@ -1,4 +1,4 @@
-//! From an overhead in two runs to its change, and what that means.
+//! From an overhead in two runs to its change and verdict.
 
 use windage_model::{Difference, Interval, Method, Metric, Role, Verdict};
 use windage_stats::difference;
@@ -7,15 +7,15 @@ use super::{Change, ChangeInFamily, ChangeVerdict, ComparedMetric, Side};
 use crate::conclude::judge;
 use crate::{InFamily, MetricAnalysis, Missing, MissingCode};
 
-/// What stays the same over all metrics of a load.
+/// What all metrics of a load share.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules {
     pub(super) margin: f64,
-    /// Whether the runs can be compared in it, so that there are verdicts.
+    /// Whether the runs can be compared in it, so that verdicts are given.
     pub(super) judges: bool,
 }
 
-/// One metric of an arm of that role in A and in B.
+/// One metric of an arm with the given role, in A and B.
 pub(super) fn compared_metric(
     (metric, role): (Metric, Role),
     [a, b]: [Option<&MetricAnalysis>; 2],
@@ -49,13 +49,14 @@ fn change_and_verdicts(
     let relative = both(&of_b.relative, &of_a.relative);
     let absolute = between(&of_b.absolute, &of_a.absolute);
     let is_judged = relative.is_some();
-    // What is judged stands without a difference, as where the baseline's own figure is not known.
+    // The relative change stands even without a difference, for example when the baseline's own
+    // figure is unknown.
     let absolute = absolute
         .or_else(|| is_judged.then(|| endless(&of_b.absolute, &of_a.absolute)))
         .ok_or_else(unbounded)?;
     let at_90 = both(&of_b.relative_90, &of_a.relative_90);
     let judge = |at_95: &Interval, at_90: &Interval| {
-        // A change is judged as an overhead is.
+        // A change is judged by the same rules as an overhead.
         judge(at_95, at_90, metric.direction(), rules.margin).into()
     };
     let intervals = relative.as_ref().zip(at_90).filter(|_| rules.judges);
@@ -98,12 +99,12 @@ fn unbounded() -> Missing {
     }
 }
 
-/// B − A, where both have it.
+/// B − A, where both have a value.
 fn both(b: &Option<Interval>, a: &Option<Interval>) -> Option<Interval> {
     between(b.as_ref()?, a.as_ref()?)
 }
 
-/// B − A with the confidence that both have; `None` when an end is not finite.
+/// B − A at the confidence that both share; `None` when an end is not finite.
 fn between(b: &Interval, a: &Interval) -> Option<Interval> {
     let ends = |of: &Interval| (of.estimate, of.low, of.high);
     Some(of_both(b, a, difference(ends(b), ends(a))?))
@@ -124,9 +125,9 @@ fn of_both(b: &Interval, a: &Interval, (low, high): (f64, f64)) -> Interval {
     }
 }
 
-/// The change at the confidence at which each run holds all of its family. Changes hold together
-/// with those that stand in the same family in A and in the same one in B, of which there are no
-/// more than either run has in its own: none too few are counted.
+/// The change at each run's family-wise confidence. The changes of one family are those that are in
+/// the same family in A and in the same family in B. Neither run has fewer comparisons in its
+/// family, so none are left uncounted.
 fn in_family(
     a: &InFamily,
     b: &InFamily,

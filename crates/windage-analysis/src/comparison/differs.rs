@@ -1,4 +1,4 @@
-//! What is not the same in two runs: of the machine, of versions, of the design.
+//! Differences between two runs: machine, versions, design.
 
 use std::collections::BTreeMap;
 
@@ -7,35 +7,35 @@ use serde_json::Value;
 use super::{Pair, regime};
 use crate::{Analysis, ArmAnalysis, Placed};
 
-/// Something that is not the same in both, as text.
+/// A fact that differs, as text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Differing {
-    /// What it is.
+    /// Its name.
     pub key: String,
-    /// In A; `None` where it is not there.
+    /// In A; `None` where absent.
     pub a: Option<String>,
-    /// In B; `None` where it is not there.
+    /// In B; `None` where absent.
     pub b: Option<String>,
 }
 
-/// Everything that is not the same in both.
+/// Everything that differs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Differs {
-    /// Facts of the machine, what changes by the minute left out.
+    /// Facts of the machine, without those that change by the minute.
     pub host: Vec<Differing>,
-    /// What programs said of their versions and of themselves.
+    /// Versions and other facts that programs report about themselves.
     pub versions: Vec<Differing>,
     /// How it was measured.
     pub design: Vec<Differing>,
 }
 
-/// What a host is at the moment, and what was found of it by a calibration, which is no part of it.
+/// Passing state of a host, and its calibration, which is not part of the machine.
 const PASSING: [&str; 3] = ["load_average_1min", "cpu_mhz", "calibration"];
 
 pub(super) fn differs(a: &Analysis, b: &Analysis, pairs: &[Pair<'_>]) -> Differs {
     let mut design = differing(run_facts(a), run_facts(b));
     let (cores_a, cores_b) = (cores(a), cores(b));
-    // Older runs don't know theirs.
+    // Older runs do not record their cores.
     if !cores_a.is_empty() && !cores_b.is_empty() {
         design.extend(differing(cores_a, cores_b));
     }
@@ -57,7 +57,7 @@ pub(super) fn differs(a: &Analysis, b: &Analysis, pairs: &[Pair<'_>]) -> Differs
 
 type Facts = Vec<(String, String)>;
 
-/// Keys of either, in A's order and then in B's, where they have not the same text.
+/// Keys of either run, in A's order and then in B's, whose texts differ.
 fn differing(a: Facts, b: Facts) -> Vec<Differing> {
     let mut in_b: BTreeMap<String, String> = b.iter().cloned().collect();
     let of_a = a.into_iter().map(|(key, text)| {
@@ -91,7 +91,7 @@ fn flatten(key: &str, value: &Value, facts: &mut Facts) {
     }
 }
 
-/// A fact as text, lists on one line; `None` for none.
+/// A fact as text, lists on one line; `None` for an empty one.
 pub(super) fn text(value: &Value) -> Option<String> {
     match value {
         Value::Null => None,
@@ -114,7 +114,7 @@ fn versions(of: &Analysis) -> Facts {
     versions.chain(said).collect()
 }
 
-/// What holds under all loads.
+/// Facts that hold under all loads.
 fn run_facts(of: &Analysis) -> Facts {
     let levels = of.arms.iter().flat_map(|arm| {
         let levels = arm.levels.iter();
@@ -128,7 +128,7 @@ fn run_facts(of: &Analysis) -> Facts {
         .collect()
 }
 
-/// Where the plan puts its parts.
+/// Placement: the cores of each part.
 fn cores(of: &Analysis) -> Facts {
     let of_part = |placed: &Placed| {
         let name = placed.part.name().map(|name| format!(" {name}"));
@@ -175,7 +175,7 @@ fn design_facts(of: &Analysis) -> Facts {
     named.collect()
 }
 
-/// A share as percent, without the digits that binary fractions bring along.
+/// A share as a percentage, without floating-point residue.
 fn percent(share: f64) -> f64 {
     (share * 1e8).round() / 1e6
 }

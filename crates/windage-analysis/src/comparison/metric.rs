@@ -11,22 +11,22 @@ pub struct ComparedMetric {
     pub a: Side,
     /// In B.
     pub b: Side,
-    /// What became of the overhead, or why that is not known.
+    /// The change of the overhead, or why it is unknown.
     pub change: Result<Change, Missing>,
-    /// What the change means; `None` without a relative one, where the runs can't be compared, and
-    /// where the figure of one run holds what arms do later and that of the other does not.
+    /// The verdict; `None` without a relative change, where the runs can't be compared, and where
+    /// only one run's figure includes deferred cost.
     pub verdict: Option<ChangeVerdict>,
-    /// Whether it is one of a family of changes, as those of treatments are; the control has a
-    /// check of its own.
+    /// Whether it belongs to a family of changes, as treatments do; the control is checked
+    /// separately.
     pub has_family: bool,
-    /// The verdict with all changes of its family held together; `None` without a family or a
-    /// verdict, and where one of the runs has no interval at its family's confidence.
+    /// The verdict with the whole family's error controlled; `None` without a family or a verdict,
+    /// and where one of the runs has no interval at its family's confidence.
     pub in_family: Option<ChangeInFamily>,
 }
 
 impl ComparedMetric {
-    /// Whether there is a change of shares and no verdict on it, because the runs can't be compared
-    /// in it.
+    /// Whether there is a relative change without a verdict because the runs can't be compared in
+    /// this metric.
     #[must_use]
     pub fn is_withheld(&self) -> bool {
         let change = self.change.as_ref().ok();
@@ -34,8 +34,8 @@ impl ComparedMetric {
         relative.is_some() && self.verdict.is_none()
     }
 
-    /// Whether what is claimed also holds when all of its family have to hold together: not
-    /// without an interval at that confidence. `None` where nothing is claimed, and without a
+    /// Whether the verdict also holds with the whole family's error controlled; it does not without
+    /// an interval at that confidence. `None` where the verdict claims nothing, and without a
     /// family.
     #[must_use]
     pub fn holds_in_family(&self) -> Option<bool> {
@@ -46,7 +46,7 @@ impl ComparedMetric {
     }
 }
 
-/// What one run found.
+/// One run's results.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Side {
     /// The baseline's own figure, descriptive.
@@ -57,9 +57,9 @@ pub struct Side {
     pub difference: Option<Interval>,
     /// The same as a share of the baseline.
     pub relative: Option<Interval>,
-    /// What the run says of it.
+    /// The run's own verdict.
     pub verdict: Option<Verdict>,
-    /// What speaks against this metric in particular.
+    /// Warnings about this metric in particular.
     pub validity: Validity,
 }
 
@@ -83,27 +83,27 @@ impl Side {
 /// Overhead in B − overhead in A.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
-    /// Of the overheads as shares of their baselines: 0.01 is one percentage point. It is what is
-    /// judged; `None` where there is no ratio.
+    /// Change of the relative overheads: 0.01 is one percentage point. The verdict is based on it;
+    /// `None` where there is no ratio.
     pub relative: Option<Interval>,
-    /// Of the differences, in the metric's unit; without ends where a run's has none.
+    /// Change of the differences, in the metric's unit; its ends are infinite where a run's are.
     pub absolute: Interval,
 }
 
-/// A change that holds together with all others of its family.
+/// A change with the error of its whole family controlled.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChangeInFamily {
-    /// Which family: A's, where the runs are asked for different metrics first.
+    /// Which family: A's, where the runs have different primary metrics.
     pub family: Family,
     /// How many comparisons it has.
     pub comparisons: usize,
     /// The simultaneous interval of the relative change.
     pub interval: Interval,
-    /// The verdict that it gives.
+    /// The verdict from that interval.
     pub verdict: ChangeVerdict,
 }
 
-/// What became of an overhead.
+/// The verdict on a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ChangeVerdict {
     /// The whole 95 % interval of the change is worse by more than the margin.
@@ -112,7 +112,7 @@ pub enum ChangeVerdict {
     Decreased,
     /// The 90 % interval of the change lies within ± margin.
     Unchanged,
-    /// None of these: the two runs can't tell.
+    /// None of these: the two runs can't decide.
     Inconclusive,
 }
 

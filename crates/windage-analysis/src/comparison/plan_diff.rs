@@ -6,16 +6,16 @@ use similar::{Change, ChangeTag, TextDiff};
 
 use self::variables::Environments;
 
-/// One line of the difference of two texts.
+/// One line of a line-by-line difference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanLine {
-    /// Where it stands.
+    /// Which plan it is in.
     pub tag: PlanTag,
-    /// The line without its end; of a gap what is left out.
+    /// The line without its end; for a gap, how many lines are omitted.
     pub text: String,
 }
 
-/// In which plan a line stands.
+/// Which plan a line is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PlanTag {
     /// In both.
@@ -24,7 +24,7 @@ pub enum PlanTag {
     Delete,
     /// In B only.
     Insert,
-    /// In both or in either, and left out here.
+    /// Omitted lines, of both or either plan.
     Gap,
 }
 
@@ -43,13 +43,13 @@ impl PlanTag {
 
 /// Lines shown around one that differs.
 const CONTEXT: usize = 2;
-/// Lines shown at most.
+/// At most so many lines are shown.
 const SHOWN: usize = 200;
-/// Lines of a plan that are looked at: what a comparison takes grows with their square.
+/// At most so many lines of a plan are read: the cost of comparing grows with their square.
 const READ: usize = 4_000;
 
-/// What differs, with some of what is about it, and without the values of environment variables;
-/// empty where nothing does.
+/// The lines that differ with some context, without the values of environment variables; empty when
+/// there are none.
 pub(super) fn plan_diff(a: &str, b: &str) -> Vec<PlanLine> {
     let [of_a, of_b] = [a, b].map(|text| text.lines().take(READ).collect::<Vec<_>>());
     let unread = [a, b].map(|text| text.lines().count().saturating_sub(READ));
@@ -100,7 +100,7 @@ fn push_gap(lines: &mut Vec<PlanLine>, count: usize, which: &str) {
 mod tests {
     use super::*;
 
-    fn told(a: &str, b: &str) -> Vec<String> {
+    fn shown_lines(a: &str, b: &str) -> Vec<String> {
         let mark = |tag| match tag {
             PlanTag::Equal => ' ',
             PlanTag::Delete => '-',
@@ -108,14 +108,14 @@ mod tests {
             PlanTag::Gap => '…',
         };
         let lines = plan_diff(a, b);
-        let told = lines
+        let reported = lines
             .iter()
             .map(|line| format!("{}{}", mark(line.tag), line.text));
-        told.collect()
+        reported.collect()
     }
 
     #[test]
-    fn what_differs_is_told_with_what_is_about_it() {
+    fn differing_lines_are_shown_with_context() {
         let table: [(&str, &str, &[&str]); 5] = [
             ("a\nb\n", "a\nb\n", &[]),
             ("a\nb\n", "a\nb", &[]),
@@ -141,7 +141,7 @@ mod tests {
             ),
         ];
         for (a, b, expected) in table {
-            assert_eq!(told(a, b), expected, "{a:?} {b:?}");
+            assert_eq!(shown_lines(a, b), expected, "{a:?} {b:?}");
         }
     }
 
@@ -157,7 +157,7 @@ mod tests {
             )
         };
         let before = plan("0.1", "", "");
-        // B, lines about environments, why
+        // plan B, the expected lines about environments, why
         let table: [(&str, &[&str], &str); 4] = [
             (&before, &[], "the same"),
             (
@@ -166,7 +166,7 @@ mod tests {
                     "-env = { DB_PASSWORD = <value>, \"OTEL.X\" = <changed> }",
                     "+env = { DB_PASSWORD = <value>, \"OTEL.X\" = <changed> }",
                 ],
-                "one value is another",
+                "one value differs",
             ),
             (
                 &plan("0.1", ", NEW = \"k3y\"", ""),
@@ -182,11 +182,11 @@ mod tests {
                     "-env = { TOKEN = <value> }",
                     "+env = { NEW = <value>, TOKEN = <value> }",
                 ],
-                "arms of one name are told apart",
+                "arms of the same name are distinguished",
             ),
         ];
         for (after, expected, why) in table {
-            let lines = told(&before, after);
+            let lines = shown_lines(&before, after);
             let about: Vec<_> = lines.iter().filter(|line| line.contains("env")).collect();
             assert_eq!(about, expected, "{why}");
             let text = lines.concat();
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn variables_are_hidden_however_they_are_written() {
-        // A line of A, as it is shown; B has another one.
+        // A line of A and how it is shown; B has a different one.
         let table = [
             ("env = {}", "-env = {}"),
             ("env={A='x'}", "-env = { A = <value> }"),
@@ -207,21 +207,21 @@ mod tests {
             ("environment = 7", "-environment = 7"),
         ];
         for (line, expected) in table {
-            assert_eq!(told(line, "")[0], expected, "{line}");
+            assert_eq!(shown_lines(line, "")[0], expected, "{line}");
         }
     }
 
     #[test]
-    fn plans_that_have_nothing_in_common_are_cut() {
+    fn entirely_different_plans_are_truncated() {
         let of = |name: &str, lines: usize| {
             (0..lines)
                 .map(|i| format!("{name} {i}\n"))
                 .collect::<String>()
         };
-        let lines = told(&of("a", 150), &of("b", 150));
+        let lines = shown_lines(&of("a", 150), &of("b", 150));
         assert_eq!(lines.len(), SHOWN + 1);
         assert_eq!(lines.last().unwrap(), "…100 more lines");
-        let alike = told(&of("a", READ + 1), &of("a", READ));
+        let alike = shown_lines(&of("a", READ + 1), &of("a", READ));
         assert_eq!(alike, ["…1 unread line"]);
     }
 }

@@ -12,7 +12,7 @@ use crate::{Family, InFamily, Missing, MissingCode, Placed, RunPart, analyse, fi
 const OTEL: usize = 2;
 const CPU: Metric = Metric::CpuPerRequest;
 
-/// A run of eight launches in which a treatment costs a fifth.
+/// A run of eight launches in which the treatment costs a fifth.
 fn run() -> Analysis {
     let mut run = analyse(
         &fixture::records(8).gathered(),
@@ -41,7 +41,8 @@ fn interval((estimate, low, high): (f64, f64, f64), confidence: f64) -> Interval
     }
 }
 
-/// Gives the treatment an overhead, alike at 90 % and in its family, which is the primary one.
+/// Gives the treatment an overhead, the same at 90 % and in its family, and makes the metric
+/// primary.
 fn set(run: &mut Analysis, metric: Metric, ends: (f64, f64, f64)) {
     let of = run.arms[OTEL].metrics.get_mut(&metric).unwrap();
     let difference = of.difference.as_mut().unwrap();
@@ -66,14 +67,14 @@ fn codes(of: &Comparison) -> Vec<&'static str> {
 }
 
 #[test]
-fn verdicts_say_which_way_an_overhead_went() {
+fn verdicts_give_the_direction_of_the_change() {
     use ChangeVerdict::{Decreased, Inconclusive, Increased, Unchanged};
     let throughput = Metric::Throughput;
-    // metric, overhead in A, overhead in B, verdict at an margin of 0.005
+    // metric, overhead in A, overhead in B, verdict at a margin of 0.005
     let table = [
         (CPU, (0.10, 0.09, 0.11), (0.13, 0.12, 0.14), Increased),
         (CPU, (0.13, 0.12, 0.14), (0.10, 0.09, 0.11), Decreased),
-        // Less throughput lost is cheaper.
+        // Less lost throughput is a lower overhead.
         (
             throughput,
             (-0.10, -0.11, -0.09),
@@ -88,14 +89,14 @@ fn verdicts_say_which_way_an_overhead_went() {
         ),
         (CPU, (0.10, 0.098, 0.102), (0.101, 0.099, 0.103), Unchanged),
         (CPU, (0.10, 0.09, 0.11), (0.101, 0.09, 0.11), Inconclusive),
-        // Each excludes zero and the other's estimate, and the change may be below the margin.
+        // Both exclude zero and the other's estimate, yet the change may be within the margin.
         (
             CPU,
             (0.10, 0.096, 0.104),
             (0.11, 0.106, 0.114),
             Inconclusive,
         ),
-        // An arm that cost nothing and still does; one that saved and saves more.
+        // An arm that cost nothing and still does; one that saved and now saves more.
         (
             CPU,
             (0.0, -0.002, 0.002),
@@ -117,7 +118,7 @@ fn verdicts_say_which_way_an_overhead_went() {
 }
 
 #[test]
-fn changes_are_judged_by_the_larger_interest() {
+fn changes_are_judged_by_the_larger_margin() {
     for (of_a, of_b, verdict) in [
         (0.005, 0.005, ChangeVerdict::Increased),
         (0.005, 0.05, ChangeVerdict::Unchanged),
@@ -134,14 +135,15 @@ fn changes_are_judged_by_the_larger_interest() {
 }
 
 #[test]
-fn a_change_is_of_shares_and_of_differences() {
+fn a_change_has_relative_and_absolute_intervals() {
     let (a, b) = (run(), again());
     let found = compare(&a, &b);
     let of = otel(&found, CPU);
     let change = of.change.as_ref().unwrap();
     let relative = change.relative.as_ref().unwrap();
     let half_width = of.a.relative.as_ref().unwrap().half_width();
-    // Two equal intervals: √2 times as wide, nearly, as a ratio's lies unevenly.
+    // Two equal intervals: about √2 times as wide; not exactly, as a ratio's interval is
+    // asymmetric.
     let times = relative.half_width() / half_width;
     assert!((times - 2f64.sqrt()).abs() < 1e-3, "{times}");
     assert_eq!(relative.method, windage_model::Method::Mover);
@@ -150,7 +152,7 @@ fn a_change_is_of_shares_and_of_differences() {
 }
 
 #[test]
-fn what_holds_on_its_own_may_not_hold_in_its_family() {
+fn a_verdict_may_not_hold_in_its_family() {
     let (mut a, mut b) = (run(), again());
     for (run, ends) in [(&mut a, (0.10, 0.09, 0.11)), (&mut b, (0.13, 0.12, 0.14))] {
         set(run, CPU, ends);
@@ -177,7 +179,7 @@ fn what_holds_on_its_own_may_not_hold_in_its_family() {
 }
 
 #[test]
-fn a_claim_is_held_to_its_family_whatever_either_run_asks_first() {
+fn a_claim_is_checked_in_its_family_whatever_metric_is_primary() {
     type Change = fn(&mut Option<InFamily>);
     let widen: Change = |of| {
         let of = of.as_mut().unwrap();
@@ -185,12 +187,12 @@ fn a_claim_is_held_to_its_family_whatever_either_run_asks_first() {
         of.comparisons = 40;
         of.interval = interval((0.13, 0.10, 0.16), 0.998_75);
     };
-    // what B has of the family, whether "increased" holds in it
+    // B's interval in the family, whether "increased" holds in it
     let table: [(Change, bool); 4] = [
         (|_| {}, true),
         (|of| of.as_mut().unwrap().family = Family::Secondary, true),
         (widen, false),
-        // A confidence sequence that has no end yet at such confidence.
+        // A confidence sequence that is still unbounded at this confidence.
         (|of| *of = None, false),
     ];
     for (case, (change, holds)) in table.into_iter().enumerate() {
@@ -209,14 +211,14 @@ fn a_claim_is_held_to_its_family_whatever_either_run_asks_first() {
         let of = otel(&found, CPU);
         assert_eq!(of.verdict, Some(ChangeVerdict::Increased), "{case}");
         assert_eq!(of.holds_in_family(), Some(holds), "{case}");
-        let told = of.in_family.as_ref();
+        let reported = of.in_family.as_ref();
         let expected = (case < 3).then_some((Family::Primary, 1));
-        assert_eq!(told.map(|of| (of.family, of.comparisons)), expected);
+        assert_eq!(reported.map(|of| (of.family, of.comparisons)), expected);
     }
 }
 
 #[test]
-fn a_run_against_itself_has_no_change() {
+fn a_run_compared_with_itself_has_no_change() {
     let a = run();
     let found = compare(&a, &a);
     assert_eq!(codes(&found), ["same_run"]);
@@ -236,7 +238,7 @@ fn a_run_against_itself_has_no_change() {
 }
 
 #[test]
-fn what_only_one_run_knows_has_a_reason() {
+fn a_metric_of_one_run_is_missing_with_a_reason() {
     let (mut a, mut b) = (run(), again());
     let mut lone = a.arms[OTEL].clone();
     lone.id = ArmId::from_text("new").unwrap();
@@ -278,13 +280,13 @@ fn what_only_one_run_knows_has_a_reason() {
 }
 
 #[test]
-fn what_is_judged_stands_without_a_difference_in_the_unit() {
+fn the_verdict_stands_without_an_absolute_change() {
     let (mut a, mut b) = (run(), again());
     set(&mut a, CPU, (0.10, 0.09, 0.11));
     set(&mut b, CPU, (0.13, 0.12, 0.14));
     let of = b.arms[OTEL].metrics.get_mut(&CPU).unwrap();
     let difference = of.difference.as_mut().unwrap();
-    // As where the baseline's own figure is not known.
+    // As when the baseline's own figure is unknown.
     difference.absolute = interval((f64::NAN, f64::NAN, f64::NAN), 0.95);
     let found = compare(&a, &b);
     let of = otel(&found, CPU);
@@ -303,11 +305,11 @@ fn what_is_judged_stands_without_a_difference_in_the_unit() {
 }
 
 #[test]
-fn what_differs_is_listed() {
+fn differences_are_listed() {
     let (mut a, mut b) = (run(), again());
     a.host = serde_json::json!({
         "kernel": "6.1", "governors": ["a", "b"], "cpu": {"cores": 2}, "load_average_1min": 1.0,
-        "calibration": {"date": "then"}, "gone": true, "none": null,
+        "calibration": {"date": "then"}, "removed": true, "none": null,
     });
     b.host = serde_json::json!({
         "kernel": "6.1", "governors": ["a", "c"], "cpu": {"cores": 4}, "load_average_1min": 2.0,
@@ -324,25 +326,25 @@ fn what_differs_is_listed() {
     b.design.request = Some("GET http://{app}/heavy".to_owned());
     b.design.seed = 7;
     let found = compare(&a, &b).differs;
-    let told = |of: &[Differing]| -> Vec<String> {
+    let reported = |of: &[Differing]| -> Vec<String> {
         let or_none = |of: &Option<String>| of.clone().unwrap_or("–".to_owned());
         let one = |d: &Differing| format!("{}: {} | {}", d.key, or_none(&d.a), or_none(&d.b));
         of.iter().map(one).collect()
     };
     assert_eq!(
-        told(&found.host),
+        reported(&found.host),
         [
             "cpu.cores: 2 | 4",
-            "gone: true | –",
-            "governors: a, b | a, c"
+            "governors: a, b | a, c",
+            "removed: true | –"
         ]
     );
     assert_eq!(
-        told(&found.versions),
+        reported(&found.versions),
         ["otel: 1.0 | 2.0", "otel: gc: – | on"]
     );
     assert_eq!(
-        told(&found.design),
+        reported(&found.design),
         [
             "baseline: off | bare",
             "otel: rate: – | 0.1",
@@ -404,7 +406,7 @@ fn the_document_has_figures_or_reasons() {
 
 proptest! {
     #[test]
-    fn to_swap_the_runs_mirrors_every_change(
+    fn swapping_the_runs_mirrors_every_change(
         of_a in (-0.2..0.5_f64, 0.0..0.05_f64, 0.0..0.05_f64),
         of_b in (-0.2..0.5_f64, 0.0..0.05_f64, 0.0..0.05_f64),
     ) {

@@ -1,4 +1,4 @@
-//! What speaks against comparing two runs.
+//! Warnings about comparing two runs.
 
 mod of_load;
 mod of_runs;
@@ -11,7 +11,7 @@ use crate::Analysis;
 pub struct ComparisonWarning {
     /// Its kind.
     pub code: ComparisonWarningCode,
-    /// The load that it is about; `None` for the runs as a whole, and where they have only one.
+    /// The load it is about; `None` for the runs as a whole, and where they have only one load.
     pub regime: Option<String>,
     /// A sentence for people.
     pub text: String,
@@ -19,7 +19,7 @@ pub struct ComparisonWarning {
 
 macro_rules! warnings {
     ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal, $grave:literal;)+) => {
-        /// The kinds of warning, the grave ones first.
+        /// The kinds of warning, grave ones first.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum ComparisonWarningCode { $($(#[doc = $doc])+ $variant,)+ }
 
@@ -33,7 +33,7 @@ macro_rules! warnings {
                 match self { $(ComparisonWarningCode::$variant => $name,)+ }
             }
 
-            /// Whether verdicts are withheld for it.
+            /// Whether it withholds verdicts.
             #[must_use]
             pub fn is_grave(self) -> bool {
                 match self { $(ComparisonWarningCode::$variant => $grave,)+ }
@@ -45,12 +45,11 @@ macro_rules! warnings {
 warnings! {
     /// A run is void.
     Void = "void", true;
-    /// The kinds of load differ: overheads under an open and a closed loop answer different
-    /// questions.
+    /// One load is open and the other closed: their overheads answer different questions.
     OtherLoadModel = "other_load_model", true;
-    /// The baselines differ: overheads are shares of different things.
+    /// The baselines differ: overheads are shares of different figures.
     OtherBaseline = "other_baseline", true;
-    /// No load, or no arm but the baseline with a metric, is in both.
+    /// The runs share no load, or no metric of an arm other than the baseline.
     NothingInCommon = "nothing_in_common", true;
     /// It is the same run twice.
     SameRun = "same_run", false;
@@ -60,15 +59,15 @@ warnings! {
     LoadMissing = "load_missing", false;
     /// The rates differ.
     OtherRate = "other_rate", false;
-    /// What is asked for differs.
+    /// The requests differ.
     OtherRequest = "other_request", false;
-    /// An arm of both has other levels or another role.
+    /// An arm has different levels or a different role.
     OtherLevel = "other_level", false;
     /// The connections differ.
     OtherConnections = "other_connections", false;
     /// The orders of windows differ.
     OtherOrder = "other_order", false;
-    /// The runs answer by different metrics.
+    /// The primary metrics differ.
     OtherPrimary = "other_primary", false;
     /// CPU was read from different counters.
     OtherCpuSource = "other_cpu_source", false;
@@ -76,24 +75,23 @@ warnings! {
     OtherMachine = "other_machine", false;
     /// The kernels differ.
     OtherKernel = "other_kernel", false;
-    /// Other versions of windage measured.
+    /// Different versions of Windage measured.
     OtherWindage = "other_windage", false;
-    /// What arms do later for their requests is in the figures of one run only: the verdicts of
-    /// these figures are withheld.
+    /// Only one run's figures include deferred cost: the verdicts on these figures are withheld.
     DeferredInOne = "deferred_in_one", false;
     /// A run is suspect.
     Suspect = "suspect", false;
-    /// Single figures of a run are suspect, such as times that the generator was late for.
+    /// Some figures of a run are suspect, such as times when the generator was late.
     SuspectMetric = "suspect_metric", false;
-    /// The control of a run is not zero.
+    /// A run's A/A control differs from zero.
     ControlDiffers = "control_differs", false;
-    /// A run has one launch: its luck can't be told from a change.
+    /// A run has one launch: launch luck can't be distinguished from a change.
     SingleLaunch = "single_launch", false;
     /// The subject was saturated in one run only.
     SaturatedInOne = "saturated_in_one", false;
 }
 
-/// Facts of the machine by which its speed is another one. What one of the runs does not know is none.
+/// Facts of the machine that affect its speed. A fact that only one run knows is not a difference.
 const MACHINE: &[(&str, &str)] = &[
     ("cpu_model", "the processor"),
     ("cpus_online", "cores online"),
@@ -104,7 +102,7 @@ const MACHINE: &[(&str, &str)] = &[
     ("smt", "threads that share a core"),
 ];
 
-/// Everything that speaks against it, the gravest first.
+/// All warnings about the comparison, gravest first.
 pub(super) fn warnings(
     a: &Analysis,
     b: &Analysis,
@@ -130,7 +128,7 @@ pub(super) fn warnings(
     found.0
 }
 
-/// What these warnings leave of a load.
+/// Whether a load can be compared, given these warnings.
 pub(super) fn comparable(warnings: &[ComparisonWarning], regime: Option<&str>) -> Comparable {
     let about = |warning: &&ComparisonWarning| {
         warning.regime.is_none() || warning.regime.as_deref() == regime
@@ -153,7 +151,7 @@ impl Found {
         self.0.push(ComparisonWarning { code, regime, text });
     }
 
-    /// When two values are not the same.
+    /// Adds a warning when two values differ.
     fn unless_same<T: PartialEq>(
         &mut self,
         (code, regime): (ComparisonWarningCode, Option<String>),
@@ -169,17 +167,13 @@ impl Found {
 
 fn of_runs(found: &mut Found, a: &Analysis, b: &Analysis) {
     if (&a.run, &a.started) == (&b.run, &b.started) {
-        let text = "A and B are the same run: there is nothing to find.".to_owned();
+        let text = "A and B are the same run: there is no change to find.".to_owned();
         found.push(ComparisonWarningCode::SameRun, None, text);
     }
     found.unless_same(
         (ComparisonWarningCode::OtherPlan, None),
         [&a.plan, &b.plan],
-        |a, b| {
-            format!(
-                "The plans are different ones, `{a}` and `{b}`: what arms share is their id alone."
-            )
-        },
+        |a, b| format!("The plans differ, `{a}` and `{b}`: their arms share only their ids."),
     );
     found.unless_same(
         (ComparisonWarningCode::OtherWindage, None),
@@ -192,7 +186,8 @@ fn of_runs(found: &mut Found, a: &Analysis, b: &Analysis) {
         |a, b| {
             let [a, b] = [a, b].map(|id| id.map_or("none".to_owned(), |id| format!("`{id}`")));
             format!(
-                "The baselines differ, {a} and then {b}: overheads are shares of different things."
+                "The baselines differ, {a} in A and {b} in B: overheads are shares of different \
+                 figures."
             )
         },
     );
@@ -203,8 +198,8 @@ fn of_runs(found: &mut Found, a: &Analysis, b: &Analysis) {
             (ComparisonWarningCode::OtherMachine, key),
             |a, b| {
                 format!(
-                    "The machines differ: {name} was {a}, then {b}. Shares of the baseline survive \
-                 that better than differences in time do, and neither does wholly."
+                    "The machines differ: {name} was {a} in A, {b} in B. Relative overheads are \
+                     less affected by that than absolute ones, but neither is unaffected."
                 )
             },
         );
@@ -215,14 +210,14 @@ fn of_runs(found: &mut Found, a: &Analysis, b: &Analysis) {
         (ComparisonWarningCode::OtherKernel, "kernel"),
         |a, b| {
             format!(
-                "The kernels differ: {a}, then {b}. What service and telemetry ask of the kernel may \
-             cost something else."
+                "The kernels differ: {a} in A, {b} in B. System calls of the service and its \
+                 telemetry may cost more or less."
             )
         },
     );
 }
 
-/// When a fact of the machine is not the same, where both runs know it.
+/// Adds a warning when a fact of the machine differs, where both runs know it.
 fn of_host(
     found: &mut Found,
     runs: [&Analysis; 2],

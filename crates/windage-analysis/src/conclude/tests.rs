@@ -31,19 +31,19 @@ fn rules(sequence: bool) -> Rules {
 }
 
 #[test]
-fn verdicts_follow_the_contract() {
+fn verdicts_follow_their_rules() {
     use Direction::{Higher, Lower};
     use Verdict::{Costs, Inconclusive, Negligible, Saves};
-    // 95 % interval, 90 % interval, direction, verdict at an margin of 0.005
+    // 95 % interval, 90 % interval, direction, verdict at a margin of 0.005
     let table = [
         (0.010, 0.020, 0.011, 0.019, Lower, Costs),
         (0.010, 0.020, 0.011, 0.019, Higher, Saves),
         (-0.020, -0.010, -0.019, -0.011, Lower, Saves),
         (-0.020, -0.010, -0.019, -0.011, Higher, Costs),
         (-0.004, 0.004, -0.003, 0.003, Lower, Negligible),
-        // Excludes zero and does not matter: negligible, and `exceeds_zero` says the rest.
+        // Excludes zero but is within the margin: negligible, and `exceeds_zero` is true.
         (0.001, 0.004, 0.002, 0.003, Lower, Negligible),
-        // The 95 % interval pokes out, the 90 % does not.
+        // The 95 % interval exceeds the margin, the 90 % interval does not.
         (-0.006, 0.004, -0.004, 0.003, Lower, Negligible),
         (-0.010, 0.010, -0.008, 0.008, Lower, Inconclusive),
         (0.004, 0.020, 0.006, 0.019, Lower, Inconclusive),
@@ -74,7 +74,7 @@ fn differences_without_ratio_have_no_verdict() {
     );
 }
 
-/// Launches whose ratio scatters by so much about a cost of so much.
+/// Launches whose ratio has the given mean and scatter.
 fn compared(launches: u32, cost: f64, scatter: f64) -> Comparison {
     let side = |of: &dyn Fn(f64) -> f64| -> BTreeMap<u32, f64> {
         let sign = |i: u32| if i.is_multiple_of(2) { 1.0 } else { -1.0 };
@@ -85,7 +85,7 @@ fn compared(launches: u32, cost: f64, scatter: f64) -> Comparison {
 }
 
 #[test]
-fn a_family_widens_intervals_and_may_take_a_verdict_back() {
+fn a_family_widens_intervals_and_may_revoke_a_verdict() {
     let seat = |comparisons| {
         Some(Seat {
             family: Family::Primary,
@@ -110,7 +110,7 @@ fn a_family_widens_intervals_and_may_take_a_verdict_back() {
     assert_eq!(
         among.verdict,
         Some(Verdict::Costs),
-        "the contract's verdict stays"
+        "the verdict on its own stays"
     );
     let in_family = among.inference.in_family.unwrap();
     assert_eq!(in_family.verdict, Some(Verdict::Inconclusive));
@@ -118,7 +118,7 @@ fn a_family_widens_intervals_and_may_take_a_verdict_back() {
 }
 
 #[test]
-fn what_is_not_settled_says_how_long_it_needs() {
+fn inconclusive_verdicts_have_a_time_needed() {
     let time_needed_s = |cost, sequence| {
         let compared = compared(10, cost, 0.02);
         let result = conclude(
@@ -132,13 +132,13 @@ fn what_is_not_settled_says_how_long_it_needs() {
     };
     let (verdict, fixed_s) = time_needed_s(0.015, false);
     assert_eq!(verdict, Some(Verdict::Inconclusive));
-    // The half-width of 1.5 % has to become 1 %: (1.5)² times as long, or a little less for
-    // the greater degrees of freedom.
+    // The half-width of 1.5 % has to become 1 %: (1.5)² times as long, or slightly less because
+    // degrees of freedom grow.
     assert!((40.0..100.0).contains(&fixed_s.unwrap()), "{fixed_s:?}");
     let (_, sequence_s) = time_needed_s(0.015, true);
     assert!(
         sequence_s > fixed_s,
-        "a look at any time costs: {sequence_s:?}"
+        "looking at any time needs longer: {sequence_s:?}"
     );
     assert_eq!(time_needed_s(0.1, false), (Some(Verdict::Costs), None));
     let at_the_limit = time_needed_s(0.005f64.ln_1p(), false);
@@ -167,7 +167,7 @@ fn a_run_that_may_stop_early_has_wider_intervals_or_none() {
 }
 
 #[test]
-fn a_claim_without_an_end_in_its_family_does_not_hold_there() {
+fn a_claim_unbounded_in_its_family_does_not_hold_there() {
     let of = |launches, cost, seat| {
         let compared = compared(launches, cost, 0.005);
         conclude(Metric::RssSteady, ArmIndex(2), rules(true), seat, compared)
@@ -176,14 +176,22 @@ fn a_claim_without_an_end_in_its_family_does_not_hold_there() {
         family: Family::Secondary,
         comparisons: 200,
     });
-    // Launches, cost, seat, whether there is an interval on its own, and in the family, whether
-    // what is claimed holds there, why
+    // launches, cost, seat, whether there is an interval on its own, and in the family, whether the
+    // claim holds there, why
     let table = [
         (40, 0.1, seat, true, true, Some(true), "long enough"),
-        (8, 0.1, seat, true, false, Some(false), "no end there yet"),
+        (
+            8,
+            0.1,
+            seat,
+            true,
+            false,
+            Some(false),
+            "unbounded in the family",
+        ),
         (8, 0.1, None, true, false, None, "the control has no family"),
         (8, 0.0, seat, true, false, None, "nothing is claimed"),
-        (3, 0.1, seat, false, false, None, "no end at all"),
+        (3, 0.1, seat, false, false, None, "unbounded on its own"),
     ];
     for (launches, cost, seat, has_own, has_both, holds, why) in table {
         let found = of(launches, cost, seat);

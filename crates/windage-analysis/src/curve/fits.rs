@@ -13,23 +13,24 @@ use crate::ArmAnalysis;
 use crate::compare::Scale;
 use crate::family::Comparisons;
 
-/// Points of a confidence band.
+/// Points of the drawn confidence band.
 const RIBBON: u32 = 33;
-/// Points of which one can be held out so that a line through the others has one to spare.
+/// The fewest points of which one can be held out: a line through the others then has one degree of
+/// freedom left.
 const FEWEST_TO_HOLD_OUT: usize = 4;
 
-/// The metrics of which curves are drawn, and what each arm's estimate of them scatters by.
+/// The metrics with curves, and the standard errors of each arm's estimates of them.
 #[derive(Clone, Debug)]
 pub(crate) struct Sources {
     pub(super) metrics: Vec<(Metric, CurveScale)>,
     by_arm: Vec<BTreeMap<Metric, (TwoLevel, Scale)>>,
-    /// In a run that may stop early no interval for a fixed length holds.
+    /// False in a run that may stop early, where no interval of a fixed length holds.
     fits: bool,
 }
 
 impl Sources {
-    /// The primary metric in its unit; in a closed loop what it does to throughput, in an open
-    /// one to the median response time.
+    /// The primary metric in its unit; with it throughput in a closed loop, or the median response
+    /// time in an open loop.
     pub(crate) fn new(
         compared: &[Comparisons],
         primary: Metric,
@@ -59,7 +60,7 @@ impl Sources {
     }
 }
 
-/// What is fitted: all points of a curve with their errors.
+/// The input of a fit: all points of a curve with their errors.
 pub(super) struct Measured<'a> {
     points: &'a [CurvePoint],
     standard_errors: Vec<f64>,
@@ -67,7 +68,7 @@ pub(super) struct Measured<'a> {
 }
 
 impl<'a> Measured<'a> {
-    /// `None` where an error is not known, and in a run that may stop early.
+    /// `None` where an error is unknown, and in a run that may stop early.
     pub(super) fn new(
         sources: &Sources,
         metric: Metric,
@@ -149,7 +150,7 @@ impl<'a> Measured<'a> {
         })
     }
 
-    /// Every point but the two ends, beyond which a curve would be guessed.
+    /// Every point except the two ends, where the prediction would be an extrapolation.
     fn held_out(&self, below: &[(&CurvePoint, Point)]) -> Vec<HeldOut> {
         if below.len() < FEWEST_TO_HOLD_OUT {
             return Vec::new();
@@ -195,7 +196,7 @@ fn terms(curve: &Fit) -> Vec<CurveTerm> {
         .collect()
 }
 
-/// Evenly over the points, which are in order.
+/// Evenly spaced over the points, which are in order.
 fn confidence_band(curve: &Fit, points: &[Point]) -> Vec<BandPoint> {
     let (Some(first), Some(last)) = (points.first(), points.last()) else {
         return Vec::new();

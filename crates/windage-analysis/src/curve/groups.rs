@@ -1,13 +1,13 @@
-//! Which arms make up a curve.
+//! Which arms form a curve.
 
 use windage_model::{LevelValue, Role};
 
 use crate::ArmAnalysis;
 
-/// Fewer levels show no curve.
+/// The fewest levels for a curve.
 pub(super) const FEWEST_LEVELS: usize = 3;
 
-/// Arms that differ in the level of one factor alone.
+/// Arms that differ only in the level of one factor.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Group<'a> {
     pub(super) factor: &'a str,
@@ -15,12 +15,12 @@ pub(super) struct Group<'a> {
     pub(super) of: String,
     /// The other factors' levels, which are the same for all.
     others: Vec<&'a (String, LevelValue)>,
-    /// Where arms stand in the run, with their levels, by rising level.
+    /// Indices of the arms in the run with their levels, ascending by level.
     pub(super) arms: Vec<(usize, f64)>,
 }
 
-/// All groups of treatments over a factor with three levels or more, all of them numbers, in the
-/// order of their first arms.
+/// All groups of treatments over a factor with at least three levels, all numeric, in the order of
+/// their first arms.
 pub(super) fn groups(arms: &[ArmAnalysis]) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     let treatments = arms.iter().enumerate();
@@ -57,8 +57,8 @@ fn distinct(arms: &[(usize, f64)]) -> usize {
     arms.chunk_by(|(_, a), (_, b)| a == b).count()
 }
 
-/// A level as a number. Whole ones stand in a plan as text, so that `1024` reaches a command line
-/// as it is.
+/// A level as a number. Integers are stored as text in a plan, so that `1024` reaches a command
+/// line unchanged.
 fn number(level: &LevelValue) -> Option<f64> {
     match level {
         LevelValue::Number(number) => Some(*number),
@@ -115,11 +115,11 @@ mod tests {
     }
 
     fn found(arms: &[ArmAnalysis]) -> Vec<(String, String, Vec<f64>)> {
-        let told = |group: Group<'_>| {
+        let reported = |group: Group<'_>| {
             let levels = group.arms.iter().map(|(_, level)| *level).collect();
             (group.factor.to_owned(), group.of, levels)
         };
-        groups(arms).into_iter().map(told).collect()
+        groups(arms).into_iter().map(reported).collect()
     }
 
     #[test]
@@ -157,12 +157,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_curve() {
+    fn non_numeric_or_few_levels_make_no_curve() {
         // levels, why
         let table: [(&[&str], &str); 4] = [
             (&["ok", "slow", "down"], "words"),
             (&["1.0", "2.0"], "two levels"),
-            (&["1.0", "2.0", "high"], "one of them a word"),
+            (&["1.0", "2.0", "high"], "one level is not a number"),
             (&["1.2.3", "1.2.4", "1.3.0"], "versions"),
         ];
         for (levels, why) in table {
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn arms_of_other_names_are_other_curves() {
+    fn arms_with_different_names_are_on_different_curves() {
         let levels = ["0.0", "1.0", "2.0"];
         let of = |name| levels.map(|level| arm(name, Role::Treatment, &[("rate", level)]));
         let arms = [of("sa"), of("cmp")].concat();

@@ -1,5 +1,5 @@
-//! What a metric does over a swept factor: points with intervals, a fitted curve, and how well it
-//! predicts points that it has not seen.
+//! A metric over a swept factor: points with intervals, a fitted curve, and how well it predicts
+//! points held out of the fit.
 
 mod fits;
 mod groups;
@@ -12,32 +12,32 @@ use fits::Measured;
 pub(crate) use fits::Sources;
 use groups::{FEWEST_LEVELS, Group};
 
-/// A metric over one factor whose levels are numbers, all else of the arms being equal.
+/// A metric over one numeric factor, everything else about the arms being equal.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
     /// The factor, as the plan names it.
     pub factor: String,
-    /// The arms' name without the factor's level: what is the same in all points.
+    /// The arms' name without the factor's level: the part that all points share.
     pub of: String,
     /// The metric whose overhead is shown.
     pub metric: Metric,
-    /// What the overhead is told in.
+    /// The scale of the overhead.
     pub scale: CurveScale,
-    /// One for each arm, by rising level.
+    /// One per arm, ascending by level.
     pub points: Vec<CurvePoint>,
-    /// What was fitted, against what was attempted and, where it was counted, against what was
-    /// delivered; empty where points are too few, and in a run that may stop early.
+    /// Fits against what was attempted and, where counted, against what was delivered; empty with
+    /// too few points, and in a run that may stop early.
     pub fits: Vec<CurveFit>,
-    /// The tracer's own drop limit, where levels lie on both sides of it.
+    /// The tracer's drop limit, where levels lie on both sides of it.
     pub drop_limit: Option<DropLimit>,
 }
 
-/// What an overhead is told in.
+/// The scale of an overhead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CurveScale {
     /// In the metric's unit: arm − baseline.
     Unit,
-    /// As a share of the baseline, with the metric's own sign: throughput that is lost is negative.
+    /// As a share of the baseline, with the metric's own sign: lost throughput is negative.
     Share,
 }
 
@@ -48,41 +48,41 @@ pub struct CurvePoint {
     pub arm: ArmId,
     /// The factor's level.
     pub level: f64,
-    /// Telemetry asked for, in the unit of the arm's fidelity, a request; `None` without `expect`.
+    /// Telemetry attempted per request, in the unit of the arm's fidelity; `None` without `expect`.
     pub attempted: Option<f64>,
-    /// Telemetry that arrived, in the same unit, a request; `None` where none was received.
+    /// Telemetry delivered per request, in the same unit; `None` where none was received.
     pub delivered: Option<f64>,
     /// The overhead, in the curve's scale.
     pub overhead: Interval,
     /// Whether more of its telemetry was lost than sampling explains, and more than 1 %, so that it
-    /// lies beyond a drop limit of the tracer. Such a point is shown and not fitted.
+    /// lies beyond the tracer's drop limit. Such a point is shown but not fitted.
     pub is_beyond_drop_limit: bool,
 }
 
-/// What the x axis of a fit is.
+/// The x axis of a fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Against {
-    /// The factor's level: what was asked for.
+    /// The factor's level.
     Attempted,
-    /// What arrived, a request.
+    /// Telemetry delivered per request.
     Delivered,
 }
 
-/// A curve through the points that are not beyond the drop limit.
+/// A curve through the points within the drop limit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CurveFit {
     /// Its x axis.
     pub against: Against,
-    /// Its terms, in words and with intervals: fixed cost, cost of a unit of x, bend.
+    /// Its terms with intervals: fixed cost, cost per unit of x, bend.
     pub terms: Vec<CurveTerm>,
-    /// Whether what is left between points and curve is more than their intervals explain; `None`
-    /// where there are no more points than terms.
+    /// Whether the residuals are larger than the points' intervals explain; `None` with no more
+    /// points than terms.
     pub lack_of_fit: Option<LackOfFit>,
-    /// The curve itself with the 95 % interval of its height, at rising x, from the first point
-    /// that was fitted to the last.
+    /// The curve with the 95 % interval of its height, at ascending x, from the first fitted point
+    /// to the last.
     pub confidence_band: Vec<BandPoint>,
-    /// Points left out in turn, each held against what the curve through the others predicts: all
-    /// but those at the ends.
+    /// Every point except the ends, left out in turn and compared with the prediction of the curve
+    /// through the others.
     pub held_out: Vec<HeldOut>,
 }
 
@@ -91,68 +91,68 @@ pub struct CurveFit {
 pub struct CurveTerm {
     /// Which one.
     pub kind: TermKind,
-    /// Its coefficient, in the curve's scale a unit of what it multiplies.
+    /// Its coefficient, in the curve's scale per unit of what it multiplies.
     pub coefficient: Interval,
 }
 
 /// The terms that a curve may have.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum TermKind {
-    /// What it costs at x = 0.
+    /// The cost at x = 0.
     Fixed,
     /// Times x.
     Proportional,
     /// Times the square root of x: a cost that grows ever more slowly.
     Concave,
-    /// Times x / (x + h): a cost that comes to an end, half of it at `h`.
+    /// Times x / (x + h): a cost that levels off, half of it reached at `h`.
     Saturating {
         /// Where half of it is reached.
         half_at: f64,
     },
 }
 
-/// An F test of what is left between points and curve against the points' own error.
+/// An F test of the residuals against the points' own error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LackOfFit {
-    /// Mean square of what is left, in units of the points' own error.
+    /// Mean square of the residuals, in units of the points' own error.
     pub f: f64,
     /// Degrees of freedom: points less terms.
     pub points_df: f64,
     /// Degrees of freedom of the points' own error.
     pub error_df: f64,
-    /// How often chance alone would leave as much; a curve with less than 0.05 does not fit.
+    /// The probability of residuals at least as large by chance; below 0.05 the curve does not fit.
     pub p: f64,
 }
 
 /// The curve at one x.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BandPoint {
-    /// Where.
+    /// The x value.
     pub x: f64,
     /// The curve's height.
     pub y: f64,
-    /// The 95 % interval of the height.
+    /// The lower end of the height's 95 % interval.
     pub low: f64,
-    /// Its other end.
+    /// The upper end.
     pub high: f64,
 }
 
-/// A point against the curve through all others.
+/// A point compared with the curve through all others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HeldOut {
     /// The arm that was left out.
     pub arm: ArmId,
     /// Its x.
     pub x: f64,
-    /// What was measured there.
+    /// The value measured there.
     pub measured: f64,
-    /// What was predicted, with the 95 % interval in which a measurement as noisy as this one
-    /// should lie.
+    /// The prediction, with the 95 % interval in which a measurement as noisy as this one should
+    /// lie.
     pub predicted: Interval,
 }
 
 impl CurveFit {
-    /// The curve's height; NaN where one of its coefficients is.
+    /// The curve's height; NaN where one of its coefficients is NaN.
     #[must_use]
     pub fn height(&self, x: f64) -> f64 {
         let term = |term: &CurveTerm| {
@@ -176,14 +176,14 @@ impl HeldOut {
     }
 }
 
-/// A tracer's own drop limit, as it shows in a sweep.
+/// A tracer's drop limit, as a sweep shows it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DropLimit {
-    /// The highest level below the other one, of which nothing was lost.
+    /// The highest level below `below` at which nothing was lost.
     pub above: f64,
-    /// The lowest level of which more was lost than sampling explains.
+    /// The lowest level at which more was lost than sampling explains.
     pub below: f64,
-    /// What arrived beyond the drop limit, in the unit of fidelity a second of load, at most.
+    /// The most telemetry delivered per second beyond the drop limit, in the unit of fidelity.
     pub delivered_per_s: Option<f64>,
 }
 

@@ -1,22 +1,22 @@
-//! How much telemetry an arm was asked for and delivered, and where it reached a drop limit.
+//! How much telemetry an arm attempted and delivered, and where it reached a drop limit.
 
 use super::{CurvePoint, DropLimit};
 use crate::{ArmAnalysis, Fidelity};
 
-/// A smaller share can be missing at the edges of windows alone, and bends no curve.
+/// A smaller share can be missing at the edges of windows alone, and does not bend a curve.
 const LOSS_THAT_BENDS: f64 = 0.01;
 
 /// Telemetry of an arm, in the unit of its fidelity.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Telemetry {
-    /// A request.
+    /// Per request.
     pub(super) attempted: Option<f64>,
-    /// A request.
+    /// Per request.
     pub(super) delivered: Option<f64>,
     pub(super) is_beyond_drop_limit: bool,
 }
 
-/// Of measured windows, where they were counted; else of the whole run.
+/// From measured windows where they were counted, otherwise from the whole run.
 pub(super) fn of_arm(arm: &ArmAnalysis) -> Telemetry {
     let Some(fidelity) = &arm.fidelity else {
         return Telemetry::default();
@@ -50,7 +50,8 @@ fn is_beyond_drop_limit(fidelity: &Fidelity) -> bool {
     loss.is_some_and(|loss| loss.is_above(LOSS_THAT_BENDS))
 }
 
-/// Where levels lie on both sides of a drop limit. Points come by rising level, each with its arm.
+/// The drop limit, where levels lie on both sides of it. Points are ascending by level, each with
+/// its arm.
 pub(super) fn drop_limit(
     points: &[CurvePoint],
     arms: &[(usize, &ArmAnalysis)],
@@ -81,7 +82,7 @@ mod tests {
     const BY_CHANCE: f64 = 30.0;
     const SURE: f64 = 0.0;
 
-    /// Of ten thousand requests, a tenth of which is sampled; nine thousand of them in windows.
+    /// Ten thousand requests, of which a tenth is sampled; nine thousand of them in windows.
     fn fidelity(sampling_sd: f64, delivered: u64, in_windows: Option<u64>) -> Fidelity {
         let lost = 1000.0 - delivered as f64;
         Fidelity {
@@ -101,12 +102,12 @@ mod tests {
     }
 
     #[test]
-    fn losses_beyond_sampling_are_beyond_a_cap() {
+    fn losses_beyond_sampling_are_beyond_a_drop_limit() {
         // what, whether it is beyond a drop limit
         let table = [
             (fidelity(BY_CHANCE, 1000, None), false, "nothing lost"),
-            (fidelity(BY_CHANCE, 920, None), false, "as sampling does"),
-            (fidelity(BY_CHANCE, 900, None), true, "beyond it"),
+            (fidelity(BY_CHANCE, 920, None), false, "within sampling"),
+            (fidelity(BY_CHANCE, 900, None), true, "beyond sampling"),
             (
                 fidelity(BY_CHANCE, 780, Some(700)),
                 true,
@@ -118,8 +119,12 @@ mod tests {
                 false,
                 "at the edges of windows: nothing was lost",
             ),
-            (fidelity(SURE, 995, None), false, "too little for a bend"),
-            (fidelity(SURE, 985, None), true, "enough for it"),
+            (
+                fidelity(SURE, 995, None),
+                false,
+                "too little to bend the curve",
+            ),
+            (fidelity(SURE, 985, None), true, "enough to bend the curve"),
             (Fidelity::default(), false, "without expectation"),
         ];
         for (fidelity, expected, why) in table {

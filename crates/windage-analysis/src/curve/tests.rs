@@ -5,12 +5,12 @@ use windage_model::{ArmIndex, LevelValue, LoadModel};
 use windage_record::{DeliveredInWindow, Expected, StopScope};
 
 const LEVELS: [f64; 7] = [0.0, 2.5, 10.0, 25.0, 50.0, 75.0, 100.0];
-/// CPU of the baseline for a request.
+/// CPU of the baseline per request.
 const BASELINE_US: f64 = 50.0;
 const WINDOW_REQUESTS: u64 = 1_000;
 
-/// What an arm of the level costs beyond the baseline, in µs per request, and which share of its
-/// traces arrives.
+/// The cost of an arm at a level beyond the baseline, in µs per request, and the share of its
+/// traces that arrives.
 #[derive(Clone, Copy)]
 struct Truth {
     cost_us: fn(f64) -> f64,
@@ -22,7 +22,7 @@ const LINE: Truth = Truth {
     arrives: |_| 1.0,
 };
 
-/// So many launches of ten blocks over off, control and an arm for each level of `rate`.
+/// A run of ten blocks per launch over off, control and one arm per level of `rate`.
 fn sweep(rounds: u32, truth: Truth) -> Recorded {
     let mut run = fixture::records(rounds);
     let template = run.manifest.arms.remove(2);
@@ -52,7 +52,7 @@ fn sweep(rounds: u32, truth: Truth) -> Recorded {
 fn add_round(run: &mut Recorded, round: u32, truth: Truth) {
     let arms: Vec<u16> = (0..9).collect();
     run.launches.push(fixture::launch(round, &arms));
-    // Each arm has its luck in each launch.
+    // Each arm has its own luck in each launch.
     let luck = |arm: u16| 0.002 * fixture::noise(u64::from(round) * 100 + u64::from(arm));
     for block in round * 10..(round + 1) * 10 {
         for (position, arm) in (0u32..).zip(arms.iter().chain(arms.iter().rev()).copied()) {
@@ -89,7 +89,7 @@ fn holds(interval: &Interval, truth: f64) -> bool {
 }
 
 #[test]
-fn a_sweep_with_known_costs_gives_them_back() {
+fn a_sweep_recovers_known_costs() {
     let analysis = analysed(&sweep(4, LINE));
     let [cpu, throughput] = &analysis.curves[..] else {
         panic!("two metrics: {:?}", analysis.curves);
@@ -138,7 +138,7 @@ fn a_sweep_with_known_costs_gives_them_back() {
                 .all(|at| at.low < at.y && at.y < at.high)
         );
     }
-    // As long a window for as many requests: what CPU costs, throughput loses.
+    // Windows are equally long for the same number of requests: a CPU cost reduces throughput.
     assert_eq!(
         (throughput.metric, throughput.scale),
         (Metric::Throughput, CurveScale::Share)
@@ -151,7 +151,7 @@ fn a_sweep_with_known_costs_gives_them_back() {
 }
 
 #[test]
-fn what_saturates_is_bent() {
+fn a_saturating_cost_is_bent() {
     let truth = Truth {
         cost_us: |level| 2.0 + 12.0 * level / (level + 10.0),
         ..LINE
@@ -170,19 +170,19 @@ fn what_saturates_is_bent() {
     );
 }
 
-/// A tracer that delivers no more than three traces of ten requests, and costs no more then.
+/// A tracer that delivers at most three traces per ten requests, and whose cost then stops growing.
 const CAPPED: Truth = Truth {
     cost_us: |level| 2.0 + 0.15 * level.min(30.0),
     arrives: |level| (30.0 / level).min(1.0),
 };
 
 #[test]
-fn points_beyond_a_cap_are_shown_and_not_fitted() {
+fn points_beyond_a_drop_limit_are_shown_and_not_fitted() {
     let analysis = analysed(&sweep(4, CAPPED));
     let curve = &analysis.curves[0];
     let drop_limit = curve.drop_limit.unwrap();
     assert_eq!((drop_limit.above, drop_limit.below), (25.0, 50.0));
-    // A request takes 100 µs and 9 more of a cost of 4.5 µs: three of ten of some 8,850 per second.
+    // A request takes 100 µs plus 9 for a cost of 4.5 µs: three of ten of about 8,850 per second.
     let per_s = drop_limit.delivered_per_s.unwrap();
     assert!((per_s - 0.3 * 1e6 / 113.0).abs() < 30.0, "{per_s}");
     let beyond = curve.points.iter().map(|p| p.is_beyond_drop_limit);
@@ -200,9 +200,9 @@ fn points_beyond_a_cap_are_shown_and_not_fitted() {
 }
 
 #[test]
-fn windows_are_counted_by_themselves_where_they_can_be() {
+fn delivered_telemetry_is_that_of_windows_where_counted() {
     let mut run = sweep(3, LINE);
-    // At 100 %, nine of ten traces, of each window and of all.
+    // At 100 %, nine of ten traces arrive, in each window and overall.
     for delivered in run.delivered.iter_mut().filter(|d| d.arm == ArmIndex(8)) {
         let blocks = delivered.launch * 10..(delivered.launch + 1) * 10;
         let windows = blocks.flat_map(|block| [8, 9].map(|position| (block, position)));
@@ -223,9 +223,9 @@ fn windows_are_counted_by_themselves_where_they_can_be() {
 }
 
 #[test]
-fn a_run_without_intervals_or_figures_has_no_curve_and_no_panic() {
+fn a_run_without_intervals_has_no_curve_and_no_panic() {
     type Spoil = fn(&mut Recorded);
-    // what, how, curves, fits of the first
+    // what is wrong, how, number of curves, number of fits of the first
     let table: [(&str, Spoil, usize, usize); 7] = [
         ("nothing was measured", |run| run.windows.clear(), 0, 0),
         (
@@ -278,7 +278,7 @@ fn a_run_without_intervals_or_figures_has_no_curve_and_no_panic() {
 }
 
 #[test]
-fn a_single_launch_has_curves_and_words_have_none() {
+fn a_single_launch_has_curves_and_text_levels_have_none() {
     let alone = analysed(&sweep(1, LINE));
     let slope = &alone.curves[0].fits[0].terms[1].coefficient;
     assert!(slope.half_width().is_finite() && (slope.estimate - 0.15).abs() < 0.02);
@@ -291,7 +291,7 @@ fn a_single_launch_has_curves_and_words_have_none() {
     assert_eq!(analysed(&words).curves, []);
 }
 
-/// An interval made for a fixed length does not hold in a run that ends when it likes what it sees.
+/// An interval of a fixed length does not hold in a run that may stop early.
 #[test]
 fn a_run_that_may_stop_early_has_points_and_no_fit() {
     let mut run = sweep(8, LINE);
@@ -306,7 +306,7 @@ fn a_run_that_may_stop_early_has_points_and_no_fit() {
 }
 
 #[test]
-fn the_metric_beside_the_primary_one_is_the_loads() {
+fn the_second_metric_depends_on_the_load() {
     for (model, metrics) in [
         (
             LoadModel::Closed,

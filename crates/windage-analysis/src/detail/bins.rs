@@ -1,19 +1,20 @@
-//! Sums over stretches of a run whose length is not known before its end.
+//! Sums over stretches of a run whose length is unknown until its end.
 
 use windage_model::{ArmIndex, Window};
 
 use super::sums::{ArmSums, MachineSums, Sums, middle_ns};
 use super::{AgentSeries, ArmSeries, MachineSeries};
 
-/// Stretches that a run is cut into at most: more are not told apart in a picture.
+/// At most so many stretches: more can't be distinguished in a picture.
 const MOST_STRETCHES: usize = 240;
-/// Points that all lines together have at most, as long as each arm has two.
+/// At most so many points over all lines, as long as each arm has two.
 const MOST_POINTS: usize = 20_000;
-/// The first length of a stretch. Far below a window's, so that any run has several stretches.
+/// The initial length of a stretch. Much shorter than a window, so that any run has several
+/// stretches.
 const FIRST_LENGTH_NS: u64 = 10_000_000;
 
-/// A run cut into stretches of one length, which doubles each time the run is found to be longer
-/// than all of them: what is kept does not grow with the run, and nothing is read twice.
+/// A run cut into stretches of equal length. The length doubles whenever the run outgrows the
+/// stretches, so memory does not grow with the run and nothing is read twice.
 #[derive(Clone, Debug)]
 pub(super) struct Bins {
     length_ns: u64,
@@ -25,8 +26,7 @@ pub(super) struct Bins {
 }
 
 impl Bins {
-    /// With so many arms a run has an even number of stretches at most, so that each two can be
-    /// merged.
+    /// The most stretches for a run with so many arms; an even number, so that pairs can be merged.
     pub(super) fn new(arms: usize) -> Bins {
         let most = (MOST_POINTS / (arms + 1)).clamp(2, MOST_STRETCHES) / 2 * 2;
         Bins {
@@ -37,7 +37,7 @@ impl Bins {
         }
     }
 
-    /// Adds a window, to the arm's means only if it is usable.
+    /// Adds a window; only a usable one is added to the arm's means.
     pub(super) fn add(&mut self, window: &Window, is_usable: bool) {
         let bin = loop {
             match usize::try_from(middle_ns(window) / self.length_ns) {
@@ -62,7 +62,7 @@ impl Bins {
         }
     }
 
-    /// Seconds that a stretch has.
+    /// The length of a stretch in seconds.
     pub(super) fn length_s(&self) -> f64 {
         self.length_ns as f64 / 1e9
     }
@@ -76,7 +76,7 @@ impl Bins {
         (arms, MachineSums::drawn(&self.machine, cores))
     }
 
-    /// A line for each arm, without a point yet.
+    /// An empty line for each arm.
     pub(super) fn arms(&self) -> Vec<ArmSeries> {
         let arms = (0u16..).zip(&self.arms).map(|(arm, sums)| ArmSeries {
             arm: ArmIndex(arm),
@@ -130,10 +130,10 @@ mod tests {
     }
 
     proptest! {
-        /// However often stretches were merged: nothing is lost, and each window is where it would
-        /// have been, had the length been known from the beginning.
+        /// However often stretches were merged, nothing is lost, and each window is where it would
+        /// be if the length had been known from the start.
         #[test]
-        fn a_run_of_unknown_length_is_cut_as_if_it_had_been_known(
+        fn stretches_do_not_depend_on_when_the_length_became_known(
             windows in prop::collection::vec((0u16..3, 0u64..1 << 32, 1u64..10_000), 1..200),
         ) {
             let windows = windows.into_iter().map(|(arm, at, ms)| window(arm, at, ms));
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn stretches_double_when_time_passes_their_end() {
-        // Where a window ends at last, how long stretches are then, why
+        // end of the last window, expected length of stretches, why
         let table = [
             (2_300, 0.01, "240 of the first length are 2.4 s"),
             (2_500, 0.02, "one doubling"),
@@ -179,12 +179,12 @@ mod tests {
             let (arms, machine) = bins.drawn(Some(2.0));
             assert!(arms[0].at_s.is_sorted_by(|a, b| a < b), "{why}");
             assert_eq!(arms[0].at_s, machine.at_s, "{why}");
-            assert!(arms[1].at_s.is_empty(), "{why}: it had no window");
+            assert!(arms[1].at_s.is_empty(), "{why}: the arm had no window");
         }
     }
 
     #[test]
-    fn many_arms_share_the_room_for_points() {
+    fn many_arms_share_the_limit_on_points() {
         for (arms, most) in [
             (1, 240),
             (36, 240),

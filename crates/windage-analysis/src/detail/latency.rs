@@ -10,9 +10,9 @@ use crate::merged_times::Gathered;
 use crate::parallel::of_each_arm;
 use crate::quantiles::Finished;
 
-/// Steps that an arm has at most, and at least where there are very many arms.
+/// The fewest steps of an arm (where there are very many arms), and the most.
 const STEPS: (usize, usize) = (50, 100);
-/// Steps that all arms have together, as long as that is not too few of each.
+/// The most steps of all arms together, unless that leaves too few for each.
 const STEPS_IN_ALL: usize = 20_000;
 
 /// Times of each arm by percentile, and how they differ from the baseline's.
@@ -20,9 +20,9 @@ const STEPS_IN_ALL: usize = 20_000;
 pub struct Latency {
     /// Which times.
     pub timing: Timing,
-    /// Arms of which times were recorded, in the order of the plan.
+    /// Arms with recorded times, in the order of the plan.
     pub arms: Vec<ArmLatency>,
-    /// Every arm but the baseline, as far as there are differences.
+    /// Every arm but the baseline, where there are differences.
     pub differences: Vec<QuantileDifferences>,
 }
 
@@ -31,21 +31,21 @@ pub struct Latency {
 pub struct ArmLatency {
     /// The arm.
     pub arm: ArmIndex,
-    /// How many times there are.
+    /// How many times were recorded.
     pub count: u64,
-    /// Quantiles from 0 to 1, rising, denser towards 1 as HdrHistogram's axis has them, and the time
-    /// at each in microseconds. The last is 1: the longest. There are a hundred at most, and fewer
-    /// of each arm beyond 200 arms.
+    /// Quantiles from 0 to 1, ascending, denser towards 1 as on HdrHistogram's axis, and the time
+    /// at each in microseconds. The last is 1: the longest. At most a hundred, and fewer per arm
+    /// beyond 200 arms.
     pub steps: Vec<(f64, f64)>,
 }
 
 /// How one arm's quantiles differ from the baseline's, over the same stretches and with the same
-/// intervals as the metrics: at 0.1, 0.5, 0.9, 0.99 and 0.999 they are those of the metrics.
+/// intervals as the metrics: at 0.1, 0.5, 0.9, 0.99 and 0.999 they equal the metrics.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QuantileDifferences {
     /// The arm.
     pub arm: ArmIndex,
-    /// By rising quantile: those at which enough was measured for an interval.
+    /// The quantiles with enough answers for an interval, ascending.
     pub points: Vec<QuantileDifference>,
 }
 
@@ -56,11 +56,11 @@ pub struct QuantileDifference {
     pub quantile: f64,
     /// arm ÷ baseline − 1.
     pub relative: Interval,
-    /// arm − baseline in microseconds; `None` where the baseline's own figure is not known.
+    /// arm − baseline in microseconds; `None` where the baseline's own figure is unknown.
     pub us: Option<Interval>,
 }
 
-/// Response times and then service times of a run under one load, each if any was recorded.
+/// Response times and then service times of a run under one load, where recorded.
 pub(super) fn of(run: &Run<'_>) -> Vec<Latency> {
     let kinds = [
         (Timing::ResponseTime, &run.response_times),
@@ -99,7 +99,7 @@ fn of_arm(arm: ArmIndex, whole: &Gathered, most: usize) -> ArmLatency {
     }
 }
 
-/// `None` for the baseline, and without a quantile that has an interval.
+/// `None` for the baseline, and when no quantile has an interval.
 fn differences(run: &Run<'_>, times: &Finished, arm: ArmIndex) -> Option<QuantileDifferences> {
     let compared = times.by_quantile(arm, run.usable_windows(arm)).into_iter();
     let points = compared.filter_map(|(quantile, comparison)| {

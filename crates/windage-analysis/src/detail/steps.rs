@@ -1,19 +1,19 @@
-//! At which quantiles a distribution is drawn.
+//! The quantiles at which a distribution is drawn.
 
-/// Quantiles between each and the half of what is left to 1.
+/// Quantiles between each one and the middle of the rest up to 1.
 const TICKS: usize = 5;
-/// No run has 2^48 answers, and a float tells no finer quantiles apart for long.
+/// No run has 2^48 answers, and floats can't represent much finer quantiles.
 const MOST_HALVES: usize = 48;
-/// Percentiles have six nines at most in what people write.
+/// Percentiles in text have at most six nines.
 const MOST_NAMED: i32 = 6;
 
-/// Quantiles from 0 to 1 for a distribution of so many values, so many quantiles at most: more than
-/// the handful that is named.
+/// Quantiles from 0 to 1 for a distribution of `count` values, at most `most` of them, which must
+/// exceed the few that are named.
 ///
-/// What is left to 1 is halved again and again, and each half has as many ticks as the next, as
-/// HdrHistogram's iterator over percentiles has it, until what is left is less than one value.
-/// Where that would be too many, each half has fewer ticks. Those that are named in sentences (90 %,
-/// 99 %, 99.9 % …) are among them, so that a picture says what a table says.
+/// The rest up to 1 is halved repeatedly, and each half has the same number of ticks, as in
+/// HdrHistogram's percentile iterator, until the rest is less than one value. Where that would give
+/// too many quantiles, each half has fewer ticks. Quantiles named in text (90 %, 99 %, 99.9 % …)
+/// are included, so that a picture agrees with a table.
 pub(super) fn levels(count: u64, most: usize) -> Vec<f64> {
     let mut levels: Vec<f64> = named(count).collect();
     let room = most.saturating_sub(1 + levels.len()).max(1);
@@ -31,7 +31,7 @@ pub(super) fn levels(count: u64, most: usize) -> Vec<f64> {
     levels
 }
 
-/// 0.9, 0.99, 0.999 … as long as a value is beyond.
+/// 0.9, 0.99, 0.999 … as long as a value lies beyond.
 fn named(count: u64) -> impl Iterator<Item = f64> {
     let beyond = (1..=MOST_NAMED).map(|nines| 10f64.powi(-nines));
     beyond
@@ -44,8 +44,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_is_halved_until_it_is_less_than_a_value() {
-        // count, most, quantiles before the last, the highest of these, why
+    fn quantiles_halve_the_rest_down_to_one_value() {
+        // count, most, number of quantiles before the last, the highest of these, why
         let table = [
             (1, 100, 5, 0.4, "one value: up to its half"),
             (2, 100, 10, 0.7, "the half of two, and of one"),

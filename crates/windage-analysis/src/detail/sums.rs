@@ -1,29 +1,29 @@
-//! What is drawn of a run over time, summed over windows of which there will be means.
+//! Sums over windows, from which the means drawn over time are computed.
 
 use windage_model::Window;
 
 use super::{AgentSeries, ArmSeries, MachineSeries};
 
-/// What is drawn of an arm, summed over windows.
+/// An arm's sums over windows.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct ArmSums {
     windows: u32,
     middles_ns: u128,
     duration_ns: f64,
     completed: f64,
-    /// Of windows in which the CPU was read.
+    /// Over windows in which the CPU was read.
     cpu_ns: f64,
     cpu_completed: f64,
     rss_bytes: f64,
     rss_readings: f64,
-    /// Of windows in which the agents' CPU was read.
+    /// Over windows in which the agents' CPU was read.
     agent_ns: f64,
     agent_lasted_ns: f64,
     agent_rss_bytes: f64,
     agent_rss_readings: f64,
 }
 
-/// What is drawn of the machine, summed over windows.
+/// The machine's sums over windows.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct MachineSums {
     windows: u32,
@@ -36,7 +36,7 @@ pub(super) struct MachineSums {
     busy_duration_ns: f64,
 }
 
-/// Sums that can be added to each other.
+/// Sums that can be added up.
 pub(super) trait Sums: Clone + Default {
     fn merge(&mut self, other: &Self);
 }
@@ -85,19 +85,19 @@ impl Sums for ArmSums {
 }
 
 impl ArmSums {
-    /// Whether anything was read of agents.
+    /// Whether any agent was read.
     pub(super) fn has_agents(&self) -> bool {
         self.agent_lasted_ns > 0.0 || self.agent_rss_readings > 0.0
     }
 
-    /// Appends the means as a point; none where nothing was measured.
+    /// Appends the means as a point; nothing where nothing was measured.
     pub(super) fn draw(&self, series: &mut ArmSeries) {
         let Some(at_s) = mean_s(self.middles_ns, self.windows) else {
             return;
         };
         let cpu_us = quotient(self.cpu_ns / 1e3, self.cpu_completed);
         series.at_s.push(at_s);
-        // A counter that never moved is one that can't be read.
+        // A counter that never moved can't be read.
         let cpu_us = cpu_us.filter(|us| *us > 0.0);
         series.cpu_us_per_request.push(cpu_us);
         let rate_per_s = quotient(self.completed, self.duration_ns / 1e9);
@@ -151,12 +151,12 @@ impl Sums for MachineSums {
 }
 
 impl MachineSums {
-    /// Where in time it stands: the mean of its windows' middles; `None` where there is none.
+    /// Its position in time: the mean of its windows' middles; `None` without windows.
     fn at_s(&self) -> Option<f64> {
         mean_s(self.middles_ns, self.windows)
     }
 
-    /// The means of each, in the order of time, those of nothing left out.
+    /// The means of each stretch, in order of time; empty stretches are omitted.
     pub(super) fn drawn(all: &[MachineSums], cores: Option<f64>) -> MachineSeries {
         let points = all.iter().filter_map(|sums| Some((sums.at_s()?, sums)));
         let points: Vec<(f64, &MachineSums)> = points.collect();
@@ -182,9 +182,9 @@ impl MachineSums {
         share.unwrap_or(0.0).min(1.0)
     }
 
-    /// The kernel adds to its total every two seconds, so that what it adds in a single window is a
-    /// lump of many. Over a few lumps there is one more than can be at times, which is then all of the
-    /// time; in less time a lump says nothing.
+    /// The kernel updates its total every two seconds, so a single window sees a lump of many
+    /// windows' pressure, or nothing. Over a few lumps the sum may exceed the elapsed time by one
+    /// lump; it is then capped. Over less time a lump says nothing.
     fn pressure(&self) -> Option<f64> {
         let share = quotient(self.pressure_ns, self.pressure_duration_ns)?;
         let holds_lumps = self.pressure_duration_ns >= FEW_LUMPS * LUMP_NS;
@@ -192,9 +192,9 @@ impl MachineSums {
         at_most(1.0, share, too_many_ns / self.pressure_duration_ns)
     }
 
-    /// Counters are read when the service sleeps, a little after the window's end. Where it is not
-    /// known when, that is a little more than can be with all cores busy; of windows of some
-    /// milliseconds it is much more, and then left open.
+    /// Counters are read when the service sleeps, slightly after the window's end. Where the time
+    /// of reading is unknown, the result can slightly exceed the number of cores; it is then
+    /// capped. For windows of a few milliseconds it can exceed it by far, and is omitted.
     fn busy_cores(&self, cores: Option<f64>) -> Option<f64> {
         let busy = quotient(self.busy_ns, self.busy_duration_ns)?;
         cores.map_or(Some(busy), |cores| at_most(cores, busy, READ_LATE))
@@ -203,24 +203,24 @@ impl MachineSums {
 
 /// Half the stretch over which pressure is averaged.
 const NEAR_S: f64 = 5.0;
-/// Time that pressure is added up over, at most what is added at once.
+/// The most pressure that the kernel adds at once.
 const LUMP_NS: f64 = 2e9;
-/// Of so many lumps one more does not make the share another one.
+/// From so many lumps on, one more changes the share little.
 const FEW_LUMPS: f64 = 2.0;
-/// By which share of a window its end is read late, where that still says what was in it.
+/// The largest share of a window by which its end may be read late.
 const READ_LATE: f64 = 0.1;
 
-/// A figure that can't be above `most`; `None` where it is by more than the share `excess` of it.
+/// A figure capped at `most`; `None` where it exceeds that by more than the share `excess`.
 fn at_most(most: f64, figure: f64, excess: f64) -> Option<f64> {
     (figure <= most * (1.0 + excess)).then(|| figure.min(most))
 }
 
-/// A counter and by what it is to be divided, none of either where it was not read.
+/// A counter and its divisor; both zero where it was not read.
 fn read(counter: Option<u64>, by: f64) -> (f64, f64) {
     counter.map_or((0.0, 0.0), |counter| (counter as f64, by))
 }
 
-/// Where in time per window stands.
+/// The position in time of a window.
 pub(super) fn middle_ns(window: &Window) -> u64 {
     window.started_ns.midpoint(ends_ns(window))
 }
@@ -244,7 +244,7 @@ mod tests {
     use super::*;
     use crate::fixture;
 
-    /// Windows of `ms` one after another, with so much CPU of the machine in each.
+    /// Consecutive windows of `ms`, with so much machine CPU in each.
     fn machine(count: u64, ms: u64, busy_ms: u64) -> Vec<Window> {
         let window = |number: u64| {
             let mut window = fixture::window(0, 0, 0);
@@ -263,8 +263,8 @@ mod tests {
     }
 
     #[test]
-    fn cores_that_are_read_late_are_all_busy_and_far_too_many_are_none() {
-        // Milliseconds of a window, of CPU in it, cores online, cores drawn, why
+    fn busy_cores_are_capped_and_impossible_values_omitted() {
+        // window in ms, CPU in it in ms, cores online, cores drawn, why
         let table = [
             (100, 150, Some(2.0), Some(1.5), "as it was read"),
             (
@@ -276,13 +276,7 @@ mod tests {
             ),
             (10, 22, Some(2.0), Some(2.0), "a tenth late"),
             (10, 24, Some(2.0), None, "too short to tell"),
-            (
-                100,
-                350,
-                None,
-                Some(3.5),
-                "nobody knows how many there can be",
-            ),
+            (100, 350, None, Some(3.5), "the number of cores is unknown"),
         ];
         for (ms, busy_ms, cores, expected, why) in table {
             let found = drawn(&machine(1, ms, busy_ms), cores);
@@ -291,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn counters_are_of_the_time_between_their_readings() {
+    fn counters_cover_the_time_between_readings() {
         let mut windows = machine(3, 10, 24);
         for window in &mut windows {
             window.machine.cpu_pressure_ns = Some(3_000_000);
@@ -310,8 +304,8 @@ mod tests {
     }
 
     #[test]
-    fn pressure_comes_in_lumps_and_has_no_gaps_for_it() {
-        // A share of 0.95 of the time, which the kernel adds up every two seconds.
+    fn lumps_of_pressure_leave_no_gaps() {
+        // Pressure for 0.95 of the time, added by the kernel every two seconds.
         let mut windows = machine(600, 100, 10);
         for at in (0..600).step_by(20) {
             windows[at].machine.cpu_pressure_ns = Some(1_900_000_000);
@@ -322,9 +316,9 @@ mod tests {
         let whole = &shares[50..550];
         assert!(whole.iter().all(|share| (0.94..=1.0).contains(share)));
         assert!(whole.contains(&1.0));
-        // Windows, lumps of two seconds, pressure of the last, why
+        // windows, lumps of two seconds, pressure of the last, why
         let table = [
-            (39, 0, Some(0.0), "none of them had to wait"),
+            (39, 0, Some(0.0), "no task waited"),
             (
                 39,
                 2,

@@ -12,7 +12,7 @@ fn the_analysis_is_that_of_the_run_directory() {
     batch.manifest.load.model = LoadModel::Batch;
     let mut nothing = under_loads(1);
     nothing.windows.clear();
-    // What was recorded, whether times were, loads, kinds of times, why
+    // what was recorded, whether times were, loads, kinds of times, why
     let table = [
         (under_loads(1), true, 1, 2, "a load of requests"),
         (under_loads(2), true, 2, 2, "two loads in turn"),
@@ -22,7 +22,7 @@ fn the_analysis_is_that_of_the_run_directory() {
     for (recorded, is_timed, loads, kinds, why) in table {
         let Written { run, _folder } = written(&recorded, is_timed);
         let found = detailed(&run).unwrap();
-        // Not a number is not equal to itself.
+        // NaN is not equal to itself.
         let alone = of_run_directory(&run).unwrap();
         assert_eq!(
             format!("{:?}", found.analysis),
@@ -79,7 +79,7 @@ fn differences_by_quantile_are_those_of_the_metrics() {
     for (latency, timing, metrics) in reported {
         assert_eq!(latency.timing, timing);
         let arms: Vec<usize> = latency.differences.iter().map(|d| d.arm.get()).collect();
-        assert_eq!(arms, [1, 2], "the baseline is what others are held against");
+        assert_eq!(arms, [1, 2], "the others are compared with the baseline");
         for of_arm in &latency.differences {
             let quantiles: Vec<f64> = of_arm.points.iter().map(|point| point.quantile).collect();
             assert_eq!(quantiles.len(), 15);
@@ -100,7 +100,7 @@ fn differences_by_quantile_are_those_of_the_metrics() {
                 assert_eq!(point.us.as_ref(), Some(&expected.absolute), "{quantile}");
             }
         }
-        // A tenth more at each quantile, within what blocks of two thousand answers tell.
+        // A tenth more at each quantile, within the precision of blocks of two thousand answers.
         for point in &latency.differences[1].points {
             let off = (point.relative.estimate - 0.1).abs();
             assert!(
@@ -128,7 +128,7 @@ fn times_by_percentile_rise_to_the_longest() {
             assert!(of_arm.steps.len() <= 100, "{}", of_arm.steps.len());
             assert!(of_arm.steps.is_sorted_by(|a, b| a.0 < b.0 && a.1 <= b.1));
             for &(quantile, us) in &of_arm.steps {
-                // The lowest of the shortest times is what the histogram has at 0.
+                // The lowest time is what the histogram has at 0.
                 let expected_ns = all.highest_equivalent(all.value_at_quantile(quantile));
                 assert_eq!(us, expected_ns as f64 / 1e3, "at {quantile}");
             }

@@ -1,4 +1,4 @@
-//! A run's windows as they come, thinned to what can be drawn.
+//! A run's windows as they come in, thinned to what can be drawn.
 
 use std::collections::BTreeMap;
 
@@ -9,24 +9,24 @@ use super::bins::Bins;
 use super::sums::{ArmSums, MachineSums, ends_ns};
 use super::{ArmSeries, MachineSeries, RoundStretch, Series, WindowStretch};
 
-/// A run of so many windows is drawn window by window.
+/// Runs of at most so many windows are drawn window by window.
 const MOST_BY_WINDOW: usize = 600;
-/// Windows that are shown one by one.
+/// At most so many windows are shown one by one.
 const MOST_WINDOWS: usize = 400;
-/// More rounds would not be told apart.
+/// More rounds can't be distinguished.
 const MOST_ROUNDS: usize = 400;
 
-/// A run over time while its windows come in. What it keeps is bounded.
+/// A run over time while its windows come in. Its memory is bounded.
 #[derive(Clone, Debug)]
 pub(super) struct Timeline {
-    /// Online cores of the machine, where they are known.
+    /// Online cores of the machine, where known.
     cores: Option<f64>,
     ends_ns: u64,
     windows: usize,
     first_windows: Vec<WindowStretch>,
     /// By launch.
     rounds: BTreeMap<u32, RoundStretch>,
-    /// Every window, as long as there are few.
+    /// Every window, while there are few.
     points: Vec<Point>,
     bins: Bins,
 }
@@ -54,7 +54,7 @@ impl Timeline {
         }
     }
 
-    /// Takes what is to be drawn of a window.
+    /// Adds a window.
     pub(super) fn take(&mut self, window: &Window) {
         let ends_ns = ends_ns(window);
         let soundness = window.soundness();
@@ -84,7 +84,7 @@ impl Timeline {
     }
 
     fn take_round(&mut self, window: &Window, stretch: &WindowStretch) {
-        // One more than are shown, to know that there are too many.
+        // One more than is shown, to detect that there are too many.
         let is_known = self.rounds.contains_key(&window.place.launch);
         if !is_known && self.rounds.len() > MOST_ROUNDS {
             return;
@@ -99,7 +99,7 @@ impl Timeline {
         round.to_s = round.to_s.max(stretch.to_s);
     }
 
-    /// The run over time; `None` when there was no window.
+    /// The run over time; `None` without windows.
     pub(super) fn series(mut self) -> Option<Series> {
         let is_by_window = self.windows <= MOST_BY_WINDOW;
         let (arms, machine) = if is_by_window {
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
     use crate::fixture;
 
-    /// One after another, half a second each, of three arms in turn.
+    /// Consecutive windows of half a second, of three arms in turn.
     fn windows(count: u32) -> Vec<Window> {
         let window = |number: u32| {
             let mut window =
@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn few_windows_are_drawn_one_by_one() {
         let mut windows = windows(6);
-        windows[3].warnings = vec![Warning::new(WarningCode::ServiceDied, "It is gone.")];
+        windows[3].warnings = vec![Warning::new(WarningCode::ServiceDied, "It exited.")];
         windows[4].cpu.in_window_ns = None;
         let series = series(&windows, &two_cores()).unwrap();
         assert_eq!((series.bin_s, series.windows_in_all), (None, 6));
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_left_open() {
+    fn unknown_figures_are_none() {
         assert_eq!(series(&[], &two_cores()), None);
         let mut windows = windows(601);
         for window in &mut windows {
@@ -240,7 +240,7 @@ mod tests {
         assert!(first.rss_bytes.iter().all(Option::is_none));
         assert!(first.rate_per_s.iter().all(|rate| *rate == Some(0.0)));
         assert!(series.machine.busy_cores.iter().all(Option::is_none));
-        // Arms that the manifest doesn't know have no line.
+        // Arms that are not in the manifest have no line.
         assert!(series.arms[1].at_s.is_empty() && series.arms.len() == 3);
     }
 
@@ -254,7 +254,7 @@ mod tests {
                     window.beside.agent_rss_bytes = Some(5_000_000);
                 }
             }
-            // The first window of the arm: nothing of them could be read.
+            // The first window of the arm: its agents could not be read.
             windows[2].beside = Default::default();
             let series = series(&windows, &two_cores()).unwrap();
             assert_eq!(series.bin_s.is_some(), is_thinned);
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_rounds_are_not_told_apart() {
+    fn too_many_rounds_are_not_shown() {
         let mut windows = windows(1_000);
         for (launch, window) in (0u32..).zip(&mut windows) {
             window.place.launch = launch;

@@ -1,4 +1,4 @@
-//! How telemetry came: how late, how whole, by which way and from where.
+//! How telemetry arrived: delay, completeness, protocol and source.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use windage_stats::{Confidence, proportion};
 
 use super::TraceShare;
 
-/// Services and scopes that are told apart in an analysis.
+/// At most so many services and scopes are listed separately.
 const MAX_SOURCES: usize = 20;
 
-/// Launches keep quantiles, which can't be put together: so of each the median over launches.
+/// Launches record quantiles, which can't be merged: the median over launches is taken of each.
 pub(super) fn export_delay<'a>(
     launches: impl Iterator<Item = &'a Delivered>,
 ) -> Option<ExportDelay> {
@@ -20,7 +20,7 @@ pub(super) fn export_delay<'a>(
     let median = |quantile: fn(&ExportDelay) -> u64| {
         let mut sorted: Vec<u64> = delays.iter().map(quantile).collect();
         sorted.sort_unstable();
-        // Two middle ones where they are even in number, else the same one twice.
+        // The two middle values of an even number, otherwise the middle value twice.
         let (below, above) = ((sorted.len() - 1) / 2, sorted.len() / 2);
         u64::midpoint(sorted[below], sorted[above])
     };
@@ -35,7 +35,7 @@ pub(super) fn export_delay<'a>(
     })
 }
 
-/// The samples of all launches as one.
+/// The trace samples of all launches combined.
 pub(super) fn traces<'a>(launches: impl Iterator<Item = &'a Delivered>) -> Option<TraceShare> {
     let all = launches
         .filter_map(|launch| launch.traces)
@@ -55,7 +55,7 @@ pub(super) fn traces<'a>(launches: impl Iterator<Item = &'a Delivered>) -> Optio
     })
 }
 
-/// `None` without traces.
+/// The share of complete traces; `None` without traces.
 fn complete(sample: &TraceSample) -> Option<Interval> {
     let confidence = Confidence::P95;
     let (low, high) = proportion(sample.complete, sample.traces, confidence)?;
@@ -67,7 +67,7 @@ fn complete(sample: &TraceSample) -> Option<Interval> {
         confidence: confidence.get(),
         method: Method::Wilson,
     };
-    // Where none was left out, chance chose nothing.
+    // If no trace was left out, there is no sampling error.
     Some(match sample.one_in {
         0 | 1 => Interval {
             low: estimate,
@@ -79,7 +79,7 @@ fn complete(sample: &TraceSample) -> Option<Interval> {
     })
 }
 
-/// What came by each protocol, over all launches.
+/// What arrived by each protocol, over all launches.
 pub(super) fn by_protocol<'a>(
     launches: impl Iterator<Item = &'a Delivered>,
 ) -> Vec<DeliveredByProtocol> {
@@ -99,8 +99,8 @@ pub(super) fn by_protocol<'a>(
     sums.into_values().collect()
 }
 
-/// What came from each service and scope over all launches, those that sent most first, and how
-/// many more there were.
+/// What arrived from each service and scope over all launches, largest senders first, and how many
+/// more sources there were.
 pub(super) fn by_source<'a>(
     launches: impl Iterator<Item = &'a Delivered>,
 ) -> (Vec<DeliveredSource>, usize) {
@@ -117,7 +117,7 @@ pub(super) fn by_source<'a>(
         };
     }
     let mut all: Vec<DeliveredSource> = sums.into_values().collect();
-    // Those that sent as much as each other stay in the order of their names.
+    // Ties stay in order of name.
     all.sort_by_key(|source| std::cmp::Reverse(items(source)));
     let left_out = all.len().saturating_sub(MAX_SOURCES);
     all.truncate(MAX_SOURCES);
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_delays_the_median_over_launches_counts_and_the_longest() {
+    fn delays_are_medians_over_launches_and_the_overall_maximum() {
         let launch = |p50_ns, max_ns| Delivered {
             delay: Some(ExportDelay {
                 spans: 10,
@@ -145,7 +145,7 @@ mod tests {
             }),
             ..Delivered::default()
         };
-        // Medians of launches with the longest of each; p50, max, spans
+        // per launch the median and the longest delay; expected p50, max, spans
         let table = [
             (vec![(5, 50)], Some((5, 50, 10))),
             (vec![(5, 50), (9, 20)], Some((7, 50, 20))),
@@ -190,12 +190,12 @@ mod tests {
         let none = of(&[launch(1, 0, 0)]).unwrap();
         assert_eq!((none.sampled, none.complete), (0, None));
         assert_eq!(of(&[Delivered::default()]), None);
-        // What can't be is no share.
+        // An impossible count gives no share.
         assert_eq!(of(&[launch(2, 3, 4)]).unwrap().complete, None);
     }
 
     #[test]
-    fn the_sources_that_sent_most_are_told_apart() {
+    fn the_largest_sources_are_listed() {
         let source = |service: &str, spans, log_records| DeliveredSource {
             service: service.to_owned(),
             spans,
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn protocols_are_summed_up_and_no_sum_overflows() {
+    fn protocols_are_summed_without_overflow() {
         let launch = |protocol: &str, spans| Delivered {
             by_protocol: vec![DeliveredByProtocol {
                 protocol: protocol.to_owned(),

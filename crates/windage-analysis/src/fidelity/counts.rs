@@ -1,22 +1,21 @@
-//! What a sink counted of an arm, over all launches.
+//! What the sink counted for an arm, over all launches.
 
 use windage_record::Delivered;
 
 macro_rules! counts {
     ($($(#[doc = $doc:literal])+ $field:ident,)+) => {
-        /// What a sink counted of an arm, over all launches. Each sum ends at the largest number
-        /// that there is.
+        /// What the sink counted for an arm, over all launches. Sums saturate.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub struct DeliveredCounts { $($(#[doc = $doc])+ pub $field: u64,)+ }
 
         impl DeliveredCounts {
-            /// Each count with its name in files.
+            /// Each count, under its name in files.
             #[must_use]
             pub fn named(&self) -> Vec<(&'static str, u64)> {
                 vec![$((stringify!($field), self.$field),)+]
             }
 
-            /// Takes one launch more.
+            /// Adds a launch.
             pub(super) fn add(&mut self, launch: &Delivered) {
                 $(self.$field = self.$field.saturating_add(launch.$field);)+
             }
@@ -25,7 +24,7 @@ macro_rules! counts {
 }
 
 counts! {
-    /// Requests that the subject answered since launch: what `expected` is reckoned from.
+    /// Requests that the subject answered since launch; `expected` is computed from them.
     completed_requests,
     /// Export requests.
     export_requests,
@@ -45,24 +44,24 @@ counts! {
     log_records,
     /// Profiles.
     profiles,
-    /// Accepted requests without telemetry of the service itself.
+    /// Accepted requests without telemetry from the service itself.
     side_requests,
     /// Bytes as they were on the wire.
     wire_bytes,
     /// Bytes of the bodies, uncompressed.
     body_bytes,
-    /// Export requests that the sink did not take.
+    /// Export requests that the sink could not take.
     rejected,
     /// Export requests that the sink could not read.
     malformed,
-    /// Sound export requests that the backend refused on purpose.
+    /// Valid export requests that the backend refused on purpose.
     refused,
-    /// Spans that it refused, each time counted.
+    /// Spans that were refused, counted each time.
     refused_spans,
-    /// Metric points and log records that it refused, each time counted.
+    /// Metric points and log records that were refused, counted each time.
     refused_others,
-    /// Export requests that came again after they had no success.
+    /// Export requests repeated after getting no success.
     retried_requests,
-    /// Spans in those that had been counted already.
+    /// Spans in those that had been counted before.
     repeated_spans,
 }

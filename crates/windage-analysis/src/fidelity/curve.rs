@@ -1,4 +1,4 @@
-//! What arrived of what was expected, against the rate: the curve up to saturation.
+//! Fidelity over the rate, up to saturation.
 
 use std::collections::BTreeMap;
 
@@ -10,32 +10,32 @@ use crate::compare::mean_by_launch;
 use crate::sums::{Quotient, linear};
 use crate::{Analysis, ArmAnalysis};
 
-/// Standard deviations of a normal distribution on either side that hold 95 % of it.
+/// Two-sided 95 % quantile of the normal distribution.
 const TWO_SIDED: f64 = 1.959_963_984_540_054;
 
-/// What arrived of one arm's telemetry under one load.
+/// Delivered compared with expected telemetry of one arm under one load.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FidelityPoint {
     /// The arm.
     pub arm: ArmId,
     /// The name of the load.
     pub regime: String,
-    /// Starts a second that were asked for; `None` for a closed loop.
+    /// Starts per second that the schedule asks for; `None` for a closed loop.
     pub rate_per_s: Option<f64>,
-    /// Requests sent a second; `None` when nothing was measured.
+    /// Requests sent per second; `None` when nothing was measured.
     pub offered_per_s: Option<f64>,
-    /// Requests completed a second; `None` when nothing was measured.
+    /// Requests completed per second; `None` when nothing was measured.
     pub achieved_per_s: Option<f64>,
-    /// What the plan expects for the requests that were completed.
+    /// What the plan expects for the completed requests.
     pub expected: f64,
     /// What arrived.
     pub delivered: u64,
-    /// 1 − delivered / expected, from 0 (also where more arrived) to 1, with its interval; `None`
-    /// when nothing was expected.
+    /// 1 − delivered / expected, clamped to 0 to 1, with its interval; `None` when nothing was
+    /// expected.
     pub lost_share: Option<Interval>,
 }
 
-/// A point for each arm that expects something, under each load; none without several loads.
+/// One point per load for each arm with an expectation; empty without several loads.
 pub(crate) fn curve(first: &Analysis) -> Vec<FidelityPoint> {
     if first.other_loads.is_empty() {
         return Vec::new();
@@ -44,12 +44,12 @@ pub(crate) fn curve(first: &Analysis) -> Vec<FidelityPoint> {
         .regimes()
         .flat_map(|load| load.arms.iter().filter_map(|arm| point(load, arm)))
         .collect();
-    // Arms stay in the plan's order where rates are alike.
+    // Ties in rate stay in the plan's order of arms.
     points.sort_by(|a, b| at(a).total_cmp(&at(b)));
     points
 }
 
-/// By rate; closed loops, which have none, behind all that do.
+/// By rate; closed loops, which have none, come last.
 fn at(point: &FidelityPoint) -> f64 {
     point.rate_per_s.unwrap_or(f64::INFINITY)
 }
@@ -70,9 +70,9 @@ fn point(load: &Analysis, arm: &ArmAnalysis) -> Option<FidelityPoint> {
     })
 }
 
-/// The share that was lost. Losses come in bursts, which differ from launch to launch: with two or
-/// more of these they say how much. That several were lost alike does not make a share known to
-/// the last item.
+/// The share that was lost. Losses come in bursts, which differ between launches; with two or more
+/// launches their scatter shows by how much. Equal losses in several launches do not make the share
+/// exact to the last item, so the count's own error is a lower bound.
 fn lost_share(expected: f64, fidelity: &Fidelity) -> Option<Interval> {
     let by_item = by_item(expected, fidelity)?;
     let found = match over_launches(&fidelity.launches) {
@@ -87,7 +87,7 @@ fn lost_share(expected: f64, fidelity: &Fidelity) -> Option<Interval> {
     Some(found.map(|share| share.clamp(0.0, 1.0)))
 }
 
-/// The ends of what was lost of what was expected, over launches; `None` with fewer than two.
+/// The ends of the lost share, over launches; `None` with fewer than two.
 fn over_launches(launches: &[FidelityOfLaunch]) -> Option<(f64, f64)> {
     if launches.len() < 2 {
         return None;
@@ -99,8 +99,8 @@ fn over_launches(launches: &[FidelityOfLaunch]) -> Option<(f64, f64)> {
     Some(mean_by_launch(&each).ok()?.ends(Confidence::P95))
 }
 
-/// Each item by itself. A sampler's chance stands in the interval besides that of the count: what
-/// it leaves out is not lost.
+/// The interval with each item counted independently. It includes the error of sampling as well as
+/// that of the count, because what a sampler leaves out is not lost.
 fn by_item(expected: f64, fidelity: &Fidelity) -> Option<Interval> {
     let share = 1.0 - fidelity.delivered as f64 / expected;
     #[expect(
@@ -111,7 +111,7 @@ fn by_item(expected: f64, fidelity: &Fidelity) -> Option<Interval> {
     let of = expected.round() as u64;
     let lost = of.saturating_sub(fidelity.delivered);
     let (low, high) = proportion(lost, of, Confidence::P95)?;
-    // More than expected may arrive; then nothing was lost, and the share is below zero.
+    // More than expected may arrive; then the share is below zero and nothing was lost.
     let (low, high) = (low.min(share), high.max(share));
     let by_chance = TWO_SIDED * fidelity.sampling_sd? / expected;
     Some(Interval {
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
     use crate::{analyse, fixture};
 
-    /// Three loads, at each of which so many of 22,000 traces per launch arrive.
+    /// Three loads, at each of which the given number of 22,000 traces per launch arrives.
     fn under_loads(rates: [Option<f64>; 3], delivered: [u64; 3]) -> Analysis {
         let mut analyses = rates.into_iter().zip(delivered).map(|(rate_per_s, roots)| {
             let mut run = fixture::records(3);
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_arrives_is_told_by_rate_and_closed_loops_last() {
+    fn points_are_ordered_by_rate_with_closed_loops_last() {
         let loads = under_loads([None, Some(9_000.0), Some(100.0)], [11_000, 20_900, 22_000]);
         let found = curve(&loads);
         let rates: Vec<_> = found.iter().map(|point| point.rate_per_s).collect();
@@ -180,21 +180,23 @@ mod tests {
     }
 
     #[test]
-    fn bursts_in_some_launches_make_a_share_less_sure() {
-        // expected and delivered of each launch, the least and the greatest half-width
+    fn bursts_in_some_launches_widen_the_interval() {
+        // expected and delivered of each launch, the smallest and the largest half-width
         type Launches = &'static [(f64, u64)];
         let table: [(&str, Launches, f64, f64); 4] = [
-            // One launch: Wilson's, which knows 0.1 of 30,000 to ± 0.0034.
+            // One launch: Wilson's interval, ± 0.0034 for 0.1 of 30,000.
             ("one launch", &[(30_000.0, 27_000)], 0.003, 0.004),
             ("alike", &[(10_000.0, 9_000); 3], 0.003, 0.004),
-            // 0.0, 0.0 and 0.3: a standard error of 0.1, times 4.3 for three launches, cut at 0.
+            // 0.0, 0.0 and 0.3: a standard error of 0.1, times 4.3 for three launches, clamped at
+            // 0.
             (
                 "a burst in one",
                 &[(10_000.0, 10_000), (10_000.0, 10_000), (10_000.0, 7_000)],
                 0.26,
                 0.27,
             ),
-            // All in two launches: a t of 12.7 tells next to nothing, and no share is above 1.
+            // Everything lost in one of two launches: with t = 12.7 the interval is almost useless;
+            // no share is above 1.
             (
                 "two unlike",
                 &[(15_000.0, 15_000), (15_000.0, 12_000)],
@@ -228,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_as_sure_as_counts_and_samplers_are() {
+    fn intervals_include_count_and_sampling_error() {
         let of = |expected: f64, delivered: u64, sampling_sd: f64| {
             let fidelity = Fidelity {
                 delivered,

@@ -1,4 +1,4 @@
-//! Telemetry of the measured windows alone.
+//! Telemetry of measured windows alone.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,8 @@ use windage_record::Delivered;
 use super::{FidelityUnit, InWindows};
 use crate::windows::Windows;
 
-/// What ended in measured windows, by arm and launch. A run may have a million windows: no more
-/// than sums is kept.
+/// Telemetry that ended in measured windows, by arm and launch. A run may have a million windows,
+/// so only sums are kept.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct SpansInWindows(BTreeMap<(ArmIndex, u32), Sums>);
 
@@ -32,10 +32,10 @@ impl Sums {
 }
 
 impl SpansInWindows {
-    /// Sums up one launch of an arm, all windows of which were taken.
+    /// Adds one launch of an arm, after all its windows were taken.
     pub(crate) fn take(&mut self, delivered: &Delivered, windows: &Windows) {
-        // Spans of no window are spans without a time, or a record from before they were told
-        // apart; where no span came at all, none is missing a window.
+        // Spans without a window have no time, or the record is older than the count per window. If
+        // no span arrived at all, none lacks a window.
         if delivered.in_windows.is_empty() && delivered.spans > 0 {
             return;
         }
@@ -44,7 +44,7 @@ impl SpansInWindows {
         };
         let sums = self.0.entry((delivered.arm, delivered.launch)).or_default();
         sums.completed = measured.completed;
-        // A block that was not committed is no record, and so is what ended in it.
+        // An uncommitted block is not recorded; neither is telemetry that ended in it.
         let counted = delivered.in_windows.iter();
         for window in counted.filter(|w| w.block <= measured.last_block) {
             sums.spans = sums.spans.saturating_add(window.spans);
@@ -52,14 +52,14 @@ impl SpansInWindows {
         }
     }
 
-    /// Spans that a request of measured windows delivered, in one launch; `None` when the launch
-    /// does not know it.
+    /// Spans delivered per request of measured windows, in one launch; `None` when the launch does
+    /// not record it.
     pub(crate) fn spans_per_request(&self, arm: ArmIndex, launch: u32) -> Option<f64> {
         let sums = self.0.get(&(arm, launch))?;
         (sums.completed > 0).then(|| sums.spans as f64 / sums.completed as f64)
     }
 
-    /// Expected and delivered of an arm; `None` when no launch knows it.
+    /// Expected and delivered telemetry of an arm; `None` when no launch recorded it.
     pub(super) fn of_arm(
         &self,
         arm: ArmIndex,
@@ -108,9 +108,9 @@ mod tests {
     }
 
     #[test]
-    fn what_ended_in_committed_windows_is_held_against_their_requests() {
+    fn spans_of_committed_windows_are_compared_with_their_requests() {
         let many = u64::MAX / 2 + 1;
-        // Spans in all, by window; completed, delivered traces
+        // all spans, spans by window; completed requests, delivered traces
         let table = [
             (
                 "all there",
@@ -124,10 +124,10 @@ mod tests {
                 vec![window(4, 1000), window(5, 400)],
                 Some((2000.0, 1000)),
             ),
-            ("nothing came", 0, vec![], Some((2000.0, 0))),
-            ("not told by window", 4_000, vec![], None),
+            ("nothing arrived", 0, vec![], Some((2000.0, 0))),
+            ("not counted by window", 4_000, vec![], None),
             (
-                "more than can be",
+                "an impossible count",
                 4,
                 vec![
                     window(3, many / 2),
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn without_expectation_or_windows_less_is_said() {
+    fn without_expectation_or_windows_figures_are_none() {
         let mut sums = SpansInWindows::default();
         let delivered = Delivered {
             arm: ArmIndex(2),

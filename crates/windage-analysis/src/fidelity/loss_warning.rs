@@ -6,25 +6,25 @@ use windage_record::Expected;
 use super::of_arm::by_chance;
 use super::{Fidelity, LossReason};
 
-/// A loss of a smaller share changes no cost that is measured: it is shown, and no warning.
+/// A smaller share changes no measured cost: it is shown, without a warning.
 const LOSS_THAT_MATTERS: f64 = 0.001;
 
-/// A smaller difference to what is expected comes from requests that were under way at the end.
+/// Smaller differences from what is expected come from requests in progress at the end.
 const MISMATCH_THAT_MATTERS: f64 = 0.01;
-/// So many traces more come from readiness checks and scrapes alone.
+/// Readiness checks and scrapes alone send up to so many extra traces.
 const STRAYS: f64 = 10.0;
 
-/// The warning about an arm that lost telemetry whose cost was measured, unless its backend was ill
-/// on purpose: then that is what was asked.
+/// The warning about an arm that lost telemetry whose cost was measured, unless its backend was
+/// faulty on purpose.
 pub(crate) fn warning(arm: &str, fidelity: &Fidelity) -> Option<Warning> {
     let measured = fidelity.measured_loss()?;
-    if !measured.is_above(LOSS_THAT_MATTERS) || fidelity.is_backend_ill() {
+    if !measured.is_above(LOSS_THAT_MATTERS) || fidelity.is_backend_faulty() {
         return None;
     }
     let (lost, expected) = fidelity.lost.zip(fidelity.expected)?;
     let text = format!(
-        "{arm} delivered {} of {expected:.0} expected {}: {:.2} % were lost, so that its cost is \
-         that of less telemetry than it seems.{}{} {}",
+        "{arm} delivered {} of {expected:.0} expected {}: {:.2} % were lost, so its cost is that \
+         of less telemetry than intended.{}{} {}",
         fidelity.delivered,
         fidelity.of.as_str(),
         100.0 * lost / expected,
@@ -44,8 +44,8 @@ pub(crate) fn warning(arm: &str, fidelity: &Fidelity) -> Option<Warning> {
     })
 }
 
-/// The warning about an arm that delivered other telemetry than the plan says: then the plan or the
-/// subject is not what it is held to be.
+/// The warning about an arm that delivered other telemetry than the plan expects: then the plan or
+/// the subject is wrong.
 pub(crate) fn unexpected_telemetry(
     arm: &str,
     fidelity: &Fidelity,
@@ -59,8 +59,8 @@ pub(crate) fn unexpected_telemetry(
     });
     if let Some(expected) = more {
         let text = format!(
-            "{arm} delivered {delivered:.0} {unit}, and {expected:.0} were expected: its sampler, or \
-             the plan's `expect`, is not what it is held to be."
+            "{arm} delivered {delivered:.0} {unit}, but {expected:.0} were expected: check its \
+             sampler and the plan's `expect`."
         );
         let warning = Warning::new(WarningCode::UnexpectedTelemetry, text);
         return Some(
@@ -74,12 +74,12 @@ pub(crate) fn unexpected_telemetry(
     let came = counts.spans as f64 / counts.root_spans as f64;
     let of_a_trace = spans / traces;
     let differs = (came / of_a_trace - 1.0).abs() > MISMATCH_THAT_MATTERS;
-    // Where spans were lost, traces are not whole.
+    // Where spans were lost, traces are incomplete.
     let is_whole = fidelity.beyond_sampling == Some(false) && came.is_finite();
     (is_whole && of_a_trace.is_finite() && differs).then(|| {
         let text = format!(
-            "{arm} delivered {came:.2} spans per trace, and {of_a_trace:.2} were expected: more or \
-             less is instrumented than the plan's `expect` says."
+            "{arm} delivered {came:.2} spans per trace, but {of_a_trace:.2} were expected: check \
+             its instrumentation and the plan's `expect`."
         );
         Warning::new(WarningCode::UnexpectedTelemetry, text)
             .with("spans_per_trace", came)
@@ -88,9 +88,9 @@ pub(crate) fn unexpected_telemetry(
 }
 
 fn what_became_of_it(fidelity: &Fidelity) -> String {
-    let beyond = fidelity.told_beyond_lost.map_or(String::new(), |beyond| {
+    let beyond = fidelity.reported_beyond_lost.map_or(String::new(), |beyond| {
         format!(
-            " That is {beyond:.0} more than were lost: some are counted twice, or came after all."
+            " That is {beyond:.0} more than were lost: some were counted twice or arrived later."
         )
     });
     match reasons(fidelity) {
@@ -99,7 +99,7 @@ fn what_became_of_it(fidelity: &Fidelity) -> String {
     }
 }
 
-/// Each reason with its figure.
+/// Each reason with its number.
 fn reasons(fidelity: &Fidelity) -> String {
     let parts = fidelity.by_reason.iter();
     let parts = parts.map(|l| format!("{:.0} {} ({})", l.lost, l.of.as_str(), l.reason));
@@ -111,13 +111,13 @@ fn not_understood(fidelity: &Fidelity) -> String {
     match counts.rejected.saturating_add(counts.malformed) {
         0 => String::new(),
         requests => format!(
-            " {requests} export requests could not be taken or read, whatever was in them: look at \
-             the exporter's address, its protocol and the size of its batches."
+            " {requests} export requests were rejected or malformed: check the exporter's address, \
+             its protocol and its batch size."
         ),
     }
 }
 
-/// What to do about the greatest part.
+/// Advice about the largest part.
 fn remedy(fidelity: &Fidelity) -> &'static str {
     let parts = fidelity.by_reason.iter();
     let greatest = parts.max_by(|a, b| a.lost.total_cmp(&b.lost));
@@ -126,11 +126,11 @@ fn remedy(fidelity: &Fidelity) -> &'static str {
             "Give the exporter a longer queue or larger batches, or sample less."
         }
         Some(LossReason::Refused) => {
-            "The exporter did not send again what was refused: look at its retries."
+            "The exporter did not retry what was refused: check its retries."
         }
         Some(LossReason::Unexplained) | None => {
-            "Look at queue sizes, at the receiver and at whether the service flushes when it is \
-             stopped; `drops` of a `[[service]]` reads what it says itself."
+            "Check queue sizes, the receiver, and whether the service flushes when it is stopped; \
+             with `drops` of a `[[service]]` Windage reads the service's own reports."
         }
     }
 }
@@ -160,14 +160,14 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_expected_is_warned() {
+    fn unexpected_telemetry_is_a_warning() {
         let expected = |traces, spans| Expected {
             traces_per_request: traces,
             spans_per_request: spans,
             events_per_request: None,
         };
         let one_of_four = expected(Some(1.0), Some(4.0));
-        // expected, traces expected, traces and spans delivered, what is said
+        // expected, traces expected, traces and spans delivered, warning text
         let table: [(Expected, f64, u64, u64, Option<&str>); 7] = [
             (one_of_four, 10_000.0, 10_000, 40_000, None),
             (one_of_four, 10_000.0, 10_050, 40_200, None),
@@ -185,7 +185,7 @@ mod tests {
                 40_000,
                 Some("1000 were expected"),
             ),
-            // A readiness check and a scrape more.
+            // One readiness check and one scrape.
             (one_of_four, 100.0, 103, 412, None),
             (expected(Some(1.0), None), 10_000.0, 10_000, 80_000, None),
             (expected(Some(0.0), Some(0.0)), 0.0, 0, 0, None),
@@ -215,32 +215,32 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_is_named_with_its_reasons_and_what_to_do() {
-        let told = |lost| loss(LossReason::Reported("queue full".to_owned()), lost);
+    fn a_loss_is_reported_with_reasons_and_advice() {
+        let reported = |lost| loss(LossReason::Reported("queue full".to_owned()), lost);
         let table: [(&str, Vec<Loss>, &[&str]); 4] = [
             (
-                "nothing is known",
+                "no reason is known",
                 vec![],
                 &[
                     "9000 of 10000 expected traces: 10.00 % were lost",
-                    "it seems. Look at queue sizes",
+                    "than intended. Check queue sizes",
                 ],
             ),
             (
-                "most was told",
-                vec![told(900.0), loss(LossReason::Unexplained, 100.0)],
+                "most was reported",
+                vec![reported(900.0), loss(LossReason::Unexplained, 100.0)],
                 &["Of that: 900 spans (queue full), 100 spans (not explained). Give the exporter"],
             ),
             (
                 "most was refused",
-                vec![told(100.0), loss(LossReason::Refused, 900.0)],
-                &["900 spans (refused by the backend). The exporter did not send again"],
+                vec![reported(100.0), loss(LossReason::Refused, 900.0)],
+                &["900 spans (refused by the backend). The exporter did not retry"],
             ),
             (
                 "most is unknown",
-                vec![told(100.0), loss(LossReason::Unexplained, 900.0)],
+                vec![reported(100.0), loss(LossReason::Unexplained, 900.0)],
                 &[
-                    "900 spans (not explained). Look at queue sizes",
+                    "900 spans (not explained). Check queue sizes",
                     "`drops` of a `[[service]]`",
                 ],
             ),
@@ -258,10 +258,10 @@ mod tests {
     }
 
     #[test]
-    fn requests_that_were_not_understood_and_drops_without_a_loss_are_named() {
+    fn unreadable_requests_and_drops_without_a_loss_are_reported() {
         let fidelity = Fidelity {
             by_reason: vec![loss(LossReason::Reported("gave up".to_owned()), 1500.0)],
-            told_beyond_lost: Some(500.0),
+            reported_beyond_lost: Some(500.0),
             counts: DeliveredCounts {
                 rejected: 3,
                 malformed: 4,
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_asked_for_and_what_is_too_little_is_no_warning() {
+    fn intended_and_negligible_losses_are_no_warning() {
         let ill = Fidelity {
             backend: Backend::Stall { lasts: None },
             ..lossy()

@@ -1,4 +1,4 @@
-//! Delivered against expected telemetry: how much came, what became of the rest, how it came.
+//! Fidelity: telemetry delivered compared with expected, reasons for losses, and how it arrived.
 
 mod arrival;
 mod counts;
@@ -21,7 +21,7 @@ pub(crate) use loss_warning::{unexpected_telemetry, warning};
 use of_arm::by_chance;
 pub(crate) use of_arm::of_arm;
 
-/// What telemetry is counted in.
+/// The unit in which telemetry is counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum FidelityUnit {
     /// Traces: delivered spans without a parent.
@@ -29,7 +29,7 @@ pub enum FidelityUnit {
     /// Spans.
     #[default]
     Spans,
-    /// Whatever the subject counts when it says what it dropped.
+    /// Whatever the subject counts in its own reports of drops.
     Items,
 }
 
@@ -45,64 +45,63 @@ impl FidelityUnit {
     }
 }
 
-/// Delivered against expected telemetry, from launch to the end of the last flush.
+/// Delivered compared with expected telemetry, from launch to the end of the last flush.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fidelity {
-    /// What is counted.
+    /// The unit.
     pub of: FidelityUnit,
-    /// What the plan expects for the requests that were completed; `None` without `expect`.
+    /// What the plan expects for the completed requests; `None` without `expect`.
     pub expected: Option<f64>,
-    /// Standard deviation of `expected` by the chance of sampling; `None` without `expect`.
+    /// Standard deviation of `expected` due to random sampling; `None` without `expect`.
     pub sampling_sd: Option<f64>,
     /// What arrived.
     pub delivered: u64,
     /// expected − delivered; negative when more arrived than expected.
     pub lost: Option<f64>,
-    /// Whether the loss is beyond three deviations of sampling.
+    /// Whether the loss exceeds three standard deviations of sampling.
     pub beyond_sampling: Option<bool>,
-    /// The same for events on spans; `None` where none came nor was expected.
+    /// The same for span events; `None` where none arrived or were expected.
     pub events: Option<EventCounts>,
-    /// Bytes of a span, uncompressed; `None` when no span arrived.
+    /// Bytes per span, uncompressed; `None` when no span arrived.
     pub bytes_per_span: Option<f64>,
-    /// Bytes of a span as they were on the wire; `None` when no span arrived.
+    /// Bytes per span on the wire; `None` when no span arrived.
     pub wire_bytes_per_span: Option<f64>,
-    /// How the receiver behaved, as the plan wanted it.
+    /// The backend's behaviour, as in the plan.
     pub backend: Backend,
     /// The same for what ended in measured windows; `None` when that was not counted.
     pub in_windows: Option<InWindows>,
-    /// What became of what was lost, as far as it can be told.
+    /// What happened to the lost telemetry, as far as is known.
     pub by_reason: Vec<Loss>,
-    /// By how much the subject told of more drops than were lost, in items; `None` when it
-    /// didn't.
-    pub told_beyond_lost: Option<f64>,
+    /// By how many items the subject's reported drops exceed the loss; `None` when they do not.
+    pub reported_beyond_lost: Option<f64>,
     /// Expected and delivered of each launch; none without `expect`.
     pub launches: Vec<FidelityOfLaunch>,
-    /// Everything that was counted.
+    /// All counts.
     pub counts: DeliveredCounts,
-    /// How whole traces came; `None` when that was not looked at.
+    /// How many traces are complete; `None` when no traces were sampled.
     pub traces: Option<TraceShare>,
-    /// From the end of spans to their arrival: of each quantile the median over launches, of the
-    /// longest the longest; `None` when no span said when it ended.
+    /// From the end of a span to its arrival: the median over launches of each quantile, and the
+    /// overall maximum; `None` when no span had an end time.
     pub export_delay: Option<ExportDelay>,
-    /// What came by which protocol.
+    /// What arrived, by protocol.
     pub by_protocol: Vec<DeliveredByProtocol>,
-    /// What came from which service and scope, those that sent most first.
+    /// What arrived, by service and scope, largest senders first.
     pub by_source: Vec<DeliveredSource>,
-    /// Services and scopes that are not in `by_source`, because there are so many.
+    /// Services and scopes that are not in `by_source`, because there are too many.
     pub sources_left_out: usize,
 }
 
 impl Fidelity {
-    /// Whether the receiver was ill on purpose: then a loss is what was to be found out.
+    /// Whether the backend was faulty on purpose: then a loss is a result, not a problem.
     #[must_use]
-    pub fn is_backend_ill(&self) -> bool {
+    pub fn is_backend_faulty(&self) -> bool {
         self.backend != Backend::Ok
     }
 
-    /// What was lost of telemetry whose cost was measured, if more than sampling explains: of the
-    /// measured windows, or of the whole run where windows were not told apart. A loss elsewhere,
-    /// such as in a warm-up under full load, makes no cost look smaller. Windows alone say nothing:
-    /// a span may end on the other side of an edge.
+    /// The loss of telemetry whose cost was measured, if it exceeds sampling: in measured windows,
+    /// or in the whole run where windows were not counted separately. A loss elsewhere, such as in
+    /// a warm-up under full load, makes no cost look smaller. The windows' count alone is not
+    /// enough: a span may end on the other side of a window's edge.
     #[must_use]
     pub fn measured_loss(&self) -> Option<MeasuredLoss> {
         let (whole, lost_in_all) = self.expected.zip(self.lost)?;
@@ -111,26 +110,26 @@ impl Fidelity {
         }
         let in_windows = self.in_windows.and_then(|w| w.expected.zip(w.lost));
         let (expected, lost) = in_windows.unwrap_or((whole, lost_in_all));
-        // The chance of sampling grows with the root of how many there are.
+        // The standard deviation of sampling grows with the square root of the count.
         let part = if whole > 0.0 { expected / whole } else { 0.0 };
         let sampling_sd = self.sampling_sd? * part.sqrt();
         (lost > by_chance(sampling_sd)).then_some(MeasuredLoss { expected, lost })
     }
 }
 
-/// Expected and delivered telemetry of one launch, in the unit of the whole.
+/// Expected and delivered telemetry of one launch, in the unit of the total.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FidelityOfLaunch {
-    /// What the plan expects for the requests that were completed.
+    /// What the plan expects for the completed requests.
     pub expected: f64,
     /// What arrived.
     pub delivered: u64,
 }
 
-/// Expected and delivered events on spans.
+/// Expected and delivered span events.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct EventCounts {
-    /// What the plan expects for the requests that were completed; `None` without `expect`.
+    /// What the plan expects for the completed requests; `None` without `expect`.
     pub expected: Option<f64>,
     /// What arrived.
     pub delivered: u64,
@@ -138,34 +137,33 @@ pub struct EventCounts {
     pub lost: Option<f64>,
 }
 
-/// A loss beyond sampling, in the unit of the whole.
+/// A loss beyond sampling, in the arm's unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MeasuredLoss {
     /// What was expected.
     pub expected: f64,
-    /// What of it was lost.
+    /// The lost part of it.
     pub lost: f64,
 }
 
 impl MeasuredLoss {
-    /// Whether it is more than such a share of what was expected.
+    /// Whether the loss exceeds this share of what was expected.
     #[must_use]
     pub fn is_above(self, share: f64) -> bool {
         self.lost > share * self.expected
     }
 }
 
-/// Expected and delivered, in the unit of the whole, of the measured windows.
+/// Expected and delivered telemetry of the measured windows, in the arm's unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct InWindows {
-    /// What the plan expects for the requests that were completed there; `None` without
-    /// `expect`.
+    /// What the plan expects for the requests completed there; `None` without `expect`.
     pub expected: Option<f64>,
-    /// What ended there and arrived, whenever it did.
+    /// What ended there and arrived, whenever it arrived.
     pub delivered: u64,
     /// expected − delivered.
     pub lost: Option<f64>,
-    /// Requests that were completed there.
+    /// Requests completed there.
     pub completed_requests: u64,
     /// Spans that ended there and arrived.
     pub spans: u64,
@@ -174,7 +172,7 @@ pub struct InWindows {
 /// A part of what was lost.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Loss {
-    /// What became of it.
+    /// What happened to it.
     pub reason: LossReason,
     /// How much.
     pub lost: f64,
@@ -182,14 +180,14 @@ pub struct Loss {
     pub of: FidelityUnit,
 }
 
-/// What became of lost telemetry.
+/// What happened to lost telemetry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LossReason {
-    /// The subject said that it dropped it, for this reason, in the plan's words.
+    /// The subject reported dropping it, for this reason, in the plan's words.
     Reported(String),
-    /// The backend refused it, and it came not again or was refused again.
+    /// The backend refused it, and it was not sent again or was refused again.
     Refused,
-    /// Nobody can say.
+    /// Unknown.
     Unexplained,
 }
 
@@ -215,18 +213,18 @@ impl fmt::Display for LossReason {
     }
 }
 
-/// What a sample of traces says of all.
+/// What a sample of traces shows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TraceShare {
-    /// One trace in so many was looked at, in the launch in which the fewest were.
+    /// One of so many traces was sampled, in the launch with the smallest fraction.
     pub one_in: u64,
     /// Traces in the sample.
     pub sampled: u64,
-    /// The share of them that came whole: with a root, and with every parent that a span names;
-    /// `None` without any.
+    /// The share of complete ones: with a root, and with every parent that a span names; `None`
+    /// without traces.
     pub complete: Option<Interval>,
-    /// Different spans in the sample.
+    /// Distinct spans in the sample.
     pub spans: u64,
-    /// Spans of the sample that came again, each time counted.
+    /// Spans of the sample that arrived again, counted each time.
     pub duplicates: u64,
 }

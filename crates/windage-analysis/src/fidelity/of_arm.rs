@@ -1,4 +1,4 @@
-//! One arm's expected and delivered telemetry, from its launches.
+//! Expected and delivered telemetry of one arm, from its launches.
 
 use windage_model::ArmIndex;
 use windage_record::{Delivered, Expected};
@@ -8,10 +8,10 @@ use super::{
 };
 use crate::records::Records;
 
-/// A loss is called one when it is beyond so many deviations of what sampling does by chance.
+/// A loss counts as one when it exceeds so many standard deviations of sampling.
 const DEVIATIONS: f64 = 3.0;
 
-/// Sums an arm's launches; `None` when nothing was received nor expected.
+/// Sums an arm's launches; `None` when nothing was received or expected.
 pub(crate) fn of_arm(records: &Records, arm: ArmIndex) -> Option<Fidelity> {
     let facts = &records.manifest.arms[arm.get()];
     let expected = facts.expected.unwrap_or_default();
@@ -46,7 +46,7 @@ fn of_launch(launch: Fidelity) -> Option<FidelityOfLaunch> {
     })
 }
 
-/// What is counted, and how much of it a request should send.
+/// The unit, and how much of it a request should send.
 fn asked(expected: Expected) -> (FidelityUnit, Option<f64>) {
     match (expected.traces_per_request, expected.spans_per_request) {
         (Some(traces), _) => (FidelityUnit::Traces, Some(traces)),
@@ -54,7 +54,7 @@ fn asked(expected: Expected) -> (FidelityUnit, Option<f64>) {
     }
 }
 
-/// Counts alone, without what became of what was lost.
+/// The counts alone, without reasons for losses.
 pub(super) fn sum<'a>(
     expected: Expected,
     launches: impl Iterator<Item = &'a Delivered>,
@@ -68,11 +68,11 @@ pub(super) fn sum<'a>(
         FidelityUnit::Spans | FidelityUnit::Items => counts.spans,
     };
     let requests = counts.completed_requests as f64;
-    // A rate from outside may be so large that the product is no number.
+    // An external rate may be so large that the product overflows.
     let expected = per_request
         .map(|rate| rate * requests)
         .filter(|expected| expected.is_finite());
-    // Each request is sampled with the same chance; only a share below one leaves room for it.
+    // Each request is sampled with the same probability; only a share below one has variance.
     let sampling_sd = expected.zip(per_request).map(|(_, rate)| {
         if rate > 0.0 && rate < 1.0 {
             (requests * rate * (1.0 - rate)).sqrt()
@@ -96,7 +96,7 @@ pub(super) fn sum<'a>(
     }
 }
 
-/// `None` when no event came nor was expected.
+/// `None` when no event arrived or was expected.
 fn events(expected: Expected, counts: &DeliveredCounts) -> Option<EventCounts> {
     let expected = expected
         .events_per_request
@@ -110,7 +110,7 @@ fn events(expected: Expected, counts: &DeliveredCounts) -> Option<EventCounts> {
     })
 }
 
-/// What may be missing by the chance of sampling, with such a standard deviation.
+/// What sampling alone may leave out, for this standard deviation.
 pub(super) fn by_chance(sampling_sd: f64) -> f64 {
     DEVIATIONS * sampling_sd + 0.5
 }
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn losses_are_told_from_the_chance_of_sampling() {
+    fn losses_are_distinguished_from_sampling() {
         // expected share, delivered roots of 10,000 requests, whether that is a loss
         let table = [
             (1.0, 10_000, Some(false)),
@@ -141,7 +141,7 @@ mod tests {
             (0.1, 920, Some(false)),
             (0.1, 900, Some(true)),
             (0.0, 0, Some(false)),
-            // More than expected is no loss.
+            // More than expected is not a loss.
             (0.1, 1_200, Some(false)),
         ];
         for (share, roots, beyond) in table {
@@ -181,8 +181,8 @@ mod tests {
     }
 
     #[test]
-    fn events_are_held_against_what_is_expected_of_them() {
-        // expected a request, delivered events of 100 requests; expected, lost
+    fn events_are_compared_with_expected_events() {
+        // expected per request, delivered events of 100 requests; expected, lost
         let table = [
             (Some(22.0), 2_200, Some((Some(2_200.0), Some(0.0)))),
             (Some(22.0), 1_100, Some((Some(2_200.0), Some(1_100.0)))),
@@ -201,12 +201,12 @@ mod tests {
             let fidelity = fidelity(expected, &delivered).unwrap();
             let events = fidelity.events.map(|events| (events.expected, events.lost));
             assert_eq!(events, found, "{events_per_request:?} {span_events}");
-            assert_eq!(fidelity.of, FidelityUnit::Spans, "the unit stays");
+            assert_eq!(fidelity.of, FidelityUnit::Spans, "the unit stays spans");
         }
     }
 
     #[test]
-    fn counts_beyond_all_bounds_give_figures_or_none() {
+    fn extreme_counts_give_figures_or_none() {
         let all = Delivered {
             completed_requests: u64::MAX,
             spans: u64::MAX,
@@ -215,7 +215,7 @@ mod tests {
             refused_spans: u64::MAX,
             ..fixture::delivered(0, 2, 0, 0)
         };
-        // What the plan expects of a request; whether that can be held against anything.
+        // What the plan expects per request; whether a comparison is possible.
         for (per_request, is_finite) in [(0.0, true), (1e-300, true), (1e300, false)] {
             let expected = Expected {
                 traces_per_request: Some(per_request),

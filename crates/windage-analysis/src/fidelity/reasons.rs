@@ -1,8 +1,8 @@
-//! What became of lost telemetry.
+//! Reasons for lost telemetry.
 //!
-//! The subject's own word comes first, for it is the most particular: an exporter that gives up
-//! after refusals counts those as drops. Of what remains the backend's refusals explain as much
-//! as they can, and the rest nobody explains.
+//! The subject's own report comes first, because it is the most specific: an exporter that gives up
+//! after refusals counts those as drops. The backend's refusals explain as much as they can of the
+//! remainder, and the rest is unexplained.
 
 use std::collections::BTreeMap;
 
@@ -10,21 +10,21 @@ use windage_record::{Delivered, Expected};
 
 use super::{DeliveredCounts, Fidelity, FidelityUnit, Loss, LossReason};
 
-/// Fills in what became of the loss, which has to be known already.
+/// Fills in the reasons for the loss, which must be known already.
 pub(super) fn explain<'a>(
     fidelity: &mut Fidelity,
     expected: Expected,
     launches: impl Iterator<Item = &'a Delivered>,
 ) {
-    let told = told(launches);
-    let items: f64 = told.iter().map(|loss| loss.lost).sum();
-    fidelity.by_reason = told;
+    let reported = reported(launches);
+    let items: f64 = reported.iter().map(|loss| loss.lost).sum();
+    fidelity.by_reason = reported;
     let Some(lost) = fidelity.lost else {
         return;
     };
     let is_lost = fidelity.beyond_sampling == Some(true);
     let Some(spans) = spans_lost(lost, expected, &fidelity.counts) else {
-        // How many spans a lost trace had is not known, and so not whose they were.
+        // How many spans a lost trace had is unknown, so they can't be attributed.
         let is_nothing_known = items <= 0.0 && fidelity.counts.refused_spans == 0;
         if is_lost && is_nothing_known {
             fidelity.by_reason.push(Loss {
@@ -36,12 +36,12 @@ pub(super) fn explain<'a>(
         return;
     };
     let rest = spans - items;
-    // What was refused may have come through later, so it explains no more than is lost.
+    // What was refused may have arrived later, so it explains at most the loss.
     let refused = (fidelity.counts.refused_spans as f64).min(rest).max(0.0);
     let unexplained = rest - refused;
     let parts = [
         (LossReason::Refused, refused),
-        // What chance explains needs no other reason.
+        // What sampling explains needs no other reason.
         (
             LossReason::Unexplained,
             if is_lost { unexplained } else { 0.0 },
@@ -54,17 +54,17 @@ pub(super) fn explain<'a>(
         of: FidelityUnit::Spans,
     }));
     let slack = slack(fidelity, spans, lost);
-    fidelity.told_beyond_lost = Some(items - spans.max(0.0)).filter(|beyond| *beyond > slack);
+    fidelity.reported_beyond_lost = Some(items - spans.max(0.0)).filter(|beyond| *beyond > slack);
 }
 
-/// What the subject told, by its reasons, the greatest loss first.
-fn told<'a>(launches: impl Iterator<Item = &'a Delivered>) -> Vec<Loss> {
+/// Drops that the subject reported, by reason, the largest first.
+fn reported<'a>(launches: impl Iterator<Item = &'a Delivered>) -> Vec<Loss> {
     let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
     for drops in launches.flat_map(|launch| &launch.drops) {
         let sum = sums.entry(&drops.reason).or_default();
         *sum = sum.saturating_add(drops.lost);
     }
-    let mut told: Vec<Loss> = sums
+    let mut reported: Vec<Loss> = sums
         .into_iter()
         .filter(|(_, lost)| *lost > 0)
         .map(|(reason, lost)| Loss {
@@ -73,12 +73,12 @@ fn told<'a>(launches: impl Iterator<Item = &'a Delivered>) -> Vec<Loss> {
             of: FidelityUnit::Items,
         })
         .collect();
-    told.sort_by(|a, b| b.lost.total_cmp(&a.lost));
-    told
+    reported.sort_by(|a, b| b.lost.total_cmp(&a.lost));
+    reported
 }
 
-/// How many spans were lost: as the plan expects spans, or else as many for each lost trace as
-/// those had that came; `None` when none came to tell.
+/// How many spans were lost: as the plan expects spans, or else with as many per lost trace as
+/// delivered traces had; `None` when none arrived.
 fn spans_lost(lost: f64, expected: Expected, counts: &DeliveredCounts) -> Option<f64> {
     if let Some(per_request) = expected.spans_per_request {
         return Some(per_request * counts.completed_requests as f64 - counts.spans as f64);
@@ -86,14 +86,14 @@ fn spans_lost(lost: f64, expected: Expected, counts: &DeliveredCounts) -> Option
     (counts.root_spans > 0).then(|| lost * counts.spans as f64 / counts.root_spans as f64)
 }
 
-/// By how many spans the loss itself is uncertain, for sampling.
+/// The uncertainty of the loss due to sampling, in spans.
 fn slack(fidelity: &Fidelity, spans: f64, lost: f64) -> f64 {
-    let spans_a_unit = if lost.abs() > 0.0 {
+    let spans_per_unit = if lost.abs() > 0.0 {
         (spans / lost).abs()
     } else {
         1.0
     };
-    super::of_arm::by_chance(fidelity.sampling_sd.unwrap_or(0.0)) * spans_a_unit
+    super::of_arm::by_chance(fidelity.sampling_sd.unwrap_or(0.0)) * spans_per_unit
 }
 
 #[cfg(test)]
@@ -134,12 +134,13 @@ mod tests {
         explain(&mut fidelity, expected, launches.iter());
         let parts = fidelity.by_reason.iter();
         let parts = parts.map(|l| format!("{} {} {}", l.reason, l.lost, l.of.as_str()));
-        (parts.collect(), fidelity.told_beyond_lost)
+        (parts.collect(), fidelity.reported_beyond_lost)
     }
 
     #[test]
     fn a_loss_falls_into_its_reasons() {
-        // Delivered traces of 1000, refused spans, drops told; reasons, told beyond the loss
+        // delivered traces of 1000, refused spans, reported drops; reasons, reported beyond the
+        // loss
         type Row = (
             u64,
             u64,
@@ -168,10 +169,10 @@ mod tests {
                 ],
                 None,
             ),
-            // Refused three times each, and some of it came through.
+            // Refused three times each, and some arrived later.
             (400, 9000, &[], &["refused by the backend 1200 spans"], None),
             (1000, 9000, &[], &[], None),
-            // Dropped after it was refused: the subject's word counts.
+            // Dropped after it was refused: the subject's report counts.
             (
                 400,
                 1200,
@@ -193,7 +194,7 @@ mod tests {
                 &["gave up 10 items"],
                 Some(10.0),
             ),
-            // More came than was expected.
+            // More arrived than expected.
             (1100, 300, &[], &[], None),
             // How many spans the lost traces had is unknown.
             (0, 0, &[], &["not explained 1000 traces"], None),
@@ -208,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_plan_expects_in_spans_is_known_even_when_nothing_came() {
+    fn expected_spans_are_known_even_when_nothing_arrived() {
         let both = Expected {
             spans_per_request: Some(2.0),
             ..EVERY_TRACE
@@ -222,22 +223,22 @@ mod tests {
     }
 
     #[test]
-    fn chance_and_lack_of_an_expectation_need_no_reason() {
+    fn losses_within_sampling_need_no_reason() {
         let a_tenth = Expected {
             traces_per_request: Some(0.1),
             ..EVERY_TRACE
         };
         // 80 of 100 ± 9.5.
         assert_eq!(explained(a_tenth, &[launch(80, 0, &[])]), (vec![], None));
-        // Six spans told where the loss may be anything from nothing to fifty.
-        let told = vec!["queue full 50 items".to_owned()];
+        // Six spans reported where the loss may be anything from zero to fifty.
+        let reported = vec!["queue full 50 items".to_owned()];
         let drops = [launch(80, 0, &[("queue full", 50)])];
-        assert_eq!(explained(a_tenth, &drops), (told.clone(), None));
-        assert_eq!(explained(Expected::default(), &drops), (told, None));
+        assert_eq!(explained(a_tenth, &drops), (reported.clone(), None));
+        assert_eq!(explained(Expected::default(), &drops), (reported, None));
     }
 
     #[test]
-    fn launches_are_summed_up_by_reason() {
+    fn losses_are_summed_by_reason() {
         let launches = [
             launch(900, 0, &[("b", 50), ("a", 10)]),
             launch(900, 0, &[("a", 100)]),

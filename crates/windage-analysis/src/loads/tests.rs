@@ -5,7 +5,7 @@ use crate::fixture::launch;
 use crate::fixture::run_directory::{Written, under_loads, written};
 
 #[test]
-fn a_run_that_goes_on_is_told_from_one_that_ended_or_broke_off() {
+fn running_ended_and_broken_off_runs_are_distinguished() {
     let Written { run, _folder } = written(&under_loads(1), true);
     let state = || concluded(&run).unwrap().0;
     assert_eq!(state(), RunState::Ended);
@@ -16,5 +16,5 @@ fn a_run_that_goes_on_is_told_from_one_that_ended_or_broke_off() {
     writer.commit().unwrap();
     assert_eq!(state(), RunState::GoingOn);
     drop(writer);
-    assert_eq!(state(), RunState::BrokenOff, "no end is behind the launch");
+    assert_eq!(state(), RunState::BrokenOff, "the launch has no end");
 }

@@ -37,7 +37,7 @@ fn a_slower_arm_is_slower_at_each_quantile() {
             metric.as_str()
         );
     }
-    // Medians are compared in each block, p99.9 in stretches of ten.
+    // Medians are compared in each block, p99.9 over stretches of ten.
     let blocks = |at: usize| found[at].1.location.as_ref().unwrap().blocks;
     assert_eq!((found[1].0, blocks(1)), (Metric::ServiceTimeP50, 40));
     assert_eq!((found[4].0, blocks(4)), (Metric::ServiceTimeP999, 4));
@@ -47,7 +47,7 @@ fn a_slower_arm_is_slower_at_each_quantile() {
 }
 
 #[test]
-fn an_arm_that_is_gone_does_not_hold_up_the_others() {
+fn an_arm_that_ended_does_not_delay_the_others() {
     let mut gatherer = Gatherer::new(3, SERVICE_TIME, &[], Order::Mirrored);
     for block in 0..10 {
         for arm in (0..3).filter(|&arm| arm < 2 || block == 0) {
@@ -59,10 +59,11 @@ fn an_arm_that_is_gone_does_not_hold_up_the_others() {
     assert_eq!(median.location.unwrap().blocks, 10);
 }
 
-/// Low quantiles need answers below them as high ones need them above.
+/// Low quantiles need answers below them, as high ones need answers above.
 #[test]
-fn stretches_are_as_long_as_the_nearer_side_asks() {
-    // Ten of 100 answers are below p10 and above p90, 50 beside the median, one is above p99.
+fn stretches_are_as_long_as_the_nearer_side_requires() {
+    // Of 100 answers, ten are below p10 and above p90, 50 on either side of the median, one above
+    // p99.
     let table = [
         (100, [20, 20, 20, 2]),
         (50, [10, 20, 10, 1]),

@@ -1,20 +1,20 @@
-//! Which arms make a chain of stages, as the plan says.
+//! Which arms form a chain of stages, from the plan.
 
 use windage_model::ArmIndex;
 use windage_record::ManifestArm;
 
-/// Arms each of which adds one stage to the one before.
+/// Arms each of which adds a stage to the previous one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Chain {
-    /// What the first stage is added to.
+    /// The arm that the first stage is added to.
     pub(super) from: ArmIndex,
-    /// The arms that add a stage, in order: at least one.
+    /// The arms that add a stage, in order; at least one.
     pub(super) stages: Vec<ArmIndex>,
-    /// Arms that are one of these once more.
+    /// End-to-end arms: the same as one of these, measured again.
     pub(super) twins: Vec<Twin>,
 }
 
-/// An arm that is another one once more, with processes and windows of its own.
+/// An arm that is the same as another, with its own processes and windows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Twin {
     pub(super) arm: ArmIndex,
@@ -36,7 +36,7 @@ impl Chain {
         self.stages.last().copied().unwrap_or(self.from)
     }
 
-    /// Every arm that takes part.
+    /// All arms of the chain.
     pub(super) fn members(&self) -> impl Iterator<Item = ArmIndex> + '_ {
         let twins = self.twins.iter().map(|twin| twin.arm);
         std::iter::once(self.from)
@@ -45,7 +45,7 @@ impl Chain {
     }
 }
 
-/// A chain for each arm to which no other adds, in the plan's order.
+/// A chain for each arm that no other arm adds to, in the plan's order.
 pub(super) fn chains(arms: &[ManifestArm]) -> Vec<Chain> {
     let is_added_to = |arm: &ManifestArm| {
         let mut others = arms.iter();
@@ -55,8 +55,8 @@ pub(super) fn chains(arms: &[ManifestArm]) -> Vec<Chain> {
     ends.filter_map(|end| chain_to(end, arms)).collect()
 }
 
-/// `None` for an arm that adds to none; also for one whose way back has no beginning or leads to
-/// an arm that is not there, which no plan has.
+/// `None` for an arm that adds to none; also when following `adds_to` never ends or leads to a
+/// missing arm, which no valid plan has.
 fn chain_to(end: &ManifestArm, arms: &[ManifestArm]) -> Option<Chain> {
     let mut stages = vec![end.index];
     let mut from = end.adds_to?;
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn chains_end_where_nobody_adds() {
+    fn chains_end_at_arms_that_nothing_adds_to() {
         let no = (None, None);
         let adds = |to| (Some(to), None);
         let same = |of| (None, Some(of));
@@ -111,7 +111,7 @@ mod tests {
         let table: [(&str, Vec<_>, Found); 7] = [
             ("no stages", vec![no, no, no], vec![]),
             (
-                "two stages and the whole once more",
+                "two stages and an end-to-end arm",
                 vec![no, no, adds(0), adds(2), same(3)],
                 vec![(0, vec![2, 3], vec![(4, 3)])],
             ),
@@ -121,7 +121,7 @@ mod tests {
                 vec![(3, vec![2], vec![])],
             ),
             (
-                "two ends share what is below",
+                "two chains share their lower stages",
                 vec![no, no, adds(0), adds(2), adds(2)],
                 vec![(0, vec![2, 3], vec![]), (0, vec![2, 4], vec![])],
             ),
@@ -131,7 +131,7 @@ mod tests {
                 vec![(0, vec![2, 3], vec![(4, 2)])],
             ),
             (
-                "a circle, with and without an end",
+                "a cycle, with and without an end",
                 vec![no, no, adds(3), adds(2), adds(3)],
                 vec![],
             ),

@@ -1,9 +1,9 @@
 //! From windows to the cost of stages.
 //!
 //! Every arm of a chain has a height: the location of its log ratios to the chain's first arm. A
-//! stage is the difference of two heights, so that stages add up to the last digit. Its interval
-//! comes from that difference in each launch; of a single launch, which has no other, from log
-//! ratios of the two arms themselves in the same halves of blocks.
+//! stage is the difference of two heights, so stages add up exactly. Its interval comes from that
+//! difference in each launch; with a single launch, from log ratios of the two arms in the same
+//! halves of blocks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +21,7 @@ use crate::per_span::{Item, PerRequest, divided};
 use crate::{ArmAnalysis, Missing, MissingCode};
 
 impl Run<'_> {
-    /// What the stages of every chain of the plan cost.
+    /// The costs of all stages of every chain of the plan.
     pub(crate) fn stages(&self, arms: &[ArmAnalysis]) -> Vec<Stages> {
         let chains = chains(&self.records.manifest.arms);
         let stages = chains.iter().map(|chain| self.stages_of(chain, arms));
@@ -66,7 +66,7 @@ impl Run<'_> {
         }
     }
 
-    /// What the last arm delivered for a request, or else what the plan expects of it.
+    /// What the last arm delivered per request, or else what the plan expects.
     fn last_arm_sends(&self, last: ArmIndex, item: Item, arms: &[ArmAnalysis]) -> PerRequest {
         let fidelity = arms.get(last.get()).and_then(|arm| arm.fidelity.as_ref());
         let expected = self.records.manifest.arms[last.get()].expected;
@@ -94,20 +94,20 @@ fn known(items: PerRequest) -> Option<f64> {
     }
 }
 
-/// How high the arms of a chain lie above its first one.
+/// The heights of a chain's arms above its first arm.
 struct Heights<'a> {
     run: &'a Run<'a>,
-    /// Those in which every arm that was ever measured was measured.
+    /// Launches in which every arm that was ever measured was measured.
     launches: BTreeSet<u32>,
-    /// Whether it is known in these launches what was deferred.
+    /// Whether deferred cost is known in these launches.
     with_deferred: bool,
-    /// What the first arm costs, in microseconds.
+    /// The cost of the first arm, in microseconds.
     first_us: Option<f64>,
     /// As log ratios to the first arm.
     heights: BTreeMap<ArmIndex, Result<f64, Missing>>,
-    /// The same in each launch of all.
+    /// The same in each of those launches.
     by_launch: BTreeMap<ArmIndex, Vec<f64>>,
-    /// Spans and events that the last arm sends.
+    /// Spans and events that the last arm sends per request.
     per_request: [PerRequest; 2],
 }
 
@@ -145,12 +145,12 @@ impl<'a> Heights<'a> {
         heights
     }
 
-    /// What an arm costs over one below it.
+    /// The cost of an arm over an arm below it.
     fn between(&self, arm: ArmIndex, below: ArmIndex) -> Result<StageCost, Missing> {
         let (top, bottom) = (self.height(arm)?, self.height(below)?);
         let below_us = self.first_us.ok_or_else(never_measured)? * bottom.exp();
         let located = self.located(&self.apart(arm, below))?;
-        // Log ratios of a single launch differ from it by what a trimmed mean makes of a sum.
+        // Log ratios of a single launch differ from it, because a trimmed mean is not additive.
         let moved = top - bottom - located.estimate;
         let relative = located.map(|ratio| (ratio + moved).exp_m1());
         let absolute = relative.map(|share| share * below_us);
@@ -168,8 +168,8 @@ impl<'a> Heights<'a> {
         height.unwrap_or_else(|| Err(never_measured()))
     }
 
-    /// What lies between two arms, by launch. Arms of a long chain share few blocks, and each shares
-    /// all of its own with the first arm: with several launches all their windows tell.
+    /// The difference between two arms, by launch. Arms of a long chain share few blocks, but each
+    /// shares all of its own with the first arm: with several launches all their windows are used.
     fn apart(&self, arm: ArmIndex, below: ArmIndex) -> Launches {
         let heights = self.by_launch.get(&arm).zip(self.by_launch.get(&below));
         let mut launches = Launches::default();
@@ -187,8 +187,8 @@ impl<'a> Heights<'a> {
         }
     }
 
-    /// The location of an arm's log ratios to the first in each launch of all; NaN where there is
-    /// none.
+    /// The location of an arm's log ratios to the first arm in each of those launches; NaN where
+    /// there is none.
     fn in_each_launch(&self, ratios: &Ratios, arm: ArmIndex, first: ArmIndex) -> Vec<f64> {
         let located = |launch: &u32| {
             let found = location(ratios.get(launch)?)?;
@@ -198,7 +198,7 @@ impl<'a> Heights<'a> {
         launches.map(|l| located(l).unwrap_or(f64::NAN)).collect()
     }
 
-    /// What two arms deferred, as a log ratio.
+    /// The deferred cost of two arms, as a log ratio.
     fn offset(&self, launch: u32, arm: ArmIndex, below: ArmIndex) -> f64 {
         let deferred = |of| deferred_log_share(self.run, launch, of).unwrap_or_default();
         match self.with_deferred {
@@ -207,7 +207,7 @@ impl<'a> Heights<'a> {
         }
     }
 
-    /// Log ratios of two arms in the launches of all.
+    /// Log ratios of two arms in those launches.
     fn launches_of(&self, ratios: &Ratios, arm: ArmIndex, below: ArmIndex) -> Launches {
         let mut launches = Launches::default();
         for (launch, ratios) in ratios.iter().filter(|(l, _)| self.launches.contains(l)) {
@@ -221,16 +221,16 @@ impl<'a> Heights<'a> {
         let location = two_level(launches).map_err(missing)?;
         interval(&location, Confidence::P95, self.run.rules).ok_or_else(|| Missing {
             code: MissingCode::TooFew,
-            text: "The run could stop early, and over so few launches or batches an interval that \
-                   holds at every look has no end."
+            text: "The run could stop early, and with so few launches or batches an interval that \
+                   holds at every look is unbounded."
                 .to_owned(),
         })
     }
 }
 
-/// The launches in which all these arms were measured, and whether it is known there what they
-/// deferred. Where that is known of some launches it is a part of the cost, and the others, whose
-/// cost in windows alone is another figure, are left out.
+/// The launches in which all these arms were measured, and whether their deferred cost is known
+/// there. Where it is known in some launches, it is part of the cost, and the others, with
+/// in-window cost alone, are left out.
 fn launches_of_all(run: &Run<'_>, arms: &BTreeMap<ArmIndex, Ratios>) -> (BTreeSet<u32>, bool) {
     let launches = run.records.launches.iter().map(|launch| launch.launch);
     let measured: BTreeSet<u32> = launches
@@ -263,11 +263,11 @@ fn never_measured() -> Missing {
 fn missing(why: TwoLevelError) -> Missing {
     let text = match why {
         TwoLevelError::NoValues => {
-            "The two arms were never measured in the same half of a block, in a launch in which \
-             all arms of the chain were."
+            "The two arms were never measured in the same half of a block, in a launch that has \
+             all arms of the chain."
         }
         TwoLevelError::OneValue => {
-            "One value for each side: without scatter there is no interval. Ask for more rounds."
+            "One value per side: without scatter there is no interval. Measure more rounds."
         }
     };
     Missing {

@@ -9,14 +9,14 @@ use windage_model::{ArmId, Interval, Metric};
 
 use crate::Missing;
 
-/// A chain of arms, each of which adds a stage to the one before, such as a provider, a sampler, a
-/// processor, an exporter.
+/// A chain of arms, each of which adds a stage to the previous one, such as a provider, a sampler,
+/// a processor, an exporter.
 ///
-/// All figures are of the launches in which every arm of the chain that was measured at all was
-/// measured. Its intervals hold each on its own: stages are secondary comparisons.
+/// All figures are from the launches that have every measured arm of the chain. Each interval holds
+/// on its own: stages are secondary comparisons.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stages {
-    /// CPU per request or an iteration.
+    /// CPU per request or per iteration.
     pub metric: Metric,
     /// The arm that the first stage is added to.
     pub from: ArmId,
@@ -24,16 +24,16 @@ pub struct Stages {
     pub from_us: Option<f64>,
     /// The stages, in order.
     pub stages: Vec<Stage>,
-    /// The last arm against the first: what the stages add up to.
+    /// The last arm compared with the first: the sum of the stages.
     pub sum: Result<StageCost, Missing>,
-    /// Arms that are one of these once more, with processes and windows of their own.
+    /// End-to-end arms: the same as one of these, with their own processes and windows.
     pub end_to_end: Vec<EndToEnd>,
-    /// Spans that the last arm delivered for a request; what the plan expects where none was
+    /// Spans per request that the last arm delivered; what the plan expects where none were
     /// counted; `None` when neither is known.
     pub spans_per_request: Option<f64>,
-    /// The same of events on spans.
+    /// The same for span events.
     pub events_per_request: Option<f64>,
-    /// Launches that went in.
+    /// Launches that were used.
     pub rounds: usize,
 }
 
@@ -59,35 +59,34 @@ pub struct Stage {
     pub cost: Result<StageCost, Missing>,
 }
 
-/// What one arm costs over another.
+/// The cost of one arm over another.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StageCost {
     /// As a share of the other arm's cost.
     pub relative: Interval,
     /// In microseconds.
     pub absolute: Interval,
-    /// For each span that the chain's last arm delivers, in microseconds; `None` when that is not
-    /// known.
+    /// Per span that the chain's last arm delivers, in microseconds; `None` when unknown.
     pub per_span: Option<Interval>,
-    /// The same for each event.
+    /// The same per event.
     pub per_event: Option<Interval>,
 }
 
-/// An arm that is one of the chain once more, and what the stages up to there say of it.
+/// An end-to-end arm, and how it compares with the stages up to there.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EndToEnd {
     /// The arm.
     pub arm: ArmId,
-    /// Which arm of the chain it is once more.
+    /// The arm of the chain that it is the same as.
     pub same_as: ArmId,
-    /// What it costs over the chain's first arm, from its own windows.
+    /// Its cost over the chain's first arm, from its own windows.
     pub cost: Result<StageCost, Missing>,
     /// Its cost less the sum of the stages up to the same arm.
     pub gap: Result<StageCost, Missing>,
 }
 
 impl EndToEnd {
-    /// Whether the sum of stages holds: zero lies within the gap's interval. `None` without one.
+    /// Whether the stages add up: zero lies within the gap's interval. `None` without one.
     #[must_use]
     pub fn is_additive(&self) -> Option<bool> {
         let gap = self.gap.as_ref().ok()?;

@@ -7,19 +7,19 @@ use super::*;
 use crate::fixture::{self, Recorded, noise};
 use crate::{MissingCode, analyse, wire};
 
-/// Off, control, three stages and the whole once more.
+/// Off, control, three stages and an end-to-end arm.
 const COSTS_US: [f64; 6] = [50.0, 50.0, 52.0, 65.0, 80.0, 80.0];
 const LAST: usize = 4;
 const TWIN: usize = 5;
 
-/// Chance that is nearly normal, with a standard deviation of 1.
+/// Approximately normal noise with a standard deviation of 1.
 fn chance(seed: u64, counter: u64) -> f64 {
     let at = |part: u64| noise(((seed * 4 + part) << 32) ^ counter);
     at(0) + at(1) + at(2)
 }
 
-/// A run of ten blocks per round over arms of these costs, with drift, scatter of 1 % from window to
-/// window, and launch luck of so much.
+/// A run of ten blocks per round over arms of these costs, with drift, scatter of 1 % between
+/// windows, and the given launch luck.
 fn chain_of(costs_us: &[f64], rounds: u32, luck: f64, seed: u64) -> Recorded {
     let mut run = fixture::records(0);
     let any = run.manifest.arms[2].clone();
@@ -82,7 +82,7 @@ fn us(cost: &Result<StageCost, Missing>) -> f64 {
 fn stages_add_up_to_the_last_arm_against_the_first() {
     for (rounds, luck, seed) in [(1, 0.0, 1), (3, 0.02, 2), (8, 0.05, 3)] {
         let mut run = chain_of(&COSTS_US, rounds, luck, seed);
-        // What one arm lost does not matter, nor what it found.
+        // A window missing from one arm does not matter.
         run.windows.remove(3);
         run.windows[20].cpu.in_window_ns = Some(900_000_000);
         let found = of(&run);
@@ -119,8 +119,8 @@ fn a_chain_that_begins_at_the_baseline_costs_what_its_last_arm_costs() {
     }
 }
 
-/// The true cost of each stage lies in its interval as often as that says, for launches that
-/// differ and for a launch alone; and so does the gap of zero.
+/// Intervals of stages cover the true cost at their confidence, with several launches and with one;
+/// so do the gap's intervals.
 #[test]
 fn intervals_cover_what_stages_cost() {
     const SEEDS: u64 = 150;
@@ -147,9 +147,9 @@ fn intervals_cover_what_stages_cost() {
 }
 
 #[test]
-fn a_planted_gap_is_found_and_none_is_not() {
+fn a_true_gap_is_found_and_none_is_not() {
     const SEEDS: u64 = 60;
-    // What the whole costs beyond the stages, in microseconds; how many of 60 runs find a gap.
+    // The end-to-end cost beyond the stages, in microseconds; how many of 60 runs find a gap.
     for (planted_us, found_in) in [(0.0, 0..=8), (3.0, 55..=60), (-3.0, 55..=60)] {
         let mut costs_us = COSTS_US;
         costs_us[TWIN] += planted_us;
@@ -166,20 +166,20 @@ fn a_planted_gap_is_found_and_none_is_not() {
 
 /// The last stage defers 4 µs of its 15 into the baseline's windows.
 #[test]
-fn what_a_stage_defers_is_a_part_of_it() {
+fn deferred_cost_is_part_of_a_stage() {
     let mut costs_us = COSTS_US;
     costs_us[LAST] -= 4.0;
     let mut run = chain_of(&costs_us, 3, 0.0, 5);
     let windows = run.windows.iter_mut();
     for window in windows.filter(|window| window.place.arm == ArmIndex::BASELINE) {
-        // A thousand requests of a window and a hundred of its settle defer.
+        // A thousand requests of a window and a hundred of its settle defer cost.
         window.cpu.others_before.push(ArmCpu {
             arm: ArmIndex(4),
             cpu_ns: 4_400_000,
         });
     }
     let found = of(&run);
-    // What runs in windows follows the machine's speed, as the first arm's 50 µs do.
+    // Cost in windows scales with the machine's speed, as the first arm's 50 µs do.
     let speed = found.from_us.unwrap() / 50.0;
     for (stage, expected) in found.stages.iter().zip([2.0, 13.0, 11.0]) {
         let deferred = if stage.arm.as_str() == "arm-4" {
@@ -236,7 +236,7 @@ fn costs_are_divided_by_what_the_last_arm_sends() {
 }
 
 #[test]
-fn what_was_not_measured_is_missing_where_it_is_needed() {
+fn unmeasured_arms_leave_figures_missing() {
     let mut run = chain_of(&COSTS_US, 3, 0.01, 7);
     run.windows.retain(|window| window.place.arm != ArmIndex(3));
     let found = of(&run);
@@ -247,7 +247,7 @@ fn what_was_not_measured_is_missing_where_it_is_needed() {
     let sum = found.sum.as_ref().unwrap().relative.estimate;
     assert!(
         (sum - 0.6).abs() < 0.02,
-        "the sum needs the ends alone: {sum}"
+        "the sum only needs the ends: {sum}"
     );
     assert_eq!(found.end_to_end[0].is_additive(), Some(true));
 
@@ -267,7 +267,7 @@ fn what_was_not_measured_is_missing_where_it_is_needed() {
 }
 
 #[test]
-fn an_arm_that_died_leaves_the_launches_before() {
+fn an_arm_that_died_keeps_its_earlier_launches() {
     let mut run = chain_of(&COSTS_US, 4, 0.01, 9);
     let is_left = |launch: u32, arm: ArmIndex| launch < 3 || arm != ArmIndex(3);
     run.windows.retain(|w| is_left(w.place.launch, w.place.arm));
@@ -278,7 +278,7 @@ fn an_arm_that_died_leaves_the_launches_before() {
 }
 
 #[test]
-fn the_contract_has_every_figure_or_says_why_not() {
+fn json_has_every_figure_or_a_reason() {
     let mut run = chain_of(&COSTS_US, 3, 0.01, 10);
     run.manifest.load.model = LoadModel::Batch;
     run.windows.retain(|window| window.place.arm != ArmIndex(3));

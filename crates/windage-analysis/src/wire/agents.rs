@@ -1,13 +1,14 @@
 //! Agents in `analysis.json`. Every key that has a unit ends in it.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::{IntervalWire, MissingWire, finite};
 use crate::{
     AgentUse, AttachUse, BpfUse, CycleUse, OverCycles, ProbeAccount, ProgramUse, Range, UpUse,
 };
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct AgentWire {
     pub names: Vec<String>,
     pub attachments: usize,
@@ -20,27 +21,31 @@ pub struct AgentWire {
     pub cycles: Vec<CycleWire>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct RangeWire {
     pub median: Option<f64>,
     pub max: Option<f64>,
 }
 
-/// A figure over attachments; a single one has no interval.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// A figure over attachments; with a single attachment it has no interval.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct OverWire {
     pub estimate: Option<f64>,
     pub interval: Option<IntervalWire>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct AttachWire {
     pub time_s: RangeWire,
     pub cpu_s: Option<RangeWire>,
     pub rss_peak_bytes: Option<RangeWire>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct UpWire {
     pub cpu_cores: Option<OverWire>,
     pub cpu_us_per_request: Option<OverWire>,
@@ -48,13 +53,15 @@ pub struct UpWire {
     pub rss_peak_bytes: Option<RangeWire>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct DetachWire {
     pub time_s: Option<RangeWire>,
     pub cpu_s: Option<RangeWire>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct BpfWire {
     pub programs: Vec<ProgramWire>,
     pub links: u32,
@@ -65,7 +72,8 @@ pub struct BpfWire {
     pub statistics_cost_us_per_request: Option<OverWire>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct ProgramWire {
     pub name: String,
     pub kind: String,
@@ -75,7 +83,8 @@ pub struct ProgramWire {
     pub ns_per_request: Option<f64>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct ProbesWire {
     pub service_us_per_request: IntervalWire,
     pub bpf_us_per_request: OverWire,
@@ -86,7 +95,8 @@ pub struct ProbesWire {
     pub missing: Option<MissingWire>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct CycleWire {
     pub launch: u32,
     pub block: u32,

@@ -1,12 +1,13 @@
-//! Bills, bystanders and the curve of fidelity in `analysis.json`.
+//! Bills, bystanders and the fidelity curve in `analysis.json`.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::{IntervalWire, MissingWire, finite, missing};
 use crate::{Bill, BillLine, Bystander, FidelityPoint, MetricAnalysis};
 use windage_model::Metric;
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct BillWire {
     pub machine: LineWire,
     pub lines: Vec<ItemWire>,
@@ -16,14 +17,16 @@ pub struct BillWire {
     pub rounds: usize,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct ItemWire {
     pub item: String,
     #[serde(flatten)]
     pub line: LineWire,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct LineWire {
     pub baseline_us_per_request: Option<f64>,
     pub arm_us_per_request: Option<f64>,
@@ -31,7 +34,8 @@ pub struct LineWire {
     pub interval: Option<IntervalWire>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct BystanderWire {
     pub bystander_of: String,
     pub control: String,
@@ -40,7 +44,8 @@ pub struct BystanderWire {
     pub against_watched: AgainstWire,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct AgainstWire {
     pub against_us_per_request: Option<f64>,
     pub arm_us_per_request: Option<f64>,
@@ -55,7 +60,8 @@ pub struct AgainstWire {
     pub missing: Option<MissingWire>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct FidelityPointWire {
     pub arm: String,
     pub regime: String,

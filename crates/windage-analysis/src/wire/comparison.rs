@@ -1,4 +1,4 @@
-//! Two runs of one plan as `windage compare --json` prints them: a contract as `analysis.json` is.
+//! Two runs of one plan as `windage compare --json` prints them: a contract, like `analysis.json`.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::comparison::{
     LoneArm, PlanLine, Side,
 };
 
-/// The number of this document; it changes only when a reader of the old one would be misled.
+/// The version of this document; it changes only when a reader of the old one would be misled.
 const COMPARISON: u32 = 1;
 
 /// A comparison as JSON.

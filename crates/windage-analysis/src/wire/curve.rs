@@ -1,6 +1,6 @@
 //! `curves` of `analysis.json`.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::{IntervalWire, finite};
 use crate::{
@@ -8,7 +8,8 @@ use crate::{
     LackOfFit, TermKind,
 };
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct CurveWire {
     pub factor: String,
     pub of: String,
@@ -20,7 +21,8 @@ pub struct CurveWire {
     pub drop_limit: Option<DropLimitWire>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct PointWire {
     pub arm: String,
     pub level: Option<f64>,
@@ -30,7 +32,8 @@ pub struct PointWire {
     pub beyond_drop_limit: bool,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct FitWire {
     pub against: String,
     pub terms: Vec<TermWire>,
@@ -39,14 +42,16 @@ pub struct FitWire {
     pub held_out: Vec<HeldOutWire>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct TermWire {
     pub kind: String,
     pub half_at: Option<f64>,
     pub coefficient: IntervalWire,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct LackOfFitWire {
     pub f: Option<f64>,
     pub points_df: Option<f64>,
@@ -54,7 +59,8 @@ pub struct LackOfFitWire {
     pub p: Option<f64>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct BandPointWire {
     pub x: Option<f64>,
     pub y: Option<f64>,
@@ -62,7 +68,8 @@ pub struct BandPointWire {
     pub high: Option<f64>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct HeldOutWire {
     pub arm: String,
     pub x: Option<f64>,
@@ -71,7 +78,8 @@ pub struct HeldOutWire {
     pub inside: bool,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct DropLimitWire {
     pub above: Option<f64>,
     pub below: Option<f64>,
@@ -255,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_those_of_the_contract_and_figures_are_finite_or_null() {
+    fn keys_match_the_format_and_figures_are_finite_or_null() {
         let found = serde_json::to_value(CurveWire::from(&curve())).unwrap();
         let as_it_is = |estimate: f64, low: f64, high: Value| {
             json!({"estimate": estimate, "low": low, "high": high, "confidence": 0.95,

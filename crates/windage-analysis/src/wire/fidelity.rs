@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::{IntervalWire, finite};
 use crate::{
@@ -10,7 +10,8 @@ use crate::{
     TraceShare,
 };
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct FidelityWire {
     pub of: String,
     pub expected: Option<f64>,
@@ -24,8 +25,8 @@ pub struct FidelityWire {
     pub backend: String,
     pub in_windows: Option<InWindowsWire>,
     pub by_reason: Vec<LossWire>,
-    pub told_beyond_lost: Option<f64>,
-    /// Each count under its own name; when it is read, also every key that is unknown here.
+    pub reported_beyond_lost: Option<f64>,
+    /// Each count under its own name; when reading, also any unknown keys.
     #[serde(flatten)]
     pub counts: BTreeMap<String, serde_json::Value>,
     pub traces: Option<TracesWire>,
@@ -35,14 +36,16 @@ pub struct FidelityWire {
     pub sources_left_out: usize,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct EventsWire {
     pub expected: Option<f64>,
     pub delivered: u64,
     pub lost: Option<f64>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct InWindowsWire {
     pub expected: Option<f64>,
     pub delivered: u64,
@@ -51,7 +54,8 @@ pub struct InWindowsWire {
     pub spans: u64,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct LossWire {
     pub code: String,
     pub reason: String,
@@ -59,7 +63,8 @@ pub struct LossWire {
     pub of: String,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct TracesWire {
     pub one_in: u64,
     pub sampled: u64,
@@ -68,7 +73,8 @@ pub struct TracesWire {
     pub duplicates: u64,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct DelayWire {
     pub p50_us: f64,
     pub p90_us: f64,
@@ -77,7 +83,8 @@ pub struct DelayWire {
     pub spans: u64,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct ProtocolWire {
     pub protocol: String,
     pub export_requests: u64,
@@ -88,7 +95,8 @@ pub struct ProtocolWire {
     pub body_bytes: u64,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct SourceWire {
     pub service: String,
     pub scope: String,
@@ -114,7 +122,7 @@ impl From<&Fidelity> for FidelityWire {
             backend: f.backend.to_string().to_string(),
             in_windows: f.in_windows.map(Into::into),
             by_reason: f.by_reason.iter().map(Into::into).collect(),
-            told_beyond_lost: f.told_beyond_lost.and_then(finite),
+            reported_beyond_lost: f.reported_beyond_lost.and_then(finite),
             counts: counts
                 .map(|(name, n)| (name.to_owned(), n.into()))
                 .collect(),
@@ -220,7 +228,7 @@ mod tests {
     use crate::{analyse, fixture, wire};
 
     #[test]
-    fn the_contracts_keys_are_there_beside_those_that_were_added() {
+    fn old_keys_are_kept_beside_new_ones() {
         let mut run = fixture::records(1);
         let delivered = &mut run.delivered[0];
         delivered.spans -= 100;
@@ -241,7 +249,8 @@ mod tests {
         let arms = &wire::to_json(&analysis)["arms"];
         assert_eq!(arms[0]["fidelity"], Value::Null);
         let fidelity = &arms[2]["fidelity"];
-        let told = json!({"code": "reported", "reason": "queue full", "lost": 60.0, "of": "items"});
+        let reported =
+            json!({"code": "reported", "reason": "queue full", "lost": 60.0, "of": "items"});
         let refused = json!({
             "code": "refused", "reason": "refused by the backend", "lost": 40.0, "of": "spans"
         });
@@ -252,8 +261,8 @@ mod tests {
             ("lost", json!(100.0)),
             ("beyond_sampling", json!(true)),
             ("backend", json!("ok")),
-            ("by_reason", json!([told, refused])),
-            ("told_beyond_lost", Value::Null),
+            ("by_reason", json!([reported, refused])),
+            ("reported_beyond_lost", Value::Null),
             ("refused_spans", json!(900)),
             ("retried_requests", json!(0)),
             ("completed_requests", json!(22_000)),

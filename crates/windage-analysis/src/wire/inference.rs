@@ -1,12 +1,13 @@
-//! How firm answers are, as it stands in `analysis.json`.
+//! How firm results are, in `analysis.json`.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use windage_stats::Advice;
 
 use super::{IntervalWire, finite};
 use crate::{InFamily, MetricAnalysis, Seat, StopOutcome, VarianceComponents};
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct StopWire {
     pub metric: String,
     pub half_width: Option<f64>,
@@ -14,7 +15,8 @@ pub struct StopWire {
     pub is_reached: bool,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct FamilyWire {
     pub name: String,
     pub comparisons: usize,
@@ -23,13 +25,15 @@ pub struct FamilyWire {
     pub verdict: Option<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct SeatWire {
     pub name: String,
     pub comparisons: usize,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct VarianceComponentsWire {
     pub launch_sd: Option<f64>,
     pub block_sd: Option<f64>,
@@ -38,7 +42,7 @@ pub struct VarianceComponentsWire {
     pub advised_blocks_per_round: Option<usize>,
 }
 
-/// Which comparisons the verdict in the family has to hold together with, in words.
+/// Which comparisons the family's verdict covers, in words.
 pub(super) fn family(result: &MetricAnalysis) -> String {
     let Some(seat) = result.inference.seat() else {
         return "each comparison on its own".to_owned();
@@ -49,7 +53,7 @@ pub(super) fn family(result: &MetricAnalysis) -> String {
     } = seat;
     let together = match result.inference.in_family {
         Some(_) => "holds",
-        None => "is null, because no interval has an end that holds",
+        None => "is null, because the interval is unbounded",
     };
     format!(
         "intervals and verdict hold on their own; `in_family` {together} for all {comparisons} of \

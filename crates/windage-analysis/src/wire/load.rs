@@ -1,12 +1,13 @@
 //! The load and the slowest exchanges in `analysis.json`.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use windage_model::{ErrorCounts, StatusClasses};
 
 use super::finite;
 use crate::{Analysis, ArmLoad, Coincidence, SlowExchange};
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct LoadWire {
     pub intended_per_s: Option<f64>,
     pub offered_per_s: Option<f64>,
@@ -25,7 +26,8 @@ pub struct LoadWire {
     pub generator: GeneratorWire,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct ErrorsWire {
     pub connect: u64,
     pub timeout: u64,
@@ -33,7 +35,8 @@ pub struct ErrorsWire {
     pub protocol: u64,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct StatusWire {
     #[serde(rename = "1xx")]
     pub informational: u64,
@@ -47,7 +50,8 @@ pub struct StatusWire {
     pub server_error: u64,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct GeneratorWire {
     pub send_lag_us_max: f64,
     pub preemptions: Option<u64>,
@@ -56,7 +60,8 @@ pub struct GeneratorWire {
     pub longest_stall_us: f64,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct SlowExchangeWire {
     pub arm: String,
     pub launch: u32,
@@ -68,7 +73,8 @@ pub struct SlowExchangeWire {
     pub coincided: CoincidenceWire,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct CoincidenceWire {
     pub stall_us: Option<f64>,
     pub generator_preemptions: Option<u64>,

@@ -1,24 +1,27 @@
 //! `arms[].planning` of `analysis.json`.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::finite;
 use crate::{Planning, PlanningFigures, Room};
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct PlanningWire {
     pub within_s: Option<f64>,
     pub spans: Option<FiguresWire>,
     pub events: Option<FiguresWire>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct FiguresWire {
     pub per_core_second: RoomWire,
     pub within: RoomWire,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct RoomWire {
     pub estimate: Option<f64>,
     pub low: Option<f64>,
@@ -29,7 +32,8 @@ pub struct RoomWire {
 }
 
 /// Why there is no upper end.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct UnboundedWire {
     pub code: String,
     pub text: String,
@@ -63,7 +67,7 @@ impl From<&Room> for RoomWire {
             confidence: room.confidence,
             missing: room.high.is_none().then_some(UnboundedWire {
                 code: "unbounded".to_owned(),
-                text: "The cost of one may be zero, so that no number is too many: at least `low`."
+                text: "The cost per item may be zero, so there is no upper end: at least `low`."
                     .to_owned(),
             }),
         }
@@ -77,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_has_no_upper_end_says_why() {
+    fn a_missing_upper_end_has_a_reason() {
         let room = |high| Room {
             estimate: Some(100.0),
             low: 90.0,

@@ -1,12 +1,13 @@
 //! `profiles` of `analysis.json`.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use windage_profile::{Added, FunctionCost};
 
 use super::{IntervalWire, finite};
 use crate::{ArmProfile, Sampled, profiles};
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct ProfileWire {
     pub arm: String,
     pub profiler: String,
@@ -24,7 +25,8 @@ pub struct ProfileWire {
     pub failure: Option<FailureWire>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct FunctionWire {
     pub function: String,
     pub is_added: bool,
@@ -33,7 +35,8 @@ pub struct FunctionWire {
     pub total: AddedWire,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct AddedWire {
     pub baseline_us: Option<f64>,
     pub arm_us: Option<f64>,
@@ -41,7 +44,8 @@ pub struct AddedWire {
     pub within_noise: bool,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct FailureWire {
     pub text: String,
     pub remedy: String,
@@ -123,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_those_of_the_contract() {
+    fn keys_match_the_format() {
         let added = Added {
             arm_us: 12.0,
             baseline_us: 2.0,
@@ -164,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_told() {
+    fn a_failure_is_reported() {
         let failure = ProfileFailure {
             text: "it may not attach".to_owned(),
             remedy: "run as root".to_owned(),

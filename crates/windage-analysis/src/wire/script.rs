@@ -1,13 +1,14 @@
-//! EndToEnd processes and what is known of a batch load in `analysis.json`.
+//! Whole processes and what is known of a batch load in `analysis.json`.
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::{IntervalWire, finite};
 use crate::{Averaged, BatchFacts, Script, ScriptPhase};
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct BatchWire {
     pub whole_processes: bool,
     pub iterations_chosen: bool,
@@ -26,7 +27,8 @@ impl From<&BatchFacts> for BatchWire {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct ScriptWire {
     pub iterations: Option<u64>,
     pub runs: usize,
@@ -36,7 +38,8 @@ pub struct ScriptWire {
     pub phases: BTreeMap<String, PhaseWire>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct PhaseWire {
     pub runs: usize,
     pub wall_s: IntervalWire,
@@ -96,7 +99,7 @@ mod tests {
         wire::to_json(&analyse(&run.gathered(), nothing(), nothing()))
     }
 
-    /// Of the baseline one process, of the treatment all; the control told nothing.
+    /// Of the baseline one process, of the treatment all; the control reported nothing.
     fn batch() -> fixture::Recorded {
         let mut run = fixture::records(1);
         run.manifest.load.model = LoadModel::Batch;
@@ -111,15 +114,15 @@ mod tests {
                 system_ns: 125_000_000,
             })
         };
-        run.told = bare.into_iter().chain(treated).map(process).collect();
-        run.told.push(Entry::Phase(PhaseSpent {
+        run.reported = bare.into_iter().chain(treated).map(process).collect();
+        run.reported.push(Entry::Phase(PhaseSpent {
             launch: 0,
             arm: ArmIndex(2),
             phase: Phase::Setup,
             wall_ns: 250_000_000,
             cpu_ns: None,
         }));
-        run.told.push(Entry::SelfReport(SelfReport {
+        run.reported.push(Entry::SelfReport(SelfReport {
             launch: 0,
             arm: ArmIndex(2),
             name: "gc".to_owned(),
@@ -129,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_processes_are_written_with_what_was_told_of_them() {
+    fn whole_processes_have_their_reported_phases() {
         let written = written(&batch());
         let expected = json!({
             "whole_processes": true,

@@ -1,14 +1,15 @@
 //! `stages` of `analysis.json`.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::{IntervalWire, MissingWire, finite};
 use crate::{EndToEnd, Missing, Stage, StageCost, Stages};
 
-/// How the error of all these comparisons is controlled.
-const FAMILY: &str = "secondary: each interval holds on its own, and is in no family";
+/// How the error of these comparisons is controlled.
+const FAMILY: &str = "secondary: each interval holds on its own and belongs to no family";
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct StagesWire {
     pub metric: String,
     pub unit: String,
@@ -23,7 +24,8 @@ pub struct StagesWire {
     pub rounds: usize,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct StageWire {
     pub arm: String,
     pub adds_to: String,
@@ -32,7 +34,8 @@ pub struct StageWire {
     pub cost: CostWire,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct CostWire {
     pub difference: Option<IntervalWire>,
     pub relative: Option<IntervalWire>,
@@ -43,7 +46,8 @@ pub struct CostWire {
     pub missing: Option<MissingWire>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "read"), derive(serde::Deserialize))]
 pub struct EndToEndWire {
     pub arm: String,
     pub same_as: String,

@@ -1,5 +1,7 @@
-//! The service of calibration as a program of its own, for tests and for measuring it by hand; the
-//! `windage` binary carries the same behind a hidden verb.
+//! The calibration service as a program of its own, for tests and manual measurements. The
+//! `windage` binary contains the same service behind a hidden subcommand.
+
+#![forbid(unsafe_code)]
 
 use std::process::ExitCode;
 

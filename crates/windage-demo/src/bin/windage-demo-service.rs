@@ -1,5 +1,7 @@
-//! The demo's service as a program of its own, for tests and for measuring it by hand; the
-//! `windage` binary carries the same behind a hidden verb.
+//! The demo's service as a separate program, for tests and for measuring it by hand. The `windage`
+//! binary contains the same service behind a hidden verb.
+
+#![forbid(unsafe_code)]
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! What the tests stand on: keepers of the fixture, and a search for processes left behind.
+//! Test support: keepers of the fixture, and a search for processes left behind.
 
 use std::ffi::OsString;
 use std::fs;
@@ -16,7 +16,7 @@ pub(crate) fn fixture() -> PathBuf {
     env!("CARGO_BIN_EXE_keeper-fixture").into()
 }
 
-/// Those that work for this user; the two strong ones need root.
+/// The containments that work for this user; the two strong ones need root.
 pub(crate) fn containments() -> Vec<Containment> {
     if nix::unistd::geteuid().is_root() {
         Containment::ALL.to_vec()
@@ -26,7 +26,7 @@ pub(crate) fn containments() -> Vec<Containment> {
     }
 }
 
-/// A name that no other process of this machine carries.
+/// A name that no other process on this machine has.
 pub(crate) fn marker() -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let now = std::time::UNIX_EPOCH.elapsed().unwrap().subsec_nanos();
@@ -64,7 +64,7 @@ pub(crate) fn log(dir: &Path) -> String {
     fs::read_to_string(dir.join("log")).unwrap_or_default()
 }
 
-/// Waits, long enough for a busy machine, until it is so.
+/// Waits until `so` holds, long enough for a busy machine.
 pub(crate) fn eventually(what: &str, mut so: impl FnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(30);
     while !so() {
@@ -73,7 +73,7 @@ pub(crate) fn eventually(what: &str, mut so: impl FnMut() -> bool) {
     }
 }
 
-/// Processes with the marker in their arguments or environment; the dead have neither.
+/// Processes with the marker in their arguments or environment; dead ones have neither.
 pub(crate) fn living(marker: &str, except: Option<u32>) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc").unwrap().flatten() {
@@ -100,7 +100,7 @@ pub(crate) fn living(marker: &str, except: Option<u32>) -> Vec<String> {
     found
 }
 
-/// Fails when something marked lives for longer than [`GONE_WITHIN`]. Returns how long it took.
+/// Fails if a marked process lives longer than [`GONE_WITHIN`]. Returns how long it took.
 pub(crate) fn assert_gone(marker: &str, except: Option<u32>, case: &str) -> Duration {
     let start = Instant::now();
     loop {

@@ -20,7 +20,7 @@ fn a_whole_run_measures_every_block_of_every_round() {
     assert_eq!(outcome.result.unwrap(), Ending::Complete);
     assert_eq!(outcome.journal.ending, Some(Ending::Complete));
     assert_eq!(outcome.journal.blocks, [0, 1, 2, 3, 4, 5]);
-    // Three arms with the baseline once in each half: six windows per block.
+    // Three arms, the baseline once in each half: six windows per block.
     assert_eq!(outcome.journal.windows.len(), 36);
     assert_eq!(
         outcome.calls,
@@ -36,7 +36,7 @@ fn a_whole_run_measures_every_block_of_every_round() {
 }
 
 #[test]
-fn time_left_falls_to_the_last_drain() {
+fn time_left_falls_until_the_last_drain() {
     let outcome = from_the_start(|_, _| Fate::Fine);
     let left: Vec<Duration> = outcome
         .events
@@ -71,13 +71,13 @@ fn a_death_ends_the_run_in_order_when_the_plan_says_so() {
     };
     assert_eq!(
         text,
-        "service `app` of arm 2 is gone; its last lines (app.log):\n  farewell"
+        "service `app` of arm 2 died; its last lines (app.log):\n  farewell"
     );
     assert_eq!(
         outcome.journal.ending.as_ref(),
         outcome.result.as_ref().ok()
     );
-    // The block in which it happened is kept, and what is up is taken down.
+    // The block in which it happened is kept, and everything is ended.
     assert_eq!(outcome.journal.blocks, [0, 1]);
     assert_eq!(
         outcome.calls,
@@ -92,7 +92,7 @@ fn a_death_ends_the_run_in_order_when_the_plan_says_so() {
 }
 
 #[test]
-fn the_others_go_on_when_the_plan_says_so() {
+fn other_arms_go_on_when_the_plan_says_so() {
     let script: Script = |window, place| {
         if window < 7 && place.arm == ArmIndex(2) {
             Fate::Dies
@@ -113,7 +113,7 @@ fn the_others_go_on_when_the_plan_says_so() {
             .filter(|w| w.place.launch == launch && w.place.arm == ArmIndex(arm))
             .count()
     };
-    // Once in the window in which it died; the next launch brings it up again.
+    // Once in the window in which it died; the next launch starts it again.
     assert_eq!((of(0, 2), of(0, 1), of(1, 2)), (1, 6, 6));
 }
 
@@ -126,13 +126,13 @@ fn an_arm_that_never_comes_up_is_left_out_of_its_round() {
             &[(0, ArmIndex(0))],
             OnDeath::Continue,
             false,
-            "nothing to hold the others against",
+            "no baseline to compare with",
         ),
         (
             &[(0, ArmIndex(1)), (0, ArmIndex(2))],
             OnDeath::Continue,
             false,
-            "nothing to hold against the baseline",
+            "no treatment to compare with the baseline",
         ),
     ];
     for (never_up, on_death, goes_on, why) in table {
@@ -149,7 +149,7 @@ fn an_arm_that_never_comes_up_is_left_out_of_its_round() {
         let in_first: Vec<&Window> = windows.filter(|w| w.place.launch == 0).collect();
         assert_eq!(in_first.is_empty(), !goes_on, "{why}");
         assert!(in_first.iter().all(|w| w.place.arm != ArmIndex(2)), "{why}");
-        // Whatever is up is taken down; the next launch brings all up again.
+        // What is running is ended; the next launch starts everything again.
         assert!(outcome.calls.contains(&"take down 0".to_owned()), "{why}");
         let in_second = outcome.journal.windows.len() - in_first.len();
         assert_eq!(in_second, if goes_on { 18 } else { 0 }, "{why}");
@@ -157,7 +157,7 @@ fn an_arm_that_never_comes_up_is_left_out_of_its_round() {
 }
 
 #[test]
-fn a_death_in_anothers_window_is_noticed() {
+fn a_death_in_another_arms_window_is_noticed() {
     let script: Script = |window, _| {
         if window == 1 {
             Fate::OtherDies(ArmIndex(2))
@@ -190,11 +190,11 @@ fn a_death_that_all_arms_share_is_one_warning() {
     let Ok(Ending::Died { text }) = &outcome.result else {
         panic!("{:?}", outcome.result)
     };
-    assert!(text.ends_with("farewell"), "the words are told: {text}");
+    assert!(text.ends_with("farewell"), "the log is quoted: {text}");
     let [warning] = outcome.journal.warnings.as_slice() else {
         panic!("{:?}", outcome.journal.warnings)
     };
-    assert_eq!(warning.text, "service `app` that all arms share is gone");
+    assert_eq!(warning.text, "service `app` that all arms share died");
     let told = |name: &str| warning.evidence.get(name).cloned();
     assert_eq!(told("arm"), Some("off, control, otel".into()));
     assert_eq!(told("last_words"), Some("farewell".into()));
@@ -239,7 +239,7 @@ fn an_interrupted_block_is_left_out_and_what_was_measured_before_is_kept() {
 }
 
 #[test]
-fn a_drain_that_was_cut_short_says_nothing_of_deferred_cost() {
+fn an_interrupted_drain_gives_no_deferred_cost() {
     let journal = FakeJournal {
         interrupted_in_drain: true,
         ..FakeJournal::default()
@@ -290,7 +290,7 @@ fn a_resumed_run_measures_what_is_missing_in_fresh_launches() {
         outcome.calls,
         ["launch 2 round 1", "finish 2", "take down 2"]
     );
-    // The run order is that of the whole run.
+    // The run order is that of an uninterrupted run.
     let whole = from_the_start(|_, _| Fate::Fine);
     let arms =
         |windows: &[Window]| -> Vec<ArmIndex> { windows.iter().map(|w| w.place.arm).collect() };
@@ -298,7 +298,7 @@ fn a_resumed_run_measures_what_is_missing_in_fresh_launches() {
         arms(&outcome.journal.windows),
         arms(&whole.journal.windows[24..])
     );
-    // Nothing is missing: nothing is launched.
+    // Nothing is missing, so nothing is launched.
     let start = Start {
         block: 6,
         launch: 2,

@@ -6,16 +6,16 @@ use std::time::Instant as Clock;
 
 use super::*;
 
-/// What a peer does with a connection, after which it tells what it was sent.
+/// What a peer does with a connection. It returns what it received.
 #[derive(Clone, Copy, Debug)]
 enum Does {
-    /// Answers a line in so many pieces and closes, as HAProxy does.
+    /// Answers a line in several pieces and closes, as HAProxy does.
     Answer(&'static [&'static str]),
     /// Answers and leaves the connection open until the other end closes.
     Stay(&'static str),
     /// Reads a whole request before it answers and closes.
     Http(&'static str),
-    /// Closes without a word.
+    /// Closes without an answer.
     Close,
 }
 
@@ -78,7 +78,7 @@ fn a_line_is_sent_and_its_answer_judged() {
             Does::Answer(&["rate is 25\n"]),
             Some("is 25"),
             None,
-            "it matches",
+            "matches",
         ),
         (
             Does::Answer(&["rate ", "is 2", "5\n"]),
@@ -90,32 +90,32 @@ fn a_line_is_sent_and_its_answer_judged() {
             Does::Stay("done\n"),
             None,
             None,
-            "a peer that stays, no pattern",
+            "connection stays open, no pattern",
         ),
         (
             Does::Stay("done\n"),
             Some("done"),
             None,
-            "a peer that stays",
+            "connection stays open",
         ),
         (
             Does::Answer(&["Unknown command: 'rate'.\n", "Try 'help'.\n"]),
             Some("rate is"),
             Some(
-                "was answered what does not match `rate is`:\n  Unknown command: 'rate'.\n  Try 'help'.",
+                "got an answer that does not match `rate is`:\n  Unknown command: 'rate'.\n  Try 'help'.",
             ),
-            "another answer is shown",
+            "a wrong answer is shown",
         ),
         (
             Does::Answer(&["\n"]),
             Some("rate is"),
-            Some("was answered what does not match `rate is`:\n  (nothing)"),
-            "an empty one as well",
+            Some("got an answer that does not match `rate is`:\n  (nothing)"),
+            "an empty answer is shown",
         ),
         (
             Does::Close,
             None,
-            Some("got no answer: the connection was closed without a word"),
+            Some("got no answer: the connection was closed without an answer"),
             "no answer",
         ),
     ];
@@ -128,20 +128,20 @@ fn a_line_is_sent_and_its_answer_judged() {
 }
 
 #[test]
-fn a_peer_that_never_says_the_right_thing_is_shown() {
+fn a_wrong_answer_is_shown_at_the_time_limit() {
     let (at, served) = tcp(Does::Stay("wait"));
     let began = Clock::now();
     let failure = say(&line(&at.to_string()), Some("done"));
     assert_eq!(
         failure.as_deref(),
-        Some("was answered what does not match `done`:\n  wait")
+        Some("got an answer that does not match `done`:\n  wait")
     );
     assert!(began.elapsed() >= WITHIN, "{:?}", began.elapsed());
     served.join().unwrap();
 }
 
 #[test]
-fn a_signal_is_heard_while_an_answer_is_awaited() {
+fn a_signal_ends_the_wait_for_an_answer() {
     let (at, served) = tcp(Does::Stay(""));
     let began = Clock::now();
     let result = line(&at.to_string()).say(None, &AtomicBool::new(true));
@@ -151,7 +151,7 @@ fn a_signal_is_heard_while_an_answer_is_awaited() {
 }
 
 #[test]
-fn an_answer_is_read_so_far_only() {
+fn the_length_of_an_answer_is_bounded() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let at = listener.local_addr().unwrap();
     let endless = std::thread::spawn(move || {
@@ -163,7 +163,7 @@ fn an_answer_is_read_so_far_only() {
 }
 
 #[test]
-fn a_unix_socket_is_spoken_to_by_its_path() {
+fn a_path_is_a_unix_socket() {
     let dir = tempfile::tempdir().unwrap();
     let listener = UnixListener::bind(dir.path().join("admin.sock")).unwrap();
     let does = Does::Answer(&["fine\n"]);
@@ -188,7 +188,7 @@ fn a_request_is_sent_and_its_answer_judged() {
             None,
             "as expected",
         ),
-        (chunked, Some("25"), None, "over a chunk's end"),
+        (chunked, Some("25"), None, "match spans two chunks"),
         (
             "HTTP/1.1 204 No Content\r\n\r\n",
             None,
@@ -210,8 +210,8 @@ fn a_request_is_sent_and_its_answer_judged() {
         (
             "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nno",
             Some("^OK"),
-            Some("was answered what does not match `^OK`:\n  no"),
-            "another answer",
+            Some("got an answer that does not match `^OK`:\n  no"),
+            "a wrong answer",
         ),
     ];
     for (answer, expected, failure, why) in table {
@@ -233,7 +233,7 @@ fn a_request_is_sent_and_its_answer_judged() {
 }
 
 #[test]
-fn who_is_not_there_is_told() {
+fn a_missing_peer_is_reported() {
     let at = TcpListener::bind("127.0.0.1:0")
         .unwrap()
         .local_addr()
@@ -249,7 +249,7 @@ fn who_is_not_there_is_told() {
 }
 
 #[test]
-fn other_machines_are_not_spoken_to() {
+fn other_machines_are_refused() {
     let table = [
         ("10.0.0.7:80", "10.0.0.7:80 is not loopback"),
         ("one two", "`one two` is not HOST:PORT"),
@@ -263,7 +263,7 @@ fn other_machines_are_not_spoken_to() {
 }
 
 #[test]
-fn an_answer_is_shown_as_far_as_it_can_be_read() {
+fn a_long_answer_is_shown_shortened() {
     let (start, long) = ("é".repeat(200), "é".repeat(30_000));
     let many: String = (0..40).map(|n| format!("line {n}\n")).collect();
     let table = [

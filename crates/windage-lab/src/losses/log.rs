@@ -1,17 +1,17 @@
-//! A log, line by line.
+//! Reads losses from a log, line by line.
 
 use std::io::{BufRead, Error, ErrorKind, Read, Result};
 
 use regex_lite::Regex;
 
-/// A line is looked at as far as this; whatever it says, it says at its beginning.
+/// Only this much of a line is searched; the message is at its beginning.
 const MAX_LINE_BYTES: u64 = 64 << 10;
 
-/// What the lines say was lost, for each pattern: the number that its first group holds, and one
-/// for a line where it has no group or no number is in it.
+/// The losses that the log's lines report, per pattern: the number in the pattern's first group, or
+/// 1 per line if there is no group or it holds no number.
 ///
 /// # Errors
-/// When the log can't be read, or `is_over` before its end.
+/// When the log can't be read, or `is_over` returns true before its end.
 pub(super) fn lost(
     mut log: impl BufRead,
     patterns: &[Regex],
@@ -68,18 +68,18 @@ mod tests {
         let table = [
             (r"Dropped (\d+) spans", 42, "the group is the number"),
             ("Dropped", 3, "a line each without a group"),
-            (r"Dropped (\w+)", 43, "one for a group that is no number"),
+            (r"Dropped (\w+)", 43, "one for a group that is not a number"),
             (
                 r"Dropped (\d+)? ?no",
                 1,
-                "one for a group that took no part",
+                "one for a group that did not match",
             ),
             (
                 r"(?:Dropped) (\d+) spans$",
                 42,
-                "a line's end is before what ends it",
+                "a line ends before its line break",
             ),
-            (r"lost (\d+)", 0, "it says nothing"),
+            (r"lost (\d+)", 0, "no match"),
         ];
         for (pattern, expected, why) in table {
             assert_eq!(lost_in(log, pattern), expected, "{why}");
@@ -91,7 +91,7 @@ mod tests {
                 r"Dropped (\d+)"
             ),
             u64::MAX,
-            "it never wraps"
+            "no overflow"
         );
     }
 
@@ -111,7 +111,7 @@ mod tests {
         assert_eq!(
             lost_in(b"\xff\xfe Dropped 2 spans\n", r"Dropped (\d+)"),
             2,
-            "bytes that are no text"
+            "bytes that are not UTF-8"
         );
     }
 

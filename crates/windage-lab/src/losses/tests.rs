@@ -120,14 +120,14 @@ fn counters_and_lines_of_one_reason_add_up() {
     losses.scrape().unwrap();
     let (drops, notes) = of_arm(&losses, 2);
     let expected = [("queue full".to_owned(), 142), ("too late".to_owned(), 2)];
-    assert_eq!(drops, expected, "what was there at launch is not of it");
+    assert_eq!(drops, expected, "losses before the launch do not count");
     assert_eq!(notes.len(), 1, "{notes:?}");
     assert!(notes[0].contains("`no_such_total`"), "{notes:?}");
     assert_eq!(of_arm(&losses, 0), (vec![], vec![]), "another arm's");
 }
 
 #[test]
-fn a_counter_that_is_not_there_is_nil_where_nothing_is_sent() {
+fn a_missing_counter_is_zero_where_nothing_is_sent() {
     let expecting = format!("{PLAN}expect = {{ traces_per_request = 1 }}\n");
     let table = [
         (
@@ -137,7 +137,7 @@ fn a_counter_that_is_not_there_is_nil_where_nothing_is_sent() {
             "the baseline, where `on` expects traces",
         ),
         (&*expecting, 2, false, "an arm that expects traces"),
-        (PLAN, 0, false, "nothing tells which arm sends any"),
+        (PLAN, 0, false, "no arm says whether it sends any"),
     ];
     for (text, arm, is_zero, why) in table {
         let site = site_of(text);
@@ -163,7 +163,7 @@ fn a_counter_that_is_not_there_is_nil_where_nothing_is_sent() {
 }
 
 #[test]
-fn what_can_not_be_read_is_left_out_and_told() {
+fn unreadable_sources_are_left_out_and_reported() {
     let site = site();
     let gone = TcpListener::bind("127.0.0.1:0")
         .unwrap()
@@ -175,7 +175,11 @@ fn what_can_not_be_read_is_left_out_and_told() {
     losses.scrape().unwrap();
     std::fs::write(site.run.log_path(0, "on", "app"), "dropped 100\n").unwrap();
     let (drops, notes) = of_arm(&losses, 2);
-    assert_eq!(drops, [("too late".to_owned(), 0)], "half a sum is none");
+    assert_eq!(
+        drops,
+        [("too late".to_owned(), 0)],
+        "a partial sum is left out"
+    );
     assert_eq!(notes.len(), 2, "{notes:?}");
     assert!(
         notes[0].contains("`app` of on") && notes[0].contains("queue full"),
@@ -187,7 +191,7 @@ fn what_can_not_be_read_is_left_out_and_told() {
 }
 
 #[test]
-fn arms_that_share_processes_are_not_asked() {
+fn arms_that_share_processes_are_left_out() {
     let site = site();
     let address = SocketAddr::from(([127, 0, 0, 1], 1));
     let instances = [instance("one", &[0, 1, 2], address)];

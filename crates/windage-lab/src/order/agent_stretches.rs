@@ -1,5 +1,5 @@
-//! Stretches: where arms differ by agents that are attached and gone again, a block is a stretch without
-//! any agent, a stretch with those of one arm, and both once more backwards.
+//! Stretches: where arms differ by agents that attach and detach, a block is a stretch without any
+//! agent and a stretch with the agents of one arm, then both backwards.
 
 use std::time::Duration;
 
@@ -10,19 +10,19 @@ use windage_plan::{Arm, Design, Plan};
 
 use super::{OVERHEAD, between_baselines, times};
 
-/// Who is measured without agents, and who with those of whom.
+/// Which arms are measured without agents, and which with the agents of which arm.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Stretches {
-    /// Arms that are measured while no agent is there, the baseline and the control apart.
+    /// Arms that are measured without agents, except the baseline and the control.
     gone: Vec<ArmIndex>,
-    /// For each arm with agents: it, and its bystanders.
+    /// For each arm with agents: the arm and its bystanders.
     attached: Vec<Vec<ArmIndex>>,
     has_control: bool,
     windows: usize,
 }
 
 impl Stretches {
-    /// The turns of a plan; `None` when no arm of it has agents.
+    /// The stretches of a plan; `None` when no arm has agents.
     pub(super) fn of(plan: &Plan) -> Option<Stretches> {
         let arms = || (0u16..).map(ArmIndex).zip(&plan.arms);
         let attached: Vec<Vec<ArmIndex>> = arms()
@@ -48,7 +48,7 @@ impl Stretches {
         })
     }
 
-    /// Blocks in which each arm with agents has its turn once.
+    /// The number of blocks in which each arm with agents has one stretch.
     pub(super) fn cycle(&self) -> u32 {
         u32::try_from(self.attached.len()).unwrap_or(u32::MAX)
     }
@@ -59,8 +59,8 @@ impl Stretches {
         2 * (self.without(None).len() + with.sum::<usize>() / self.attached.len())
     }
 
-    /// One block: `at` says which of a cycle's blocks it is, `order` draws for the whole cycle,
-    /// `within` for the block.
+    /// One block. `at` is its number in the cycle; `order` draws for the whole cycle, `within` for
+    /// the block.
     pub(super) fn block(
         &self,
         at: u32,
@@ -84,12 +84,12 @@ impl Stretches {
         half
     }
 
-    /// Windows of a turn with agents: as many of each arm that they are attached for.
+    /// Windows of a stretch with agents: equally many for each arm that they are attached for.
     fn windows_of(&self, group: &[ArmIndex]) -> usize {
         self.windows.next_multiple_of(group.len())
     }
 
-    /// The windows of a turn without agents.
+    /// The windows of a stretch without agents.
     fn without(&self, mut random: Option<&mut ChaCha8Rng>) -> Vec<ArmIndex> {
         let mut others = self.gone.clone();
         if self.has_control {
@@ -128,7 +128,7 @@ mod tests {
     const DEBUG: ArmIndex = ArmIndex(4);
     const BYSTANDER: ArmIndex = ArmIndex(5);
 
-    /// An arm in the process, two with agents, and a bystander of the first of these.
+    /// An SDK arm, two arms with agents, and a bystander of the first of these.
     fn order(design: &str) -> RunOrder {
         let text = format!(
             r#"
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn agents_are_attached_once_a_block_and_gone_at_both_ends() {
+    fn agents_are_attached_once_per_block_and_detached_at_both_ends() {
         let order = order("agent_stretch = \"1s\"\nblocks = 4");
         for block in 0..order.blocks_per_round() * order.rounds() {
             let windows = order.block(block);
@@ -190,7 +190,11 @@ mod tests {
             );
             assert_eq!(first, windows.len() - 1 - last, "{block}: in the middle");
             let of_debug = windows.contains(&DEBUG);
-            assert_ne!(of_debug, windows.contains(&AGENT), "{block}: of one arm");
+            assert_ne!(
+                of_debug,
+                windows.contains(&AGENT),
+                "{block}: agents of one arm"
+            );
             assert_eq!(of_debug, !windows.contains(&BYSTANDER), "{block}");
             let back: Vec<ArmIndex> = windows.iter().rev().copied().collect();
             assert_eq!(windows, back, "{block}: mirrored");
@@ -198,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn every_arm_has_its_turn_in_every_round() {
+    fn every_arm_has_a_stretch_in_every_round() {
         let order = order("agent_stretch = \"1s\"\nblocks = 3\nrounds = 2");
         assert_eq!(
             order.blocks_per_round(),
@@ -209,7 +213,7 @@ mod tests {
             let windows: Vec<ArmIndex> =
                 (0..4).flat_map(|at| order.block(round * 4 + at)).collect();
             let counts = counts(&windows);
-            // Ten windows per turn, two turns a block, two blocks.
+            // Ten windows per stretch, two stretches per block, two blocks.
             assert_eq!(counts[&DEBUG], 40);
             assert_eq!((counts[&AGENT], counts[&BYSTANDER]), (20, 20));
             assert_eq!(counts[&SDK], counts[&ArmIndex::CONTROL]);
@@ -218,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_that_a_plan_gives_is_for_whole_turns() {
+    fn measuring_time_is_filled_with_whole_stretches() {
         for (design, blocks) in [
             ("agent_stretch = \"1s\"\nfor = \"1s\"\nrounds = 2", 2),
             ("agent_stretch = \"1s\"\nfor = \"40s\"\nrounds = 1", 10),

@@ -33,7 +33,7 @@ fn time_becomes_blocks() {
     // Baseline and control: windows of 112 ms, four in a block, three rounds.
     let order = RunOrder::new(&design(Order::Mirrored, minute, 1), 2, 1);
     assert_eq!((order.block(0).len(), order.blocks_per_round()), (4, 44));
-    // A time shorter than a block still measures one.
+    // A time shorter than a block still gives one block.
     let instant = Length::MeasuringTime(Duration::from_millis(1));
     assert_eq!(
         RunOrder::new(&design(Order::Mirrored, instant, 1), 9, 1).blocks_per_round(),
@@ -54,7 +54,7 @@ fn loads_take_turns_by_round_and_share_the_time() {
 }
 
 #[test]
-fn under_each_load_the_order_is_that_of_a_run_with_this_load_alone() {
+fn each_load_has_the_order_of_a_run_with_that_load_alone() {
     for (arms, blocks) in [(4, 1), (9, 1), (9, 5), (20, 2)] {
         let design = design(Order::Mirrored, Length::Blocks(blocks), 7);
         let alone = RunOrder::new(&design, arms, 1);
@@ -114,7 +114,7 @@ proptest! {
             }
         }
         for arm in 2..arms {
-            prop_assert_eq!(seen.get(&ArmIndex(arm)), Some(&2), "each treatment twice a cycle");
+            prop_assert_eq!(seen.get(&ArmIndex(arm)), Some(&2), "each treatment twice per cycle");
         }
     }
 
@@ -125,8 +125,8 @@ proptest! {
 }
 
 #[test]
-fn over_a_square_every_arm_stands_at_every_place_by_its_share() {
-    // Baseline and control; with treatments, of which five others have the baseline twice.
+fn in_a_square_every_arm_takes_every_position_by_its_share() {
+    // Baseline and control; then treatments: with five other arms, the baseline comes twice.
     for (arms, windows) in [(2u16, 2usize), (3, 3), (5, 6), (6, 7), (8, 10)] {
         for seed in 0..20 {
             let order = mirrored(arms, seed);

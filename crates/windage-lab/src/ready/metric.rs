@@ -1,4 +1,4 @@
-//! A service that is up when one of its metrics is above zero.
+//! Readiness by a metric: a service is ready when it is above zero.
 
 use std::cell::Cell;
 use std::fmt;
@@ -12,10 +12,10 @@ use windage_sink::{Reach, ScrapeTarget, Scrapes, scrape_once};
 use super::LOOK;
 use crate::LabError;
 
-/// More often, being asked would be much of the service's work while it comes up.
+/// Asking more often would be much of the service's work while it starts.
 const ASK_EVERY: Duration = Duration::from_millis(100);
 
-/// The metric that is waited for.
+/// The metric to wait for.
 pub(crate) struct MetricCheck {
     target: ScrapeTarget,
     name: String,
@@ -25,7 +25,7 @@ pub(crate) struct MetricCheck {
 
 impl MetricCheck {
     /// # Errors
-    /// When `url` is not one of metrics on this machine.
+    /// When `url` is not a metrics URL on this machine.
     pub(crate) fn new(url: &str, name: &str) -> Result<MetricCheck, LabError> {
         let unsupported = |error: &dyn fmt::Display| {
             LabError::Unsupported(format!("`ready.metric` `{name}` can't be read: {error}"))
@@ -44,7 +44,7 @@ impl MetricCheck {
         })
     }
 
-    /// Whether it is above zero. Between two questions the answer is no.
+    /// Whether it is above zero. Between two requests the answer is no.
     pub(crate) fn is_above_zero(&self) -> bool {
         let now = Instant::now();
         let was_asked = |asked: Instant| now.duration_since(asked) < ASK_EVERY;
@@ -53,7 +53,7 @@ impl MetricCheck {
         }
         self.asked.set(Some(now));
         let scrapes = Mutex::new(Scrapes::default());
-        // Inside of the runtime: a timeout needs its clock.
+        // Inside the runtime: a timeout needs its clock.
         let _ = self
             .runtime
             .block_on(async { timeout(LOOK, scrape_once(&self.target, &scrapes)).await });
@@ -82,7 +82,7 @@ mod tests {
 
     use super::*;
 
-    /// Answers as often as there are bodies; its URL.
+    /// Answers once per body; returns its URL.
     fn metrics(bodies: Vec<&'static str>) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -102,14 +102,14 @@ mod tests {
     }
 
     #[test]
-    fn a_metric_above_nil_is_found() {
+    fn a_metric_above_zero_is_found() {
         let table = [
             ("up 1\n", true, "a gauge"),
             ("up{a=\"b\"} 0\nup{a=\"c\"} 2\n", true, "summed up"),
             ("up 0\n", false, "zero"),
-            ("up_since 7\n", false, "another one"),
-            ("up NaN\n", false, "no number"),
-            ("{}", false, "no exposition"),
+            ("up_since 7\n", false, "another metric"),
+            ("up NaN\n", false, "not a number"),
+            ("{}", false, "not an exposition"),
         ];
         for (body, expected, why) in table {
             let check = MetricCheck::new(&metrics(vec![body]), "up").unwrap();
@@ -118,19 +118,16 @@ mod tests {
     }
 
     #[test]
-    fn it_is_not_asked_again_at_once() {
+    fn requests_are_spaced_out() {
         let check = MetricCheck::new(&metrics(vec!["up 0\n", "up 1\n"]), "up").unwrap();
         assert!(!check.is_above_zero());
-        assert!(
-            !check.is_above_zero(),
-            "the second answer is not asked for yet"
-        );
+        assert!(!check.is_above_zero(), "no second request yet");
         std::thread::sleep(ASK_EVERY);
         assert!(check.is_above_zero());
     }
 
     #[test]
-    fn only_this_machine_is_asked() {
+    fn only_this_machine_is_allowed() {
         let error = MetricCheck::new("http://10.1.2.3:80/metrics", "up").unwrap_err();
         assert!(error.to_string().contains("`ready.metric` `up`"), "{error}");
     }

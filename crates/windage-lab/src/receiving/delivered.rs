@@ -1,4 +1,4 @@
-//! From what the sink took in to what each arm delivered.
+//! Converts what the sink received to what each arm delivered.
 
 use windage_model::ArmIndex;
 use windage_record::{
@@ -8,8 +8,8 @@ use windage_sink::{Counts, Delivery, Protocol};
 
 use crate::stretch::Stretch;
 
-/// What the arms of one set delivered. What the sink tells of the set as a whole goes to an arm
-/// only where it has the set for itself.
+/// What the arms of one set delivered. Figures that the sink has only for the set go to an arm only
+/// if it has the set to itself.
 pub(super) fn of_set(
     arms: &[ArmIndex],
     arrived: &[Counts],
@@ -29,7 +29,7 @@ pub(super) fn of_set(
         alone.by_protocol = delivery.by_protocol.iter().map(by_protocol).collect();
         alone.sources = delivery.sources.iter().map(source).collect();
         alone.delay = delivery.delay.map(delay);
-        // Of an arm that sent no span there is nothing to say.
+        // An arm that sent no span has no figures on traces.
         let was_looked_at = is_full && alone.spans > 0;
         alone.traces = was_looked_at.then_some(traces(&delivery.traces));
     }
@@ -68,7 +68,7 @@ fn of_arm(
     }
 }
 
-/// Spans, and those without a parent.
+/// Spans, and the root spans among them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Spans {
     spans: u64,
@@ -97,7 +97,7 @@ fn ended_by_arm(arms: &[ArmIndex], delivery: &Delivery) -> Vec<Spans> {
     ended
 }
 
-/// A span counts to the arm in whose stretch it ended; one that doesn't say when it ended, to the
+/// A span counts for the arm in whose stretch it ended. A span without an end time counts for the
 /// arm that had load when it arrived.
 fn spans_by_arm(ended: &[Spans], arrived: &[Spans]) -> Vec<Spans> {
     let column = |of: fn(&Spans) -> u64| {
@@ -114,7 +114,7 @@ fn spans_by_arm(ended: &[Spans], arrived: &[Spans]) -> Vec<Spans> {
         .collect()
 }
 
-/// Adds those that `ended` lacks where more arrived than ended, so that the sum is that of
+/// Where more arrived than ended, adds the difference to `ended`, so that the sum equals that of
 /// `arrived`.
 fn with_the_rest(mut ended: Vec<u64>, arrived: &[u64]) -> Vec<u64> {
     let all: u64 = arrived.iter().sum();
@@ -223,21 +223,16 @@ mod tests {
     }
 
     #[test]
-    fn spans_that_ended_nowhere_count_where_they_arrived() {
+    fn spans_without_an_end_time_count_where_they_arrived() {
         type Row<'a> = (&'a [u64], &'a [u64], &'a [u64], &'a str);
         let table: [Row; 6] = [
-            (
-                &[60, 40],
-                &[90, 10],
-                &[60, 40],
-                "all of them say when they ended",
-            ),
-            (&[0, 0], &[90, 10], &[90, 10], "none of them does"),
+            (&[60, 40], &[90, 10], &[60, 40], "all have an end time"),
+            (&[0, 0], &[90, 10], &[90, 10], "none has an end time"),
             (
                 &[60, 30],
                 &[95, 5],
                 &[70, 30],
-                "ten do not, and came when the first had load",
+                "ten have none and arrived under load on the first",
             ),
             (
                 &[10, 80],
@@ -245,7 +240,7 @@ mod tests {
                 &[20, 80],
                 "where more arrived than ended",
             ),
-            (&[0, 0], &[0, 0], &[0, 0], "nothing came"),
+            (&[0, 0], &[0, 0], &[0, 0], "nothing arrived"),
             (&[100], &[120], &[120], "an arm with a set of its own"),
         ];
         for (ended, arrived, expected, why) in table {
@@ -254,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn spans_of_a_shared_set_go_to_the_arm_in_whose_stretch_they_ended() {
+    fn spans_of_a_shared_set_count_for_the_arm_in_whose_stretch_they_ended() {
         let delivery = Delivery {
             by_protocol: vec![(Protocol::OtlpHttp, counts(100))],
             stretches: vec![
@@ -265,7 +260,7 @@ mod tests {
             ],
             ..Delivery::default()
         };
-        // The batch of the first arm's last window came when the other had load.
+        // The batch of the first arm's last window arrived when the other had load.
         let delivered = of_set(&[ONE, OTHER], &[counts(30), counts(70)], &delivery, true);
         let [one, other] = delivered.as_slice() else {
             panic!("two arms: {delivered:?}")
@@ -295,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn an_arm_with_a_set_of_its_own_gets_everything_that_is_known_of_it() {
+    fn an_arm_with_a_set_of_its_own_gets_every_figure() {
         let delivery = Delivery {
             by_protocol: vec![
                 (Protocol::OtlpGrpc, counts(60)),
@@ -347,6 +342,6 @@ mod tests {
         assert_eq!(one.traces.map(|t| (t.one_in, t.complete)), Some((2, 24)));
         assert_eq!(one.in_windows[0].spans, 90);
         let counts_alone = of_set(&[ONE], &[all], &delivery, false);
-        assert_eq!(counts_alone[0].traces, None, "traces were not looked at");
+        assert_eq!(counts_alone[0].traces, None, "traces were not sampled");
     }
 }

@@ -40,7 +40,7 @@ const WELL: ArmIndex = ArmIndex(2);
 const ILL: ArmIndex = ArmIndex(3);
 const DOWN: ArmIndex = ArmIndex(4);
 
-/// The sets of processes that the plan stands for, and their numbers.
+/// The plan's sets of processes and their numbers.
 const SETS: [&[ArmIndex]; 4] = [&[OFF], &[ArmIndex(1)], &[WELL, ILL], &[DOWN]];
 const OWN: usize = 0;
 const BOTH: usize = 2;
@@ -53,7 +53,7 @@ struct Site {
 }
 
 impl Site {
-    /// Everything is received, and a launch has begun.
+    /// Receivers are open, and a launch has begun.
     fn new() -> Site {
         let dir = tempfile::tempdir().unwrap();
         let plan = Plan::parse(PLAN, "plan.toml", dir.path()).unwrap();
@@ -85,7 +85,7 @@ impl Site {
         self.receiving.finish(7, &[OFF, ArmIndex(1), ILL, DOWN])
     }
 
-    /// Where a set sends its spans, from what its services are told.
+    /// Where a set sends its spans, read from the names that its services get.
     fn address(&self, set: usize) -> SocketAddr {
         let mut names = Names::default();
         self.receiving.name(set, &mut names);
@@ -93,7 +93,7 @@ impl Site {
         format!("127.0.0.1:{}", port.unwrap()).parse().unwrap()
     }
 
-    /// Sends spans that ended then; the status of the answer.
+    /// Sends spans that ended at `ended_us`; returns the status of the answer.
     fn send(&self, set: usize, spans: u64, ended_us: u64) -> String {
         let span = |id: u64| {
             format!(
@@ -118,8 +118,8 @@ impl Site {
     }
 }
 
-/// Now by the wall clock, in whole microseconds as Zipkin has them, with the stretch that was
-/// entered last begun and the next one not.
+/// The wall clock in whole microseconds, as Zipkin has it, at a time when the stretch entered last
+/// has begun and the next has not.
 fn now_us() -> u64 {
     std::thread::sleep(Duration::from_millis(2));
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
@@ -138,7 +138,7 @@ fn window(arm: ArmIndex, block: u32, position: u32) -> Stretch {
 }
 
 #[test]
-fn what_ended_under_one_arm_and_came_under_the_other_goes_to_the_first() {
+fn spans_count_for_the_arm_under_which_they_ended() {
     let mut site = Site::new();
     site.receiving.enter(BOTH, window(WELL, 5, 1));
     let in_window = now_us();
@@ -150,7 +150,7 @@ fn what_ended_under_one_arm_and_came_under_the_other_goes_to_the_first() {
     assert_eq!(
         site.send(BOTH, 2, now_us()),
         "503",
-        "switched to the arm that is ill"
+        "switched to the arm with the faulty backend"
     );
     site.receiving.credit(BOTH, ILL);
     site.switch(BOTH, WELL);
@@ -178,12 +178,12 @@ fn what_ended_under_one_arm_and_came_under_the_other_goes_to_the_first() {
     assert_eq!(
         delivered[OFF.get()].export_requests,
         0,
-        "nothing of it is another set's"
+        "other sets get nothing of it"
     );
 }
 
 #[test]
-fn every_launch_begins_at_nothing() {
+fn every_launch_counts_from_zero() {
     let mut site = Site::new();
     assert_eq!(site.send(OWN, 5, now_us()), "202");
     let first = site.finish();
@@ -196,7 +196,7 @@ fn every_launch_begins_at_nothing() {
         Some((5, 5))
     );
     assert!(first[0].in_windows.is_empty(), "no window was measured");
-    // What comes between two launches belongs to none.
+    // What arrives between two launches counts for neither.
     assert_eq!(site.send(OWN, 9, now_us()), "202");
     site.receiving.launch(&site.plan);
     assert_eq!(site.send(OWN, 2, now_us()), "202");
@@ -205,14 +205,14 @@ fn every_launch_begins_at_nothing() {
 }
 
 #[test]
-fn troubles_that_end_begin_with_the_load() {
+fn temporary_faults_begin_with_the_load() {
     let table = [
-        ("down 5s", "ok", "all of its time is under load"),
-        ("stall 10s", "ok", "as well"),
-        ("down", "down", "never there, at launch neither"),
-        ("stall", "stall", "as well"),
-        ("slow 200ms", "slow 200ms", "it lasts"),
-        ("reject 429 10%", "reject 429 10%", "it lasts"),
+        ("down 5s", "ok", "all of the fault is under load"),
+        ("stall 10s", "ok", "all of the fault is under load"),
+        ("down", "down", "down from launch on"),
+        ("stall", "stall", "stalled from launch on"),
+        ("slow 200ms", "slow 200ms", "permanent"),
+        ("reject 429 10%", "reject 429 10%", "permanent"),
     ];
     for (planned, at_launch, why) in table {
         let backend: Backend = planned.parse().unwrap();
@@ -222,7 +222,7 @@ fn troubles_that_end_begin_with_the_load() {
     let address = site.address(OF_DOWN);
     assert!(
         TcpStream::connect(address).is_ok(),
-        "it is launched with all well"
+        "launched with a healthy backend"
     );
     site.switch(OF_DOWN, DOWN);
     let deadline = Instant::now() + Duration::from_secs(2);

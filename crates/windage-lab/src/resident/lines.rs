@@ -1,4 +1,4 @@
-//! Lines of text over the control descriptor of a batch program, each within a bound.
+//! Lines of text over the control descriptor of a batch program, each of limited length.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::AsFd;
@@ -10,7 +10,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use crate::command_line::HEAR;
 
-/// A line of the protocol is short, its end included; who sends more is not speaking it.
+/// The longest line, with its end. Lines of the protocol are short.
 pub(crate) const MAX_LINE_BYTES: usize = 256;
 
 /// Why there is no line.
@@ -20,28 +20,28 @@ pub(crate) enum NoLine {
     Silence,
     /// The other end is closed.
     Closed,
-    /// More than a line may have came without an end.
+    /// More bytes than a line may have arrived without a line end.
     TooLong,
-    /// A line that is no UTF-8.
+    /// A line that is not UTF-8.
     NotText,
-    /// Whoever looked meanwhile said why there is nothing to wait for.
+    /// Waiting became useless, for this reason.
     InVain(String),
     /// The system failed.
     Failed(io::Error),
 }
 
-/// How long something is waited for, and what else may end the waiting.
+/// How long to wait, and what else may end the wait.
 pub(crate) struct Patience<'a> {
     pub(crate) within: Duration,
-    /// Why there is nothing to wait for any more; asked now and then.
+    /// Why waiting is useless, if it is; called now and then.
     pub(crate) in_vain: &'a mut dyn FnMut() -> Option<String>,
 }
 
-/// Windage's end of the conversation.
+/// Windage's end of the connection.
 #[derive(Debug)]
 pub(crate) struct Lines {
     stream: UnixStream,
-    /// What came and was not taken yet: no more than a few lines.
+    /// Received but not yet read: no more than a few lines.
     held: Vec<u8>,
 }
 
@@ -81,8 +81,7 @@ impl Lines {
         }
     }
 
-    /// What came without having been waited for, as far as there is any: the line, or its
-    /// beginning.
+    /// A line that arrived unasked, or the beginning of one, if there is any.
     pub(crate) fn unasked(&mut self) -> Result<Option<String>, NoLine> {
         match self.receive() {
             Ok(_) | Err(NoLine::Closed) => {}
@@ -93,7 +92,7 @@ impl Lines {
         Ok(line.map(|line| shown(&String::from_utf8_lossy(line))))
     }
 
-    /// A whole line of what is held.
+    /// A complete line of the held bytes.
     fn take_line(&mut self) -> Result<Option<String>, NoLine> {
         let end = self.held.iter().position(|byte| *byte == b'\n');
         let length = end.map_or(self.held.len(), |end| end + 1);
@@ -106,9 +105,9 @@ impl Lines {
         Ok(Some(line.trim_end().to_owned()))
     }
 
-    /// Takes in what is there, without waiting; how many bytes it was.
+    /// Receives what has arrived, without waiting; returns the number of bytes.
     fn receive(&mut self) -> Result<usize, NoLine> {
-        // Whoever floods the socket is told so by the length of a line, not kept.
+        // A program that floods the socket gets the error for a long line; its data is not kept.
         if self.held.len() > MAX_LINE_BYTES {
             return Ok(0);
         }
@@ -121,7 +120,7 @@ impl Lines {
             }
             Err(error) => match error.kind() {
                 ErrorKind::WouldBlock | ErrorKind::Interrupted => Ok(0),
-                // What a program that was killed had not read yet.
+                // A program that was killed had not read everything.
                 ErrorKind::ConnectionReset => Err(NoLine::Closed),
                 _ => Err(NoLine::Failed(error)),
             },
@@ -129,7 +128,7 @@ impl Lines {
     }
 
     fn is_readable_within(&self, within: Duration) -> Result<bool, NoLine> {
-        // Rounded up: a rest below a millisecond must not become a busy loop.
+        // Rounded up: a remainder below a millisecond must not become a busy loop.
         let ms = within.as_micros().div_ceil(1000);
         let timeout = PollTimeout::try_from(ms).unwrap_or(PollTimeout::MAX);
         let watched = PollFd::new(self.stream.as_fd(), PollFlags::POLLIN);
@@ -141,7 +140,7 @@ impl Lines {
     }
 }
 
-/// What a program said, fit to be shown: one line of printable text.
+/// A program's text made fit to be shown: one line of printable characters.
 pub(crate) fn shown(text: &str) -> String {
     let printable = |c: char| if c.is_control() { ' ' } else { c };
     text.chars()

@@ -1,5 +1,6 @@
-//! What batch programs tell of themselves: `about` before they are ready, and, from one that is a
-//! window as a whole, `phase` as well. Of such a program nothing is asked; it may speak or not.
+//! Figures that batch programs report about themselves: `about` before they are ready, and also
+//! `phase` from a program that is a window. Windage asks such a program nothing, and it need not
+//! report.
 
 use std::io::Read;
 use std::net::Shutdown;
@@ -12,19 +13,19 @@ use windage_model::Phase;
 
 use super::lines::{MAX_LINE_BYTES, shown};
 
-/// What one program may say about itself.
+/// The most `about` lines of one program.
 const MAX_ABOUT: usize = 100;
-/// What is kept of what a program sends that is not asked: every line that it may say, and one.
+/// How much is kept of what a program sends unasked: all lines that it may send, and one more.
 const MAX_KEPT_BYTES: usize = (MAX_ABOUT + Phase::ALL.len() + 1) * MAX_LINE_BYTES;
 
-/// A name, and what the program says of it.
+/// A name, and the program's text for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct About {
     pub(crate) name: String,
     pub(crate) text: String,
 }
 
-/// What a program has said about itself so far.
+/// What a program has reported about itself so far.
 #[derive(Debug, Default)]
 pub(crate) struct Abouts(Vec<About>);
 
@@ -34,7 +35,7 @@ pub(crate) fn abouts() -> Abouts {
 }
 
 impl Abouts {
-    /// Takes a line in if it is an `about`; an error when it can't be taken.
+    /// Accepts a line if it is an `about`; an error when it is not a valid one.
     pub(crate) fn takes(&mut self, line: &str) -> Result<bool, String> {
         let Some(rest) = line.strip_prefix("about ") else {
             return Ok(false);
@@ -59,7 +60,7 @@ impl Abouts {
     }
 }
 
-/// What one phase took by the program's own clocks.
+/// The duration of one phase by the program's own clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ToldPhase {
     pub(crate) phase: Phase,
@@ -67,20 +68,20 @@ pub(crate) struct ToldPhase {
     pub(crate) cpu_ns: u64,
 }
 
-/// What a program told of itself that was a window as a whole.
+/// The report of a program that was a window.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Told {
     pub(crate) about: Vec<About>,
     pub(crate) phases: Vec<ToldPhase>,
-    /// It waits to be asked, so that it has done nothing.
+    /// It waits to be asked, so it has done nothing.
     pub(crate) waits: bool,
-    /// The first thing that was no telling, in words that follow the program's name. Nothing after
-    /// it is believed, and no phase at all.
+    /// The first line that breaks the protocol, in words that follow the program's name. Later
+    /// lines are ignored, and so are all phases.
     pub(crate) broken: Option<String>,
 }
 
 impl Told {
-    /// Understands what was sent.
+    /// Parses what was sent.
     fn from_bytes(bytes: &[u8]) -> Told {
         let mut told = Told::default();
         let mut about = abouts();
@@ -101,7 +102,7 @@ impl Told {
         if line.len() >= MAX_LINE_BYTES {
             return Err(format!("sent a line of more than {MAX_LINE_BYTES} bytes"));
         }
-        let line = str::from_utf8(line).map_err(|_| "sent a line that is no UTF-8".to_owned())?;
+        let line = str::from_utf8(line).map_err(|_| "sent a line that is not UTF-8".to_owned())?;
         let line = line.trim_end();
         if about.takes(line)? {
             return Ok(());
@@ -134,8 +135,8 @@ fn phase(line: &str) -> Option<ToldPhase> {
     })
 }
 
-/// Listens to a program that is asked nothing, on a thread of its own, so that it never waits for
-/// Windage however much it sends.
+/// Reads what a program sends unasked, on a thread of its own, so that the program never waits for
+/// Windage, however much it sends.
 #[derive(Debug)]
 pub(crate) struct Listener {
     stream: UnixStream,
@@ -143,8 +144,8 @@ pub(crate) struct Listener {
 }
 
 impl Listener {
-    /// Begins to listen; also the end for the program. One that would be asked finds the end of file
-    /// there.
+    /// Starts to read; also returns the program's end. A program that waits to be asked finds end
+    /// of file there.
     pub(crate) fn start() -> io::Result<(Listener, OwnedFd)> {
         let (own, other) = UnixStream::pair()?;
         own.shutdown(Shutdown::Write)?;
@@ -159,16 +160,16 @@ impl Listener {
         Ok((listener, OwnedFd::from(other)))
     }
 
-    /// What was told until now; the program has ended.
+    /// What was reported; the program has ended.
     pub(crate) fn told(self) -> Told {
-        // Whoever it left behind may hold the other end open; what was sent is still read.
+        // A process that it left behind may hold the other end open; what was sent is still read.
         let _ = self.stream.shutdown(Shutdown::Read);
         let heard = self.thread.join().unwrap_or_default();
         Told::from_bytes(&heard)
     }
 }
 
-/// Reads to the end and keeps no more than may be said.
+/// Reads to the end, and keeps no more than the limit.
 fn keep_the_beginning(mut stream: UnixStream) -> Vec<u8> {
     let mut kept = Vec::new();
     let mut bytes = [0; 4096];
@@ -200,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_is_understood() {
+    fn valid_reports_are_parsed() {
         let text = b"about python 3.12.3\nabout seed\nabout gc 700 10  10\x1b[1m\n\
                      phase setup 5 4\nphase flush 30 20\nphase iterations 7 6";
         let told = Told::from_bytes(text);
@@ -230,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_telling_is_named_and_ends_the_belief() {
+    fn an_invalid_line_is_named_and_ends_parsing() {
         let long = "x".repeat(300);
         let table: [(&[u8], &str); 11] = [
             (b"hello\n", "said `hello`"),
@@ -245,7 +246,7 @@ mod tests {
             ),
             (b"about a b\nabout a c\n", "said `about a` twice"),
             (b"about  \n", "said `about`"),
-            (b"\xff\xfe\n", "sent a line that is no UTF-8"),
+            (b"\xff\xfe\n", "sent a line that is not UTF-8"),
             (long.as_bytes(), "sent a line of more than 256 bytes"),
         ];
         for (line, why) in table {
@@ -269,14 +270,14 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_sends_without_end_is_read_without_being_kept() {
+    fn endless_output_is_read_but_not_kept() {
         let (listener, other) = Listener::start().unwrap();
         let mut program = UnixStream::from(other);
         program.write_all(b"about x y\n").unwrap();
         for _ in 0..64 {
             program.write_all(&[b'x'; 64 * 1024]).unwrap();
         }
-        // Held open by something that it left behind.
+        // A process that it left behind holds it open.
         let left_behind = program.try_clone().unwrap();
         drop(program);
         let told = listener.told();
@@ -286,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_would_be_asked_finds_the_end_of_file() {
+    fn a_program_that_waits_to_be_asked_finds_end_of_file() {
         let (listener, other) = Listener::start().unwrap();
         let mut program = UnixStream::from(other);
         program.write_all(b"ready\n").unwrap();
@@ -295,7 +296,7 @@ mod tests {
         assert!(listener.told().waits);
     }
 
-    /// Lines that are almost right, in any order, cut anywhere.
+    /// Lines that are almost valid, in any order, cut anywhere.
     fn almost() -> impl Strategy<Value = Vec<u8>> {
         let word = prop_oneof![
             Just("about"),

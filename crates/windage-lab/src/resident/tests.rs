@@ -4,7 +4,7 @@ use super::*;
 
 const SOON: Duration = Duration::from_millis(200);
 
-/// A program that has said all that it will ever say, and stays.
+/// A program that has sent all that it will ever send, and stays.
 fn program(script: &[u8]) -> (Resident, UnixStream) {
     let (resident, other) = Resident::pair().unwrap();
     let mut stream = UnixStream::from(other);
@@ -25,7 +25,7 @@ fn ready(script: &[u8]) -> Result<Vec<About>, String> {
 }
 
 #[test]
-fn a_program_that_keeps_to_it() {
+fn a_program_that_follows_the_protocol() {
     let (mut resident, mut stays) =
         program(b"about python 3.12\nabout gc 700 10 10\nready flush\n");
     let about = patiently(|p| resident.await_ready(p)).unwrap();
@@ -55,7 +55,7 @@ fn a_program_that_keeps_to_it() {
 }
 
 #[test]
-fn programs_that_are_never_ready() {
+fn programs_that_never_get_ready() {
     let long = [b'x'; 300];
     let table: [(&[u8], &str); 9] = [
         (b"", "did not say `ready` within 200ms"),
@@ -65,7 +65,7 @@ fn programs_that_are_never_ready() {
         (b"done 5\n", "said `done 5` instead of `ready`"),
         (b"about a b\nabout a b\nready\n", "said `about a` twice"),
         (b"ready\nready\n", "said `ready` after `ready`"),
-        (b"\xff\n", "sent a line that is no UTF-8"),
+        (b"\xff\n", "sent a line that is not UTF-8"),
         (&long, "sent a line of more than 256 bytes"),
     ];
     for (script, why) in table {
@@ -75,7 +75,7 @@ fn programs_that_are_never_ready() {
 }
 
 #[test]
-fn answers_that_are_none() {
+fn early_answers_are_errors() {
     let table: [(&[u8], &str); 6] = [
         (b"", "did not say `done 5` within"),
         (b"done 4\n", "said `done 4` before it was asked to `run 5`"),
@@ -91,7 +91,7 @@ fn answers_that_are_none() {
     }
 }
 
-/// A program that answers the first question so.
+/// A program that sends `answer` to the first question.
 fn answers(answer: &'static [u8]) -> Result<(), String> {
     let (mut resident, mut stream) = program(b"");
     let program = std::thread::spawn(move || {
@@ -105,7 +105,7 @@ fn answers(answer: &'static [u8]) -> Result<(), String> {
 }
 
 #[test]
-fn an_answer_comes_once_and_is_the_one_to_the_question() {
+fn an_answer_comes_once_and_matches_the_question() {
     assert_eq!(answers(b"done 5\n"), Ok(()));
     let table: [(&'static [u8], &str); 4] = [
         (b"done 4\n", "said `done 4` instead of `done 5`"),
@@ -120,7 +120,7 @@ fn an_answer_comes_once_and_is_the_one_to_the_question() {
 }
 
 #[test]
-fn a_program_that_does_not_understand_flush_is_not_asked() {
+fn a_program_without_flush_is_not_asked() {
     let (mut resident, mut stays) = program(b"ready\n");
     assert_eq!(patiently(|p| resident.await_ready(p)), Ok(Vec::new()));
     assert_eq!(patiently(|p| resident.flush(p)), Ok(false));
@@ -135,7 +135,7 @@ fn a_program_that_does_not_understand_flush_is_not_asked() {
 }
 
 #[test]
-fn an_answer_that_comes_again_later_is_not_taken_for_the_next() {
+fn a_late_duplicate_is_not_taken_for_the_next_answer() {
     let (mut resident, mut stream) = program(b"");
     let program = std::thread::spawn(move || {
         let _ = stream.read(&mut [0; 16]);
@@ -150,7 +150,7 @@ fn an_answer_that_comes_again_later_is_not_taken_for_the_next() {
 }
 
 #[test]
-fn a_program_that_is_gone_is_told_by_its_exit() {
+fn a_program_that_ended_is_reported_with_its_exit() {
     let gone = |in_vain: &mut dyn FnMut() -> Option<String>| {
         let (mut resident, stream) = program(b"");
         drop(stream);
@@ -166,7 +166,7 @@ fn a_program_that_is_gone_is_told_by_its_exit() {
         gone(&mut || None).unwrap_err(),
         "closed its control descriptor instead of saying `done 5`"
     );
-    // What it started holds the other end: there is no end of file.
+    // A child of it holds the other end, so there is no end of file.
     let (mut resident, _stays) = program(b"");
     let mut looks = 0;
     let mut in_vain = || {

@@ -1,4 +1,4 @@
-//! Agents beside the process: attached for their arm's windows, and gone for all others.
+//! Agents beside the process: attached for their arm's windows, detached for all others.
 
 mod detached;
 mod statistics;
@@ -18,37 +18,37 @@ use crate::instance::{Instance, Part, beside, launch, note_exits};
 use crate::losses::{Losses, Lost};
 use crate::stretch::Stretch;
 
-/// Load after agents went, before the next window: what they left in caches and on run queues.
+/// Load between detaching agents and the next window, to clear their traces from caches.
 const WITHOUT: Duration = Duration::from_millis(300);
-/// As many logs are kept of an agent in one launch: a long one attaches thousands of times.
+/// How many logs of an agent are kept per launch. A long launch attaches thousands of times.
 const KEPT_LOGS: u32 = 10;
 
 /// Agents that are attached.
 pub(super) struct Attached<'a> {
-    /// Whose they are.
+    /// The arm that has them.
     pub(super) owner: ArmIndex,
     pub(super) instance: Instance,
-    /// What the kernel had before them; `None` when it does not let that be listed.
+    /// The kernel's objects before they attached; `None` when the kernel does not list them.
     before: Option<Objects>,
-    /// CPU of their group when they were warm.
+    /// CPU of their group at the end of their warm-up.
     warm: Option<u64>,
     warm_since: Instant,
-    /// Requests that the arm had completed by then.
+    /// Requests that the arm had completed by the end of the warm-up.
     warm_requests: u64,
     losses: Losses<'a>,
     cycle: AgentCycle,
 }
 
-/// What the attachments of a launch came to besides their records.
+/// Results of a launch's attachments that are not in their records.
 #[derive(Default)]
 pub(super) struct Tally {
-    /// How the agents of an arm failed, by arm.
+    /// How agents failed, by arm.
     deaths: Vec<(ArmIndex, Box<ServiceTrouble>)>,
-    /// What agents said that they dropped, by arm.
+    /// Losses that agents reported, by arm.
     pub(super) drops: Vec<(ArmIndex, Lost)>,
     /// Attachments so far.
     cycles: u32,
-    /// Sets of which what came of their warm-up is forgotten.
+    /// Sets whose telemetry from the warm-up is discarded.
     forgotten: BTreeSet<usize>,
 }
 
@@ -60,7 +60,7 @@ impl Tally {
 }
 
 impl<'a> RealRig<'a> {
-    /// What attaching adds to a block, launches of the agents apart.
+    /// The time that attaching adds to a block, without the agents' own launch.
     pub(crate) fn attaching(&self) -> Duration {
         if self.plan.agents.is_empty() {
             return Duration::ZERO;
@@ -81,8 +81,8 @@ impl<'a> RealRig<'a> {
         }
     }
 
-    /// Sees to it that the agents of an arm, and no others, are there. A warning when they can't be
-    /// had and the run goes on without them.
+    /// Makes the agents of an arm, and no others, attached. Returns a warning when they can't be
+    /// attached and the run goes on without them.
     pub(super) fn attend(
         &mut self,
         live: &mut Live<'a>,
@@ -97,7 +97,7 @@ impl<'a> RealRig<'a> {
         let warning = match wanted {
             Some(owner) => self.attach(live, owner, place)?,
             None => {
-                // Where it fails, the window says so.
+                // If it fails, the window has the warning.
                 let _ = self.switch(live, place.arm)?;
                 self.load_unmeasured(live, place.arm, WITHOUT)?;
                 None
@@ -116,7 +116,8 @@ impl<'a> RealRig<'a> {
         (self.emit)(Event::Attaching {
             arm: arm.id.clone(),
         });
-        // What it watches is in the arm's state before it comes; where that fails, the window says so.
+        // The watched service is in the arm's state before the agents attach. If the switch fails,
+        // the window has the warning.
         let _ = self.switch(live, owner)?;
         let before = self.bpf.objects().ok();
         self.keep_logs(live, owner);
@@ -130,7 +131,7 @@ impl<'a> RealRig<'a> {
         let instance = match self.launch_agents(live, owner) {
             Ok(instance) => instance,
             Err(error) => {
-                // What failed may be a service that another arm has, which says nothing of these agents.
+                // A service of another arm may have failed, which says nothing about these agents.
                 let is_own = error
                     .whose()
                     .is_some_and(|whose| whose == beside(arm.id.as_str()));
@@ -154,7 +155,7 @@ impl<'a> RealRig<'a> {
         self.pace_bystanders(live, owner)?;
         let requests = live.completed[owner.get()];
         if let Some(attached) = &mut live.attached {
-            // What it started since it was ready is its own as well.
+            // Processes that the agent started since it was ready belong to it too.
             let _ = attached.instance.probe.refresh_tasks();
             attached.warm = attached.instance.probe.cpu_ns().ok();
             attached.warm_since = Instant::now();
@@ -163,13 +164,13 @@ impl<'a> RealRig<'a> {
         Ok(None)
     }
 
-    /// How many iterations make a window of a bystander is found beside the agents, once a launch: what
-    /// they attach to may be its program as well, and make it slower by far.
+    /// Finds the number of iterations per window for a bystander while the agents are attached,
+    /// once per launch. The agents may attach to its program as well and slow it down a lot.
     fn pace_bystanders(&mut self, live: &mut Live<'a>, owner: ArmIndex) -> Result<(), LabError> {
         let arms = (0u16..).map(ArmIndex).take(self.plan.arms.len());
         for arm in arms.filter(|arm| *arm != owner) {
             if self.owner_of(arm) == Some(owner) && Self::seeks_pace(live, arm) {
-                // Where it fails, the window says so.
+                // If it fails, the window has the warning.
                 let _ = self.switch(live, arm)?;
                 self.load_unmeasured(live, arm, self.plan.design.agent_warmup)?;
             }
@@ -177,7 +178,7 @@ impl<'a> RealRig<'a> {
         Ok(())
     }
 
-    /// Takes note of agents that are ready.
+    /// Records agents that are ready.
     fn attached(
         &mut self,
         live: &mut Live<'a>,
@@ -235,41 +236,42 @@ impl<'a> RealRig<'a> {
         launched
     }
 
-    /// Agents that did not come up, and were ended: nothing may be left of them. Without a reason it was
-    /// none of theirs, and nothing is put down but what they left behind.
+    /// Ends agents that did not come up and checks that nothing is left of them. Without a reason,
+    /// the failure was not theirs, and only what they left behind is recorded.
     fn without_agents(
         &mut self,
         mut cycle: AgentCycle,
         before: Option<Objects>,
         why: Option<String>,
     ) -> Result<(), LabError> {
-        let is_told = why.is_some();
+        let has_reason = why.is_some();
         cycle.failed = why.map(|why| format!("{why}."));
         cycle.left_behind = self.alive_in_group();
         if let Some(before) = before {
             cycle.note_left(self.left_since(&before));
         }
-        if is_told || !cycle.left_behind.is_empty() {
-            return self.put_down(cycle);
+        if has_reason || !cycle.left_behind.is_empty() {
+            return self.record_cycle(cycle);
         }
         Ok(())
     }
 
-    /// Puts an attachment down.
+    /// Records an attachment.
     ///
     /// # Errors
     /// When it left something behind.
-    fn put_down(&mut self, cycle: AgentCycle) -> Result<(), LabError> {
+    fn record_cycle(&mut self, cycle: AgentCycle) -> Result<(), LabError> {
         let (owner, left) = (cycle.arm, cycle.left_behind.clone());
-        // One that was cut short says nothing of what agents use.
+        // An attachment that was cut short says nothing about what agents use.
         if !self.is_interrupted() || !left.is_empty() {
             self.findings.push(Entry::Agent(cycle));
         }
         self.nothing_left(owner, &left)
     }
 
-    /// Before the first agents of a set come, only the warm-up had load there, of which they have seen
-    /// nothing. What its services tell of it themselves has come by now for the most part.
+    /// Discards the telemetry of a set's warm-up. Before its first agents attach, only the warm-up
+    /// had load, and the agents saw none of it. Most of what the services themselves export has
+    /// arrived by now.
     pub(super) fn forget_warm_up(&mut self, live: &mut Live<'a>, set: usize) {
         let is_watched = |arm: &ArmIndex| self.owner_of(*arm).is_some();
         let always = self.sets[set].iter().all(is_watched);
@@ -280,8 +282,8 @@ impl<'a> RealRig<'a> {
         }
     }
 
-    /// Ends whatever agents are attached, and waits until nothing is left of them. With statistics,
-    /// the kernel times their programs first.
+    /// Ends the agents that are attached, and waits until nothing is left of them. With
+    /// `statistics`, the kernel times their programs first.
     pub(super) fn detach(&mut self, live: &mut Live<'a>, statistics: bool) -> Result<(), LabError> {
         self.notice_deaths(live)?;
         let Some(mut attached) = live.attached.take() else {
@@ -315,11 +317,11 @@ impl<'a> RealRig<'a> {
             arm: self.plan.arms[owner.get()].id.clone(),
             after: Duration::from_nanos(attached.cycle.detach_ns),
         });
-        self.put_down(attached.cycle)?;
+        self.record_cycle(attached.cycle)?;
         self.book_outside(live, self.instance_of(owner))
     }
 
-    /// Load on an arm that no window is of; how many requests it completed.
+    /// Unmeasured load on an arm; returns how many requests it completed.
     fn load_unmeasured(
         &mut self,
         live: &mut Live<'a>,
@@ -343,7 +345,7 @@ impl<'a> RealRig<'a> {
         Ok(completed)
     }
 
-    /// What came until now is the arm's.
+    /// Credits the arm with the telemetry that has arrived so far.
     pub(super) fn book_delivered(&mut self, live: &mut Live<'a>, arm: ArmIndex) {
         let set = self.instance_of(arm);
         live.credit[set] = arm;
@@ -352,8 +354,8 @@ impl<'a> RealRig<'a> {
         }
     }
 
-    /// An earlier attachment of the same launch has logs of the same name: the latest are kept
-    /// beside.
+    /// An earlier attachment of the same launch has logs of the same name: keeps the latest of them
+    /// under other names.
     fn keep_logs(&self, live: &Live<'a>, owner: ArmIndex) {
         let arm = &self.plan.arms[owner.get()];
         for agent in &arm.agents {
@@ -361,7 +363,7 @@ impl<'a> RealRig<'a> {
                 .run
                 .log_path(live.number, arm.id.as_str(), agent.as_str());
             let kept = log.with_extension(format!("{}.log", live.tally.cycles % KEPT_LOGS));
-            // The first attachment finds none.
+            // The first attachment finds no earlier log.
             let _ = std::fs::rename(&log, kept);
         }
     }
@@ -379,8 +381,8 @@ impl<'a> RealRig<'a> {
 }
 
 impl Attached<'_> {
-    /// What the agents used from the end of their warm-up until now, when the arm has completed so
-    /// many requests.
+    /// Closes the account of the agents: what they used from the end of their warm-up until now.
+    /// `completed` counts the arm's requests.
     fn close_books(&mut self, completed: u64) {
         let cycle = &mut self.cycle;
         cycle.up_ns = whole_ns(self.warm_since.elapsed());
@@ -401,12 +403,12 @@ impl Attached<'_> {
     }
 }
 
-/// What is put down in the record of an attachment.
+/// What is recorded of an attachment.
 trait Booking {
-    /// What the kernel has of the agents.
+    /// Records the kernel's objects of the agents.
     fn take_objects(&mut self, come: &Objects);
-    /// What was left when they were gone; `None` when that could not be found out, so that it is not
-    /// known of any program.
+    /// Records what was left after they ended. `None`: it could not be found out, so no program is
+    /// known.
     fn note_left(&mut self, left: Option<Vec<String>>);
 }
 
@@ -432,7 +434,7 @@ impl Booking for AgentCycle {
     }
 }
 
-/// Why agents did not come up, without anybody's last words.
+/// Why agents did not come up, without the end of a log.
 fn what_failed(error: &LabError) -> String {
     match error {
         LabError::ServiceDied(death) | LabError::NotReady(death) => death.what_happened(),

@@ -1,4 +1,4 @@
-//! Batch programs: those that stay and are asked, and those that are a window as a whole.
+//! Batch programs: resident ones, and those that run once per window.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -24,12 +24,12 @@ use crate::resident::self_report::About;
 use crate::resident::{Patience, Resident};
 use crate::sleep::until_asleep;
 
-/// What one arm's program may be recorded to have said in one launch: one that starts for each
-/// window could say something new each time.
+/// How many self-reported items are recorded per arm and launch. A program that starts for each
+/// window could report something new every time.
 const SAID_AT_MOST: usize = 200;
 
 impl<'a> RealRig<'a> {
-    /// Starts the program of every set, which stays for the launch.
+    /// Starts the program of every set; it stays for the launch.
     pub(super) fn start_residents(
         &mut self,
         number: u32,
@@ -65,7 +65,7 @@ impl<'a> RealRig<'a> {
         spawn.inherit = Some(inherit);
         let (name, log) = (service.name.to_string(), spawn.log.clone());
         let is_grouped = self.groups[index].is_some();
-        // The clocks of processes begin with them.
+        // Per-process clocks start with the process.
         let cpu_before_ns = match is_grouped {
             true => instance.probe.cpu_ns().ok(),
             false => Some(0),
@@ -108,7 +108,7 @@ impl<'a> RealRig<'a> {
         })
     }
 
-    /// What starts the one program of a batch plan for an arm.
+    /// Prepares to start the one program of a batch plan for an arm.
     pub(super) fn prepare_program(
         &mut self,
         number: u32,
@@ -138,8 +138,8 @@ impl<'a> RealRig<'a> {
         Ok((prepared?, service))
     }
 
-    /// Iterations of a program that stays: a window's, or for so long where they are not measured.
-    /// One that breaks the protocol has died for the rest of the launch.
+    /// Iterations of a resident program: a window's number of them, or as many as fit into
+    /// `unmeasured`. A program that breaks the protocol counts as dead for the rest of the launch.
     pub(super) fn drive_resident(
         &mut self,
         live: &mut Live,
@@ -170,7 +170,7 @@ impl<'a> RealRig<'a> {
         Ok(driven)
     }
 
-    /// A program that breaks the protocol has died for the rest of the launch.
+    /// Ends a program that broke the protocol; it counts as dead for the rest of the launch.
     fn give_up(&mut self, live: &mut Live, set: usize, why: &str) -> Result<(), LabError> {
         let Driver::Resident(residents) = &mut live.driver else {
             return Ok(());
@@ -184,13 +184,13 @@ impl<'a> RealRig<'a> {
             .last()
             .map(|running| running.trouble(instance.whose(), why.to_owned()));
         instance.death = instance.death.take().or(death);
-        // Whatever it still does would be done in the windows of others.
+        // It would go on working during other arms' windows.
         residents.programs[set] = None;
         instance.stop(&mut self.keeper)
     }
 
-    /// Has the program bring out what it still holds, so that what is read next holds the whole of
-    /// what was done, if the plan asks for that.
+    /// If the plan asks for it, makes the program flush, so that the next reading covers all work
+    /// of the window.
     pub(super) fn flush_window(&mut self, live: &mut Live, arm: ArmIndex) -> Result<(), LabError> {
         let set = self.instance_of(arm);
         let Driver::Resident(residents) = &mut live.driver else {
@@ -214,7 +214,7 @@ impl<'a> RealRig<'a> {
         }
     }
 
-    /// Whether it is yet to be found how many iterations make a window.
+    /// Whether the number of iterations per window is still unknown.
     pub(super) fn seeks_pace(live: &Live, arm: ArmIndex) -> bool {
         match &live.driver {
             Driver::Resident(residents) => residents.paces[arm.get()].is_sought(),
@@ -222,14 +222,14 @@ impl<'a> RealRig<'a> {
         }
     }
 
-    /// How many iterations per window has is settled with the warm-up.
+    /// The warm-up settles the number of iterations per window.
     pub(super) fn keep_pace(live: &mut Live, arm: ArmIndex) {
         if let Driver::Resident(residents) = &mut live.driver {
             residents.paces[arm.get()].keep();
         }
     }
 
-    /// A whole process as a window.
+    /// A process that is a window.
     pub(super) fn drive_process(
         &mut self,
         live: &mut Live,
@@ -242,7 +242,7 @@ impl<'a> RealRig<'a> {
         let log = spawn.log.clone();
         let iterations = match self.load.iterations {
             Iterations::Fixed(number) => number,
-            // Nobody but a program that stays can be asked for more than it does by itself.
+            // Only a resident program can be asked for more iterations.
             Iterations::Auto => 1,
         };
         let driven = drive_process(
@@ -253,7 +253,7 @@ impl<'a> RealRig<'a> {
             &self.interrupted,
         )?;
         let instance = &mut live.instances[set];
-        // A signal ends the program as well; that is no failure of its own.
+        // A signal ends the program as well, which is not the program's failure.
         if let (Some(why), false) = (&driven.trouble, self.is_interrupted()) {
             let name = service.name.as_str();
             instance.death = Some(trouble(
@@ -270,8 +270,8 @@ impl<'a> RealRig<'a> {
         Ok(driven)
     }
 
-    /// What a process that was a window used and told, for the record; what of it was no telling
-    /// is a warning about the window.
+    /// Records what a process that was a window used and reported. A report that breaks the
+    /// protocol becomes a warning of the window.
     pub(super) fn note_process(&mut self, place: Place, driven: &Driven) -> Option<Warning> {
         let exit = driven.exit.as_ref()?;
         self.findings.push(Entry::Process(ProcessTimes {
@@ -292,12 +292,12 @@ impl<'a> RealRig<'a> {
         self.findings.extend(phases);
         let broken = driven.told.broken.as_ref().filter(|_| !driven.told.waits)?;
         let text = format!(
-            "The program {broken}: the phases that it told of in this window are not used."
+            "The program {broken}. The phases that it reported in this window are not used."
         );
         Some(Warning::new(WarningCode::ProtocolViolation, text).with("message", broken.as_str()))
     }
 
-    /// Records what a set's programs said about themselves, each thing once a launch.
+    /// Records what a set's programs reported about themselves, each item once per launch.
     pub(super) fn note_said(&mut self, live: &mut Live, set: usize, about: Vec<About>) {
         for &arm in &live.instances[set].arms {
             for About { name, text } in &about {
@@ -316,7 +316,7 @@ impl<'a> RealRig<'a> {
         }
     }
 
-    /// Until a set has gone to sleep after its last answer.
+    /// Waits until a set sleeps after its last answer.
     pub(super) fn quiet(&self, live: &mut Live, set: usize) {
         match live.driver {
             Driver::Resident(_) => until_asleep(&mut live.instances[set].probe),
@@ -324,7 +324,7 @@ impl<'a> RealRig<'a> {
         }
     }
 
-    /// Has every program that understands it bring out what it still holds.
+    /// Makes every program that supports it flush.
     pub(super) fn flush(&mut self, live: &mut Live) {
         for set in 0..live.instances.len() {
             if live.death(set).is_none() && !self.is_interrupted() {
@@ -377,15 +377,14 @@ impl<'a> RealRig<'a> {
         }
     }
 
-    /// The windows are over: a flush that fails is no death, but what it should have brought out
-    /// may be missing.
+    /// All windows are over, so a failed flush is not a death. Telemetry may be missing, though.
     fn warning_flush(&mut self, arm: ArmIndex, trouble: &ServiceTrouble) {
         let id = self.plan.arms[arm.get()].id.as_str();
         let what = trouble.what_happened();
-        let text = format!("the last flush of {id} is not over: {trouble}");
+        let text = format!("the last flush of {id} failed: {trouble}");
         (self.emit)(Event::Note { text });
         let warning = format!(
-            "{what}, so that its last flush is not measured and telemetry may be missing. Raise \
+            "{what}. Its last flush is not measured, and telemetry may be missing. Raise \
              `stop.within` if it only needs more time."
         );
         self.findings.push(Entry::Warning(
@@ -396,7 +395,7 @@ impl<'a> RealRig<'a> {
     }
 }
 
-/// Why a program need not be waited for any more.
+/// Why waiting for a program is useless, if it is.
 fn in_vain(
     keeper: &mut Keeper,
     program: Option<&Running>,

@@ -1,4 +1,4 @@
-//! Bringing a launch up: instances, connections or resident programs, warm-up.
+//! Launching: instances, connections or resident programs, warm-up.
 
 use std::path::PathBuf;
 
@@ -33,8 +33,8 @@ impl<'a> RealRig<'a> {
         )
     }
 
-    /// The order in which sets are launched: whatever the first pays for the others, each is the
-    /// first in its turn.
+    /// The order in which sets are launched. The first one may pay for what the others find done,
+    /// so each is first in its turn.
     pub(super) fn order_of_launch(&self, number: u32) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.sets.len()).collect();
         let mut random = ChaCha8Rng::seed_from_u64(self.plan.design.seed);
@@ -59,7 +59,7 @@ impl<'a> RealRig<'a> {
             if let Some(receiving) = &self.receiving {
                 receiving.name(index, &mut names);
             }
-            // Taken out for the call, so that the ground can borrow the rest of the rig.
+            // Taken out for the call, so that `ground` can borrow the rest of the rig.
             let group = self.groups[index].take();
             let instance = if self.starts_processes_by_window() {
                 self.unlaunched(&arms, names, group.as_ref())
@@ -110,7 +110,7 @@ impl<'a> RealRig<'a> {
         })
     }
 
-    /// Has the program of a batch plan look its configuration over, if the plan says how.
+    /// Checks the configuration of a batch plan's program, if the plan has a check.
     fn check_program(
         &mut self,
         number: u32,
@@ -157,7 +157,7 @@ impl<'a> RealRig<'a> {
                 let asks_alike = |(_, other): &&(ArmIndex, Names)| {
                     load.templates().all(|t| names.fill_alike(other, t))
                 };
-                // An agent comes to the very connections that there are without it.
+                // An agent watches the same connections that are used without it.
                 let of_other = connected.iter().find(asks_alike);
                 if let Some((other, _)) = of_other.filter(|_| self.owner_of(arm).is_some()) {
                     driver.share(other.get(), arm.get());
@@ -183,7 +183,7 @@ impl<'a> RealRig<'a> {
         Ok(driver)
     }
 
-    /// What `{dir}` stands for in the path of a socket: the directory of the one service that is
+    /// The value of `{dir}` in the path of a socket: the directory of the one service that is
     /// launched.
     pub(super) fn socket_dir(
         &self,
@@ -201,7 +201,7 @@ impl<'a> RealRig<'a> {
             .map_err(|source| LabError::Write { path: dir, source })
     }
 
-    /// Load on each arm that is not measured, and what the others used meanwhile.
+    /// Unmeasured load on each arm, and what the other arms used meanwhile.
     pub(super) fn warm_up(
         &mut self,
         live: &mut Live,
@@ -256,22 +256,22 @@ impl<'a> RealRig<'a> {
         Ok(())
     }
 
-    /// Arms that have load before the first window of a launch.
+    /// The number of arms that have load before the first window of a launch.
     pub(crate) fn arms_warmed_up(&self) -> u32 {
         let arms = (0u16..).map(ArmIndex).take(self.plan.arms.len());
         let warmed = arms.filter(|arm| !self.is_warmed_by_another(*arm));
         u32::try_from(warmed.count()).unwrap_or(u32::MAX)
     }
 
-    /// Agents come to what is warm: of a set, an arm without agents warms it up for all others that
-    /// have some, or the first of those.
+    /// Agents attach to warm processes. In a set, an arm without agents warms it up for all arms
+    /// that have some; if there is none, the first arm does.
     fn is_warmed_by_another(&self, arm: ArmIndex) -> bool {
         let set = &self.sets[self.instance_of(arm)];
         let without = set.iter().find(|of| self.owner_of(**of).is_none());
         self.owner_of(arm).is_some() && without.or(set.first()) != Some(&arm)
     }
 
-    /// An error unless the set is alive, or the others can go on without it.
+    /// An error if the set has died, unless the run can go on without it.
     fn must_live(&mut self, live: &mut Live, set: usize) -> Result<(), LabError> {
         self.notice_deaths(live)?;
         if let Some(death) = &live.shared.death {

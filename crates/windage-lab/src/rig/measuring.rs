@@ -37,7 +37,7 @@ impl<'a> RealRig<'a> {
         }
     }
 
-    /// From now on spans of a set of processes end in this stretch.
+    /// From now on, spans of a set of processes count for this stretch.
     pub(super) fn enter(&mut self, set: usize, stretch: Stretch) {
         if let Some(receiving) = &mut self.receiving {
             receiving.enter(set, stretch);
@@ -54,7 +54,7 @@ impl<'a> RealRig<'a> {
         self.list_anew(live, place.block)?;
         let agents_warning = self.attend(live, place)?;
         let switch_warning = self.switch(live, arm)?;
-        // The arms of a block meet the same arrivals.
+        // The arms of a block get the same arrivals.
         let seed = self.plan.design.seed.rotate_left(32) ^ u64::from(place.block);
         let settle = self.settle(live, arm, seed)?;
         let taken = self.take(live, place, seed)?;
@@ -65,7 +65,7 @@ impl<'a> RealRig<'a> {
         window.exchanges.reopened +=
             settle.reopened + settle.report.exchanges.reopened + taken.driven.reopened;
         self.place_in_time(&mut window, live, &taken.driven);
-        // Without its agents nobody saw them.
+        // Without its agents, nothing watched these requests.
         if agents_warning.is_none() {
             live.completed[arm.get()] += window.exchanges.completed + settled;
         }
@@ -93,7 +93,7 @@ impl<'a> RealRig<'a> {
         })
     }
 
-    /// Lists the arms' processes and the kernel's threads anew, once a block.
+    /// Lists the arms' processes and the kernel's threads anew, once per block.
     fn list_anew(&mut self, live: &mut Live, block: u32) -> Result<(), LabError> {
         if live.refreshed == Some(block) {
             return Ok(());
@@ -108,7 +108,7 @@ impl<'a> RealRig<'a> {
         Ok(())
     }
 
-    /// Load until the arm is as it is under load.
+    /// Load until the arm has settled.
     fn settle(&mut self, live: &mut Live, arm: ArmIndex, seed: u64) -> Result<Driven, LabError> {
         let own = self.instance_of(arm);
         self.enter(own, Stretch::unmeasured(arm));
@@ -118,7 +118,7 @@ impl<'a> RealRig<'a> {
         Ok(settle)
     }
 
-    /// The load that is measured, between two readings of everything.
+    /// The measured load, between two readings of everything.
     fn take(&mut self, live: &mut Live, place: Place, seed: u64) -> Result<Taken, LabError> {
         let arm = place.arm;
         let own = self.instance_of(arm);
@@ -127,7 +127,7 @@ impl<'a> RealRig<'a> {
         let start = self.read_all(live)?;
         let started_ns = self.clock.now_ns();
         let driven = self.drive(live, arm, self.plan.design.window, seed, false)?;
-        // What a program does after its last answer is work for the window's iterations.
+        // What a program does after its last answer is part of the window's work.
         self.flush_window(live, arm)?;
         self.quiet(live, own);
         let end = self.read_all(live)?;
@@ -143,7 +143,7 @@ impl<'a> RealRig<'a> {
         })
     }
 
-    /// Every counter, those of attached agents among them.
+    /// Reads every counter, including those of attached agents.
     fn read_all(&mut self, live: &mut Live) -> Result<Reading, LabError> {
         let agents = live.attached.as_mut();
         let agents = agents.map(|attached| &mut attached.instance.probe);
@@ -151,7 +151,7 @@ impl<'a> RealRig<'a> {
         Ok(self.meters.read(&mut live.instances, receiving, agents)?)
     }
 
-    /// Puts what the generator timed by its own clock on the run's.
+    /// Converts what the generator timed by its own clock to the run's clock.
     fn place_in_time(&self, window: &mut Window, live: &Live, driven: &Driven) {
         if driven.report.exchanges.completed == 0 {
             return;
@@ -160,7 +160,7 @@ impl<'a> RealRig<'a> {
         let slowest = live.recording.outliers.slowest();
         let moved = slowest.iter().map(|o| o.on_clock(here_ns, there_ns));
         window.outliers = moved.collect();
-        // The load began a little after the window: dead connections are opened in between.
+        // The load begins a little after the window: dead connections are reopened in between.
         let load_ago_ns = here_ns.saturating_sub(driven.report.started_ns);
         let until_load_ns = there_ns
             .saturating_sub(load_ago_ns)
@@ -195,7 +195,7 @@ impl<'a> RealRig<'a> {
     }
 }
 
-/// What was taken of a window's load.
+/// A window's load and readings.
 struct Taken {
     /// Since the run began.
     started_ns: u64,
@@ -206,7 +206,7 @@ struct Taken {
     activity: Option<Activity>,
 }
 
-/// The window as far as its load and its readings tell of it.
+/// The window, from its load and its readings.
 fn window(live: &mut Live, own: usize, place: Place, taken: &Taken) -> Window {
     let Taken {
         driven, start, end, ..
@@ -242,7 +242,7 @@ fn agent_rss_bytes(live: &mut Live) -> Option<u64> {
     (memory.rss_bytes > 0).then_some(memory.rss_bytes)
 }
 
-/// Its last words stand in the warning about the arm, once for all windows.
+/// The warning about the arm quotes the end of the log, once for all windows.
 fn died(death: &ServiceTrouble) -> Warning {
     Warning::new(WarningCode::ServiceDied, death.what_happened())
         .with("service", death.service.as_str())

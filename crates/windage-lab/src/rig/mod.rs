@@ -1,4 +1,4 @@
-//! The real world of a run: processes, connections and counters behind the [`Rig`] trait.
+//! The real rig of a run: processes, connections and counters behind the [`Rig`] trait.
 
 mod agents;
 mod batch;
@@ -36,23 +36,23 @@ use crate::names::Names;
 use crate::readings::{Credit, Meters, Reading, used};
 use crate::receiving::Receiving;
 
-/// After the last answer, the time a service has to go to sleep before its counters are read.
+/// How long a service has after its last answer to go to sleep before its counters are read.
 const QUIET: Duration = Duration::from_micros(500);
-/// Sleeps are cut into such pieces so that Ctrl-C is heard.
+/// Sleeps are cut into pieces of this length, so that Ctrl-C takes effect.
 const NAP: Duration = Duration::from_millis(50);
 
 /// The real rig.
 pub(crate) struct RealRig<'a> {
     plan: &'a Plan,
-    /// The load of the present round.
+    /// The load of this round.
     load: &'a Load,
     run: &'a RunDir,
     keeper: Keeper,
     receiving: Option<Receiving>,
-    /// Arms by instance.
+    /// The arms of each instance.
     sets: Vec<Vec<ArmIndex>>,
     groups: Vec<Option<ArmCgroup>>,
-    /// The control group of agents, whosever are attached.
+    /// The cgroup of agents, whichever arm's agents are attached.
     agent_group: Option<ArmCgroup>,
     bpf: KernelBpf,
     meters: Meters,
@@ -62,11 +62,11 @@ pub(crate) struct RealRig<'a> {
     interrupted: Arc<AtomicBool>,
     emit: &'a dyn Fn(Event),
     live: Option<Live<'a>>,
-    /// What programs said and used, until the course asks for it.
+    /// What programs reported and used, kept until the conductor collects it.
     findings: Vec<Entry>,
 }
 
-/// The processes of the present launch.
+/// The processes of this launch.
 struct Live<'a> {
     number: u32,
     shared: Instance,
@@ -74,34 +74,34 @@ struct Live<'a> {
     driver: Driver,
     last: Reading,
     credit: Credit,
-    /// Requests completed by arm since launch, whatever for.
+    /// Requests completed per arm since launch, measured or not.
     completed: Vec<u64>,
-    /// Of these, those of load that is not measured since the arm's last window.
+    /// Of these, the requests of unmeasured load since the arm's last window.
     unmeasured: Vec<u64>,
-    /// What arms used in stretches that no window covers.
+    /// What arms used outside windows.
     outside: Outside,
-    /// The block for which the arms' processes were last listed.
+    /// The block in which the arms' processes were last listed.
     refreshed: Option<u32>,
     /// The arm that each instance was last switched to.
     switched: Vec<Option<ArmIndex>>,
     losses: Losses<'a>,
     attached: Option<Attached<'a>>,
     tally: Tally,
-    /// What each arm's programs have spoken of.
+    /// The self-reported items that were recorded for each arm.
     heard: Vec<BTreeSet<String>>,
     recording: Recording,
     scratch: Recording,
 }
 
 impl Live<'_> {
-    /// How a set of processes died: a service of its own, or one that all share.
+    /// How a set of processes died: through its own service or a shared one.
     fn death(&self, set: usize) -> Option<&ServiceTrouble> {
         let own = self.instances[set].death.as_deref();
         own.or(self.shared.death.as_deref())
     }
 }
 
-/// What a rig is built from.
+/// The parts of a rig.
 pub(crate) struct RigParts<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) run: &'a RunDir,
@@ -159,7 +159,7 @@ impl<'a> RealRig<'a> {
         })
     }
 
-    /// Ends everything in order; what is left is killed.
+    /// Ends everything in order; what does not end is killed.
     pub(crate) fn close(mut self) -> Result<(), LabError> {
         self.live = None;
         self.keeper.shut_down()?;
@@ -222,7 +222,8 @@ impl<'a> RealRig<'a> {
                 warmup_outside_ns: 0,
                 warmup_outside_time_ns: 0,
             });
-            // Readiness was asked of the instance: its first arm's receiver sees what it brought.
+            // Readiness requests went to the instance, so its first arm's receiver counts their
+            // telemetry.
             if instance.arms.first() == Some(&arm) && self.owner_of(arm).is_none() {
                 live.completed[arm.get()] += instance.answered;
             }
@@ -262,8 +263,8 @@ impl<'a> RealRig<'a> {
         Ok(())
     }
 
-    /// What really happened: a keeper that was killed takes every service with it, and what that
-    /// leads to (a refused connection, a counter that is gone) is not the cause.
+    /// The real cause: a keeper that is killed takes every service with it, and the errors that
+    /// follow (a refused connection, a missing counter) are not the cause.
     fn cause_of(&mut self, error: LabError) -> LabError {
         match self.keeper.poll() {
             Err(gone) => gone.into(),
@@ -282,7 +283,7 @@ impl<'a> RealRig<'a> {
         self.interrupted.load(Ordering::Relaxed)
     }
 
-    /// Sleeps unless interrupted; how long it was.
+    /// Sleeps unless interrupted; returns how long.
     fn rest(&self, lasts: Duration) -> Duration {
         let began = Instant::now();
         while began.elapsed() < lasts && !self.is_interrupted() {
@@ -301,7 +302,7 @@ impl Rig for RealRig<'_> {
     fn measure(&mut self, place: Place) -> Result<Measured, LabError> {
         let Some(mut live) = self.live.take() else {
             return Err(LabError::Unsupported(
-                "a window was asked for before a launch".into(),
+                "a window was requested before a launch".into(),
             ));
         };
         let measured = self.measure_window(&mut live, place);
@@ -334,7 +335,8 @@ impl Rig for RealRig<'_> {
                 lasts: design.drain + design.idle,
             });
         }
-        // What it brings out was made in windows: it is deferred as what a timer brings out is.
+        // What a flush exports was made in windows: it is deferred cost, as with an export on a
+        // timer.
         self.flush(&mut live);
         self.rest(design.drain);
         let drained = self
@@ -344,7 +346,7 @@ impl Rig for RealRig<'_> {
         let idle = self
             .meters
             .read(&mut live.instances, self.receiving.as_ref(), None)?;
-        // Of a shared set, the arm that last had load left the work behind.
+        // In a shared set, the deferred work is that of the arm that had load last.
         live.outside
             .pass([&live.last, &drained], &live.credit, None);
         let mut arms: Vec<LaunchArmEnd> = Vec::new();
@@ -357,7 +359,7 @@ impl Rig for RealRig<'_> {
                 arm,
                 after_last_window_ns: outside.cpu_ns,
                 drain_ns: outside.time_ns,
-                // A rate over the instant between two readings would be none.
+                // Without an idle stretch there is no rate.
                 idle_cpu_ns: used(&drained, &idle, index).filter(|_| !design.idle.is_zero()),
                 idle_ns: idle.at_ns.saturating_sub(drained.at_ns),
                 rss_peak_bytes: instance.probe.rss_peak_bytes().ok().filter(|b| *b > 0),
@@ -388,10 +390,10 @@ impl Rig for RealRig<'_> {
             instance.stop(&mut self.keeper)?;
         }
         live.shared.stop(&mut self.keeper)?;
-        // What services left behind must not live into the next round.
+        // Processes that services left behind must not live into the next round.
         self.keeper.kill_all()?;
         self.keeper.poll()?;
-        // Of sets to which no agents came, all that came is of the warm-up.
+        // In sets whose agents never attached, all telemetry is from the warm-up.
         (0..live.instances.len()).for_each(|set| self.forget_warm_up(&mut live, set));
         let Some(receiving) = &mut self.receiving else {
             return Ok(Vec::new());
@@ -413,17 +415,17 @@ impl Rig for RealRig<'_> {
     }
 }
 
-/// The kernel's own threads; `None` where they are not to be seen, which is said once.
+/// The kernel's own threads; `None` where they can't be seen, which a note reports once.
 fn kernel_threads(emit: &dyn Fn(Event)) -> Option<KernelThreadsProbe> {
     let found = KernelThreadsProbe::new(&Linux);
     if let Err(error) = &found {
-        let text = format!("the bill has no line for the kernel's own threads: {error}");
+        let text = format!("the machine's CPU has no row for kernel threads: {error}");
         emit(Event::Note { text });
     }
     found.ok()
 }
 
-/// The number of a set of processes in records.
+/// The number of a set of processes in the journal.
 fn instance_index(index: usize) -> u16 {
     u16::try_from(index).unwrap_or(u16::MAX)
 }

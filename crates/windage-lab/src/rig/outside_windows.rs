@@ -1,4 +1,4 @@
-//! What arms use outside windows: while others are warmed up, and while agents come and go.
+//! What arms use outside windows: while others are warmed up, and while agents attach and detach.
 
 use windage_model::ArmIndex;
 
@@ -6,24 +6,24 @@ use super::{Live, RealRig};
 use crate::LabError;
 use crate::readings::{Credit, Reading, used};
 
-/// What an arm used in stretches that no window covers.
+/// What an arm used outside windows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Spent {
-    /// In nanoseconds; `None` when a reading of one of them is missing.
+    /// In nanoseconds; `None` when a reading is missing.
     pub(super) cpu_ns: Option<u64>,
     /// The length of those stretches, in nanoseconds.
     pub(super) time_ns: u64,
-    /// The time in which the arm itself had load, or its agents came and went, in nanoseconds: what it
-    /// used then is not told apart.
+    /// The time in which the arm itself had load, or its agents attached or detached, in
+    /// nanoseconds. What it used in that time can't be attributed.
     pub(super) hidden_ns: u64,
 }
 
-/// What each arm used in stretches that no window covers.
+/// What each arm used outside windows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Outside(Vec<Spent>);
 
 impl Outside {
-    /// Nothing yet, of so many arms.
+    /// Nothing yet, for this number of arms.
     pub(super) fn nothing(arms: usize) -> Outside {
         let nothing = Spent {
             cpu_ns: Some(0),
@@ -37,8 +37,8 @@ impl Outside {
         self.0[arm.get()]
     }
 
-    /// Books what every set of processes used between two readings to the arm that has its credit; of
-    /// one that had load only the time.
+    /// Books what every set of processes used between two readings to the arm credited with it. For
+    /// the set that had load, only the time is booked.
     pub(super) fn pass(
         &mut self,
         [from, to]: [&Reading; 2],
@@ -60,8 +60,9 @@ impl Outside {
 }
 
 impl RealRig<'_> {
-    /// Books what all sets but this one have used since the last reading, and reads anew. What this
-    /// one used is of a load that is not measured, or of its agents' coming and going; only the time is booked.
+    /// Books what all sets except `own` have used since the last reading, and reads anew. What
+    /// `own` used comes from unmeasured load, or from attaching and detaching its agents; only its
+    /// time is booked.
     pub(super) fn book_outside(&mut self, live: &mut Live, own: usize) -> Result<(), LabError> {
         let receiving = self.receiving.as_ref();
         let now = self.meters.read(&mut live.instances, receiving, None)?;
@@ -92,15 +93,15 @@ mod tests {
         }
     }
 
-    /// Three sets of processes; the first is that of arms 0 and 1.
+    /// Three sets of processes; the first belongs to arms 0 and 1.
     #[test]
-    fn what_other_sets_use_is_booked_to_whom_they_are_credited() {
+    fn what_other_sets_use_is_booked_to_the_credited_arms() {
         let mut outside = Outside::nothing(4);
         let readings = [
             reading(1_000, &[Some(10), Some(100), Some(7)]),
-            // The agents of arm 1 come: its own set has load.
+            // The agents of arm 1 attach: its own set has load.
             reading(6_000, &[Some(900), Some(130), Some(7)]),
-            // They have gone: the third set has load.
+            // They have detached: the third set has load.
             reading(9_000, &[Some(950), Some(131), Some(800)]),
         ];
         outside.pass(
@@ -121,11 +122,7 @@ mod tests {
                 "only after that, when it had none",
             ),
             (2, spent(Some(31), 8_000, 0), "its set had no load at all"),
-            (
-                3,
-                spent(Some(0), 5_000, 3_000),
-                "it slept, and then it had load",
-            ),
+            (3, spent(Some(0), 5_000, 3_000), "idle at first, then load"),
         ];
         for (arm, spent, why) in expected {
             assert_eq!(outside.of(ArmIndex(arm)), spent, "arm {arm}: {why}");
@@ -133,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn one_reading_that_is_missing_leaves_the_whole_unknown() {
+    fn one_missing_reading_makes_the_total_unknown() {
         let mut outside = Outside::nothing(2);
         let credit = vec![ArmIndex(0), ArmIndex(1)];
         let [there, gone, back] = [Some(5), None, Some(9)].map(|ns| reading(0, &[Some(1), ns]));

@@ -1,5 +1,5 @@
-//! Where the time goes: profiles, after everything was measured and in launches of their own, so
-//! that no window, no reading and no count of telemetry knows of them.
+//! Profiles: taken after everything was measured, in launches of their own, so that they affect no
+//! window, no reading and no count of telemetry.
 
 mod maps;
 mod processes;
@@ -26,27 +26,28 @@ use crate::log_tail::{log_tail, read_end};
 use crate::stretch::Stretch;
 use profiler::{Recorder, failure, perf_script, recorders};
 
-/// Beyond the time for which it samples: to attach, to read symbols, to write.
+/// Extra time for a profiler to attach, read symbols and write.
 const BESIDES: Duration = Duration::from_secs(60);
-/// An arm gets load in such pieces, between which the profiler's end and Ctrl-C are looked for.
+/// Load on an arm comes in pieces of this length. Between them, the profiler's end and Ctrl-C are
+/// checked.
 const PIECE: Duration = Duration::from_millis(250);
 
-/// What came of one arm's profile; the outer error is Windage's own.
+/// The result of one arm's profile; the outer error is Windage's own.
 type Outcome = Result<Result<Profiled, ProfileFailure>, LabError>;
 
 impl<'a> RealRig<'a> {
-    /// Takes the profiles that the plan asks for, in launches with numbers from `first_launch`. An
-    /// arm of which there can be none has the reason recorded; that is no error.
+    /// Takes the profiles that the plan asks for, in launches with numbers from `first_launch`. If
+    /// an arm can't be profiled, the reason is recorded; that is not an error.
     ///
     /// # Errors
-    /// When the keeper is gone or a profile can't be written; when a signal came.
+    /// When the keeper has ended, a profile can't be written, or a signal came.
     pub(crate) fn profile(&mut self, first_launch: u32) -> Result<(), LabError> {
         let Some(wish) = self.plan.profile.clone() else {
             return Ok(());
         };
         let (with, arms, lasts) = (wish.with.as_str(), self.plan.arms.len(), wish.lasts);
         (self.emit)(Event::Note {
-            text: format!("profiles: {with} looks at each of {arms} arms for {lasts:?}"),
+            text: format!("profiles: {with} records each of {arms} arms for {lasts:?}"),
         });
         let version = match self.version_of(&wish)? {
             Ok(version) => version,
@@ -71,8 +72,11 @@ impl<'a> RealRig<'a> {
             return Err(LabError::Interrupted);
         }
         if let Err(error) = up {
-            let why = failure(wish, format!("the arms did not come up once more: {error}"));
-            // What came up goes before the next launch.
+            let why = failure(
+                wish,
+                format!("the arms could not be launched again: {error}"),
+            );
+            // Services that did come up end before the next launch.
             self.keeper.kill_all()?;
             return self.record_under_load(wish, Some(version), &why);
         }
@@ -85,18 +89,19 @@ impl<'a> RealRig<'a> {
             self.record(wish, Some(version), arm, outcome?)?;
         }
         (self.emit)(Event::TakingDown);
-        // What was delivered and found out belongs to no window.
+        // Deliveries and findings of a profile belong to no window.
         super::Rig::take_down(self, launch)?;
         self.findings.clear();
         Ok(())
     }
 
-    /// Gives an arm load for as long as the profiler looks at it.
+    /// Gives an arm load while the profiler records it.
     fn profile_arm(&mut self, wish: &Profile, live: &mut Live<'a>, arm: ArmIndex) -> Outcome {
         let own = self.instance_of(arm);
         if matches!(live.driver, Driver::Process) {
             return Ok(Err(ProfileFailure {
-                text: "each window is a process of its own, which is over before a profiler has attached"
+                text: "each window is a process of its own, which ends before a profiler has \
+                       attached"
                     .to_owned(),
                 remedy: "profile the program with `batch = \"resident\"`".to_owned(),
             }));
@@ -122,10 +127,10 @@ impl<'a> RealRig<'a> {
         let listed: Vec<u32> = live.instances[own].probe.process_ids().collect();
         let found = processes::look_up(&listed, self.keeper.containment());
         if found.all.is_empty() {
-            let why = "no process of the arm can be seen from where the profiler runs".to_owned();
+            let why = "the profiler can see no process of the arm".to_owned();
             return Ok(Err(ProfileFailure {
                 text: why,
-                remedy: "profile services that windage launches".to_owned(),
+                remedy: "profile services that Windage launches".to_owned(),
             }));
         }
         (self.emit)(Event::Profiling {
@@ -147,11 +152,11 @@ impl<'a> RealRig<'a> {
             Ok(Err(why)) => Ok(Err(why)),
             Err(error) => Err(error),
         };
-        // Raw outputs name processes with their command lines, in which anything may stand.
+        // Raw outputs contain command lines of processes, which may contain secrets.
         let _ = fs::remove_dir_all(&folder);
         maps::remove_maps(&found.java);
         if outcome.is_ok() {
-            // What this arm still exports is not to fall on the next one's profile.
+            // This arm's remaining exports must not appear in the next arm's profile.
             self.rest(self.plan.design.drain);
         }
         outcome
@@ -167,7 +172,7 @@ impl<'a> RealRig<'a> {
     ) -> Result<Result<Profiled, ProfileFailure>, LabError> {
         let own = self.instance_of(arm);
         let log = self.profiler_log(live, arm);
-        // Only this attempt's words belong into its message.
+        // The message must quote this attempt's output only.
         let _ = fs::remove_file(&log);
         let mut going = Vec::with_capacity(recorders.len());
         for recorder in recorders {
@@ -214,7 +219,7 @@ impl<'a> RealRig<'a> {
         seen.cpu_ns = cpu_before
             .zip(cpu_after)
             .and_then(|(before, after)| after.checked_sub(before));
-        // Of several services some may be nothing that the profiler knows.
+        // Of several services, some may not suit the profiler.
         if failed.len() < going.len() {
             return Ok(Ok(seen));
         }
@@ -224,7 +229,7 @@ impl<'a> RealRig<'a> {
         Ok(Err(failure(wish, text)))
     }
 
-    /// Takes those that have ended out of `left`, and tells how they failed that did.
+    /// Removes those that have ended from `left`, and returns how any of them failed.
     fn ended(&mut self, left: &mut Vec<Child>) -> Result<Vec<String>, LabError> {
         let mut failed = Vec::new();
         let mut still = Vec::with_capacity(left.len());
@@ -239,7 +244,7 @@ impl<'a> RealRig<'a> {
         Ok(failed)
     }
 
-    /// Adds to what was seen the stacks that the profiler wrote.
+    /// Adds the stacks that the profiler wrote.
     fn read(
         &mut self,
         wish: &Profile,
@@ -263,15 +268,15 @@ impl<'a> RealRig<'a> {
             match read {
                 Ok(more) => stacks.merge(&more),
                 Err(error) => {
-                    let text = format!("what {} wrote can't be read: {error}", wish.with.as_str());
+                    let text = format!("{}'s output can't be read: {error}", wish.with.as_str());
                     return Ok(Err(failure(wish, text)));
                 }
             }
         }
         if stacks.samples() == 0 {
             return Ok(Err(ProfileFailure {
-                text: format!("{} saw no function at work", wish.with.as_str()),
-                remedy: "look longer or more often: `profile.for`, `profile.rate`".to_owned(),
+                text: format!("{} recorded no samples", wish.with.as_str()),
+                remedy: "record longer or more often: `profile.for`, `profile.rate`".to_owned(),
             }));
         }
         seen.malformed_lines = stacks.malformed_lines();
@@ -280,7 +285,7 @@ impl<'a> RealRig<'a> {
         Ok(Ok(seen))
     }
 
-    /// Has perf write what it recorded as text; how that failed, or `None`.
+    /// Makes perf write its recording as text; returns how that failed, or `None`.
     fn script(
         &mut self,
         wish: &Profile,
@@ -299,7 +304,7 @@ impl<'a> RealRig<'a> {
         Ok(failed.map(|how| format!("perf script {how}: {}", log_tail(&log).trim())))
     }
 
-    /// What the profiler says of its version, or why it can't be asked.
+    /// The profiler's version, or why it can't be found out.
     fn version_of(&mut self, wish: &Profile) -> Result<Result<String, ProfileFailure>, LabError> {
         let log = self.run.path().join("logs").join("profiler-version.log");
         let _ = fs::remove_file(&log);
@@ -319,8 +324,8 @@ impl<'a> RealRig<'a> {
         })
     }
 
-    /// Starts a process beside the generator, away from the subject's cores; why it can't be
-    /// started, if so.
+    /// Starts a process beside the generator, away from the subject's cores; returns the reason if
+    /// it can't be started.
     fn start(
         &mut self,
         program: PathBuf,
@@ -358,7 +363,8 @@ impl<'a> RealRig<'a> {
         Ok(())
     }
 
-    /// With a `/` it is looked up from the plan's folder, else in `PATH`.
+    /// With a `/`, the program is relative to the plan's folder; otherwise it is looked up in
+    /// `PATH`.
     fn profiler_program(&self, wish: &Profile) -> PathBuf {
         let program = PathBuf::from(&wish.program);
         if wish.program.contains('/') {
@@ -371,7 +377,7 @@ impl<'a> RealRig<'a> {
     fn profiler_folder(&self, live: &Live, arm: ArmIndex) -> Result<PathBuf, LabError> {
         let id = self.plan.arms[arm.get()].id.as_str();
         let folder = self.run.work_dir(live.number, id, "profiler");
-        // The profiler may have another working directory than windage.
+        // The profiler may have another working directory than Windage.
         let folder = std::path::absolute(&folder).map_err(|source| LabError::Write {
             path: folder,
             source,
@@ -390,7 +396,7 @@ impl<'a> RealRig<'a> {
         self.run.log_path(live.number, id, "profiler")
     }
 
-    /// Records a failure that all arms have under all loads.
+    /// Records a failure that applies to all arms under all loads.
     fn record_all(&mut self, wish: &Profile, why: &ProfileFailure) -> Result<(), LabError> {
         for load in self.plan.loads() {
             self.load = load;
@@ -436,7 +442,7 @@ impl<'a> RealRig<'a> {
     }
 }
 
-/// Of several services those that are nothing to the profiler have no output.
+/// A service that the profiler does not support has no output.
 fn read_if_there(
     path: &Path,
     collapsed: fn(BufReader<File>) -> io::Result<Stacks>,
@@ -448,7 +454,7 @@ fn read_if_there(
     }
 }
 
-/// The first lines in which something is said, as one; backtraces come later.
+/// The first lines with text, joined into one; backtraces come later.
 fn first_words(said: &str) -> String {
     const LINES: usize = 3;
     let lines = said.lines().map(str::trim).filter(|line| !line.is_empty());

@@ -8,11 +8,10 @@ use windage_probe::cgroup::{ArmCgroup, CgroupTree};
 
 use crate::LabError;
 
-/// What the control group of agents is called. The name of an arm has no capitals.
+/// The name of the agents' cgroup. Arm ids have no capitals, so it can't clash with one.
 const AGENTS: &str = "Agents";
 
-/// Which arms share a set of processes. Services that are attached to are there once, whatever
-/// the arms are called.
+/// Which arms share a set of processes. Services that Windage attaches to exist once, for all arms.
 pub(super) fn sets(plan: &Plan) -> Vec<Vec<ArmIndex>> {
     let attached = is_attached(plan);
     let mut names: Vec<&str> = Vec::new();
@@ -34,8 +33,9 @@ pub(super) fn sets(plan: &Plan) -> Vec<Vec<ArmIndex>> {
     sets
 }
 
-/// A cgroup for each set of processes that is launched, removed at any end. Where they can't be
-/// made CPU is read by process, which is said once and stands in the record as the source.
+/// A cgroup for each set of processes that is launched, removed however the run ends. Where cgroups
+/// can't be created, CPU is read per process; a note says so once, and the run records it as the
+/// source.
 pub(super) fn groups(
     sets: &[Vec<ArmIndex>],
     plan: &Plan,
@@ -47,8 +47,7 @@ pub(super) fn groups(
         return Ok(none());
     }
     let by_process = |why: &str| {
-        let text =
-            format!("no cgroup for each arm ({why}): CPU is read from the processes' clocks");
+        let text = format!("no cgroup per arm ({why}): CPU is read from the processes' clocks");
         emit(Event::Note { text });
     };
     let Some(tree) = CgroupTree::detect(&Linux) else {
@@ -63,7 +62,7 @@ pub(super) fn groups(
             .map_or("none", |arm| plan.arms[arm.get()].id.as_str());
         match tree.create(name) {
             Ok(group) => groups.push(Some(group)),
-            // All arms or none: what is compared must be counted in the same way.
+            // All arms or none: arms that are compared must be counted in the same way.
             Err(error) => {
                 by_process(&error.to_string());
                 return Ok(none());
@@ -76,8 +75,8 @@ pub(super) fn groups(
     Ok(groups)
 }
 
-/// A cgroup for agents, whosever are attached; where sets of processes have none, agents have none
-/// either: what is added up must be counted in the same way.
+/// One cgroup for the agents of all arms. Where the sets of processes have no cgroups, agents have
+/// none either: figures that are added up must be counted in the same way.
 pub(super) fn agent_group(
     plan: &Plan,
     groups: &[Option<ArmCgroup>],
@@ -107,7 +106,7 @@ pub(super) fn agent_group(
     }
 }
 
-/// Whether the subject runs already.
+/// Whether the subject is already running.
 fn is_attached(plan: &Plan) -> bool {
     plan.services
         .iter()

@@ -1,4 +1,4 @@
-//! From one arm to another on the same processes: the plan's `switch`.
+//! Switching an instance from one arm to another: the plan's `switch`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,12 +14,12 @@ use crate::control_request::Message;
 use crate::log_tail::log_tail;
 use crate::names::Names;
 
-/// A bound for each command.
+/// The time limit of each command.
 const COMMAND_WITHIN: Duration = Duration::from_secs(30);
 
 impl RealRig<'_> {
-    /// Takes the arm's steps unless its instance is switched to it already; a warning when one
-    /// fails.
+    /// Takes the arm's steps, unless its instance is already switched to it. Returns a warning when
+    /// a step fails.
     pub(super) fn switch(
         &mut self,
         live: &mut Live,
@@ -30,7 +30,7 @@ impl RealRig<'_> {
         if live.switched[instance] == Some(arm) {
             return Ok(None);
         }
-        // Until all steps have succeeded, it is switched to nothing that can be relied upon.
+        // Until all steps have succeeded, the instance is in no known state.
         live.switched[instance] = None;
         if let Some(receiving) = &self.receiving {
             receiving.switch(instance, planned);
@@ -48,7 +48,7 @@ impl RealRig<'_> {
         Ok(None)
     }
 
-    /// How a step failed, in a sentence, or `None`.
+    /// A sentence that says how a step failed, or `None`.
     fn take_step(
         &mut self,
         step: &Switch,
@@ -79,7 +79,7 @@ impl RealRig<'_> {
     }
 
     fn run_command(&mut self, command: &str, log: PathBuf) -> Result<Option<String>, LabError> {
-        // Only this attempt's words belong into its message.
+        // The message must quote this attempt's output only.
         let _ = std::fs::remove_file(&log);
         let failed = run_shell(
             &mut self.keeper,

@@ -1,4 +1,4 @@
-//! A session over memory, for bytes that a fuzzer makes up.
+//! Runs a session over memory, on bytes from a fuzzer.
 
 use std::io;
 
@@ -7,31 +7,32 @@ use bytes::Bytes;
 use super::wire::Carrier;
 use super::{Event, Session};
 
-/// Streams at once: enough for identifiers to be mixed up.
+/// Concurrent streams: enough to mix up identifiers.
 const LANES: usize = 3;
-/// Exchanges in all, so that a server which answers well is asked again.
+/// Exchanges in total, so that a server which answers well gets more requests.
 const EXCHANGES: usize = 12;
-/// Longer than the window that every stream begins with.
+/// Longer than a stream's initial window.
 const BODY: &[u8] = &[b'x'; 100_000];
-/// Taken at a time by a narrow carrier.
+/// Bytes per send of a narrow carrier.
 const NARROW_BYTES: usize = 1000;
 
-/// Runs an HTTP/2 session on `input` as what a server sends, until the connection is over, and
-/// gives how many exchanges were answered and how many failed.
+/// Runs an HTTP/2 session with `input` as the server's bytes until the connection ends. Returns how
+/// many exchanges were answered and how many failed.
 ///
-/// Not part of the crate's interface: it is public because a fuzz target is a crate of its own.
-/// The first byte says how the rest comes in and what is asked for:
+/// Public only because a fuzz target is a crate of its own. The first byte of the input sets the
+/// mode:
 ///
 /// | bits | meaning |
 /// |---|---|
 /// | 0–3 | bytes come in pieces of 1, 2, 4 … 32768 |
-/// | 4 | behind each piece nothing can be read for once |
-/// | 5 | at most 1,000 bytes can be sent at a time, and every other time none |
+/// | 4 | after each piece one read finds nothing |
+/// | 5 | at most 1,000 bytes can be sent at a time, and none every other time |
 /// | 6 | gRPC with a body longer than a window, instead of GET |
 /// | 7 | every fourth exchange is given up |
 ///
 /// # Panics
-/// When the session breaks a promise: it stands still, or an exchange has not exactly one event.
+/// When the session violates its contract: it stalls, or an exchange does not have exactly one
+/// event.
 #[doc(hidden)]
 pub fn feed_http2(input: &[u8]) -> (usize, usize) {
     let Some((&first, rest)) = input.split_first() else {
@@ -46,17 +47,17 @@ pub fn feed_http2(input: &[u8]) -> (usize, usize) {
         answered: 0,
         failed: 0,
     };
-    // Each round moves bytes, or meets one pause.
+    // Each round moves bytes or meets one pause.
     let rounds = 4 * input.len() + 4 * EXCHANGES * BODY.len() / NARROW_BYTES + 64;
     for _ in 0..rounds {
         if !client.go_round() {
             return (client.answered, client.failed);
         }
     }
-    panic!("the session stands still: {:?}", client.session);
+    panic!("the session stalls: {:?}", client.session);
 }
 
-/// What the first byte of an input says.
+/// The mode from an input's first byte.
 #[derive(Clone, Copy, Debug)]
 struct Script {
     piece_bytes: usize,
@@ -79,7 +80,7 @@ impl Script {
     }
 }
 
-/// A session under way, and what is expected of it.
+/// A running session and the state expected of it.
 struct Client {
     session: Session<Tape>,
     script: Script,
@@ -90,11 +91,11 @@ struct Client {
 }
 
 impl Client {
-    /// Drives the session once, as an engine does. Tells whether it goes on.
+    /// Drives the session once, as an engine does. Returns whether it goes on.
     fn go_round(&mut self) -> bool {
         let _ = self.session.drive(false);
         while let Some((lane, event)) = self.session.next_event() {
-            assert!(self.open[lane], "{event:?} on a lane that is free");
+            assert!(self.open[lane], "{event:?} on a free lane");
             self.open[lane] = false;
             match event {
                 Event::Answer { .. } => self.answered += 1,
@@ -136,7 +137,7 @@ impl Client {
     }
 }
 
-/// A carrier that plays bytes and forgets what is sent.
+/// A carrier that plays back bytes and discards what is sent.
 struct Tape {
     bytes: Vec<u8>,
     at: usize,

@@ -1,4 +1,4 @@
-//! One exchange at a time: what was asked for, and how far its answer has come.
+//! One exchange at a time: its request and the progress of its answer.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::grpc;
 pub(super) struct Lane {
     stage: Stage,
     is_grpc: bool,
-    /// The request's body while `h2` may still hold some of it.
+    /// The request's body while `h2` may hold some of it.
     upload: Option<SendStream<Upload>>,
     upload_left: Arc<AtomicUsize>,
     waker: Waker,
@@ -24,13 +24,13 @@ pub(super) struct Lane {
 
 enum Stage {
     Free,
-    /// The head of the answer is awaited.
+    /// Waiting for the answer's head.
     Head(ResponseFuture),
-    /// The head has come; its body is being discarded.
+    /// The head has arrived; its body is being discarded.
     Body {
         body: RecvStream,
         status: u16,
-        /// The gRPC status of an answer without a body stands in its head.
+        /// The gRPC status is in the head when an answer has no body.
         grpc: Option<Result<u32, grpc::StatusError>>,
     },
 }
@@ -43,9 +43,9 @@ pub(super) enum Outcome {
     },
     /// The server reset the stream.
     Reset(Reason),
-    /// The server closed or left.
+    /// The server closed or sent GOAWAY.
     Closed(String),
-    /// The server sent what it must not.
+    /// The server violated the protocol.
     Broken(String),
 }
 
@@ -64,7 +64,7 @@ impl Lane {
         matches!(self.stage, Stage::Free)
     }
 
-    /// Sets out on an exchange whose head was handed to `h2`.
+    /// Starts an exchange whose head was given to `h2`.
     pub(super) fn begin(
         &mut self,
         answer: ResponseFuture,
@@ -81,8 +81,8 @@ impl Lane {
         Ok(())
     }
 
-    /// Counts a body as it goes out. The count of the body before serves again, unless `h2` still
-    /// has a frame of that one in hand.
+    /// Counts a body as it is sent. Reuses the previous body's counter unless `h2` still holds a
+    /// frame of it.
     fn upload_of(&mut self, bytes: Bytes) -> Upload {
         match Arc::get_mut(&mut self.upload_left) {
             Some(left) => *left = AtomicUsize::new(bytes.len()),
@@ -94,13 +94,13 @@ impl Lane {
         }
     }
 
-    /// Reads on. The lane is free once there is an outcome.
+    /// Continues reading. The lane is free once there is an outcome.
     pub(super) fn poll(&mut self) -> Option<Outcome> {
         let Poll::Ready(outcome) = self.read_on() else {
             return None;
         };
-        // An answer before the whole request was read: the rest is of no use, and would wait in
-        // memory for a window that may never come (RFC 9113, 8.1).
+        // The server answered before it read the whole request. Drop the rest: it is useless, and
+        // would wait in memory for a window that may never open (RFC 9113, 8.1).
         if let Some(mut upload) = self.upload.take()
             && self.upload_left.load(Ordering::Relaxed) > 0
         {
@@ -110,12 +110,12 @@ impl Lane {
         Some(outcome)
     }
 
-    /// Gives up what is under way, which resets the stream. Tells whether there was anything.
+    /// Cancels the current exchange, which resets the stream. Returns whether there was one.
     pub(super) fn cancel(&mut self) -> bool {
         if self.is_free() {
             return false;
         }
-        // An answer that has come whole meanwhile ends the stream by itself.
+        // If the answer arrived whole in the meantime, the stream has already ended.
         if self.poll().is_none() {
             self.stage = Stage::Free;
             self.upload = None;
@@ -163,14 +163,14 @@ impl Lane {
     }
 }
 
-/// Drops data as it comes, and gives its room in the windows back. Ready at the end of the body,
-/// with what went wrong, if anything did.
+/// Drops data as it arrives and returns its share of the windows. Ready at the end of the body,
+/// with an error if one occurred.
 fn discard(body: &mut RecvStream, context: &mut Context<'_>) -> Poll<Option<Outcome>> {
-    // Spares a look at a body that ended with its head.
+    // Saves a poll when the body ended with its head.
     while !body.is_end_stream() {
         match std::task::ready!(body.poll_data(context)) {
             Some(Ok(data)) => {
-                // It can't be more than there was.
+                // Can't exceed the amount received.
                 let _ = body.flow_control().release_capacity(data.len());
             }
             Some(Err(error)) => return Poll::Ready(Some(Outcome::failed(&error))),
@@ -180,8 +180,8 @@ fn discard(body: &mut RecvStream, context: &mut Context<'_>) -> Poll<Option<Outc
     Poll::Ready(None)
 }
 
-/// A gRPC status goes before the HTTP one. Without it the answer is none, unless its HTTP status
-/// says that something in between gave it, which then is what counts.
+/// A gRPC status takes precedence over the HTTP status. Without one the answer is invalid, unless
+/// its HTTP status shows that an intermediary gave it; then that status counts.
 fn grpc_outcome(http: u16, grpc: Option<Result<u32, grpc::StatusError>>) -> Outcome {
     match grpc {
         Some(Ok(code)) => Outcome::Answer {
@@ -201,11 +201,11 @@ impl Outcome {
     fn failed(error: &h2::Error) -> Outcome {
         match error.reason() {
             Some(reason) if error.is_library() => {
-                Outcome::Broken(format!("the server broke HTTP/2: {reason:?}"))
+                Outcome::Broken(format!("the server violated HTTP/2: {reason:?}"))
             }
             Some(reason) if error.is_reset() => Outcome::Reset(reason),
-            Some(reason) => Outcome::Closed(format!("the server left with GOAWAY {reason:?}")),
-            None => Outcome::Closed(format!("the server closed within an exchange: {error}")),
+            Some(reason) => Outcome::Closed(format!("the server sent GOAWAY {reason:?}")),
+            None => Outcome::Closed(format!("the server closed during an exchange: {error}")),
         }
     }
 }
@@ -222,7 +222,7 @@ impl From<Outcome> for Event {
     }
 }
 
-/// A request's body on its way out, which counts what is left of it.
+/// A request's body as it is sent, with a count of what is left.
 #[derive(Debug)]
 pub(super) struct Upload {
     bytes: Bytes,

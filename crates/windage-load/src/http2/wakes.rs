@@ -1,18 +1,18 @@
-//! Who was woken: a bit for each lane, and one for the connection.
+//! Records wake-ups: one bit per lane, and one for the connection.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Wake, Waker};
 
-/// What `h2` woke since it was last asked. Only one thread ever looks at it, so nothing needs to be
-/// ordered; atomics, because a waker has to be `Sync`.
+/// What `h2` woke since the last query. Only one thread uses it, so no ordering is needed; it uses
+/// atomics because a waker must be `Sync`.
 #[derive(Debug)]
 pub(super) struct Wakes {
     words: Box<[AtomicU64]>,
 }
 
 impl Wakes {
-    /// For this many lanes, and the connection behind them.
+    /// For `lanes` lanes, plus the connection.
     pub(super) fn new(lanes: usize) -> Wakes {
         Wakes {
             words: (0..=lanes / 64).map(|_| AtomicU64::new(0)).collect(),
@@ -39,7 +39,8 @@ impl Wakes {
         self.words[bit / 64].load(Ordering::Relaxed) & (1 << (bit % 64)) != 0
     }
 
-    /// Takes all bits but `except`, and visits each; what is woken meanwhile is visited next time.
+    /// Takes all bits except `except` and visits each. Wake-ups during the call are visited next
+    /// time.
     pub(super) fn take(&self, except: usize, mut visit: impl FnMut(usize)) {
         for (index, word) in self.words.iter().enumerate() {
             let kept = if index == except / 64 {

@@ -9,17 +9,16 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::transport::Transport;
 
-/// What carries bytes. No call blocks; each fails with [`WouldBlock`](io::ErrorKind::WouldBlock)
-/// instead.
+/// Carries bytes. No call blocks; it fails with [`WouldBlock`](io::ErrorKind::WouldBlock) instead.
 pub(crate) trait Carrier: Send + 'static {
-    /// Sends what is taken at once.
+    /// Sends as much as the carrier accepts at once.
     fn send_some(&mut self, bytes: &[u8]) -> io::Result<usize>;
-    /// Sends on what was taken before. Tells whether nothing of it is left.
+    /// Continues sending accepted bytes. Returns whether none are left.
     fn flush(&mut self) -> io::Result<bool>;
-    /// Receives what is there; 0 is the end of the stream.
+    /// Receives available bytes; 0 is the end of the stream.
     fn receive_some(&mut self, buffer: &mut [u8]) -> io::Result<usize>;
-    /// Whether a read that left room in its buffer leaves nothing behind: then what comes next
-    /// makes a new report.
+    /// Whether a read that did not fill its buffer has emptied the socket, so that later bytes
+    /// cause a new event.
     fn short_read_drains(&self) -> bool;
 }
 
@@ -45,23 +44,23 @@ impl Carrier for Transport {
     }
 }
 
-/// A carrier, what passed over it, and how much may pass now.
+/// A carrier, byte counts, and how many bytes it may move in this turn.
 #[derive(Debug)]
 pub(super) struct Wire<C> {
     carrier: C,
     pub(super) sent_bytes: u64,
     pub(super) received_bytes: u64,
-    /// May still be received in this turn.
+    /// Receive allowance left in this turn.
     receivable: usize,
-    /// May still be sent in this turn. One allowance for both would let `h2`, which reads first,
-    /// never send beside a stream that never pauses.
+    /// Send allowance left in this turn. With a shared allowance, `h2`, which reads first, would
+    /// never send while a stream never pauses.
     sendable: usize,
     /// An allowance ran out while the carrier may have had more.
     is_cut_short: bool,
-    /// Nothing is left to read until the next report.
+    /// Nothing is left to read until the next event.
     is_drained: bool,
     hung_up: bool,
-    /// A head and the start of its body, on their way out together.
+    /// A head and the start of its body, sent together.
     gathered: Vec<u8>,
 }
 
@@ -80,13 +79,13 @@ impl<C: Carrier> Wire<C> {
         }
     }
 
-    /// Notes a report: there may be something to read again.
+    /// Notes an event: there may be something to read again.
     pub(super) fn reported(&mut self, hung_up: bool) {
         self.is_drained = false;
         self.hung_up |= hung_up;
     }
 
-    /// Begins a turn, in which so many bytes may be moved in each direction.
+    /// Begins a turn in which this many bytes may move in each direction.
     pub(super) fn allow(&mut self, bytes: usize) {
         self.receivable = bytes;
         self.sendable = bytes;
@@ -110,7 +109,7 @@ impl<C: Carrier> Wire<C> {
             }
             other => other?,
         };
-        // A short read with the end behind it makes no new report, see `hung_up`.
+        // A short read before the end of the stream causes no new event, see `hung_up`.
         self.is_drained =
             received > 0 && received < length && !self.hung_up && self.carrier.short_read_drains();
         self.received_bytes += received as u64;
@@ -127,8 +126,8 @@ impl<C: Carrier> Wire<C> {
         Ok(sent)
     }
 
-    /// Sends several pieces as one: the head and the body of a request would else make two calls
-    /// and two segments, and wake a server twice.
+    /// Sends several pieces as one. Otherwise a request's head and body would cost two calls and
+    /// two segments, and wake the server twice.
     fn send_together(&mut self, pieces: &[IoSlice<'_>]) -> io::Result<usize> {
         if let [piece] = pieces {
             return self.send(piece);
@@ -155,7 +154,7 @@ impl<C: Carrier> Wire<C> {
         }
     }
 
-    /// How many of `wanted` bytes may be moved; when none, as if the kernel would block.
+    /// How many of `wanted` bytes may move; if none, behaves as if the kernel would block.
     fn within(&mut self, allowance: usize, wanted: usize) -> io::Result<usize> {
         if allowance == 0 && wanted > 0 {
             self.is_cut_short = true;
@@ -165,8 +164,7 @@ impl<C: Carrier> Wire<C> {
     }
 }
 
-/// The end of a wire that `h2` holds. Nobody is woken for it: the session is driven again when the
-/// socket is ready.
+/// `h2`'s end of the wire. It wakes nobody: the session is driven again when the socket is ready.
 #[derive(Debug)]
 pub(super) struct Port<C>(pub(super) Arc<Mutex<Wire<C>>>);
 
@@ -221,7 +219,7 @@ impl<C: Carrier> AsyncWrite for Port<C> {
         self.attempt(Wire::flush)
     }
 
-    /// The socket is closed with its session.
+    /// The socket closes with its session.
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.poll_flush(context)
     }

@@ -11,11 +11,11 @@ use crate::response::Progress;
 use crate::upkeep::is_passing;
 use crate::work::Position;
 
-/// Reads from one connection before others get their turn: a megabyte's worth.
+/// Reads from one connection before others run: a megabyte's worth.
 const READS_AT_ONCE: usize = 16;
 
 impl<P: Pacer> Run<'_, P> {
-    /// Puts a lane's request into bytes, unless they are the same each time, and sends them.
+    /// Renders a lane's request, unless it is the same each time, and sends it.
     #[inline]
     pub(super) fn send_bytes(&mut self, index: usize, position: Position) {
         if !self.is_constant {
@@ -33,7 +33,7 @@ impl<P: Pacer> Run<'_, P> {
         self.send_rest(index);
     }
 
-    /// Sends what is left of a request; a report comes when there is room for more.
+    /// Sends the rest of a request; an event announces more room.
     #[inline]
     fn send_rest(&mut self, index: usize) {
         let engine = &mut *self.engine;
@@ -84,7 +84,7 @@ impl<P: Pacer> Run<'_, P> {
         }
     }
 
-    /// Sends what the socket had no room for. `false` when the connection was lost over it.
+    /// Sends the rest of a request. Returns `false` if the connection was lost.
     fn send_more(&mut self, index: usize) -> bool {
         let connection = self.engine.lanes[index].connection;
         let flushed = self.engine.connections[connection]
@@ -121,7 +121,7 @@ impl<P: Pacer> Run<'_, P> {
         constant.unwrap_or(&lane.wire).len()
     }
 
-    /// Reads an answer as far as it has come. With `hung_up` its end is known to be there.
+    /// Reads an answer as far as it has arrived. `hung_up` says that the stream has ended.
     #[inline]
     pub(super) fn receive(&mut self, index: usize, hung_up: bool) {
         for _ in 0..READS_AT_ONCE {
@@ -153,7 +153,7 @@ impl<P: Pacer> Run<'_, P> {
                             let is_clean = consumed == length && !hung_up;
                             return self.complete(index, now_ns, Received { answer, is_clean });
                         }
-                        // A short read has emptied the socket: the next bytes make a new report.
+                        // A short read has emptied the socket: later bytes cause a new event.
                         Ok(Progress::Partial)
                             if drains && length < engine.buffer.len() && !hung_up =>
                         {
@@ -203,7 +203,7 @@ impl<P: Pacer> Run<'_, P> {
                 },
             ),
             None if had_begun => self.lose_connection(index, Cause::Closed, &|| {
-                "the server closed within an answer".to_owned()
+                "the server closed during an answer".to_owned()
             }),
             None => self.lose_connection(index, Cause::Closed, &|| {
                 "the server closed without an answer".to_owned()
@@ -211,7 +211,7 @@ impl<P: Pacer> Run<'_, P> {
         }
     }
 
-    /// Records a whole answer and puts the connection to its next use.
+    /// Records a whole answer and continues with the connection.
     #[inline]
     fn complete(&mut self, index: usize, now_ns: u64, received: Received) {
         let is_sent = self.engine.lanes[index].exchange.sent_bytes == self.request_bytes(index);
@@ -227,7 +227,7 @@ impl<P: Pacer> Run<'_, P> {
             false => self.what_follows(index, now_ns),
         };
         self.close_and_reopen(of);
-        // The user goes on over the connection that comes next.
+        // The user goes on over the next connection.
         self.engine.lanes[index].awaiting = follows;
     }
 }

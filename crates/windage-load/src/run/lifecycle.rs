@@ -11,7 +11,7 @@ use crate::pace::Pacer;
 use crate::work::Protocol;
 
 impl<P: Pacer> Run<'_, P> {
-    /// Collects the target's free lanes and begins to open what is not open.
+    /// Collects the target's free lanes and starts to open its closed connections.
     pub(super) fn gather(&mut self) {
         self.engine.idle.clear();
         self.engine.thinkers.clear();
@@ -40,12 +40,12 @@ impl<P: Pacer> Run<'_, P> {
         }
     }
 
-    /// Whether every answer of the run is to HEAD.
+    /// Whether every request of the run is HEAD.
     fn always_head(&self) -> bool {
         self.is_constant && self.work.step(Default::default()).is_head
     }
 
-    /// Whether starts that wait may have one more connection: one comes up at a time.
+    /// Whether waiting starts may open one more connection; one opens at a time.
     pub(super) fn may_grow(&self) -> bool {
         let slot = &self.engine.targets[self.target];
         let is_coming_up = self.grown.is_some_and(|index| {
@@ -57,7 +57,7 @@ impl<P: Pacer> Run<'_, P> {
         slot.in_use < slot.connections.len() && !is_coming_up
     }
 
-    /// Opens one more connection for the starts that wait.
+    /// Opens one more connection for waiting starts.
     pub(super) fn grow(&mut self) {
         if !self.may_grow() {
             return;
@@ -83,7 +83,7 @@ impl<P: Pacer> Run<'_, P> {
         self.open_if_needed(index);
     }
 
-    /// Opens a connection again if there is still something to send.
+    /// Reopens a connection if there is still something to send.
     pub(super) fn open_if_needed(&mut self, index: usize) {
         let now_ns = monotonic_ns();
         if self.pacer.is_over(now_ns) {
@@ -124,8 +124,8 @@ impl<P: Pacer> Run<'_, P> {
         }
     }
 
-    /// Frees the lane of an exchange that failed: its user starts over, unless the connection
-    /// takes no more requests.
+    /// Frees the lane of a failed exchange: its user starts over, unless the connection accepts no
+    /// more requests.
     pub(super) fn free_stream(&mut self, connection: usize, lane: usize, now_ns: u64) {
         if self.takes_requests(connection) {
             self.engine.lanes[lane].next = None;
@@ -135,7 +135,7 @@ impl<P: Pacer> Run<'_, P> {
         }
     }
 
-    /// Puts a lane to use that has just come up, or whose exchange failed.
+    /// Continues with a lane that has just opened, or whose exchange failed.
     fn free_new(&mut self, lane: usize, now_ns: u64) {
         self.engine.lanes[lane].state = State::Idle { since_ns: now_ns };
         if let Some((resume_ns, next)) = self.engine.lanes[lane].awaiting.take() {
@@ -156,17 +156,17 @@ impl<P: Pacer> Run<'_, P> {
         self.open_if_needed(index);
     }
 
-    /// Counts an exchange that got no answer, and closes its connection.
+    /// Counts an exchange without an answer, and closes its connection.
     #[cold]
     pub(super) fn lose_connection(&mut self, lane: usize, cause: Cause, why: &dyn Fn() -> String) {
         self.count_loss(cause, why);
         self.close_and_reopen(self.engine.lanes[lane].connection);
     }
 
-    /// Ends what has taken too long and resumes what has paused for long enough.
+    /// Ends what has timed out and resumes what has paused for long enough.
     pub(super) fn sweep(&mut self, now_ns: u64) {
         let timeout_ns = self.engine.timeout_ns;
-        // Whatever begins after this sweep can't be overdue sooner.
+        // Anything that begins after this sweep times out later.
         self.next_sweep_ns = now_ns.saturating_add(timeout_ns);
         for index in self.engine.targets[self.target].members() {
             match self.engine.connections[index].phase {
@@ -204,7 +204,7 @@ impl<P: Pacer> Run<'_, P> {
         }
     }
 
-    /// Whether a time has come; if not, the next sweep is not later.
+    /// Whether a time has come. If not, the next sweep is no later than it.
     fn is_due(&mut self, due_ns: u64, now_ns: u64) -> bool {
         if due_ns > now_ns {
             self.next_sweep_ns = self.next_sweep_ns.min(due_ns);
@@ -212,7 +212,7 @@ impl<P: Pacer> Run<'_, P> {
         due_ns <= now_ns
     }
 
-    /// Gives up an exchange. A stream is cancelled; without streams the connection goes too.
+    /// Gives up an exchange. A stream is cancelled; an HTTP/1.1 connection is closed.
     fn time_out(&mut self, lane: usize) {
         let why = || "no whole answer within the timeout".to_owned();
         if self.cancel(lane) {
@@ -222,7 +222,7 @@ impl<P: Pacer> Run<'_, P> {
         }
     }
 
-    /// Takes back a request where the protocol can; whether it could.
+    /// Cancels a request where the protocol can. Returns whether it did.
     fn cancel(&mut self, index: usize) -> bool {
         let lane = &mut self.engine.lanes[index];
         let connection = &mut self.engine.connections[lane.connection];
@@ -231,7 +231,7 @@ impl<P: Pacer> Run<'_, P> {
             return false;
         };
         session.cancel(index - first);
-        // What is left of it goes out when the connection is next driven.
+        // The reset goes out when the connection is next driven.
         let _ = session.push();
         lane.state = State::Idle {
             since_ns: monotonic_ns(),
@@ -240,8 +240,8 @@ impl<P: Pacer> Run<'_, P> {
         true
     }
 
-    /// Leaves nothing outstanding: what is still under way at the last moment has timed out, and
-    /// what a stop interrupted is not an error. Either way an HTTP/1.1 connection is of no more use.
+    /// Ends all outstanding exchanges: at the last moment they count as timed out; those that a
+    /// stop interrupted are not errors. Either way an HTTP/1.1 connection is unusable afterwards.
     pub(super) fn cut_off(&mut self) {
         let is_stopped = self.engine.stop.is_stopped();
         self.pacer.give_up();

@@ -1,7 +1,7 @@
 //! One run: the loop that sends, receives and records.
 //!
-//! Here is what all protocols share: when to send, what to record, when it ends. `http1` and
-//! `streams` move the bytes, `lifecycle` opens and closes connections.
+//! This module has what all protocols share: when to send, what to record, when to end. `http1` and
+//! `streams` move the bytes; `lifecycle` opens and closes connections.
 
 mod http1;
 mod lifecycle;
@@ -27,12 +27,12 @@ use crate::work::{Position, Protocol, Work};
 
 pub use report::RunReport;
 
-/// A watcher learns of counts so often: a rate made of them is out by no more.
+/// Interval at which counts are published; a rate computed from them is off by at most this.
 const TELL_EVERY_NS: u64 = 10_000_000;
-/// And of quantiles so often: finding them takes some microseconds.
+/// Interval at which quantiles are published; finding them takes some microseconds.
 const TELL_TIMES_EVERY_NS: u64 = 250_000_000;
 
-/// Which count of errors a failure goes to.
+/// The error count to which a failure belongs.
 #[derive(Clone, Copy, Debug)]
 enum Cause {
     Timeout,
@@ -40,7 +40,7 @@ enum Cause {
     Protocol,
 }
 
-/// A run under way.
+/// A run in progress.
 pub(crate) struct Run<'r, P> {
     engine: &'r mut Engine,
     target: usize,
@@ -50,11 +50,11 @@ pub(crate) struct Run<'r, P> {
     pacer: &'r mut P,
     recording: &'r mut Recording,
     report: RunReport,
-    /// No request is sent after this.
+    /// No request is sent after this time.
     ends_ns: u64,
-    /// Nothing is outstanding after this.
+    /// Nothing is outstanding after this time.
     last_ns: u64,
-    /// No timeout and no pause ends before this.
+    /// No timeout or pause ends before this time.
     next_sweep_ns: u64,
     outstanding: usize,
     first_sent_ns: Option<u64>,
@@ -62,13 +62,13 @@ pub(crate) struct Run<'r, P> {
     /// The connection opened last because starts were waiting.
     grown: Option<usize>,
     stalls: Stalls,
-    /// The loop did something in this turn besides looking at the clock.
+    /// This turn of the loop did more than look at the clock.
     was_at_work: bool,
-    /// When a watcher is told next; never without one.
+    /// When progress is published next; never without a watcher.
     next_tell_ns: u64,
     next_times_ns: u64,
-    /// What a watcher has been told of.
-    told: (u64, u64),
+    /// The counts last published.
+    published: (u64, u64),
 }
 
 impl<'r, P: Pacer> Run<'r, P> {
@@ -105,7 +105,7 @@ impl<'r, P: Pacer> Run<'r, P> {
                 None => u64::MAX,
             },
             next_times_ns: began_ns,
-            told: (0, 0),
+            published: (0, 0),
             engine,
         }
     }
@@ -120,7 +120,7 @@ impl<'r, P: Pacer> Run<'r, P> {
         let report = &mut self.report;
         report.ended_ns = monotonic_ns();
         let from_ns = self.first_sent_ns.unwrap_or(report.started_ns);
-        // Time in which nothing was answered any more counts as well.
+        // Time in which nothing was answered any more counts too.
         let least_ns = report.ended_ns.min(self.ends_ns);
         report.duration_ns = self
             .last_completed_ns
@@ -173,8 +173,8 @@ impl<'r, P: Pacer> Run<'r, P> {
         if !self.engine.stirred.is_empty() {
             return self.engine.epoll.poll();
         }
-        // A start can't go out without a free lane, and an event will tell of one. But it can open
-        // a connection.
+        // Without a free lane no start can go out, and an event announces a free lane. But a
+        // waiting start can open a connection.
         let may_start = !self.engine.idle.is_empty() || self.may_grow();
         let engine = &mut *self.engine;
         let start_ns = self.pacer.next_ns().filter(|_| may_start);
@@ -199,18 +199,18 @@ impl<'r, P: Pacer> Run<'r, P> {
         self.engine.epoll.wait_until(now_ns, until_ns)
     }
 
-    /// Tells a watcher what has happened since it was last told.
+    /// Publishes what has happened since the last time.
     fn tell(&mut self) {
         let Some(progress) = &self.engine.progress else {
             return;
         };
         let exchanges = &self.report.exchanges;
         let now = (exchanges.completed, exchanges.errors.total());
-        progress.add(now.0 - self.told.0, now.1 - self.told.1);
-        self.told = now;
+        progress.add(now.0 - self.published.0, now.1 - self.published.1);
+        self.published = now;
     }
 
-    /// Tells a watcher the present quantiles.
+    /// Publishes the current quantiles.
     fn tell_times(&self) {
         if let Some(progress) = &self.engine.progress {
             let times = &self.recording.response_time;
@@ -218,7 +218,7 @@ impl<'r, P: Pacer> Run<'r, P> {
         }
     }
 
-    /// Sends on free lanes, the longest free first, until none is left or nothing is due.
+    /// Sends on free lanes, the longest free first, until no lane is free or no start is due.
     #[inline]
     fn send_due(&mut self, now_ns: u64) {
         let free_since_ns = self.free_since_ns();
@@ -229,7 +229,7 @@ impl<'r, P: Pacer> Run<'r, P> {
             self.engine.idle.pop_front();
             self.send(lane, start);
         }
-        // A lane was free for these as well, had the generator not come late with all of them.
+        // A lane was free for these too, but the generator was late for all of them.
         let lag = &mut self.recording.send_lag;
         self.pacer.queue_due(now_ns, |due_ns| {
             if free_since_ns.is_some_and(|since_ns| since_ns <= due_ns) {
@@ -241,7 +241,7 @@ impl<'r, P: Pacer> Run<'r, P> {
         }
     }
 
-    /// Since when a lane is free that starts could have used; the closed loop has no use for it.
+    /// Since when a lane has been free for starts; the closed loop does not need it.
     #[inline]
     fn free_since_ns(&self) -> Option<u64> {
         if P::IS_CLOSED {
@@ -271,7 +271,7 @@ impl<'r, P: Pacer> Run<'r, P> {
         self.outstanding += 1;
         self.report.exchanges.sent += 1;
         self.first_sent_ns.get_or_insert(now_ns);
-        // A start that had to wait for a lane says nothing of the generator's lateness.
+        // A start that waited for a lane says nothing about the generator's lateness.
         if let Start::At(intended_ns) = start
             && since_ns <= intended_ns
         {
@@ -292,7 +292,7 @@ impl<'r, P: Pacer> Run<'r, P> {
         };
         let connection = &self.engine.connections[index];
         if connection.target != self.target {
-            // Another target's connection died; that target's next `connect` opens it again.
+            // Another target's connection died; that target's next `connect` reopens it.
             return self.engine.tend(readiness, &mut ConnectReport::default());
         }
         match (connection.phase, self.work.protocol()) {
@@ -317,7 +317,7 @@ impl<'r, P: Pacer> Run<'r, P> {
         self.outstanding -= 1;
     }
 
-    /// Puts a lane to its next use: the next step of its flow, or whatever is due.
+    /// Continues with a lane: the next step of its flow, or whatever is due.
     #[inline]
     fn free(&mut self, index: usize, now_ns: u64) {
         let lane = &mut self.engine.lanes[index];
@@ -329,7 +329,7 @@ impl<'r, P: Pacer> Run<'r, P> {
         self.send_due(now_ns);
     }
 
-    /// Whether the lane's user goes on with its flow, or thinks, instead of being free.
+    /// Whether the lane's user continues its flow or thinks, rather than being free.
     fn go_on(&mut self, index: usize, now_ns: u64) -> bool {
         let Some((resume_ns, next)) = self.what_follows(index, now_ns) else {
             self.engine.lanes[index].next = None;
@@ -341,24 +341,24 @@ impl<'r, P: Pacer> Run<'r, P> {
         true
     }
 
-    /// When the user whose answer has just come goes on, and with which step; `None` when it has
-    /// nothing more to do.
+    /// When the user whose answer has just arrived goes on, and with which step; `None` at the end
+    /// of its flow.
     fn what_follows(&self, index: usize, now_ns: u64) -> Option<(u64, Option<Position>)> {
         let step = self.work.step(self.engine.lanes[index].exchange.position);
-        // In an open loop nobody waits for what a user thinks after the last step.
+        // In an open loop nothing depends on think time after the last step.
         let goes_on = step.next.is_some() || (step.think_ns > 0 && P::IS_CLOSED);
         goes_on.then(|| (now_ns.saturating_add(step.think_ns), step.next))
     }
 
     /// Lets a lane's user think until a time.
     fn think(&mut self, index: usize, until_ns: u64) {
-        // Beyond the end there is no next step, and the lane is wanted for starts that still wait.
+        // No step follows after the end, and waiting starts need the lane.
         let until_ns = until_ns.min(self.ends_ns);
         self.engine.lanes[index].state = State::Thinking { until_ns };
         self.engine.thinkers.push(Reverse((until_ns, index)));
     }
 
-    /// Lets users who have thought enough take their next step, unless the run is over by then.
+    /// Lets users who have finished thinking take their next step, unless the run is over by then.
     fn resume_thinkers(&mut self, now_ns: u64) {
         while let Some(&Reverse((at_ns, index))) = self.engine.thinkers.peek() {
             if at_ns > now_ns {
@@ -366,7 +366,7 @@ impl<'r, P: Pacer> Run<'r, P> {
             }
             self.engine.thinkers.pop();
             let lane = &mut self.engine.lanes[index];
-            // Else the connection was lost meanwhile, and with it this user.
+            // Otherwise the connection, and with it this user, was lost in the meantime.
             if lane.state != (State::Thinking { until_ns: at_ns }) {
                 continue;
             }
@@ -383,7 +383,7 @@ impl<'r, P: Pacer> Run<'r, P> {
         }
     }
 
-    /// Counts an exchange that got no answer.
+    /// Counts an exchange without an answer.
     fn count_loss(&mut self, cause: Cause, why: &dyn Fn() -> String) {
         let errors = &mut self.report.exchanges.errors;
         match cause {
@@ -396,7 +396,7 @@ impl<'r, P: Pacer> Run<'r, P> {
     }
 }
 
-/// A whole answer, and whether its connection is of further use.
+/// A whole answer, and whether its connection can be used again.
 #[derive(Clone, Copy, Debug)]
 struct Received {
     answer: Answer,

@@ -11,7 +11,7 @@ use crate::pace::Pacer;
 use crate::work::{Position, Protocol};
 
 impl<P: Pacer> Run<'_, P> {
-    /// Hands a lane's request to its connection, which sends it when it is next driven.
+    /// Gives a lane's request to its connection, which sends it when it is next driven.
     pub(super) fn send_stream(&mut self, index: usize, position: Position) {
         let engine = &mut *self.engine;
         let of = engine.lanes[index].connection;
@@ -39,8 +39,8 @@ impl<P: Pacer> Run<'_, P> {
         }
     }
 
-    /// Drives the connections that have something to send, or that had their turn before they
-    /// were done, until none is left.
+    /// Drives the connections that have something to send, or whose turn ended early, until none is
+    /// left.
     pub(super) fn drive_stirred(&mut self) {
         for _ in 0..self.engine.stirred.len() {
             let Some(connection) = self.engine.stirred.pop_front() else {
@@ -51,8 +51,8 @@ impl<P: Pacer> Run<'_, P> {
         }
     }
 
-    /// Moves a connection's bytes both ways and takes in what came of it: after a report on its
-    /// socket, or after sends.
+    /// Moves a connection's bytes both ways and handles the results: after an event on its socket,
+    /// or after sends.
     pub(super) fn drive(&mut self, of: usize, report: Option<Readiness>) {
         let connection = &mut self.engine.connections[of];
         let Some(session) = connection.session() else {
@@ -79,7 +79,7 @@ impl<P: Pacer> Run<'_, P> {
         self.notice_end(of);
     }
 
-    /// Has a connection driven in the next turn.
+    /// Schedules a connection for the next turn.
     pub(super) fn stir(&mut self, of: usize) {
         if !std::mem::replace(&mut self.engine.connections[of].is_stirred, true) {
             self.engine.stirred.push_back(of);
@@ -117,8 +117,8 @@ impl<P: Pacer> Run<'_, P> {
         session.is_some_and(|session| session.is_ready())
     }
 
-    /// Opens a connection anew that is over. From one that the server is about to leave, answers
-    /// still come, but nothing more is sent over it.
+    /// Reopens a connection that has ended. A connection that received GOAWAY still gets answers,
+    /// but nothing more is sent over it.
     fn notice_end(&mut self, of: usize) {
         let Some(session) = self.engine.connections[of].session() else {
             return;

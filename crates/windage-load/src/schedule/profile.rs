@@ -1,26 +1,26 @@
-//! Rates that change over time: ramps, steps, and whatever is put together from them.
+//! Rates that change over time: ramps, steps and combinations of them.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A clock of nanoseconds has no more starts per second.
+/// A nanosecond clock can't resolve more starts per second.
 const RATE_PER_S_MAX: f64 = 1e9;
 
-/// A stretch of a profile, in which the rate changes evenly.
+/// A piece of a profile, in which the rate changes linearly.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Piece {
-    /// Starts a second at its beginning; 0 for none.
+    /// Starts per second at its beginning; 0 for none.
     pub from_per_s: f64,
-    /// Starts a second at its end; the same as at the beginning for a constant rate.
+    /// Starts per second at its end; equal to the beginning for a constant rate.
     pub to_per_s: f64,
-    /// How long it lasts; more than nothing.
+    /// Its length; more than zero.
     pub lasts: Duration,
 }
 
-/// Why pieces don't make a profile. Pieces are counted from 1.
+/// Why pieces don't form a profile. Pieces are counted from 1.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ProfileError {
-    /// A rate that can't be kept.
+    /// An invalid rate.
     #[error("piece {piece}: {rate_per_s} is not a rate; give starts per second, from 0 to 1e9")]
     Rate {
         /// Which piece.
@@ -28,16 +28,16 @@ pub enum ProfileError {
         /// The rate.
         rate_per_s: f64,
     },
-    /// A piece that lasts for no time.
-    #[error("piece {piece} lasts for no time; give it a length, or leave it out")]
+    /// A piece of length zero.
+    #[error("piece {piece} has no length; give it one, or remove the piece")]
     NoTime {
         /// Which piece.
         piece: usize,
     },
-    /// Nothing would ever start.
-    #[error("a profile without starts; give it a piece whose rate is more than 0")]
+    /// No start at all.
+    #[error("the profile has no starts; give one of its pieces a rate above 0")]
     NoStarts,
-    /// Longer than nanoseconds can be counted.
+    /// Longer than 64 bits of nanoseconds.
     #[error("the profile lasts longer than 584 years; shorten its pieces")]
     TooLong,
 }
@@ -58,22 +58,22 @@ pub struct Profile {
     lasts_ns: u64,
 }
 
-/// A piece, and where in the profile it is.
+/// A piece and its position in the profile.
 #[derive(Clone, Copy, Debug)]
 struct Leg {
     piece: Piece,
     begins_ns: u64,
-    /// Starts asked for by the beginning and by the end of it.
+    /// The integral of the rate at its beginning and at its end.
     starts_before: f64,
     starts_after: f64,
 }
 
 impl Profile {
-    /// Puts pieces one after the other.
+    /// Joins pieces.
     ///
     /// # Errors
-    /// When a rate is negative, not finite or beyond 1e9/s, a piece lasts for no time, or nothing
-    /// would ever start.
+    /// When a rate is negative, not finite or above 1e9/s, when a piece has no length, or when
+    /// nothing would start.
     pub fn new(pieces: &[Piece]) -> Result<Profile, ProfileError> {
         let mut legs = Vec::with_capacity(pieces.len());
         let (mut begins_ns, mut starts) = (0u64, 0.0);
@@ -102,7 +102,7 @@ impl Profile {
         })
     }
 
-    /// A rate that changes evenly.
+    /// A rate that changes linearly.
     ///
     /// # Errors
     /// As [`Profile::new`].
@@ -114,7 +114,7 @@ impl Profile {
         }])
     }
 
-    /// Rates, each kept for some time.
+    /// A sequence of rates, each for some time.
     ///
     /// # Errors
     /// As [`Profile::new`].
@@ -127,35 +127,34 @@ impl Profile {
         Profile::new(&rates.iter().map(step).collect::<Vec<_>>())
     }
 
-    /// How long it lasts, all pieces together.
+    /// Total length.
     #[must_use]
     pub fn lasts(&self) -> Duration {
         Duration::from_nanos(self.lasts_ns)
     }
 
-    /// How many starts it has when they are as even as they can be. Random arrivals have as many
-    /// on average.
+    /// Number of evenly spaced starts. Random arrivals have as many on average.
     #[must_use]
     pub fn starts(&self) -> u64 {
         let asked = self.starts_asked().ceil() as u64;
-        // By rounding, the last one or two can fall on the end, which is no more in the profile.
+        // Rounding can put the last one or two at the end, which is outside the profile.
         let is_within = |ordinal: &u64| self.at_ns(&mut 0, *ordinal as f64).is_some();
         (0..asked).rev().find(is_within).map_or(0, |last| last + 1)
     }
 
-    /// Starts a second over its whole length.
+    /// Mean starts per second.
     #[must_use]
     pub fn mean_rate_per_s(&self) -> f64 {
         self.starts_asked() / self.lasts().as_secs_f64()
     }
 
-    /// The integral of the rate, which need not be whole.
+    /// The integral of the rate; need not be a whole number.
     fn starts_asked(&self) -> f64 {
         self.legs.last().map_or(0.0, |leg| leg.starts_after)
     }
 
-    /// When it has asked for more than so many starts; `None` if it never does. `leg` is where to
-    /// begin to look and then where it was found, for the next look can't be for less.
+    /// When the integral exceeds this many starts; `None` if it never does. `leg` is where to start
+    /// looking, and then where it was found: the next call can't ask for fewer.
     pub(super) fn at_ns(&self, leg: &mut usize, starts: f64) -> Option<u64> {
         while self.legs.get(*leg)?.starts_after <= starts {
             *leg += 1;
@@ -185,23 +184,23 @@ impl Piece {
         Ok(())
     }
 
-    /// How many starts it asks for: the integral of the rate.
+    /// The integral of its rate.
     fn starts(&self) -> f64 {
         f64::midpoint(self.from_per_s, self.to_per_s) * self.lasts.as_secs_f64()
     }
 
-    /// When it has asked for so many starts, in seconds from its beginning.
+    /// When its integral reaches this many starts, in seconds from its beginning.
     ///
-    /// Solves `from·t + slope·t²/2 = starts` in the form that loses no digits, whichever way the
-    /// rate goes (Press et al., Numerical Recipes, 5.6).
+    /// Solves `from·t + slope·t²/2 = starts` in the form that loses no digits for either sign of
+    /// the slope (Press et al., Numerical Recipes, 5.6).
     fn seconds_to(&self, starts: f64) -> f64 {
         let lasts_s = self.lasts.as_secs_f64();
         let slope = (self.to_per_s - self.from_per_s) / lasts_s;
-        // Zero at the end of a ramp down to 0, and by rounding a little below.
+        // Zero at the end of a ramp down to 0; rounding can make it slightly negative.
         let squared_rate = (self.from_per_s * self.from_per_s + 2.0 * slope * starts).max(0.0);
         let twice_mean_rate = self.from_per_s + squared_rate.sqrt();
         if twice_mean_rate == 0.0 {
-            // A ramp up from 0, at its very beginning.
+            // At the very beginning of a ramp up from 0.
             return 0.0;
         }
         (2.0 * starts / twice_mean_rate).min(lasts_s)

@@ -18,7 +18,7 @@ fn starts_of(pieces: &[Piece]) -> Vec<u64> {
     Schedule::profile(&Profile::new(pieces).unwrap()).collect()
 }
 
-/// Starts asked for until a moment, by summing pieces: the integral that `at_ns` inverts.
+/// The integral of the rate up to a time, summed over pieces; `at_ns` inverts it.
 fn asked_by(pieces: &[Piece], at_s: f64) -> f64 {
     let (mut begins_s, mut asked) = (0.0, 0.0);
     for piece in pieces {
@@ -32,24 +32,24 @@ fn asked_by(pieces: &[Piece], at_s: f64) -> f64 {
 }
 
 #[test]
-fn starts_stand_where_the_integral_reaches_their_ordinal() {
+fn starts_are_where_the_integral_reaches_their_ordinal() {
     type Row<'a> = (&'a [Piece], &'a [u64], &'a str);
     let ms = 1_000_000;
     let table: &[Row] = &[
         (
             &[piece(4.0, 4.0, 1.0)],
             &[0, 250 * ms, 500 * ms, 750 * ms],
-            "a constant rate is what `Schedule::constant` makes of it",
+            "a constant rate equals `Schedule::constant`",
         ),
         (
             &[piece(0.0, 8.0, 1.0)],
             &[0, 500 * ms, 707_106_781, 866_025_404],
-            "up from nothing: √(n/4)",
+            "up from zero: √(n/4)",
         ),
         (
             &[piece(8.0, 0.0, 1.0)],
             &[0, 133_974_596, 292_893_219, 500 * ms],
-            "down to nothing: the same backwards, 1 − √((4−n)/4)",
+            "down to zero: the same reversed, 1 − √((4−n)/4)",
         ),
         (
             &[
@@ -58,12 +58,12 @@ fn starts_stand_where_the_integral_reaches_their_ordinal() {
                 piece(1.0, 1.0, 2.0),
             ],
             &[0, 500 * ms, 6_000 * ms, 7_000 * ms],
-            "a pause holds back the start that is due when it begins",
+            "a pause delays the start that is due when it begins",
         ),
         (
             &[piece(0.0, 0.0, 3.0), piece(2.0, 2.0, 1.0)],
             &[3_000 * ms, 3_500 * ms],
-            "nothing starts before there is a rate",
+            "no start while the rate is zero",
         ),
         (
             &[piece(1.0, 1.0, 1.5), piece(3.0, 3.0, 0.5)],
@@ -73,7 +73,7 @@ fn starts_stand_where_the_integral_reaches_their_ordinal() {
         (
             &[piece(0.25, 0.25, 2.0)],
             &[0],
-            "a rate that asks for less than one start has the first one",
+            "an integral below one still has the first start",
         ),
     ];
     for (pieces, expected, why) in table {
@@ -88,7 +88,7 @@ fn a_profile_knows_its_length_and_its_mean() {
     assert_eq!(profile.lasts(), seconds(4.0));
     assert_eq!(profile.starts(), 1_000);
     assert_eq!(profile.mean_rate_per_s(), 250.0);
-    // 0.1 · 30 is a little more than 3 in binary, and no fourth start fits.
+    // 0.1 · 30 is slightly more than 3 in binary, but a fourth start does not fit.
     let rounded = Profile::ramp(0.1, 0.1, seconds(30.0)).unwrap();
     assert_eq!(rounded.starts(), 3);
     assert_eq!(Schedule::profile(&rounded).count(), 3);
@@ -96,7 +96,7 @@ fn a_profile_knows_its_length_and_its_mean() {
 
 #[test]
 fn a_long_profile_does_not_drift() {
-    // A thousand hours at a third of a start a second.
+    // A thousand hours at a third of a start per second.
     let pieces = vec![piece(1.0 / 3.0, 1.0 / 3.0, 3_600.0); 1_000];
     let starts = starts_of(&pieces);
     assert_eq!(starts.len(), 1_200_000);
@@ -105,7 +105,7 @@ fn a_long_profile_does_not_drift() {
 }
 
 #[test]
-fn mistakes_say_which_piece_and_what_to_do() {
+fn errors_name_the_piece_and_the_remedy() {
     let whole = piece(1.0, 1.0, 1.0);
     let table: &[(&[Piece], &str)] = &[
         (
@@ -122,15 +122,15 @@ fn mistakes_say_which_piece_and_what_to_do() {
         ),
         (
             &[whole, whole, piece(1.0, 1.0, 0.0)],
-            "piece 3 lasts for no time; give it a length, or leave it out",
+            "piece 3 has no length; give it one, or remove the piece",
         ),
         (
             &[],
-            "a profile without starts; give it a piece whose rate is more than 0",
+            "the profile has no starts; give one of its pieces a rate above 0",
         ),
         (
             &[piece(0.0, 0.0, 1.0)],
-            "a profile without starts; give it a piece whose rate is more than 0",
+            "the profile has no starts; give one of its pieces a rate above 0",
         ),
         (
             &[piece(1.0, 1.0, 1e10), piece(1.0, 1.0, 1e10)],
@@ -143,7 +143,7 @@ fn mistakes_say_which_piece_and_what_to_do() {
 }
 
 #[test]
-fn random_starts_are_spread_as_the_rate_is() {
+fn random_starts_follow_the_rate() {
     // Kolmogorov–Smirnov: given their number, starts are independent draws with the integral of
     // the rate as their distribution. 1.63 / √n is the 1 % critical value.
     let pieces = [
@@ -183,7 +183,7 @@ fn a_constant_profile_has_the_arrivals_of_its_rate() {
 }
 
 #[test]
-fn a_seed_is_a_schedule() {
+fn the_same_seed_gives_the_same_schedule() {
     let profile = Profile::ramp(100.0, 900.0, seconds(1.0)).unwrap();
     let starts = |seed| Schedule::poisson_profile(&profile, seed).collect::<Vec<_>>();
     assert_eq!(starts(7), starts(7));
@@ -224,7 +224,7 @@ proptest! {
     }
 
     #[test]
-    fn random_starts_are_sorted_within_the_profile_and_as_many_as_asked(
+    fn random_starts_are_sorted_within_the_profile_and_of_the_expected_number(
         pieces in any_pieces(),
         seed: u64,
     ) {
@@ -232,7 +232,7 @@ proptest! {
         let starts: Vec<u64> = Schedule::poisson_profile(&profile, seed).collect();
         prop_assert!(starts.is_sorted());
         prop_assert!(starts.iter().all(|&at| u128::from(at) < profile.lasts().as_nanos()));
-        // Bernstein's bound for a Poisson count, missed once in e⁵⁰ runs.
+        // Bernstein's bound for a Poisson count; fails once in e⁵⁰ runs.
         let asked = asked_by(&pieces, profile.lasts().as_secs_f64());
         let tolerance = (100.0 * asked).sqrt() + 34.0;
         prop_assert!((starts.len() as f64 - asked).abs() < tolerance);

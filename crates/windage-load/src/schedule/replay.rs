@@ -1,27 +1,27 @@
-//! Recorded arrival times, to be kept again.
+//! Replay of recorded arrival times.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
-/// The largest file that is read.
+/// The largest file accepted.
 const REPLAY_BYTES_MAX: u64 = 256 << 20;
-/// Ten days, up to which a `f64` is good to a fraction of a nanosecond.
+/// Ten days, up to which an `f64` resolves fractions of a nanosecond.
 const OFFSET_S_MAX: f64 = 864_000.0;
-/// What some programs put before the first line.
+/// The byte order mark, which some programs write.
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
-/// Longer than any time is written.
+/// Longer than any written time.
 const EXCERPT_BYTES: usize = 40;
 
-/// Why recorded times can't be kept.
+/// Why recorded times can't be replayed.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
     /// The file could not be opened.
-    #[error("can't open {file}: {source}; name a file with one time a line, in seconds")]
+    #[error("can't open {file}: {source}; name a file with one time per line, in seconds")]
     Open {
         /// The file.
         file: String,
-        /// Why.
+        /// The kernel's error.
         source: std::io::Error,
     },
     /// The file could not be read.
@@ -29,7 +29,7 @@ pub enum ReplayError {
     Read {
         /// The file.
         file: String,
-        /// Why.
+        /// The kernel's error.
         source: std::io::Error,
     },
     /// A line without a time.
@@ -41,45 +41,45 @@ pub enum ReplayError {
         file: String,
         /// The line, counted from 1.
         line: u64,
-        /// What stands there.
+        /// The text found.
         found: String,
     },
-    /// A line with a time before that of the line ahead of it.
+    /// A line with an earlier time than the line before it.
     #[error(
-        "{file}, line {line}: {found} comes before the time ahead of it; sort the file by time"
+        "{file}, line {line}: {found} is earlier than the time before it; sort the file by time"
     )]
     BackInTime {
         /// The file.
         file: String,
         /// The line, counted from 1.
         line: u64,
-        /// The time, as it stands there.
+        /// The time as written.
         found: String,
     },
     /// A file without times.
-    #[error("{file} has no times in it; give one a line, in seconds")]
+    #[error("{file} has no times; give one per line, in seconds")]
     Nothing {
         /// The file.
         file: String,
     },
-    /// More than is kept in memory.
+    /// Too large to keep in memory.
     #[error("{file} is larger than {} MiB; use a part of it", REPLAY_BYTES_MAX >> 20)]
     TooLarge {
         /// The file.
         file: String,
     },
     /// No offsets were given.
-    #[error("a replay without starts; give at least one offset")]
+    #[error("the replay has no starts; give at least one offset")]
     NoStarts,
-    /// An offset before the one ahead of it.
-    #[error("offset {ordinal} of a replay comes before the one ahead of it; sort them")]
+    /// An offset earlier than the one before it.
+    #[error("offset {ordinal} of the replay is smaller than the one before it; sort them")]
     NotSorted {
         /// Which offset, counted from 1.
         ordinal: usize,
     },
 }
 
-/// Checks offsets that did not come from a file.
+/// Checks offsets from other sources than a file.
 pub(super) fn check(offsets_ns: &[u64]) -> Result<(), ReplayError> {
     if offsets_ns.is_empty() {
         return Err(ReplayError::NoStarts);
@@ -145,7 +145,7 @@ fn read_from(reader: impl Read, name: &str, bytes_max: u64) -> Result<Vec<u64>, 
     Ok(offsets_ns)
 }
 
-/// What stands before the first comma.
+/// The text before the first comma.
 fn first_value(line: &[u8]) -> &[u8] {
     let line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
     line.split(|&byte| byte == b',')
@@ -154,16 +154,16 @@ fn first_value(line: &[u8]) -> &[u8] {
         .trim_ascii()
 }
 
-/// What an error shows of a value, which can be a whole file without line ends.
+/// An excerpt of a value for errors; a value can be a whole file without line ends.
 fn excerpt(value: &[u8]) -> String {
     String::from_utf8_lossy(&value[..value.len().min(EXCERPT_BYTES)]).into_owned()
 }
 
 /// Why a value is not a time.
 enum NotATime {
-    /// Not a number at all: a first line like this is a header.
+    /// Not a number: as a first line, this is a header.
     Text,
-    /// A number, but no offset of a recording.
+    /// A number, but not a valid offset.
     OutOfRange,
 }
 

@@ -34,18 +34,18 @@ fn times_are_read_to_the_nanosecond() {
 }
 
 #[test]
-fn mistakes_name_the_line_and_the_remedy() {
+fn errors_name_the_line_and_the_remedy() {
     let not_a_time = |line: u64, found: &str| {
         format!(
             "r.csv, line {line}: {found:?} is not a time; give seconds from the start of the \
              recording, from 0 to 864000, such as 12.000345"
         )
     };
-    let nothing = "r.csv has no times in it; give one a line, in seconds".to_owned();
+    let nothing = "r.csv has no times; give one per line, in seconds".to_owned();
     let table = [
         (
             "1\n2\n1.9\n",
-            "r.csv, line 3: 1.9 comes before the time ahead of it; sort the file by time"
+            "r.csv, line 3: 1.9 is earlier than the time before it; sort the file by time"
                 .to_owned(),
         ),
         ("t\n1\nx\n", not_a_time(3, "x")),
@@ -68,7 +68,7 @@ fn mistakes_name_the_line_and_the_remedy() {
 }
 
 #[test]
-fn an_endless_file_is_read_no_further_than_the_bound() {
+fn an_endless_file_is_read_only_up_to_the_bound() {
     let endless = read_from(std::io::repeat(b'1'), "r.csv", 1_000);
     assert!(matches!(endless, Err(ReplayError::TooLarge { .. })));
     let long_line = read_text(&"1".repeat(900)).unwrap_err().to_string();
@@ -90,7 +90,7 @@ fn a_missing_file_is_named() {
 }
 
 #[test]
-fn offsets_are_kept_as_they_are() {
+fn offsets_are_replayed_unchanged() {
     let replay = Schedule::replay(vec![3, 3, 7]).unwrap();
     assert_eq!(replay.clone().collect::<Vec<_>>(), [3, 3, 7]);
     assert_eq!(replay.last(), Some(7));
@@ -104,7 +104,7 @@ fn offsets_are_kept_as_they_are() {
 
 proptest! {
     #[test]
-    fn what_was_written_is_read(mut offsets_ns in prop::collection::vec(0..864_000_000_000_000u64, 1..50)) {
+    fn replays_round_trip(mut offsets_ns in prop::collection::vec(0..864_000_000_000_000u64, 1..50)) {
         offsets_ns.sort_unstable();
         let line = |at: &u64| format!("{}.{:09}\n", at / 1_000_000_000, at % 1_000_000_000);
         let text: String = offsets_ns.iter().map(line).collect();
@@ -112,7 +112,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_is_read_is_sorted_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn any_file_is_sorted_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         if let Ok(offsets_ns) = read_from(&bytes[..], "r.csv", 1_000) {
             prop_assert!(check(&offsets_ns).is_ok());
         }

@@ -1,4 +1,4 @@
-//! One TLS session over a socket that is given to each call.
+//! One TLS session. Each call gets the socket.
 
 use std::fmt;
 use std::io::{self, IoSlice, Read, Write};
@@ -9,23 +9,23 @@ use rustls::{CertificateError, ClientConnection};
 use super::H2;
 use crate::socket;
 
-/// What a server may send without anything to hand over: more than a handshake or a record takes.
-/// Without a bound it could keep the engine's thread to itself; rustls has bounds for empty
-/// records, alerts and new keys, but none for tickets.
+/// Bytes a server may send without any content: more than a handshake or a record takes. Without
+/// this bound a server could monopolise the engine's thread; rustls bounds empty records, alerts
+/// and key updates, but not tickets.
 const FRUITLESS_BYTES_MAX: usize = 256 * 1024;
 
-/// A session, begun or not. Its user keeps the rules that [`crate::transport`] states.
+/// A session, begun or not. Callers follow the rules in [`crate::transport`].
 pub(crate) struct Session {
     tls: ClientConnection,
     needs_h2: bool,
-    /// The last call that received had all that the kernel had.
+    /// The last receive emptied the kernel's buffer.
     is_drained: bool,
-    /// Bytes read since there was last something to hand over.
+    /// Bytes read since there was last content.
     fruitless_bytes: usize,
 }
 
 impl Session {
-    /// With `needs_h2`, a server that does not agree to HTTP/2 is an error of the handshake.
+    /// With `needs_h2`, the handshake fails if the server does not agree to HTTP/2.
     pub(super) fn new(tls: ClientConnection, needs_h2: bool) -> Session {
         Session {
             tls,
@@ -35,7 +35,7 @@ impl Session {
         }
     }
 
-    /// Goes on with the handshake. `true` once it is over and all of it has gone out.
+    /// Continues the handshake. `true` once it is over and fully sent.
     pub(crate) fn shake_hands(&mut self, socket: &OwnedFd) -> io::Result<bool> {
         loop {
             let is_flushed = self.flush(socket).map_err(cut_short)?;
@@ -51,7 +51,7 @@ impl Session {
                 Err(error) => return Err(cut_short(error)),
             }
             if let Err(error) = self.tls.process_new_packets() {
-                // The alert that tells the server why; it may be gone already.
+                // Sends the alert that tells the server why; the server may have closed already.
                 let _ = self.flush(socket);
                 return Err(refusal(&error));
             }
@@ -60,8 +60,8 @@ impl Session {
 
     /// See [`Transport::send_some`](crate::transport::Transport::send_some).
     pub(crate) fn send_some(&mut self, socket: &OwnedFd, bytes: &[u8]) -> io::Result<usize> {
-        // What was held back makes room first. Where it can't, the kernel has said that it is
-        // full, and so will report when it is not.
+        // Send buffered records first, to make room. If that fails, the kernel is full and will
+        // cause an event when it is not.
         self.flush(socket)?;
         let taken = self.tls.writer().write(bytes)?;
         self.flush(socket)?;
@@ -84,14 +84,14 @@ impl Session {
         Ok(true)
     }
 
-    /// See [`Transport::receive_some`](crate::transport::Transport::receive_some). Asks the kernel
-    /// only when nothing decrypted is left.
+    /// See [`Transport::receive_some`](crate::transport::Transport::receive_some). Reads from the
+    /// kernel only when no decrypted bytes are left.
     pub(crate) fn receive_some(
         &mut self,
         socket: &OwnedFd,
         buffer: &mut [u8],
     ) -> io::Result<usize> {
-        // What is left from an earlier read says nothing of what the kernel has got since.
+        // Bytes left from an earlier read say nothing about what the kernel has received since.
         self.is_drained = false;
         loop {
             match self.tls.reader().read(buffer) {
@@ -106,8 +106,8 @@ impl Session {
             self.tls
                 .process_new_packets()
                 .map_err(|error| breach(&error))?;
-            // Answers of the session itself, such as to new keys. A socket that can't be written
-            // to may still have something to read; the next send tells.
+            // The session's own answers, for example to key updates. If the socket can't be written
+            // to, it may still be readable; the next send reports the error.
             let _ = self.flush(socket);
         }
     }
@@ -117,13 +117,13 @@ impl Session {
         self.is_drained
     }
 
-    /// The protocol that the server chose, in its registered name.
+    /// The registered name of the protocol that the server chose.
     pub(crate) fn negotiated_alpn(&self) -> Option<&[u8]> {
         self.tls.alpn_protocol()
     }
 
-    /// Tells the server that the end is meant, lest it log a truncated session. As far as the
-    /// kernel takes it.
+    /// Tells the server that the end is intended, so that it does not log a truncated session. Best
+    /// effort.
     pub(crate) fn say_goodbye(&mut self, socket: &OwnedFd) {
         if !self.tls.is_handshaking() {
             self.tls.send_close_notify();
@@ -131,11 +131,11 @@ impl Session {
         }
     }
 
-    /// Reads records, as far as one read goes. 0 is the end of the stream.
+    /// Reads records with one read from the kernel. 0 is the end of the stream.
     fn take_in(&mut self, socket: &OwnedFd) -> io::Result<usize> {
         if self.fruitless_bytes > FRUITLESS_BYTES_MAX {
             return Err(invalid(
-                "the server sends TLS records on and on, with nothing in them".to_owned(),
+                "the server keeps sending TLS records with nothing in them".to_owned(),
             ));
         }
         let mut inward = Inward {
@@ -148,8 +148,8 @@ impl Session {
         Ok(read)
     }
 
-    /// HTTP/2 begins without a question, so a server that did not agree to it would be sent what
-    /// it takes for garbage (RFC 9113, section 3.2).
+    /// HTTP/2 begins without negotiation, so a server that did not agree to it would receive what
+    /// looks like garbage (RFC 9113, section 3.2).
     fn check_alpn(&self) -> io::Result<()> {
         if self.needs_h2 && self.negotiated_alpn() != Some(H2) {
             return Err(invalid(
@@ -194,7 +194,7 @@ impl Write for Outward<'_> {
 
     fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
         match slices {
-            // A request is mostly one record, and `sendmsg` costs more than `send`.
+            // A request is usually one record, and `sendmsg` costs more than `send`.
             [only] => self.write(only),
             several => Ok(socket::send_some_of(self.0, several)?),
         }
@@ -205,7 +205,7 @@ impl Write for Outward<'_> {
     }
 }
 
-/// Why a handshake failed, and what to do about it.
+/// Why a handshake failed, and the remedy.
 #[cold]
 fn refusal(error: &rustls::Error) -> io::Error {
     use rustls::AlertDescription::NoApplicationProtocol;
@@ -214,18 +214,18 @@ fn refusal(error: &rustls::Error) -> io::Error {
         InvalidMessage(_) => format!(
             "the server does not speak TLS here ({error}); correct the port, or use http://"
         ),
-        // A signature is bad where the authority has the trusted one's name and another key, such
-        // as a test server's certificate that was made anew.
+        // The signature is bad if the authority has the trusted name but another key, such as a
+        // test server's regenerated certificate.
         InvalidCertificate(CertificateError::UnknownIssuer | CertificateError::BadSignature) => {
-            "the server's certificate is not from an authority that is trusted; give the \
+            "the server's certificate is not from a trusted authority; give the \
              authority's certificate as CA file, or accept any with `insecure`"
                 .to_owned()
         }
         InvalidCertificate(
             CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
-        ) => format!("{error}; use a name that it is for, or accept any with `insecure`"),
+        ) => format!("{error}; use a name in the certificate, or accept any with `insecure`"),
         InvalidCertificate(CertificateError::Other(_)) => format!(
-            "{error}; a certificate that signs itself needs `basicConstraints=critical,CA:FALSE`, \
+            "{error}; a self-signed certificate needs `basicConstraints=critical,CA:FALSE`, \
              or accept any with `insecure`"
         ),
         AlertReceived(NoApplicationProtocol) => {
@@ -238,7 +238,7 @@ fn refusal(error: &rustls::Error) -> io::Error {
     })
 }
 
-/// What went wrong within an established session.
+/// An error in an established session.
 #[cold]
 fn breach(error: &rustls::Error) -> io::Error {
     invalid(match error {
@@ -247,7 +247,7 @@ fn breach(error: &rustls::Error) -> io::Error {
     })
 }
 
-/// An end of the connection within the handshake.
+/// The connection ended during the handshake.
 #[cold]
 fn cut_short(error: io::Error) -> io::Error {
     match error.kind() {
@@ -255,18 +255,18 @@ fn cut_short(error: io::Error) -> io::Error {
         | io::ErrorKind::ConnectionReset
         | io::ErrorKind::BrokenPipe) => io::Error::new(
             kind,
-            "the server closed within the TLS handshake; does it speak TLS here?",
+            "the server closed during the TLS handshake; does this port speak TLS?",
         ),
         _ => error,
     }
 }
 
-/// What the session itself refuses to hold; the kernel has no error of this kind.
+/// A message too long for the session; no kernel error fits.
 #[cold]
 fn beyond_measure(error: io::Error) -> io::Error {
     match error.kind() {
         io::ErrorKind::InvalidData => invalid(format!(
-            "the server sends a TLS message longer than any should be ({error})"
+            "the server sends a TLS message longer than allowed ({error})"
         )),
         _ => error,
     }

@@ -10,7 +10,7 @@ fn plain_connections_echo_over_every_kind_of_socket() {
         driven.send_all(b"hello");
         assert_eq!(driven.receive(5, 64).unwrap(), b"hello", "{endpoint}");
         server.join().unwrap();
-        assert_eq!(driven.receive(1, 64).unwrap(), b"", "the end");
+        assert_eq!(driven.receive(1, 64).unwrap(), b"", "end of the stream");
         assert_eq!(driven.transport.negotiated_alpn(), None);
     }
 }
@@ -36,7 +36,7 @@ fn a_unix_socket_echoes_plain_and_within_tls() {
 }
 
 #[test]
-fn a_full_kernel_takes_the_rest_after_a_report() {
+fn a_full_kernel_accepts_the_rest_after_an_event() {
     let payload = pattern(2 << 20);
     let expected = payload.clone();
     let (go, may_read) = mpsc::channel();
@@ -50,14 +50,14 @@ fn a_full_kernel_takes_the_rest_after_a_report() {
     setsockopt(&driven.transport.fd(), sockopt::SndBuf, &16_384).unwrap();
     let sent = driven.send_until_full(&payload);
     assert!(sent < payload.len());
-    assert!(driven.transport.flush().unwrap(), "nothing is held back");
+    assert!(driven.transport.flush().unwrap(), "nothing is buffered");
     go.send(()).unwrap();
     driven.send_all(&payload[sent..]);
     assert!(server.join().unwrap());
 }
 
 #[test]
-fn a_port_that_nobody_listens_on_refuses() {
+fn a_port_without_a_listener_refuses() {
     let listener = TcpListener::bind(LOOPBACK).unwrap();
     let endpoint = Endpoint::Tcp(listener.local_addr().unwrap());
     drop(listener);
@@ -66,7 +66,7 @@ fn a_port_that_nobody_listens_on_refuses() {
 }
 
 #[test]
-fn a_unix_socket_that_is_not_there_is_named_with_a_remedy() {
+fn a_missing_unix_socket_is_named_with_a_remedy() {
     let directory = tempfile::tempdir().unwrap();
     let deserted = directory.path().join("deserted.sock");
     drop(UnixListener::bind(&deserted).unwrap());
@@ -76,7 +76,11 @@ fn a_unix_socket_that_is_not_there_is_named_with_a_remedy() {
             "start the server first",
             io::ErrorKind::NotFound,
         ),
-        (deserted, "nobody listens", io::ErrorKind::ConnectionRefused),
+        (
+            deserted,
+            "no process listens",
+            io::ErrorKind::ConnectionRefused,
+        ),
         (
             directory.path().join("long".repeat(40)),
             "107 bytes",

@@ -5,7 +5,7 @@ use rustls::{ConnectionTrafficSecrets, ContentType, SupportedCipherSuite};
 
 use super::*;
 
-/// Writes one byte at a time, so that every record comes in pieces.
+/// Writes one byte at a time, so that every record arrives in pieces.
 struct Dribbling(TcpStream);
 
 impl Read for Dribbling {
@@ -56,14 +56,18 @@ fn an_address_is_verified_like_a_name_over_ipv6() {
     let (endpoint, server) = serve("[::1]:0", |stream| echo(&mut secured(config, stream), 5));
     let client = identity.client("::1", Protocol::Http1);
     let mut driven = Driven::establish(&endpoint, Some(&client)).unwrap();
-    assert_eq!(driven.transport.negotiated_alpn(), None, "none was chosen");
+    assert_eq!(
+        driven.transport.negotiated_alpn(),
+        None,
+        "the server chose none"
+    );
     driven.send_all(b"hello");
     assert_eq!(driven.receive(5, 64).unwrap(), b"hello");
     server.join().unwrap();
 }
 
 #[test]
-fn big_answers_come_whole_through_buffers_of_any_size() {
+fn big_answers_arrive_whole_through_buffers_of_any_size() {
     const LENGTH: usize = 3_000_000;
     for room in [64 * 1024, 16 * 1024, 1000] {
         let identity = self_signed();
@@ -83,7 +87,7 @@ fn big_answers_come_whole_through_buffers_of_any_size() {
 }
 
 #[test]
-fn what_was_left_over_hides_nothing_that_came_since() {
+fn leftover_bytes_do_not_hide_later_ones() {
     let identity = self_signed();
     let (go, may_go_on) = mpsc::channel::<()>();
     let (endpoint, server) = serve_tls(identity.config(&[]), move |stream| {
@@ -111,7 +115,7 @@ fn what_was_left_over_hides_nothing_that_came_since() {
 }
 
 #[test]
-fn a_server_that_dribbles_is_understood() {
+fn a_server_may_write_byte_by_byte() {
     let identity = self_signed();
     let config = identity.config(&[HTTP1]);
     let (endpoint, server) = serve(LOOPBACK, |stream| {
@@ -125,7 +129,7 @@ fn a_server_that_dribbles_is_understood() {
 }
 
 #[test]
-fn what_a_full_kernel_did_not_take_goes_out_after_a_report() {
+fn a_session_sends_its_buffer_after_an_event() {
     let payload = pattern(2 << 20);
     let expected = payload.clone();
     let identity = self_signed();
@@ -148,10 +152,10 @@ fn what_a_full_kernel_did_not_take_goes_out_after_a_report() {
     assert!(sent < payload.len());
     assert!(
         !driven.transport.flush().unwrap(),
-        "the session holds some back"
+        "the session buffers some"
     );
     go.send(sent).unwrap();
-    // Nothing but reports and flushes from here: what was accepted arrives all the same.
+    // Only events and flushes from here: all accepted bytes must arrive.
     driven.flush_all();
     half_read.recv_timeout(PATIENCE).unwrap();
 
@@ -160,7 +164,7 @@ fn what_a_full_kernel_did_not_take_goes_out_after_a_report() {
 }
 
 #[test]
-fn a_certificate_that_is_not_to_be_trusted_is_refused_with_a_remedy() {
+fn an_untrusted_certificate_is_refused_with_a_remedy() {
     let own = self_signed();
     let ca_too = Identity::of(NAME, IsCa::Ca(BasicConstraints::Unconstrained));
     let http1 = Protocol::Http1;
@@ -173,7 +177,7 @@ fn a_certificate_that_is_not_to_be_trusted_is_refused_with_a_remedy() {
         (
             &own,
             own.client("other.test", http1),
-            "use a name that it is for",
+            "use a name in the certificate",
         ),
         (&ca_too, ca_too.client(NAME, http1), "CA:FALSE"),
         (
@@ -188,7 +192,7 @@ fn a_certificate_that_is_not_to_be_trusted_is_refused_with_a_remedy() {
         });
         let text = refusal_of(&endpoint, &client);
         assert!(text.contains(expected), "{text}");
-        assert!(server.join().unwrap(), "the server is told");
+        assert!(server.join().unwrap(), "the server receives the alert");
     }
 }
 
@@ -218,7 +222,7 @@ fn insecure_accepts_any_certificate() {
 }
 
 #[test]
-fn http2_has_to_be_agreed_upon() {
+fn http2_requires_the_servers_agreement() {
     type Names = &'static [&'static [u8]];
     let table: [(Names, Protocol, Option<&str>); 4] = [
         (&[b"h2"], Protocol::Http2, None),
@@ -250,7 +254,7 @@ fn http2_has_to_be_agreed_upon() {
 }
 
 #[test]
-fn a_server_without_tls_is_told_by_what_it_says() {
+fn a_server_without_tls_is_recognised() {
     let (endpoint, server) = serve(LOOPBACK, |mut stream| {
         stream
             .write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n")
@@ -264,12 +268,12 @@ fn a_server_without_tls_is_told_by_what_it_says() {
 }
 
 #[test]
-fn a_server_that_closes_within_the_handshake_is_an_error() {
+fn closing_during_the_handshake_is_an_error() {
     let (endpoint, server) = serve(LOOPBACK, |mut stream| {
         let _ = stream.read(&mut [0; 5]);
     });
     let text = refusal_of(&endpoint, &insecure_client());
-    assert!(text.contains("closed within the TLS handshake"), "{text}");
+    assert!(text.contains("closed during the TLS handshake"), "{text}");
     server.join().unwrap();
 }
 
@@ -291,7 +295,7 @@ fn a_handshake_that_never_ends_is_never_done() {
 }
 
 #[test]
-fn the_end_is_the_end_with_and_without_close_notify() {
+fn the_stream_ends_with_and_without_close_notify() {
     for is_polite in [true, false] {
         let identity = self_signed();
         let (endpoint, server) = serve_tls(identity.config(&[]), move |stream| {
@@ -311,7 +315,7 @@ fn the_end_is_the_end_with_and_without_close_notify() {
 }
 
 #[test]
-fn closing_takes_leave_of_the_server() {
+fn closing_sends_close_notify() {
     let identity = self_signed();
     let (endpoint, server) = serve_tls(identity.config(&[]), |stream| {
         // Without `close_notify` this is `UnexpectedEof`.
@@ -372,7 +376,7 @@ fn an_alert_after_the_handshake_is_an_error_with_its_name() {
     server.join().unwrap();
 }
 
-/// A TLS 1.3 session ticket (RFC 8446, section 4.6.1) of a kilobyte, which nobody will use.
+/// A TLS 1.3 session ticket (RFC 8446, section 4.6.1) of a kilobyte, never used.
 fn ticket() -> Vec<u8> {
     const TICKET: u16 = 1000;
     let mut body = vec![0; 4 + 4 + 1];
@@ -384,18 +388,18 @@ fn ticket() -> Vec<u8> {
     [(new_session_ticket | length).to_be_bytes().to_vec(), body].concat()
 }
 
-/// The bare socket, and so many records for it with a ticket in each.
+/// The bare socket, and this many records for it with a ticket in each.
 fn tickets(stream: Secured<TcpStream>, count: u64) -> (TcpStream, Vec<u8>) {
     let (session, socket) = stream.into_parts();
     let Some(SupportedCipherSuite::Tls13(suite)) = session.negotiated_cipher_suite() else {
-        panic!("TLS 1.3 was to be spoken");
+        panic!("expected TLS 1.3");
     };
     let (first, secrets) = session.dangerous_extract_secrets().unwrap().tx;
     let (ConnectionTrafficSecrets::Aes128Gcm { key, iv }
     | ConnectionTrafficSecrets::Aes256Gcm { key, iv }
     | ConnectionTrafficSecrets::Chacha20Poly1305 { key, iv }) = secrets
     else {
-        panic!("an unknown cipher");
+        panic!("unknown cipher");
     };
     let mut encrypter = suite.aead_alg.encrypter(key, iv);
     let mut records = Vec::new();
@@ -412,7 +416,7 @@ fn tickets(stream: Secured<TcpStream>, count: u64) -> (TcpStream, Vec<u8>) {
 }
 
 #[test]
-fn records_without_content_do_not_go_on_for_ever() {
+fn endless_empty_records_are_an_error() {
     let identity = self_signed();
     let mut config = identity.config(&[]);
     config.send_tls13_tickets = 0;
@@ -421,7 +425,7 @@ fn records_without_content_do_not_go_on_for_ever() {
         let mut stream = secured(config, stream);
         stream.conn.complete_io(&mut stream.sock).unwrap();
         let (mut socket, records) = tickets(stream, 1000);
-        // The client gives up within it.
+        // The client gives up before the end.
         let _ = socket.write_all(&records);
     });
     let client = identity.client(NAME, Protocol::Http1);
@@ -433,10 +437,10 @@ fn records_without_content_do_not_go_on_for_ever() {
 }
 
 #[test]
-fn a_message_without_measure_is_an_error() {
+fn an_oversized_message_is_an_error() {
     let identity = self_signed();
     let mut config = identity.config(&[]);
-    // They make one flight of a megabyte.
+    // Together they are one flight of a megabyte.
     config.send_tls13_tickets = 20_000;
     let (endpoint, server) = serve_tls(config, |stream| {
         let _ = stream.conn.complete_io(&mut stream.sock);
@@ -444,7 +448,7 @@ fn a_message_without_measure_is_an_error() {
     let client = identity.client(NAME, Protocol::Http1);
     let mut driven = Driven::establish(&endpoint, Some(&client)).unwrap();
     let error = driven.receive(1, 64).unwrap_err();
-    assert!(error.to_string().contains("longer than any"), "{error}");
+    assert!(error.to_string().contains("longer than allowed"), "{error}");
     drop(driven);
     server.join().unwrap();
 }

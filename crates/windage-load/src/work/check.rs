@@ -1,4 +1,4 @@
-//! What may stand where: nothing that is rendered can end its line or contradict the framing.
+//! What is allowed where: no rendered value can end its line or contradict the framing.
 
 use super::Protocol;
 use super::fields::{Field, Fields};
@@ -6,13 +6,13 @@ use super::table::Table;
 use super::text::{Part, Request, Text};
 use crate::request::{RequestError, ValueFault};
 
-/// The longest path that the `http` crate takes; servers take far less.
+/// The longest path that the `http` crate accepts; servers accept far less.
 const PATH_BYTES_MAX: usize = 65_534;
-/// The longest value of a header; servers take far less.
+/// The longest header value; servers accept far less.
 const HEADER_BYTES_MAX: usize = 1 << 20;
-/// The most content that is sent at once.
+/// The longest content of a request.
 const BODY_BYTES_MAX: usize = 1 << 30;
-/// The `http` crate holds some 24,000 headers; servers take about a hundred.
+/// The `http` crate holds some 24,000 headers; servers accept about a hundred.
 const HEADERS_MAX: usize = 1_000;
 
 /// Checks a request with all values that its fields can have.
@@ -36,7 +36,7 @@ pub(super) fn request(
     within("the body", &request.body, fields, BODY_BYTES_MAX)
 }
 
-/// Checks fields by themselves, whether or not they are used.
+/// Checks the fields themselves, used or not.
 pub(super) fn ranges(fields: &Fields) -> Result<(), RequestError> {
     for field in &fields.fields {
         if let Field::Random { low, high } = *field
@@ -111,7 +111,7 @@ fn header(
         if is(&["te"]) && value.as_literal() != Some(b"trailers") {
             return Err(RequestError::ConnectionHeader(named()));
         }
-        // It becomes `:authority`, of which there is one for a target.
+        // It becomes `:authority`, of which a target has one.
         if is(&["host"]) && value.as_literal().is_none_or(|host| !is_host(host)) {
             return Err(RequestError::Host(value.describe()));
         }
@@ -130,7 +130,7 @@ fn header(
     within("a header's value", value, fields, HEADER_BYTES_MAX)
 }
 
-/// Checks that all fields of a text exist, and their columns by `check`.
+/// Checks that all fields of a text exist, and their columns with `check`.
 fn existing_columns(
     text: &Text,
     fields: &Fields,
@@ -187,7 +187,7 @@ fn within(
     Ok(())
 }
 
-/// HTTP/2 goes through the `http` crate, which takes no byte that a URI can't have in any reading.
+/// HTTP/2 goes through the `http` crate, which rejects every byte that is never valid in a URI.
 fn is_path_byte(byte: u8, protocol: Protocol) -> bool {
     byte.is_ascii_graphic() && (protocol == Protocol::Http1 || !b"\"#<>`".contains(&byte))
 }

@@ -1,4 +1,4 @@
-//! What changes while a run goes on: which flow is next, and the values of fields.
+//! Mutable state of a run: which flow is next, and the values of fields.
 
 use bytes::Bytes;
 use http::uri::Scheme;
@@ -11,7 +11,7 @@ use super::prepared::{PreparedStep, Wire};
 use super::table::{RowOrder, Table};
 use super::{Position, Work};
 
-/// One of several threads that share a work: `index` counts from 0 and is less than `of`.
+/// One of several threads that share a work: `index` starts at 0 and is less than `of`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Share {
     pub(crate) index: u32,
@@ -19,30 +19,30 @@ pub(crate) struct Share {
 }
 
 impl Share {
-    /// What this thread's n-th is among all threads': threads take turns.
+    /// The position of this thread's n-th among all threads: threads take turns.
     fn ordinal(self, n: u64) -> u64 {
         n.wrapping_mul(u64::from(self.of))
             .wrapping_add(u64::from(self.index))
     }
 }
 
-/// The state of one thread's draws from one work, with room for everything.
+/// One thread's draws from one work, with all buffers allocated.
 #[derive(Debug)]
 pub(crate) struct Draws {
     share: Share,
     random: ChaCha8Rng,
     seed: u64,
-    /// Flows with columns begun so far, and how many of them before the present run.
+    /// Flows with columns begun so far, and how many of them before the current run.
     turns: u64,
     turns_before_run: u64,
-    /// By field: in how many requests it stood.
+    /// By field: how many requests had it.
     uses: Vec<u64>,
-    /// By field: its value in the request that is being written, see [`Values`].
+    /// By field: its value in the current request, see [`Values`].
     numbers: Vec<u64>,
 }
 
 impl Draws {
-    /// Draws for a thread's share of a work; they are good for this work and its clones alone.
+    /// Draws for a thread's share of a work; valid only for this work and its clones.
     pub(crate) fn new(work: &Work, share: Share) -> Draws {
         let fields = work.0.fields.fields.len();
         let mut draws = Draws {
@@ -58,8 +58,8 @@ impl Draws {
         draws
     }
 
-    /// Begins a run: all that is random is the same for the same seed and share. Counters and
-    /// rows in order go on where they were.
+    /// Begins a run: the same seed and share give the same random draws. Counters and rows in order
+    /// continue where they were.
     pub(crate) fn reseed(&mut self, seed: u64) {
         self.random = ChaCha8Rng::seed_from_u64(seed);
         self.random.set_stream(u64::from(self.share.index));
@@ -67,7 +67,7 @@ impl Draws {
         self.turns_before_run = self.turns;
     }
 
-    /// The first step of a flow that is drawn by weight.
+    /// The first step of a flow drawn by weight.
     #[inline]
     pub(crate) fn begin(&mut self, work: &Work) -> Position {
         let flow = match work.0.flows.len() {
@@ -77,14 +77,14 @@ impl Draws {
         let turn = self.turns;
         self.turns += u64::from(work.0.flows[flow].has_columns);
         Position {
-            // A work has less than 2¹⁶ flows.
+            // A work has fewer than 2¹⁶ flows.
             flow: flow as u16,
             step: 0,
             turn,
         }
     }
 
-    /// Puts the request of a step into `out`, in place of what was there.
+    /// Writes the request of a step into `out`, replacing its content.
     ///
     /// # Panics
     /// When the work was prepared for another protocol.
@@ -116,7 +116,7 @@ impl Draws {
         }
     }
 
-    /// Gives each field of a step its value.
+    /// Sets the value of each field of a step.
     fn draw<'a>(&'a mut self, work: &'a Work, step: &PreparedStep, at: Position) -> Values<'a> {
         let fields = &work.0.fields;
         for &field in &step.fields {
@@ -136,8 +136,8 @@ impl Draws {
         }
     }
 
-    /// The row of a table in a turn. It follows from the turn alone, so that a flow has it in all
-    /// its steps without anything being kept for each user.
+    /// The row of a table in a turn. It depends only on the turn, so all steps of a flow use the
+    /// same row without storing anything per user.
     fn row(&self, table: &Table, index: usize, turn: u64) -> u64 {
         let rows = table.rows() as u64;
         match table.order() {
@@ -146,14 +146,15 @@ impl Draws {
                 let turn_of_run = turn.wrapping_sub(self.turns_before_run);
                 let ordinal = self.share.ordinal(turn_of_run);
                 let random = scramble(scramble(self.seed ^ index as u64).wrapping_add(ordinal));
-                // Of 64 random bits, the part that `rows` takes; even to one in 2³².
+                // Scales 64 random bits to `rows`; even to one in 2³².
                 ((u128::from(random) * u128::from(rows)) >> 64) as u64
             }
         }
     }
 }
 
-/// The output function of SplitMix64 (Steele, Lea and Flood, 2014): neighbours become unlike.
+/// The output function of SplitMix64 (Steele, Lea and Flood, 2014): turns neighbours into unrelated
+/// values.
 fn scramble(number: u64) -> u64 {
     let mut z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

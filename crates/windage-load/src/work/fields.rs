@@ -1,29 +1,28 @@
-//! Fields: what changes from one request to the next, so that caches don't lie.
+//! Fields: the parts that change from one request to the next, to defeat caches.
 
 use super::table::Table;
 use super::text::{Part, Text};
 
-/// Where the value of a field comes from. A field has one value in a request, however often it
-/// stands there.
+/// The source of a field's value. Within a request a field has one value, however often it occurs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Field {
-    /// A number that goes up by `step` with each request that has it, over all threads together.
-    /// It wraps at 2⁶⁴.
+    /// A number that grows by `step` with each request that has it, over all threads together. It
+    /// wraps at 2⁶⁴.
     Counter {
         /// The first value.
         from: u64,
-        /// From one value to the next.
+        /// The increment.
         step: u64,
     },
-    /// A whole number drawn evenly from `low` to `high`, both included.
+    /// A whole number drawn uniformly from `low` to `high`, both included.
     Random {
         /// The smallest value.
         low: u64,
         /// The largest value.
         high: u64,
     },
-    /// A value of a table. All columns of a table that a flow uses come from the same row, in
-    /// all its steps.
+    /// A value of a table. All columns of a table that a flow uses come from the same row, in all
+    /// its steps.
     Column {
         /// Index into [`Fields::tables`].
         table: usize,
@@ -35,13 +34,13 @@ pub enum Field {
 /// The fields that texts refer to by index.
 #[derive(Clone, Debug, Default)]
 pub struct Fields {
-    /// What [`Part::Field`](crate::Part::Field) is an index into.
+    /// Indexed by [`Part::Field`](crate::Part::Field).
     pub fields: Vec<Field>,
-    /// What [`Field::Column`] is an index into.
+    /// Indexed by [`Field::Column`].
     pub tables: Vec<Table>,
 }
 
-/// The values that fields have in one request.
+/// The values of fields in one request.
 #[derive(Clone, Copy)]
 pub(super) struct Values<'a> {
     pub(super) fields: &'a Fields,
@@ -63,7 +62,7 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// How many bytes [`Values::write`] appends.
+    /// Number of bytes that [`Values::write`] appends.
     pub(super) fn bytes(self, text: &Text) -> usize {
         let bytes = |part: &Part| match part {
             Part::Literal(bytes) => bytes.len(),
@@ -75,7 +74,7 @@ impl<'a> Values<'a> {
         text.parts().iter().map(bytes).sum()
     }
 
-    /// The text by itself.
+    /// The text alone.
     pub(super) fn render(self, text: &Text) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.bytes(text));
         self.write(text, &mut out);
@@ -107,7 +106,7 @@ fn decimal_digits(number: u64) -> usize {
 pub(super) const LONGEST_NUMBER: usize = 20;
 
 impl Fields {
-    /// The most bytes that a text can have; fields that don't exist count as nothing.
+    /// The most bytes that a text can have; missing fields count as empty.
     pub(super) fn longest_bytes(&self, text: &Text) -> usize {
         let longest = |part: &Part| match part {
             Part::Literal(bytes) => bytes.len(),

@@ -1,23 +1,23 @@
-//! Requests of HTTP/1.1 as they go over the wire.
+//! HTTP/1.1 requests in wire format.
 
 use super::fields::{Fields, LONGEST_NUMBER, Values, write_decimal};
 use super::text::{Request, Text};
 
-/// The most that is set aside for a message before it is known how long it will be.
+/// The most memory reserved for a message before its length is known.
 const RESERVED_BYTES_MAX: usize = 16 * 1024;
 
-/// A message that is ready but for the values of its fields.
+/// A message that is ready except for the values of its fields.
 #[derive(Debug)]
 pub(super) struct Http1Message {
-    /// The whole message, or all before the value of Content-Length.
+    /// The whole message, or everything before the value of Content-Length.
     start: Text,
-    /// The content, if its length has to be found out each time.
+    /// The content, if its length varies.
     measured_body: Option<Text>,
     reserved_bytes: usize,
 }
 
 impl Http1Message {
-    /// Puts a checked request together.
+    /// Assembles a checked request.
     pub(super) fn new(request: &Request, fields: &Fields) -> Http1Message {
         let mut start = head(request);
         let measured_body = match request.body.as_literal() {
@@ -53,10 +53,10 @@ impl Http1Message {
         }
     }
 
-    /// Puts the message into `out`, in place of what was there.
+    /// Writes the message into `out`, replacing its content.
     pub(super) fn write(&self, values: Values<'_>, out: &mut Vec<u8>) {
         out.clear();
-        // Room for the longest message from the first one on: later ones need no more.
+        // Reserves room for the longest message at once, so that later ones need no more.
         out.reserve(self.reserved_bytes);
         values.write(&self.start, out);
         if let Some(body) = &self.measured_body {
@@ -67,12 +67,12 @@ impl Http1Message {
     }
 }
 
-/// Whether the length of the content is told even if there is none.
+/// Whether Content-Length is sent even without content.
 pub(super) fn has_content_length(request: &Request) -> bool {
     !request.body.parts().is_empty() || matches!(&request.method[..], "POST" | "PUT" | "PATCH")
 }
 
-/// The request line and all headers but Content-Length.
+/// The request line and all headers except Content-Length.
 fn head(request: &Request) -> Text {
     let mut head = Text::default();
     head.push(request.method.as_bytes());

@@ -1,4 +1,4 @@
-//! Requests of HTTP/2 and unary gRPC, as the `h2` crate takes them.
+//! HTTP/2 and unary gRPC requests, as types of the `h2` crate.
 
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HOST, TE};
@@ -11,7 +11,7 @@ use super::http1::has_content_length;
 use super::text::{Request, Text};
 use crate::request::RequestError;
 
-/// A request that is ready but for the values of its fields and the scheme.
+/// A request that is ready except for the values of its fields and the scheme.
 #[derive(Debug)]
 pub(super) struct Http2Message {
     method: Method,
@@ -50,7 +50,7 @@ impl<T: Clone> Piece<T> {
 }
 
 impl Http2Message {
-    /// Puts a checked request together.
+    /// Assembles a checked request.
     pub(super) fn new(request: &Request, protocol: Protocol) -> Result<Http2Message, RequestError> {
         let is_grpc = protocol == Protocol::Grpc;
         let method = Method::from_bytes(request.method.as_bytes())
@@ -137,7 +137,7 @@ fn add_missing(
     }
 }
 
-/// The content as it is sent; in gRPC a message behind its prefix, not compressed.
+/// The content as sent; in gRPC an uncompressed message after its prefix.
 fn framed(body: Vec<u8>, is_grpc: bool) -> Bytes {
     if !is_grpc {
         return body.into();

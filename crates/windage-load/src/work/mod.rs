@@ -1,7 +1,7 @@
-//! What is asked for: requests, their fields, and the flows that users take through them.
+//! What to request: requests, their fields, and the flows that users take through them.
 //!
-//! A [`Work`] is checked and prepared once and never changes; what does change while a run goes
-//! on is in [`Draws`]. Nothing here knows of connections, clocks or sockets.
+//! A [`Work`] is checked and prepared once and never changes; [`Draws`] has the mutable state of a
+//! run. Nothing here knows about connections, clocks or sockets.
 
 mod check;
 mod draws;
@@ -23,13 +23,13 @@ pub use text::{Part, Request, Text};
 
 use crate::request::RequestError;
 
-/// How exchanges travel.
+/// The protocol of exchanges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Protocol {
-    /// HTTP/1.1, one exchange at a time on a connection.
+    /// HTTP/1.1: one exchange at a time per connection.
     #[default]
     Http1,
-    /// HTTP/2, many exchanges at a time on a connection.
+    /// HTTP/2: many exchanges at a time per connection.
     Http2,
     /// Unary gRPC calls over HTTP/2.
     Grpc,
@@ -38,41 +38,41 @@ pub enum Protocol {
 /// One request of a flow, and the pause after its answer.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// What is sent.
+    /// The request.
     pub request: Request,
-    /// How long the user thinks: from the answer to the next step, or to the next flow.
+    /// Think time: from the answer to the next step, or to the next flow.
     pub think: Duration,
 }
 
 /// Steps that one user takes one after the other.
 #[derive(Clone, Debug)]
 pub struct Flow {
-    /// How often this flow is begun, against the weights of the others.
+    /// How often this flow begins, relative to the weights of the others.
     pub weight: u32,
     /// At least one.
     pub steps: Vec<Step>,
 }
 
-/// All that a target is asked for: flows by weight, checked and ready to be rendered.
+/// All requests of a target: flows by weight, checked and ready to be rendered.
 ///
-/// Cheap to clone: clones share what was prepared.
+/// Cheap to clone: clones share the prepared data.
 #[derive(Clone, Debug)]
 pub struct Work(Arc<PreparedWork>);
 
 impl Work {
-    /// Checks and prepares flows, whose fields are those of `fields`.
+    /// Checks and prepares flows that use the fields in `fields`.
     ///
     /// # Errors
-    /// When a request could not be put on the wire as it is meant, a field does not exist, a
-    /// table has a value that may not stand where it is used, or no flow would ever begin.
+    /// When a request can't be sent as written, a field does not exist, a table has a value that is
+    /// invalid where it is used, or no flow would ever begin.
     pub fn new(flows: Vec<Flow>, fields: Fields, protocol: Protocol) -> Result<Work, RequestError> {
         PreparedWork::new(&flows, fields, protocol).map(|prepared| Work(Arc::new(prepared)))
     }
 
-    /// The same request over and over, without fields or pauses.
+    /// The same request repeatedly, without fields or pauses.
     ///
     /// # Errors
-    /// When the request could not be put on the wire as it is meant.
+    /// When the request can't be sent as written.
     pub fn single(request: Request, protocol: Protocol) -> Result<Work, RequestError> {
         let step = Step {
             request,
@@ -91,8 +91,8 @@ impl Work {
         self.0.protocol
     }
 
-    /// The bytes that go over the wire when they are always the same: HTTP/1.1, one flow of one
-    /// step, no pause, no fields.
+    /// The wire format, if it is always the same: HTTP/1.1, one flow of one step, no pause, no
+    /// fields.
     #[inline]
     pub(crate) fn constant(&self) -> Option<&[u8]> {
         match &self.0.flows[..] {
@@ -103,14 +103,14 @@ impl Work {
         }
     }
 
-    /// The bytes of a step that are the same each time it is taken: HTTP/1.1, no fields. They
-    /// can be sent from here, without a copy for each connection.
+    /// The wire format of a step, if it is always the same: HTTP/1.1, no fields. It can be sent
+    /// from here, without a copy per connection.
     #[inline]
     pub(crate) fn constant_at(&self, at: Position) -> Option<&[u8]> {
         self.prepared(at).constant()
     }
 
-    /// What the engine has to know of a step.
+    /// What the engine needs to know about a step.
     #[inline]
     pub(crate) fn step(&self, at: Position) -> StepFacts {
         let step = self.prepared(at);
@@ -132,16 +132,16 @@ impl Work {
     }
 }
 
-/// Where a user is: in which flow, at which step, with which rows of the tables.
+/// A user's position: flow, step and table rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Position {
     flow: u16,
     step: u16,
-    /// Ordinal among the flows with columns, which settles the rows; the same in all its steps.
+    /// Ordinal among the flows with columns, which determines the rows; the same in all steps.
     turn: u64,
 }
 
-/// What the engine has to know of a step beside its bytes.
+/// What the engine needs to know about a step other than its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StepFacts {
     /// Whether the answer has no body, because the method is HEAD.

@@ -12,14 +12,14 @@ pub(super) struct PreparedWork {
     pub(super) protocol: Protocol,
     pub(super) fields: Fields,
     pub(super) flows: Vec<PreparedFlow>,
-    /// By flow: the sum of its weight and of those before it.
+    /// By flow: the sum of its weight and of all earlier ones.
     cumulated_weights: Vec<u64>,
 }
 
 #[derive(Debug)]
 pub(super) struct PreparedFlow {
     pub(super) steps: Vec<PreparedStep>,
-    /// Whether it takes a row of the tables.
+    /// Whether it uses a row of the tables.
     pub(super) has_columns: bool,
 }
 
@@ -27,7 +27,7 @@ pub(super) struct PreparedFlow {
 pub(super) struct PreparedStep {
     pub(super) is_head: bool,
     pub(super) think_ns: u64,
-    /// The fields of the request, each once.
+    /// The fields of the request, without repeats.
     pub(super) fields: Vec<usize>,
     pub(super) wire: Wire,
 }
@@ -48,7 +48,7 @@ impl PreparedWork {
         let is_single = flows.len() == 1 && flows[0].steps.len() == 1;
         let mut prepared = Vec::with_capacity(flows.len());
         for (flow, Flow { steps, .. }) in flows.iter().enumerate() {
-            // A position counts flows and steps in 16 bits.
+            // A position stores flows and steps in 16 bits.
             if steps.is_empty() || steps.len() > usize::from(u16::MAX) {
                 return Err(RequestError::Steps {
                     flow: flow + 1,
@@ -85,7 +85,7 @@ impl PreparedWork {
         self.cumulated_weights.last().copied().unwrap_or(0)
     }
 
-    /// The flow in whose share a ticket lies, which is less than the sum of all weights.
+    /// The flow that owns a ticket, which is less than the sum of all weights.
     pub(super) fn flow_of(&self, ticket: u64) -> usize {
         self.cumulated_weights
             .partition_point(|&cumulated| cumulated <= ticket)
@@ -117,7 +117,7 @@ impl PreparedStep {
         })
     }
 
-    /// The bytes on the wire, if they are always the same.
+    /// The wire format, if it is always the same.
     #[inline]
     pub(super) fn constant(&self) -> Option<&[u8]> {
         match &self.wire {

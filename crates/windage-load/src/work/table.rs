@@ -5,16 +5,16 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// The largest file that is read, and the most memory that a table takes.
+/// The largest file accepted, and the most memory that a table uses.
 const TABLE_BYTES_MAX: u64 = 256 << 20;
 
-/// Which row comes next.
+/// The order of rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RowOrder {
-    /// The first row, the second one, and the first again after the last.
+    /// From the first row to the last, then again from the first.
     #[default]
     InOrder,
-    /// Any row, drawn evenly and put back.
+    /// Any row, drawn uniformly with replacement.
     Random,
 }
 
@@ -26,7 +26,7 @@ pub enum TableError {
     Open {
         /// The file.
         file: String,
-        /// Why.
+        /// The kernel's error.
         source: std::io::Error,
     },
     /// The file could not be read.
@@ -34,17 +34,17 @@ pub enum TableError {
     Read {
         /// The file.
         file: String,
-        /// Why.
+        /// The kernel's error.
         source: csv::Error,
     },
-    /// A row has another number of values than there are columns.
+    /// A row has more or fewer values than there are columns.
     #[error(
-        "{file}, row {row} below the names: {found} values for {expected} columns; quote values that have a comma, and give every row a value in each column"
+        "{file}, row {row} below the names: {found} values for {expected} columns; quote values that contain a comma, and give every row a value in each column"
     )]
     Ragged {
         /// The file.
         file: String,
-        /// The row, counted from 1 below the row of names; empty lines are no rows.
+        /// The row, counted from 1 below the row of names; empty lines do not count.
         row: usize,
         /// Values in that row.
         found: usize,
@@ -52,9 +52,7 @@ pub enum TableError {
         expected: usize,
     },
     /// A column has no name, or one that is not UTF-8.
-    #[error(
-        "{file}: column {column} has no name that can be read; the first row names the columns"
-    )]
+    #[error("{file}: column {column} has no readable name; name every column in the first row")]
     Unnamed {
         /// The file.
         file: String,
@@ -62,22 +60,22 @@ pub enum TableError {
         column: usize,
     },
     /// Two columns have the same name.
-    #[error("{file}: two columns are called {name:?}; rename one")]
+    #[error("{file}: two columns are named {name:?}; rename one")]
     SameName {
         /// The file.
         file: String,
         /// The name.
         name: String,
     },
-    /// There is nothing below the names.
+    /// There are no rows below the names.
     #[error(
-        "{file} has no rows; it takes a first row of column names and at least one row of values"
+        "{file} has no rows; give it a first row of column names and at least one row of values"
     )]
     NoRows {
         /// The file.
         file: String,
     },
-    /// The table is larger than what is kept in memory.
+    /// The table is too large to keep in memory.
     #[error("{file} takes more than {} MiB; use a part of its rows or columns", TABLE_BYTES_MAX >> 20)]
     TooLarge {
         /// The file.
@@ -93,7 +91,7 @@ pub struct Table {
     order: RowOrder,
     /// All values, row by row.
     bytes: Vec<u8>,
-    /// Where values begin, and where the last one ends.
+    /// Start of each value, and the end of the last one.
     bounds: Vec<u32>,
     /// By column.
     longest: Vec<usize>,
@@ -112,7 +110,7 @@ impl Table {
         }
     }
 
-    /// Reads CSV from anywhere; `name` is what errors call it.
+    /// Reads CSV from any reader; errors call it `name`.
     ///
     /// # Errors
     /// As [`Table::read`].
@@ -132,7 +130,7 @@ impl Table {
     ) -> Result<Table, TableError> {
         let file = || name.to_owned();
         let too_large = || TableError::TooLarge { file: file() };
-        // A quote that is never closed makes one value of the whole file: bound what is read.
+        // A quote that is never closed makes one value of the whole file, so limit the read.
         let mut csv = csv::ReaderBuilder::new()
             .flexible(true)
             .from_reader(reader.take(bytes_max + 1));
@@ -152,7 +150,7 @@ impl Table {
         let mut record = csv::ByteRecord::new();
         loop {
             let is_row = csv.read_byte_record(&mut record).map_err(failed)?;
-            // Looked at first, because what is cut off there can seem a short row.
+            // Checked first, because the cut at the limit can look like a short row.
             if csv.get_ref().limit() == 0 {
                 return Err(too_large());
             }
@@ -182,7 +180,7 @@ impl Table {
         })
     }
 
-    /// `None` when that would take too much memory.
+    /// `None` when that would use too much memory.
     fn push(&mut self, record: &csv::ByteRecord, bytes_max: u64) -> Option<()> {
         for (cell, longest) in record.iter().zip(&mut self.longest) {
             self.bytes.extend_from_slice(cell);
@@ -193,31 +191,31 @@ impl Table {
         (taken as u64 <= bytes_max).then_some(())
     }
 
-    /// What errors call it: the file it was read from.
+    /// Its name in errors: the file it was read from.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The names of the columns, in their order.
+    /// The names of the columns, in order.
     #[must_use]
     pub fn columns(&self) -> &[String] {
         &self.columns
     }
 
-    /// The index of a column, by its name.
+    /// The index of a column by name.
     #[must_use]
     pub fn column(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|column| column == name)
     }
 
-    /// How many rows there are, the names not counted; at least one.
+    /// The number of rows without the names; at least one.
     #[must_use]
     pub fn rows(&self) -> usize {
         (self.bounds.len() - 1) / self.columns.len()
     }
 
-    /// Which row comes next.
+    /// The order of rows.
     #[must_use]
     pub fn order(&self) -> RowOrder {
         self.order
@@ -229,7 +227,7 @@ impl Table {
         &self.bytes[self.bounds[at] as usize..self.bounds[at + 1] as usize]
     }
 
-    /// The bytes of a column's longest value; nothing if there is no such column.
+    /// The length in bytes of a column's longest value; zero if there is no such column.
     pub(super) fn longest_cell(&self, column: usize) -> usize {
         self.longest.get(column).copied().unwrap_or(0)
     }

@@ -32,7 +32,7 @@ fn rows_of_a_file() {
             "a\n 1 \n\n2",
             &["a"],
             &[&[" 1 "], &["2"]],
-            "values keep blanks, empty lines are none",
+            "values keep blanks, empty lines are skipped",
         ),
     ];
     for (text, columns, rows, why) in table {
@@ -56,27 +56,27 @@ fn columns_are_found_by_name() {
 }
 
 #[test]
-fn mistakes_name_the_file_the_place_and_the_remedy() {
+fn table_errors_name_file_place_and_remedy() {
     let no_rows =
-        "t.csv has no rows; it takes a first row of column names and at least one row of values";
+        "t.csv has no rows; give it a first row of column names and at least one row of values";
     let table: &[(&[u8], &str)] = &[
         (b"", no_rows),
         (b"a,b\n", no_rows),
         (
             b"a,b\n1,2\n\n3\n",
-            "t.csv, row 2 below the names: 1 values for 2 columns; quote values that have a comma, and give every row a value in each column",
+            "t.csv, row 2 below the names: 1 values for 2 columns; quote values that contain a comma, and give every row a value in each column",
         ),
         (
             b"a,,c\n1,2,3\n",
-            "t.csv: column 2 has no name that can be read; the first row names the columns",
+            "t.csv: column 2 has no readable name; name every column in the first row",
         ),
         (
             b"\xff\n1\n",
-            "t.csv: column 1 has no name that can be read; the first row names the columns",
+            "t.csv: column 1 has no readable name; name every column in the first row",
         ),
         (
             b"a,b,a\n1,2,3\n",
-            "t.csv: two columns are called \"a\"; rename one",
+            "t.csv: two columns are named \"a\"; rename one",
         ),
     ];
     for (text, message) in table {
@@ -95,7 +95,7 @@ fn mistakes_name_the_file_the_place_and_the_remedy() {
 fn memory_is_bounded() {
     let is_too_large = |table| matches!(table, Err(TableError::TooLarge { .. }));
     let many_bytes = [b"a\n".to_vec(), vec![b'1'; 999]].concat();
-    assert!(is_too_large(parse(&many_bytes)), "the file itself");
+    assert!(is_too_large(parse(&many_bytes)), "the file");
     let many_values = [b"a\n".to_vec(), b"1\n".repeat(250)].concat();
     assert!(
         is_too_large(parse(&many_values)),
@@ -105,7 +105,7 @@ fn memory_is_bounded() {
     let endless = Table::within(endless_quote, "t.csv", RowOrder::InOrder, 1_000);
     assert!(is_too_large(endless), "a quote that is never closed");
     let names = Table::within(std::io::repeat(b'a'), "t.csv", RowOrder::InOrder, 1_000);
-    assert!(is_too_large(names), "a first line without end");
+    assert!(is_too_large(names), "an endless first line");
     let two_columns = [b"a,b\n".to_vec(), b"11,\n".repeat(250)].concat();
     assert!(
         is_too_large(parse(&two_columns)),
@@ -119,7 +119,7 @@ fn memory_is_bounded() {
 
 proptest! {
     #[test]
-    fn what_was_written_is_read(
+    fn tables_round_trip(
         rows in prop::collection::vec(prop::collection::vec("[ -~\n\"]{0,8}", 3), 1..10),
     ) {
         let mut writer = csv::Writer::from_writer(Vec::new());
@@ -133,7 +133,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_is_read_is_whole(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn every_table_read_is_complete(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         if let Ok(table) = parse(&bytes) {
             prop_assert!(table.rows() > 0);
             prop_assert_eq!(table.bounds.len(), table.rows() * table.columns().len() + 1);

@@ -1,4 +1,4 @@
-//! Works as a whole: what is refused, what is rendered, and what is drawn.
+//! Tests of works: refused requests, rendering and draws.
 
 mod checks;
 mod drawing;
@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use super::*;
 
-/// All of a work, by one thread.
+/// One thread's draws of a whole work.
 const WHOLE: Share = Share { index: 0, of: 1 };
 
-/// A request for a path, with nothing else in it.
+/// A request with nothing but a path.
 fn get(path: Text) -> Request {
     Request {
         method: "GET".to_owned(),
@@ -70,7 +70,7 @@ fn write(draws: &mut Draws, work: &Work, at: Position) -> String {
     String::from_utf8(out).unwrap()
 }
 
-/// The paths of so many flows, step after step.
+/// The paths of this many flows, step by step.
 fn paths(draws: &mut Draws, work: &Work, flows: usize) -> Vec<String> {
     let mut paths = Vec::new();
     for _ in 0..flows {

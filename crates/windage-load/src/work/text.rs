@@ -1,43 +1,43 @@
-//! Requests as their user means them, with places for what changes from one to the next.
+//! Requests as the user writes them, with placeholders for fields.
 
-/// A request as its user means it.
+/// A request as the user writes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Request {
     /// Such as GET or POST; gRPC calls are always POST.
     pub method: String,
-    /// `NAME` or `NAME:PORT`: what `Host` or `:authority` says, unless `headers` has a `Host`.
+    /// `NAME` or `NAME:PORT`: the value of `Host` or `:authority`, unless `headers` has a `Host`.
     pub authority: String,
     /// Path and query, from `/` on.
     pub path: Text,
-    /// Names and values in their order. Content-Length is added where it is due.
+    /// Names and values in order. Content-Length is added where needed.
     pub headers: Vec<(String, Text)>,
-    /// The content; in gRPC the message without its prefix. Empty for none.
+    /// The content; in gRPC the message without its prefix. May be empty.
     pub body: Text,
 }
 
-/// Bytes with fields in them.
+/// Bytes with fields in between.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Text {
-    /// Neighbouring literals are one, and none is empty.
+    /// Neighbouring literals are joined, and none is empty.
     parts: Vec<Part>,
 }
 
 /// A piece of a [`Text`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// Always these bytes.
+    /// Constant bytes.
     Literal(Vec<u8>),
     /// The value of a field, by its index in [`Fields`](crate::Fields).
     Field(usize),
 }
 
 impl Text {
-    /// Always the same bytes.
+    /// A text without fields.
     pub fn literal(bytes: impl Into<Vec<u8>>) -> Text {
         Text::new(vec![Part::Literal(bytes.into())])
     }
 
-    /// The parts, one after the other.
+    /// The parts in order.
     #[must_use]
     pub fn new(parts: Vec<Part>) -> Text {
         let mut text = Text::default();
@@ -50,7 +50,7 @@ impl Text {
         text
     }
 
-    /// The parts, with neighbouring literals joined and empty ones left out.
+    /// Joins neighbouring literals and drops empty ones.
     #[must_use]
     pub fn parts(&self) -> &[Part] {
         &self.parts
@@ -74,7 +74,7 @@ impl Text {
         }
     }
 
-    /// Appends all of another text.
+    /// Appends another text.
     pub(crate) fn append(&mut self, other: &Text) {
         for part in &other.parts {
             match part {
@@ -84,7 +84,7 @@ impl Text {
         }
     }
 
-    /// The fields in it, in order, as often as they stand there.
+    /// The fields in order, with repeats.
     pub(crate) fn fields(&self) -> impl Iterator<Item = usize> {
         self.parts.iter().filter_map(|part| match part {
             Part::Field(field) => Some(*field),
@@ -92,7 +92,7 @@ impl Text {
         })
     }
 
-    /// For people: fields are shown as `{…}`.
+    /// For people: shows fields as `{…}`.
     pub(crate) fn describe(&self) -> String {
         let show = |part: &Part| match part {
             Part::Literal(bytes) => String::from_utf8_lossy(bytes).into_owned(),

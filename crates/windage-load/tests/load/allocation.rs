@@ -11,7 +11,7 @@ use windage_load::{
     Step, Target, Text, Work,
 };
 
-/// Counts what the thread of the test allocates; the servers run on others.
+/// Counts allocations of the test's thread; servers run on other threads.
 struct Counting;
 
 thread_local! {
@@ -19,27 +19,27 @@ thread_local! {
 }
 
 fn count() {
-    // A thread that is ending has no counter any more, and nobody asks for it.
+    // A thread that is ending has no counter any more, and nothing reads it.
     let _ = ALLOCATIONS.try_with(|n| n.set(n.get() + 1));
 }
 
-// SAFETY: every call is passed on unchanged to the system's allocator; the counter is a plain
-// thread-local cell without a destructor, so it does not allocate itself.
+// SAFETY: every call is passed unchanged to the system's allocator. The counter is a plain
+// thread-local cell without a destructor, so it does not allocate.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();
-        // SAFETY: as demanded of the caller.
+        // SAFETY: the caller upholds the contract.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
-        // SAFETY: as demanded of the caller.
+        // SAFETY: the caller upholds the contract.
         unsafe { System.dealloc(place, layout) }
     }
 
     unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         count();
-        // SAFETY: as demanded of the caller.
+        // SAFETY: the caller upholds the contract.
         unsafe { System.realloc(place, layout, size) }
     }
 }
@@ -58,7 +58,7 @@ fn runs_allocate_nothing_after_warm_up() {
     assert_eq!(
         allocations_of(|| drop(std::hint::black_box(Box::new(1)))),
         1,
-        "the counter counts"
+        "the counter works"
     );
 
     let padded = format!(

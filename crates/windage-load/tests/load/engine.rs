@@ -1,4 +1,4 @@
-//! The engine against real sockets: every way a server can answer, and every way it can fail to.
+//! The engine over real sockets: every kind of answer, and every kind of failure.
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
@@ -12,16 +12,16 @@ use windage_load::{
 };
 use windage_model::{ErrorCounts, Exchanges};
 
-/// Where a timeout is what the test is about.
+/// For tests of timeouts.
 const SHORT: Duration = Duration::from_millis(300);
-/// Where it is not, and a busy machine must not bring one about.
+/// For all other tests: long enough for a busy machine.
 const PATIENT: Duration = Duration::from_secs(5);
-/// Of open runs, whose starts can be counted.
+/// Length of open runs, whose starts can be counted.
 const LASTS: Duration = Duration::from_millis(100);
-/// Of closed runs: enough for a few exchanges on a busy machine.
+/// Length of closed runs: enough for a few exchanges on a busy machine.
 const CLOSED: Duration = Duration::from_millis(200);
-/// A run must end within its length and the timeout; the rest is for a machine that is busy with
-/// other tests, and far below a hang.
+/// Allowance beyond a run's length and timeout, for a machine that is busy with other tests; far
+/// shorter than a hang.
 const SLACK: Duration = Duration::from_secs(5);
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
@@ -66,7 +66,7 @@ impl Load {
         )
     }
 
-    /// Runs, and checks what holds of every run.
+    /// Runs, and checks what must be true of every run.
     fn run(&mut self, pace: Pace<'_>, lasts: Duration) -> RunReport {
         self.recording.clear();
         let began = Instant::now();
@@ -120,9 +120,9 @@ fn every_kind_of_answer_is_completed() {
             "HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n",
             "GET",
             4,
-            "errors of the server are answers",
+            "server errors are answers",
         ),
-        (&big, "GET", 1, "more than is read at once"),
+        (&big, "GET", 1, "larger than one read"),
     ];
     for (answer, method, class, why) in table {
         let mut load = Load::with(answering(*answer), 3, method, PATIENT);
@@ -159,7 +159,7 @@ fn every_kind_of_answer_is_completed() {
 }
 
 #[test]
-fn answers_that_end_their_connection_are_completed_and_it_is_opened_again() {
+fn answers_that_end_their_connection_are_completed_and_it_reopens() {
     let table = [
         ("HTTP/1.1 200 OK\r\n\r\nuntil the end", "close-delimited"),
         (
@@ -193,7 +193,7 @@ fn answers_that_end_their_connection_are_completed_and_it_is_opened_again() {
 }
 
 #[test]
-fn what_is_no_answer_is_counted_by_cause_and_the_run_ends() {
+fn failures_are_counted_by_cause_and_the_run_ends() {
     type Check = fn(&ErrorCounts) -> u64;
     let long: &'static str = format!("HTTP/1.1 200 OK\r\nX: {}", "x".repeat(1_000_000)).leak();
     let table: [(&'static str, Then, Check, &str); 9] = [
@@ -208,7 +208,7 @@ fn what_is_no_answer_is_counted_by_cause_and_the_run_ends() {
             "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nmore",
             Then::KeepOpen,
             |e| e.protocol,
-            "more than was announced",
+            "longer than announced",
         ),
         (
             "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
@@ -247,7 +247,7 @@ fn what_is_no_answer_is_counted_by_cause_and_the_run_ends() {
             let _ = stream.write_all(answer.as_bytes());
             then
         });
-        // Only silence is left to the timeout.
+        // Only silence runs into the timeout.
         let timeout = if why.ends_with("silence") {
             SHORT
         } else {
@@ -263,15 +263,15 @@ fn what_is_no_answer_is_counted_by_cause_and_the_run_ends() {
         assert_eq!(
             count(&errors),
             errors.total(),
-            "nothing else went wrong: {why}: {errors:?}"
+            "no other errors: {why}: {errors:?}"
         );
-        // Without pauses it would be thousands; each connection pauses 10, 20, 40 … ms.
+        // Without pauses there would be thousands; each connection pauses 10, 20, 40 … ms.
         assert!(errors.total() < 100, "{why}: {errors:?}");
     }
 }
 
 #[test]
-fn a_server_that_never_answers_costs_its_timeout_and_no_more() {
+fn a_server_that_never_answers_costs_only_its_timeout() {
     let (address, _) = start(|_, _| {
         std::thread::sleep(SILENCE);
         Then::Close
@@ -288,8 +288,8 @@ fn a_server_that_never_answers_costs_its_timeout_and_no_more() {
 }
 
 #[test]
-fn a_server_that_is_not_there_is_data() {
-    // Bound and dropped: nobody listens there.
+fn a_missing_server_is_data() {
+    // Bound and dropped, so that nothing listens there.
     let address = TcpListener::bind("127.0.0.1:0")
         .unwrap()
         .local_addr()
@@ -314,9 +314,9 @@ fn a_server_that_is_not_there_is_data() {
 }
 
 #[test]
-fn connections_that_died_of_keep_alive_limits_are_opened_again() {
+fn connections_closed_by_keep_alive_limits_reopen() {
     let run = || {
-        // Every third answer is the last on its connection, without a word about it.
+        // Every third answer is the last on its connection, without notice.
         let (address, _) = start(|stream, request| {
             let _ = stream.write_all(OK.as_bytes());
             if request == 2 {
@@ -328,7 +328,7 @@ fn connections_that_died_of_keep_alive_limits_are_opened_again() {
         let mut load = Load::on(address, 2);
         load.connect();
         let exchanges = load.closed().exchanges;
-        // A request may cross with the end of its connection: then it is lost, and counted so.
+        // A request may be sent while its connection closes; then it is lost and counted.
         assert_eq!(exchanges.errors.total(), exchanges.errors.closed);
         exchanges
     };
@@ -340,7 +340,7 @@ fn connections_that_died_of_keep_alive_limits_are_opened_again() {
 }
 
 #[test]
-fn idle_connections_that_ended_are_noticed_before_use() {
+fn closed_idle_connections_are_noticed_before_use() {
     let (address, _) = start(|stream, _| {
         let _ = stream.write_all(OK.as_bytes());
         std::thread::sleep(Duration::from_millis(20));
@@ -355,7 +355,7 @@ fn idle_connections_that_ended_are_noticed_before_use() {
         }
     );
     assert_eq!(load.connect(), ConnectReport::default(), "nothing to do");
-    // One request on each of the four connections, after which the server closes them.
+    // One request on each of the four connections, after which the server closes it.
     let exchanges = load.run(
         Pace::Open {
             schedule: &mut [0, 1, 2, 3].into_iter(),
@@ -396,7 +396,7 @@ fn targets_do_not_disturb_each_other() {
             .completed,
         1
     );
-    // The other target's connection ends in the middle of this run.
+    // The other target's connection ends during this run.
     let exchanges = load.closed().exchanges;
     assert_eq!((exchanges.errors.total(), exchanges.reopened), (0, 0));
     load.engine.disconnect(other);
@@ -424,8 +424,8 @@ fn an_open_loop_keeps_its_schedule() {
 }
 
 #[test]
-fn response_time_holds_the_wait_for_a_connection() {
-    // One connection, 20 ms an answer, a start every 5 ms: the queue grows by 15 ms per start.
+fn response_time_includes_the_wait_for_a_connection() {
+    // One connection, 20 ms per answer, a start every 5 ms: the queue grows by 15 ms per start.
     let (address, _) = start(|stream, _| {
         std::thread::sleep(Duration::from_millis(20));
         let _ = stream.write_all(OK.as_bytes());
@@ -435,7 +435,7 @@ fn response_time_holds_the_wait_for_a_connection() {
     load.connect();
     let exchanges = load.open(200.0, LASTS).exchanges;
     assert_eq!((exchanges.intended, exchanges.completed), (20, 20));
-    // The i-th of 20 waits for i answers and gets the next: 20·(i + 1) − 5·i ms at the least.
+    // The i-th of 20 waits for i answers and gets the next: at least 20·(i + 1) − 5·i ms.
     let Recording {
         response_time,
         service_time,
@@ -509,12 +509,12 @@ fn a_stopped_run_returns_soon() {
     assert_eq!(
         load.connect().reopened,
         2,
-        "a connection with an unanswered request is of no use"
+        "a connection with an unanswered request is closed"
     );
 }
 
 #[test]
-fn requests_larger_than_the_socket_takes_are_sent_whole() {
+fn requests_larger_than_the_socket_buffer_are_sent_whole() {
     let (address, _) = start(|stream, _| {
         let mut left = 8_000_000;
         let mut buffer = vec![0; 65_536];
@@ -531,8 +531,8 @@ fn requests_larger_than_the_socket_takes_are_sent_whole() {
         timeout: Duration::from_secs(10),
     })
     .unwrap();
-    // The server reads the head until the empty line and the body by its length; the body starts
-    // in a segment of its own only because the head fills the server's first read exactly.
+    // The server reads the head until the empty line and the body by its length. The body starts in
+    // a segment of its own only because the head exactly fills the server's first read.
     let padding = "x".repeat(
         4096 - "POST / HTTP/1.1\r\nHost: h\r\nP: \r\nContent-Length: 8000000\r\n\r\n".len(),
     );

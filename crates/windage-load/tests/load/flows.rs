@@ -1,4 +1,4 @@
-//! Mixes, flows and fields, as a server sees them.
+//! Mixes, flows and fields, as the server sees them.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -104,7 +104,7 @@ fn a_user_takes_the_steps_in_order_and_thinks_between_them() {
         assert_eq!(exchanges.intended, exchanges.sent);
         exchanges.completed
     };
-    // 30 ms of thinking for each three requests: at most ten flows in 300 ms, begun or whole.
+    // 30 ms of thinking per three requests: at most ten flows in 300 ms.
     let completed = repeat_until(completed, |completed| *completed >= 3);
     assert!((3..=31).contains(&completed), "{completed}");
 }
@@ -128,14 +128,14 @@ fn flows_in_an_open_loop_start_by_the_schedule() {
         assert_eq!(report.exchanges.intended, report.exchanges.sent);
         paths.len() - begun
     };
-    // Thinking after the last step holds no connection in an open loop. What is not asked by the end
-    // of the run is left out, and more of that where the machine stalls just then.
+    // In an open loop, thinking after the last step holds no connection. Requests not sent by the
+    // end of the run are left out; a machine that stalls at the end leaves out more.
     let ended = repeat_until(ended, |ended| *ended >= 25);
     assert!((25..=30).contains(&ended), "{ended}");
 }
 
 #[test]
-fn fields_are_filled_anew_for_each_request() {
+fn fields_are_filled_again_for_each_request() {
     let asked = || {
         let (address, paths) = noting(OK, Then::KeepOpen);
         let path = Text::new(vec![
@@ -169,7 +169,7 @@ fn fields_are_filled_anew_for_each_request() {
 }
 
 #[test]
-fn a_user_goes_on_when_the_server_closes_after_each_answer() {
+fn a_user_continues_when_the_server_closes_after_each_answer() {
     let closing = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok";
     let run = || {
         let (address, paths) = noting(closing, Then::Close);
@@ -188,7 +188,7 @@ fn a_user_goes_on_when_the_server_closes_after_each_answer() {
 
 #[test]
 fn starts_that_wait_at_the_end_still_go_out_when_users_think() {
-    // One connection, ten flows: each holds it for 40 ms, so most starts wait beyond the end.
+    // One connection, ten flows: each holds it for 40 ms, so most starts still wait at the end.
     let (address, paths) = noting(OK, Then::KeepOpen);
     let steps = vec![
         step("/a", Duration::from_millis(40)),

@@ -1,4 +1,4 @@
-//! Connections that are opened because starts wait for one.
+//! Connections that open because starts wait for one.
 
 use std::io::Write;
 use std::sync::atomic::Ordering;
@@ -17,7 +17,7 @@ fn load(connections: Connections) -> (RunReport, usize) {
     )
 }
 
-/// A server that takes 40 ms for each answer, asked 100 times per second: four connections' work.
+/// A server that takes 40 ms per answer, asked 100 times per second: work for four connections.
 fn load_with(method: &str, answer: &'static str, connections: Connections) -> (RunReport, usize) {
     let (address, accepted) = start(move |stream, _| {
         std::thread::sleep(Duration::from_millis(40));
@@ -49,16 +49,16 @@ fn connections_grow_while_starts_wait_and_no_further() {
         assert!(report.exchanges.waited >= grown);
         grown
     };
-    // A machine that stalls among the first starts leaves many waiting at once.
+    // If the machine stalls during the first starts, many wait at once.
     let grown = repeat_until(grown, |grown| *grown <= 20);
     assert!((3..=20).contains(&grown), "{grown}");
 }
 
 #[test]
-fn the_bound_holds_and_waiting_counts() {
+fn growth_is_bounded_and_waiting_counts() {
     let (report, accepted) = load(Connections { first: 1, most: 2 });
     assert_eq!((accepted, report.exchanges.grown), (2, 1));
-    // Forty answers of 40 ms over two connections take 0.8 s; the schedule asked for 0.4 s.
+    // Forty answers of 40 ms over two connections take 0.8 s; the schedule lasts 0.4 s.
     assert!(report.exchanges.waited > 20, "{report:?}");
     assert_eq!(report.exchanges.dropped, 0);
 }
@@ -70,8 +70,8 @@ fn without_room_nothing_grows() {
 }
 
 #[test]
-fn what_was_grown_knows_the_method() {
-    // An answer to HEAD that says how long the body of GET would be.
+fn added_connections_know_the_method() {
+    // An answer to HEAD with the length that the body of GET would have.
     let answer = "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n";
     let (report, _) = load_with("HEAD", answer, Connections { first: 1, most: 30 });
     assert!(report.exchanges.grown > 0);

@@ -1,4 +1,4 @@
-//! The same truth over every way there is to a server.
+//! The same results over every kind of connection.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -42,7 +42,7 @@ fn target(endpoint: Endpoint, protocol: Protocol, streams: usize) -> Target {
     }
 }
 
-/// Both loops, one after the other, over two connections; the reports of the closed and the open.
+/// Closed and open loop, one after the other, over two connections; returns both reports.
 fn load(target: Target) -> (ConnectReport, [RunReport; 2], Recording) {
     let mut engine = Engine::new(EngineConfig {
         timeout: Duration::from_secs(5),
@@ -63,13 +63,13 @@ fn load(target: Target) -> (ConnectReport, [RunReport; 2], Recording) {
     (connected, [closed, open], recording)
 }
 
-/// What must hold against a server that answers everything.
+/// What must be true with a server that answers everything.
 fn check(target: &Target) {
     let closed = repeat_until(|| check_once(target.clone()), |of| of.completed > 10);
     assert!(closed.completed > 10, "{closed:?}");
 }
 
-/// What must hold of every run; what the closed one did.
+/// What must be true of every run; returns the closed loop's counts.
 fn check_once(target: Target) -> Exchanges {
     let (connected, [closed, open], recording) = load(target);
     assert_eq!(
@@ -122,7 +122,7 @@ fn a_unix_socket() {
 #[test]
 fn ipv6() {
     let Ok(listener) = TcpListener::bind("[::1]:0") else {
-        // A machine without IPv6 has nothing to test.
+        // Skipped on a machine without IPv6.
         return;
     };
     let address = listener.local_addr().unwrap();
@@ -134,7 +134,7 @@ fn ipv6() {
     check(&target(address.into(), Protocol::Http1, 1));
 }
 
-/// A certificate of its own for `localhost`, and the server's side of it.
+/// A certificate of its own for `localhost`, and the server's TLS settings.
 fn certificate() -> (String, Arc<rustls::ServerConfig>) {
     let own = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
     let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(own.signing_key.serialize_der()));
@@ -176,7 +176,7 @@ fn tls(ca_file: Option<PathBuf>) -> TlsClient {
 }
 
 #[test]
-fn tls_with_a_ca_of_ones_own() {
+fn tls_with_a_private_ca() {
     let (address, pem) = tls_server();
     let file = std::env::temp_dir().join(format!("windage-load-{}.pem", std::process::id()));
     std::fs::write(&file, pem).unwrap();
@@ -188,7 +188,7 @@ fn tls_with_a_ca_of_ones_own() {
 }
 
 #[test]
-fn a_server_that_is_not_trusted_is_not_loaded() {
+fn an_untrusted_server_gets_no_load() {
     let (address, _) = tls_server();
     let (connected, [closed, open], _) = load(Target {
         tls: Some(tls(None)),
@@ -202,7 +202,7 @@ fn a_server_that_is_not_trusted_is_not_loaded() {
     assert_eq!(open.exchanges.dropped, 100, "{open:?}");
 }
 
-/// An HTTP/2 server without TLS that answers everything; with `grpc`, as a gRPC server does.
+/// An HTTP/2 server without TLS that answers everything; with `grpc`, like a gRPC server.
 fn http2_server(grpc: bool) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

@@ -1,4 +1,4 @@
-//! Servers on threads that answer, misbehave or stay silent as told.
+//! Servers on threads that answer, misbehave or stay silent.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use windage_load::{Protocol, Request, Target, Text, Work};
 
-/// A request without headers and body, for a server on this address.
+/// A request without headers and body, for a server at this address.
 pub(crate) fn target(address: SocketAddr, method: &str) -> Target {
     let request = Request {
         method: method.to_owned(),
@@ -20,7 +20,7 @@ pub(crate) fn target(address: SocketAddr, method: &str) -> Target {
     target_of(address, request)
 }
 
-/// One plain HTTP/1.1 request over and over.
+/// One plain HTTP/1.1 request, repeated.
 pub(crate) fn target_of(address: SocketAddr, request: Request) -> Target {
     Target {
         endpoint: address.into(),
@@ -30,8 +30,8 @@ pub(crate) fn target_of(address: SocketAddr, request: Request) -> Target {
     }
 }
 
-/// Runs anew, a few times at most, while a busy machine stalls and leaves a run short of what a test
-/// is about; the last run, for the test to judge. What has to hold of every run is checked in `run`.
+/// Repeats a run a few times at most, while a busy machine stalls and the run falls short of what
+/// the test needs. Returns the last run. `run` checks what must be true of every run.
 pub(crate) fn repeat_until<T>(mut run: impl FnMut() -> T, is_enough: impl Fn(&T) -> bool) -> T {
     const TIMES: usize = 3;
     let mut ran = run();
@@ -47,7 +47,7 @@ pub(crate) fn repeat_until<T>(mut run: impl FnMut() -> T, is_enough: impl Fn(&T)
 /// What a server does with a request, given its number on the connection and its head.
 pub(crate) type Behaviour = dyn Fn(&mut TcpStream, usize, &str) -> Then + Send + Sync;
 
-/// Notes each request's path and answers everything with the same bytes.
+/// Records each request's path and answers everything with the same bytes.
 pub(crate) fn noting(answer: &'static str, then: Then) -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
     let paths = Arc::new(Mutex::new(Vec::new()));
     let noted = Arc::clone(&paths);
@@ -72,15 +72,15 @@ pub(crate) enum Then {
     Reset,
 }
 
-/// Starts a server that ends with the test process. `behaviour` is given the number of the
-/// request on its connection, from 0.
+/// Starts a server that ends with the test process. `behaviour` gets the number of the request on
+/// its connection, from 0.
 pub(crate) fn start(
     behaviour: impl Fn(&mut TcpStream, usize) -> Then + Send + Sync + 'static,
 ) -> (SocketAddr, Arc<AtomicUsize>) {
     start_reading(move |stream, number, _| behaviour(stream, number))
 }
 
-/// The same for a behaviour that wants to know what was asked.
+/// The same for a behaviour that needs the request's head.
 fn start_reading(
     behaviour: impl Fn(&mut TcpStream, usize, &str) -> Then + Send + Sync + 'static,
 ) -> (SocketAddr, Arc<AtomicUsize>) {
@@ -108,7 +108,7 @@ pub(crate) fn answering(answer: impl Into<Vec<u8>>) -> SocketAddr {
     .0
 }
 
-/// Long enough for any test here, short enough for a thread left behind.
+/// Longer than any test here, short enough for a leftover thread.
 pub(crate) const SILENCE: Duration = Duration::from_secs(20);
 
 fn serve(mut stream: TcpStream, behaviour: &Behaviour) {
@@ -136,7 +136,7 @@ fn serve(mut stream: TcpStream, behaviour: &Behaviour) {
     }
 }
 
-/// Requests have no body here and do not overlap, so the empty line ends them.
+/// Requests here have no body and do not overlap, so the empty line ends them.
 fn read_head(stream: &mut impl Read) -> Option<String> {
     let mut head = [0; 4096];
     let mut length = 0;

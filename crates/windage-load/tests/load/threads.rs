@@ -1,4 +1,4 @@
-//! A generator of several threads is one generator.
+//! A generator of several threads behaves like one of one thread.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -76,7 +76,7 @@ fn threads_share_connections_starts_and_counters() {
         assert_eq!(
             recording.response_time.len(),
             before + report.exchanges.completed,
-            "a run adds to what is there"
+            "a run adds to the recording"
         );
         report
     };

@@ -1,4 +1,4 @@
-//! `[load]`.
+//! Prints `[load]` and `[[regime]]`.
 
 use std::path::Path;
 
@@ -35,13 +35,13 @@ pub(super) fn print(out: &mut Toml, load: &Load) {
         "allow",
         list(load.allow.iter().map(|host| quote(&host.to_string()))),
     );
-    // Tables within the table come last: what follows them would be theirs.
+    // Subtables come last: keys after them would belong to them.
     for flow in &load.flows {
         print_flow(out, flow);
     }
 }
 
-/// A further load: what tells it from the first.
+/// Prints another load: the keys in which it may differ from the first.
 pub(super) fn print_regime(out: &mut Toml, load: &Load) {
     out.table("[[regime]]");
     out.optional("name", load.regime.as_deref().map(quote));
@@ -91,7 +91,7 @@ fn print_starts(out: &mut Toml, load: &Load) {
         Starts::Profile(pieces) => out.entry("profile", list(pieces.iter().map(piece))),
         Starts::Replay(replay) => {
             out.entry("replay", path(&replay.file));
-            // The file has every start.
+            // The file contains every start.
             return;
         }
     }
@@ -139,7 +139,7 @@ fn step(step: &Step) -> String {
     inline(keys)
 }
 
-/// The keys of a request, whether it is the only one or that of a step.
+/// The keys of a request, in `[load]` or in a step.
 fn request_keys(request: &Request) -> Vec<(&'static str, String)> {
     let line = format!("{} {}", request.method, request.url);
     let body = request.body.as_ref().map(|body| match body {

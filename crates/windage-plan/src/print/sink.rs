@@ -1,4 +1,4 @@
-//! What the plan says of telemetry and its receivers.
+//! Prints `[sink]`, and the keys of telemetry in services and arms.
 
 use super::{Toml, list, quote, template};
 use crate::plan::Service;

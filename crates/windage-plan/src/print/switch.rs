@@ -1,4 +1,4 @@
-//! What brings an arm about.
+//! Prints `switch`.
 
 use super::{inline, quote, template};
 use crate::Switch;

@@ -1,4 +1,4 @@
-//! `[[agent]]`, and the arms that have agents beside them.
+//! `[[agent]]`, and the arms that name agents.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::plan::{Agent, Service, ServiceName};
 use crate::problem::choices;
 use crate::wire::{self, PlanFile, Text};
 
-/// The services and the agents of what was resolved together.
+/// Splits what was resolved together into services and agents.
 pub(super) fn apart(programs: Vec<Resolved>) -> (Vec<Service>, Vec<Agent>) {
     let (agents, services): (Vec<Resolved>, Vec<Resolved>) =
         programs.into_iter().partition(|program| program.is_agent);
@@ -26,7 +26,7 @@ pub(super) fn apart(programs: Vec<Resolved>) -> (Vec<Service>, Vec<Agent>) {
     (services.collect(), agents.collect())
 }
 
-/// What an agent needs; what only a service or only an agent may have is refused of the other.
+/// Reads what an agent needs, and refuses services' keys in agents and agents' keys in services.
 pub(super) fn own_keys(
     checker: &mut Checker<'_>,
     program: &wire::Service,
@@ -37,10 +37,10 @@ pub(super) fn own_keys(
         return needs(checker, program.needs.as_ref());
     }
     if let Some(needs) = &program.needs {
-        let message = "`needs` is what an agent needs of the kernel";
+        let message = "`needs` is a key of agents: the kernel features that an agent needs";
         checker.report(
-            Problem::new(needs.span(), message, "of a service")
-                .help("remove it, or make this an [[agent]], attached for the arms that name it"),
+            Problem::new(needs.span(), message, "not for services")
+                .help("remove it, or make this an [[agent]]"),
         );
     }
     Vec::new()
@@ -49,18 +49,17 @@ pub(super) fn own_keys(
 fn refuse_keys_of_services(checker: &mut Checker<'_>, agent: &wire::Service) {
     if let Some(shared) = agent.shared.as_ref().filter(|shared| *shared.get_ref()) {
         let message =
-            "an agent is attached for some arms and gone for all others: it can't be shared";
+            "an agent can't be shared: it is attached for some arms and detached for all others";
         checker.report(
             Problem::new(shared.span(), message, "for all arms")
-                .help("remove `shared`; what is up for all arms is a [[service]]"),
+                .help("remove `shared`; or make this a [[service]], which runs for all arms"),
         );
     }
     if let Some(attach) = &agent.attach {
-        let message =
-            "an agent is launched and ended again: one that is already running can't be gone";
+        let message = "an agent can't be already running: Windage launches it and ends it again";
         checker.report(
-            Problem::new(attach.span(), message, "not an agent's")
-                .help("give `command`, and keep the one that is running from the measurement"),
+            Problem::new(attach.span(), message, "not for agents")
+                .help("replace `attach` with `command`, and stop the agent that is running"),
         );
     }
 }
@@ -118,9 +117,9 @@ pub(super) fn of_arm(checker: &mut Checker<'_>, arm: &wire::Arm, programs: &[Res
 fn no_such_agent(given: &Text, is_service: bool, programs: &[Resolved]) -> Problem {
     let name = given.get_ref();
     if is_service {
-        let message = format!("`{name}` is a service: it is up in all windows");
+        let message = format!("`{name}` is a service: it runs in all windows");
         return Problem::new(given.span(), message, "not an agent")
-            .help("what is attached for some arms and gone for all others is an [[agent]]");
+            .help("make it an [[agent]] to attach it only for the arms that name it");
     }
     let known: Vec<&str> = agents(programs).map(Resolved::name).collect();
     let problem = Problem::new(
@@ -139,7 +138,7 @@ pub(super) fn agents(programs: &[Resolved]) -> impl Iterator<Item = &Resolved> {
     programs.iter().filter(|program| program.is_agent)
 }
 
-/// Finds the arms that bystanders stand by.
+/// Finds the arms that `bystander_of` names.
 pub(super) fn settle_bystanders(
     checker: &mut Checker<'_>,
     file: &PlanFile,
@@ -177,10 +176,10 @@ pub(super) fn settle_bystanders(
             continue;
         };
         if !with_agents.contains(&id) {
-            let message = format!("`{}` has no agents to stand by", named.get_ref());
+            let message = format!("the arm `{}` has no agents", named.get_ref());
             checker.report(
                 Problem::new(named.span(), message, "nothing is attached")
-                    .help("name an arm with `agents`"),
+                    .help("name an arm that has `agents`"),
             );
         }
         for arm in &mut resolved.arms {
@@ -211,17 +210,17 @@ fn refuse_keys_beside(checker: &mut Checker<'_>, arm: &wire::Arm, named: &Text) 
     ];
     for (key, span) in keys {
         let Some(span) = span else { continue };
-        let message = format!("`{key}` beside `bystander_of`");
-        let label = "a bystander is as the control";
+        let message = format!("`{key}` can't be combined with `bystander_of`");
+        let label = "a bystander has all keys of the control";
         checker.report(Problem::new(span, message, label).help(format!(
-            "remove `{key}`: the agents of `{}` are attached to that arm's processes, and the \
-             bystander is the control's, which nobody watches",
+            "remove `{key}`: a bystander runs on the control's processes, while the agents \
+            of `{}` watch that arm's processes",
             named.get_ref()
         )));
     }
 }
 
-/// Its processes are the control's, which must not be those that are watched.
+/// A bystander runs on the control's processes, which must not be the watched ones.
 fn refuse_without_a_twin(
     checker: &mut Checker<'_>,
     file: &PlanFile,
@@ -238,17 +237,17 @@ fn refuse_without_a_twin(
         )
     } else if instance.is_some() {
         (
-            "the baseline names its `instance`, which the control then shares",
-            "remove `instance` from the baseline: arms with agents share its processes anyway",
+            "the baseline names its `instance`, and the control shares it",
+            "remove `instance` from the baseline; arms with agents share its processes by default",
         )
     } else {
         return;
     };
-    let message = format!("there is no twin that nobody watches: {why}");
-    checker.report(Problem::new(named.span(), message, "a bystander of itself").help(help));
+    let message = format!("a bystander needs processes that no agent watches: {why}");
+    checker.report(Problem::new(named.span(), message, "no unwatched processes").help(help));
 }
 
-/// What agents rule out, and what is ruled out without them.
+/// Refuses agents in the baseline, agents that no arm names, and agents of short-lived processes.
 pub(super) fn check(checker: &mut Checker<'_>, file: &PlanFile, programs: &[Resolved]) {
     for given in file.arm.iter().filter(|arm| arm::is_baseline(arm)) {
         let keys = [
@@ -260,8 +259,8 @@ pub(super) fn check(checker: &mut Checker<'_>, file: &PlanFile, programs: &[Reso
                 continue;
             };
             let message =
-                format!("the baseline has no `{key}`: in its windows all agents are gone");
-            checker.report(Problem::new(span, message, "not of the baseline"));
+                format!("the baseline can't have `{key}`: all agents are detached in its windows");
+            checker.report(Problem::new(span, message, "not for the baseline"));
         }
     }
     for agent in agents(programs) {
@@ -273,7 +272,7 @@ pub(super) fn check(checker: &mut Checker<'_>, file: &PlanFile, programs: &[Reso
 fn refuse_never_attached(checker: &mut Checker<'_>, file: &PlanFile, agent: &Resolved) {
     let name = agent.name();
     let is_service = |service: &wire::Service| service.name.get_ref() == name;
-    // A name that a service has as well was reported already.
+    // A name that a service also has was already reported.
     if file.service.iter().any(is_service) {
         return;
     }
@@ -284,18 +283,18 @@ fn refuse_never_attached(checker: &mut Checker<'_>, file: &PlanFile, agent: &Res
     let message = format!("no arm names the agent `{name}`");
     let problem = Problem::new(agent.name_span.clone(), message, "never attached");
     checker.report(problem.help(format!(
-        "write agents = [\"{name}\"] in the arms that it is attached for"
+        "write agents = [\"{name}\"] in the arms for which it should be attached"
     )));
 }
 
-/// A process for each window leaves nothing to attach to before the window, and nothing after it.
+/// With one process per window, there is nothing to attach to before the window or after it.
 fn refuse_batches(checker: &mut Checker<'_>, file: &PlanFile, agent: &Resolved) {
     if !load::is_by_process(file) {
         return;
     }
-    let message = "an agent beside processes of which each is one window";
+    let message = "an agent can't watch a load that starts a process for each window";
     checker.report(
-        Problem::new(agent.name_span.clone(), message, "attached to what?")
-            .help("let the program stay: batch = \"resident\" in [load]"),
+        Problem::new(agent.name_span.clone(), message, "nothing to attach to")
+            .help("keep the program running: batch = \"resident\" in [load]"),
     );
 }

@@ -22,7 +22,7 @@ const MAX_NAME_BYTES: usize = 120;
 /// The id and the set of processes that the control takes.
 pub(super) const CONTROL: &str = "control";
 
-/// One `[[arm]]` of the file and the arms that it stands for.
+/// One `[[arm]]` of the file and the arms that it expands to.
 pub(super) struct FileArm {
     pub(super) arms: Vec<Arm>,
     pub(super) name_span: Range<usize>,
@@ -35,7 +35,7 @@ pub(super) struct FileArm {
     pub(super) replaces: BTreeSet<usize>,
     /// The agents that are attached for it.
     pub(super) agents: BTreeSet<usize>,
-    /// Whether all that it names are agents.
+    /// Whether every agent that it names exists.
     pub(super) agents_known: bool,
 }
 
@@ -96,7 +96,7 @@ pub(super) fn with_control(file_arms: Vec<FileArm>) -> Vec<Arm> {
     baseline
 }
 
-/// A bystander is the control, and so the baseline, in all but its name.
+/// A bystander equals the control, and so the baseline, in all but its name.
 fn bystander(arm: Arm, baseline: &Arm) -> Arm {
     let baseline = baseline.clone();
     Arm {
@@ -126,26 +126,22 @@ fn one_baseline(checker: &mut Checker<'_>, file: &PlanFile) {
                     .map_or(again.name.span(), Spanned::span);
                 let message = format!("a second baseline; the first is `{}`", first.name.get_ref());
                 checker.report(
-                    Problem::new(span, message, "only one arm can be it")
-                        .help("remove it here; a control is added to every plan"),
+                    Problem::new(span, message, "only one arm can be the baseline")
+                        .help("remove it here; Windage adds a control to every plan"),
                 );
             }
         }
         (None, Some(arm)) => checker.report(
-            Problem::new(
-                arm.name.span(),
-                "no arm is the baseline",
-                "the first of the arms",
-            )
-            .help("write `baseline = true` in the arm without telemetry"),
+            Problem::new(arm.name.span(), "no arm is the baseline", "the first arm")
+                .help("write `baseline = true` in the arm without telemetry"),
         ),
         (None, None) => checker.report(
             Problem::new(
                 file.name.span(),
                 "the plan has no `[[arm]]`",
-                "compares nothing",
+                "nothing to compare",
             )
-            .help("add one with `baseline = true`, and one for each way to switch telemetry on"),
+            .help("add one with `baseline = true`, and one for each telemetry setting"),
         ),
     }
 }
@@ -158,8 +154,8 @@ fn unique(
 ) {
     let id = arm.id.as_str();
     if id == CONTROL {
-        let message = "the name `control` is taken: a control is added to every plan";
-        checker.report(Problem::new(span, message, "taken").help("give the arm another name"));
+        let message = "the name `control` is reserved: Windage adds a control to every plan";
+        checker.report(Problem::new(span, message, "reserved").help("give the arm another name"));
     } else if let Some(other) = taken.get(id) {
         let message = if *other == arm.name {
             format!("two arms are named `{other}`")
@@ -171,7 +167,7 @@ fn unique(
         };
         checker.report(
             Problem::new(span, message, "named again here").help(
-                "ids keep letters (lowered), digits, `.` and `_`; names must differ in these",
+                "an id keeps only lower-cased letters, digits, `.` and `_` of the name; names must differ in these",
             ),
         );
     } else {
@@ -268,7 +264,7 @@ fn resolve(
     }
 }
 
-/// The id of an arm of that name, levels included; what is wrong with the name is reported.
+/// The id of an arm of that name, levels included. Reports a bad name.
 fn id(checker: &mut Checker<'_>, name: &str, span: Range<usize>) -> Option<ArmId> {
     if name.trim().is_empty() || name.chars().any(char::is_control) || name.len() > MAX_NAME_BYTES {
         let message =
@@ -276,13 +272,13 @@ fn id(checker: &mut Checker<'_>, name: &str, span: Range<usize>) -> Option<ArmId
         checker.report(Problem::new(span, message, "not an arm's name"));
         return None;
     }
-    // The id is a file's name, too; none of those may be hidden or lead elsewhere.
+    // The id is also a file name, which must not be hidden or lead elsewhere.
     let id = ArmId::from_text(name).filter(|id| !id.as_str().starts_with('.'));
     if id.is_none() {
         checker.report(
             Problem::new(
                 span,
-                format!("no id can be made of `{name}`"),
+                format!("the name `{name}` gives no id"),
                 "not an arm's name",
             )
             .help("begin with a letter or a digit"),
@@ -291,7 +287,7 @@ fn id(checker: &mut Checker<'_>, name: &str, span: Range<usize>) -> Option<ArmId
     id
 }
 
-/// A resolved plan spells levels in the names already; they are not said twice.
+/// Names in a resolved plan already contain the levels; they are not added twice.
 fn name_with_levels(name: &str, levels: &Levels) -> String {
     let suffix: String = levels
         .iter()
@@ -314,7 +310,7 @@ fn instance(checker: &mut Checker<'_>, instance: &Text) -> String {
                 format!("`{text}` can't name an instance"),
                 "not an instance's name",
             )
-            .help("use lower-case letters, digits, `.`, `_` and `-`; `control` is taken"),
+            .help("use lower-case letters, digits, `.`, `_` and `-`; `control` is reserved"),
         );
     }
     text.clone()
@@ -326,10 +322,10 @@ fn refuse_env_without_launch(checker: &mut Checker<'_>, arm: &wire::Arm, service
         return;
     }
     if let Some((key, _)) = arm.env.0.first() {
-        let message = "no service is launched for an arm, so `env` reaches none";
+        let message = "`env` has no effect: the plan launches no service for an arm";
         checker.report(
-            Problem::new(key.span(), message, "reaches nothing")
-                .help("change what is already running by `switch`"),
+            Problem::new(key.span(), message, "no effect")
+                .help("use `switch` to change services that are already running"),
         );
     }
 }
@@ -398,7 +394,7 @@ fn words_by_service(
 }
 
 impl WordsFor<'_> {
-    /// Why what an arm says doesn't reach a service or an agent, if so.
+    /// Why an arm's key doesn't reach a service or an agent, if it doesn't.
     fn out_of_reach(&self, index: usize, key: &Text) -> Option<Problem> {
         let (target, name, what) = (&self.services[index], key.get_ref(), self.key);
         let is_elsewhere = |agents: &BTreeSet<usize>| !agents.contains(&index);
@@ -408,14 +404,14 @@ impl WordsFor<'_> {
             return Some(problem.help(format!("add it: agents = [\"{name}\"]")));
         }
         if target.service.shared {
-            let message = format!("`{name}` is shared: it is launched once, not for each arm");
-            let label = format!("`{what}` of one arm can't reach it");
+            let message = format!("`{name}` is shared: it is launched once for all arms");
+            let label = format!("one arm's `{what}` can't reach it");
             return Some(Problem::new(key.span(), message, label));
         }
         if !target.launched() {
-            let message = format!("`{name}` is already running: it takes no `{what}`");
+            let message = format!("`{name}` is already running, so `{what}` can't reach it");
             let problem = Problem::new(key.span(), message, "not launched");
-            return Some(problem.help("change it by `switch`"));
+            return Some(problem.help("use `switch` to change it"));
         }
         None
     }

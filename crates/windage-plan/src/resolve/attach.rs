@@ -23,7 +23,7 @@ pub(super) fn attach(
         (None, Some(cgroup), None, None) => {
             let path = PathBuf::from(cgroup.get_ref());
             if !path.is_absolute() {
-                let message = "a control group is named by its directory";
+                let message = "`cgroup` takes the directory of a control group";
                 checker.report(
                     Problem::new(cgroup.span(), message, "not an absolute path")
                         .help("such as \"/sys/fs/cgroup/system.slice/nginx.service\""),
@@ -49,7 +49,7 @@ pub(super) fn attach(
             checker.report(Problem::new(
                 attach.span(),
                 "`attach` takes exactly one of `pid`, `cgroup`, `unit` and `url`",
-                "none or several here",
+                "exactly one is needed",
             ));
             Attach::Pid(1)
         }
@@ -61,8 +61,8 @@ fn attach_url(checker: &mut Checker<'_>, url: &Text, listen: Option<&Text>) -> E
         checker.report(
             Problem::new(
                 listen.span(),
-                "`listen` beside `attach.url`",
-                "the URL has the address",
+                "`listen` can't be combined with `attach.url`",
+                "the URL already has the address",
             )
             .help("remove `listen`"),
         );
@@ -78,7 +78,7 @@ fn attach_url(checker: &mut Checker<'_>, url: &Text, listen: Option<&Text>) -> E
             "not http://HOST:PORT",
         );
         if text.starts_with("https://") {
-            problem = problem.help("https isn't supported yet: name a plain-text port");
+            problem = problem.help("https isn't supported yet: use a plain-text port");
         }
         checker.report(problem);
         Endpoint {
@@ -88,7 +88,7 @@ fn attach_url(checker: &mut Checker<'_>, url: &Text, listen: Option<&Text>) -> E
     })
 }
 
-/// What is already running takes nothing that only a launch could give it.
+/// Refuses keys that take effect only at launch.
 pub(super) fn refuse_launch_keys(
     checker: &mut Checker<'_>,
     service: &wire::Service,
@@ -114,8 +114,9 @@ pub(super) fn refuse_launch_keys(
     }
     for (key, span) in keys {
         let Some(span) = span else { continue };
-        let message = format!("`{key}` means nothing for a service that is already running");
-        checker
-            .report(Problem::new(span, message, "beside `attach`").help(format!("remove `{key}`")));
+        let message = format!("`{key}` doesn't apply to a service that is already running");
+        checker.report(
+            Problem::new(span, message, "conflicts with `attach`").help(format!("remove `{key}`")),
+        );
     }
 }

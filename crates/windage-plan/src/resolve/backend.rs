@@ -14,7 +14,7 @@ use crate::sink::RECEIVER_PLACEHOLDERS;
 use crate::wire::{self, OneOrMore, PlanFile, Scalar, Text};
 use crate::{ArmBackend, Problem, Template};
 
-/// The factor that a list of backends stands for.
+/// The factor that a list of backends defines.
 pub(super) const FACTOR: &str = "backend";
 
 /// A list of backends as a factor and its levels; `None` for anything else.
@@ -27,7 +27,7 @@ pub(super) fn as_factor(
         return None;
     };
     if arm.sweep.0.iter().any(|(name, _)| name.get_ref() == FACTOR) {
-        let message = "a list of backends is a factor `backend`, and `sweep` has one already";
+        let message = "a list of backends is a factor named `backend`, and `sweep` already has one";
         checker.report(
             Problem::new(value.span(), message, "swept twice")
                 .help("remove the one in `sweep`, or write backend = \"{backend}\""),
@@ -35,7 +35,7 @@ pub(super) fn as_factor(
         return None;
     }
     for words in list {
-        // A level that holds a placeholder is told as such.
+        // Placeholders in levels are reported elsewhere.
         let is_literal = Template::parse(words.get_ref())
             .placeholders()
             .next()
@@ -54,20 +54,20 @@ pub(super) fn as_factor(
     ))
 }
 
-/// What an arm says of its backend, levels not filled in yet.
+/// An arm's `backend`, levels not filled in yet.
 pub(super) struct Given {
     words: Template,
     span: Range<usize>,
-    /// Whether words that mean nothing were reported: once is enough for a sweep.
+    /// Whether unreadable words were reported already; a sweep reports them once.
     told: bool,
 }
 
-/// `None` for an arm that says nothing of its backend.
+/// `None` for an arm without `backend`.
 pub(super) fn given(checker: &mut Checker<'_>, index: usize, arm: &wire::Arm) -> Option<Given> {
     let value = arm.backend.as_ref()?;
     let (text, told) = match value.get_ref() {
         OneOrMore::One(text) => (text.clone(), false),
-        // Each of them was looked at by itself.
+        // Each entry was checked by itself.
         OneOrMore::More(_) => (format!("{{{FACTOR}}}"), true),
     };
     Some(Given {
@@ -78,7 +78,7 @@ pub(super) fn given(checker: &mut Checker<'_>, index: usize, arm: &wire::Arm) ->
 }
 
 impl Given {
-    /// What the words mean with these levels; `None` when they mean nothing.
+    /// The backend that the words give with these levels; `None` when they can't be read.
     pub(super) fn with(
         &mut self,
         checker: &mut Checker<'_>,
@@ -86,7 +86,7 @@ impl Given {
     ) -> Option<ArmBackend> {
         let level = |name: &str| levels.iter().find(|(factor, _)| factor == name);
         let fill = |name: &str| level(name).map(|(_, level)| level.to_string());
-        // What is not a factor is told with all other placeholders.
+        // Unknown factors are reported with all other placeholders.
         let text = self.words.render(&fill).ok()?;
         match text.parse() {
             Ok(behaviour) => Some(ArmBackend {
@@ -110,8 +110,8 @@ fn problem(span: Range<usize>, error: &BackendError) -> Problem {
     Problem::new(span, message, "not a backend").help(allowed)
 }
 
-/// Arms that name a receiver have a backend, whether they say so or not; others can't have one.
-/// Whether any arm names one.
+/// Gives a backend to every arm that names a receiver, and refuses one in all others. Returns
+/// whether any arm names a receiver.
 pub(super) fn settle(
     checker: &mut Checker<'_>,
     file: &PlanFile,
@@ -136,9 +136,9 @@ pub(super) fn settle(
             }
             Some(given) if !receives => {
                 let name = arm.name.get_ref();
-                let message = format!("the arm `{name}` sends telemetry to no receiver");
+                let message = format!("the arm `{name}` has a `backend`, but names no receiver");
                 checker.report(
-                    Problem::new(given.span(), message, "whose behaviour?")
+                    Problem::new(given.span(), message, "no receiver")
                         .help(format!("{}, or remove `backend`", name_a_receiver())),
                 );
             }
@@ -148,14 +148,14 @@ pub(super) fn settle(
     any_receives
 }
 
-/// What to do where nothing is received.
+/// The remedy when no receiver is named.
 pub(super) fn name_a_receiver() -> String {
     let names: Vec<String> = RECEIVER_PLACEHOLDERS
         .iter()
         .map(|name| format!("`{{{name}}}`"))
         .collect();
     format!(
-        "name a receiver where a service is told its exporter's endpoint: {}",
+        "name a receiver where the exporter's endpoint is configured: {}",
         names.join(", ")
     )
 }

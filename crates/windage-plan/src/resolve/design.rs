@@ -108,10 +108,10 @@ fn length(checker: &mut Checker<'_>, design: &wire::Design) -> Length {
         checker.report(
             Problem::new(
                 blocks.span(),
-                "`blocks` and `for` both say how much is measured",
-                "beside `for`",
+                "`blocks` and `for` can't be combined: both set the length of the run",
+                "conflicts with `for`",
             )
-            .help("keep one of them: `for` is time in all, `blocks` a count in each round"),
+            .help("keep one: `for` is the total measuring time, `blocks` a count per round"),
         );
     }
     Length::Blocks(checker.integer("blocks", Some(blocks), 1, 1..=i64::from(MAX_BLOCKS)))
@@ -120,15 +120,15 @@ fn length(checker: &mut Checker<'_>, design: &wire::Design) -> Length {
 fn margin(checker: &mut Checker<'_>, given: Option<&Spanned<Scalar>>) -> f64 {
     given
         .and_then(|value| share(checker, "margin", value))
-        .unwrap_or(defaults::INTEREST)
+        .unwrap_or(defaults::MARGIN)
 }
 
-/// A share from 0 up to 1, or `None` when it was reported.
+/// A share of at least 0 and below 1, or `None` when a problem was reported.
 pub(super) fn share(checker: &mut Checker<'_>, key: &str, value: &Spanned<Scalar>) -> Option<f64> {
     let share = match value.get_ref() {
         Scalar::Text(text) => units::parse_share(text),
         Scalar::Float(share) => Ok(*share),
-        // 0 and 1 are the only whole numbers near the bounds; every other one is out of them.
+        // 0 and 1 are the only whole numbers near the bounds; all others are out of bounds.
         Scalar::Integer(0) => Ok(0.0),
         Scalar::Integer(_) => Ok(f64::INFINITY),
         Scalar::Bool(b) => Err(format!("`{b}` is not a share such as \"0.5%\" or 0.005")),
@@ -141,7 +141,7 @@ pub(super) fn share(checker: &mut Checker<'_>, key: &str, value: &Spanned<Scalar
                 format!("`{key}` must lie between 0 and 1 (100%)"),
                 "out of bounds",
             )
-            .help("it is a share: half a percent is \"0.5%\" or 0.005"),
+            .help("for example, half a percent is \"0.5%\" or 0.005"),
         ),
         Err(message) => checker.report(Problem::new(value.span(), message, "not a share")),
     }

@@ -1,4 +1,4 @@
-//! `drops` and `metrics` of a service: where it says itself what telemetry it dropped, and that it is
+//! `drops` and `metrics` of a service: where it reports telemetry that it dropped, and that it is
 //! up.
 
 use std::ops::Range;
@@ -17,7 +17,7 @@ use crate::{Drops, Problem, Template, ToldBy};
 
 const MAX_REASON_BYTES: usize = 120;
 
-/// Fills `drops` and `metrics` of every service in. `model` is `None` when it is wrong itself.
+/// Fills in `drops` and `metrics` of every service. `model` is `None` when it is invalid.
 pub(super) fn resolve_all(
     checker: &mut Checker<'_>,
     file: &PlanFile,
@@ -41,7 +41,8 @@ pub(super) fn resolve_all(
     }
 }
 
-/// What serves all arms can't tell them apart. A shared service may still say that it is up.
+/// A service for all arms can't attribute drops to one arm. A shared service may still report that
+/// it is up.
 fn can_be_asked(checker: &mut Checker<'_>, service: &wire::Service, resolved: &Resolved) -> bool {
     let why = match (&resolved.service.origin, resolved.service.shared) {
         (Origin::Attach(_), _) => "is already running, once for all arms",
@@ -55,19 +56,20 @@ fn can_be_asked(checker: &mut Checker<'_>, service: &wire::Service, resolved: &R
     for (key, span) in drops.into_iter().chain(metrics) {
         let message = format!("`{}` {why}", resolved.name());
         checker.report(
-            Problem::new(span, message, "dropped by which arm?").help(format!("remove `{key}`")),
+            Problem::new(span, message, "can't be attributed to an arm")
+                .help(format!("remove `{key}`")),
         );
     }
     says_when
 }
 
-/// The metric that tells when the service is up.
+/// The metric that shows when the service is up.
 fn awaited_metric(service: &wire::Service) -> Option<&Text> {
     let ready = service.ready.as_ref()?;
     ready.get_ref().metric.as_ref()
 }
 
-/// `metrics` is there exactly when one of them is to be read.
+/// `metrics` is required exactly when `drops` or `ready` names a metric.
 fn agree(checker: &mut Checker<'_>, service: &wire::Service) {
     let mut counters = service
         .drops
@@ -77,24 +79,24 @@ fn agree(checker: &mut Checker<'_>, service: &wire::Service) {
     match (&service.metrics, read) {
         (None, Some(metric)) => {
             let message = format!(
-                "`{}` is one of the metrics, and nothing says where they are",
+                "the metric `{}` can't be read: the service has no `metrics`",
                 metric.get_ref()
             );
             checker.report(
-                Problem::new(metric.span(), message, "read where?").help(
-                    "give the service the path of its metrics, such as metrics = \"/metrics\"",
+                Problem::new(metric.span(), message, "needs `metrics`").help(
+                    "add the path of its metrics, such as metrics = \"/metrics\"",
                 ),
             );
         }
         (Some(metrics), None) => checker.report(
             Problem::new(
                 metrics.span(),
-                "nothing is read from `metrics`",
-                "does nothing",
+                "`metrics` has no effect: neither `drops` nor `ready` names a metric",
+                "no effect",
             )
             .help(
                 "name a counter: drops = [{ reason = \"queue full\", metric = \"dropped_total\" }]; or \
-                 what is above zero once it is up: ready = { metric = \"NAME\" }",
+                 a metric that is above zero once the service is up: ready = { metric = \"NAME\" }",
             ),
         ),
         _ => {}
@@ -114,7 +116,7 @@ fn drops(checker: &mut Checker<'_>, drops: &Spanned<wire::Drops>) -> Option<Drop
             checker.report(Problem::new(
                 drops.span(),
                 "an entry of `drops` takes exactly one of `log` and `metric`",
-                "neither or both here",
+                "exactly one is needed",
             ));
             return None;
         }
@@ -133,7 +135,7 @@ fn drops(checker: &mut Checker<'_>, drops: &Spanned<wire::Drops>) -> Option<Drop
     })
 }
 
-/// A name in the sense of Prometheus: `[a-zA-Z_:][a-zA-Z0-9_:]*`.
+/// A Prometheus metric name: `[a-zA-Z_:][a-zA-Z0-9_:]*`.
 pub(super) fn metric_name(checker: &mut Checker<'_>, name: &Text) -> String {
     let text = name.get_ref();
     let allowed = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b':');
@@ -145,7 +147,7 @@ pub(super) fn metric_name(checker: &mut Checker<'_>, name: &Text) -> String {
                 format!("`{text}` can't name a metric"),
                 "not a metric's name",
             )
-            .help("give the name alone, without labels; all label sets are added up"),
+            .help("give the name without labels; all label sets are summed"),
         );
     }
     text.clone()
@@ -160,8 +162,8 @@ fn metrics(
     model: Option<LoadModel>,
 ) -> Option<Template> {
     if model == Some(LoadModel::Batch) && !services[index].is_agent {
-        let message = "the program of a batch load has no address to ask for metrics";
-        let problem = Problem::new(metrics.span(), message, "out of reach");
+        let message = "`metrics` can't be read from the program of a batch load: it has no address";
+        let problem = Problem::new(metrics.span(), message, "no address");
         checker.report(problem.help("use `log` in `drops`"));
         return None;
     }
@@ -175,8 +177,8 @@ fn metrics(
     Some(checker.placeholders_of(&url, metrics.span(), Site::Metrics { index }))
 }
 
-/// The URL of a service's metrics. It is rendered apart from the service, whose own port goes by
-/// the service's name there.
+/// The URL of a service's metrics. It is not rendered within the service, so the service's own port
+/// is named by the service's name.
 fn with_own_port(text: &str, name: &str) -> String {
     if text.starts_with('/') {
         return format!("http://{{{name}}}{text}");
@@ -193,8 +195,8 @@ fn with_own_port(text: &str, name: &str) -> String {
     }
 }
 
-/// `http://{NAME}/…` of a service that each arm has for itself, or a port of it on 127.0.0.1: at
-/// any other address there could be only one for all arms. A shared one has its own.
+/// `http://{NAME}/…` of a service that each arm has for itself, or a port of it on 127.0.0.1. At
+/// any other address there could be only one service for all arms.
 fn is_of_a_service(url: &str, index: usize, services: &[Resolved]) -> bool {
     let Some((authority, _)) = url.strip_prefix(HTTP).and_then(|rest| rest.split_once('/')) else {
         return false;
@@ -216,12 +218,12 @@ fn is_of_a_service(url: &str, index: usize, services: &[Resolved]) -> bool {
 fn not_metrics(text: &str, span: Range<usize>) -> Problem {
     Problem::new(
         span,
-        format!("`{text}` is not where a service of this arm has its metrics"),
+        format!("`{text}` is not an address that each arm has for itself"),
         "neither a path nor http://{SERVICE}/path",
     )
     .help(
-        "such as \"/metrics\" on the service itself, \"http://127.0.0.1:{port.admin}/metrics\" on a \
-         port of its `ports`, or \"http://{agent}/metrics\" on another one that is launched for each \
-         arm; at a fixed address only one arm's could be read",
+        "such as \"/metrics\" on the service itself, \"http://127.0.0.1:{port.admin}/metrics\" on one \
+         of its `ports`, or \"http://{agent}/metrics\" on another service that is launched for each \
+         arm; at a fixed address, only one arm's metrics could be read",
     )
 }

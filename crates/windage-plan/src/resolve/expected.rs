@@ -1,4 +1,4 @@
-//! `expect`: the telemetry that should arrive, in figures.
+//! `expect`: how much telemetry should arrive.
 
 use std::ops::Range;
 
@@ -33,8 +33,8 @@ pub(super) fn expect_of(
     if all.into_iter().all(Option::is_none) {
         checker.report(Problem::new(
             expect.span(),
-            "`expect` takes `traces_per_request`, `spans_per_request` and `events_per_request`",
-            "none here",
+            "`expect` needs `traces_per_request`, `spans_per_request` or `events_per_request`",
+            "empty",
         ));
         return Err(Reported);
     }
@@ -77,7 +77,7 @@ fn expect_problem(span: Range<usize>, error: &ExpectError, levels: &Levels) -> P
             let problem = Problem::new(
                 span,
                 format!("`{{{name}}}` is not a factor of this arm"),
-                "only the arm's own factors",
+                "not a factor of this arm",
             );
             if known.is_empty() {
                 problem.help("the arm has no `sweep`; write a number")
@@ -90,7 +90,7 @@ fn expect_problem(span: Range<usize>, error: &ExpectError, levels: &Levels) -> P
             format!("`{part}` is neither a number nor a factor"),
             "can't be evaluated",
         )
-        .help("a number, \"{factor}\", or a product such as \"2 * {factor}\""),
+        .help("write a number, \"{factor}\", or a product such as \"2 * {factor}\""),
         ExpectError::NotNumeric { factor, level } => Problem::new(
             span,
             format!("the level `{level}` of `{factor}` is not a number"),
@@ -98,7 +98,7 @@ fn expect_problem(span: Range<usize>, error: &ExpectError, levels: &Levels) -> P
         ),
         ExpectError::OutOfRange => Problem::new(
             span,
-            "what is expected a request is a finite number, zero or above",
+            "the expected count per request must be a finite number, zero or above",
             "out of bounds",
         ),
     }

@@ -1,4 +1,4 @@
-//! The files that a plan is made of, read with it.
+//! Files that a plan names and that are read with it.
 
 use std::fs::{File, metadata};
 use std::io::{Error, ErrorKind, Read as _, Result};
@@ -8,13 +8,13 @@ use super::Checker;
 use crate::Problem;
 use crate::wire::Text;
 
-/// The largest template; configuration is small, and a wrong path may name a device.
+/// The largest template. Configuration is small, and a wrong path may name a device.
 pub(super) const MAX_TEMPLATE_BYTES: u64 = 1 << 20;
 /// The largest of the other files: they stay in memory for the whole run.
 pub(super) const MAX_DATA_BYTES: u64 = 64 << 20;
 
 impl Checker<'_> {
-    /// What the file holds that `path` names, or `None` and a problem that calls it `what`.
+    /// The contents of the file at `path`, or `None` and a problem that calls it `what`.
     pub(super) fn file_bytes(&mut self, what: &str, path: &Text, most: u64) -> Option<Vec<u8>> {
         let read = read_bounded(&self.folder.join(path.get_ref()), most);
         self.readable(what, path, read)
@@ -42,7 +42,7 @@ impl Checker<'_> {
 }
 
 fn read_bounded(path: &Path, most: u64) -> Result<Vec<u8>> {
-    // Opening a pipe would wait for its writer, so the kind is asked for first.
+    // Opening a pipe would wait for its writer, so the file type is checked first.
     if !metadata(path)?.is_file() {
         return Err(Error::new(ErrorKind::InvalidInput, "not a regular file"));
     }

@@ -1,4 +1,4 @@
-//! What follows from placeholders once each of them is known to mean something.
+//! Checks that follow from placeholders, made once each placeholder is known to be valid.
 
 use super::Checker;
 use super::arm::FileArm;
@@ -8,21 +8,21 @@ use crate::plan::{Attach, Origin, ServiceName};
 use crate::wire::{self, PlanFile};
 use crate::{Problem, Template};
 
-/// Services that a socket's `{dir}` may be of: launched for each arm, in a directory of their own.
+/// Services whose `{dir}` a socket's path may name: launched for each arm, in their own directory.
 pub(super) fn dirs(services: &[Resolved]) -> impl Iterator<Item = &Resolved> {
     let own = |s: &&Resolved| s.launched() && s.is_of_a_set();
     services.iter().filter(own)
 }
 
-/// A factor that changes nothing would be measured as if it did. `expect` alone is no use: it
-/// says what should arrive, but brings nothing about.
+/// Refuses factors that change nothing, since they would be measured as if they did. A use in
+/// `expect` alone doesn't count: it sets what should arrive, but changes nothing.
 pub(super) fn unused_factors(
     checker: &mut Checker<'_>,
     uses: &[Use],
     arms: &[FileArm],
     services: &[Resolved],
 ) {
-    // A bystander's factors are the baseline's.
+    // A bystander has the baseline's factors.
     let known = |(_, arm): &(usize, &FileArm)| arm.agents_known && !arm.is_bystander();
     for (index, arm) in arms.iter().enumerate().filter(known) {
         for (factor, span) in &arm.factors {
@@ -45,12 +45,12 @@ pub(super) fn unused_factors(
     }
 }
 
-/// A field that no request names would be thought to keep caches from lying.
+/// Refuses fields that no request names: the user would believe that they defeat caches.
 pub(super) fn unused_fields(checker: &mut Checker<'_>, uses: &[Use], file: &PlanFile) {
     for (name, _) in &file.load.fields.0 {
         let field = name.get_ref();
         let is_used = uses.iter().any(|u| u.site == Site::Load && u.names(field));
-        // Names that are none, and fields that stand for a host, were reported already.
+        // Bad names, and fields that stand for a host, were already reported.
         if is_used || ServiceName::new(field).is_none() || stands_in_a_url(field, &file.load) {
             continue;
         }
@@ -72,7 +72,7 @@ fn stands_in_a_url(field: &str, load: &wire::Load) -> bool {
     })
 }
 
-/// A service with nothing but a socket counts as up at once, before the socket is there.
+/// A service with only a socket and no `ready` would count as up before the socket exists.
 pub(super) fn socket_is_awaited(checker: &mut Checker<'_>, uses: &[Use], services: &[Resolved]) {
     for used in uses {
         let is_socket = matches!(used.site, Site::Socket | Site::ArmSocket { .. });
@@ -82,12 +82,12 @@ pub(super) fn socket_is_awaited(checker: &mut Checker<'_>, uses: &[Use], service
         };
         if !bearer.ready_given && !bearer.service.addressed {
             let message = format!(
-                "nothing tells when `{}` listens on its socket",
+                "`{}` listens on a socket, but has no `ready`",
                 bearer.name()
             );
             checker.report(
-                Problem::new(used.span.clone(), message, "there from when on?").help(
-                    "give the service `ready`, such as ready = { log = \"listening\" } or \
+                Problem::new(used.span.clone(), message, "when is it up?").help(
+                    "add `ready` to the service, such as ready = { log = \"listening\" } or \
                      ready = { delay = \"1s\" }",
                 ),
             );
@@ -95,7 +95,7 @@ pub(super) fn socket_is_awaited(checker: &mut Checker<'_>, uses: &[Use], service
     }
 }
 
-/// A service that is addressed must know its address, or nothing will ever answer there.
+/// A service that is addressed must be given its address, or nothing will answer there.
 pub(super) fn has_address(
     checker: &mut Checker<'_>,
     uses: &[Use],
@@ -113,12 +113,12 @@ pub(super) fn has_address(
         Origin::Attach(_) => checker.report(
             Problem::new(
                 span,
-                format!("`{name}` is addressed, but has no address"),
-                "already running: where?",
+                format!("other keys use the address of `{name}`, but it has none"),
+                "already running at an unknown address",
             )
-            .help("add where it listens, such as `listen = \"127.0.0.1:8080\"`"),
+            .help("add its address, such as `listen = \"127.0.0.1:8080\"`"),
         ),
-        // An empty command was reported already.
+        // An empty command was already reported.
         Origin::Command(words) if words.is_empty() => {}
         Origin::Command(_) => {
             let port = format!("{name}.port");
@@ -129,10 +129,11 @@ pub(super) fn has_address(
                         .any(|p| u.names(p))
             };
             if !uses.iter().any(tells) {
-                let message = format!("`{name}` is addressed, but never told its address");
-                checker.report(Problem::new(span, message, "listens where?").help(
-                    "put `{listen}` or `{port}` into its command or environment, or fix the \
-                         address with `listen`",
+                let message =
+                    format!("`{name}` is not given the address on which it should listen");
+                checker.report(Problem::new(span, message, "doesn't know where to listen").help(
+                    "put `{listen}` or `{port}` into its command or environment, or set a fixed \
+                     address with `listen`",
                 ));
             }
         }

@@ -1,4 +1,4 @@
-//! Sets of processes: arms that share one must differ in nothing that is fixed at launch.
+//! Sets of processes: arms that share one must not differ in anything that is fixed at launch.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ use crate::wire::PlanFile;
 use crate::{Problem, Template};
 use distinct::Apart;
 
-/// Arms that agents alone tell from the baseline share its processes, unless they name others.
+/// Arms that differ from the baseline only by agents share its processes, unless they name others.
 pub(super) fn settle(checker: &Checker<'_>, arms: &mut [FileArm], services: &[Resolved]) {
     let all = arms.iter().flat_map(|arm| &arm.arms);
     let Some(baseline) = all
@@ -72,7 +72,7 @@ pub(super) fn check(
         let [first, others @ ..] = members.as_slice() else {
             continue;
         };
-        // Arms whose names clash get the same set by default; that was reported already.
+        // Arms whose names clash get the same set by default; the clash was already reported.
         let by_default = |(i, arm): &(usize, &Arm)| {
             arms[*i].instance_span.is_none() && arm.instance == arm.id.as_str()
         };
@@ -81,16 +81,16 @@ pub(super) fn check(
         }
         if has_processes {
             let shared = format!("shares the processes of `{instance}`");
-            set.told_apart(checker, members, &shared);
+            set.check_distinct(checker, members, &shared);
         }
         same_launch(checker, arms, services, *first, others);
     }
-    // That nothing stands by what is there only once was reported already.
+    // A bystander of services that are there only once was already reported.
     let stands_by = |(_, arm): &&(usize, &Arm)| arm.bystander_of.is_some();
     let all = sets.values().flatten();
     let all: Vec<(usize, &Arm)> = all.filter(|member| !stands_by(member)).copied().collect();
     if all.len() > 1 && !has_processes {
-        set.told_apart(checker, &all, "has no processes of its own");
+        set.check_distinct(checker, &all, "has no processes of its own");
     }
     let of_the_control = usize::from(sets.contains_key(CONTROL));
     fixed_addresses(
@@ -103,7 +103,7 @@ pub(super) fn check(
     );
 }
 
-/// What is given at launch is the same for all arms of a set; each `[[arm]]` is told once.
+/// Arms of one set must be launched alike. Each difference is reported once per `[[arm]]`.
 fn same_launch(
     checker: &mut Checker<'_>,
     arms: &[FileArm],
@@ -111,7 +111,7 @@ fn same_launch(
     (first_index, first): (usize, &Arm),
     others: &[(usize, &Arm)],
 ) {
-    let mut told = BTreeSet::new();
+    let mut reported = BTreeSet::new();
     for &(index, arm) in others {
         let file_arm = &arms[index];
         let span = file_arm
@@ -123,10 +123,10 @@ fn same_launch(
             first.name, arm.name
         );
         for key in differing_keys(first, arm, services) {
-            if told.insert((index, key.to_owned())) {
+            if reported.insert((index, key.to_owned())) {
                 let message = format!("{who}, but differ in `{key}`");
                 checker.report(Problem::new(span.clone(), message, "the same processes").help(
-                    "what is given at launch is the same for both; use `switch`, or another instance",
+                    "arms that share processes are launched alike; use `switch`, or another `instance`",
                 ));
             }
         }
@@ -134,11 +134,11 @@ fn same_launch(
         for (factor, _) in levels.filter(|(f, _)| first.level(f) != arm.level(f)) {
             let fixed =
                 |index: usize| is_fixed_at_launch(checker, factor, index, &arms[index], services);
-            if (fixed(first_index) || fixed(index)) && told.insert((index, factor.clone())) {
+            if (fixed(first_index) || fixed(index)) && reported.insert((index, factor.clone())) {
                 let message = format!("{who}, but `{{{factor}}}` is fixed at launch");
                 checker.report(
                     Problem::new(span.clone(), message, "the same processes").help(format!(
-                        "name `{{{factor}}}` in `switch` alone, or give each its own instance"
+                        "use `{{{factor}}}` only in `switch`, or give each arm its own `instance`"
                     )),
                 );
             }
@@ -146,7 +146,7 @@ fn same_launch(
     }
 }
 
-/// What services are given at launch that is not the same for both.
+/// The keys that differ between two arms and take effect at launch.
 fn differing_keys<'a>(
     first: &'a Arm,
     arm: &'a Arm,
@@ -171,7 +171,7 @@ fn differing_keys<'a>(
         .map(|(key, _)| key)
 }
 
-/// Whether a factor is given to services of an arm when they are launched.
+/// Whether a factor reaches an arm's services only at launch.
 fn is_fixed_at_launch(
     checker: &Checker<'_>,
     factor: &str,
@@ -184,7 +184,7 @@ fn is_fixed_at_launch(
     uses.any(|used| used.names(factor) && used.reaches(index, arm, services))
 }
 
-/// All sets of processes are up together, so only one of them can have a fixed address.
+/// All sets of processes run at the same time, so only one can have a fixed address.
 fn fixed_addresses(
     checker: &mut Checker<'_>,
     file: &PlanFile,
@@ -193,7 +193,7 @@ fn fixed_addresses(
     load: &Load,
     sets: usize,
 ) {
-    // A process for each window: there never are two.
+    // With a process per window, only one runs at a time.
     if load.model == LoadModel::Batch && load.batch == BatchKind::Process {
         return;
     }
@@ -215,17 +215,17 @@ fn fixed_addresses(
         }
         let name = resolved.name();
         let message =
-            format!("`{name}` is launched {sets} times at once and can't have one fixed address");
+            format!("`{name}` can't have a fixed address: {sets} copies run at the same time");
         checker.report(
             Problem::new(listen.span(), message, "taken by the first").help(
-                "leave `listen` out and pass `{listen}` to the service; or let all arms, the \
-                 baseline included, name the same `instance`",
+                "remove `listen` and pass `{listen}` to the service; or give all arms, \
+                 including the baseline, the same `instance`",
             ),
         );
     }
 }
 
-/// Nor can they listen on one Unix socket.
+/// Sets of processes that run at the same time can't share a Unix socket.
 fn fixed_socket(checker: &mut Checker<'_>, services: &[Resolved], sets: usize) {
     if !services.iter().any(|s| s.launched() && s.is_of_a_set()) {
         return;
@@ -236,10 +236,11 @@ fn fixed_socket(checker: &mut Checker<'_>, services: &[Resolved], sets: usize) {
         .iter()
         .find(|u| u.site == Site::Socket && !u.template.placeholders().any(own));
     if let Some(span) = fixed.map(|used| used.span.clone()) {
-        let message = format!("{sets} sets of processes are up at once and can't share one socket");
+        let message =
+            format!("{sets} sets of processes run at the same time and can't share a socket");
         checker.report(Problem::new(span, message, "taken by the first").help(
-            "put `{dir}` or `{arm}` into the path; or let all arms, the baseline included, name \
-             the same `instance`",
+            "put `{dir}` or `{arm}` into the path; or give all arms, including the baseline, the \
+             same `instance`",
         ));
     }
 }

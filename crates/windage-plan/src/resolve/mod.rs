@@ -1,8 +1,8 @@
-//! From the file's shape to a plan with meaning: every rule of `docs/FORMAT.md`, all problems
-//! at once.
+//! Resolves the parsed file into a plan. Checks every rule of `docs/FORMAT.md` and reports all
+//! problems at once.
 //!
-//! Each step returns a value even where it found a problem, so that the next can go on; the
-//! values are thrown away when any problem was found.
+//! Each step returns a value even after a problem, so that the next step can run. The values are
+//! discarded if there was any problem.
 
 mod agent;
 mod agent_stretches;
@@ -39,17 +39,17 @@ use crate::{Problem, RESERVED_PLACEHOLDERS, Template, defaults, units};
 pub(crate) use load::AUTO;
 use scope::{Site, Use};
 
-/// A day: nothing that a plan waits for takes longer.
+/// A day: the longest wait that a plan may ask for.
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-/// The least that can be waited for where zero makes no sense.
+/// The shortest wait where zero makes no sense.
 const INSTANT: Duration = Duration::from_micros(1);
-/// The bounds of what may wait for a day but not for nothing.
+/// Bounds of a duration that must be above zero.
 const PATIENCE: RangeInclusive<Duration> = INSTANT..=DAY;
 const HOUR: Duration = Duration::from_secs(60 * 60);
-/// The bounds of what may be left out by writing zero.
+/// Bounds of a duration that zero switches off.
 const PAUSE: RangeInclusive<Duration> = Duration::ZERO..=HOUR;
 
-/// Checks the file's meaning.
+/// Resolves the file and checks every rule.
 pub(crate) fn resolve(
     file: &PlanFile,
     text: &str,
@@ -72,7 +72,7 @@ pub(crate) fn resolve(
     };
     let designs = thorough::resolve(&mut checker, &file.design, &ground);
     let design = designs.of(depth).clone();
-    // What doesn't fit a window that is wrong itself is not told.
+    // Without a valid window, what must fit it is not checked.
     let is_known = checker.problems.len() == before;
     let window = is_known.then_some(design.window);
     let mut load = load::resolve(&mut checker, file, &services, window);
@@ -84,7 +84,7 @@ pub(crate) fn resolve(
     agent::settle_bystanders(&mut checker, file, &mut arms, &services);
     agent::check(&mut checker, file, &services);
     let profile = profile::resolve(&mut checker, file);
-    // Where a placeholder is misspelt it is not known what it should have named.
+    // With a misspelt placeholder, it is unknown whether a receiver was meant.
     let receives = scope::check(&mut checker, file, &arms, &mut services)
         .then(|| backend::settle(&mut checker, file, &mut arms, &services));
     let sink = sink::resolve(&mut checker, file, receives);
@@ -111,7 +111,7 @@ pub(crate) fn resolve(
     })
 }
 
-/// Collects problems, and the templates whose placeholders are judged at the end.
+/// Collects problems, and the templates whose placeholders are checked at the end.
 struct Checker<'a> {
     text: &'a str,
     folder: &'a Path,
@@ -130,7 +130,7 @@ impl Checker<'_> {
         self.placeholders_of(text.get_ref(), text.span(), site)
     }
 
-    /// The same for text that is a part of what stands at `span`.
+    /// The same for text that is part of the value at `span`.
     fn placeholders_of(&mut self, text: &str, span: Range<usize>, site: Site) -> Template {
         let template = Template::parse(text);
         self.uses.push(Use {
@@ -152,7 +152,7 @@ impl Checker<'_> {
     /// No argument, environment value or path can hold a NUL byte.
     fn no_nul(&mut self, text: &Text) {
         if text.get_ref().contains('\0') {
-            let message = "text with a NUL byte can't be handed to a program";
+            let message = "text with a NUL byte can't be passed to a program";
             self.report(Problem::new(text.span(), message, "remove `\\u0000`"));
         }
     }
@@ -162,7 +162,7 @@ impl Checker<'_> {
         match words.first() {
             None => self.report(
                 Problem::new(span, "an empty command", "no program here").help(
-                    "give the program and its arguments: [\"bin/app\", \"-listen\", \"{listen}\"]",
+                    "give the program and its arguments, such as [\"bin/app\", \"-listen\", \"{listen}\"]",
                 ),
             ),
             Some(program) if program.get_ref().is_empty() => {
@@ -264,7 +264,7 @@ impl Checker<'_> {
                 }
                 _ => self.report(
                     Problem::new(list.span(), format!("there is no core {number}"), "here")
-                        .help("cores count from 0; `lscpu --extended` lists them"),
+                        .help("cores are numbered from 0; `lscpu --extended` lists them"),
                 ),
             }
         }
@@ -288,7 +288,7 @@ fn plan_name(checker: &mut Checker<'_>, name: &Text) {
     const MAX_NAME_BYTES: usize = 100;
     let text = name.get_ref();
     let alphabet = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
-    // The name becomes a folder's: no leading dot or dash.
+    // The name becomes a directory's name, so no leading dot or dash.
     let good = text.len() <= MAX_NAME_BYTES
         && text.bytes().all(alphabet)
         && text.starts_with(|c: char| c.is_ascii_alphanumeric());
@@ -299,7 +299,7 @@ fn plan_name(checker: &mut Checker<'_>, name: &Text) {
                 format!("`{text}` can't name a plan"),
                 "not a plan's name",
             )
-            .help("use letters, digits, `-`, `_` and `.`, a letter or digit first, 100 at most"),
+            .help("use at most 100 letters, digits, `-`, `_` and `.`, a letter or digit first"),
         );
     }
 }

@@ -1,4 +1,4 @@
-//! `ports` of a service: TCP ports besides its own, and the placeholders that name them.
+//! `ports` of a service: further TCP ports, and the placeholders that name them.
 
 use std::collections::BTreeSet;
 
@@ -12,8 +12,7 @@ use crate::plan::ServiceName;
 use crate::sink::is_receiver;
 use crate::wire::{PlanFile, Text};
 
-/// A further port as a placeholder names it: `port.NAME` within its service, `SERVICE.port.NAME`
-/// elsewhere.
+/// A placeholder for a further port: `port.NAME` within its service, `SERVICE.port.NAME` elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FurtherPort<'a> {
     pub(super) service: Option<&'a str>,
@@ -35,8 +34,8 @@ pub(super) fn further_port(placeholder: &str) -> Option<FurtherPort<'_>> {
     })
 }
 
-/// The service that a placeholder names a port of, its own or a further one: `SERVICE.port`,
-/// `SERVICE.port.NAME`. A further one may be called `port`, too.
+/// The service of which a placeholder names a port, its own or a further one: `SERVICE.port`,
+/// `SERVICE.port.NAME`. A further port may also be named `port`.
 pub(super) fn service_of_port(placeholder: &str) -> Option<&str> {
     match further_port(placeholder) {
         Some(further) => further.service,
@@ -44,7 +43,7 @@ pub(super) fn service_of_port(placeholder: &str) -> Option<&str> {
     }
 }
 
-/// Whether a placeholder is written as the port of a service, be there such a one or not.
+/// Whether a placeholder is written as the port of a service, which need not exist.
 pub(super) fn is_port_of_a_service(placeholder: &str) -> bool {
     let is_port = placeholder == "port"
         || further_port(placeholder).is_some()
@@ -52,7 +51,7 @@ pub(super) fn is_port_of_a_service(placeholder: &str) -> bool {
     is_port && !is_receiver(placeholder)
 }
 
-/// A service's further ports as they are named from anywhere.
+/// A service's further ports, as named from anywhere.
 pub(super) fn further_ports(service: &Resolved) -> impl Iterator<Item = String> {
     let ports = service.service.ports.iter();
     ports.map(|port| format!("{}.port.{port}", service.name()))
@@ -70,7 +69,7 @@ pub(super) fn resolve(checker: &mut Checker<'_>, given: &[Text]) -> Vec<String> 
                     format!("`{text}` can't name a port"),
                     "not a port's name",
                 )
-                .help("use lower-case letters, digits and `_`, a letter first; its number is found at each launch"),
+                .help("use lower-case letters, digits and `_`, a letter first; Windage picks the number at each launch"),
             );
         } else if !seen.insert(text) {
             let message = format!("two ports are named `{text}`");
@@ -80,7 +79,7 @@ pub(super) fn resolve(checker: &mut Checker<'_>, given: &[Text]) -> Vec<String> 
     given.iter().map(|name| name.get_ref().clone()).collect()
 }
 
-/// The program of a batch load is spoken to by nobody.
+/// Nothing connects to the program of a batch load.
 pub(super) fn refuse_of_a_batch(
     checker: &mut Checker<'_>,
     file: &PlanFile,
@@ -91,14 +90,16 @@ pub(super) fn refuse_of_a_batch(
     }
     for service in file.service.iter().filter(|s| !s.is_shared()) {
         if let Some(port) = service.ports.first() {
-            let message = "the program of a batch load has no ports";
-            checker.report(Problem::new(port.span(), message, "of a batch").help("remove `ports`"));
+            let message = "the program of a batch load can't have ports";
+            checker.report(
+                Problem::new(port.span(), message, "in a batch load").help("remove `ports`"),
+            );
         }
     }
 }
 
-/// A port that its service is not told is one at which nothing ever listens.
-pub(super) fn are_told(
+/// Reports ports that their service's keys don't mention: nothing would listen there.
+pub(super) fn check_used(
     checker: &mut Checker<'_>,
     uses: &[Use],
     file: &PlanFile,
@@ -110,20 +111,22 @@ pub(super) fn are_told(
             let (span, port) = (port.span(), port.get_ref());
             let own = format!("port.{port}");
             let full = format!("{name}.port.{port}");
-            let tells =
+            let is_use =
                 |u: &Use| u.belongs_to(index, services) && (u.names(&own) || u.names(&full));
-            if uses.iter().any(tells) {
+            if uses.iter().any(is_use) {
                 continue;
             }
             let message = if uses.iter().any(|u| u.names(&full)) {
-                format!("`{name}` is never told its port `{port}`")
+                format!("`{name}` is not given its port `{port}`")
             } else {
                 format!("the port `{port}` of `{name}` is never used")
             };
-            checker.report(Problem::new(span, message, "listens where?").help(format!(
-                "put `{{{own}}}` into the {}'s command, environment or templates",
-                services[index].noun()
-            )));
+            checker.report(
+                Problem::new(span, message, "nothing listens there").help(format!(
+                    "put `{{{own}}}` into the {}'s command, environment or templates",
+                    services[index].noun()
+                )),
+            );
         }
     }
 }
@@ -133,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ports_are_told_from_other_placeholders() {
+    fn ports_differ_from_other_placeholders() {
         let table = [
             ("port", None, None, true, "the service's own port"),
             (

@@ -8,9 +8,9 @@ use crate::plan::{Profile, Profiler};
 use crate::wire::{PlanFile, Text};
 use crate::{Problem, defaults, units};
 
-/// A profile of an hour is no longer an extra.
+/// The longest profile.
 const LASTS: RangeInclusive<Duration> = INSTANT..=Duration::from_mins(10);
-/// Beyond it the profiler costs more than what it looks at.
+/// Above this rate the profiler costs more than the program that it samples.
 const RATE_HZ: RangeInclusive<f64> = 1.0..=10_000.0;
 
 pub(super) fn resolve(checker: &mut Checker<'_>, file: &PlanFile) -> Option<Profile> {
@@ -44,7 +44,7 @@ fn rate_hz(checker: &mut Checker<'_>, rate: &Text) -> u32 {
         }
         Ok(_) => Problem::new(
             rate.span(),
-            "a profile's `rate` is a whole number of samples between 1/s and 10000/s",
+            "a profile's `rate` must be a whole number of samples between 1/s and 10000/s",
             "out of bounds",
         ),
         Err(message) => Problem::new(rate.span(), message, "not a rate"),

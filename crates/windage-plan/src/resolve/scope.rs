@@ -1,4 +1,4 @@
-//! Placeholders: what each may name where it stands, and what follows from that.
+//! Placeholders: what each may name, by its position, and what follows from that.
 
 mod agents_and_services;
 mod own;
@@ -17,46 +17,46 @@ use crate::sink::is_receiver;
 use crate::wire::PlanFile;
 use crate::{Problem, RESERVED_PLACEHOLDERS, Template};
 
-/// A template and where it stands.
+/// A template and its position.
 pub(super) struct Use {
     pub(super) template: Template,
     pub(super) span: Range<usize>,
     pub(super) site: Site,
-    /// The template file that it is the text of.
+    /// The template file whose text it is.
     pub(super) file: Option<String>,
 }
 
-/// Whom a template belongs to. Arms are those of the file, before sweeps are expanded.
+/// What a template belongs to. Arms are those of the file, before sweeps are expanded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Site {
     /// A service's own keys, or an agent's.
     Service { index: usize, part: Part },
-    /// An arm's environment, which every service that is not shared gets, and no agent.
+    /// An arm's environment, which reaches every service that is not shared, and no agent.
     ArmEnv { arm: usize },
     /// An arm's arguments or command for one service or agent.
     ArmService { arm: usize, service: usize },
-    /// What switches to an arm.
+    /// A `switch` of an arm.
     ArmSwitch { arm: usize },
-    /// The path of the Unix socket that a switch speaks to.
+    /// The path of a switch's Unix socket.
     ArmSocket { arm: usize },
-    /// How an arm's receivers behave.
+    /// An arm's `backend`.
     ArmBackend { arm: usize },
     /// Where a service's metrics are read, or an agent's.
     Metrics { index: usize },
     /// A request.
     Load,
-    /// The path of the socket that load goes to.
+    /// The path of the Unix socket that load goes to.
     Socket,
 }
 
-/// Which of a service's keys, as far as an arm can hide it.
+/// How an arm can override a service's key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     /// An arm may replace it.
     Command,
     /// An arm may set the same variable.
     Env(String),
-    /// Nothing hides it.
+    /// No arm can override it.
     Whole,
 }
 
@@ -131,8 +131,8 @@ impl Use {
     }
 }
 
-/// Judges every placeholder, then settles which services need an address and, from that, when
-/// those without `ready` count as up. Whether every placeholder means something.
+/// Checks every placeholder, then settles which services need an address and, from that, when
+/// those without `ready` count as up. Returns whether every placeholder is valid.
 pub(super) fn check(
     checker: &mut Checker<'_>,
     file: &PlanFile,
@@ -160,7 +160,7 @@ pub(super) fn check(
         }
     }
     if misused {
-        // A factor "never used", a service "never told": both may follow from a slip in a name.
+        // A misspelt name could cause "never used" problems, so those checks are skipped then.
         checker.uses = uses;
         return false;
     }
@@ -170,7 +170,7 @@ pub(super) fn check(
         services[index].service.addressed = true;
     }
     implied::socket_is_awaited(checker, &uses, services);
-    ports::are_told(checker, &uses, file, services);
+    ports::check_used(checker, &uses, file, services);
     for index in 0..services.len() {
         implied::has_address(checker, &uses, index, services);
         let Resolved {
@@ -186,7 +186,7 @@ pub(super) fn check(
     true
 }
 
-/// What is wrong with a placeholder; where it stands is added by [`Misuse::locate`].
+/// What is wrong with a placeholder. [`Misuse::locate`] adds its position.
 struct Misuse {
     message: String,
     label: String,
@@ -221,7 +221,7 @@ struct Scope<'a> {
 }
 
 impl Scope<'_> {
-    /// The services that the placeholder says need an address, or what is wrong with it.
+    /// The services that need an address because of the placeholder, or what is wrong with it.
     fn judge(&self, used: &Use, name: &str) -> Result<Vec<usize>, Misuse> {
         let shared =
             matches!(used.site, Site::Service { index, .. } if self.services[index].service.shared);
@@ -259,7 +259,7 @@ impl Scope<'_> {
         Ok(())
     }
 
-    /// A name that the plan itself gives: a service, a field, a factor.
+    /// A name that the plan defines: a service, a field, a factor.
     fn named(&self, used: &Use, name: &str, shared: bool) -> Result<Vec<usize>, Misuse> {
         match self.service(name) {
             Some(index) => self.may_name(used, name, index).map(|()| vec![index]),
@@ -271,7 +271,7 @@ impl Scope<'_> {
         }
     }
 
-    /// What a backend does is known when the plan is read: from the arm's levels alone.
+    /// A backend may depend only on the arm's levels, since it is resolved when the plan is read.
     fn of_the_arm(&self, arm: usize, name: &str) -> Result<Vec<usize>, Misuse> {
         let factors = &self.arms[arm].factors;
         let known: Vec<&str> = factors.iter().map(|(factor, _)| factor.as_str()).collect();
@@ -279,13 +279,13 @@ impl Scope<'_> {
             return Ok(Vec::new());
         }
         let help = if known.is_empty() {
-            "the arm has no `sweep`; write the words themselves, such as \"slow 200ms\"".to_owned()
+            "the arm has no `sweep`; write the backend out, such as \"slow 200ms\"".to_owned()
         } else {
             choices(name, &known)
         };
         Err(Misuse::new(
             format!("`{{{name}}}` is not a factor of this arm"),
-            "only the arm's own factors",
+            "not a factor of this arm",
             help,
         ))
     }
@@ -333,12 +333,10 @@ impl Scope<'_> {
                 self.file.arm[owner].name.get_ref().as_str()
             });
         Err(Misuse::new(
-            format!(
-                "`{{{name}}}` is also needed by {role} `{lacking_name}`, which has no such factor"
-            ),
+            format!("{role} `{lacking_name}` also needs `{{{name}}}`, but has no such factor"),
             &format!("a factor of `{owner}`"),
             format!(
-                "give `{lacking_name}` a level of its own (sweep = {{ {name} = [...] }}), or name \
+                "give `{lacking_name}` its own level (sweep = {{ {name} = [...] }}), or use \
                  `{{{name}}}` only in keys of the arms that have it"
             ),
         ))
@@ -361,8 +359,8 @@ impl Scope<'_> {
             known.extend(self.fields());
         }
         Misuse::new(
-            format!("nothing fills `{{{name}}}`"),
-            "unknown placeholder",
+            format!("unknown placeholder `{{{name}}}`"),
+            "not known here",
             format!(
                 "{}; write `{{{{{name}}}}}` for a literal `{{{name}}}`",
                 choices(name, &known)
@@ -393,13 +391,13 @@ impl Scope<'_> {
 
 fn field_elsewhere(name: &str) -> Misuse {
     Misuse::new(
-        format!("`{{{name}}}` is a field of the load, which differs from request to request"),
-        "means nothing here",
-        "name it in the path, the headers or the body of a request",
+        format!("`{{{name}}}` is a field of the load, which changes from request to request"),
+        "not known here",
+        "use it in the path, the headers or the body of a request",
     )
 }
 
-/// Where exactly `{name}` stands within a value, if it stands there as it is.
+/// The position of `{name}` within a value, if it is written there literally.
 fn placeholder_span(text: &str, value: &Range<usize>, name: &str) -> Range<usize> {
     let needle = format!("{{{name}}}");
     match text.get(value.clone()).and_then(|raw| raw.find(&needle)) {

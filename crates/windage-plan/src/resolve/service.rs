@@ -1,4 +1,4 @@
-//! `[[service]]`, and what `[[agent]]` has in common with it.
+//! `[[service]]`, and the keys that `[[agent]]` shares with it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -17,14 +17,14 @@ use crate::plan::{
 use crate::wire::{self, Entries, PlanFile, Text};
 use crate::{Problem, Template, defaults};
 
-/// A service or an agent, with what later checks need besides.
+/// A service or an agent, with what later checks need.
 pub(super) struct Resolved {
     pub(super) service: Service,
     pub(super) is_agent: bool,
     /// What an agent needs of the kernel.
     pub(super) needs: Vec<Facility>,
     pub(super) name_span: Range<usize>,
-    /// Whether `ready` was given; if not, it follows from whether the service is addressed.
+    /// Whether `ready` was given. If not, it depends on whether the service is addressed.
     pub(super) ready_given: bool,
 }
 
@@ -37,17 +37,17 @@ impl Resolved {
         matches!(self.service.origin, Origin::Command(_))
     }
 
-    /// Whether each set of processes has it for itself.
+    /// Whether each set of processes has its own.
     pub(super) fn is_of_a_set(&self) -> bool {
         !self.service.shared && !self.is_agent
     }
 
-    /// Whether it comes with an arm: with its set of processes, or beside it.
+    /// Whether it belongs to an arm: to its set of processes, or as its agent.
     pub(super) fn is_of_an_arm(&self) -> bool {
         !self.service.shared
     }
 
-    /// What it is called in the plan.
+    /// The word for it in messages.
     pub(super) fn noun(&self) -> &'static str {
         if self.is_agent { "agent" } else { "service" }
     }
@@ -83,19 +83,19 @@ fn one_is_measured(checker: &mut Checker<'_>, file: &PlanFile) {
             Problem::new(
                 file.name.span(),
                 "the plan has no `[[service]]`",
-                "measures nothing",
+                "nothing to measure",
             )
             .help(
-                "add one with `name` and `command` (or `attach`); a batch program is one as well",
+                "add one with `name` and `command` (or `attach`); a batch program is a service, too",
             ),
         );
     } else if file.service.iter().all(wire::Service::is_shared) {
         let problem = Problem::new(
             file.service[0].name.span(),
             "every service is shared",
-            "not part of the subject",
+            "nothing to measure",
         );
-        checker.report(problem.help("what is measured must not be `shared`: each arm has its own"));
+        checker.report(problem.help("remove `shared` from what is measured: each arm has its own"));
     }
 }
 
@@ -113,8 +113,7 @@ fn name(checker: &mut Checker<'_>, noun: &str, name: &Text) -> ServiceName {
     let text = name.get_ref();
     let article = if noun == "agent" { "an" } else { "a" };
     if let Some(list) = reserved(text) {
-        let message =
-            format!("`{text}` can't name {article} {noun}: it is a placeholder of its own");
+        let message = format!("`{text}` can't name {article} {noun}: it is a reserved placeholder");
         checker.report(Problem::new(name.span(), message, "reserved").help(list));
     }
     ServiceName::new(text).unwrap_or_else(|| {
@@ -170,7 +169,7 @@ fn resolve(
             || matches!(ready.check, ReadyCheck::Http { .. } | ReadyCheck::Tcp),
         ready,
         stop: stop(checker, service.stop.as_ref().map(Spanned::get_ref)),
-        // Both are looked at when all services are known.
+        // Both are checked when all services are known.
         metrics: None,
         drops: Vec::new(),
         origin,
@@ -207,7 +206,7 @@ fn origin(
     service: &wire::Service,
     is_agent: bool,
 ) -> Origin {
-    // That an agent is attached to was reported already.
+    // An agent with `attach` was already reported.
     let attach = service.attach.as_ref().filter(|_| !is_agent);
     match (&service.command, attach) {
         (Some(command), None) => {
@@ -226,7 +225,7 @@ fn origin(
                 Problem::new(
                     command.span(),
                     "a service has both `command` and `attach`",
-                    "beside `attach`",
+                    "conflicts with `attach`",
                 )
                 .help("keep `command` to launch it, or `attach` if it is already running"),
             );
@@ -257,7 +256,7 @@ fn no_command(checker: &mut Checker<'_>, service: &wire::Service, is_agent: bool
     checker.report(problem.help(help));
 }
 
-/// What looks the configuration over; nothing is said of one that isn't there.
+/// The command that checks the configuration, if there is one.
 fn check(
     checker: &mut Checker<'_>,
     index: usize,
@@ -275,8 +274,12 @@ fn listen_address(checker: &mut Checker<'_>, listen: &Text) -> Option<SocketAddr
     match listen.get_ref().parse::<SocketAddr>() {
         Ok(address) if address.port() != 0 => return Some(address),
         Ok(_) => checker.report(
-            Problem::new(listen.span(), "`listen` needs a port above 0", "port 0")
-                .help("leave `listen` out to be given a free port on 127.0.0.1"),
+            Problem::new(
+                listen.span(),
+                "the port of `listen` must be above 0",
+                "port 0",
+            )
+            .help("remove `listen` to get a free port on 127.0.0.1"),
         ),
         Err(_) => checker.report(
             Problem::new(
@@ -284,7 +287,7 @@ fn listen_address(checker: &mut Checker<'_>, listen: &Text) -> Option<SocketAddr
                 format!("`{}` is not ADDRESS:PORT", listen.get_ref()),
                 "not an address",
             )
-            .help("such as \"127.0.0.1:8080\"; names are not looked up"),
+            .help("such as \"127.0.0.1:8080\"; names are not resolved"),
         ),
     }
     None
@@ -299,7 +302,7 @@ fn files(
     let mut resolved = Vec::with_capacity(files.len());
     for file in files {
         let to = PathBuf::from(file.to.get_ref());
-        // `.` and `//` are dropped, so that one file has one name.
+        // Drops `.` and `//`, so that each file has one name.
         let plain: PathBuf = to
             .components()
             .filter(|c| *c != Component::CurDir)
@@ -317,7 +320,7 @@ fn files(
                 .help("give a relative path without `..`"),
             );
         } else if !targets.insert(plain.clone()) {
-            let message = format!("two files go to `{}`", file.to.get_ref());
+            let message = format!("two files have the target `{}`", file.to.get_ref());
             checker.report(Problem::new(file.to.span(), message, "again here"));
         }
         checker.no_nul(&file.to);
@@ -349,7 +352,7 @@ fn template_text(checker: &mut Checker<'_>, index: usize, path: &Text) -> Templa
     template
 }
 
-/// A bound alone leaves open what it is for: an address that accepts, or a program that says so.
+/// `None` for a `within` alone, which sets only the time limit, not the check.
 fn names_a_check(ready: &Spanned<wire::Ready>) -> bool {
     let keys = ready.get_ref();
     let texts = [&keys.http, &keys.log, &keys.metric, &keys.delay];
@@ -369,12 +372,8 @@ fn ready(checker: &mut Checker<'_>, index: usize, ready: &Spanned<wire::Ready>) 
         (Some(path), None, None, None, None) => http_check(checker, index, path),
         (None, Some(tcp), None, None, None) => {
             if !*tcp.get_ref() {
-                let message = "`tcp = false` checks nothing";
-                checker.report(Problem::new(
-                    tcp.span(),
-                    message,
-                    "only `true` means something",
-                ));
+                let message = "`tcp = false` has no effect";
+                checker.report(Problem::new(tcp.span(), message, "only `true` is valid"));
             }
             ReadyCheck::Tcp
         }
@@ -394,9 +393,9 @@ fn ready(checker: &mut Checker<'_>, index: usize, ready: &Spanned<wire::Ready>) 
                 Problem::new(
                     ready.span(),
                     "`ready` takes exactly one of `http`, `tcp`, `log`, `metric` and `delay`",
-                    "none or several here",
+                    "exactly one is needed",
                 )
-                .help("a service that is addressed and has no `ready` is up when it accepts TCP"),
+                .help("without `ready`, a service that is addressed is up when it accepts TCP"),
             );
             ReadyCheck::Tcp
         }
@@ -410,10 +409,10 @@ fn http_check(checker: &mut Checker<'_>, index: usize, path: &Text) -> ReadyChec
         checker.report(
             Problem::new(
                 path.span(),
-                format!("`{text}` is not a path to ask for"),
+                format!("`{text}` is not the path of a URL"),
                 "not a path",
             )
-            .help("it starts with `/` and has no spaces; the address is the service's own"),
+            .help("start it with `/`, without spaces; Windage adds the service's address"),
         );
     }
     ReadyCheck::Http {

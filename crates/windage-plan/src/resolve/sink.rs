@@ -8,10 +8,10 @@ use super::{Checker, backend};
 use crate::wire::{self, PlanFile, Text};
 use crate::{Problem, SinkDetail, SinkPlan, defaults, units};
 
-/// What may be kept: a few payloads at least, and no more than a disk has.
+/// The bounds of `keep`: a few payloads at least, and no more than a disk holds.
 const KEPT: RangeInclusive<u64> = 64 << 10..=1 << 40;
 
-/// `None` for a plan that names no receiver; `receives` is `None` where that can't be told.
+/// `None` for a plan that names no receiver; `receives` is `None` when that is unknown.
 pub(super) fn resolve(
     checker: &mut Checker<'_>,
     file: &PlanFile,
@@ -23,9 +23,9 @@ pub(super) fn resolve(
         let mut drops = file.programs().flat_map(|service| &service.drops);
         let drops = drops.next().map(|drops| ("drops", drops.span()));
         for (key, span) in sink.into_iter().chain(drops) {
-            let message = format!("`{key}` in a plan that names no receiver");
+            let message = format!("`{key}` needs a receiver, and the plan names none");
             checker.report(
-                Problem::new(span, message, "nothing is received")
+                Problem::new(span, message, "no receiver")
                     .help(format!("{}, or remove `{key}`", backend::name_a_receiver())),
             );
         }
@@ -54,7 +54,7 @@ fn kept(checker: &mut Checker<'_>, keep: &Text) -> Option<u64> {
                 units::print_bytes(*KEPT.end()),
             );
             let message = format!("`keep` must lie between {low} and {high}");
-            Problem::new(keep.span(), message, "out of bounds").help("leave it out to keep nothing")
+            Problem::new(keep.span(), message, "out of bounds").help("remove it to keep nothing")
         }
         Err(message) => Problem::new(keep.span(), message, "not a size"),
     };

@@ -1,4 +1,4 @@
-//! `adds_to` and `same_as`: arms that are told apart from another arm than the baseline.
+//! `adds_to` and `same_as`: arms that are compared with an arm other than the baseline.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use crate::plan::Arm;
 use crate::problem::choices;
 use crate::wire::{PlanFile, Text};
 
-/// Finds the arms that others name, by name or id.
+/// Resolves the arms that `adds_to` and `same_as` name, by name or id.
 pub(super) fn settle(checker: &mut Checker<'_>, file: &PlanFile, arms: &mut [FileArm]) {
     let known = Arms::of(arms);
     let with_control = known.and_control();
@@ -21,11 +21,12 @@ pub(super) fn settle(checker: &mut Checker<'_>, file: &PlanFile, arms: &mut [Fil
         for (key, named) in keys {
             let Some(named) = named else { continue };
             if is_baseline {
-                let message = format!("the baseline has no `{key}`: all begins with it");
-                checker.report(Problem::new(named.span(), message, "not of the baseline"));
+                let message =
+                    format!("the baseline can't have `{key}`: every chain starts with it");
+                checker.report(Problem::new(named.span(), message, "not for the baseline"));
                 continue;
             }
-            // Bystanders run on the control's processes: beside it, they show what is added.
+            // Bystanders run on the control's processes; compared with it, they show what is added.
             let known = if key == "adds_to" {
                 &with_control
             } else {
@@ -81,7 +82,7 @@ pub(super) fn find(checker: &mut Checker<'_>, named: &Text, known: &Arms) -> Opt
     found.map(|(id, _)| id.clone())
 }
 
-/// Whoever adds to another must come to an end, and nobody is the same as itself.
+/// A chain of `adds_to` must end, and no arm can be the same as itself.
 fn refuse_circles(checker: &mut Checker<'_>, file: &PlanFile, arms: &[FileArm]) {
     let all: Vec<&Arm> = arms.iter().flat_map(|arm| &arm.arms).collect();
     for (given, resolved) in file.arm.iter().zip(arms) {
@@ -98,10 +99,13 @@ fn refuse_circles(checker: &mut Checker<'_>, file: &PlanFile, arms: &[FileArm]) 
             }
         };
         if is_circle {
-            report(adds, "arms that add to each other have no first stage");
+            report(
+                adds,
+                "the arms add to each other in a circle, without a first stage",
+            );
         }
         if is_same {
-            report(same, "an arm can't be held against itself");
+            report(same, "an arm can't be compared with itself");
         }
     }
 }

@@ -13,9 +13,9 @@ use crate::problem::choices;
 use crate::wire::{self, StopWhen};
 use crate::{Stop, defaults};
 
-/// What a stop is judged against.
+/// What the checks of a stop need.
 pub(super) struct Ground<'a> {
-    /// `None` when it is wrong itself.
+    /// `None` when it is invalid.
     pub(super) model: Option<LoadModel>,
     pub(super) services: &'a [Resolved],
 }
@@ -26,7 +26,7 @@ impl Ground<'_> {
     }
 }
 
-/// `None` without a stop, and for one that is wrong.
+/// `None` without a stop, or for an invalid one.
 pub(super) fn resolve(
     checker: &mut Checker<'_>,
     design: &wire::Design,
@@ -47,7 +47,7 @@ pub(super) fn resolve(
     })
 }
 
-/// The rounds of a run that may be stopped; `within` decides where the plan is silent.
+/// The rounds of a run that may be stopped; by default they follow from `within`.
 pub(super) fn rounds(
     checker: &mut Checker<'_>,
     given: Option<&Spanned<i64>>,
@@ -64,12 +64,12 @@ pub(super) fn rounds(
         checker.report(
             Problem::new(
                 given.span(),
-                format!("{rounds} rounds are too few to be stopped"),
-                format!("1, or {fewest} and more"),
+                format!("`stop` can't be used with {rounds} rounds"),
+                format!("needs 1, or at least {fewest}"),
             )
             .help(
-                "over so few launches no interval holds however often one looks; leave `rounds` \
-                 out, or write 1 for a result that holds for one launch alone",
+                "so few launches give no interval that holds at every look; remove `rounds`, \
+                 or write 1 for a result that holds for one launch only",
             ),
         );
     }
@@ -89,10 +89,10 @@ fn refuse_other_lengths(checker: &mut Checker<'_>, design: &wire::Design) {
         checker.report(
             Problem::new(
                 span,
-                format!("`{key}` and `stop` both say how much is measured"),
-                "beside `stop`",
+                format!("`{key}` and `stop` can't be combined: both set the length of the run"),
+                "conflicts with `stop`",
             )
-            .help("keep one of them: with `stop`, its `within` bounds the measuring time"),
+            .help("keep one; the `within` of `stop` limits the measuring time"),
         );
     }
 }
@@ -103,12 +103,12 @@ fn refuse_sequences(checker: &mut Checker<'_>, design: &wire::Design) {
         checker.report(
             Problem::new(
                 order.span(),
-                format!("a `{sequential}` run can't be stopped before its end"),
-                "beside `stop`",
+                format!("a `{sequential}` run can't have a `stop`"),
+                "conflicts with `stop`",
             )
             .help(
-                "one arm after another, nothing can be compared until the last one is measured; \
-                   leave `order` out, or give `for` instead of `stop`",
+                "it can compare arms only after the last one is measured; remove `order`, or use \
+                 `for` instead of `stop`",
             ),
         );
     }
@@ -132,12 +132,12 @@ fn metric(checker: &mut Checker<'_>, stop: &StopWhen, ground: &Ground<'_>) -> Op
     }
     let (message, label) = match metric {
         None => (
-            format!("`{name}` is not a metric that a run can wait for"),
+            format!("`{name}` is not a metric that `stop` can use"),
             "no such metric",
         ),
         Some(_) => (
-            format!("a run under this load can't wait for `{name}`"),
-            "not of each window, or fixed by the load",
+            format!("`stop` can't use `{name}` under this load"),
+            "not measured in each window, or fixed by the load",
         ),
     };
     let names: Vec<&str> = allowed.iter().map(|metric| metric.as_str()).collect();
@@ -146,7 +146,7 @@ fn metric(checker: &mut Checker<'_>, stop: &StopWhen, ground: &Ground<'_>) -> Op
     None
 }
 
-/// The processes behind a bare address are out of reach, and so is what they use.
+/// The CPU of a service attached by its address alone can't be read.
 fn refuse_unread_cpu(
     checker: &mut Checker<'_>,
     stop: &StopWhen,
@@ -166,10 +166,10 @@ fn refuse_unread_cpu(
         checker.report(
             Problem::new(
                 stop.metric.span(),
-                format!("the CPU of `{name}` can't be read: it is reached by its address alone"),
-                "never known",
+                format!("the CPU of `{name}` can't be read: it is attached by its address alone"),
+                "never measured",
             )
-            .help("attach it by `pid`, `cgroup` or `unit`, or wait for another metric"),
+            .help("attach it by `pid`, `cgroup` or `unit`, or use another metric"),
         );
     }
 }
@@ -185,7 +185,7 @@ fn half_width(checker: &mut Checker<'_>, given: &Spanned<wire::Scalar>) -> Optio
             "`half_width` must be above zero",
             "never reached",
         )
-        .help("half a percent is \"0.5%\""),
+        .help("for example, half a percent is \"0.5%\""),
     );
     None
 }

@@ -1,4 +1,4 @@
-//! `sweep`, and a list of `backend`s, which is one: from factors to combinations of levels.
+//! `sweep`, including a list of `backend`s: expands factors into combinations of levels.
 
 use std::ops::Range;
 
@@ -15,15 +15,15 @@ use crate::{Problem, Template};
 /// One level of each factor, in file order.
 pub(super) type Levels = Vec<(String, LevelValue)>;
 
-/// What differs between the arms of one `[[arm]]`.
+/// A factor of one `[[arm]]`.
 pub(super) struct Factor {
     pub(super) name: String,
-    /// Where its name stands.
+    /// The position of its name.
     pub(super) span: Range<usize>,
     levels: Vec<LevelValue>,
 }
 
-/// The factors of an arm in file order; that of a list of backends comes last.
+/// The factors of an arm in file order; the factor of a list of backends comes last.
 pub(super) fn factors(
     checker: &mut Checker<'_>,
     arm: &wire::Arm,
@@ -57,18 +57,18 @@ pub(super) fn combinations(
         .iter()
         .try_fold(1_usize, |n, factor| n.checked_mul(factor.levels.len()));
     if count.is_none_or(|count| count > room) {
-        let message = format!("the plan stands for more than {MAX_ARMS} arms");
+        let message = format!("the plan expands to more than {MAX_ARMS} arms");
         checker.report(
-            Problem::new(arm.name.span(), message, "here it is exceeded")
+            Problem::new(arm.name.span(), message, "this arm exceeds the limit")
                 .help("sweep fewer levels, or split the plan"),
         );
         return Vec::new();
     }
     if baseline && count != Some(1) && count != Some(0) {
-        let message = "the baseline can't be swept: it is one arm";
+        let message = "the baseline can't be swept: it must be one arm";
         checker.report(
             Problem::new(arm.name.span(), message, "has several levels")
-                .help("give each factor a single level here"),
+                .help("give each factor a single level"),
         );
         return Vec::new();
     }
@@ -90,12 +90,12 @@ pub(super) fn combinations(
 fn factor_name(checker: &mut Checker<'_>, name: &wire::Text, services: &[Resolved]) {
     let text = name.get_ref();
     let problem = if let Some(list) = reserved(text) {
-        let message = format!("`{text}` can't name a factor: it is a placeholder of its own");
+        let message = format!("`{text}` can't name a factor: it is a reserved placeholder");
         Problem::new(name.span(), message, "reserved").help(list)
     } else if services.iter().any(|s| s.name() == text) {
         let message = format!("`{text}` can't name a factor: a service has that name");
         let help = if text == backend::FACTOR {
-            "a list of backends is a factor of that name: sweep another one, and name it in `backend`"
+            "a list of backends is a factor of that name; sweep a factor of another name, and use it in `backend`"
         } else {
             "give one of them another name"
         };
@@ -121,7 +121,7 @@ fn factor_levels(
     if levels.get_ref().is_empty() {
         let message = format!("the factor `{factor}` has no levels");
         let problem = Problem::new(levels.span(), message, "an empty list");
-        checker.report(problem.help("name at least one level"));
+        checker.report(problem.help("give at least one level"));
     }
     let mut values: Vec<LevelValue> = Vec::with_capacity(levels.get_ref().len());
     for level in levels.get_ref() {
@@ -139,16 +139,16 @@ fn factor_levels(
 
 fn level_value(level: &Scalar) -> Result<LevelValue, &'static str> {
     match level {
-        // As text, a count reaches a command line as it stands in the plan: `1024`, not `1024.0`.
+        // As text, a count reaches a command line as written in the plan: `1024`, not `1024.0`.
         Scalar::Integer(n) => Ok(LevelValue::Text(n.to_string())),
         Scalar::Bool(b) => Ok(LevelValue::Text(b.to_string())),
         Scalar::Float(n) if n.is_finite() => Ok(LevelValue::Number(*n)),
         Scalar::Float(_) => Err("a level must be a finite number"),
         Scalar::Text(text) if text.chars().any(char::is_control) => {
-            Err("a level is part of the arm's name: one line without control characters")
+            Err("a level must be one line without control characters: it is part of the arm's name")
         }
         Scalar::Text(text) if Template::parse(text).placeholders().next().is_some() => {
-            Err("a level is literal: a placeholder in it would not be filled")
+            Err("a level can't contain a placeholder: levels are literal")
         }
         Scalar::Text(text) => Ok(LevelValue::Text(text.clone())),
     }

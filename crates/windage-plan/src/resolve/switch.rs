@@ -18,7 +18,7 @@ use crate::{Host, Problem, Switch, Template};
 const TO_EXAMPLE: &str = "such as \"127.0.0.1:{proxy.port.admin}\", \"{proxy}\" or, for a Unix socket, \
                           \"{dir}/admin.sock\"";
 
-/// The steps that lead to an arm; those that are wrong are left out.
+/// The steps of a switch; invalid ones are left out.
 pub(super) fn resolve(
     checker: &mut Checker<'_>,
     arm: usize,
@@ -65,8 +65,8 @@ fn table(
             checker.report(
                 Problem::new(
                     span,
-                    "a table of `switch` takes `to` and `send`, or `http`",
-                    "neither or both here",
+                    "a table of `switch` needs `to` and `send`, or `http`",
+                    "exactly one is needed",
                 )
                 .help(
                     "such as { to = \"127.0.0.1:{proxy.port.admin}\", send = \"rate {rate}\" } or \
@@ -82,7 +82,7 @@ fn judged<T>(checker: &mut Checker<'_>, result: Result<T, Problem>) -> Option<T>
     result.map_err(|problem| checker.report(problem)).ok()
 }
 
-/// Where a line goes: what has a `/` in it is the path of a Unix socket.
+/// The target of a line. Text that contains a `/` is the path of a Unix socket.
 fn to(checker: &mut Checker<'_>, arm: usize, to: &Text, services: &[Resolved]) -> Option<Template> {
     let text = to.get_ref();
     if !text.contains('/') {
@@ -92,14 +92,14 @@ fn to(checker: &mut Checker<'_>, arm: usize, to: &Text, services: &[Resolved]) -
     }
     if text.ends_with('/') || text.contains("://") {
         let message = format!("`{text}` is not the path of a socket");
-        checker.report(Problem::new(to.span(), message, "names no socket").help(TO_EXAMPLE));
+        checker.report(Problem::new(to.span(), message, "no file name").help(TO_EXAMPLE));
         return None;
     }
     Some(checker.template(to, Site::ArmSocket { arm }))
 }
 
-/// The host of a service, or one that is written out with a port, which may be a service's.
-/// `None` where Windage allots the address.
+/// The host of a service, or a literal host with a port, which may be a service's. `None` where
+/// Windage allots the address.
 fn address(to: &Text, services: &[Resolved]) -> Result<Option<Host>, Problem> {
     let text = to.get_ref();
     if let Some(service) = service_at(text, services) {
@@ -115,12 +115,12 @@ fn address(to: &Text, services: &[Resolved]) -> Result<Option<Host>, Problem> {
         Some(host) if port.is_some_and(is_port) && !is_bare_v6 => Ok(Some(host)),
         _ => {
             let message = format!("`{text}` is neither ADDRESS:PORT nor a path");
-            Err(Problem::new(to.span(), message, "goes where?").help(TO_EXAMPLE))
+            Err(Problem::new(to.span(), message, "unknown target").help(TO_EXAMPLE))
         }
     }
 }
 
-/// The service whose address a text is, if it is just that.
+/// The service whose address the text is, if it is nothing else.
 fn service_at<'s>(text: &str, services: &'s [Resolved]) -> Option<&'s Resolved> {
     let template = Template::parse(text);
     let name = template.sole_placeholder()?;
@@ -134,29 +134,29 @@ fn host_of(service: &Resolved) -> Option<Host> {
     }
 }
 
-/// Load may go elsewhere if the plan allows it; a switch may not.
+/// Unlike load, a switch may never go to another machine.
 fn refuse_elsewhere(checker: &mut Checker<'_>, host: Option<Host>, span: Range<usize>) {
     let Some(host) = host.filter(|host| !host.is_this_machine()) else {
         return;
     };
-    let message = format!("`{host}` is not this machine, and a switch may not go there");
+    let message = format!("`{host}` is not this machine, and a switch may not leave it");
     checker.report(
         Problem::new(span, message, "not loopback")
-            .help("to switch something elsewhere, write the command that does it as text"),
+            .help("to switch something on another machine, write a command as text"),
     );
 }
 
-/// One line, to which its end is added when it is sent.
+/// One line. Its end is added when it is sent.
 fn send(checker: &mut Checker<'_>, arm: usize, send: &Text) -> Template {
     let text = send.get_ref();
     if text.is_empty() || text.chars().any(char::is_control) {
         checker.report(
             Problem::new(
                 send.span(),
-                "`send` is one line, without control characters and not empty",
+                "`send` must be one line, not empty and without control characters",
                 "not one line",
             )
-            .help("its end is added when it is sent; a table for each line sends several"),
+            .help("Windage adds the line end; to send several lines, write a table for each"),
         );
     }
     checker.placeholders_of(text, send.span(), Site::ArmSwitch { arm })
@@ -170,7 +170,7 @@ fn http<'t>(
     let (method, url) = method_and_url(request)?;
     let (scheme, authority, _) = url_parts(request, url)?;
     if scheme == HTTPS {
-        let message = "a switch speaks plain HTTP";
+        let message = "a switch supports only plain HTTP";
         return Err(Problem::new(request.span(), message, "https://")
             .help("use curl where TLS is needed: \"curl -sfk https://…\""));
     }

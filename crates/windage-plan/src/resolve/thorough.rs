@@ -1,4 +1,4 @@
-//! `[design.thorough]`: what a thorough run puts in place of `[design]`.
+//! `[design.thorough]`: keys that replace those of `[design]` in a thorough run.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::plan::{Depth, Design, Length};
 use crate::wire;
 use crate::{Problem, defaults};
 
-/// How a plan is measured at each depth.
+/// The design of each depth.
 pub(super) struct Designs {
     usual: Design,
     thorough: Design,
@@ -26,7 +26,7 @@ impl Designs {
     }
 }
 
-/// What a plan says of either depth is checked, whichever it is read for.
+/// Both depths are checked, whichever the plan is read for.
 pub(super) fn resolve(
     checker: &mut Checker<'_>,
     given: &wire::Design,
@@ -34,7 +34,7 @@ pub(super) fn resolve(
 ) -> Designs {
     let before = checker.problems.len();
     let usual = design::resolve(checker, given, ground);
-    // What is wrong already would be told twice.
+    // An existing problem would be reported twice.
     if checker.problems.len() > before {
         let thorough = usual.clone();
         return Designs { usual, thorough };
@@ -51,15 +51,15 @@ pub(super) fn resolve(
 
 fn refuse_nested(checker: &mut Checker<'_>, thorough: &Spanned<Box<wire::Design>>) {
     if let Some(nested) = &thorough.get_ref().thorough {
-        let message = "`thorough` within `thorough`";
+        let message = "`thorough` can't contain `thorough`";
         checker.report(
-            Problem::new(nested.span(), message, "there is only one")
-                .help("put its keys into [design.thorough] itself"),
+            Problem::new(nested.span(), message, "nested")
+                .help("put its keys into [design.thorough]"),
         );
     }
 }
 
-/// A plan that says nothing of it is measured for longer.
+/// Without `[design.thorough]`, a thorough run only measures for longer.
 fn longer(mut design: Design) -> Design {
     design.length = match design.length {
         Length::Blocks(blocks) => {
@@ -74,14 +74,14 @@ fn longer(mut design: Design) -> Design {
     design
 }
 
-/// Within what a plan may ask for: the run has to be resumable.
+/// The length stays within what a plan may ask for, so that the run can be resumed.
 fn times_longer(time: Duration) -> Duration {
     let longer = time.saturating_mul(defaults::THOROUGH_TIMES);
     longer.min(*design::MEASURED.end())
 }
 
-/// Keys of `over` take the place of those of `base`. How much is measured is one question with
-/// three keys: an answer to it replaces the other answer whole.
+/// Keys of `over` replace those of `base`. `for`, `blocks` and `stop` all set the length, so any of
+/// them in `over` replaces all three of `base`.
 fn overlaid(base: &wire::Design, over: &wire::Design) -> wire::Design {
     let over = over.clone();
     let mut base = base.clone();

@@ -1,4 +1,4 @@
-//! An entry of `switch`: a command as text, or a table for what needs no process.
+//! An entry of `switch`: a command as text, or a table for a line or a request.
 
 use std::fmt;
 

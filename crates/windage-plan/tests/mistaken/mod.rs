@@ -1,16 +1,16 @@
-//! What people see when a plan is wrong: each case changes a good plan a little.
+//! Tests of errors: each case changes a good plan a little.
 
 use std::path::Path;
 
 use windage_plan::{Plan, PlanError};
 
-/// Reads a plan beside the files that plans of tests name.
+/// Reads a plan in the folder of the files that test plans name.
 pub(crate) fn read(text: &str) -> Result<Plan, PlanError> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/templates");
     Plan::parse(text, "plan.toml", &folder)
 }
 
-/// The good plan with each `from` replaced by its `to`, and what is said to it.
+/// The rendered error of the good plan with each `from` replaced by its `to`.
 pub(crate) fn rendered(good: &str, changes: &[(&str, &str)]) -> String {
     let mut text = good.to_owned();
     for (from, to) in changes {
@@ -23,7 +23,7 @@ pub(crate) fn rendered(good: &str, changes: &[(&str, &str)]) -> String {
     }
 }
 
-/// A test for each case, whose good plan is the `GOOD` of the file.
+/// Defines a test for each case; the good plan is the `GOOD` of the test's file.
 macro_rules! mistakes {
     ($($name:ident: $($from:literal => $to:literal),+;)+) => {$(
         #[test]

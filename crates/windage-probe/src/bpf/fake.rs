@@ -1,4 +1,4 @@
-//! A kernel's BPF for tests: what it lists is scripted.
+//! A fake of the kernel's BPF for tests, with scripted listings.
 
 use std::collections::VecDeque;
 use std::io::{self, PipeReader};
@@ -20,7 +20,7 @@ pub struct FakeBpf {
 struct State {
     listings: VecDeque<Objects>,
     failing: Option<i32>,
-    /// The other ends of what holds statistics enabled.
+    /// The other ends of the pipes that keep statistics enabled.
     statistics: Vec<PipeReader>,
 }
 
@@ -31,23 +31,23 @@ impl FakeBpf {
         FakeBpf::default()
     }
 
-    /// What is listed from now on, whatever was set or scripted before.
+    /// Sets the listing from now on.
     pub fn set(&self, objects: Objects) {
         self.script([objects]);
     }
 
-    /// What is listed from now on, call by call; the last of them for good.
+    /// Sets the listings of the next calls; the last one stays.
     pub fn script(&self, listings: impl IntoIterator<Item = Objects>) {
         self.state().listings = listings.into_iter().collect();
     }
 
-    /// Makes every call fail with this error number: `EPERM` for one that is not permitted,
-    /// `ENOSYS` for a kernel without BPF.
+    /// Makes every call fail with this error number: `EPERM` if not permitted, `ENOSYS` for a
+    /// kernel without BPF.
     pub fn fail(&self, errno: i32) {
         self.state().failing = Some(errno);
     }
 
-    /// Whether anybody still holds statistics enabled.
+    /// Whether statistics are still enabled.
     #[must_use]
     pub fn statistics_are_on(&self) -> bool {
         self.state().statistics.iter().any(has_writer)
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn statistics_are_on_while_anybody_holds_them() {
+    fn statistics_are_on_while_they_are_held() {
         let bpf = FakeBpf::new();
         let first = bpf.enable_statistics().unwrap();
         let second = bpf.enable_statistics().unwrap();
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_tell_a_lack_of_permission_from_a_lack_of_bpf() {
+    fn errors_distinguish_missing_permission_from_missing_bpf() {
         let table = [
             (libc::EPERM, "as root, or with CAP_BPF and CAP_SYS_ADMIN"),
             (libc::ENOSYS, "CONFIG_BPF_SYSCALL"),

@@ -1,4 +1,4 @@
-//! Who holds BPF programs and links: descriptors, as the kernel shows them in `/proc/PID/fdinfo`.
+//! Which BPF programs and links processes hold by descriptors, from `/proc/PID/fdinfo`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,18 +9,17 @@ use super::Objects;
 /// Programs and links that processes hold by descriptors.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Held {
-    /// Programs, by the kernel's numbers.
+    /// Programs, by id.
     pub programs: BTreeSet<u32>,
-    /// Links, by the kernel's numbers.
+    /// Links, by id.
     pub links: BTreeSet<u32>,
 }
 
 impl Held {
-    /// What processes hold, all but those for which `leave_out` holds.
+    /// What all processes hold, except those for which `leave_out` is true.
     ///
-    /// Processes and descriptors that go while they are looked at, or may not be looked at, are left
-    /// out. A process may hold a program for others as well; who pinned one in a file system holds
-    /// nothing.
+    /// Skips processes and descriptors that vanish meanwhile or may not be read. A process may hold
+    /// a program for others as well; a program pinned in a file system needs no holder.
     #[must_use]
     pub fn by_others_than(leave_out: impl Fn(u32) -> bool) -> Held {
         let mut held = Held::default();
@@ -46,7 +45,7 @@ impl Held {
         }
     }
 
-    /// Takes note of what a descriptor is of.
+    /// Records the object of a descriptor.
     fn note(&mut self, fdinfo: &str) {
         let number = |key: &str| {
             let value = fdinfo.lines().find_map(|line| line.strip_prefix(key))?;
@@ -58,7 +57,7 @@ impl Held {
 }
 
 impl Objects {
-    /// What nobody holds who is none of those asked for. Maps are kept: programs hold them.
+    /// The objects that these holders do not hold. Maps are kept: programs hold them.
     #[must_use]
     pub fn not_held(self, held: &Held) -> Objects {
         let keep = |link: &super::Link| {
@@ -75,7 +74,7 @@ impl Objects {
         }
     }
 
-    /// Of these, what is in `known` as well, by id.
+    /// The objects that are also in `known`, by id.
     #[must_use]
     pub fn among(self, known: &Objects) -> Objects {
         let beyond = self.since(known);
@@ -106,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn descriptors_tell_what_they_are_of() {
+    fn descriptors_name_their_objects() {
         let mut held = Held::default();
         held.note(PROGRAM);
         held.note(LINK);
@@ -116,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_hold_is_left_out() {
+    fn objects_of_other_holders_are_left_out() {
         let held = Held {
             programs: BTreeSet::from([17]),
             links: BTreeSet::from([5]),
@@ -126,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_known_is_found_again_by_id() {
+    fn known_objects_are_found_again_by_id() {
         let known = objects(&[17, 18], &[(3, 17)]);
         let now = objects(&[18, 19], &[(3, 18), (4, 19)]);
         assert_eq!(now.among(&known), objects(&[18], &[(3, 18)]));

@@ -1,4 +1,4 @@
-//! The real `bpf()` call, by aya.
+//! The real `bpf()` call, through aya.
 
 use std::fmt::Debug;
 use std::fs;
@@ -33,7 +33,7 @@ impl Bpf for KernelBpf {
     }
 }
 
-/// A call that failed, whichever of aya's errors told so.
+/// A failed call, from any of aya's errors.
 #[derive(Debug)]
 pub(crate) struct Failed {
     pub(crate) call: &'static str,
@@ -55,7 +55,7 @@ impl From<Failed> for ProbeError {
     }
 }
 
-/// The three listings name the failed call in errors of their own, which say no more than it.
+/// The three listings have error types of their own for the same failed call.
 macro_rules! failed_from {
     ($($error:ident, $listing:literal;)+) => {
         $(impl From<$error> for Failed {
@@ -100,22 +100,22 @@ fn links() -> Result<Vec<Link>, Failed> {
         program: info.program_id(),
     };
     match present(loaded_links().map(|info| Ok(link(info?)))) {
-        // Before Linux 5.8 the command to list them is unknown.
+        // Before Linux 5.8 the command to list links is unknown.
         Err(failed) if failed.source.raw_os_error() == Some(libc::EINVAL) => Ok(vec![]),
         listed => listed,
     }
 }
 
-/// Those that were still there when they were looked at.
+/// The objects that still existed when they were read.
 fn present<T>(looked_at: impl Iterator<Item = Result<T, Failed>>) -> Result<Vec<T>, Failed> {
     looked_at
         .filter(|object| !matches!(object, Err(failed) if has_left(&failed.source)))
         .collect()
 }
 
-/// The kernel's word for a type of program; `unknown` for one that is newer than aya.
+/// The kernel's name for a program type; `unknown` for a type newer than aya.
 ///
-/// The constants of `linux/bpf.h` are known to aya by their names, `BPF_PROG_TYPE_KPROBE`.
+/// aya uses the names of `linux/bpf.h`, such as `BPF_PROG_TYPE_KPROBE`.
 fn kind(program_type: &impl Debug) -> String {
     match format!("{program_type:?}").strip_prefix("BPF_PROG_TYPE_") {
         Some(word) => word.to_lowercase(),
@@ -123,12 +123,12 @@ fn kind(program_type: &impl Debug) -> String {
     }
 }
 
-/// Runs never add up to the 584 years that a counter of nanoseconds holds.
+/// Saturates at 584 years, which runs never reach.
 fn nanoseconds(time: std::time::Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// What an object takes, from the kernel's notes on a descriptor of it.
+/// The memory of an object, from the fdinfo of its descriptor.
 fn memory_bytes(object: BorrowedFd<'_>) -> Result<u64, Failed> {
     let notes = fs::read(format!("/proc/self/fdinfo/{}", object.as_raw_fd()));
     let bytes = notes.and_then(|notes| {
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_that_go_are_left_out_and_other_errors_end_the_listing() {
+    fn vanished_objects_are_left_out_and_other_errors_end_the_listing() {
         let failed = |errno| {
             Err(Failed {
                 call: "bpf_prog_get_fd_by_id",

@@ -1,8 +1,8 @@
-//! The BPF programs, links and maps that the kernel holds, by id.
+//! The kernel's BPF programs, links and maps, by id.
 //!
-//! An agent's programs are those that are there with it and were not there before it
-//! ([`Objects::since`]), unless somebody else holds them ([`Held`]); it has left nothing behind when none of them is listed any more. The
-//! kernel deals ids out in a circle, so that one is not used again soon after its object has gone.
+//! An agent's programs are those that appeared with it ([`Objects::since`]) and that no other
+//! process holds ([`Held`]). It has left nothing behind when none of them is listed any more. The
+//! kernel assigns ids in a cycle, so an id is not reused soon.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -19,23 +19,23 @@ pub use held::Held;
 pub(crate) use kernel::Failed;
 pub use kernel::KernelBpf;
 
-/// What is asked of the kernel's `bpf()` call; [`KernelBpf`] answers for real, [`FakeBpf`] in
-/// tests.
+/// The kernel's `bpf()` call; [`KernelBpf`] is the real one, [`FakeBpf`] is for tests.
 pub trait Bpf: fmt::Debug + Send + Sync {
-    /// All programs, links and maps that the kernel holds, whoever loaded them.
+    /// All programs, links and maps in the kernel, no matter which process loaded them.
     ///
-    /// Those that go while they are looked at are left out.
+    /// Objects that vanish meanwhile are left out.
     ///
     /// # Errors
     ///
     /// [`ProbeError::BpfNotPermitted`] without `CAP_SYS_ADMIN`, [`ProbeError::NoBpf`] on a kernel
-    /// without BPF, [`ProbeError::Bpf`] for whatever else the call answers.
+    /// without BPF, [`ProbeError::Bpf`] for any other error of the call.
     fn objects(&self) -> Result<Objects, ProbeError>;
 
-    /// Has the kernel count and time every run of a BPF program until what is returned is dropped.
+    /// Makes the kernel count and time every run of a BPF program until the returned value is
+    /// dropped.
     ///
-    /// This takes two clock reads a run. It leaves the setting `kernel.bpf_stats_enabled` alone,
-    /// and ends with this process if not before.
+    /// This takes two clock reads per run. It does not change `kernel.bpf_stats_enabled`, and ends
+    /// with this process at the latest.
     ///
     /// # Errors
     ///
@@ -43,21 +43,21 @@ pub trait Bpf: fmt::Debug + Send + Sync {
     fn enable_statistics(&self) -> Result<OwnedFd, ProbeError>;
 }
 
-/// A BPF program that the kernel holds.
+/// A BPF program in the kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Program {
-    /// The kernel's number for it.
+    /// Its id.
     pub id: u32,
-    /// Its name, as far as the kernel keeps it (15 bytes); may be empty.
+    /// Its name, as the kernel keeps it (15 bytes); may be empty.
     pub name: String,
     /// Its type, in the kernel's words: `kprobe` (uprobes too), `tracepoint`, `raw_tracepoint`,
     /// `perf_event`, `tracing` (fentry and fexit).
     pub kind: String,
-    /// Runs so far while statistics were enabled, whoever enabled them.
+    /// Runs so far while statistics were enabled by any process.
     pub runs: u64,
-    /// Time in it so far while statistics were enabled, in nanoseconds.
+    /// Time in those runs, in nanoseconds.
     pub run_ns: u64,
-    /// What it takes of the kernel's memory, in bytes.
+    /// The kernel memory that it uses, in bytes.
     pub memory_bytes: u64,
 }
 
@@ -74,12 +74,12 @@ impl Program {
     }
 }
 
-/// A BPF link: an attachment of a program that ends when nobody holds it.
+/// A BPF link: an attachment of a program that ends when nothing holds it.
 ///
-/// Programs attached to perf events in the way of Linux before 5.15 have none.
+/// Programs attached to perf events in the way before Linux 5.15 have none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Link {
-    /// The kernel's number for it.
+    /// Its id.
     pub id: u32,
     /// The id of the program it attaches.
     pub program: u32,
@@ -93,18 +93,18 @@ impl Link {
     }
 }
 
-/// A BPF map: memory that programs share with each other and with those who loaded them.
+/// A BPF map: memory that programs share with each other and with the processes that loaded them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Map {
-    /// The kernel's number for it.
+    /// Its id.
     pub id: u32,
-    /// Its name, as far as the kernel keeps it (15 bytes); may be empty.
+    /// Its name, as the kernel keeps it (15 bytes); may be empty.
     pub name: String,
-    /// What it takes of the kernel's memory, in bytes.
+    /// The kernel memory that it uses, in bytes.
     pub memory_bytes: u64,
 }
 
-/// What the kernel holds, each sort in the order of ids.
+/// The kernel's objects, each kind in the order of ids.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Objects {
     /// Programs.
@@ -116,7 +116,7 @@ pub struct Objects {
 }
 
 impl Objects {
-    /// What is here and was not there `before`, by id.
+    /// The objects here that are not in `before`, by id.
     #[must_use]
     pub fn since(&self, before: &Objects) -> Objects {
         Objects {
@@ -126,7 +126,7 @@ impl Objects {
         }
     }
 
-    /// What programs and maps take of the kernel's memory, in bytes.
+    /// The kernel memory of programs and maps, in bytes.
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {
         let programs = self.programs.iter().map(|program| program.memory_bytes);
@@ -134,7 +134,7 @@ impl Objects {
         programs.chain(maps).sum()
     }
 
-    /// Programs and links in words, one each. Maps go with the programs that use them.
+    /// Programs and links, each in words. Maps go with the programs that use them.
     #[must_use]
     pub fn describe(&self) -> Vec<String> {
         let programs = self.programs.iter().map(Program::describe);
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_new_is_known_by_id() {
+    fn new_objects_are_found_by_id() {
         let nothing = Objects::default();
         let some = objects(&[3, 7], &[1], &[2]);
         let table = [
@@ -190,13 +190,13 @@ mod tests {
                 &objects(&[3, 9], &[1, 4], &[5]),
                 &some,
                 objects(&[9], &[4], &[5]),
-                "some of each sort",
+                "some of each kind",
             ),
             (
                 &objects(&[1], &[], &[]),
                 &objects(&[], &[1], &[1]),
                 objects(&[1], &[], &[]),
-                "each sort has ids of its own",
+                "each kind has ids of its own",
             ),
         ];
         for (now, before, expected, why) in table {
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_that_of_programs_and_maps() {
+    fn memory_is_the_sum_of_programs_and_maps() {
         assert_eq!(objects(&[1, 2], &[8, 9], &[4]).memory_bytes(), 9192);
         assert_eq!(Objects::default().memory_bytes(), 0);
     }

@@ -33,7 +33,7 @@ fn v2_only() -> FakeSystem {
 }
 
 #[test]
-fn an_arm_gets_a_directory_in_each_hierarchy_that_accounts() {
+fn an_arm_gets_a_directory_in_each_hierarchy_that_counts() {
     let fake = hybrid();
     let tree = CgroupTree::detect(&fake).unwrap();
     let mut group = tree.create("otel-1.0").unwrap();
@@ -68,7 +68,7 @@ fn version_2_needs_no_controller() {
 }
 
 #[test]
-fn memory_that_refuses_is_done_without() {
+fn memory_is_left_out_if_it_refuses() {
     let fake = hybrid();
     fake.fail("/sys/fs/cgroup/memory/services/bench", libc::EROFS);
     let group = CgroupTree::detect(&fake).unwrap().create("off").unwrap();
@@ -76,7 +76,7 @@ fn memory_that_refuses_is_done_without() {
 }
 
 #[test]
-fn refusals_say_what_to_do() {
+fn errors_name_the_remedy() {
     let fake = v2_only();
     let tree = CgroupTree::detect(&fake).unwrap();
     for name in ["", "a/b", "..\n", "a b"] {
@@ -125,12 +125,12 @@ fn only_empty_groups_of_dead_windages_are_swept() {
     let base = Path::new("/sys/fs/cgroup/cpuacct");
     fake.set("/proc/10/stat", "10 (windage) S 1");
     let table = [
-        ("windage-10-off", "", true, "its windage runs"),
-        ("windage-11-off", "", false, "its windage is gone"),
+        ("windage-10-off", "", true, "its windage is running"),
+        ("windage-11-off", "", false, "its windage has ended"),
         ("windage-12-off", "99\n", true, "a process is left in it"),
-        ("windage-x-off", "", true, "not of windage's making"),
+        ("windage-x-off", "", true, "not created by windage"),
         ("other-11-off", "", true, "another program's"),
-        ("windage-11", "", true, "not a name that windage gives"),
+        ("windage-11", "", true, "not a name of windage's"),
     ];
     for (name, procs, _, _) in table {
         fake.set(base.join(name).join("cgroup.procs"), procs);
@@ -142,7 +142,7 @@ fn only_empty_groups_of_dead_windages_are_swept() {
 }
 
 #[test]
-fn what_is_available_is_told() {
+fn versions_and_controllers_are_found() {
     let none = FakeSystem::new();
     none.set(MOUNTINFO_PATH, "27 1 254:0 / / rw - ext4 /dev/vda rw\n");
     let systemd = FakeSystem::new();

@@ -5,7 +5,7 @@ use std::io;
 
 use super::{Event, ProgramType, Trials};
 
-/// A kernel that offers everything, save for what a test takes away.
+/// A kernel that has everything except what a test removes.
 #[derive(Clone, Debug, Default)]
 pub struct FakeTrials {
     programs: BTreeMap<ProgramType, Option<i32>>,
@@ -14,41 +14,41 @@ pub struct FakeTrials {
 }
 
 impl FakeTrials {
-    /// A kernel that offers everything.
+    /// A kernel that has everything.
     #[must_use]
     pub fn new() -> FakeTrials {
         FakeTrials::default()
     }
 
-    /// One that knows no programs of this type.
+    /// A kernel without programs of this type.
     #[must_use]
     pub fn without(mut self, program: ProgramType) -> FakeTrials {
         self.programs.insert(program, None);
         self
     }
 
-    /// One where loading a program of this type fails with this error number.
+    /// A kernel where loading a program of this type fails with this error number.
     #[must_use]
     pub fn failing(mut self, program: ProgramType, errno: i32) -> FakeTrials {
         self.programs.insert(program, Some(errno));
         self
     }
 
-    /// One that takes no programs which write to processes.
+    /// A kernel that accepts no programs that write to processes.
     #[must_use]
     pub fn protecting_processes(mut self) -> FakeTrials {
         self.processes = Some(None);
         self
     }
 
-    /// One where loading such a program fails with this error number.
+    /// A kernel where loading such a program fails with this error number.
     #[must_use]
     pub fn guarding_processes(mut self, errno: i32) -> FakeTrials {
         self.processes = Some(Some(errno));
         self
     }
 
-    /// One where opening this event fails with this error number.
+    /// A kernel where opening this event fails with this error number.
     #[must_use]
     pub fn closed(mut self, event: Event, errno: i32) -> FakeTrials {
         self.events.insert(event, errno);
@@ -73,7 +73,7 @@ impl Trials for FakeTrials {
     }
 }
 
-/// What a test took away: nothing, the thing itself, or the right to it.
+/// What a test removed: nothing, the facility itself, or the permission.
 fn outcome(taken: Option<Option<i32>>) -> io::Result<bool> {
     match taken {
         None => Ok(true),

@@ -1,4 +1,4 @@
-//! The real trials: `bpf()` by aya, `perf_event_open()` by its bindings.
+//! The real trials: `bpf()` through aya, `perf_event_open()` through its bindings.
 
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
@@ -34,7 +34,7 @@ impl Trials for KernelTrials {
     fn writes_to_processes(&self) -> io::Result<bool> {
         match writing::load() {
             Ok(_let_go) => Ok(true),
-            // The verifier knows no such helper for such programs.
+            // The verifier has no such helper for such programs.
             Err(error) if error.raw_os_error() == Some(libc::EINVAL) => Ok(false),
             Err(error) => Err(error),
         }
@@ -58,7 +58,7 @@ impl Trials for KernelTrials {
     }
 }
 
-/// As far as any user may go, unless the kernel forbids all of it.
+/// Restricted to what any user may do, unless the kernel forbids perf events altogether.
 fn own_process(kind: u32, config: u64) -> io::Result<OwnedFd> {
     let mut attributes = attributes(kind, config);
     attributes.set_exclude_kernel(1);
@@ -73,7 +73,7 @@ fn attributes(kind: u32, config: u64) -> perf_event_attr {
         config,
         ..perf_event_attr::default()
     };
-    // The structure has some hundred bytes.
+    // The structure has about a hundred bytes.
     attributes.size = size_of::<perf_event_attr>() as u32;
     attributes.set_disabled(1);
     attributes
@@ -88,6 +88,6 @@ fn open(attributes: &mut perf_event_attr, process: i32, core: i32) -> io::Result
     if descriptor < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the call succeeded, so the descriptor is open and nobody else's.
+    // SAFETY: the call succeeded, so the descriptor is open and ours alone.
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }

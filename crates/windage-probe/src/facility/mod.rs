@@ -1,8 +1,8 @@
-//! What the kernel offers to agents beside the process, each facility found out by the least use
-//! of it: a program that does nothing is loaded, an event is opened, a file is looked for.
+//! Kernel facilities for agents. Each is found by its smallest use: load a program that does
+//! nothing, open an event, look for a file.
 //!
-//! Nothing of it stays. What only a setting or a version would suggest is not believed: a sandbox
-//! may withhold from root what its kernel was built with.
+//! Nothing of it stays. A setting or a version is not trusted, because a sandbox may deny root what
+//! its kernel was built with.
 
 use std::fmt;
 use std::io;
@@ -21,37 +21,37 @@ mod kernel;
 pub use fake::FakeTrials;
 pub use kernel::KernelTrials;
 
-/// What is tried on the kernel to find its facilities out; [`KernelTrials`] tries for real,
-/// [`FakeTrials`] in tests.
+/// The trials that find the kernel's facilities; [`KernelTrials`] for real, [`FakeTrials`] in
+/// tests.
 pub trait Trials: fmt::Debug {
-    /// Loads a program of a type that does nothing, and for [`ProgramType::Tracing`] attaches it;
-    /// then lets go of it. Whether the kernel knows the type.
+    /// Loads and frees a program that does nothing; also attaches it if it is of type
+    /// [`ProgramType::Tracing`]. Returns whether the kernel knows the type.
     ///
     /// # Errors
     ///
-    /// What the system answers otherwise, such as EPERM.
+    /// Any other answer of the system, such as EPERM.
     fn load(&self, program: ProgramType) -> io::Result<bool>;
 
-    /// Loads a program that would write into the memory of the process it runs in, attaches it to
-    /// nothing and lets go of it. Whether the kernel takes it.
+    /// Loads and frees a program that would write to the memory of the process it runs in, without
+    /// attaching it. Returns whether the kernel accepts it.
     ///
     /// # Errors
     ///
-    /// What the system answers otherwise, such as EPERM.
+    /// Any other answer of the system, such as EPERM.
     fn writes_to_processes(&self) -> io::Result<bool>;
 
     /// Opens an event and closes it.
     ///
     /// # Errors
     ///
-    /// What the system answers.
+    /// The system's answer.
     fn open(&self, event: Event) -> io::Result<()>;
 }
 
 /// A type of BPF program that agents use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ProgramType {
-    /// On probes of functions, of the kernel or of programs.
+    /// On probes of functions of the kernel or of programs.
     Kprobe,
     /// On the kernel's static probes, by perf events.
     Tracepoint,
@@ -62,7 +62,7 @@ pub enum ProgramType {
 }
 
 impl ProgramType {
-    /// The kernel's word.
+    /// The kernel's name for it.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -88,24 +88,24 @@ impl ProgramType {
 /// An event of `perf_event_open()`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Event {
-    /// The clock in software, of this process outside of the kernel.
+    /// The software clock, for this process outside the kernel.
     CpuClock,
-    /// The processor's cycles, of this process outside of the kernel.
+    /// The processor's cycles, for this process outside the kernel.
     Cycles,
-    /// A static probe of the kernel by its number, of all processes, as agents attach to it.
+    /// A static probe of the kernel by its number, for all processes, as agents attach to it.
     Tracepoint(u64),
-    /// A probe on a function of this very program, by the number of the source of such events.
+    /// A probe on a function of this program, by the number of the event source.
     Uprobe(u32),
 }
 
-/// A facility that is needed and not there.
+/// A facility that is needed and missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lack {
-    /// Which.
+    /// The facility.
     pub facility: Facility,
-    /// What was seen of it, in words.
+    /// The evidence, in words.
     pub why: String,
-    /// What to do about it.
+    /// The remedy.
     pub remedy: String,
 }
 
@@ -135,13 +135,13 @@ pub fn lacking(needs: &[Facility], system: &dyn System, trials: &dyn Trials) -> 
     needs.iter().filter_map(lack).collect()
 }
 
-/// Where tracing's files are mounted, the older place last.
+/// Where tracefs is mounted; the older place is last.
 const TRACEFS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
 const PRIVILEGED: &str = "run as root, or with CAP_BPF and CAP_PERFMON (in a container: \
                           --privileged)";
 
-/// Why a facility is not there, and what to do.
+/// Why a facility is missing, and the remedy.
 #[derive(Debug)]
 struct Obstacle {
     why: String,
@@ -179,7 +179,7 @@ impl Host<'_> {
         }
     }
 
-    /// A type that the kernel does not know, or can't load, speaks of that type and not of BPF.
+    /// A type that the kernel does not know, or can't load, says nothing about BPF as a whole.
     fn bpf(&self) -> Result<(), Obstacle> {
         match self.trials.load(ProgramType::Tracepoint) {
             Err(error) if refused(&error) => Err(Obstacle::new(
@@ -203,12 +203,12 @@ impl Host<'_> {
                 format!("this kernel takes no BPF programs of type {word}"),
                 format!("use a kernel with {}", program.configuration()),
             )),
-            // Not for want of privilege: others were taken.
+            // Not a lack of privilege: other types were accepted.
             Err(error) if refused(&error) => Err(Obstacle::new(
                 format!(
-                    "this kernel refuses BPF programs of type {word} and takes others ({error})"
+                    "this kernel refuses BPF programs of type {word} but accepts others ({error})"
                 ),
-                "use a host that does not withhold them",
+                "use a host that allows them",
             )),
             Err(error) => Err(Obstacle::new(
                 format!("a BPF program of type {word} can't be loaded: {error}"),
@@ -232,7 +232,7 @@ impl Host<'_> {
         }
     }
 
-    /// Where its files are.
+    /// The directory of its files.
     fn tracefs(&self) -> Result<PathBuf, Obstacle> {
         let mut refusal = None;
         for dir in TRACEFS.map(Path::new) {
@@ -268,15 +268,15 @@ impl Host<'_> {
         };
         let id = id.ok_or_else(|| {
             Obstacle::new(
-                format!("{} is no tracepoint's number", path.display()),
+                format!("{} holds no tracepoint id", path.display()),
                 "use a kernel with CONFIG_EVENT_TRACING",
             )
         })?;
         self.opens(Event::Tracepoint(id))
     }
 
-    /// Probes on functions: a source of perf events of their own, whose number is returned, and BPF
-    /// programs on them.
+    /// Probes on functions: they need BPF programs and a perf event source, whose number is
+    /// returned.
     fn probes(&self, source: &str, configuration: &str) -> Result<u32, Obstacle> {
         let path = format!("/sys/bus/event_source/devices/{source}/type");
         let text = read_file(self.system, Path::new(&path)).unwrap_or_default();
@@ -290,7 +290,7 @@ impl Host<'_> {
         self.loads(ProgramType::Kprobe).map(|()| kind)
     }
 
-    /// A sandbox may let programs be loaded and withhold what they are attached by.
+    /// A sandbox may allow loading programs but block what attaches them.
     fn uprobe(&self) -> Result<(), Obstacle> {
         let kind = self.probes("uprobe", "CONFIG_UPROBE_EVENTS")?;
         self.opens(Event::Uprobe(kind))
@@ -317,7 +317,7 @@ impl Host<'_> {
         })
     }
 
-    /// How far the kernel is locked down; `None` when not at all, or when that can't be told.
+    /// How far the kernel is locked down; `None` when not at all, or unknown.
     fn lockdown(&self) -> Option<String> {
         let path = Path::new("/sys/kernel/security/lockdown");
         let text = String::from_utf8(read_file(self.system, path).ok()?).ok()?;
@@ -336,8 +336,8 @@ impl Host<'_> {
                 "use a kernel with CONFIG_PERF_EVENTS",
             ),
             (Event::Cycles, Some(libc::ENOENT | libc::ENODEV | libc::EOPNOTSUPP)) => Obstacle::new(
-                "the processor's counters are not offered, as on most virtual machines",
-                "use a machine, or a virtual machine with counters (a virtual PMU)",
+                "the processor's counters are not available, as on most virtual machines",
+                "use a physical machine, or a virtual one with counters (a virtual PMU)",
             ),
             _ if refused(&error) => Obstacle::new(
                 format!("perf events may not be opened ({error})"),

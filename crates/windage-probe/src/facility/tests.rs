@@ -3,7 +3,7 @@ use crate::FakeSystem;
 
 const SWITCH: &str = "events/sched/sched_switch/id";
 
-/// A system whose files offer everything.
+/// A system whose files show every facility.
 fn files() -> FakeSystem {
     let system = FakeSystem::new();
     system.set("/sys/kernel/btf/vmlinux", "");
@@ -13,16 +13,16 @@ fn files() -> FakeSystem {
     system
 }
 
-/// What is lacking of everything, as words.
+/// The missing facilities, as words.
 fn words(system: &FakeSystem, trials: &FakeTrials) -> Vec<&'static str> {
     let lacks = lacking(Facility::ALL, system, trials);
     lacks.iter().map(|lack| lack.facility.as_str()).collect()
 }
 
 #[test]
-fn a_kernel_that_offers_everything_lacks_nothing() {
+fn nothing_is_missing_from_a_kernel_with_everything() {
     assert!(words(&files(), &FakeTrials::new()).is_empty());
-    // Older distributions mount the files of tracing below those of debugging.
+    // Older distributions mount tracefs below debugfs.
     let system = files();
     system.remove(TRACEFS[0]);
     system.set(format!("{}/{SWITCH}", TRACEFS[1]), "316\n");
@@ -30,7 +30,7 @@ fn a_kernel_that_offers_everything_lacks_nothing() {
 }
 
 #[test]
-fn a_file_that_is_missing_is_missed_by_those_that_need_it() {
+fn a_missing_file_affects_the_facilities_that_need_it() {
     let table: [(&str, &[&str]); 5] = [
         ("/sys/kernel/btf/vmlinux", &["btf", "fentry"]),
         ("/sys/bus/event_source/devices/kprobe/type", &["kprobe"]),
@@ -46,7 +46,7 @@ fn a_file_that_is_missing_is_missed_by_those_that_need_it() {
 }
 
 #[test]
-fn a_trial_that_fails_is_missed_by_those_that_need_it() {
+fn a_failed_trial_affects_the_facilities_that_need_it() {
     use ProgramType::{Kprobe, RawTracepoint, Tracepoint, Tracing};
     let every_program: &[&str] = &[
         "bpf",
@@ -62,7 +62,7 @@ fn a_trial_that_fails_is_missed_by_those_that_need_it() {
         (
             kernel().failing(Tracepoint, libc::EPERM),
             every_program,
-            "bpf() is withheld",
+            "bpf() is blocked",
         ),
         (
             kernel().failing(Tracepoint, libc::ENOSYS),
@@ -78,12 +78,12 @@ fn a_trial_that_fails_is_missed_by_those_that_need_it() {
         (
             kernel().without(Kprobe),
             &["kprobe", "uprobe", "bpf_probe_write_user"],
-            "no events",
+            "no perf events",
         ),
         (
             kernel().closed(Event::Uprobe(7), libc::EPERM),
             &["uprobe"],
-            "a sandbox that lets programs be loaded and not be attached",
+            "a sandbox that allows loading but not attaching",
         ),
         (
             kernel().protecting_processes(),
@@ -93,7 +93,7 @@ fn a_trial_that_fails_is_missed_by_those_that_need_it() {
         (
             kernel().guarding_processes(libc::EPERM),
             &["bpf_probe_write_user"],
-            "a sandbox that looks at programs",
+            "a sandbox that inspects programs",
         ),
         (
             kernel().failing(Tracing, libc::EPERM),
@@ -122,7 +122,7 @@ fn a_trial_that_fails_is_missed_by_those_that_need_it() {
 }
 
 #[test]
-fn only_what_is_needed_is_looked_at_in_its_order() {
+fn only_needed_facilities_are_tried_in_order() {
     let system = FakeSystem::new();
     let needs = [Facility::Kprobe, Facility::Bpf, Facility::Btf];
     let lacks = lacking(&needs, &system, &FakeTrials::new());
@@ -132,7 +132,7 @@ fn only_what_is_needed_is_looked_at_in_its_order() {
 }
 
 #[test]
-fn what_is_lacking_is_told_with_what_to_do() {
+fn missing_facilities_are_reported_with_a_remedy() {
     use ProgramType::{Kprobe, Tracepoint, Tracing};
     let kernel = FakeTrials::new;
     let no_files = FakeSystem::new();
@@ -177,11 +177,7 @@ fn what_is_lacking_is_told_with_what_to_do() {
             Facility::Fentry,
             &files(),
             kernel().failing(Tracing, libc::EPERM),
-            &[
-                "refuses",
-                "of type tracing",
-                "a host that does not withhold",
-            ],
+            &["refuses", "of type tracing", "a host that allows"],
         ),
         (
             Facility::Fentry,
@@ -230,7 +226,7 @@ fn what_is_lacking_is_told_with_what_to_do() {
             Facility::HardwareCounters,
             &no_files,
             kernel().closed(Event::Cycles, libc::ENOENT),
-            &["counters are not offered", "virtual PMU"],
+            &["counters are not available", "virtual PMU"],
         ),
         (
             Facility::PerfEvent,

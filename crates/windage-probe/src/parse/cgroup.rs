@@ -1,5 +1,5 @@
-//! Where control groups are mounted and which of them this process is in:
-//! `/proc/self/mountinfo`, `/proc/self/cgroup`.
+//! Mount points of cgroup hierarchies and the cgroups of this process: `/proc/self/mountinfo`,
+//! `/proc/self/cgroup`.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -7,19 +7,18 @@ use std::path::{Path, PathBuf};
 
 use super::{lines, number, words};
 
-/// A mounted hierarchy of control groups.
+/// A mounted cgroup hierarchy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mount {
-    /// Which group of the hierarchy is at the mount point: `/` unless a container shows only its
-    /// own.
+    /// The cgroup at the mount point: `/` unless a container shows only its own.
     pub root: PathBuf,
     /// Where it is mounted.
     pub point: PathBuf,
-    /// What it is.
+    /// Its version and controllers.
     pub hierarchy: Hierarchy,
 }
 
-/// The two versions of control groups.
+/// The two versions of cgroups.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hierarchy {
     /// Version 1, with the controllers (and names) that it carries.
@@ -29,25 +28,25 @@ pub enum Hierarchy {
 }
 
 impl Hierarchy {
-    /// Whether this is a hierarchy of version 1 that carries the controller.
+    /// Whether this is a hierarchy of version 1 with the controller.
     #[must_use]
     pub fn carries(&self, controller: &str) -> bool {
         matches!(self, Hierarchy::V1(controllers) if controllers.iter().any(|c| c == controller))
     }
 }
 
-/// The group that a process is in, within one hierarchy.
+/// The cgroup of a process within one hierarchy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Membership {
-    /// Which hierarchy.
+    /// The hierarchy.
     pub hierarchy: Hierarchy,
-    /// The group's path from the hierarchy's root.
+    /// The cgroup's path from the hierarchy's root.
     pub path: PathBuf,
 }
 
 impl Mount {
-    /// The directory of a group given by its path within the hierarchy. A group outside what is
-    /// mounted can't be reached; then the mount point itself is the nearest.
+    /// The directory of a cgroup, given its path within the hierarchy. For a cgroup outside the
+    /// mount, the mount point is the nearest.
     #[must_use]
     pub fn dir_of(&self, path: &Path) -> PathBuf {
         match path.strip_prefix(&self.root) {
@@ -58,13 +57,13 @@ impl Mount {
     }
 }
 
-/// The mounts of control groups in `/proc/self/mountinfo`; lines of other forms are passed over.
+/// The cgroup mounts in `/proc/self/mountinfo`; other lines are skipped.
 #[must_use]
 pub fn mounts(mountinfo: &[u8]) -> Vec<Mount> {
     lines(mountinfo).filter_map(mount).collect()
 }
 
-/// The groups in `/proc/self/cgroup`; lines of other forms are passed over.
+/// The cgroups in `/proc/self/cgroup`; other lines are skipped.
 #[must_use]
 pub fn memberships(cgroup: &[u8]) -> Vec<Membership> {
     lines(cgroup).filter_map(membership).collect()
@@ -92,7 +91,7 @@ fn mount(line: &[u8]) -> Option<Mount> {
 }
 
 fn membership(line: &[u8]) -> Option<Membership> {
-    // id:controllers:path, where the path may hold colons.
+    // id:controllers:path, where the path may contain colons.
     let mut fields = line.splitn(3, |&byte| byte == b':');
     let id = number(fields.next()?)?;
     let carried = fields.next()?;
@@ -110,7 +109,7 @@ fn controllers(list: &[u8]) -> impl Iterator<Item = String> {
         .map(|name| String::from_utf8_lossy(name).into_owned())
 }
 
-/// A superblock's options are its controllers and its name, between settings of the mount
+/// A superblock's options are its controllers, its name, and settings of the mount
 /// (`cgroup1_show_options` in the kernel).
 fn is_setting(option: &str) -> bool {
     const SETTINGS: [&str; 7] = [
@@ -129,7 +128,7 @@ fn path(bytes: &[u8]) -> PathBuf {
     PathBuf::from(OsString::from_vec(bytes.to_vec()))
 }
 
-/// Undoes the octal escapes (`\040` for a space) of mountinfo; what is no escape stays.
+/// Decodes the octal escapes (`\040` for a space) of mountinfo; anything else stays.
 fn unescape(field: &[u8]) -> Vec<u8> {
     let mut plain = Vec::with_capacity(field.len());
     let mut rest = field;
@@ -145,7 +144,7 @@ fn unescape(field: &[u8]) -> Vec<u8> {
     plain
 }
 
-/// The byte that three octal digits at the start of `bytes` stand for.
+/// The byte of the three octal digits at the start of `bytes`.
 fn octal(bytes: &[u8]) -> Option<u8> {
     let digits = bytes.get(..3)?;
     let value = digits.iter().try_fold(0u32, |sum, &digit| {
@@ -214,7 +213,7 @@ mod tests {
             (
                 "40 31 0:37 / /cg/systemd rw - cgroup none rw,xattr,release_agent=/a,name=systemd",
                 mount("/", "/cg/systemd", v1(&["name=systemd"])),
-                "settings are no controllers",
+                "settings are not controllers",
             ),
             (
                 "27 1 254:0 / / rw - ext4 /dev/vda rw",
@@ -264,14 +263,14 @@ mod tests {
     fn a_group_s_directory_is_below_what_is_mounted() {
         let table = [
             ("/", "/", "/cg", "the root"),
-            ("/", "/a/b", "/cg/a/b", "a group of a whole hierarchy"),
+            ("/", "/a/b", "/cg/a/b", "a cgroup of a full hierarchy"),
             ("/docker/7", "/docker/7", "/cg", "a container's own"),
             ("/docker/7", "/docker/7/x", "/cg/x", "below it"),
             (
                 "/docker/7",
                 "/docker/77",
                 "/cg",
-                "another's: a prefix of letters is none of parts",
+                "another cgroup: a prefix of characters is not one of path parts",
             ),
         ];
         for (root, path, expected, why) in table {

@@ -2,18 +2,18 @@
 
 use super::{after, lines, number, number_after, words};
 
-/// What is used of `/proc/cpuinfo`, from its first core.
+/// The fields used of `/proc/cpuinfo`, from its first core.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CpuInfo {
     /// The model's name.
     pub model: Option<String>,
     /// The clock at the moment of reading.
     pub mhz: Option<f64>,
-    /// Whether the core says that a hypervisor runs it; `None` where cores don't tell.
+    /// Whether the core reports a hypervisor; `None` if the architecture does not say.
     pub virtualised: Option<bool>,
 }
 
-/// Parses `/proc/cpuinfo`; what an architecture does not write is `None`.
+/// Parses `/proc/cpuinfo`; fields that an architecture lacks are `None`.
 #[must_use]
 pub fn cpu_info(bytes: &[u8]) -> CpuInfo {
     let field = |key: &str| {
@@ -35,7 +35,7 @@ pub fn cpu_info(bytes: &[u8]) -> CpuInfo {
     }
 }
 
-/// How many there are in a list such as `0-3,8`.
+/// The number of items in a list such as `0-3,8`.
 #[must_use]
 pub fn cpu_list_length(bytes: &[u8]) -> Option<u64> {
     bytes
@@ -49,20 +49,19 @@ pub fn cpu_list_length(bytes: &[u8]) -> Option<u64> {
         })
 }
 
-/// The scheduler's ticks a second, from a kernel's configuration.
+/// The scheduler's ticks per second, from a kernel's configuration.
 #[must_use]
 pub fn tick_hz(config: &[u8]) -> Option<u64> {
     number_after(config, b"CONFIG_HZ=")
 }
 
-/// All memory, in bytes, from `/proc/meminfo`.
+/// Total memory, in bytes, from `/proc/meminfo`.
 #[must_use]
 pub fn memory_total_bytes(meminfo: &[u8]) -> Option<u64> {
     number_after(meminfo, b"MemTotal:")?.checked_mul(1024)
 }
 
-/// How many files this process may have open, from `/proc/self/limits`; `u64::MAX` without a
-/// limit.
+/// The limit of open files of this process, from `/proc/self/limits`; `u64::MAX` without a limit.
 #[must_use]
 pub fn open_files_limit(limits: &[u8]) -> Option<u64> {
     match words(after(limits, b"Max open files ")?).next()? {
@@ -86,7 +85,7 @@ pub fn load_averages(loadavg: &[u8]) -> Option<[f64; 3]> {
     Some(averages)
 }
 
-/// The system's name for people, from `os-release`.
+/// The system's display name, from `os-release`.
 #[must_use]
 pub fn pretty_name(os_release: &[u8]) -> Option<String> {
     let value = text(after(os_release, b"PRETTY_NAME=")?)?;
@@ -99,7 +98,7 @@ pub fn pretty_name(os_release: &[u8]) -> Option<String> {
     (!plain.is_empty()).then(|| plain.to_owned())
 }
 
-/// A line of text without the white space around it; `None` when nothing is left.
+/// A line of text without surrounding white space; `None` if empty.
 #[must_use]
 pub fn text(bytes: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(bytes.trim_ascii()).into_owned();
@@ -116,7 +115,7 @@ pub fn switch(bytes: &[u8]) -> Option<bool> {
     }
 }
 
-/// A setting under `/proc/sys`, which may be below zero.
+/// A setting under `/proc/sys`, which may be negative.
 #[must_use]
 pub fn setting(bytes: &[u8]) -> Option<i64> {
     std::str::from_utf8(bytes.trim_ascii()).ok()?.parse().ok()
@@ -128,7 +127,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_core_tells_what_it_is() {
+    fn cpu_info_is_parsed() {
         let xeon = cpu_info(include_bytes!("../../tests/samples/cpuinfo.txt"));
         let expected = CpuInfo {
             model: Some("Intel(R) Xeon(R) Processor".into()),

@@ -1,9 +1,9 @@
-//! Files of the whole machine or of a control group: `/proc/stat`, `/proc/pressure/cpu`,
-//! `cpuacct.usage`, `cpu.stat`.
+//! Files of the machine or of a cgroup: `/proc/stat`, `/proc/pressure/cpu`, `cpuacct.usage`,
+//! `cpu.stat`.
 
 use super::{after, lines, number, number_after, words};
 
-/// What is used of `/proc/stat`. The times are sampled at the scheduler's tick and written in
+/// The fields used of `/proc/stat`. The times are sampled at the scheduler's tick and written in
 /// ticks of `USER_HZ` (10 ms).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MachineStat {
@@ -56,14 +56,14 @@ pub fn single(bytes: &[u8]) -> Option<u64> {
     number(bytes.trim_ascii())
 }
 
-/// CPU used by a control group of version 2, in microseconds, from `cpu.stat`.
+/// CPU used by a cgroup of version 2, in microseconds, from `cpu.stat`.
 #[must_use]
 pub fn cpu_stat_usage_us(bytes: &[u8]) -> Option<u64> {
     number_after(bytes, b"usage_usec ")
 }
 
-/// The process ids in `cgroup.procs`. The kernel writes 0 for processes of another namespace;
-/// those can't be read from here and are left out.
+/// The process ids in `cgroup.procs`. The kernel writes 0 for processes of another namespace; they
+/// can't be read from here and are left out.
 pub fn process_ids(procs: &[u8]) -> impl Iterator<Item = u32> {
     lines(procs)
         .filter_map(|line| u32::try_from(number(line.trim_ascii())?).ok())
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn pressure_is_that_of_some() {
+    fn pressure_is_read_from_the_line_some() {
         let text = b"some avg10=2.28 avg60=2.94 avg300=2.66 total=18804166\n\
                      full avg10=0.00 avg60=0.00 avg300=0.00 total=7\n";
         assert_eq!(pressure_total_us(text), Some(18_804_166));

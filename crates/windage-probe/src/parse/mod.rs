@@ -1,14 +1,14 @@
-//! Parsers of what the kernel writes: from bytes to values, without a file or a clock.
+//! Parsers of the kernel's files: from bytes to values, without a file or a clock.
 //!
-//! `None` means that the text is not of the documented form; nothing here panics, whatever the
-//! bytes. The parsers that run in the measured path ([`process`], [`machine`]) do not allocate.
+//! `None` means that the text does not have the documented form; nothing here panics, whatever the
+//! bytes. The parsers of the measured path ([`process`], [`machine`]) do not allocate.
 
 pub mod cgroup;
 pub mod host;
 pub mod machine;
 pub mod process;
 
-/// A decimal number that fills the whole of `bytes`.
+/// A decimal number that fills all of `bytes`.
 pub(crate) fn number(bytes: &[u8]) -> Option<u64> {
     if bytes.is_empty() {
         return None;
@@ -31,9 +31,9 @@ pub(crate) fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     bytes.split(|&byte| byte == b'\n')
 }
 
-/// What follows `key` in the first line that begins with it, up to the line's end.
+/// The rest of the first line that begins with `key`.
 ///
-/// The key contains what ends it (a colon, a space), or `VmHWM` would find `VmHWMark`.
+/// The key includes its separator (a colon, a space); otherwise `VmHWM` would match `VmHWMark`.
 pub(crate) fn after<'b>(bytes: &'b [u8], key: &[u8]) -> Option<&'b [u8]> {
     lines(bytes).find_map(|line| line.strip_prefix(key))
 }

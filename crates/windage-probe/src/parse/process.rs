@@ -2,53 +2,52 @@
 
 use super::{number, number_after, words};
 
-/// What is used of `/proc/PID/stat`.
+/// The fields used of `/proc/PID/stat`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProcessStat {
     /// The process's id.
     pub process: u32,
-    /// Its state's letter: `R` runs, `S` sleeps, `Z` has ended and was not reaped yet.
+    /// The letter of its state: `R` runs, `S` sleeps, `Z` has ended but is not reaped.
     pub state: u8,
     /// Its parent's id.
     pub parent: u32,
-    /// Whether it is a thread of the kernel itself.
+    /// Whether it is a kernel thread.
     pub kernel_thread: bool,
-    /// Page faults served without reading from disk, of all threads, the ended ones included.
+    /// Page faults served without a disk read, of all threads, including ended ones.
     pub minor_faults: u64,
-    /// Page faults that had to read from disk, likewise.
+    /// Page faults that needed a disk read, likewise.
     pub major_faults: u64,
-    /// When it started, in ticks of `USER_HZ` since boot. Together with the id it names one
-    /// process for good.
+    /// When it started, in ticks of `USER_HZ` since boot. With the id, it identifies a process
+    /// permanently.
     pub start_ticks: u64,
 }
 
 impl ProcessStat {
-    /// Whether the process has ended and only waits to be reaped.
+    /// Whether the process has ended but is not reaped.
     #[must_use]
     pub fn has_ended(&self) -> bool {
         matches!(self.state, b'Z' | b'X')
     }
 
-    /// Whether it runs, waits for a core, or waits for what is sure to come soon, such as a disk.
+    /// Whether it runs, waits for a core, or waits for something short, such as a disk.
     #[must_use]
     pub fn is_awake(&self) -> bool {
         matches!(self.state, b'R' | b'D')
     }
 }
 
-/// The bit of a kernel thread, as `include/linux/sched.h` has had it since Linux 2.6.27.
+/// The flag of a kernel thread, in `include/linux/sched.h` since Linux 2.6.27.
 const PF_KTHREAD: u64 = 0x0020_0000;
 
 /// Parses `/proc/PID/stat`.
 ///
-/// The name in it may hold spaces, parentheses and line ends, so it ends at the last `)`.
+/// The name may contain spaces, parentheses and line ends, so it ends at the last `)`.
 #[must_use]
 pub fn stat(bytes: &[u8]) -> Option<ProcessStat> {
     let name_starts = bytes.iter().position(|&byte| byte == b'(')?;
     let name_ends = bytes.iter().rposition(|&byte| byte == b')')?;
     let process = id(bytes[..name_starts].trim_ascii())?;
-    // Numbered as in proc_pid_stat(5): the name is field 2. `nth` counts from the field after
-    // the one taken last.
+    // Numbered as in proc_pid_stat(5): the name is field 2. `nth` counts from the last field taken.
     let mut fields = words(bytes.get(name_ends + 1..)?);
     let state = fields.next()?; // 3
     let parent = fields.next()?; // 4
@@ -80,8 +79,8 @@ pub fn run_ns(schedstat: &[u8]) -> Option<u64> {
     number(words(schedstat).next()?)
 }
 
-/// How often a thread was given a core, from `/proc/PID/task/TID/schedstat`: each is a context
-/// switch to it.
+/// How often a thread got a core, from `/proc/PID/task/TID/schedstat`: each is a context switch to
+/// it.
 #[must_use]
 pub fn timeslices(schedstat: &[u8]) -> Option<u64> {
     number(words(schedstat).nth(2)?)
@@ -94,10 +93,10 @@ pub fn context_switches(status: &[u8]) -> Option<u64> {
     voluntary.checked_add(number_after(status, b"nonvoluntary_ctxt_switches:")?)
 }
 
-/// The most that was ever resident, in bytes, from `/proc/PID/status`; zero for a process without
-/// memory of its own (a kernel thread, or one that has ended), which has no such line.
+/// The peak of resident memory, in bytes, from `/proc/PID/status`; zero for a process without
+/// memory of its own (a kernel thread, or an ended process), which has no such line.
 ///
-/// `None` when the text is no `status` at all.
+/// `None` when the text is not a `status`.
 #[must_use]
 pub fn resident_peak_bytes(status: &[u8]) -> Option<u64> {
     super::after(status, b"Name:")?;
@@ -107,9 +106,8 @@ pub fn resident_peak_bytes(status: &[u8]) -> Option<u64> {
     kib(number_after(status, b"VmHWM:")?)
 }
 
-/// The proportional share of resident memory, in bytes, from `/proc/PID/smaps_rollup`: pages
-/// shared by n processes count 1/n. Zero when the file is empty, as it is for a process that has
-/// ended.
+/// The proportional share of resident memory, in bytes, from `/proc/PID/smaps_rollup`: a page
+/// shared by n processes counts 1/n. Zero when the file is empty, as for an ended process.
 #[must_use]
 pub fn proportional_bytes(smaps_rollup: &[u8]) -> Option<u64> {
     if smaps_rollup.is_empty() {
@@ -134,7 +132,7 @@ mod tests {
     const STATUS: &[u8] = include_bytes!("../../tests/samples/pid-status.txt");
     const ROLLUP: &[u8] = include_bytes!("../../tests/samples/pid-smaps_rollup.txt");
 
-    /// From kernel 6.18; the `{}` is the name's place.
+    /// From kernel 6.18; `{}` stands for the name.
     const STAT: &str = "14641 ({}) S 14634 14634 11497 0 -1 4194304 99 8 3 2 5 4 1 1 20 0 1 0 89938 \
                         3133440 382 18446744073709551615 94918129188864 94918129208745 0 0 0 0 0 0 0 \
                         0 0 0 17 0 0 0 0 0 0 94918129224752 94918129226368 94919111364608 0 0 0 0 0\n";
@@ -150,7 +148,7 @@ mod tests {
     };
 
     #[test]
-    fn a_name_may_hold_anything() {
+    fn a_name_may_contain_anything() {
         for name in [
             "cat",
             "",
@@ -175,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stat_that_is_none_is_refused() {
+    fn an_invalid_stat_is_refused() {
         let whole = STAT.replace("{}", "cat");
         let table = [
             ("", "empty"),
@@ -193,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_state_tells_who_has_ended_and_who_is_awake() {
+    fn a_state_shows_ended_and_awake_processes() {
         for (state, ended, awake) in [
             (b'R', false, true),
             (b'D', false, true),

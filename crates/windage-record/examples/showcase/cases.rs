@@ -1,4 +1,4 @@
-//! Which runs there are.
+//! The invented runs.
 
 use windage_model::LoadModel;
 
@@ -7,14 +7,14 @@ use windage_model::LoadModel;
 pub(crate) struct Case {
     pub(crate) plan: String,
     pub(crate) about: &'static str,
-    /// The baseline and the control first.
+    /// Baseline and control come first.
     pub(crate) arms: Vec<ArmOf>,
-    /// Each load's model and rate; several are regimes.
+    /// Each load's model and rate; several loads are regimes.
     pub(crate) loads: Vec<(LoadModel, Option<f64>)>,
-    /// Under each load.
+    /// Rounds under each load.
     pub(crate) rounds: u32,
     pub(crate) blocks_per_round: u32,
-    /// What a request costs without telemetry.
+    /// CPU per request without telemetry.
     pub(crate) request_us: f64,
     pub(crate) kernel: &'static str,
     pub(crate) version: &'static str,
@@ -29,23 +29,23 @@ pub(crate) struct Case {
 pub(crate) struct ArmOf {
     pub(crate) id: String,
     pub(crate) name: String,
-    /// What it adds to a request, as a share.
+    /// What it adds per request, as a share.
     pub(crate) costs: f64,
     /// Its sampling rate, if it sends telemetry.
     pub(crate) sampling: Option<f64>,
     /// The share of its spans that is lost.
     pub(crate) loses: f64,
-    /// Whether an agent is attached for it.
+    /// Whether it has an agent attached.
     pub(crate) has_agent: bool,
-    /// The place of the arm whose agent is attached while this one gets load.
+    /// The index of the arm whose agent is attached while this arm gets load.
     pub(crate) bystander_of: Option<u16>,
-    /// Nothing of it can be read, and no time was recorded.
+    /// None of its counters can be read, and no time was recorded.
     pub(crate) is_unreadable: bool,
     /// All its answers are errors.
     pub(crate) fails: bool,
 }
 
-/// How a run ends.
+/// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     Complete,
@@ -55,7 +55,7 @@ pub(crate) enum End {
     Killed,
 }
 
-/// Every run with the name of its directory.
+/// Every run, with the name of its directory.
 pub(crate) fn all() -> Vec<(&'static str, Case)> {
     vec![
         ("20260105-090000-sweep", sweep()),
@@ -125,7 +125,7 @@ fn sweep() -> Case {
     }
 }
 
-/// The same plan a week later: dearer, with another version on another kernel.
+/// The same plan a week later, with higher cost, another version and another kernel.
 fn again() -> Case {
     let mut case = sweep();
     case.kernel = "6.12.0";
@@ -188,7 +188,7 @@ fn interrupted() -> Case {
     }
 }
 
-/// Names that would do harm, or spoil the page, where they are not escaped.
+/// Names that harm or break the page if they are not escaped.
 fn hostile() -> Case {
     let names = [
         "<script>document.title = 'harmed'</script>",

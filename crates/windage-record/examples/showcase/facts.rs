@@ -1,4 +1,4 @@
-//! What is written of a run, of a launch or of an attachment rather than of each window.
+//! Records about a run, a launch or an attachment rather than a window.
 
 use std::error::Error;
 
@@ -60,7 +60,7 @@ pub(super) fn manifest(run: &str, case: &Case) -> Manifest {
     }
 }
 
-/// As the plans with agents have it on two cores: the agent where the load comes from.
+/// As in plans with agents on two cores: the agent shares the load generator's core.
 fn placement(case: &Case) -> Vec<Placed> {
     let placed = |part, cpu| Placed {
         part,

@@ -1,4 +1,4 @@
-//! Writes an invented run as a real one is written.
+//! Writes an invented run the way a real one is written.
 
 use std::error::Error;
 use std::path::Path;
@@ -19,7 +19,7 @@ pub(crate) const SETTLE_NS: u64 = 10_000_000;
 const LAUNCH_NS: u64 = 3_000_000_000;
 const REQUESTS_IN_WINDOW: u64 = 200;
 
-/// Writes the run into a folder that is not there yet.
+/// Writes the run into a folder that does not exist yet.
 pub(crate) fn write(folder: &Path, name: &str, case: &Case) -> Result<(), Box<dyn Error>> {
     let host = serde_json::json!({
         "kernel": case.kernel, "cpu_model": "An invented processor", "cpus_online": 2,
@@ -55,7 +55,7 @@ pub(crate) fn write(folder: &Path, name: &str, case: &Case) -> Result<(), Box<dy
     Ok(())
 }
 
-/// Makes windows up, in the order in which a run would measure them.
+/// Invents windows, in the order in which a run would measure them.
 struct Inventor<'a> {
     case: &'a Case,
     random: Random,
@@ -71,7 +71,7 @@ impl<'a> Inventor<'a> {
             random: Random(case.seed),
             now_ns: 0,
             block: 0,
-            // The bounds of the generator's own.
+            // The same bounds as the generator's.
             times: Histogram::new_with_bounds(1, 86_400_000_000_000, 3)?,
         })
     }
@@ -111,7 +111,7 @@ impl<'a> Inventor<'a> {
         Ok(())
     }
 
-    /// Every arm there and back, with the baseline in between.
+    /// Every arm forwards and backwards, with the baseline in between.
     fn block(
         &mut self,
         journal: &mut JournalWriter,
@@ -251,7 +251,7 @@ impl<'a> Inventor<'a> {
         }
     }
 
-    /// Arms with telemetry flush what they had batched while others have load.
+    /// Arms with telemetry flush their batches while others have load.
     fn flushed(&mut self, own: ArmIndex) -> Vec<ArmCpu> {
         let mut flushed = Vec::new();
         for (arm, of) in self.case.indexed() {
@@ -293,7 +293,7 @@ impl Case {
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "made from positive figures of minutes and megabytes at most"
+    reason = "all figures are positive, of at most minutes and megabytes"
 )]
 pub(crate) fn whole(figure: f64) -> u64 {
     figure as u64

@@ -1,11 +1,11 @@
-//! Run directories of every kind that a reader of runs has to show, all made up and always the same.
+//! Invented, reproducible run directories of every kind that a reader of runs must show.
 //!
 //! ```console
 //! $ cargo run -p windage-record --example showcase -- FOLDER
 //! ```
 //!
-//! They are what the tests of the page look at: each run has a folder of its own below FOLDER, which
-//! must not be there yet. Nothing in them was measured.
+//! The tests of the page use them: each run has its own folder below FOLDER, which must not exist
+//! yet. Nothing in them was measured.
 
 mod cases;
 mod facts;
@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for (name, case) in cases::all() {
         invented::write(&folder.join(name), name, &case)?;
     }
-    // A folder that is no run, and one whose manifest is damaged.
+    // A folder that is not a run, and one with a damaged manifest.
     std::fs::create_dir(folder.join("no-run"))?;
     std::fs::create_dir(folder.join("damaged"))?;
     std::fs::write(folder.join("damaged/manifest.json"), "{ \"format\": 3, ")?;

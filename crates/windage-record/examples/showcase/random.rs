@@ -1,4 +1,4 @@
-//! Noise that is the same each time.
+//! Reproducible noise.
 
 /// The finaliser of SplitMix64 on a counter.
 pub(crate) struct Random(pub(crate) u64);
@@ -16,7 +16,7 @@ impl Random {
         self.bits() % bound
     }
 
-    /// About normal, with a standard deviation of 1: twelve uniform numbers.
+    /// Roughly normal, with a standard deviation of 1: the sum of twelve uniform numbers.
     pub(crate) fn normal(&mut self) -> f64 {
         let uniform = |random: &mut Random| (random.bits() >> 11) as f64 / (1u64 << 53) as f64;
         (0..12).map(|_| uniform(self)).sum::<f64>() - 6.0

@@ -1,4 +1,4 @@
-//! `manifest.json` as it is stored.
+//! Stored form of `manifest.json`.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use super::{
     DesignScope, Expected, FORMAT, LoadScope, Manifest, ManifestArm, Placed, RunPart, StopScope,
 };
 
-/// What every format has.
+/// Fields that every format has.
 #[derive(Deserialize)]
 pub(super) struct Front {
     pub(super) format: u32,
@@ -45,7 +45,7 @@ struct StoredArm {
     role: StoredRole,
     levels: BTreeMap<String, StoredLevel>,
     expected: Option<StoredExpected>,
-    /// In words.
+    /// For people.
     backend: String,
     adds_to: Option<u16>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -178,7 +178,7 @@ impl TryFrom<StoredManifest> for Manifest {
             plan_folder: stored.plan_folder,
             command: stored.command,
             started_unix_ns: started
-                .ok_or_else(|| format!("`started` is no time: `{}`", stored.started))?,
+                .ok_or_else(|| format!("`started` is not a time: `{}`", stored.started))?,
             seed: stored.seed,
             arms: stored
                 .arms
@@ -240,7 +240,7 @@ impl TryFrom<StoredArm> for ManifestArm {
     fn try_from(stored: StoredArm) -> Result<Self, String> {
         let id = ArmId::from_text(&stored.id)
             .filter(|id| id.as_str() == stored.id)
-            .ok_or_else(|| format!("`{}` is no arm id", stored.id))?;
+            .ok_or_else(|| format!("`{}` is not an arm id", stored.id))?;
         let level = |(factor, value)| match value {
             StoredLevel::Number(n) => (factor, LevelValue::Number(n)),
             StoredLevel::Text(t) => (factor, LevelValue::Text(t)),
@@ -397,7 +397,7 @@ impl TryFrom<StoredStop> for StopScope {
     fn try_from(stored: StoredStop) -> Result<Self, String> {
         let metric = Metric::from_name(&stored.metric);
         Ok(StopScope {
-            metric: metric.ok_or_else(|| format!("`{}` is no metric", stored.metric))?,
+            metric: metric.ok_or_else(|| format!("`{}` is not a metric", stored.metric))?,
             half_width: stored.half_width,
             within_ns: stored.within_ns,
         })

@@ -1,4 +1,4 @@
-//! Stored forms of what is known of agents beside the subject.
+//! Stored forms of agents.
 
 use windage_model::{AgentCycle, ArmIndex, BpfProgram, BpfStatistics};
 

@@ -1,6 +1,6 @@
-//! How entries are stored: postcard of types that nothing outside this module sees.
+//! How entries are stored: in postcard, with types private to this module.
 //!
-//! Any change of them, a new kind as well, raises [`crate::run_dir::FORMAT`].
+//! Any change of them, including a new kind, raises [`crate::run_dir::FORMAT`].
 
 mod agent;
 mod delivered;
@@ -25,7 +25,7 @@ const RUN_ENDED: u8 = 7;
 const VERSION_OF: u8 = 8;
 const PHASE: u8 = 9;
 const PROCESS: u8 = 10;
-const SAID: u8 = 11;
+const SELF_REPORTED: u8 = 11;
 const AGENT: u8 = 12;
 
 /// The commit mark of a block.
@@ -33,26 +33,26 @@ const AGENT: u8 = 12;
 pub(crate) struct BlockMark {
     /// The block.
     pub(crate) block: u32,
-    /// How long the histogram logs were when the block was whole, in bytes: response times,
-    /// then service times.
+    /// Lengths of the histogram logs at the end of the block, in bytes: response times, then
+    /// service times.
     pub(crate) histogram_bytes: [u64; 2],
 }
 
-/// A frame's payload, understood.
+/// A frame's decoded payload.
 #[derive(Debug, PartialEq)]
 #[expect(
     clippy::large_enum_variant,
-    reason = "nearly all are windows; an allocation for each would cost more than it saves"
+    reason = "nearly all are windows; boxing each would cost more than it saves"
 )]
 pub(crate) enum Decoded {
-    /// Any entry but a commit mark.
+    /// Any entry except a commit mark.
     Entry(Entry),
     /// A commit mark.
     BlockDone(BlockMark),
 }
 
-/// Appends the frame of an entry. The mark that an [`Entry::BlockDone`] is stored as needs the
-/// histogram logs' lengths, which the writer passes as `histogram_bytes`.
+/// Appends the frame of an entry. The commit mark of an [`Entry::BlockDone`] needs the lengths of
+/// the histogram logs, which the writer passes as `histogram_bytes`.
 pub(crate) fn append(
     out: &mut Vec<u8>,
     entry: &Entry,
@@ -76,12 +76,12 @@ pub(crate) fn append(
         Entry::Version { of, text } => append_as(out, VERSION_OF, &(of, text)),
         Entry::Phase(p) => append_as(out, PHASE, &p.store()),
         Entry::Process(p) => append_as(out, PROCESS, &p.store()),
-        Entry::SelfReport(s) => append_as(out, SAID, &s.store()),
+        Entry::SelfReport(s) => append_as(out, SELF_REPORTED, &s.store()),
         Entry::Agent(c) => append_as(out, AGENT, &c.store()),
     }
 }
 
-/// Understands a frame whose checksum held; the error says in words what it does not understand.
+/// Decodes a frame with a valid checksum; the error says what is unknown.
 pub(crate) fn decode(kind: u8, payload: &[u8]) -> Result<Decoded, String> {
     let entry = match kind {
         LAUNCH_STARTED => Entry::LaunchStarted(read(payload)?),
@@ -97,9 +97,9 @@ pub(crate) fn decode(kind: u8, payload: &[u8]) -> Result<Decoded, String> {
         }
         PHASE => Entry::Phase(read(payload)?),
         PROCESS => Entry::Process(read(payload)?),
-        SAID => Entry::SelfReport(read(payload)?),
+        SELF_REPORTED => Entry::SelfReport(read(payload)?),
         AGENT => Entry::Agent(read(payload)?),
-        _ => return Err("there is no such kind".to_owned()),
+        _ => return Err("the kind is unknown".to_owned()),
     };
     Ok(Decoded::Entry(entry))
 }

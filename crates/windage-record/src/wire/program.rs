@@ -1,4 +1,4 @@
-//! Stored forms of what is known of batch programs.
+//! Stored forms of batch programs.
 
 use windage_model::{ArmIndex, Phase, PhaseSpent, Place, ProcessTimes};
 
@@ -35,6 +35,6 @@ impl Store for Phase {
     }
 
     fn restore(stored: String) -> Result<Phase, String> {
-        Phase::from_name(&stored).ok_or_else(|| format!("`{stored}` is no phase"))
+        Phase::from_name(&stored).ok_or_else(|| format!("`{stored}` is not a phase"))
     }
 }

@@ -1,24 +1,24 @@
-//! The form in which a value is stored, and the way there and back.
+//! Values and their stored forms.
 
 use std::collections::BTreeMap;
 
 use serde::{Serialize, de::DeserializeOwned};
 use windage_model::ArmIndex;
 
-/// A value that has a form in which it is stored.
+/// A value with a stored form.
 pub(super) trait Store: Sized {
-    /// That form.
+    /// The stored form.
     type Stored: Serialize + DeserializeOwned;
 
-    /// Puts the value into that form.
+    /// Converts the value to it.
     fn store(&self) -> Self::Stored;
 
-    /// Takes it back; the error says in words what is not understood.
+    /// Converts it back; the error says what is unknown.
     fn restore(stored: Self::Stored) -> Result<Self, String>;
 }
 
-/// Makes the stored form of a struct: the same fields, in the order in which they are named here. A
-/// field that the struct gains does not compile until it is named here, too.
+/// Defines the stored form of a struct: the same fields, in the order in which they are named here.
+/// A field added to the struct does not compile until it is named here.
 macro_rules! stored {
     ($of:ident as $stored:ident { $($field:ident: $type:ty,)+ }) => {
         #[derive(serde::Serialize, serde::Deserialize)]

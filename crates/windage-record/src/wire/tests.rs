@@ -8,32 +8,32 @@ fn mark() -> BlockMark {
 }
 
 #[test]
-fn what_is_not_understood_is_refused() {
+fn unknown_entries_are_refused() {
     let known = postcard::to_stdvec(&mark()).unwrap();
     let longer = [&known[..], b"more"].concat();
     let unknown_warning = postcard::to_stdvec(&("moon_phase", "", 0_u64)).unwrap();
     let unknown_phase = postcard::to_stdvec(&(0, 0, "ebb", 0, None::<u64>)).unwrap();
     let table = [
         (
-            "a kind that there is not",
+            "an unknown kind",
             99,
             &b"anything"[..],
-            "no such kind",
+            "the kind is unknown",
         ),
         ("too long", BLOCK_DONE, &longer, "4 bytes too many"),
         ("too short", BLOCK_DONE, &known[..1], "end of buffer"),
-        // One that is passed over could be the one that voids a window.
+        // Skipping one could skip the warning that voids a window.
         (
-            "a warning that there is not",
+            "an unknown warning",
             WARNING,
             &unknown_warning,
             "`moon_phase`",
         ),
         (
-            "a phase that there is not",
+            "an unknown phase",
             PHASE,
             &unknown_phase,
-            "`ebb` is no phase",
+            "`ebb` is not a phase",
         ),
     ];
     for (what, kind, payload, expected) in table {

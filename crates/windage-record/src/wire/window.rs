@@ -114,7 +114,8 @@ impl Store for StatusClasses {
     }
 }
 
-/// Each time but the first as the distance from the one before: small numbers are short in a file.
+/// Each time except the first as the difference from the previous one: small numbers take less
+/// space.
 impl Store for Outlier {
     type Stored = (u64, i64, i64);
 
@@ -124,7 +125,7 @@ impl Store for Outlier {
             sent_ns,
             completed_ns,
         } = *self;
-        // Wrapping, so that any times come back.
+        // Wrapping, so that any sequence of times survives.
         let waited = sent_ns.wrapping_sub(intended_ns).cast_signed();
         let served = completed_ns.wrapping_sub(sent_ns).cast_signed();
         (intended_ns, waited, served)
@@ -140,7 +141,7 @@ impl Store for Outlier {
     }
 }
 
-/// By name: the order of codes in the model is nobody's contract.
+/// Stored by name, because the order of codes in the model may change.
 impl Store for WarningCode {
     type Stored = String;
 

@@ -1,4 +1,4 @@
-//! The end of a file that only grows.
+//! The end of an append-only file.
 
 use std::fs::File;
 use std::io;
@@ -7,8 +7,8 @@ use std::path::PathBuf;
 
 use crate::RecordError;
 
-/// What is saved of a file, what will be with the next commit, and what waits for its block to be
-/// done.
+/// The saved length of a file, the bytes for the next commit, and those that wait for their block
+/// to be done.
 pub(super) struct Tail {
     pub(super) file: File,
     pub(super) path: PathBuf,
@@ -18,8 +18,8 @@ pub(super) struct Tail {
 }
 
 impl Tail {
-    /// Goes on behind the bytes that are saved already.
-    pub(super) fn behind(saved_bytes: u64, file: File, path: PathBuf) -> Tail {
+    /// Continues after the bytes already saved.
+    pub(super) fn after(saved_bytes: u64, file: File, path: PathBuf) -> Tail {
         Tail {
             file,
             path,
@@ -33,7 +33,7 @@ impl Tail {
         self.sealed.append(&mut self.open);
     }
 
-    /// How long the file will be after the next commit.
+    /// The file's length after the next commit.
     pub(super) fn sealed_end(&self) -> u64 {
         self.saved_bytes + self.sealed.len() as u64
     }
@@ -42,8 +42,8 @@ impl Tail {
         self.sealed.len() + self.open.len()
     }
 
-    /// Writes at the place where the last commit ended, so that a second attempt overwrites
-    /// whatever a failed one has left there.
+    /// Writes where the last commit ended, so that a retry overwrites what a failed attempt has
+    /// left there.
     pub(super) fn save(&mut self) -> io::Result<()> {
         if self.sealed.is_empty() {
             return Ok(());
@@ -55,7 +55,7 @@ impl Tail {
         Ok(())
     }
 
-    /// Cuts the file to what is to be kept.
+    /// Cuts the file to the part to keep.
     pub(super) fn shorten(&mut self) -> Result<(), RecordError> {
         let metadata = self
             .file

@@ -1,4 +1,4 @@
-//! Entries of every kind, likely or not.
+//! Arbitrary entries of every kind, including unlikely ones.
 
 mod agent;
 mod telemetry;
@@ -283,7 +283,7 @@ fn said() -> impl Strategy<Value = SelfReport> {
     })
 }
 
-/// Any entry, of every kind.
+/// Any entry of any kind.
 pub(crate) fn any_entry() -> impl Strategy<Value = Entry> {
     let ending = prop_oneof![
         Just(Ending::Complete),

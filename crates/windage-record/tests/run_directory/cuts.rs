@@ -1,4 +1,4 @@
-//! Journals that were cut or damaged, at every byte.
+//! Journals cut or damaged at every byte.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use crate::samples;
 
 const HEADER_BYTES: u64 = 16;
 
-/// A run of three blocks with something of every kind around them.
+/// A run of three blocks, with entries of every kind around them.
 fn sample(path: &std::path::Path) -> RunDir {
     let run = samples::create(path);
     let mut writer = JournalWriter::create(&run).unwrap();
@@ -42,7 +42,7 @@ fn windows(entries: &[Entry]) -> usize {
 }
 
 #[test]
-fn cut_at_every_byte_it_loses_at_most_the_last_block() {
+fn a_cut_at_any_byte_loses_at_most_the_last_block() {
     let dir = tempfile::tempdir().unwrap();
     let run = sample(dir.path());
     let path = run.path().join("journal.bin");
@@ -55,7 +55,7 @@ fn cut_at_every_byte_it_loses_at_most_the_last_block() {
         fs::write(&path, &whole[..length]).unwrap();
         let recorded = Journal::read(&run).unwrap();
         let entries = &recorded.entries;
-        assert!(all.starts_with(entries), "cut to {length}: no prefix");
+        assert!(all.starts_with(entries), "cut to {length}: not a prefix");
         assert!(
             entries.len() >= longest,
             "cut to {length}: fewer entries than cut shorter"
@@ -63,7 +63,7 @@ fn cut_at_every_byte_it_loses_at_most_the_last_block() {
         assert_eq!(
             windows(entries),
             4 * blocks(entries),
-            "cut to {length}: a block in parts"
+            "cut to {length}: an incomplete block"
         );
         let kept = length as u64 - recorded.cut.map_or(0, |cut| cut.bytes);
         if let Some(cut) = recorded.cut {
@@ -74,7 +74,7 @@ fn cut_at_every_byte_it_loses_at_most_the_last_block() {
                 "cut to {length}: {cut:?}"
             );
         }
-        // What is kept reads the same without what was cut.
+        // The kept part reads the same without the cut part.
         fs::write(&path, &whole[..usize::try_from(kept).unwrap()]).unwrap();
         let again = Journal::read(&run).unwrap();
         assert_eq!(
@@ -88,7 +88,7 @@ fn cut_at_every_byte_it_loses_at_most_the_last_block() {
 }
 
 #[test]
-fn a_journal_that_grows_is_read_on_with_wherever_its_writer_is() {
+fn a_growing_journal_can_be_read_on_at_any_byte() {
     let dir = tempfile::tempdir().unwrap();
     let run = sample(dir.path());
     let path = run.path().join("journal.bin");
@@ -109,13 +109,13 @@ fn a_journal_that_grows_is_read_on_with_wherever_its_writer_is() {
         }
         assert_eq!(read, all);
         assert_eq!(journal.ending(), Some(&Ending::Complete));
-        assert!(!journal.read_on(&run).unwrap(), "nothing follows");
+        assert!(!journal.read_on(&run).unwrap(), "nothing more");
         assert_eq!((journal.next().is_none(), journal.cut()), (true, None));
     }
 }
 
 #[test]
-fn whole_windows_without_their_mark_are_an_unfinished_block() {
+fn windows_without_a_mark_are_an_unfinished_block() {
     let dir = tempfile::tempdir().unwrap();
     let run = sample(dir.path());
     let path = run.path().join("journal.bin");
@@ -127,7 +127,7 @@ fn whole_windows_without_their_mark_are_an_unfinished_block() {
         })
         .filter(|cause| *cause == CutCause::UnfinishedBlock)
         .collect();
-    // Once behind each of the twelve windows.
+    // Once after each of the twelve windows.
     assert_eq!(causes.len(), 12);
     causes.dedup();
     assert_eq!(causes, [CutCause::UnfinishedBlock]);
@@ -156,7 +156,7 @@ fn a_tail_of_zeros_is_cut() {
 }
 
 #[test]
-fn every_flipped_bit_is_seen() {
+fn every_flipped_bit_is_noticed() {
     let dir = tempfile::tempdir().unwrap();
     let run = sample(dir.path());
     let path = run.path().join("journal.bin");
@@ -169,7 +169,7 @@ fn every_flipped_bit_is_seen() {
         let Ok(recorded) = Journal::read(&run) else {
             assert!(
                 (at as u64) < HEADER_BYTES,
-                "byte {at}: a damaged record is no reason to fail"
+                "byte {at}: a damaged record must not fail the reader"
             );
             continue;
         };
@@ -177,7 +177,9 @@ fn every_flipped_bit_is_seen() {
             all.starts_with(&recorded.entries),
             "byte {at}: a wrong record"
         );
-        let cut = recorded.cut.unwrap_or_else(|| panic!("byte {at}: unseen"));
+        let cut = recorded
+            .cut
+            .unwrap_or_else(|| panic!("byte {at}: unnoticed"));
         assert!(cut.at_byte <= at as u64, "byte {at}: kept, {cut:?}");
     }
 }

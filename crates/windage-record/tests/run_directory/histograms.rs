@@ -9,7 +9,7 @@ use windage_record::{JournalWriter, RecordError, TagParts, Times, Timing, read_h
 use crate::samples;
 
 #[test]
-fn every_window_has_its_histogram_back() {
+fn every_window_gets_its_histogram_back() {
     let dir = tempfile::tempdir().unwrap();
     let run = samples::create(dir.path());
     let mut writer = JournalWriter::create(&run).unwrap();
@@ -65,7 +65,7 @@ fn the_two_times_are_not_mixed_up_and_empty_ones_are_left_out() {
 }
 
 #[test]
-fn intervals_behind_the_last_mark_do_not_count() {
+fn intervals_after_the_last_mark_do_not_count() {
     let dir = tempfile::tempdir().unwrap();
     let run = samples::create(dir.path());
     let mut writer = JournalWriter::create(&run).unwrap();
@@ -73,7 +73,7 @@ fn intervals_behind_the_last_mark_do_not_count() {
         let mut log = read_histograms(&run, timing).unwrap();
         (log.by_ref().filter(Result::is_ok).count(), log.cut_bytes())
     };
-    assert_eq!(cut_bytes(Timing::ResponseTime), (0, 0), "the header alone");
+    assert_eq!(cut_bytes(Timing::ResponseTime), (0, 0), "only the header");
     samples::write_block(&mut writer, 0, 3);
     let path = run.path().join("response_time.hlog");
     let text = fs::read_to_string(&path).unwrap();
@@ -85,7 +85,7 @@ fn intervals_behind_the_last_mark_do_not_count() {
 }
 
 #[test]
-fn a_damaged_line_is_told_and_the_others_are_read() {
+fn a_damaged_line_is_reported_and_the_others_are_read() {
     let dir = tempfile::tempdir().unwrap();
     let run = samples::create(dir.path());
     let mut writer = JournalWriter::create(&run).unwrap();
@@ -99,7 +99,7 @@ fn a_damaged_line_is_told_and_the_others_are_read() {
         .unwrap();
     let payload = second.rsplit(',').next().unwrap();
     let table = [
-        ("no line of a log", "x".repeat(second.len())),
+        ("not a line of a log", "x".repeat(second.len())),
         (
             "tag",
             second

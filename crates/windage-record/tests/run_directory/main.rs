@@ -1,8 +1,8 @@
-//! The run directory as other crates use it: through files and the public interface alone.
+//! The run directory as other crates use it: through files and the public interface only.
 
 #![expect(
     clippy::unwrap_used,
-    reason = "a sample that cannot be made is a failed test"
+    reason = "a sample that cannot be created fails the test"
 )]
 
 mod arbitrary;

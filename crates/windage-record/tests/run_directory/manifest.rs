@@ -1,4 +1,4 @@
-//! `manifest.json` and the files beside it.
+//! `manifest.json` and its neighbouring files.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use windage_record::{RecordError, RunDir};
 use crate::samples;
 
 #[test]
-fn a_run_opens_as_it_was_made() {
+fn a_run_opens_as_it_was_created() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("runs/7");
     let made = samples::create(&path);
@@ -32,7 +32,7 @@ fn a_run_opens_as_it_was_made() {
 
 proptest! {
     #[test]
-    fn manifests_come_back_as_they_were(
+    fn manifests_round_trip(
         seed: u64,
         started_unix_ns: u64,
         rate in prop::option::of(0.0..1e9_f64),
@@ -87,24 +87,29 @@ fn a_file_of_another_version_is_read_or_named() {
         ),
         ("not JSON", "{", "<", Some("is damaged")),
         (
-            "no time",
+            "not a time",
             "2025-11-20T",
             "yesterday ",
-            Some("`started` is no time"),
+            Some("`started` is not a time"),
         ),
         (
-            "no metric",
+            "not a metric",
             "\"cpu_per_request\"",
             "\"luck\"",
-            Some("`luck` is no metric"),
+            Some("`luck` is not a metric"),
         ),
         (
-            "no backend",
+            "not a backend",
             "\"slow 200ms\"",
             "\"asleep\"",
-            Some("`asleep` is no backend"),
+            Some("`asleep` is not a backend"),
         ),
-        ("no id", "\"off\"", "\"OFF,\"", Some("`OFF,` is no arm id")),
+        (
+            "not an id",
+            "\"off\"",
+            "\"OFF,\"",
+            Some("`OFF,` is not an arm id"),
+        ),
     ];
     for (what, from, to, expected) in table {
         let changed = text.replacen(from, to, 1);
@@ -125,7 +130,7 @@ fn a_file_of_another_version_is_read_or_named() {
 }
 
 #[test]
-fn several_loads_come_back() {
+fn several_loads_round_trip() {
     let mut made = samples::manifest();
     made.load.regime = Some("first".to_owned());
     let mut half = made.load.clone();

@@ -1,4 +1,4 @@
-//! Directories that can't be written, and runs that others hold.
+//! Directories that can't be written, and locked runs.
 
 use std::fs;
 use std::path::Path;
@@ -33,7 +33,7 @@ fn a_directory_that_cannot_be_made_is_named_with_a_remedy() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("file");
     fs::write(&file, "").unwrap();
-    // Nobody, not even root, makes directories in sysfs.
+    // Not even root can create directories in sysfs.
     let table = [
         (file.join("run"), "name another"),
         ("/sys/windage-run".into(), "name a"),
@@ -49,7 +49,7 @@ fn a_directory_that_cannot_be_made_is_named_with_a_remedy() {
 }
 
 #[test]
-fn what_holds_no_run_is_said_to() {
+fn a_directory_without_a_run_is_named() {
     let dir = tempfile::tempdir().unwrap();
     for path in [dir.path().to_owned(), dir.path().join("missing")] {
         let error = RunDir::open(&path).unwrap_err();
@@ -81,21 +81,21 @@ fn one_process_writes_at_a_time() {
 }
 
 #[test]
-fn whether_more_may_come_is_known_without_getting_in_the_way() {
+fn checking_for_a_writer_does_not_block_it() {
     let dir = tempfile::tempdir().unwrap();
     let run = samples::create(dir.path());
-    assert!(!run.is_being_written().unwrap(), "made, and not begun");
+    assert!(!run.is_being_written().unwrap(), "created, not begun");
     let writer = JournalWriter::create(&run).unwrap();
     assert!(run.is_being_written().unwrap());
     drop(writer);
     assert!(!run.is_being_written().unwrap());
 
-    // Whoever looks has the lock for a moment, for which a writer waits.
+    // A reader checking the state has the lock for a moment; a writer waits for that.
     let looking = std::fs::File::open(dir.path().join("lock")).unwrap();
     looking.lock_shared().unwrap();
-    assert!(!run.is_being_written().unwrap(), "who looks does not write");
+    assert!(!run.is_being_written().unwrap(), "a reader is not a writer");
     let looked = std::thread::spawn(move || {
-        // As long as somebody may be kept from his core on a busy machine.
+        // As long as a reader may be preempted on a busy machine.
         std::thread::sleep(std::time::Duration::from_millis(200));
         drop(looking);
     });
@@ -107,7 +107,7 @@ fn whether_more_may_come_is_known_without_getting_in_the_way() {
 }
 
 #[test]
-fn how_far_a_run_is_follows_from_its_lock_and_its_ending() {
+fn a_runs_state_follows_from_its_lock_and_its_ending() {
     let table = [
         (true, None, RunState::GoingOn, "being measured"),
         (
@@ -121,7 +121,7 @@ fn how_far_a_run_is_follows_from_its_lock_and_its_ending() {
             false,
             Some(Ending::Interrupted),
             RunState::Ended,
-            "in order, if early",
+            "properly, but early",
         ),
         (false, None, RunState::BrokenOff, "killed"),
     ];
@@ -132,7 +132,7 @@ fn how_far_a_run_is_follows_from_its_lock_and_its_ending() {
 }
 
 #[test]
-fn a_journal_is_begun_once() {
+fn a_journal_can_be_begun_only_once() {
     let dir = tempfile::tempdir().unwrap();
     let run = samples::create(dir.path());
     drop(JournalWriter::create(&run).unwrap());
@@ -158,7 +158,7 @@ fn another_format_is_named_and_another_file_is_refused() {
     let table = [
         (
             header(1),
-            "is in format 1, as windage 0.1.0 wrote it, and this windage reads format 3 alone; use \
+            "is in format 1, as windage 0.1.0 wrote it, but this windage reads only format 3; use \
              that version, or measure again",
         ),
         (header(4), "is in format 4"),
@@ -184,7 +184,7 @@ fn another_format_is_named_and_another_file_is_refused() {
         assert_eq!(
             fs::read(run.path().join("journal.bin")).unwrap(),
             bytes,
-            "left alone"
+            "unchanged"
         );
     }
 }
@@ -206,7 +206,7 @@ fn an_unknown_arm_is_refused() {
 }
 
 #[test]
-fn the_memory_for_what_waits_is_bounded() {
+fn memory_for_waiting_entries_is_bounded() {
     let dir = tempfile::tempdir().unwrap();
     let run = samples::create(dir.path());
     let mut writer = JournalWriter::create(&run).unwrap();

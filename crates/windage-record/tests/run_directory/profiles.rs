@@ -1,4 +1,4 @@
-//! Profiles beside the journal.
+//! Profiles in a run directory.
 
 use std::fs;
 
@@ -44,9 +44,9 @@ fn run() -> (tempfile::TempDir, RunDir) {
 }
 
 #[test]
-fn what_was_written_is_read() {
+fn profiles_round_trip() {
     let (_dir, run) = run();
-    assert_eq!(run.profiles().unwrap(), [], "a run need not have any");
+    assert_eq!(run.profiles().unwrap(), [], "a run may have none");
     let written = [
         failed("baseline"),
         profile("otel", None),
@@ -67,7 +67,7 @@ fn what_was_written_is_read() {
 }
 
 #[test]
-fn a_profile_is_replaced_and_has_a_picture_beside_it() {
+fn a_profile_can_be_replaced_and_have_a_picture() {
     let (_dir, run) = run();
     run.write_profile(&failed("otel")).unwrap();
     let taken = profile("otel", None);
@@ -82,16 +82,16 @@ fn a_profile_is_replaced_and_has_a_picture_beside_it() {
 }
 
 #[test]
-fn what_is_no_profile_is_told_with_its_file() {
+fn invalid_profiles_are_reported_with_their_file() {
     let whole = r#"{"format":1,"windage":"0.1.0","regime":null,"arm":"otel","profiler":"perf",
         "version":null,"rate_hz":99,"profiled":null,"failure":{"text":"t","remedy":"r"}}"#;
     let table = [
         ("{", "EOF"),
         ("{\"format\":1}", "windage"),
-        (&whole.replace("\"otel\"", "\"O tel\""), "is no arm id"),
+        (&whole.replace("\"otel\"", "\"O tel\""), "is not an arm id"),
         (
             &whole.replace("{\"text\":\"t\",\"remedy\":\"r\"}", "null"),
-            "one of them",
+            "exactly one of",
         ),
     ];
     for (json, why) in table {
@@ -123,7 +123,7 @@ fn what_is_no_profile_is_told_with_its_file() {
 }
 
 #[test]
-fn stacks_that_are_missing_are_told() {
+fn missing_stacks_are_reported() {
     let (_dir, run) = run();
     run.write_profile(&profile("otel", None)).unwrap();
     fs::remove_file(run.path().join("profiles/otel.collapsed")).unwrap();

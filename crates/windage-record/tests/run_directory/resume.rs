@@ -1,4 +1,4 @@
-//! Going on with a run that ended before its time.
+//! Resuming a run that ended early.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use windage_record::{
 use crate::samples;
 
 #[test]
-fn a_resumed_run_keeps_what_was_whole_and_goes_on() {
+fn a_resumed_run_keeps_complete_blocks_and_continues() {
     let dir = tempfile::tempdir().unwrap();
     let run = samples::create(dir.path());
     let mut writer = JournalWriter::create(&run).unwrap();
@@ -60,7 +60,7 @@ fn a_resumed_run_keeps_what_was_whole_and_goes_on() {
 }
 
 #[test]
-fn wherever_it_was_cut_a_resumed_run_holds_every_window_once() {
+fn a_run_resumed_after_any_cut_has_every_window_once() {
     let dir = tempfile::tempdir().unwrap();
     let run = samples::create(dir.path());
     let mut writer = JournalWriter::create(&run).unwrap();
@@ -70,14 +70,14 @@ fn wherever_it_was_cut_a_resumed_run_holds_every_window_once() {
     let names = ["journal.bin", "response_time.hlog", "service_time.hlog"];
     let whole = names.map(|name| fs::read(run.path().join(name)).unwrap());
 
-    // Each step saves some ten times; that reading holds at every byte is tested without.
+    // Each step saves some ten times; another test reads at every byte.
     for length in (0..=whole[0].len()).step_by(7) {
         for (name, bytes) in names.iter().zip(&whole) {
             fs::write(run.path().join(name), bytes).unwrap();
         }
         fs::write(run.path().join(names[0]), &whole[0][..length]).unwrap();
 
-        // The logs are longer than the journal knows, as after a crash between the two.
+        // The logs are longer than the journal says, as after a crash between the two writes.
         let (mut writer, resumed) = JournalWriter::append_to(&run).unwrap();
         for timing in Timing::ALL {
             let bytes = read_histograms(&run, timing).unwrap().cut_bytes();
@@ -116,7 +116,7 @@ fn wherever_it_was_cut_a_resumed_run_holds_every_window_once() {
 }
 
 #[test]
-fn what_is_cut_is_said() {
+fn the_cut_is_reported() {
     let dir = tempfile::tempdir().unwrap();
     let run = samples::create(dir.path());
     let mut writer = JournalWriter::create(&run).unwrap();

@@ -1,4 +1,4 @@
-//! What goes in comes out.
+//! Entries read back as written.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -6,8 +6,8 @@ use windage_record::{Ending, Entry, Journal, JournalWriter};
 
 use crate::{arbitrary, samples};
 
-/// What a journal of these entries must yield: windows and what their processes used wait for the
-/// commit mark of their block, and those that never get one are no record.
+/// What a journal of these entries must yield: windows, and what their processes used, wait for the
+/// commit mark of their block; those that never get one do not count.
 fn as_read(pushed: &[Entry]) -> Vec<Entry> {
     let (mut read, mut open) = (Vec::new(), Vec::new());
     for entry in pushed {
@@ -28,7 +28,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn entries_come_back_as_they_were(entries in vec(arbitrary::any_entry(), 0..24)) {
+    fn entries_round_trip(entries in vec(arbitrary::any_entry(), 0..24)) {
         let dir = tempfile::tempdir().unwrap();
         let run = samples::create(dir.path());
         let mut writer = JournalWriter::create(&run).unwrap();
@@ -44,7 +44,7 @@ proptest! {
 }
 
 #[test]
-fn the_ending_is_the_last_word() {
+fn only_a_final_ending_counts() {
     let ended = |ending| Entry::RunEnded(ending);
     let launched = || Entry::LaunchStarted(samples::launch(1));
     let table = [

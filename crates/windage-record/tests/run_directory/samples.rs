@@ -1,4 +1,4 @@
-//! Small runs to write.
+//! Small sample runs.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -109,7 +109,7 @@ pub(crate) fn create(path: &Path) -> RunDir {
     .unwrap()
 }
 
-/// A window like those of a service under 2000 requests per second.
+/// A typical window of a service under 2000 requests per second.
 pub(crate) fn window(block: u32, position: u32, arm: u16) -> Window {
     let started_ns = u64::from(block * 8 + position) * 112_000_000 + 3_000_000_000;
     Window {
@@ -167,7 +167,7 @@ pub(crate) fn window(block: u32, position: u32, arm: u16) -> Window {
     }
 }
 
-/// The slowest of a window, within two milliseconds.
+/// The slowest exchanges of a window, within two milliseconds.
 fn outliers(started_ns: u64) -> Vec<Outlier> {
     (0..8)
         .map(|i| Outlier {

@@ -1,4 +1,5 @@
-//! What became of each metric's overheads, as the page draws it: of every arm both, and the change.
+//! The change of each metric's overheads, as drawn by the page: both overheads and the change for
+//! each arm.
 
 use serde::Serialize;
 use windage_analysis::{ChangeVerdict, ComparedArm, ComparedLoad, ComparedMetric};
@@ -9,7 +10,7 @@ use crate::number;
 use crate::page::BandWire;
 use crate::rows::{ON_ITS_OWN_MEANS, headline, unique_names};
 
-/// One metric of all arms that have a change of shares in it.
+/// One metric, with all arms that have a relative change in it.
 #[derive(Serialize)]
 pub(super) struct ChangesWire {
     metric: &'static str,
@@ -17,7 +18,7 @@ pub(super) struct ChangesWire {
     title: String,
     about: String,
     notes: Vec<String>,
-    /// Which way is dearer.
+    /// Which direction is a higher overhead.
     direction: &'static str,
     margin: f64,
     rows: Vec<RowWire>,
@@ -32,10 +33,10 @@ struct RowWire {
     b: BandWire,
     change: BandWire,
     verdict: Option<&'static str>,
-    /// "+3.1 points, dearer" and "+2.4 to +3.8".
+    /// "+3.1 points, increased" and "+2.4 to +3.8".
     point: String,
     range: String,
-    /// All of it, for those who can't see the picture.
+    /// Both overheads and the change, as alternative text.
     text: String,
 }
 
@@ -61,14 +62,14 @@ fn of_metric(load: &ComparedLoad, metric: Metric) -> Option<ChangesWire> {
             "{}: overhead in both runs, and its change",
             headline(metric)
         ),
-        about: format!("Overheads with intervals; ±{margin} is shaded."),
+        about: format!("Overheads with intervals. Shaded: ±{margin}."),
         notes: is_marked
             .then(|| format!("{ON_ITS_OWN_MEANS}."))
             .into_iter()
             .collect(),
         direction: match metric.direction() {
-            Direction::Lower => "(more is dearer →)",
-            Direction::Higher => "(← less is dearer)",
+            Direction::Lower => "(higher overhead →)",
+            Direction::Higher => "(← higher overhead)",
         },
         margin: load.margin,
         rows,

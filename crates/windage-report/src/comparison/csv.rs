@@ -62,7 +62,7 @@ fn columns<'a>() -> Vec<Column<Line<'a>>> {
 /// ones are empty. `plan` is B's.
 ///
 /// # Errors
-/// [`ReportError`] when the CSV writer refuses a row; writing to memory, it has no reason to.
+/// [`ReportError`] when the CSV writer refuses a row; writing to memory should never fail.
 pub fn comparison_csv(compared: &Compared) -> Result<String, ReportError> {
     let runs = &compared.comparison;
     let arms = runs

@@ -1,14 +1,14 @@
-//! What is not the same in two runs.
+//! Differences between two runs.
 
 use windage_analysis::{Compared, Differing, PlanLine, PlanTag};
 
 use crate::facts::{Fact, one_line, visible};
 use crate::rows::{Align, Cell, Column, Row, RowsOf, Table, nothing, plain};
 
-/// What stands where one run has nothing.
+/// Shown where one run has no value.
 const NOTHING: &str = "–";
 
-/// One table each for the machine, versions and the design; none for what is the same.
+/// One table each for machine, versions and design; none for what is equal.
 pub(super) fn tables(compared: &Compared) -> Vec<Table> {
     groups(compared)
         .into_iter()
@@ -22,7 +22,7 @@ pub(super) fn tables(compared: &Compared) -> Vec<Table> {
         .collect()
 }
 
-/// The same as lines, which have room for long texts.
+/// The differences as lines, which have room for long texts.
 pub(super) fn facts(compared: &Compared) -> Vec<(&'static str, Vec<Fact>)> {
     let fact = |of: &Differing| {
         let [a, b] = [&of.a, &of.b].map(|side| {
@@ -48,7 +48,7 @@ fn groups(compared: &Compared) -> Vec<(&'static str, &[Differing])> {
     told.collect()
 }
 
-/// What can be said of everything that is the same, in a line.
+/// Everything that is equal, in a line.
 pub(super) fn same(compared: &Compared) -> Option<Fact> {
     let differs = &compared.comparison.differs;
     let groups = [
@@ -62,12 +62,12 @@ pub(super) fn same(compared: &Compared) -> Option<Fact> {
     ];
     let same: Vec<_> = groups.iter().filter(|(_, is_same)| *is_same).collect();
     let names: Vec<_> = same.iter().map(|(name, _)| *name).collect();
-    (!names.is_empty()).then(|| Fact::new("the same", names.join(", ")))
+    (!names.is_empty()).then(|| Fact::new("unchanged", names.join(", ")))
 }
 
-/// A line of the plans with the mark that `diff` gives it.
+/// A line of the plans with `diff`'s mark.
 pub(super) fn plan_line(line: &PlanLine) -> String {
-    // Spaces stay: a line may differ in nothing else.
+    // Spaces stay: lines may differ only in spaces.
     let text = visible(&line.text);
     match line.tag {
         PlanTag::Equal => format!("  {text}"),

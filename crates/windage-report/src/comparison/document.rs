@@ -1,4 +1,4 @@
-//! What the page shows of two runs. `web/src/comparison.ts` is its other end.
+//! The page document of a comparison. `web/src/comparison.ts` reads it.
 
 use serde::Serialize;
 use windage_analysis::{Comparable, Compared, ComparedLoad, ComparisonWarning, PlanTag, wire};
@@ -14,7 +14,7 @@ use crate::page::{Embedded, Kind, embed};
 use crate::rows::{Table, capitalised};
 use crate::summary::Piece;
 
-/// The version of the document; it changes when an older page would misunderstand it.
+/// The version of the document; raised when an older page would misread it.
 const PAGE: u32 = 1;
 
 #[derive(Serialize)]
@@ -24,7 +24,7 @@ struct ComparisonDocument {
     title: String,
     /// A and B.
     runs: [String; 2],
-    /// How the colours of validity stand for comparability.
+    /// Comparability as a colour of validity.
     verdict: &'static str,
     heading: String,
     header: Vec<Fact>,
@@ -60,7 +60,7 @@ struct PlanLineWire {
     text: String,
 }
 
-/// What the page shows of two runs, as one line of JSON (docs/FORMAT.md has its fields).
+/// The page document of a comparison, as one line of JSON (fields: docs/FORMAT.md).
 #[must_use]
 pub fn comparison_page_json(compared: &Compared) -> String {
     let of = &compared.comparison;
@@ -97,7 +97,7 @@ pub fn comparison_page_json(compared: &Compared) -> String {
     serde_json::to_string(&document).expect("plain structs with text keys always convert")
 }
 
-/// The comparison as one self-contained page, which loads nothing from elsewhere.
+/// The comparison as one self-contained page that loads nothing.
 #[must_use]
 pub fn comparison_html(compared: &Compared) -> String {
     embed(&Embedded {

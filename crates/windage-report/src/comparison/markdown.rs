@@ -61,7 +61,7 @@ fn push_load(text: &mut String, compared: &Compared, load: &ComparedLoad) {
     }
 }
 
-/// As `diff` has it, within a fence that no line can end.
+/// In `diff` format, within a fence that no line can close.
 fn push_plan(text: &mut String, lines: &[PlanLine]) {
     if lines.is_empty() {
         return;

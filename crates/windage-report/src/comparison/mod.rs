@@ -1,5 +1,5 @@
-//! Two runs of one plan, the later held against the earlier. What there is to show is decided in
-//! `answer`, `tables` and `differs`; the renderers only dress it.
+//! Two runs of one plan, the later compared with the earlier. `answer`, `tables` and `differs`
+//! decide what is shown; renderers only format it.
 
 mod answer;
 mod changes;
@@ -24,7 +24,7 @@ pub use document::{comparison_html, comparison_page_json};
 pub use markdown::comparison_markdown;
 pub use terminal::comparison_terminal;
 
-/// What it is: the plan, or both.
+/// The title: the plan, or both plans.
 fn title(compared: &Compared) -> String {
     let of = &compared.comparison;
     if of.a.plan == of.b.plan {
@@ -38,16 +38,16 @@ fn title(compared: &Compared) -> String {
     }
 }
 
-/// Whether they can be compared, in a few words.
+/// Whether the runs can be compared, in a few words.
 fn heading(comparable: Comparable) -> &'static str {
     match comparable {
-        Comparable::Yes => "can be compared: nothing speaks against it",
-        Comparable::WithCare => "to be compared with care:",
+        Comparable::Yes => "can be compared: no warnings",
+        Comparable::WithCare => "can be compared, with warnings:",
         Comparable::No => "can't be compared:",
     }
 }
 
-/// Which runs these are.
+/// The two runs.
 fn header(compared: &Compared) -> Vec<Fact> {
     let of = &compared.comparison;
     vec![Fact::new("A", which(&of.a)), Fact::new("B", which(&of.b))]
@@ -62,14 +62,14 @@ fn which(run: &ComparedRun) -> String {
     format!("{name}, {started}, windage {windage}{validity}")
 }
 
-/// The command that makes this again.
+/// The command that repeats this comparison.
 fn closing(compared: &Compared) -> Vec<Fact> {
     let of = &compared.comparison;
     let [a, b] = [&of.a.run, &of.b.run].map(|run| shell_word(&one_line(run)));
     vec![Fact::new("again", format!("windage compare {a} {b}"))]
 }
 
-/// A warning with the load that it is about, as one sentence.
+/// A warning with its load, as one sentence.
 fn told(warning: &ComparisonWarning) -> String {
     let text = one_line(&warning.text);
     match &warning.regime {
@@ -78,12 +78,12 @@ fn told(warning: &ComparisonWarning) -> String {
     }
 }
 
-/// The heading of a load where there are several.
+/// The heading of a load if there are several.
 fn of_load(load: &ComparedLoad) -> Option<String> {
     load.regime.as_deref().map(one_line)
 }
 
-/// Arms that only one of the runs has.
+/// Arms that only one run has.
 fn lone_arms(load: &ComparedLoad) -> Vec<Fact> {
     let sides = [
         ("only in A", &load.only_in_a),
@@ -97,7 +97,7 @@ fn lone_arms(load: &ComparedLoad) -> Vec<Fact> {
     .collect()
 }
 
-/// A change has the tone of an overhead that went the same way.
+/// A change has the tone of an overhead in the same direction.
 fn tone(verdict: Option<ChangeVerdict>) -> Tone {
     verdict.map_or(Tone::Plain, |verdict| {
         Tone::Judged(match verdict {

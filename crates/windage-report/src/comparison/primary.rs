@@ -1,4 +1,4 @@
-//! The table of the metric that is asked first: both overheads, and what became of them.
+//! The table of the primary metric: both overheads and their change.
 
 use windage_analysis::{Change, ChangeVerdict, ComparedLoad, ComparedMetric, Side};
 use windage_model::{Interval, Metric};
@@ -9,7 +9,7 @@ use crate::facts::one_line;
 use crate::number::{self, NOT_AVAILABLE, Scale};
 use crate::rows::{Align, Cell, Column, NO_RATIO, NOT_FINITE, Notes, Row, Table, column, headline};
 
-/// `None` where neither run has the metric for any arm.
+/// `None` if neither run has the metric for any arm.
 pub(super) fn primary_table(load: &ComparedLoad) -> Option<Table> {
     let metric = load.primary;
     if !arms(load).any(|arm| arm.metrics.contains_key(&metric)) {
@@ -36,7 +36,7 @@ pub(super) fn primary_table(load: &ComparedLoad) -> Option<Table> {
     })
 }
 
-/// How overheads and their changes are told under a load.
+/// How overheads and their changes are written under a load.
 #[derive(Clone, Copy)]
 struct Told {
     metric: Metric,
@@ -45,14 +45,14 @@ struct Told {
 
 #[derive(Clone, Copy)]
 enum Form {
-    /// As shares of the baseline; beside them the change in this unit.
+    /// As shares of the baseline, and the change also in this unit.
     Shares(Scale),
-    /// In this unit, with so many decimals: of metrics that have no ratio to the baseline.
+    /// In this unit with this many decimals, for metrics without a ratio to the baseline.
     Unit(Scale, usize),
 }
 
-/// Whether overheads in the primary metric are shares of the baseline: not those of metrics whose
-/// baseline may be zero by nature, which have differences alone.
+/// Whether overheads in the primary metric are shares of the baseline. Metrics whose baseline may
+/// be zero have differences only.
 pub(super) fn is_in_shares(load: &ComparedLoad) -> bool {
     let of_primary = |of: fn(&Side) -> bool| {
         let metrics = arms(load).filter_map(|arm| arm.metrics.get(&load.primary));
@@ -83,13 +83,10 @@ impl Told {
     }
 
     fn columns(self) -> Vec<Column> {
-        let interval = column(
-            "95 % interval",
-            "Where the change lies, with this confidence",
-        );
+        let interval = column("95 % interval", "Confidence interval of the change");
         let verdict = Column {
             heading: "verdict".to_owned(),
-            about: "What the interval says about changes that matter",
+            about: "Verdict by the interval and the equivalence margin",
             align: Align::Left,
         };
         let in_unit = |what: &str, scale: Scale, about| {
@@ -98,15 +95,14 @@ impl Told {
         };
         match self.form {
             Form::Shares(beside) => vec![
-                column("A %", "Arm against baseline in run A"),
-                column("B %", "Arm against baseline in run B"),
-                column("Δ points", "B − A, in percentage points: what is judged"),
-                interval,
-                in_unit(
-                    "Δ",
-                    beside,
-                    "The difference to the baseline in B − that in A",
+                column("A %", "Overhead in run A"),
+                column("B %", "Overhead in run B"),
+                column(
+                    "Δ points",
+                    "B − A, in percentage points; the verdict is about this",
                 ),
+                interval,
+                in_unit("Δ", beside, "Overhead in B − overhead in A"),
                 verdict,
             ],
             Form::Unit(scale, _) => vec![
@@ -135,7 +131,7 @@ impl Told {
         cells
     }
 
-    /// What an arm costs in one of the runs.
+    /// An arm's overhead in one of the runs.
     fn overhead(self, side: &Side) -> Cell {
         let interval = match self.form {
             Form::Shares(_) => side.relative.as_ref(),
@@ -158,7 +154,7 @@ impl Told {
         }
     }
 
-    /// The change and its interval, and in its unit what is told as a share.
+    /// The change with its interval; for shares also in the metric's unit.
     fn change(self, change: &Change, basis: &str, notes: &mut Notes) -> Vec<Cell> {
         let (interval, without) = match self.form {
             Form::Shares(_) => (change.relative.as_ref(), NO_RATIO),
@@ -184,7 +180,7 @@ impl Told {
     }
 }
 
-/// "–" where there is nothing to be judged.
+/// "–" if there is nothing to judge.
 fn verdict(of: &ComparedMetric, basis: String) -> Cell {
     let without = if of.is_withheld() { "withheld" } else { "–" };
     let verdict = of.verdict.map_or(without, ChangeVerdict::as_str);

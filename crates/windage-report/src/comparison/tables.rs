@@ -1,4 +1,4 @@
-//! The tables of two runs: arms as rows, and what became of their overheads.
+//! The tables of a comparison: arms as rows, and how their overheads changed.
 
 use windage_analysis::{ChangeVerdict, ComparedArm, ComparedLoad, ComparedMetric, Side};
 use windage_model::{Interval, Metric, Role};
@@ -14,8 +14,8 @@ use crate::rows::{
 
 pub(super) const NOT_COMPARED: &str = "neither run has it for this arm";
 
-/// What is asked after rather than first: parts of another metric, what a launch has once, and what
-/// repeats response times where clients wait for answers.
+/// Metrics that are detail: parts of another metric, figures that exist once per launch, and those
+/// that repeat response times in a closed loop.
 const ASIDE: &[Metric] = &[
     Metric::CpuInWindow,
     Metric::CpuDeferred,
@@ -29,20 +29,21 @@ const ASIDE: &[Metric] = &[
     Metric::MachineCpuPerRequest,
 ];
 
-/// The primary metric first, then the others by what they are of.
+/// The primary metric first, then the others by group.
 pub(super) fn tables(load: &ComparedLoad) -> Vec<Table> {
     let primary = primary_table(load);
     let others = GROUPS.iter().filter_map(|group| compact_table(load, group));
     primary.into_iter().chain(others).collect()
 }
 
-/// Arms that have a change: all but the baseline.
+/// All arms except the baseline.
 pub(super) fn arms(load: &ComparedLoad) -> impl Iterator<Item = &ComparedArm> + Clone {
     let is_compared = |arm: &&ComparedArm| arm.role != Role::Baseline;
     load.arms.iter().filter(is_compared)
 }
 
-/// Whether there is anything to tell: what was zero in both runs, as errors should be, is not.
+/// Whether there is anything to show: not for figures that are zero in both runs, as errors should
+/// be.
 fn has_change(load: &ComparedLoad, metric: Metric) -> bool {
     let changes = arms(load).filter_map(|arm| arm.metrics.get(&metric)?.change.as_ref().ok());
     let mut ends = changes.flat_map(|change| [change.absolute.low, change.absolute.high]);
@@ -101,7 +102,7 @@ fn compact_cell(
         .filter(|_| shown == Shown::Relative);
     let interval = relative.unwrap_or(&change.absolute);
     let figure = match relative {
-        // The column's heading says that these are points.
+        // The column's heading names the unit.
         Some(relative) => number::percent(relative).map(|shown| shown.bare()),
         None => in_unit(metric, interval).map(|shown| shown.to_string()),
     };
@@ -111,7 +112,7 @@ fn compact_cell(
     let verdict = match of.verdict.filter(|_| relative.is_some()) {
         Some(ChangeVerdict::Unchanged) => NEGLIGIBLE,
         Some(ChangeVerdict::Inconclusive) => INCONCLUSIVE,
-        // The sign and the metric say it.
+        // The sign shows it.
         Some(ChangeVerdict::Increased | ChangeVerdict::Decreased) | None => "",
     };
     let of_family = if relative.is_some() {
@@ -131,7 +132,7 @@ fn in_unit(metric: Metric, interval: &Interval) -> Option<number::Shown> {
     Scale::of(metric.unit(), interval).signed(interval)
 }
 
-/// Marks what is said on its own and does not hold in its family.
+/// Marks findings that do not hold when adjusted for their family.
 pub(super) fn mark(of: &ComparedMetric) -> String {
     match of.holds_in_family() {
         Some(false) => ON_ITS_OWN.to_string(),
@@ -139,7 +140,7 @@ pub(super) fn mark(of: &ComparedMetric) -> String {
     }
 }
 
-/// What a change is made of.
+/// Both overheads, for the tooltip.
 pub(super) fn basis(metric: Metric, of: &ComparedMetric) -> String {
     let side = |name: &str, side: &Side| {
         let shown = match &side.relative {
@@ -155,7 +156,7 @@ pub(super) fn basis(metric: Metric, of: &ComparedMetric) -> String {
     parts.join("; ")
 }
 
-/// The baseline's own figures, which say what became of the service and of the machine.
+/// The baseline's own figures, which show how the service and the machine changed.
 pub(super) fn baseline(load: &ComparedLoad) -> Option<Fact> {
     let (a, b) = baseline_figures(load)?;
     let scale = Scale::fitting(load.primary.unit(), [a, b]);
@@ -168,7 +169,7 @@ pub(super) fn baseline(load: &ComparedLoad) -> Option<Fact> {
     Some(Fact::new("baseline", text))
 }
 
-/// The baseline's figure of the primary metric in A and in B, where both have one above zero.
+/// The baseline's figure of the primary metric in A and B, if both are above zero.
 pub(super) fn baseline_figures(load: &ComparedLoad) -> Option<(f64, f64)> {
     let of = load.arm_of(Role::Baseline)?.metrics.get(&load.primary)?;
     let own = |side: &Side| {
@@ -179,7 +180,7 @@ pub(super) fn baseline_figures(load: &ComparedLoad) -> Option<(f64, f64)> {
     own(&of.a).zip(own(&of.b))
 }
 
-/// What the marks at figures mean; `None` without any.
+/// What the marks mean; `None` without marks.
 pub(super) fn legend(load: &ComparedLoad, tables: &[&Table]) -> Option<String> {
     let margin = number::percent_short(load.margin);
     let points = margin.trim_end_matches(" %");
@@ -191,8 +192,8 @@ pub(super) fn legend(load: &ComparedLoad, tables: &[&Table]) -> Option<String> {
     };
     let begins = |mark: &str| cells().any(|cell| cell.text.starts_with(mark));
     let meanings = [
-        (NEGLIGIBLE, format!("the same, within ±{points} points")),
-        (INCONCLUSIVE, "can't tell".to_owned()),
+        (NEGLIGIBLE, format!("unchanged, within ±{points} points")),
+        (INCONCLUSIVE, "inconclusive".to_owned()),
     ];
     let mut told: Vec<String> = meanings
         .into_iter()

@@ -9,7 +9,7 @@ use crate::rows::Table;
 use crate::summary::plain;
 use crate::terminal::{FAINT, HEADING, Page, TerminalOptions};
 
-/// Lines of the plans that are shown: a terminal is no place for more.
+/// The most lines of the plans' difference in a terminal.
 const PLAN_LINES: usize = 24;
 
 /// The comparison as aligned text that ends with a line break.
@@ -90,7 +90,7 @@ fn plan(page: &mut Page, compared: &Compared) {
     else {
         return;
     };
-    page.wrapped("", "Differs: plan, as it was resolved", HEADING);
+    page.wrapped("", "Differs: resolved plan", HEADING);
     for line in lines.iter().take(PLAN_LINES) {
         page.cut_line(&differs::plan_line(line), style(line));
     }

@@ -1,4 +1,4 @@
-//! One row for each line of each arm's bill.
+//! One row per line of each arm's bill.
 
 use windage_analysis::{Analysis, ArmAnalysis, Bill, BillLine};
 
@@ -41,15 +41,15 @@ fn columns<'a>() -> Vec<Column<Line<'a>>> {
 
 /// The analyses' bills as one CSV table with a heading row: a row for each run, load, arm and line.
 ///
-/// All figures are microseconds of CPU for a request. `line` is a part of what the machine used
-/// while windows lasted (`service`, `agent`, `generator`, `windage`, `kernel_threads`, `remainder`:
-/// they add up to `machine`), or what was used outside windows (`agent_outside_windows`,
-/// `service_outside_windows`), or all of it (`with_deferred`). The baseline's own figure is that of
-/// the same blocks; its differences are empty.
+/// All figures are microseconds of CPU per request. `line` is a part of what the machine used
+/// during windows (`service`, `agent`, `generator`, `windage`, `kernel_threads`, `remainder`: they
+/// add up to `machine`), or what was used outside windows (`agent_outside_windows`,
+/// `service_outside_windows`), or their sum (`with_deferred`). The baseline's figure is from the
+/// same blocks; its differences are empty.
 ///
 /// # Errors
 ///
-/// [`ReportError`] when the CSV writer refuses a row; writing to memory, it has no reason to.
+/// [`ReportError`] when the CSV writer refuses a row; writing to memory should never fail.
 pub fn bill_csv(analyses: &[Analysis]) -> Result<String, ReportError> {
     let bills = each_arm(analyses).filter_map(|(run, arm)| Some((run, arm, arm.bill.as_ref()?)));
     let lines = bills.flat_map(|(analysis, arm, bill)| {

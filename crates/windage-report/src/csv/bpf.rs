@@ -1,4 +1,4 @@
-//! One row for each BPF program that came with an arm's agents, and what they come to.
+//! One row per BPF program that came with an arm's agents, and their sums.
 
 use windage_analysis::{AgentUse, Analysis, ArmAnalysis, OverCycles, ProgramUse};
 use windage_model::Interval;
@@ -8,7 +8,7 @@ use super::{regime, table, text, word};
 use crate::ReportError;
 use crate::rows::agents::with_agents;
 
-/// What stands in one row: figures with their ends, of which any may be unknown.
+/// One row: figures with their ends, any of which may be unknown.
 #[derive(Default)]
 struct Line {
     kind: &'static str,
@@ -45,15 +45,15 @@ fn columns<'a>() -> Vec<Column<Row<'a>>> {
 
 /// BPF programs that came with the analyses' agents, as one CSV table with a heading row.
 ///
-/// `line` is `program` (of one name and type; `count` of them at once), `all` (of them together),
-/// `service` (the service's CPU beyond the baseline's), `outside_bpf` (that less the time in
-/// programs: a bound) or `statistics` (what the kernel's statistics themselves cost the service).
-/// Time is in nanoseconds, for a run of a program or for a request. Without statistics only
-/// `program` rows are there, and their figures are empty.
+/// `line` is `program` (one name and type; `count` of them at once), `all` (their sum), `service`
+/// (the service's CPU − the baseline's), `outside_bpf` (that − the time in programs: a bound) or
+/// `statistics` (what the kernel's statistics themselves cost the service). Times are in
+/// nanoseconds, per run of a program or per request. Without statistics there are only `program`
+/// rows, with empty figures.
 ///
 /// # Errors
 ///
-/// [`ReportError`] when the CSV writer refuses a row; writing to memory, it has no reason to.
+/// [`ReportError`] when the CSV writer refuses a row; writing to memory should never fail.
 pub fn bpf_csv(analyses: &[Analysis]) -> Result<String, ReportError> {
     let loads = analyses.iter().flat_map(Analysis::regimes);
     let arms = loads.flat_map(|analysis| with_agents(analysis).map(move |of| (analysis, of)));
@@ -115,7 +115,7 @@ fn program(of: &ProgramUse) -> Line {
     }
 }
 
-/// A figure whose ends are not known: none that is finite.
+/// A figure with unknown ends.
 fn alone(estimate: f64) -> Interval {
     Interval {
         estimate,

@@ -89,16 +89,16 @@ fn columns<'a>() -> Vec<Column<Line<'a>>> {
 /// The analyses' curves as one CSV table with a heading row: a row for each run, load, curve and
 /// level.
 ///
-/// `attempted` and `delivered` are telemetry a request. `overhead` and its ends are in `unit` where
-/// `scale` is `unit`, and a share of the baseline (0.01 is 1 %) where it is `share`. Columns that
-/// begin with `attempted_` are of the curve fitted against the level, those with `delivered_` of the one against
-/// what arrived: its height at this point, what the curve through all other points predicts here
-/// (of points that were held out), and the test of its fit. Beyond a drop limit they are empty, as such
-/// points are not fitted.
+/// `attempted` and `delivered` are telemetry per request. `overhead` and its ends are in `unit`
+/// where `scale` is `unit`, and a share of the baseline (0.01 is 1 %) where it is `share`. Columns
+/// that begin with `attempted_` are of the curve fitted against the level, those with `delivered_`
+/// of the one fitted against delivered telemetry: its height at this point, the prediction of the
+/// curve through all other points (for held-out points), and the lack-of-fit test. They are empty
+/// beyond a drop limit, where points are not fitted.
 ///
 /// # Errors
 ///
-/// [`ReportError`] when the CSV writer refuses a row; writing to memory, it has no reason to.
+/// [`ReportError`] when the CSV writer refuses a row; writing to memory should never fail.
 pub fn curves_csv(analyses: &[Analysis]) -> Result<String, ReportError> {
     let loads = analyses.iter().flat_map(Analysis::regimes);
     let curves = loads.flat_map(|analysis| analysis.curves.iter().map(move |of| (analysis, of)));

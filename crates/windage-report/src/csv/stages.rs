@@ -1,4 +1,4 @@
-//! One row for each stage, for the sum of a chain, and for what it is held against.
+//! One row per stage, for the sum of a chain, and for its end-to-end arm.
 
 use windage_analysis::{Analysis, Missing, StageCost, Stages};
 use windage_model::ArmId;
@@ -48,15 +48,14 @@ fn columns<'a>() -> Vec<Column<Line<'a>>> {
 
 /// The analyses' chains of stages as one CSV table with a heading row.
 ///
-/// `kind` is `stage` (an arm against the one it adds to), `sum` (the chain's last arm against its
-/// first), `whole` (an arm that is the last one once more, against the first) or `gap` (the same
-/// against the arm that it is once more: zero within its interval means that the sum holds).
-/// Differences are in `unit`; `relative` is a share of what `against` costs, `share` one of the
-/// sum of stages. Each interval holds on its own.
+/// `kind` is `stage` (an arm − the one it adds to), `sum` (the chain's last arm − its first),
+/// `end_to_end` (the end-to-end arm − the first) or `gap` (end-to-end − sum: zero within its interval
+/// means that they agree). Differences are in `unit`; `relative` is a share of what `against`
+/// costs, `share` a share of the sum of stages. Intervals are unadjusted.
 ///
 /// # Errors
 ///
-/// [`ReportError`] when the CSV writer refuses a row; writing to memory, it has no reason to.
+/// [`ReportError`] when the CSV writer refuses a row; writing to memory should never fail.
 pub fn stages_csv(analyses: &[Analysis]) -> Result<String, ReportError> {
     let loads = analyses.iter().flat_map(Analysis::regimes);
     let chains = loads.flat_map(|analysis| analysis.stages.iter().map(move |of| (analysis, of)));
@@ -81,7 +80,7 @@ fn lines<'a>(analysis: &'a Analysis, of: &'a Stages) -> Vec<Line<'a>> {
     let sum = last.map(|last| line("sum", &last.arm, &of.from, &of.sum));
     let end_to_end = of.end_to_end.iter().flat_map(|whole| {
         [
-            line("whole", &whole.arm, &of.from, &whole.cost),
+            line("end_to_end", &whole.arm, &of.from, &whole.cost),
             line("gap", &whole.arm, &whole.same_as, &whole.gap),
         ]
     });

@@ -1,4 +1,4 @@
-//! Which levels somebody can afford.
+//! Which levels stay within a budget.
 
 use windage_analysis::{Against, BandPoint, Curve, CurveScale};
 use windage_model::{Direction, Interval};
@@ -10,8 +10,8 @@ use crate::facts::one_line;
 use crate::number;
 use crate::rows::curve::{self, level};
 
-/// The highest level whose cost is sure to lie within the budget, as are those of all lower ones,
-/// and where the curve meets it.
+/// The highest level whose whole interval lies within the budget, as for all lower levels, and
+/// where the curve meets the budget.
 pub(super) fn within(sweep: &Sweep, budget: f64) -> String {
     let metric = sweep.analysis.primary;
     let costs: Vec<(f64, Interval)> = sweep
@@ -57,7 +57,7 @@ fn share(cost: &Interval) -> String {
     shown.map_or(number::NOT_AVAILABLE.to_owned(), |shown| shown.to_string())
 }
 
-/// Where the curve meets the budget; `None` without a curve.
+/// Where the curve reaches the budget; `None` without a curve.
 fn meets(sweep: &Sweep, of: &Curve, budget: f64) -> Option<String> {
     let fit = curve::fit(of, Against::Attempted)?;
     let limit = match of.scale {
@@ -73,7 +73,7 @@ fn meets(sweep: &Sweep, of: &Curve, budget: f64) -> Option<String> {
         fit.confidence_band.last()?.x,
     );
     let at = |cost: &dyn Fn(&BandPoint) -> f64| crossing(&fit.confidence_band, cost, limit);
-    // The ends of the confidence band by what they cost, whichever way the metric is better.
+    // The ends of the confidence band as costs, whatever the metric's direction.
     let dear = at(&|p| (sign * p.low).max(sign * p.high)).unwrap_or(last);
     let cheap = at(&|p| (sign * p.low).min(sign * p.high));
     let until = cheap.map_or(format!("beyond {}", number::plain(last)), number::plain);
@@ -94,7 +94,7 @@ fn meets(sweep: &Sweep, of: &Curve, budget: f64) -> Option<String> {
     })
 }
 
-/// The least x at which a cost along the confidence band is beyond the limit.
+/// The lowest x at which the cost exceeds the limit.
 fn crossing(
     confidence_band: &[BandPoint],
     cost: &dyn Fn(&BandPoint) -> f64,

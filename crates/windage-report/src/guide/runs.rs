@@ -1,4 +1,4 @@
-//! Several runs side by side: overhead by level, and what a request and a span cost in each.
+//! Several runs side by side: overhead by level, and the cost per request and per span in each.
 
 use anstyle::Style;
 use windage_analysis::{Analysis, ArmAnalysis, Fidelity};
@@ -13,9 +13,9 @@ use crate::rows::curve::level;
 use crate::rows::{Cell, Row, Table, Tone, column, cpu_metric, nothing, plain};
 use crate::terminal::{Page, TerminalOptions};
 
-/// Runs side by side, as text that ends with a line break: overhead by level where factors were
-/// swept, and a row for each run and treatment (of a sweep its highest level) with what a request
-/// and a span cost.
+/// Runs side by side, as text that ends with a line break: overhead by level for sweeps, and a row
+/// for each run and treatment (the highest level of a sweep) with the cost per request and per
+/// span.
 #[must_use]
 pub fn summary_of_runs(analyses: &[Analysis], options: TerminalOptions) -> String {
     let mut page = Page::new(options);
@@ -34,7 +34,7 @@ pub fn summary_of_runs(analyses: &[Analysis], options: TerminalOptions) -> Strin
     text + "\n"
 }
 
-/// The same as Markdown.
+/// The summary of runs as Markdown.
 #[must_use]
 pub fn summary_of_runs_markdown(analyses: &[Analysis]) -> String {
     let tables = tables(analyses);
@@ -50,7 +50,7 @@ pub fn summary_of_runs_markdown(analyses: &[Analysis]) -> String {
 }
 
 const NOTHING: &str = "No run has a treatment, so there is nothing to compare.";
-/// The columns that stand first where a page is too narrow for all.
+/// How many columns come first where a page is too narrow for all.
 const COSTS_FIRST: usize = 3;
 
 struct Summary {
@@ -69,7 +69,7 @@ fn tables(analyses: &[Analysis]) -> Summary {
     }
 }
 
-/// What was measured under one load, with a name that no other has.
+/// What was measured under one load, with a unique name.
 struct Named<'a> {
     name: String,
     analysis: &'a Analysis,
@@ -99,7 +99,7 @@ fn named(analyses: &[Analysis]) -> Vec<Named<'_>> {
 /// Which overhead a table is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Asked {
-    /// Throughput lost, as published guides have it; an open loop has none to lose.
+    /// Throughput lost, as in published guides; an open loop's rate is fixed.
     Felt,
     Cpu,
 }
@@ -123,13 +123,13 @@ impl Asked {
 
     fn meaning(self) -> &'static str {
         match self {
-            Asked::Felt => "throughput lost against the baseline, with its 95 % interval",
-            Asked::Cpu => "CPU per request against the baseline, with its 95 % interval",
+            Asked::Felt => "throughput lost compared with the baseline, with its 95 % interval",
+            Asked::Cpu => "CPU per request compared with the baseline, with its 95 % interval",
         }
     }
 }
 
-/// A column for each sweep, a row for each level of any, the highest first; `None` without a sweep.
+/// A column per sweep, and a row per level of any sweep, highest first; `None` without a sweep.
 fn by_level(named: &[Named], asked: Asked) -> Option<Table> {
     let sweeps: Vec<(String, Metric, Sweep)> = named
         .iter()
@@ -202,12 +202,12 @@ fn names_beside<'a>(sweeps: &[(String, Metric, Sweep<'a>)]) -> Vec<&'a str> {
     names
 }
 
-/// A row for each run and treatment, of a sweep its highest level; `None` without any.
+/// A row for each run and treatment; of a sweep only the highest level; `None` without treatments.
 fn costs(named: &[Named]) -> Option<Table> {
     let rows: Vec<Row> = named.iter().flat_map(of_run).collect();
     let versions = named.iter().filter_map(versions);
     let facts = versions.fold(Vec::new(), |mut facts, fact| {
-        // Of a run under several loads they are the same.
+        // Versions are the same under all loads of a run.
         if !facts.contains(&fact) {
             facts.push(fact);
         }
@@ -216,12 +216,15 @@ fn costs(named: &[Named]) -> Option<Table> {
     (!rows.is_empty()).then(|| Table {
         title: "Cost".to_owned(),
         columns: vec![
-            column("Δ µs per request", "CPU per request beyond the baseline's"),
+            column(
+                "Δ µs per request",
+                "Overhead: CPU per request − the baseline's",
+            ),
             column("µs per span", Metric::CpuPerSpan.about()),
             column("baseline", "CPU per request of the baseline, in µs"),
             column("spans", "Spans delivered for each request"),
-            column("lost", "Of the telemetry that was expected"),
-            column("B per span", "As it was on the wire"),
+            column("lost", "Share of the expected telemetry"),
+            column("B per span", "Compressed bytes per span on the wire"),
         ],
         rows,
         facts,
@@ -289,7 +292,8 @@ fn cost_cells(analysis: &Analysis, arm: &ArmAnalysis) -> Vec<Cell> {
     ]
 }
 
-/// Where telemetry was lost, that of measured windows: a warm-up's loss is none of their cost.
+/// The loss in measured windows where there was any: what a warm-up loses does not affect their
+/// cost.
 fn spans(of: &Fidelity) -> Option<String> {
     let whole = (of.counts.spans, of.counts.completed_requests);
     let in_windows = of
@@ -312,7 +316,7 @@ fn lost(of: &Fidelity) -> Cell {
             tone: Tone::Alarm,
             ..plain(format!("!{}", number::percent_short(share)))
         },
-        // What sampling explains is no loss.
+        // What sampling explains is not a loss.
         (Some(_), _) => plain("0"),
     }
 }

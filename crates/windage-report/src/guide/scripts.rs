@@ -1,5 +1,5 @@
-//! Whole processes as published measurements print them: a shell's `time` of each arm, and how
-//! many times the baseline each takes.
+//! Whole processes in the format of published measurements: a shell's `time` of each arm, and its
+//! ratio to the baseline.
 
 use windage_analysis::{Analysis, ArmAnalysis, Averaged, Script};
 use windage_model::{Interval, Metric, Role};
@@ -11,13 +11,13 @@ use crate::rows::cpu_metric;
 use crate::rows::script::range;
 use crate::summary;
 
-/// Arms whose windows were whole processes, in the plan's order.
+/// Arms whose windows were whole processes, in plan order.
 pub(super) fn scripts(analysis: &Analysis) -> impl Iterator<Item = (&ArmAnalysis, &Script)> {
     let arms = analysis.arms.iter();
     arms.filter_map(|arm| Some((arm, arm.script.as_ref()?)))
 }
 
-/// What an arm's times are of: "N = 10000, otel, sampling 0.5".
+/// The title of an arm's times: "N = 10000, otel, sampling 0.5".
 pub(super) fn title(arm: &ArmAnalysis, script: &Script) -> String {
     let iterations = script.iterations.map(|n| format!("N = {n}, "));
     format!("{}{}", iterations.unwrap_or_default(), one_line(&arm.name))
@@ -42,25 +42,25 @@ fn clock(of: &Averaged) -> String {
     if !of.mean.is_finite() {
         return NOT_AVAILABLE.to_owned();
     }
-    // A time is never negative, and the cast saturates.
+    // Times are not negative, and the cast saturates.
     let ms = (of.mean * 1e3).round() as u64;
     let (minutes, ms) = (ms / 60_000, ms % 60_000);
     format!("{minutes}m{}.{:03}s", ms / 1000, ms % 1000)
 }
 
-/// What the processes show, each observation with what it is about.
+/// Observations about the processes, labelled with their topics.
 pub(super) fn observations(analysis: &Analysis) -> Vec<Fact> {
-    let mut facts = vec![Fact::new("dearest", dearest(analysis))];
+    let mut facts = vec![Fact::new("most CPU", most_expensive(analysis))];
     let treatments = scripts(analysis).filter(|(arm, _)| arm.role == Role::Treatment);
-    facts.extend(treatments.map(|(arm, _)| Fact::new("fold", folds(analysis, arm))));
+    facts.extend(treatments.map(|(arm, _)| Fact::new("ratio", folds(analysis, arm))));
     let control = summary::control(analysis, cpu_metric(analysis));
     facts.push(Fact::new("control", control));
     facts
 }
 
-/// Which treatment takes the most CPU, where the intervals of no other reach up to its own: all
-/// are held against the same baseline.
-fn dearest(analysis: &Analysis) -> String {
+/// Which treatment takes the most CPU, if no other treatment's interval overlaps its own. All are
+/// relative to the same baseline.
+fn most_expensive(analysis: &Analysis) -> String {
     let cpu = cpu_metric(analysis);
     let treatments = scripts(analysis).filter(|(arm, _)| arm.role == Role::Treatment);
     let mut known: Vec<(&ArmAnalysis, Interval)> = treatments
@@ -91,7 +91,7 @@ fn dearest(analysis: &Analysis) -> String {
     }
 }
 
-/// How many times the baseline an arm takes: "`otel`: 3.41 times the CPU of `off` (3.38 to 3.44)".
+/// An arm's ratio to the baseline: "`otel`: CPU 3.41 times (3.38 to 3.44), … that of `off`".
 fn folds(analysis: &Analysis, arm: &ArmAnalysis) -> String {
     let told = |metric, what: &str| {
         fold(arm, metric).map_or_else(

@@ -1,4 +1,4 @@
-//! The table of a sweep: its levels, the other treatments, the baseline.
+//! The table of a sweep: its levels, other treatments, the baseline.
 
 use windage_analysis::{Analysis, ArmAnalysis, Fidelity, FidelityUnit, MetricAnalysis};
 use windage_model::{Interval, LoadModel, Metric, Role, Unit};
@@ -9,21 +9,20 @@ use crate::number::{self, NOT_AVAILABLE, Scale};
 use crate::rows::{self, Cell, Column, Row, Table, Tone, column, cpu_metric, nothing, plain};
 use crate::summary::as_cost;
 
-/// Columns that are the published guides' own, and stand together where a page is too narrow for
-/// all of them.
+/// How many columns are those of published guides; they stay together on a narrow page.
 pub(super) const FIRST_PART: usize = 3;
 
-/// What users of the subject would feel.
+/// The metric that the subject's users notice.
 fn felt_metric(analysis: &Analysis) -> Metric {
     match analysis.design.load {
         LoadModel::Batch => Metric::WallPerIteration,
         LoadModel::Closed => Metric::Throughput,
-        // Its throughput is its rate.
+        // In an open loop, throughput is the rate.
         LoadModel::Open => Metric::ResponseTimeP50,
     }
 }
 
-/// One row for each level, the highest first, then for the other treatments and the baseline.
+/// One row per level, highest first, then the other treatments and the baseline.
 pub(super) fn table(sweep: &Sweep) -> Table {
     let analysis = sweep.analysis;
     let unit = sweep.curve().map_or(FidelityUnit::default(), |curve| {
@@ -85,9 +84,10 @@ fn meaning(analysis: &Analysis, unit: FidelityUnit) -> String {
         ),
     };
     format!(
-        "latency: {latency}; overhead: {overhead} against the baseline, with its 95 % interval; \
-         CPU: {per}, Δ against the baseline with its 95 % interval; {of}: delivered/expected \
-         {per}, ! where more was lost than sampling explains; µs/span: CPU per span delivered",
+        "latency: {latency}; overhead: {overhead} compared with the baseline, with its 95 % \
+         interval; CPU: {per}, Δ: difference from the baseline with its 95 % interval; {of}: \
+         delivered/expected {per}, ! where more was lost than sampling explains; µs/span: CPU per \
+         delivered span",
         of = unit.as_str(),
     )
 }
@@ -147,7 +147,7 @@ pub(super) fn relative(arm: &ArmAnalysis, metric: Metric) -> Cell {
     }
 }
 
-/// The relative difference as a cost: positive where the arm is worse.
+/// The relative difference as a cost: positive if the arm is worse.
 pub(super) fn share_of(result: &MetricAnalysis, metric: Metric) -> Option<Interval> {
     let difference = result.difference.as_ref().ok()?;
     Some(as_cost(difference.relative.as_ref()?, metric))
@@ -175,7 +175,7 @@ fn telemetry(arm: &ArmAnalysis) -> Cell {
     }
 }
 
-/// "0.62/1.00"; `None` where no request was completed.
+/// "0.62/1.00"; `None` if no request completed.
 fn a_request(of: &Fidelity) -> Option<String> {
     let requests = of.counts.completed_requests;
     if requests == 0 {

@@ -13,13 +13,13 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// Shares as percent, also those so small that [`percent`] would leave nothing of them.
+    /// Shares as percent, including those that [`percent`] would round to zero.
     pub(crate) const PERCENT: Scale = Scale {
         divisor: 0.01,
         unit: "%",
     };
 
-    /// The unit in which the largest of these figures is short.
+    /// The unit that makes the largest of these figures shortest.
     #[must_use]
     pub fn fitting(unit: Unit, figures: impl IntoIterator<Item = f64>) -> Scale {
         let largest = figures
@@ -27,11 +27,11 @@ impl Scale {
             .filter(|f| f.is_finite())
             .map(f64::abs)
             .fold(0.0, f64::max);
-        // Each step: from which figure on, divided by what, called what.
+        // Each step: lower bound, divisor, unit.
         let steps: &[(f64, f64, &'static str)] = match unit {
             Unit::Microseconds => &[(1e6, 1e6, "s"), (1e3, 1e3, "ms"), (0.0, 1.0, "µs")],
             Unit::Seconds => &[(1.0, 1.0, "s"), (0.0, 1e-3, "ms")],
-            // Four digits of requests per second are read as they are: "2000/s", not "2.00 k/s".
+            // Four digits of requests per second are readable: "2000/s", not "2.00 k/s".
             Unit::PerSecond => &[(1e7, 1e6, "M/s"), (1e4, 1e3, "k/s"), (0.0, 1.0, "/s")],
             Unit::Bytes => &[
                 (1e9, 1e9, "GB"),
@@ -51,7 +51,7 @@ impl Scale {
         Scale { divisor, unit }
     }
 
-    /// The unit in which this interval is short.
+    /// The unit that makes this interval shortest.
     pub(crate) fn of(unit: Unit, interval: &Interval) -> Scale {
         Scale::fitting(unit, [interval.estimate, interval.low, interval.high])
     }
@@ -61,12 +61,12 @@ impl Scale {
         self.unit
     }
 
-    /// The same, where the unit stands elsewhere.
+    /// The same scale without its unit.
     pub(crate) fn without_unit(self) -> Scale {
         Scale { unit: "", ..self }
     }
 
-    /// Figures as they are, without a unit.
+    /// Plain figures without a unit.
     pub(crate) const ONE: Scale = Scale {
         divisor: 1.0,
         unit: "",
@@ -77,7 +77,7 @@ impl Scale {
         figure / self.divisor
     }
 
-    /// Decimals that leave three significant digits of the largest of these figures.
+    /// Decimals that give the largest of these figures three significant digits.
     pub(crate) fn places(self, figures: impl IntoIterator<Item = f64>) -> usize {
         let finite = figures.into_iter().filter(|figure| figure.is_finite());
         decimals(
@@ -87,7 +87,7 @@ impl Scale {
         )
     }
 
-    /// A figure without sign for zero and above, without unit.
+    /// A figure without unit, signed only if negative.
     #[must_use]
     pub fn bare(self, figure: f64) -> String {
         if !figure.is_finite() {
@@ -111,7 +111,7 @@ impl Scale {
         self.attach(&self.bare(figure))
     }
 
-    /// A written figure with the unit behind it.
+    /// Appends the unit to a figure's text.
     pub(crate) fn attach(self, written: &str) -> String {
         match self.unit {
             "" => written.to_owned(),
@@ -120,12 +120,12 @@ impl Scale {
         }
     }
 
-    /// A difference of which no interval is known, signed, without unit.
+    /// A difference without interval, signed, without unit.
     pub(crate) fn signed_point(self, difference: f64) -> String {
         self.signed_point_to(difference, usize::MAX)
     }
 
-    /// The same with no more than so many decimals.
+    /// A difference without interval, with at most this many decimals.
     pub(crate) fn signed_point_to(self, difference: f64, most: usize) -> String {
         if !difference.is_finite() {
             return NOT_AVAILABLE.to_owned();
@@ -141,16 +141,16 @@ impl Scale {
         shown.map_or(NOT_AVAILABLE.to_owned(), |shown| shown.to_string())
     }
 
-    /// A difference with its ends, signed; `None` when one of them is not finite.
+    /// A difference with its ends, signed; `None` if one of them is not finite.
     #[must_use]
     pub fn signed(self, interval: &Interval) -> Option<Shown> {
-        // More than two decimals only where nothing would be left without them.
+        // More than two decimals only if all would be zero otherwise.
         let largest = largest(&finite(interval)?.map(|v| v / self.divisor));
         let most = if largest < 0.1 { usize::MAX } else { 2 };
         self.signed_to(interval, most)
     }
 
-    /// The same with no more than so many decimals, for figures that are added up.
+    /// A difference with at most this many decimals, for figures that are added up.
     pub(crate) fn signed_to(self, interval: &Interval, most: usize) -> Option<Shown> {
         let scaled = finite(interval)?.map(|v| v / self.divisor);
         let places = decimals(largest(&scaled)).min(most);

@@ -1,4 +1,4 @@
-//! The bills of a load in the document, as bars.
+//! The bills of a load as bars, for the page document.
 
 use serde::Serialize;
 use windage_analysis::{Analysis, ArmAnalysis, Bill, BillLine};
@@ -9,7 +9,7 @@ use crate::rows::agents::bill::{Entry, Fine, in_order};
 
 #[derive(Serialize)]
 pub(super) struct BillWire {
-    /// The lines that bars add up from, in their order.
+    /// The lines that bars consist of, in order.
     lines: Vec<LineName>,
     whole: FormWire,
     difference: FormWire,
@@ -33,14 +33,15 @@ struct FormWire {
 struct BarWire {
     /// Its id.
     arm: String,
-    /// "291 µs, +140 µs (+120 to +159) against the baseline", and what of it fits beside a name.
+    /// "291 µs, +140 µs (+120 to +159) compared with the baseline", and a short form that fits
+    /// beside a name.
     figures: String,
     short: String,
-    /// Of each line, without its unit; empty where it is not known.
+    /// The text of each line, without its unit; empty if unknown.
     parts: Vec<String>,
 }
 
-/// `None` where no arm has one.
+/// `None` if no arm has one.
 pub(super) fn bill(load: &Analysis) -> Option<BillWire> {
     let arms = load.arms.iter();
     let bills: Vec<(&ArmAnalysis, &Bill)> = arms
@@ -81,7 +82,9 @@ pub(super) fn bill(load: &Analysis) -> Option<BillWire> {
             .arm_us
             .map_or(NOT_AVAILABLE.to_owned(), |us| scale.with_unit(us));
         let against = sum.interval.as_ref().and(difference(sum));
-        let against = against.map_or(String::new(), |of| format!(", {of} against the baseline"));
+        let against = against.map_or(String::new(), |of| {
+            format!(", {of} compared with the baseline")
+        });
         [format!("{short}{against}"), short]
     };
     let only_difference = |sum: &BillLine| {
@@ -97,15 +100,15 @@ pub(super) fn bill(load: &Analysis) -> Option<BillWire> {
         whole: FormWire {
             title: "Machine CPU per request",
             note: "The interval is that of the difference from the baseline, drawn from the \
-                   baseline's sum in the same blocks. What is below zero is left of it; the dot is \
+                   baseline's sum in the same blocks. Negative parts are left of zero; the dot is \
                    the sum.",
             scale,
             bars: bars(&|line| Some(scale.bare(line.arm_us?)), &whole),
         },
         difference: FormWire {
             title: "Machine CPU per request: difference from the baseline",
-            note: "The interval is that of the difference from the baseline; what an arm saves \
-                   stands left of zero.",
+            note: "The interval is that of the difference from the baseline. Savings are left of \
+                   zero.",
             scale: fine.scale,
             bars: bars(
                 &|line| Some(fine.point(line.difference_us?)),

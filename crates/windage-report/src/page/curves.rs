@@ -1,4 +1,4 @@
-//! What is said beside and within the pictures of a load's curves.
+//! Texts beside and within the pictures of a load's curves.
 
 use serde::Serialize;
 use windage_analysis::{Against, Analysis, Curve, CurveFit, CurveScale, FidelityUnit};
@@ -12,20 +12,20 @@ use crate::rows::{capitalised, curve};
 pub(super) struct CurveWords {
     title: String,
     scale: Scale,
-    /// What stands on the axis: what was asked for, and what arrived.
+    /// The axis labels: attempted and delivered.
     attempted: String,
     delivered: String,
-    /// Of each point, for those who can't see them.
+    /// A text per point, as alternative text.
     points: Vec<String>,
     fits: Vec<FitWords>,
-    /// What holds whichever fit is shown.
+    /// Texts that apply to both fits.
     sentences: Vec<String>,
 }
 
 #[derive(Serialize)]
 struct FitWords {
     against: &'static str,
-    /// Whether more is left than the points' own error explains.
+    /// Whether the lack of fit is significant.
     is_rejected: bool,
     sentences: Vec<String>,
 }
@@ -34,7 +34,7 @@ impl CurveWords {
     pub(super) fn of(load: &Analysis, curve: &Curve) -> CurveWords {
         let unit = curve::counted_in(load, curve);
         let of = curve::of_which(load, curve).map_or(String::new(), |of| format!(", {of}"));
-        // A metric may be shown in both scales.
+        // A metric may have curves in both scales.
         let share = match curve.scale {
             CurveScale::Unit => "",
             CurveScale::Share => ", as a share of the baseline",
@@ -87,8 +87,7 @@ impl FitWords {
     }
 }
 
-/// How exact predictions of points are: where they are hardly so, nearly every point lies within
-/// them.
+/// How precise predictions are: nearly all points lie within imprecise ones.
 fn exactness(curve: &Curve, fit: &CurveFit) -> Option<String> {
     let half_widths = fit.held_out.iter().map(|held| held.predicted.half_width());
     let mut half_widths: Vec<f64> = half_widths.filter(|half| half.is_finite()).collect();
@@ -98,7 +97,7 @@ fn exactness(curve: &Curve, fit: &CurveFit) -> Option<String> {
         CurveScale::Share => number::percent_two(middle),
         CurveScale::Unit => curve::scale(curve).with_unit(middle),
     };
-    Some(format!("predictions are mostly good to ± {written}"))
+    Some(format!("predictions are mostly precise to ± {written}"))
 }
 
 fn sentence(clause: String) -> String {

@@ -1,5 +1,5 @@
-//! The document: what the page shows of a run, worded and rounded here so that the page can't
-//! disagree with the terminal. `web/src/document.ts` is its other end.
+//! The page document: what the page shows of a run, worded and rounded here so that the page can't
+//! disagree with the terminal. `web/src/document.ts` reads it.
 
 use serde::Serialize;
 use windage_analysis::{Analysis, Detail, RunState, wire};
@@ -19,7 +19,7 @@ use crate::facts::{self, Fact, one_line};
 use crate::rows::{self, NOTHING_MEASURED, Table, unique_names};
 use crate::summary::{self, Piece};
 
-/// The version of the document; it changes when an older page would misunderstand it.
+/// The version of the document; raised when an older page would misread it.
 const PAGE: u32 = 1;
 
 /// One run.
@@ -28,7 +28,7 @@ pub(super) struct PageDocument {
     page: u32,
     directory: String,
     state: &'static str,
-    /// What is to be known of a run that did not end by itself.
+    /// A notice about a run that is in progress or was interrupted.
     state_text: Option<&'static str>,
     plan: String,
     about: Option<String>,
@@ -43,10 +43,10 @@ pub(super) struct PageDocument {
     host: Vec<Fact>,
 }
 
-/// What was found under one load.
+/// The results under one load.
 #[derive(Serialize)]
 struct LoadWire {
-    /// Its name, and what it is; `None` where there is only one.
+    /// Its name and description; `None` if there is only one.
     name: Option<String>,
     load: Option<String>,
     answer: Vec<Vec<Piece>>,
@@ -54,11 +54,11 @@ struct LoadWire {
     tables: Vec<Table>,
     legend: Option<String>,
     validity: ValidityWire,
-    /// What there is no picture of.
+    /// The pictures that are missing.
     absent: Option<String>,
     arms: Vec<ArmWire>,
     forests: Vec<ForestWire>,
-    /// Metrics of the forests that are worth a look before all else.
+    /// Metrics whose forest plots come first.
     glance: Vec<&'static str>,
     curves: Vec<CurveWords>,
     bill: Option<BillWire>,
@@ -69,7 +69,7 @@ struct LoadWire {
     flame_graphs: Vec<FlameGraphWire>,
 }
 
-/// An arm as pictures name it.
+/// An arm as named in pictures.
 #[derive(Serialize)]
 struct ArmWire {
     id: String,
@@ -90,11 +90,12 @@ impl PageDocument {
             state_text: match state {
                 RunState::Ended => None,
                 RunState::GoingOn => {
-                    Some("This run is still going on: figures are those up to now.")
+                    Some("This run is still going on: the figures are preliminary.")
                 }
-                RunState::BrokenOff => {
-                    Some("This run broke off before its end: what it measured until then is shown.")
-                }
+                RunState::BrokenOff => Some(
+                    "This run was interrupted before its end: the page shows what it measured \
+                     until then.",
+                ),
             },
             plan: one_line(&analysis.plan),
             about: analysis.about.as_deref().map(one_line),
@@ -114,7 +115,7 @@ impl PageDocument {
 }
 
 impl LoadWire {
-    /// Of one load of a run.
+    /// The results under one load.
     fn of(run: &Analysis, state: RunState, load: &Analysis, detail: &Detail) -> LoadWire {
         let is_one_of_several = !run.other_loads.is_empty();
         let tables = rows::tables(load);
@@ -133,7 +134,7 @@ impl LoadWire {
             name: is_one_of_several.then(|| facts::regime_name(load)),
             load: is_one_of_several.then(|| facts::load(load)),
             answer: summary::sentences(load),
-            // A run under one load has them in its header.
+            // With one load, the header has them.
             facts: if is_one_of_several {
                 facts::of_regime(load)
             } else {
@@ -161,8 +162,8 @@ impl LoadWire {
     }
 }
 
-/// What other runs under such a load have a picture of and a run that did not come to its end, or
-/// whose figures are void, has none of.
+/// The pictures that a complete run under this load would have, and that are missing because the
+/// run was interrupted or is void.
 fn absent(state: RunState, load: &Analysis, detail: &Detail, has_forests: bool) -> Option<String> {
     if state == RunState::Ended && load.validity.soundness() != Soundness::Void {
         return None;
@@ -184,5 +185,5 @@ fn absent(state: RunState, load: &Analysis, detail: &Detail, has_forests: bool) 
     let absent: Vec<&str> = absent.map(|(name, _)| name).collect();
     let absent = absent.join(", ");
     (!absent.is_empty())
-        .then(|| format!("Not on this page, for nothing or too little is known: {absent}."))
+        .then(|| format!("Not on this page because there is no or too little data: {absent}."))
 }

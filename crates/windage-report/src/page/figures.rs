@@ -1,13 +1,13 @@
-//! Figures that are drawn. A picture is some thousand points wide, and nobody reads a figure from it to
-//! the tenth digit: figures have [`DIGITS`] digits here, which keeps a page small.
+//! Figures that are drawn. A picture is some thousand points wide, so [`DIGITS`] digits are enough,
+//! which keeps a page small.
 
 use serde::Serialize;
 use windage_analysis::Analysis;
 use windage_model::{ArmIndex, Interval};
 
-/// Significant digits of what is drawn.
+/// Significant digits of drawn figures.
 const DIGITS: i32 = 5;
-/// Times on the axis are kept to the millisecond, however long a run takes.
+/// Times on the axis keep milliseconds, however long a run is.
 const A_SECOND: f64 = 1000.0;
 
 /// An interval.
@@ -16,13 +16,13 @@ pub(crate) struct BandWire {
     estimate: f64,
     low: f64,
     high: f64,
-    /// The estimate as it is written at its place, where it is.
+    /// The estimate as text, for points that show it.
     #[serde(skip_serializing_if = "Option::is_none")]
     label: Option<String>,
 }
 
 impl BandWire {
-    /// `None` for one that is not finite, which can't be drawn and which JSON does not have.
+    /// `None` if not finite: such figures can't be drawn, and JSON does not have them.
     pub(crate) fn of(of: &Interval) -> Option<BandWire> {
         let [estimate, low, high] = [of.estimate, of.low, of.high].map(rounded);
         of.is_finite().then_some(BandWire {
@@ -38,7 +38,7 @@ impl BandWire {
     }
 }
 
-/// The arm's id, for names may be equal.
+/// The arm's id, because names may be equal.
 pub(super) fn id(load: &Analysis, arm: ArmIndex) -> String {
     let arm = load.arms.get(arm.get());
     arm.map_or_else(String::new, |arm| arm.id.to_string())
@@ -57,13 +57,13 @@ pub(super) fn to_the_millisecond(s: f64) -> f64 {
     (s * A_SECOND).round() / A_SECOND
 }
 
-/// To [`DIGITS`] significant digits.
+/// Rounds to [`DIGITS`] significant digits.
 pub(super) fn rounded(figure: f64) -> f64 {
     if figure == 0.0 || !figure.is_finite() {
         return figure;
     }
     let places = DIGITS - 1 - figure.abs().log10().floor() as i32;
-    // Scaled by whole powers of ten, so that the result is the double nearest to a short decimal.
+    // Scaled by integer powers of ten, so that the result is the double nearest to a short decimal.
     if places >= 0 {
         let scale = 10f64.powi(places);
         (figure * scale).round() / scale
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_finite_is_not_drawn() {
+    fn non_finite_figures_are_not_drawn() {
         let band = |high: f64| {
             let interval = Interval {
                 estimate: 0.01,

@@ -1,4 +1,4 @@
-//! Flame graphs: where an arm's CPU goes, against the baseline.
+//! Flame graphs: where an arm's CPU goes, compared with the baseline.
 
 use serde::Serialize;
 use windage_analysis::{Analysis, Interaction, RecordedProfile, Sampled, differential_flame_graph};
@@ -8,7 +8,7 @@ use crate::facts::one_line;
 use crate::rows::divided_by;
 use crate::rows::profile::{Profiled, profiled};
 
-/// A picture that can be searched and enlarged, as a file of its own.
+/// A picture that can be searched and zoomed, as a separate file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlameGraph<'a> {
     /// The profile that it draws.
@@ -17,7 +17,7 @@ pub struct FlameGraph<'a> {
     pub svg: String,
 }
 
-/// The flame graph of every arm that was profiled, against the baseline's, under each load.
+/// The flame graph of every profiled arm, compared with the baseline's, under each load.
 #[must_use]
 pub fn flame_graphs(analysis: &Analysis) -> Vec<FlameGraph<'_>> {
     let of_load = |analysis| {
@@ -31,7 +31,7 @@ pub fn flame_graphs(analysis: &Analysis) -> Vec<FlameGraph<'_>> {
     analysis.regimes().flat_map(of_load).collect()
 }
 
-/// A picture in the document: an SVG document that holds no script.
+/// A picture in the document: SVG without scripts.
 #[derive(Serialize)]
 pub(super) struct FlameGraphWire {
     /// The arm's id.
@@ -57,15 +57,15 @@ pub(super) fn flame_graphs_of(load: &Analysis) -> Vec<FlameGraphWire> {
 
 fn note(load: &Analysis, of: &Profiled) -> String {
     format!(
-        "Width: CPU of the arm {}, what a function calls above it. Red: the function itself takes \
-         more than in the baseline; blue: less. What the baseline alone does has no width. To search \
-         and to enlarge: profiles/{}.svg in the run directory.",
+        "Width: CPU of the arm {}. Above a function is what it calls. Red: the function itself \
+         takes more than in the baseline; blue: less. Functions of the baseline alone have no \
+         width. To search and zoom: profiles/{}.svg in the run directory.",
         divided_by(load),
         of.profile.taken.stem()
     )
 }
 
-/// Every arm but the baseline that has a profile, if the baseline has one as well.
+/// Every profiled arm except the baseline, if the baseline has a profile too.
 fn compared(analysis: &Analysis) -> impl Iterator<Item = (Profiled<'_>, &Sampled)> {
     let is_baseline = |of: &Profiled| of.arm.role == Role::Baseline;
     let baseline = profiled(analysis).find(is_baseline).map(|of| of.sampled);
@@ -81,7 +81,7 @@ fn drawn(
     interaction: Interaction,
 ) -> Option<String> {
     let (plan, arm) = (one_line(&analysis.plan), one_line(&of.arm.name));
-    let title = format!("{plan}: {arm} against the baseline");
+    let title = format!("{plan}: {arm} compared with the baseline");
     let (arm, baseline) = (&of.sampled.profile, &baseline.profile);
     differential_flame_graph(arm, baseline, &title, divided_by(analysis), interaction)
 }

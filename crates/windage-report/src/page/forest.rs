@@ -1,4 +1,4 @@
-//! Forest plots in the document: one for each metric of which an arm has a difference.
+//! Forest plots in the document: one per metric in which an arm has a difference.
 
 use serde::Serialize;
 use windage_analysis::Analysis;
@@ -53,7 +53,7 @@ pub(super) fn forests(load: &Analysis) -> Vec<ForestWire> {
         .collect()
 }
 
-/// What is worth a look before all else: the answer, what is felt, memory, the machine.
+/// The metrics that come first: the primary one, those that users notice, memory, the machine.
 pub(super) fn at_a_glance(load: &Analysis, forests: &[ForestWire]) -> Vec<&'static str> {
     use Metric::{
         AgentRssSteady, MachineCpuPerRequest, Pss, ResponseTimeP50, ResponseTimeP99, RssPeak,
@@ -74,8 +74,8 @@ pub(super) fn at_a_glance(load: &Analysis, forests: &[ForestWire]) -> Vec<&'stat
         let there = metrics.iter().filter_map(found).map(|of| of.metric);
         there.take(most).collect::<Vec<_>>()
     };
-    // Agents that observe from outside have memory of their own, and their arms' services none to
-    // compare.
+    // Arms with agents may share the baseline's processes, so only their agents' memory can be
+    // compared.
     let treatments = |of: &ForestWire| of.rows.iter().filter(|row| row.is_told_treatment()).count();
     let memory = [RssSteady, RssPeak, Pss, AgentRssSteady];
     let memory = memory
@@ -101,7 +101,7 @@ impl ForestWire {
         let name = headline(metric);
         let better = match metric.direction() {
             Direction::Lower => "",
-            Direction::Higher => " (more is better)",
+            Direction::Higher => " (higher is better)",
         };
         let key = |mark: Mark| KeyWire {
             mark: mark.as_str(),
@@ -131,7 +131,7 @@ impl ForestWire {
     }
 }
 
-/// What the metric is, what a mark means, and that bystanders are watched by no agent.
+/// What the metric is, what a mark means, and that no agent watches bystanders.
 fn notes(load: &Analysis, metric: Metric, forest: &Forest) -> Vec<String> {
     let mut notes = vec![metric.about().to_owned()];
     if forest.rows.iter().any(|row| row.word.contains(ON_ITS_OWN)) {
@@ -140,9 +140,9 @@ fn notes(load: &Analysis, metric: Metric, forest: &Forest) -> Vec<String> {
     let bystanders = load.arms.iter().filter(|arm| arm.bystander.is_some());
     notes.extend(bystanders.map(|arm| {
         format!(
-            "`{}` is watched by no agent and stands here against the baseline, as all arms do. What \
-             it pays for the agents of others is a question of its own: while they are attached, \
-             against while they are gone.",
+            "No agent watches `{}`. This picture compares it with the baseline, like all arms. \
+             What the agents of other arms cost it is a separate figure: attached compared with \
+             detached.",
             one_line(&arm.name)
         )
     }));

@@ -1,4 +1,4 @@
-//! Times by percentile in the document, and how arms differ there.
+//! Times by percentile in the document, and the arms' differences.
 
 use serde::Serialize;
 use windage_analysis::{
@@ -74,19 +74,19 @@ impl LatencyWire {
     }
 }
 
-/// The first time at or beyond a quantile.
+/// The first time at or above a quantile.
 fn at(arm: &ArmLatency, quantile: f64) -> Option<f64> {
     let mut steps = arm.steps.iter();
     let (_, us) = steps.find(|(q, us)| *q >= quantile - NEAR && *us > 0.0)?;
     Some(*us)
 }
 
-/// Quantiles are quotients: two that are so near are one.
+/// Quantiles are quotients: two this close are equal.
 const NEAR: f64 = 1e-6;
 
 impl ArmLatencyWire {
     fn of(load: &Analysis, of: &ArmLatency) -> ArmLatencyWire {
-        // Quantiles stay as they are: their distance from 1 is what the axis shows.
+        // Quantiles are not rounded: the axis shows their distance from 1.
         let (quantiles, us) = of.steps.iter().map(|(q, us)| (*q, rounded(*us))).unzip();
         let time = |us: Option<f64>| {
             us.map_or(NOT_AVAILABLE.to_owned(), |us| {
@@ -113,7 +113,7 @@ impl DifferencesWire {
         let estimates = of.points.iter().filter_map(|point| point.us.as_ref());
         let scale = Scale::fitting(Unit::Microseconds, estimates.map(|us| us.estimate));
         let us = |us: &Interval| scale.signed(us);
-        // The median and the 99th percentile are labelled, without one the last that is known.
+        // The median and the 99th percentile are labelled; if one is missing, the last known point.
         let is_at = |quantile: f64, of: &QuantileDifference| (of.quantile - quantile).abs() < NEAR;
         let highest = of.points.iter().position(|point| is_at(0.99, point));
         let highest = highest.or(of.points.len().checked_sub(1));

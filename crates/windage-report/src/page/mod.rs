@@ -1,5 +1,4 @@
-//! The page: what it shows, as one document, and the frame that carries the document, the script
-//! and the style.
+//! The page: its document, and the frame with document, script and style.
 
 mod bill;
 mod curves;
@@ -25,16 +24,16 @@ pub(crate) use shell::{Embedded, Kind, embed};
 use crate::facts::one_line;
 use crate::terminal::{TerminalOptions, terminal};
 
-/// What a page is made of.
+/// The input of a page.
 #[derive(Clone, Copy, Debug)]
 pub struct PageSource<'a> {
-    /// The run's analysis, with what pictures need.
+    /// The run's analysis, with the data of pictures.
     pub detailed: &'a Detailed,
-    /// The name of the run directory, without the path to it.
+    /// The name of the run directory, without its path.
     pub directory: &'a str,
 }
 
-/// What the page shows of a run, as one line of JSON (docs/FORMAT.md has its fields).
+/// The page document of a run, as one line of JSON (fields: docs/FORMAT.md).
 #[must_use]
 pub fn page_json(source: PageSource<'_>) -> String {
     serde_json::to_string(&PageDocument::of(source))
@@ -43,8 +42,8 @@ pub fn page_json(source: PageSource<'_>) -> String {
 
 /// The report as one self-contained page: the document, the script that shows it and the style.
 ///
-/// Nothing is loaded from elsewhere; the page's own policy (CSP) forbids it, and any script but this
-/// one. Where no script runs it has the report as text.
+/// It loads nothing; its own CSP forbids that and all scripts but this one. Without scripts it
+/// shows the report as text.
 #[must_use]
 pub fn page_html(source: PageSource<'_>) -> String {
     let analysis = &source.detailed.analysis;

@@ -1,4 +1,4 @@
-//! Where the scatter of the primary metric comes from, in the document.
+//! The sources of the primary metric's scatter, for the page document.
 
 use serde::Serialize;
 use windage_analysis::{Analysis, ArmAnalysis};
@@ -12,7 +12,7 @@ use crate::rows::capitalised;
 #[derive(Serialize)]
 pub(super) struct VarianceComponentsWire {
     title: String,
-    /// What a longer run should have more of, for whom.
+    /// What a longer run should have more of, and for which treatments.
     advice: Vec<String>,
     arms: Vec<ArmScatterWire>,
 }
@@ -25,7 +25,7 @@ struct ArmScatterWire {
     /// Half the width of the interval on the scale of log ratios, as a share.
     half_width: Option<f64>,
     within_launch_half_width: Option<f64>,
-    /// "interval ± 5.5 %; within launches alone ± 5.3 %"
+    /// "interval ± 5.5 %; within launches ± 5.3 %"
     widths: String,
 }
 
@@ -36,7 +36,7 @@ struct SourceWire {
     text: String,
 }
 
-/// `None` where nothing is known of it.
+/// `None` if nothing is known of it.
 pub(super) fn scatter(load: &Analysis) -> Option<VarianceComponentsWire> {
     let arms: Vec<ArmScatterWire> = load
         .arms
@@ -77,7 +77,7 @@ fn of_arm(load: &Analysis, arm: &ArmAnalysis) -> Option<ArmScatterWire> {
     let half_width = relative.and_then(half_width);
     let within = difference.and_then(|difference| difference.within_launch_half_width);
     let within = within.filter(|within| within.is_finite());
-    let widths = [("interval", half_width), ("within launches alone", within)];
+    let widths = [("interval", half_width), ("within launches", within)];
     let widths = widths
         .into_iter()
         .filter_map(|(of, width)| Some(format!("{of} ± {}", number::percent_two(width?))));
@@ -90,14 +90,14 @@ fn of_arm(load: &Analysis, arm: &ArmAnalysis) -> Option<ArmScatterWire> {
     })
 }
 
-/// By which factor, less 1, the interval's ends lie from its middle: on the scale of log ratios, as
-/// the half-width within launches is. In points of the baseline it would grow with the overhead.
+/// The factor between the interval's middle and its ends, minus 1: on the scale of log ratios, like
+/// the half-width within launches. In percent of the baseline it would grow with the overhead.
 fn half_width(relative: &Interval) -> Option<f64> {
     let is_ratio = relative.is_finite() && relative.low > -1.0;
     is_ratio.then(|| ((1.0 + relative.high) / (1.0 + relative.low)).sqrt() - 1.0)
 }
 
-/// Each advice with the treatments that it is for.
+/// Each piece of advice with its treatments.
 fn advice(load: &Analysis) -> Vec<String> {
     let mut by_advice: Vec<(String, Vec<String>)> = Vec::new();
     for arm in load.arms.iter().filter(|arm| arm.role == Role::Treatment) {

@@ -1,4 +1,4 @@
-//! The run over time in the document.
+//! The run over time, for the page document.
 
 use serde::Serialize;
 use windage_analysis::{Analysis, ArmSeries, MachineSeries, Series, WindowStretch};
@@ -31,7 +31,7 @@ struct RoundWire {
     to_s: f64,
 }
 
-/// A column of arms, how its panel is called and in which unit it is drawn.
+/// A column of arms, the name of its panel and its unit.
 #[derive(Serialize)]
 struct QuantityWire {
     column: &'static str,
@@ -118,7 +118,7 @@ impl From<&WindowStretch> for WindowWire {
     }
 }
 
-/// What is drawn of each arm.
+/// The quantities that are drawn for each arm.
 struct Quantity {
     column: &'static str,
     name: fn(&Analysis) -> String,
@@ -162,7 +162,7 @@ const QUANTITIES: [Quantity; 5] = [
     },
 ];
 
-/// What is known of a column, rising.
+/// All known values of a column, sorted.
 fn known(column: &[Option<f64>]) -> Vec<f64> {
     let finite = column.iter().flatten().copied();
     let mut known: Vec<f64> = finite.filter(|figure| figure.is_finite()).collect();
@@ -174,7 +174,7 @@ fn quantities(load: &Analysis, series: &Series) -> Vec<QuantityWire> {
     let wire = |quantity: &Quantity| {
         let columns = series.arms.iter().map(quantity.of);
         let all = known(&columns.flatten().copied().collect::<Vec<_>>());
-        // A single wild window must not choose the unit.
+        // One outlying window must not choose the unit.
         let usual = *all.get((all.len().checked_sub(1)?) * 99 / 100)?;
         Some(QuantityWire {
             column: quantity.column,
@@ -217,7 +217,7 @@ fn about(series: &Series) -> String {
         .collect()
 }
 
-/// Over this time pressure is averaged at least, in seconds.
+/// Pressure is averaged over at least this time, in seconds.
 const PRESSURE_S: f64 = 10.0;
 
 fn notes(load: &Analysis, series: &Series) -> Vec<String> {
@@ -229,7 +229,7 @@ fn notes(load: &Analysis, series: &Series) -> Vec<String> {
     let is_short = series.bin_s.unwrap_or_default() < PRESSURE_S;
     let is_averaged = is_short && !known(&series.machine.pressure).is_empty();
     let pressure = is_averaged.then(|| {
-        "Pressure: the mean over the windows within 5 s, as the kernel brings it up to date in lumps."
+        "Pressure: the mean over windows within 5 s, because the kernel updates it in steps."
             .to_owned()
     });
     let is_bystander = |arm: &ArmSeries| {
@@ -237,7 +237,7 @@ fn notes(load: &Analysis, series: &Series) -> Vec<String> {
         arm.agents.is_some() && of.is_some_and(|of| of.bystander.is_some())
     };
     let bystanders = series.arms.iter().any(is_bystander).then(|| {
-        "In the windows of a bystander agents are those that watch another arm.".to_owned()
+        "In a bystander's windows, the agents shown are those that watch another arm.".to_owned()
     });
     [rounds, Some(points), pressure, bystanders]
         .into_iter()
@@ -245,7 +245,7 @@ fn notes(load: &Analysis, series: &Series) -> Vec<String> {
         .collect()
 }
 
-/// How many of the windows that are known one by one are sound.
+/// How many of the individually known windows are valid, suspect and void.
 fn windows(series: &Series) -> String {
     let known = series.windows.len();
     let of = |soundness: Soundness| {

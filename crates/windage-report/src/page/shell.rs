@@ -1,4 +1,4 @@
-//! The frame of a page: the script, the style and the policy under which a browser shows it.
+//! The frame of a page: script, style and content security policy.
 
 use std::io::{self, Write};
 
@@ -15,13 +15,13 @@ pub const SCRIPT: &str = include_str!("../../assets/windage.js");
 /// Its style.
 pub const STYLE: &str = include_str!("../../assets/windage.css");
 
-/// The policy (CSP) of the pages of `windage serve`: scripts, styles and requests of their own server
-/// and of no other.
+/// The CSP of the pages of `windage serve`: scripts, styles and requests only from and to their own
+/// server.
 pub const DASHBOARD_POLICY: &str = "default-src 'none'; script-src 'self'; \
      style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; connect-src 'self'; \
      base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// What kind of document a page carries.
+/// The kind of document in a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// One run.
@@ -39,20 +39,20 @@ impl Kind {
     }
 }
 
-/// A document and what stands around it.
+/// A document and its surroundings.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Embedded<'a> {
-    /// What it is.
+    /// Its kind.
     pub(crate) kind: Kind,
-    /// Of what it is, for the window's title.
+    /// What it is about, for the window's title.
     pub(crate) title: &'a str,
     /// The document.
     pub(crate) json: &'a str,
-    /// What is shown where no script runs: plain text in lines.
+    /// Plain text, shown where scripts are disabled.
     pub(crate) without_script: &'a str,
 }
 
-/// A page that carries its document in itself and loads nothing.
+/// A page that contains its document and loads nothing.
 pub(crate) fn embed(embedded: &Embedded<'_>) -> String {
     let policy = format!(
         "default-src 'none'; script-src 'sha256-{}'; style-src 'unsafe-inline'; \
@@ -75,15 +75,16 @@ pub(crate) fn embed(embedded: &Embedded<'_>) -> String {
     page(&title, &looks, &body)
 }
 
-/// The page of `windage serve`, which asks its server for everything. It is to be sent with
-/// [`DASHBOARD_POLICY`], and with [`SCRIPT`] and [`STYLE`] as `/assets/windage.js` and
+/// The page of `windage serve`, which requests everything from its server. Send it with
+/// [`DASHBOARD_POLICY`], and serve [`SCRIPT`] and [`STYLE`] as `/assets/windage.js` and
 /// `/assets/windage.css`.
 #[must_use]
 pub fn dashboard_html() -> String {
     let looks = html! { link rel="stylesheet" href="/assets/windage.css"; };
     let body = html! {
         div #windage {}
-        noscript { p { "This page needs its script. `windage report RUN` shows a run without one." } }
+        noscript { p { "This page needs JavaScript. `windage report RUN` shows a run without \
+                        one." } }
         script src="/assets/windage.js" {}
     };
     page("windage", &looks, &body)
@@ -106,7 +107,7 @@ fn page(title: &str, looks: &Markup, body: &Markup) -> String {
     page.into_string()
 }
 
-/// Compressed with gzip, in Base64: whatever the text holds, it can't end the element it is in.
+/// Compressed with gzip, in Base64, so that no text can end its element.
 fn packed(json: &str) -> String {
     let compressed = gzip(json).expect("memory takes whatever is written to it");
     BASE64.encode(compressed)
@@ -124,7 +125,7 @@ mod tests {
 
     #[test]
     fn neither_script_nor_style_ends_its_own_element() {
-        // `<!--` within a script changes what ends it.
+        // `<!--` within a script changes where it ends.
         for (asset, what, forbidden) in [
             (SCRIPT, "script", "</script"),
             (SCRIPT, "script", "<!--"),

@@ -1,4 +1,4 @@
-//! What arrived of the telemetry, in the document: of each arm, and against the rate.
+//! Delivered telemetry, for the page document: by arm, and by rate.
 
 use serde::Serialize;
 use windage_analysis::{Analysis, ArmAnalysis, Fidelity, FidelityPoint};
@@ -11,18 +11,18 @@ use crate::rows::{by_rate, losses};
 pub(super) struct DeliveryWire {
     /// Its id.
     arm: String,
-    /// Delivered / expected; `None` where nothing was expected.
+    /// Delivered / expected; `None` if nothing was expected.
     share: Option<f64>,
-    /// "14,778 of 14,922 traces, 99 %", and what of it fits beside a name.
+    /// "14,778 of 14,922 traces, 99 %", and a short form that fits beside a name.
     figures: String,
     short: String,
-    /// What stands below its bar.
+    /// The text below its bar.
     note: String,
-    /// What became of what was lost; empty where nothing is said of it.
+    /// The reasons of losses; empty if unknown.
     losses: String,
 }
 
-/// None where no arm expects anything.
+/// Empty if no arm expects anything.
 pub(super) fn deliveries(load: &Analysis) -> Vec<DeliveryWire> {
     let arms = load.arms.iter();
     let all: Vec<DeliveryWire> = arms
@@ -35,7 +35,7 @@ pub(super) fn deliveries(load: &Analysis) -> Vec<DeliveryWire> {
 fn delivery(arm: &ArmAnalysis, of: &Fidelity) -> DeliveryWire {
     let what = of.of.as_str();
     let delivered = number::count(of.delivered);
-    // In whole ones, as they are written.
+    // Whole numbers, as displayed.
     let expected = of
         .expected
         .map(f64::round)
@@ -73,7 +73,7 @@ fn delivery(arm: &ArmAnalysis, of: &Fidelity) -> DeliveryWire {
     }
 }
 
-/// What is said about shares against the rate.
+/// Texts about delivered shares by rate.
 #[derive(Serialize)]
 pub(super) struct ByRateWire {
     scale: Scale,
@@ -89,7 +89,7 @@ struct RatesWire {
 
 pub(super) fn by_rate(run: &Analysis) -> ByRateWire {
     let points = &run.fidelity_curve;
-    // A closed loop has no rate but what it achieved.
+    // A closed loop has only an achieved rate.
     let rate = |of: &FidelityPoint| of.rate_per_s.or(of.achieved_per_s);
     let scale = Scale::fitting(Unit::PerSecond, points.iter().filter_map(rate));
     let told = |of: &FidelityPoint| {

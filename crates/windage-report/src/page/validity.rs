@@ -1,4 +1,4 @@
-//! What speaks against one load, in the document.
+//! The warnings of one load, for the page document.
 
 use serde::Serialize;
 use windage_analysis::Analysis;
@@ -9,7 +9,7 @@ use crate::warnings::{self, WarningRow};
 #[derive(Serialize)]
 pub(super) struct ValidityWire {
     verdict: &'static str,
-    /// What the verdict means, to stand behind it.
+    /// What the verdict means, shown behind it.
     meaning: String,
     warnings: Vec<WarningWire>,
 }

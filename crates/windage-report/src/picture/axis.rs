@@ -2,10 +2,10 @@
 
 use crate::number::Scale;
 
-/// Steps of an axis that is long enough for them.
+/// The most steps of an axis that is long enough.
 pub(super) const STEPS: f64 = 6.0;
 
-/// From a figure to its place on a line.
+/// Maps a figure to its place on a line.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Axis {
     low: f64,
@@ -14,10 +14,10 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// Holds both ends, with a margin of this share of the extent on either side, in so many steps
-    /// at most.
+    /// Covers both ends, with a margin of this share of the extent on either side, in at most this
+    /// many steps.
     pub(super) fn holding(low: f64, high: f64, margin: f64, steps: f64) -> Axis {
-        // An axis without extent has no scale.
+        // An axis needs some extent.
         let extent = (high - low).max(1e-6);
         Axis {
             low: low - extent * margin,
@@ -34,7 +34,7 @@ impl Axis {
     pub(super) fn ticks(&self) -> Vec<f64> {
         let first = (self.low / self.step).ceil();
         let last = (self.high / self.step).floor();
-        // As few as steps were asked for; the cast of so small a count is exact.
+        // At most the requested steps, so the cast is exact.
         let count = (last - first).clamp(0.0, 20.0) as u32;
         (0..=count)
             .map(|i| (first + f64::from(i)) * self.step)
@@ -42,7 +42,7 @@ impl Axis {
     }
 }
 
-/// A difference at an axis: its sign, and as many decimals as the step has.
+/// The label of a difference on an axis: signed, with the step's decimals.
 pub(super) fn signed_label(v: f64, step: f64, scale: Scale) -> String {
     if v.abs() < step / 2.0 {
         return "0".to_owned();
@@ -62,9 +62,9 @@ fn round_step(raw: f64) -> f64 {
     factor * power
 }
 
-/// As many decimals as a step has, between 0 and 6.
+/// The number of decimals of a step, between 0 and 6.
 pub(super) fn places(step: f64) -> usize {
-    // Within the bounds the cast is exact.
+    // The cast is exact within the bounds.
     (-(step * 1.0001).log10().floor()).clamp(0.0, 6.0) as usize
 }
 

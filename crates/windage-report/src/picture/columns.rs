@@ -1,4 +1,4 @@
-//! Rows of a name, a plot and a figure.
+//! Rows with a name, a plot and a figure.
 
 use maud::{Markup, html};
 
@@ -6,15 +6,15 @@ use super::axis::{self, Axis};
 use super::lettering;
 use super::plane::{SMALL, px};
 
-/// Size of the letters of names and figures, in pixels.
+/// Font size of names and figures, in pixels.
 pub(super) const TEXT: f64 = 13.0;
-/// From this width on there is room for intervals beside estimates.
+/// The least width with room for intervals beside estimates.
 pub(super) const ROOMY: f64 = 600.0;
 const GAP: f64 = 14.0;
-/// What the label of a step takes, in pixels.
+/// The width of a step's label, in pixels.
 const STEP: f64 = 84.0;
 
-/// How the width is shared out, in pixels.
+/// How the width is divided, in pixels.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Columns {
     room: f64,
@@ -42,17 +42,17 @@ impl Columns {
         }
     }
 
-    /// So many steps have room for their labels.
+    /// How many steps have room for their labels.
     pub(super) fn steps(&self) -> f64 {
         (self.width / STEP).floor().clamp(2.0, axis::STEPS)
     }
 
-    /// From the left, of a place on the axis.
+    /// The x coordinate of a place on the axis.
     pub(super) fn across(&self, axis: &Axis, v: f64) -> f64 {
         self.plot + self.width * axis.place(v)
     }
 
-    /// A row's name and figure about this height; the whole name is its tooltip.
+    /// A row's name and figure, centred at this height; the full name is the tooltip.
     pub(super) fn told(&self, y: f64, name: &str, figure: &str, is_soft: bool) -> Markup {
         let figure_class = if is_soft { "soft" } else { "ink" };
         html! {
@@ -73,8 +73,7 @@ impl Columns {
         html! { line.zero x1=(zero) x2=(zero) y1="0" y2=(px(height)) {} }
     }
 
-    /// Lines down through all rows with their labels beneath, and beneath them what the two sides
-    /// mean.
+    /// Vertical grid lines with labels, and below them the meaning of the two sides.
     pub(super) fn ground(
         &self,
         axis: &Axis,

@@ -1,5 +1,5 @@
-//! A metric over a swept factor: points with intervals, the fitted curve and its confidence band, against
-//! what was asked for and below that against what arrived.
+//! A metric over a swept factor: points with intervals, the fitted curve and its confidence band;
+//! one plot by attempted level, and one below it by delivered telemetry.
 
 use maud::{Markup, html};
 use windage_analysis::{Against, Analysis, BandPoint, Curve, CurveFit, CurvePoint, FidelityUnit};
@@ -12,11 +12,11 @@ use crate::facts::one_line;
 use crate::number::Scale;
 use crate::rows::{self, curve};
 
-/// Height of a plot, and of what stands between two, in pixels.
+/// Heights of a plot and of the gap between two, in pixels.
 const PLOT: f64 = 240.0;
 const APART: f64 = 14.0;
 
-/// One of a curve's two plots: its points and where they stand.
+/// One of a curve's two plots: its points and their positions.
 struct Plot<'a> {
     label: String,
     points: Vec<(f64, &'a CurvePoint)>,
@@ -32,7 +32,7 @@ pub(super) fn title(analysis: &Analysis, metric: Metric) -> String {
     format!("{metric_name} by {factors}, difference from the baseline")
 }
 
-/// In the order in which they come first.
+/// Each once, in order of first occurrence.
 fn each_once(names: impl Iterator<Item = String>) -> Vec<String> {
     let mut once = Vec::new();
     for name in names {
@@ -43,14 +43,14 @@ fn each_once(names: impl Iterator<Item = String>) -> Vec<String> {
     once
 }
 
-/// Metrics of which there is a curve that can be drawn.
+/// Metrics that have a drawable curve.
 pub(super) fn metrics(analysis: &Analysis) -> Vec<Metric> {
     let curves = analysis.curves.iter();
     let drawable = curves.filter(|curve| !plots(curve, FidelityUnit::default()).is_empty());
     drawable.map(|curve| curve.metric).collect()
 }
 
-/// A panel for each of the metric's curves.
+/// One panel per curve of the metric.
 pub(super) fn panels(analysis: &Analysis, metric: Metric, room: f64) -> Vec<Panel> {
     let curves = analysis.curves.iter();
     curves
@@ -94,12 +94,12 @@ fn plots(of: &Curve, unit: FidelityUnit) -> Vec<Plot<'_>> {
         }
     };
     let attempted = plot(
-        format!("{}, as asked for", one_line(&of.factor)),
+        format!("{}, attempted", one_line(&of.factor)),
         Against::Attempted,
         |point| Some(point.level),
     );
     let delivered = plot(
-        format!("{} that arrived, per request", unit.as_str()),
+        format!("{} delivered per request", unit.as_str()),
         Against::Delivered,
         |point| point.delivered,
     );
@@ -108,7 +108,7 @@ fn plots(of: &Curve, unit: FidelityUnit) -> Vec<Plot<'_>> {
     plots
 }
 
-/// One scale of heights for both plots; it holds zero.
+/// One vertical scale for both plots; it includes zero.
 fn heights(plots: &[Plot]) -> Option<Axis> {
     let points = plots.iter().flat_map(|plot| &plot.points);
     let mut ends: Vec<f64> = points
@@ -157,7 +157,7 @@ impl<'a> Plot<'a> {
         }
     }
 
-    /// From zero, or what lies below it, to the last point.
+    /// From zero, or the first point if that is lower, to the last point.
     fn axis(&self, confidence_band: &[&BandPoint]) -> Axis {
         let points = self.points.iter().map(|(x, _)| *x);
         let xs: Vec<f64> = points
@@ -182,7 +182,7 @@ fn measured(point: &CurvePoint, x: f64, down: impl Fn(f64) -> f64) -> Markup {
     }
 }
 
-/// The curve's interval: along the upper ends and back along the lower ones.
+/// The confidence band: along the upper ends and back along the lower ones.
 fn band(confidence_band: &[&BandPoint], plane: &Plane, x: &Axis, y: &Axis) -> String {
     let upper = confidence_band
         .iter()
@@ -211,16 +211,16 @@ fn key(of: &Curve) -> Vec<KeyEntry> {
                 line.fitted x1="-9" x2="9" y1="0" y2="0" {}
             },
             reach: 9.0,
-            meaning: "what was fitted, with the 95 % interval of its height".to_owned(),
+            meaning: "the fitted curve, with the 95 % confidence band".to_owned(),
         });
     }
     if of.points.iter().any(|point| point.is_beyond_drop_limit) {
-        key.push(point("beyond", "beyond the drop limit, so not fitted"));
+        key.push(point("beyond", "beyond the drop limit, not fitted"));
     }
     key
 }
 
-/// The fit in words, or why there is none.
+/// The fit in words, or why there is no fit.
 fn found(analysis: &Analysis, of: &Curve, unit: FidelityUnit) -> String {
     match curve::fit(of, Against::Attempted) {
         Some(fit) => rows::capitalised(&curve::formula(of, fit, unit)) + ".",
@@ -228,7 +228,7 @@ fn found(analysis: &Analysis, of: &Curve, unit: FidelityUnit) -> String {
     }
 }
 
-/// The plots in words, for those who can't see them.
+/// The plots in words, as alternative text.
 fn description(of: &Curve) -> String {
     let points = curve::points_in_words(of).join(" ");
     format!("Overheads with their 95 % intervals, by rising level: {points}")
@@ -239,7 +239,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_factor_is_named_once_though_curves_of_others_stand_between() {
+    fn each_factor_is_named_once() {
         for (factors, expected) in [
             (&["rate"][..], &["rate"][..]),
             (&["rate", "rate"], &["rate"]),

@@ -1,4 +1,4 @@
-//! A forest plot: one interval for each arm about the line of no difference.
+//! A forest plot: one interval per arm around the line of no difference.
 
 use maud::{Markup, html};
 use windage_analysis::Analysis;
@@ -15,12 +15,12 @@ use crate::rows::headline;
 /// Height of a row, in pixels.
 const ROW: f64 = 28.0;
 
-/// What is drawn about, such as "CPU per request".
+/// The title, such as "CPU per request".
 pub(super) fn title(metric: Metric) -> String {
     format!("{}, difference from the baseline", headline(metric))
 }
 
-/// The metric's differences; `None` where no arm has one.
+/// The metric's differences; `None` if no arm has one.
 pub(super) fn panel(analysis: &Analysis, metric: Metric, room: f64) -> Option<Panel> {
     let forest = Forest::of(analysis, metric)?;
     Some(Panel {
@@ -33,7 +33,7 @@ pub(super) fn panel(analysis: &Analysis, metric: Metric, room: f64) -> Option<Pa
     })
 }
 
-/// Metrics of which some arm has a difference.
+/// Metrics in which any arm has a difference.
 pub(super) fn metrics(analysis: &Analysis) -> Vec<Metric> {
     let all = Metric::ALL.iter().copied();
     all.filter(|metric| Forest::of(analysis, *metric).is_some())
@@ -73,7 +73,7 @@ fn drawn(forest: &Forest, room: f64) -> Markup {
     }
 }
 
-/// "+22.7 % (+22.2 to +23.2)"; the interval only where there is room for it.
+/// "+22.7 % (+22.2 to +23.2)"; the interval only if there is room.
 fn figure(row: &ForestRow, room: f64) -> String {
     match &row.difference {
         None => NOT_AVAILABLE.to_owned(),
@@ -97,7 +97,7 @@ fn key(forest: &Forest) -> Vec<KeyEntry> {
     forest.marks().into_iter().map(mark).chain(margin).collect()
 }
 
-/// The picture in words, for those who can't see it.
+/// The picture in words, as alternative text.
 fn description(forest: &Forest) -> String {
     let row = |row: &ForestRow| {
         let figure = figure(row, f64::INFINITY);
@@ -114,8 +114,8 @@ fn interval(mark: Mark, of: &Interval, across: impl Fn(f64) -> f64, y: f64) -> M
     }
 }
 
-/// A diamond for the control, a square for what is negligible, else a disc, which is hollow
-/// when nothing can be told.
+/// A diamond for the control, a square for negligible, otherwise a disc, which is hollow if
+/// inconclusive.
 fn point(mark: Mark, x: f64, y: f64) -> Markup {
     let class = format!("point {}", mark.as_str());
     let at = format!("translate({x:.1} {y:.1})");
@@ -132,7 +132,7 @@ fn point(mark: Mark, x: f64, y: f64) -> Markup {
     }
 }
 
-/// Holds all intervals, zero and the margin.
+/// An axis that covers all intervals, zero and the margin.
 fn axis_over(forest: &Forest, steps: f64) -> Axis {
     let margin = forest.margin.unwrap_or(0.0);
     let intervals = forest.rows.iter().filter_map(|row| row.difference.as_ref());

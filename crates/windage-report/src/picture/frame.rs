@@ -1,4 +1,4 @@
-//! What stands around every picture: its title, the key to its marks, and where it is from.
+//! The frame of every picture: title, key to the marks, and origin.
 
 use maud::{Markup, PreEscaped, html};
 use windage_analysis::Analysis;
@@ -10,20 +10,20 @@ use super::{PictureOptions, panels, title};
 use crate::facts::{self, one_line};
 use crate::warnings;
 
-/// Families by which viewers find a plain font, and the rasteriser its own.
+/// Fonts for viewers, and the one that the rasteriser has.
 const FONTS: &str = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif";
-/// Around everything, in pixels.
+/// The margin around everything, in pixels.
 const MARGIN: f64 = 24.0;
 
-/// What was found under one load.
+/// The results under one load.
 struct Section {
-    /// Which load, and how much was measured under it; `None` in a run under a single one.
+    /// The load, and how much was measured under it; `None` in a run with a single load.
     heading: Option<[String; 2]>,
     soundness: Soundness,
     panels: Vec<Panel>,
 }
 
-/// A drawing, as wide as the frame's room.
+/// A drawing as wide as the frame's content.
 pub(super) struct Panel {
     pub(super) caption: Option<String>,
     /// In pixels.
@@ -31,22 +31,22 @@ pub(super) struct Panel {
     pub(super) drawing: Markup,
     pub(super) key: Vec<KeyEntry>,
     pub(super) note: Option<String>,
-    /// The drawing in words, for those who can't see it.
+    /// The drawing in words, as alternative text.
     pub(super) description: String,
 }
 
-/// What a mark means.
+/// A mark and its meaning.
 pub(super) struct KeyEntry {
-    /// Drawn about the origin.
+    /// Drawn around the origin.
     pub(super) mark: Markup,
-    /// How far the mark reaches to either side, in pixels.
+    /// Half the mark's width, in pixels.
     pub(super) reach: f64,
     pub(super) meaning: String,
 }
 
-/// The whole picture as a file.
+/// The complete picture as a file.
 pub(super) fn framed(analysis: &Analysis, metric: Metric, options: &PictureOptions) -> String {
-    // What is left for drawings of this picture's width.
+    // The width that is left for drawings.
     let room = f64::from(options.width()) - 2.0 * MARGIN;
     let sections = sections(analysis, metric, options, room);
     let what = title(analysis, options.kind, metric);
@@ -81,7 +81,7 @@ pub(super) fn framed(analysis: &Analysis, metric: Metric, options: &PictureOptio
     whole.into_string()
 }
 
-/// A section for each load of which there is anything.
+/// A section per load that has anything to draw.
 fn sections(
     analysis: &Analysis,
     metric: Metric,
@@ -99,7 +99,7 @@ fn sections(
     sections
 }
 
-/// How words are set.
+/// A text style.
 #[derive(Clone, Copy, Debug)]
 struct Lettering {
     class: &'static str,
@@ -110,7 +110,7 @@ struct Lettering {
 }
 
 impl Lettering {
-    /// The size of letters of common weight that are as wide.
+    /// The size at regular weight that is equally wide.
     fn widest(self) -> f64 {
         match self.weight {
             ..=400 => self.size,
@@ -150,7 +150,7 @@ const SMALL_PRINT: Lettering = Lettering {
     most_lines: 4,
 };
 
-/// The frame as it is filled from the top.
+/// The frame, filled from the top.
 struct Sheet {
     room: f64,
     down: f64,
@@ -186,7 +186,7 @@ impl Sheet {
         }
     }
 
-    /// Nobody takes the figures of a void run from its picture by mistake.
+    /// A banner, so that nobody uses a void run's figures by mistake.
     fn banner(&mut self) {
         const HEIGHT: f64 = 48.0;
         self.gap(10.0);
@@ -195,7 +195,7 @@ impl Sheet {
             &html! {
                 rect.banner x="1" y="1" width=(px(self.room - 2.0)) height=(HEIGHT - 2.0) rx="4" {}
                 text.void font-size="30" font-weight="700" x="14" y="35" { "VOID" }
-                text.ink font-size="14" x="118" y="30" { "the figures are not to be used" }
+                text.ink font-size="14" x="118" y="30" { "do not use the figures" }
             },
         );
     }
@@ -220,7 +220,7 @@ impl Sheet {
         self.gap(height);
     }
 
-    /// Marks and their meanings side by side, on as many lines as they take.
+    /// Marks and their meanings side by side, on as many lines as necessary.
     fn key(&mut self, key: &[KeyEntry]) {
         const GAP: f64 = 7.0;
         const APART: f64 = 18.0;
@@ -265,8 +265,8 @@ fn description(sections: &[Section]) -> String {
     texts.join(" ")
 }
 
-/// Which run, how much was measured (under several loads that stands with each), and whether
-/// something speaks against it.
+/// The run, how much was measured (with several loads each section shows it), and its gravest
+/// warning.
 fn provenance(analysis: &Analysis, sections: &[Section]) -> Vec<String> {
     let mut from = vec![
         one_line(&analysis.run),
@@ -284,7 +284,7 @@ fn provenance(analysis: &Analysis, sections: &[Section]) -> Vec<String> {
         .collect()
 }
 
-/// Broken behind its commas alone, where there is no room for all of it on a line.
+/// Lets a long text break only after commas.
 fn unbroken(text: &str) -> String {
     text.replace(' ', "\u{a0}").replace(",\u{a0}", ", ")
 }

@@ -1,20 +1,20 @@
-//! How much room words take, and words cut or broken to the room there is.
+//! Measures text, and cuts or breaks it to fit.
 //!
-//! A picture is laid out before it is known in which font it will be shown, so widths are those of
-//! DejaVu Sans, one of the widest: what fits in it fits in others.
+//! The viewer's font is unknown at layout, so widths are those of DejaVu Sans, one of the widest:
+//! text that fits in it fits in others.
 
 use unicode_width::UnicodeWidthChar;
 
 const ELLIPSIS: char = '…';
-/// So many times as wide are bold letters.
+/// Width of bold letters relative to regular ones.
 pub(super) const BOLD: f64 = 1.08;
 
-/// About how wide a text is, in pixels, in letters of this size.
+/// The approximate width of a text in pixels at this font size.
 pub(super) fn width(text: &str, size: f64) -> f64 {
     text.chars().map(ems).sum::<f64>() * size
 }
 
-/// The text, its end replaced by "…" where it is wider than the room.
+/// The text, with its end replaced by "…" if it is too wide.
 pub(super) fn fitted(text: &str, size: f64, room: f64) -> String {
     if width(text, size) <= room {
         return text.to_owned();
@@ -23,8 +23,8 @@ pub(super) fn fitted(text: &str, size: f64, room: f64) -> String {
     format!("{}{ELLIPSIS}", cut.trim_end())
 }
 
-/// An arm's name, its middle replaced by "…" where it is wider than the room: names that begin alike
-/// are told apart by their ends.
+/// An arm's name, with its middle replaced by "…" if it is too wide: names that begin alike differ
+/// at their ends.
 pub(super) fn name(text: &str, size: f64, room: f64) -> String {
     if width(text, size) <= room {
         return text.to_owned();
@@ -36,7 +36,7 @@ pub(super) fn name(text: &str, size: f64, room: f64) -> String {
     format!("{}{ELLIPSIS}{}", head.trim_end(), tail.trim_start())
 }
 
-/// As many letters as there is room for.
+/// As many letters as fit.
 fn within(letters: impl Iterator<Item = char>, size: f64, mut room: f64) -> String {
     let fits = |c: &char| {
         room -= ems(*c) * size;
@@ -45,7 +45,7 @@ fn within(letters: impl Iterator<Item = char>, size: f64, mut room: f64) -> Stri
     letters.take_while(fits).collect()
 }
 
-/// The text on lines that are no wider than the room; what does not fit on so many ends in "…".
+/// The text broken into lines that fit; if it needs more than `most` lines, the last ends in "…".
 pub(super) fn wrapped(text: &str, size: f64, room: f64, most: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ') {
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_does_not_fit_is_cut() {
+    fn long_texts_are_cut() {
         let table = [
             ("otel", 100.0, "otel", "it fits"),
             (
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_no_wider_than_the_room() {
+    fn lines_fit_the_width() {
         let text = "mirrored order, 8 rounds, 412 blocks, windows of 100 ms";
         let lines = wrapped(text, 10.0, 160.0, 9);
         assert!(lines.len() > 1);

@@ -1,8 +1,8 @@
-//! Static pictures of a run, for READMEs and tickets: a file that stands alone, loads nothing and
-//! looks the same wherever it is shown.
+//! Static pictures of a run, for READMEs and tickets: self-contained files that look the same
+//! everywhere.
 //!
-//! [`svg`] lays out what is drawn in pixels; `forest` and `curve` draw, `frame` has what stands around
-//! every picture. [`png`] makes pixels of it.
+//! [`svg`] does the layout; `forest` and `curve` draw, `frame` has what surrounds every picture.
+//! [`png`] rasterises.
 
 mod axis;
 mod columns;
@@ -24,7 +24,7 @@ use frame::Panel;
 pub use png::png;
 pub use theme::Theme;
 
-/// What there is to be drawn.
+/// Kinds of pictures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum PictureKind {
     /// Each arm's difference from the baseline with its interval.
@@ -35,10 +35,10 @@ pub enum PictureKind {
 }
 
 impl PictureKind {
-    /// Every kind.
+    /// All kinds.
     pub const ALL: &'static [PictureKind] = &[PictureKind::Forest, PictureKind::Curve];
 
-    /// The word used in flags.
+    /// Its name in flags.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -48,24 +48,24 @@ impl PictureKind {
     }
 }
 
-/// What is asked for.
+/// Options of a picture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PictureOptions {
-    /// What is drawn.
+    /// The kind of picture.
     pub kind: PictureKind,
-    /// Which metric; else the run's primary one, of curves the first that has one.
+    /// The metric; by default the primary one, or for curves the first metric that has a curve.
     pub metric: Option<Metric>,
-    /// Its ground.
+    /// The theme.
     pub theme: Theme,
-    /// In pixels; [`PictureOptions::WIDTH`] unless said, and brought within
+    /// The width in pixels, [`PictureOptions::WIDTH`] by default, clamped to
     /// [`PictureOptions::WIDTHS`].
     pub width: Option<u32>,
 }
 
 impl PictureOptions {
-    /// The width where none is asked for, in pixels.
+    /// The default width in pixels.
     pub const WIDTH: u32 = 900;
-    /// Narrower ones have no room for a plot.
+    /// Allowed widths; narrower pictures have no room for a plot.
     pub const WIDTHS: RangeInclusive<u32> = 480..=4000;
 
     fn width(&self) -> u32 {
@@ -78,12 +78,12 @@ impl PictureOptions {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PictureError {
-    /// The run has nothing of this kind.
+    /// The run has no picture of this kind.
     #[error("this run has no {}; it has: {}", asked.as_str(), listed(there.iter().map(|kind| kind.as_str())))]
     NotThere {
-        /// What was asked for.
+        /// The requested kind.
         asked: PictureKind,
-        /// What could be drawn instead.
+        /// The kinds that the run has.
         there: Vec<PictureKind>,
     },
     /// Nothing was measured that a picture could show.
@@ -95,19 +95,19 @@ pub enum PictureError {
         kind.as_str(), metric.as_str(), listed(there.iter().map(|metric| metric.as_str()))
     )]
     NoSuchMetric {
-        /// What was asked for.
+        /// The requested kind.
         kind: PictureKind,
-        /// Of what.
+        /// The requested metric.
         metric: Metric,
-        /// Of what there is one.
+        /// The metrics that the run has.
         there: Vec<Metric>,
     },
-    /// What should be made into pixels is no SVG.
+    /// The input of the rasteriser is not SVG.
     #[error("this is no SVG that could be made into pixels")]
     NotSvg,
-    /// More pixels than can be held.
+    /// Too many pixels.
     #[error(
-        "a picture of {width} × {height} pixels is too large for PNG; ask for --format svg or a \
+        "a picture of {width} × {height} pixels is too large for PNG; use --format svg or a \
          smaller --width"
     )]
     TooLarge {
@@ -122,12 +122,12 @@ fn listed<'a>(words: impl Iterator<Item = &'a str>) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
-/// The picture as an SVG file that stands alone.
+/// The picture as a self-contained SVG file.
 ///
-/// A run under several loads has one part for each of them.
+/// A run under several loads has one part per load.
 ///
 /// # Errors
-/// When the run has nothing of what is asked for; the error says what it has.
+/// If the run has no such picture; the error says what it has.
 pub fn svg(analysis: &Analysis, options: &PictureOptions) -> Result<String, PictureError> {
     let (kind, primary) = (options.kind, analysis.primary);
     let there = metrics(analysis, kind);
@@ -142,7 +142,7 @@ pub fn svg(analysis: &Analysis, options: &PictureOptions) -> Result<String, Pict
     }
 }
 
-/// Metrics of which there is such a picture under some load.
+/// Metrics that have such a picture under any load.
 fn metrics(analysis: &Analysis, kind: PictureKind) -> Vec<Metric> {
     let of = match kind {
         PictureKind::Forest => forest::metrics,
@@ -177,7 +177,7 @@ fn missing(
     }
 }
 
-/// What is drawn above everything, such as "CPU per request, difference from the baseline".
+/// The title, such as "CPU per request, difference from the baseline".
 fn title(analysis: &Analysis, kind: PictureKind, metric: Metric) -> String {
     match kind {
         PictureKind::Forest => forest::title(metric),
@@ -185,7 +185,7 @@ fn title(analysis: &Analysis, kind: PictureKind, metric: Metric) -> String {
     }
 }
 
-/// What is drawn of one load.
+/// The drawings of one load.
 fn panels(load: &Analysis, kind: PictureKind, metric: Metric, room: f64) -> Vec<Panel> {
     match kind {
         PictureKind::Forest => forest::panel(load, metric, room).into_iter().collect(),

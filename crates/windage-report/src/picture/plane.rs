@@ -1,22 +1,22 @@
-//! The ground of a plot: its heights labelled to the left, its places below.
+//! The axes of a plot: heights labelled on the left, places below.
 
 use maud::{Markup, html};
 
 use super::lettering;
 
-/// Size of letters at axes, in pixels.
+/// Font size at axes, in pixels.
 pub(super) const SMALL: f64 = 12.0;
-/// What the labels below a plot or below rows take, in pixels.
+/// The height of labels below a plot or below rows, in pixels.
 pub(super) const BELOW: f64 = 46.0;
 const GAP: f64 = 8.0;
 
-/// A label and where it stands, as a share of the extent.
+/// A label and its position, as a share of the extent.
 pub(super) struct Tick {
     pub(super) at: f64,
     pub(super) label: String,
 }
 
-/// Where a plot lies, in pixels.
+/// The position of a plot, in pixels.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plane {
     left: f64,
@@ -26,25 +26,25 @@ pub(super) struct Plane {
 }
 
 impl Plane {
-    /// As wide as the room leaves it beside the labels of these heights.
+    /// A plot in the width that the labels of these heights leave.
     pub(super) fn beside(heights: &[Tick], room: f64, top: f64, height: f64) -> Plane {
         let widths = heights.iter().map(|t| lettering::width(&t.label, SMALL));
         let left = widths.fold(0.0, f64::max) + GAP;
         Plane {
             left,
-            // The last label below may stand half outside.
+            // Half of the last label below may be outside.
             width: room - left - 16.0,
             top,
             height,
         }
     }
 
-    /// From the left, of a share of the extent.
+    /// The x coordinate of a share of the extent.
     pub(super) fn across(&self, share: f64) -> f64 {
         self.left + self.width * share
     }
 
-    /// From above, of a share of the extent.
+    /// The y coordinate of a share of the extent.
     pub(super) fn down(&self, share: f64) -> f64 {
         self.top + self.height * (1.0 - share)
     }
@@ -53,13 +53,13 @@ impl Plane {
         format!("{:.1} {:.1}", self.across(across), self.down(up))
     }
 
-    /// A path through places that are shares of the extents.
+    /// A path through points given as shares of the extents.
     pub(super) fn path(&self, places: impl Iterator<Item = (f64, f64)>) -> String {
         let corners: Vec<String> = places.map(|place| self.point(place)).collect();
         format!("M{}", corners.join("L"))
     }
 
-    /// A line across at each height, with its label.
+    /// A horizontal line at each height, with its label.
     pub(super) fn heights(&self, ticks: &[Tick]) -> Markup {
         html! {
             @for tick in ticks {
@@ -72,7 +72,7 @@ impl Plane {
         }
     }
 
-    /// The labels below, and beneath them what they are of.
+    /// The labels below, and below them what they measure.
     pub(super) fn places(&self, ticks: &[Tick], of: &str) -> Markup {
         let bottom = self.top + self.height;
         html! {
@@ -87,7 +87,7 @@ impl Plane {
     }
 }
 
-/// A place in pixels as it is written.
+/// A coordinate as text.
 pub(super) fn px(v: f64) -> String {
     format!("{v:.1}")
 }

@@ -1,4 +1,4 @@
-//! SVG in, PNG out, the same on every machine: the font is in the binary.
+//! Converts SVG to PNG, identically on every machine: the font is in the binary.
 
 use std::sync::Arc;
 
@@ -8,19 +8,19 @@ use resvg::usvg::{Options, Tree};
 
 use super::PictureError;
 
-/// Twice as many pixels as the picture's own, for dense displays.
+/// Pixels per unit of the picture, for dense displays.
 const DENSITY: f32 = 2.0;
-/// More are not drawn: these take 512 MiB.
+/// The most pixels; these take 512 MiB.
 const MOST_PIXELS: u64 = 1 << 27;
 const FAMILY: &str = "DejaVu Sans";
 
-/// A picture as PNG, with twice as many pixels as it is wide and high.
+/// A picture as PNG, with two pixels per unit of width and height.
 ///
-/// Letters are those of DejaVu Sans, whatever the machine has; scripts that it lacks are shown as
+/// Text is in DejaVu Sans, whatever fonts the machine has; characters that it lacks are shown as
 /// boxes.
 ///
 /// # Errors
-/// When this is no SVG, and when the picture has more pixels than can be held.
+/// If the input is not SVG, or the picture has too many pixels.
 pub fn png(svg: &str) -> Result<Vec<u8>, PictureError> {
     let tree = Tree::from_str(svg, &options()).map_err(|_| PictureError::NotSvg)?;
     let size = tree.size().to_int_size();

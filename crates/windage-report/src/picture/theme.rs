@@ -1,7 +1,7 @@
-//! Colours, in figures: a picture that stands alone can't ask its reader's settings, and renderers
-//! know no variables.
+//! Colours as literals: a standalone picture can't read its viewer's settings, and renderers don't
+//! support CSS variables.
 
-/// The ground on which a picture stands.
+/// The background of a picture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Theme {
     /// Dark on white.
@@ -11,9 +11,9 @@ pub enum Theme {
     Dark,
 }
 
-/// The page's colours (`web/src/style/colours.css`): Okabe and Ito's, told apart by every kind of
-/// colour vision, some of them darker on white so that thin lines can be seen. Every one is
-/// accompanied by a word, a sign or a shape.
+/// The page's colours (`web/src/style/colours.css`): Okabe and Ito's, which people with any colour
+/// vision can distinguish, some darker on white so that thin lines are visible. Each comes with a
+/// word, a sign or a shape.
 struct Palette {
     paper: &'static str,
     ink: &'static str,
@@ -24,7 +24,7 @@ struct Palette {
     negligible: &'static str,
     inconclusive: &'static str,
     void: &'static str,
-    /// How strongly the margin margin and confidence_bands are shaded.
+    /// Opacity of the shaded equivalence margin and confidence bands.
     shade: &'static str,
 }
 
@@ -55,10 +55,10 @@ const DARK: Palette = Palette {
 };
 
 impl Theme {
-    /// Both.
+    /// Both themes.
     pub const ALL: &'static [Theme] = &[Theme::Light, Theme::Dark];
 
-    /// The word used in flags.
+    /// Its name in flags.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -139,7 +139,7 @@ mod tests {
         }
     }
 
-    /// Whose own test says that they can be seen on its paper.
+    /// The page's own test checks that these colours are visible on its background.
     #[test]
     fn pictures_have_the_colours_of_the_page() {
         for &theme in Theme::ALL {

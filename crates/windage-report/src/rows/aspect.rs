@@ -1,4 +1,4 @@
-//! Tables that show of each arm only what is worth showing of any.
+//! Tables that have only the columns worth showing for any arm.
 
 use windage_analysis::{Analysis, ArmAnalysis};
 
@@ -6,7 +6,7 @@ use super::{Cell, Row, Table, Tone, column};
 use crate::facts::one_line;
 use crate::number;
 
-/// One column: what it says of an arm, and whether that is worth showing.
+/// One column: an arm's cell, and whether that is worth showing.
 pub(super) struct Aspect<T: 'static> {
     pub(super) heading: &'static str,
     pub(super) about: &'static str,
@@ -14,7 +14,7 @@ pub(super) struct Aspect<T: 'static> {
     pub(super) is_worth_showing: fn(&T) -> bool,
 }
 
-/// The aspects that are worth showing of any arm; `None` where none is.
+/// The columns worth showing for any arm; `None` without any.
 pub(super) fn aspects_table<T>(
     analysis: &Analysis,
     title: &str,
@@ -48,7 +48,7 @@ pub(super) fn aspects_table<T>(
     })
 }
 
-/// A share of requests; how many there were, of which kinds, stands in its tooltip.
+/// A share of requests; the tooltip has the count and its kinds.
 pub(super) fn counted(count: u64, of: u64, kinds: Option<String>) -> Cell {
     if count == 0 {
         return Cell::figure("0", 0.0);
@@ -62,7 +62,7 @@ pub(super) fn counted(count: u64, of: u64, kinds: Option<String>) -> Cell {
     }
 }
 
-/// What an arm has nothing of.
+/// A cell without a value.
 pub(crate) fn nothing() -> Cell {
     Cell::faint("–")
 }

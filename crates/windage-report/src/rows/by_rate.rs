@@ -1,4 +1,4 @@
-//! What arrived of the telemetry under each load of a run, against the rate.
+//! Delivered telemetry under each load of a run, by rate.
 
 use windage_analysis::{Analysis, FidelityPoint};
 use windage_model::{ArmId, Unit};
@@ -8,8 +8,8 @@ use super::{Cell, Row, Table, Tone, column, nothing, plain};
 use crate::facts::one_line;
 use crate::number::{self, Scale};
 
-/// A row for each arm and load, by rate; `None` for a run under a single load, or that expects
-/// nothing.
+/// A row for each arm and load, by rate; `None` for a run with a single load or without
+/// expectations.
 pub(crate) fn by_rate_table(analysis: &Analysis) -> Option<Table> {
     let points = &analysis.fidelity_curve;
     if points.is_empty() {
@@ -28,12 +28,12 @@ pub(crate) fn by_rate_table(analysis: &Analysis) -> Option<Table> {
         columns: vec![
             column(
                 "rate",
-                "Starts that were asked for; of a closed loop its name",
+                "Intended starts per second; for a closed loop, its name",
             ),
             column("achieved", "Requests that were completed"),
             column(
                 "delivered",
-                "What arrived, from launch to the end of the last flush",
+                "Telemetry that arrived, from launch to the end of the last flush",
             ),
             column("lost", "1 − delivered / expected, with its 95 % interval"),
         ],

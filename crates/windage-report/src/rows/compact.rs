@@ -1,4 +1,4 @@
-//! The tables of one cell for each metric: the baseline's value, the others' difference.
+//! Tables with one cell per metric: the baseline's value, and the differences of other arms.
 
 use windage_analysis::{Analysis, ArmAnalysis, MetricAnalysis, MissingCode};
 use windage_model::{Difference, LoadModel, Metric, Role, Verdict};
@@ -14,18 +14,18 @@ use crate::number::{self, NOT_AVAILABLE, Scale};
 /// How a column states differences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shown {
-    /// In percent of the baseline, where there is a ratio.
+    /// As percent of the baseline, where there is a ratio.
     Relative,
     /// In the metric's unit: parts of a sum, or metrics whose baseline is zero by nature.
     Absolute,
 }
 
-/// Metrics that stand in one table.
+/// Metrics that share a table.
 pub(crate) struct Group {
     pub(crate) title: &'static str,
     pub(crate) metrics: &'static [Placed],
     pub(crate) detail: bool,
-    /// Whether reports of one run have tables of their own for it.
+    /// Whether reports of one run have separate tables for it.
     pub(crate) is_of_agents: bool,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct Placed {
 }
 
 impl Placed {
-    /// Another heading than its label, below the title of its table.
+    /// A heading that replaces its label.
     const fn headed(self, heading: &'static str) -> Placed {
         Placed {
             heading: Some(heading),
@@ -83,7 +83,7 @@ const fn detail(title: &'static str, metrics: &'static [Placed]) -> Group {
     }
 }
 
-/// Every metric has its place; a test holds it to that.
+/// Every metric has a place; a test checks it.
 pub(crate) const GROUPS: &[Group] = {
     use Metric::*;
     &[
@@ -190,7 +190,7 @@ pub(crate) const GROUPS: &[Group] = {
     ]
 };
 
-/// One cell for each metric: the baseline's value, and the other arms' differences.
+/// One cell per metric: the baseline's value, and the differences of other arms.
 pub(super) fn compact_table(analysis: &Analysis, group: &Group, primary: Metric) -> Option<Table> {
     let metrics: Vec<_> = group
         .metrics
@@ -202,7 +202,8 @@ pub(super) fn compact_table(analysis: &Analysis, group: &Group, primary: Metric)
         return None;
     }
     let mut compared = group.metrics.iter().map(|of| of.metric);
-    // In a closed loop requests are sent at their intended start, so response time is service time.
+    // In a closed loop, requests are sent at their intended start, so response time equals service
+    // time.
     let repeats = group.title == "Service time" && analysis.design.load == LoadModel::Closed;
     Some(Table {
         facts: compared
@@ -243,7 +244,7 @@ fn table_of(analysis: &Analysis, title: &str, metrics: &[Placed]) -> Table {
 }
 
 /// Metrics that a short report shows if a treatment changed them, in this order. Parts of the
-/// primary metric and other quantiles are left to the full report.
+/// primary metric and other quantiles are only in the full report.
 const HEADLINES: &[Metric] = {
     use Metric::*;
     &[
@@ -263,7 +264,7 @@ const HEADLINES: &[Metric] = {
     ]
 };
 
-/// The metrics besides the primary one that any treatment changed; `None` when there are none.
+/// The metrics other than the primary one that any treatment changed; `None` without any.
 pub(crate) fn changed_table(analysis: &Analysis) -> Option<Table> {
     let is_changed = |metric: Metric| {
         let treatments = analysis.arms.iter();
@@ -307,7 +308,7 @@ fn compact_cells(
         let value = value(arm, result).map(|v| value_scale.with_unit(v));
         match &result.difference {
             Ok(difference) => compact_difference(metric, result, difference, shown, notes),
-            // What all others are differences from has no place among them.
+            // Other arms are shown as differences from the baseline; it has a value only.
             Err(missing) if missing.code == MissingCode::Baseline => {
                 plain(value.unwrap_or_else(|| NOT_AVAILABLE.to_owned()))
             }
@@ -342,7 +343,7 @@ fn compact_difference(
         let mark = match result.verdict {
             Some(Verdict::Negligible) => NEGLIGIBLE,
             Some(Verdict::Inconclusive) => INCONCLUSIVE,
-            // The sign and the metric say it.
+            // The sign shows it.
             Some(Verdict::Costs | Verdict::Saves) | None => "",
         };
         let text = marked(&format!("{mark}{on_its_own}"), &shown.to_string());
@@ -366,7 +367,7 @@ fn compact_difference(
     }
 }
 
-/// A figure behind its marks, if it has any.
+/// A figure, preceded by its marks.
 pub(crate) fn marked(marks: &str, figure: &str) -> String {
     format!("{marks} {figure}").trim_start().to_owned()
 }
@@ -376,7 +377,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_metric_has_its_place_once() {
+    fn every_metric_has_one_place() {
         for &metric in Metric::ALL {
             let placed = GROUPS.iter().flat_map(|group| group.metrics);
             let places = placed.filter(|placed| placed.metric == metric);

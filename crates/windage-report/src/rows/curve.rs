@@ -1,4 +1,4 @@
-//! A metric over a swept factor: a row for each level, the fitted curves in words below.
+//! A metric over a swept factor: a row per level, and the fitted curves in words below.
 
 use windage_analysis::{
     Against, Analysis, Curve, CurveFit, CurvePoint, CurveScale, CurveTerm, DropLimit, FidelityUnit,
@@ -10,10 +10,10 @@ use super::{Cell, Row, RowsOf, Table, column, plain};
 use crate::facts::{Fact, one_line};
 use crate::number::{self, NOT_AVAILABLE, Scale};
 
-/// A curve with what is left beyond the points' own error less often than this does not fit.
+/// A curve whose lack-of-fit test has a lower probability than this does not fit.
 const REJECTED: f64 = 0.05;
 
-/// A table for each curve.
+/// One table per curve.
 pub(super) fn curve_tables(analysis: &Analysis) -> Vec<Table> {
     let curves = analysis.curves.iter();
     curves.map(|curve| curve_table(analysis, curve)).collect()
@@ -25,19 +25,19 @@ pub(crate) fn title(curve: &Curve) -> String {
     format!("{metric} by {}", one_line(&curve.factor))
 }
 
-/// A level as the plan has it.
+/// A level as written in the plan.
 pub(crate) fn level(level: f64) -> String {
     LevelValue::Number(level).to_string()
 }
 
-/// What the arms of a curve have in common, where the run has curves of several kinds.
+/// What the arms of a curve have in common; only where the run has several such groups.
 pub(crate) fn of_which(analysis: &Analysis, curve: &Curve) -> Option<String> {
     let mut curves = analysis.curves.iter();
     let is_told = curves.any(|other| (&other.factor, &other.of) != (&curve.factor, &curve.of));
     is_told.then(|| one_line(&curve.of))
 }
 
-/// What the telemetry of a curve's arms is counted in.
+/// The unit in which telemetry of a curve's arms is counted.
 pub(crate) fn counted_in(analysis: &Analysis, curve: &Curve) -> FidelityUnit {
     let is_point = |id: &ArmId| curve.points.iter().any(|point| point.arm == *id);
     let mut arms = analysis.arms.iter().filter(|arm| is_point(&arm.id));
@@ -45,7 +45,7 @@ pub(crate) fn counted_in(analysis: &Analysis, curve: &Curve) -> FidelityUnit {
         .map_or(FidelityUnit::default(), |fidelity| fidelity.of)
 }
 
-/// The fit against one of the two axes.
+/// The fit against attempted or delivered telemetry.
 pub(crate) fn fit(curve: &Curve, against: Against) -> Option<&CurveFit> {
     curve.fits.iter().find(|fit| fit.against == against)
 }
@@ -68,13 +68,10 @@ fn curve_table(analysis: &Analysis, curve: &Curve) -> Table {
     if has_counts {
         columns.push(column(
             format!("{} per request", unit.as_str()),
-            "Asked for → arrived",
+            "Attempted → delivered",
         ));
     }
-    columns.push(column(
-        "overhead",
-        "Arm against baseline, with its 95 % interval",
-    ));
+    columns.push(column("overhead", "Arm − baseline, with its 95 % interval"));
     columns.extend(fitted.map(|_| column("curve", "The height of the fitted curve at this level")));
     let scale = scale(curve);
     let row = |point: &CurvePoint| {
@@ -111,12 +108,12 @@ fn counts(point: &CurvePoint) -> String {
     format!("{} → {}", part(point.attempted), part(point.delivered))
 }
 
-/// Each point by rising level, for those who can't see it: "0.1: +9.31 µs (+8.90 to +9.72)".
+/// Each point by rising level, as alternative text: "0.1: +9.31 µs (+8.90 to +9.72)".
 pub(crate) fn points_in_words(curve: &Curve) -> Vec<String> {
     let scale = scale(curve);
     let point = |of: &CurvePoint| {
         let note = if of.is_beyond_drop_limit {
-            ", beyond the drop limit and not fitted"
+            ", beyond the drop limit, not fitted"
         } else {
             ""
         };
@@ -133,11 +130,11 @@ pub(crate) fn points_in_words(curve: &Curve) -> Vec<String> {
 fn height_cell(point: &CurvePoint, fit: &CurveFit, scale: Scale) -> Cell {
     if point.is_beyond_drop_limit {
         return Cell {
-            basis: Some("More was lost than sampling explains: shown, and not fitted".to_owned()),
+            basis: Some("More was lost than sampling explains; shown, not fitted".to_owned()),
             ..Cell::faint("beyond drop limit")
         };
     }
-    // As wide as the point's own interval, so that both are written with the same decimals.
+    // As wide as the point's own interval, so that both get the same decimals.
     let half_width = point.overhead.half_width();
     let height = fit.height(point.level);
     let interval = Interval {
@@ -180,7 +177,7 @@ pub(crate) fn why_not_fitted(analysis: &Analysis, curve: &Curve) -> String {
         .iter()
         .filter(|point| !point.is_beyond_drop_limit);
     match analysis.design.stop {
-        Some(_) => "no curve was fitted, as the run could stop early".to_owned(),
+        Some(_) => "no curve was fitted, because the run could stop early".to_owned(),
         None => format!("no curve was fitted: {} points are too few", points.count()),
     }
 }
@@ -209,17 +206,17 @@ pub(crate) fn formula(curve: &Curve, fit: &CurveFit, unit: FidelityUnit) -> Stri
         match term.kind {
             TermKind::Fixed => format!("fixed {written}"),
             TermKind::Proportional => format!("{written} {one}"),
-            TermKind::Concave => format!("{written} times the root of {x}"),
+            TermKind::Concave => format!("{written} times the square root of {x}"),
             TermKind::Saturating { half_at } => {
                 let half = number::plain(half_at);
-                format!("{written} in the end, half of it at {half} {x}")
+                format!("up to {written}, half of it at {half} {x}")
             }
         }
     };
     fit.terms.iter().map(term).collect::<Vec<_>>().join(", ")
 }
 
-/// A coefficient may be much smaller than what it is multiplied to.
+/// A coefficient may be much smaller than the products it gives, so it has a unit of its own.
 fn scale_of(curve: &Curve, coefficient: &Interval) -> Scale {
     match curve.scale {
         CurveScale::Unit => Scale::of(curve.metric.unit(), coefficient),
@@ -229,19 +226,16 @@ fn scale_of(curve: &Curve, coefficient: &Interval) -> Scale {
 
 fn fitness(fit: &CurveFit) -> String {
     match &fit.lack_of_fit {
-        None => "whether it fits can't be told, as points are no more than terms".to_owned(),
+        None => "lack of fit can't be tested: there are no more points than terms".to_owned(),
         Some(lack) if is_rejected(lack) => format!(
-            "does not fit: more is left than the points' own error explains ({})",
+            "does not fit: significant lack of fit ({})",
             statistic(lack)
         ),
-        Some(lack) => format!(
-            "fits: no more is left than the points' own error ({})",
-            statistic(lack)
-        ),
+        Some(lack) => format!("fits: no significant lack of fit ({})", statistic(lack)),
     }
 }
 
-/// Whether more is left than the points' own error explains.
+/// Whether the lack of fit is significant.
 pub(crate) fn is_rejected(lack: &LackOfFit) -> bool {
     lack.p < REJECTED
 }
@@ -272,14 +266,13 @@ fn held_out(curve: &Curve, fit: &CurveFit) -> Option<String> {
     let not = if missed.is_empty() {
         String::new()
     } else {
-        format!(", not {}", missed.join(", "))
+        format!(", but not {}", missed.join(", "))
     };
-    (all > 0).then(|| {
-        format!("{inside} of {all} held-out points lie where the others predict them{not}")
-    })
+    (all > 0)
+        .then(|| format!("{inside} of {all} held-out points lie within their predictions{not}"))
 }
 
-/// "from between 50.0 and 75.0 of rate on telemetry is lost: at most 6,980 traces/s arrive"
+/// "telemetry is dropped above a rate of 50.0 to 75.0: at most 6,980 traces/s arrive"
 pub(crate) fn drop_limit_in_words(
     drop_limit: &DropLimit,
     factor: &str,
@@ -290,10 +283,10 @@ pub(crate) fn drop_limit_in_words(
         format!(": at most {n} {unit}/s arrive")
     });
     format!(
-        "from between {} and {} of {} on telemetry is lost{at_most}",
+        "telemetry is dropped above a {} of {} to {}{at_most}",
+        one_line(factor),
         level(drop_limit.above),
-        level(drop_limit.below),
-        one_line(factor)
+        level(drop_limit.below)
     )
 }
 

@@ -1,4 +1,4 @@
-//! The tables about how telemetry came: two where something was amiss, and details.
+//! Tables about how telemetry arrived: two if there were problems, and details.
 
 use windage_analysis::{Analysis, ArmAnalysis, DeliveredSource, ExportDelay, Fidelity};
 use windage_model::{Interval, Unit};
@@ -14,7 +14,7 @@ const SOURCES: usize = 5;
 const REQUESTS: &[Aspect<Fidelity>] = &[
     Aspect {
         heading: "refused",
-        about: "Export requests that the backend refused, as it was told to, of all",
+        about: "Share of export requests that the faulty backend refused on purpose",
         cell: |fidelity| {
             let counts = &fidelity.counts;
             let spans = format!("{} spans in them", number::count(counts.refused_spans));
@@ -23,23 +23,24 @@ const REQUESTS: &[Aspect<Fidelity>] = &[
         is_worth_showing: |fidelity| fidelity.counts.refused > 0,
     },
     Aspect {
-        heading: "not taken",
-        about: "Export requests that the sink could not take or read, of all",
+        heading: "rejected",
+        about: "Share of export requests that the sink could not take or read",
         cell: |fidelity| {
             let (rejected, malformed) = (fidelity.counts.rejected, fidelity.counts.malformed);
-            let kinds = format!("{rejected} not taken, {malformed} not readable");
+            let kinds = format!("{rejected} rejected, {malformed} malformed");
             let requests = rejected.saturating_add(malformed);
             counted(requests, fidelity.counts.export_requests, Some(kinds))
         },
         is_worth_showing: |fidelity| fidelity.counts.rejected > 0 || fidelity.counts.malformed > 0,
     },
     Aspect {
-        heading: "sent again",
-        about: "Export requests that came again after they had no success, of all",
+        heading: "retried",
+        about: "Share of export requests that repeat an earlier one without success",
         cell: |fidelity| {
             let counts = &fidelity.counts;
             let spans = number::count(counts.repeated_spans);
-            let kinds = format!("{spans} spans in them were counted already, and once only");
+            let kinds =
+                format!("{spans} spans in them were already counted, and are not counted again");
             Cell {
                 tone: Tone::Plain,
                 ..counted(counts.retried_requests, counts.export_requests, Some(kinds))
@@ -48,8 +49,8 @@ const REQUESTS: &[Aspect<Fidelity>] = &[
         is_worth_showing: |fidelity| fidelity.counts.retried_requests > 0,
     },
     Aspect {
-        heading: "twice",
-        about: "Spans that came more than once, of those in a sample of traces",
+        heading: "duplicates",
+        about: "Share of spans that arrived more than once, in a sample of traces",
         cell: |fidelity| {
             fidelity.traces.as_ref().map_or_else(nothing, |traces| {
                 counted(traces.duplicates, traces.spans, None)
@@ -64,26 +65,26 @@ const REQUESTS: &[Aspect<Fidelity>] = &[
 
 const ARRIVAL: &[Aspect<Fidelity>] = &[
     Aspect {
-        heading: "whole traces",
-        about: "Traces with a root and every parent that a span names, of those in a sample",
+        heading: "complete traces",
+        about: "Share of sampled traces that have a root and every parent that their spans name",
         cell: whole_traces,
         is_worth_showing: |fidelity| complete(fidelity).is_some_and(|share| share.estimate < 1.0),
     },
     Aspect {
-        heading: "half after",
-        about: "From the end of a span to its arrival, the median",
+        heading: "median delay",
+        about: "From the end of a span to its arrival, median",
         cell: |fidelity| delay(fidelity, |delay| delay.p50_ns),
-        is_worth_showing: Fidelity::is_backend_ill,
+        is_worth_showing: Fidelity::is_backend_faulty,
     },
     Aspect {
-        heading: "99 % after",
-        about: "From the end of a span to its arrival, the 99th percentile",
+        heading: "p99 delay",
+        about: "From the end of a span to its arrival, 99th percentile",
         cell: |fidelity| delay(fidelity, |delay| delay.p99_ns),
-        is_worth_showing: Fidelity::is_backend_ill,
+        is_worth_showing: Fidelity::is_backend_faulty,
     },
 ];
 
-/// What was amiss with export requests, and with what came of them; none where nothing was.
+/// Problems with export requests and with arrival; none without problems.
 pub(super) fn export_tables(analysis: &Analysis) -> Vec<Table> {
     [("Export", REQUESTS), ("Arrival", ARRIVAL)]
         .into_iter()
@@ -109,7 +110,7 @@ fn whole_traces(fidelity: &Fidelity) -> Cell {
             Tone::Plain
         },
         basis: Some(format!(
-            "{} traces looked at, one in {}; {} to {}",
+            "{} traces sampled, one in {}; {} to {}",
             number::count(traces.sampled),
             number::count(traces.one_in),
             ends[0],
@@ -126,7 +127,7 @@ fn delay(fidelity: &Fidelity, of: fn(&ExportDelay) -> u64) -> Cell {
     })
 }
 
-/// Further detail: when and how it came, by which protocol, from where.
+/// Detail: when telemetry arrived, by which protocol, from which source.
 pub(super) fn export_details(analysis: &Analysis) -> Vec<Table> {
     [arrival(analysis), protocols(analysis), sources(analysis)]
         .into_iter()
@@ -138,22 +139,28 @@ fn arrival(analysis: &Analysis) -> Option<Table> {
     let columns = &[
         ("requests", "Export requests"),
         (
-            "50 % after",
-            "From the end of a span to its arrival, the median",
+            "median delay",
+            "From the end of a span to its arrival, median",
         ),
-        ("90 % after", "The same, 90th percentile"),
-        ("99 % after", "The same, 99th percentile"),
+        (
+            "p90 delay",
+            "From the end of a span to its arrival, 90th percentile",
+        ),
+        (
+            "p99 delay",
+            "From the end of a span to its arrival, 99th percentile",
+        ),
         (
             "longest",
             "The longest time from the end of a span to its arrival",
         ),
         (
-            "whole traces",
-            "Traces with a root and every parent that a span names, of those in a sample",
+            "complete traces",
+            "Share of sampled traces that have a root and every parent that their spans name",
         ),
         (
             "in windows",
-            "What ended in measured windows and arrived, and its share of the expected",
+            "Telemetry from measured windows that arrived, and its share of the expected",
         ),
     ];
     let is_known = |fidelity: &Fidelity| {
@@ -193,7 +200,7 @@ fn protocols(analysis: &Analysis) -> Option<Table> {
         ("spans", ""),
         ("metric points", ""),
         ("log records", ""),
-        ("on wire", "As it was read from the connections"),
+        ("on wire", "Compressed, as read from the connections"),
         ("bodies", "Uncompressed"),
     ];
     let of_arm = |(arm, fidelity): (&ArmAnalysis, &Fidelity)| {
@@ -264,7 +271,7 @@ fn bytes(n: u64) -> Cell {
     Cell::figure(number::short(Unit::Bytes, n), n)
 }
 
-/// A table of detail; `None` without a row.
+/// A detail table; `None` without rows.
 fn detail(title: &str, columns: &[(&str, &'static str)], rows: Vec<Row>) -> Option<Table> {
     let columns = columns.iter();
     (!rows.is_empty()).then(|| Table {

@@ -1,32 +1,31 @@
-//! What is said of a comparison on its own, and holds no longer when all of its family have to
-//! hold together.
+//! Findings that hold for a comparison by itself, but not when adjusted for its family.
 
 use windage_analysis::{Analysis, Family, MetricAnalysis, Seat};
 use windage_model::{Interval, Metric};
 
 use crate::number::{self, Scale};
 
-/// Marks what is said on its own and does not hold in its family.
+/// Marks findings that do not hold when adjusted for their family.
 pub(crate) const ON_ITS_OWN: char = '‡';
 
-/// What the mark means.
+/// The mark's meaning.
 pub(crate) const ON_ITS_OWN_MEANS: &str =
-    "‡ holds on its own, but not when all comparisons of its family have to";
+    "‡ no longer holds when adjusted for all comparisons of its family";
 
-/// The family of more than one comparison in which a verdict, or that the figure excludes zero,
-/// does not hold.
+/// The family of several comparisons in which the verdict, or the exclusion of zero, no longer
+/// holds.
 pub(crate) fn overstated(result: &MetricAnalysis) -> Option<Seat> {
     let seat = result.inference.seat()?;
     (seat.comparisons > 1 && result.holds_in_family() == Some(false)).then_some(seat)
 }
 
-/// The mark that a comparison needs; empty for most.
+/// The mark of a comparison; empty for most.
 pub(super) fn mark(result: &MetricAnalysis) -> String {
     overstated(result).map_or(String::new(), |_| ON_ITS_OWN.to_string())
 }
 
-/// How the error of the families is controlled, and what the mark means where there `is_marked`
-/// something; `None` when no family has more than one comparison.
+/// How families are adjusted, and what the mark means if something `is_marked`; `None` if no family
+/// has more than one comparison.
 pub(super) fn legend(analysis: &Analysis, is_marked: bool) -> Option<String> {
     let results = || analysis.arms.iter().flat_map(|arm| arm.metrics.values());
     let of = |family| {
@@ -36,7 +35,7 @@ pub(super) fn legend(analysis: &Analysis, is_marked: bool) -> Option<String> {
     let (primary, secondary) = (of(Family::Primary), of(Family::Secondary));
     let mut families = primary.iter().chain(&secondary);
     families.find(|seat| seat.comparisons > 1)?;
-    // All of a family together hold at the confidence at which each holds on its own.
+    // A family together has the confidence that each interval has by itself.
     let mut differences = results().filter_map(|result| result.difference.as_ref().ok());
     let confidence = number::percent_short(differences.next()?.absolute.confidence);
     let of_primary = |of: &Seat| format!("{} of {}", of.comparisons, analysis.primary.label());
@@ -47,7 +46,7 @@ pub(super) fn legend(analysis: &Analysis, is_marked: bool) -> Option<String> {
     let says = if is_marked {
         ON_ITS_OWN_MEANS.to_owned()
     } else {
-        "what is found holds also when all comparisons of its family have to".to_owned()
+        "findings also hold when adjusted for all comparisons of their family".to_owned()
     };
     Some(format!("{says}: {families} (Bonferroni, {confidence})"))
 }

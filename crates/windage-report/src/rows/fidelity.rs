@@ -1,4 +1,4 @@
-//! The table of delivered against expected telemetry.
+//! The table of delivered and expected telemetry.
 
 use windage_analysis::{Analysis, ArmAnalysis, EventCounts, Fidelity, FidelityUnit, Loss};
 
@@ -7,7 +7,7 @@ use super::{BEYOND_SAMPLING, Cell, Row, Table, Tone, capitalised, column, plain}
 use crate::facts::{Fact, one_line};
 use crate::number;
 
-/// Delivered against expected telemetry; `None` when no arm has any.
+/// Delivered and expected telemetry; `None` if no arm has any.
 pub(super) fn fidelity_table(analysis: &Analysis) -> Option<Table> {
     let unit = analysis
         .arms
@@ -17,18 +17,18 @@ pub(super) fn fidelity_table(analysis: &Analysis) -> Option<Table> {
     let columns = vec![
         column(
             "expected",
-            "What the plan expects for the requests that were completed",
+            "What the plan expects for the completed requests",
         ),
         column(
             "delivered",
-            "What arrived, from launch to the end of the last flush",
+            "Telemetry that arrived, from launch to the end of the last flush",
         ),
         column(
             "lost",
             "Expected − delivered, and its share of the expected",
         ),
         column("bytes per span", "Uncompressed"),
-        column("on wire", "Bytes of a span as they were on the wire"),
+        column("on wire", "Compressed bytes per span on the wire"),
     ];
     let rows = analysis
         .arms
@@ -51,8 +51,8 @@ pub(super) fn fidelity_table(analysis: &Analysis) -> Option<Table> {
     })
 }
 
-/// Receivers that were ill on purpose, of arms whose names do not say so, what became of what was
-/// lost, and events on spans: a line for each arm of which there is something to say.
+/// Faulty backends of arms whose names do not say so, the reasons of losses, and events on spans: a
+/// line for each arm that has any.
 fn facts(analysis: &Analysis) -> Vec<Fact> {
     let of_arms = |label: &str, say: fn(&ArmAnalysis, &Fidelity) -> Option<String>| {
         let of_arm = |arm: &ArmAnalysis| {
@@ -72,7 +72,7 @@ fn facts(analysis: &Analysis) -> Vec<Fact> {
 
 fn backend(arm: &ArmAnalysis, fidelity: &Fidelity) -> Option<String> {
     let backend = fidelity.backend.to_string();
-    (fidelity.is_backend_ill() && !arm.name.contains(&backend)).then_some(backend)
+    (fidelity.is_backend_faulty() && !arm.name.contains(&backend)).then_some(backend)
 }
 
 fn events(of: &EventCounts) -> String {
@@ -87,11 +87,11 @@ fn events(of: &EventCounts) -> String {
     }
 }
 
-/// What became of what was lost, as far as it is known.
+/// The reasons of losses, as far as known.
 pub(crate) fn losses(fidelity: &Fidelity) -> Option<String> {
     let mut parts: Vec<String> = fidelity.by_reason.iter().map(loss).collect();
-    let beyond = fidelity.told_beyond_lost;
-    parts.extend(beyond.map(|n| format!("{} more told than lost", number::count_f64(n))));
+    let beyond = fidelity.reported_beyond_lost;
+    parts.extend(beyond.map(|n| format!("{} more reported than lost", number::count_f64(n))));
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
@@ -125,7 +125,7 @@ fn fidelity_cells(fidelity: &Fidelity, unit: FidelityUnit) -> Vec<Cell> {
     });
     let basis = fidelity.sampling_sd.filter(|sd| *sd > 0.0).map(|sd| {
         format!(
-            "the chance of sampling alone spreads the expected by {}",
+            "sampling alone spreads the expected by {}",
             number::plain(sd)
         )
     });
@@ -137,7 +137,7 @@ fn fidelity_cells(fidelity: &Fidelity, unit: FidelityUnit) -> Vec<Cell> {
         value: figure,
         ..plain(figure.map_or_else(absent, write))
     };
-    // What is counted in something else is no match for the other figures of the column.
+    // A figure counted in another unit is not comparable with the rest of the column.
     let of_unit = |figure: Option<f64>| figure.filter(|_| fidelity.of == unit);
     vec![
         Cell {

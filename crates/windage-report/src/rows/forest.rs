@@ -1,4 +1,4 @@
-//! A metric's differences from the baseline arm by arm, as forest plots show them.
+//! A metric's differences from the baseline by arm, for forest plots.
 
 use windage_analysis::{Analysis, ArmAnalysis, MetricAnalysis};
 use windage_model::{Difference, Direction, Interval, Metric, Role, Soundness, Verdict};
@@ -9,13 +9,13 @@ use crate::number::{self, Scale, Shown};
 
 /// One metric of all arms.
 pub(crate) struct Forest<'a> {
-    /// How figures at the axis are written.
+    /// The unit of the axis.
     pub(crate) scale: Scale,
-    /// Shares within ± this do not matter; `None` where differences are no shares of the baseline.
+    /// The equivalence margin; `None` where differences are not shares of the baseline.
     pub(crate) margin: Option<f64>,
-    /// What lies left and right of zero.
+    /// The labels left and right of zero.
     pub(crate) sides: [&'static str; 2],
-    /// The control first: it shows how far zero is from zero on this machine.
+    /// The control first: it shows the error of measurement on this machine.
     pub(crate) rows: Vec<ForestRow<'a>>,
 }
 
@@ -23,26 +23,26 @@ pub(crate) struct Forest<'a> {
 pub(crate) struct ForestRow<'a> {
     pub(crate) arm: &'a ArmAnalysis,
     pub(crate) name: String,
-    /// The difference and how it is written; `None` where there is none.
+    /// The difference and its text; `None` without one.
     pub(crate) difference: Option<(&'a Interval, Shown)>,
     pub(crate) mark: Mark,
-    /// What is said of it, in a word or two; without a difference why there is none.
+    /// The verdict in a word or two, or why there is no difference.
     pub(crate) word: String,
 }
 
 /// How an interval is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mark {
-    /// Its truth is known to be zero.
+    /// Its true difference is zero.
     Control,
-    /// It should not differ.
+    /// A control that differs.
     ControlDiffers,
     Judged(Verdict),
     Unjudged,
 }
 
 impl<'a> Forest<'a> {
-    /// `None` where no arm has a difference.
+    /// `None` if no arm has a difference.
     pub(crate) fn of(analysis: &'a Analysis, metric: Metric) -> Option<Forest<'a>> {
         let arms = || {
             let arms = analysis.arms.iter();
@@ -56,7 +56,7 @@ impl<'a> Forest<'a> {
         };
         let absolute =
             |difference: &'a Difference| Some(&difference.absolute).filter(|of| of.is_finite());
-        // Where the baseline has none of it there is no share.
+        // Without a baseline figure there is no share.
         let is_relative = arms().filter_map(found).any(|of| ratio(of).is_some());
         let estimates = arms().filter_map(found).filter_map(absolute);
         let scale = if is_relative {
@@ -103,7 +103,7 @@ impl<'a> Forest<'a> {
             })
     }
 
-    /// The marks that occur, in order.
+    /// The marks that occur, each once, in order.
     pub(crate) fn marks(&self) -> Vec<Mark> {
         let drawn = self.rows.iter().filter(|row| row.difference.is_some());
         let drawn: Vec<Mark> = drawn.map(|row| row.mark).collect();
@@ -127,7 +127,7 @@ impl<'a> Forest<'a> {
         Some(format!("within ±{margin}"))
     }
 
-    /// What is drawn, for those who can't see it.
+    /// The drawing in words, as alternative text.
     pub(crate) fn about(&self) -> String {
         let margin = self.margin();
         let margin = margin.map_or(String::new(), |margin| format!(" Shaded: {margin}."));
@@ -136,7 +136,7 @@ impl<'a> Forest<'a> {
 }
 
 impl Mark {
-    /// The word used for its colour.
+    /// The name of its colour.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Mark::Control => "control",
@@ -146,7 +146,7 @@ impl Mark {
         }
     }
 
-    /// What it says in a key.
+    /// Its meaning in the key.
     pub(crate) fn meaning(self) -> &'static str {
         match self {
             Mark::Control => "A/A control",
@@ -173,8 +173,8 @@ fn said(arm: &ArmAnalysis, result: &MetricAnalysis) -> String {
         (Role::Control, _) if exceeds_zero => "control: differs",
         (Role::Control, _) => "control",
         (_, Some(verdict)) => verdict.as_str(),
-        (_, None) if exceeds_zero => "more than sampling",
-        (_, None) => "can't tell",
+        (_, None) if exceeds_zero => "exceeds zero",
+        (_, None) => "inconclusive",
     };
     let void = match result.validity.soundness() {
         Soundness::Void => ", void",

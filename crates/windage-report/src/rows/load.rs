@@ -1,4 +1,4 @@
-//! The tables about the load itself: one where something went wrong, one of the slowest exchanges.
+//! Tables about the load: one of problems, one of the slowest exchanges.
 
 use windage_analysis::{Analysis, ArmLoad, Coincidence, SlowExchange};
 use windage_model::Exchanges;
@@ -8,23 +8,23 @@ use super::{Align, Cell, Column, Row, Table, Tone, column, lasting, plain, time}
 use crate::facts::one_line;
 use crate::number;
 
-/// Shares of starts that waited are worth a word beyond this.
+/// Shares of starts that waited are shown above this.
 const WAITED_SHARE: f64 = 0.01;
-/// Every wake-up waits for its core for some microseconds.
+/// Every wake-up waits some microseconds for its core, so shorter waits are not shown.
 const WORTH_A_WORD_NS: u64 = 1_000_000;
-/// A rate that is met to this share is met.
+/// An achieved rate of at least this share of the intended one is not a problem.
 const RATE_SHARE: f64 = 0.98;
 
 const ASPECTS: &[Aspect<ArmLoad>] = &[
     Aspect {
         heading: "achieved",
-        about: "Requests completed, of the starts intended",
+        about: "Share of intended starts that completed",
         cell: achieved,
         is_worth_showing: is_rate_missed,
     },
     Aspect {
         heading: "no answer",
-        about: "Requests that failed without a whole answer, of those sent",
+        about: "Share of sent requests that failed without a whole answer",
         cell: |load| {
             counted(
                 load.exchanges.errors.total(),
@@ -36,7 +36,7 @@ const ASPECTS: &[Aspect<ArmLoad>] = &[
     },
     Aspect {
         heading: "4xx, 5xx",
-        about: "Answers with a status of 400 and above, of all answers",
+        about: "Share of answers with a status of 400 or above",
         cell: |load| {
             let [.., client, server] = load.exchanges.status.0;
             let basis = Some(format!("4xx {client}, 5xx {server}"));
@@ -50,13 +50,14 @@ const ASPECTS: &[Aspect<ArmLoad>] = &[
     },
     Aspect {
         heading: "dropped",
-        about: "Starts that never went out, of those intended",
+        about: "Share of intended starts that were never sent",
         cell: |load| counted(load.exchanges.dropped, load.exchanges.intended, None),
         is_worth_showing: |load| load.exchanges.dropped > 0,
     },
     Aspect {
         heading: "waited",
-        about: "Starts that found no connection free, of those intended; the wait counts as response time",
+        about: "Share of intended starts that found no free connection; the wait counts as \
+                response time",
         cell: |load| Cell {
             tone: Tone::Plain,
             ..counted(load.exchanges.waited, load.exchanges.intended, None)
@@ -67,7 +68,7 @@ const ASPECTS: &[Aspect<ArmLoad>] = &[
     },
 ];
 
-/// What went wrong with the load; `None` where nothing did.
+/// Problems with the load; `None` without any.
 pub(super) fn load_table(analysis: &Analysis) -> Option<Table> {
     aspects_table(analysis, "Load", ASPECTS, |arm| arm.load.as_ref())
 }
@@ -111,7 +112,7 @@ fn errors(load: &ArmLoad) -> Option<String> {
     ))
 }
 
-/// The slowest exchanges of the run and what coincided; `None` where none are known.
+/// The slowest exchanges of the run, and what happened at the same time; `None` if none are known.
 pub(super) fn outliers_table(analysis: &Analysis) -> Option<Table> {
     let rows: Vec<Row> = analysis
         .outliers
@@ -123,12 +124,15 @@ pub(super) fn outliers_table(analysis: &Analysis) -> Option<Table> {
         columns: vec![
             column("at", "Intended start, since the run began"),
             column("response time", "From the intended start"),
-            column("before sending", "Of that, until it was sent"),
+            column(
+                "before sending",
+                "Part of the response time before the request was sent",
+            ),
             Column {
                 align: Align::Left,
                 ..column(
                     "coincided with",
-                    "What happened to the generator and to the machine in the same window",
+                    "What happened to the generator and the machine in the same window",
                 )
             },
         ],
@@ -152,7 +156,7 @@ fn outlier_row(slow: &SlowExchange, analysis: &Analysis) -> Row {
     }
 }
 
-/// Lateness of the generator at that very moment first, then what the whole window had.
+/// A generator stall at that moment first, then events of the whole window.
 fn coincided(with: &Coincidence) -> Cell {
     let stall = with
         .stall_ns

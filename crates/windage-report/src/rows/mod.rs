@@ -1,5 +1,4 @@
-//! Which tables there are and what stands in their cells. Every renderer draws these, so that
-//! none of them can disagree with another.
+//! The tables of a report and their cells. All renderers draw these, so they can't disagree.
 
 pub(crate) mod agents;
 mod aspect;
@@ -53,14 +52,14 @@ pub(crate) struct Table {
     pub(crate) rows: Vec<Row>,
     /// Why figures are missing.
     pub(crate) notes: Vec<Note>,
-    /// What else is to be known of its figures.
+    /// Other facts about its figures.
     pub(crate) facts: Vec<Fact>,
-    /// What a row is, for the heading of the first column where it has one.
+    /// What a row is, for the first column's heading.
     pub(crate) of: RowsOf,
-    /// Whether each column can be read without the others, so that a narrow table may be cut.
+    /// Whether each column can be read without the others, so that a wide table may be split.
     #[serde(skip)]
     pub(crate) separable: bool,
-    /// Further detail, for renderers that have room.
+    /// Detail, for renderers that have room.
     pub(crate) detail: bool,
 }
 
@@ -81,12 +80,12 @@ pub(crate) enum RowsOf {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Column {
     pub(crate) heading: String,
-    /// The meaning, for tooltips; empty where the heading says it all.
+    /// The meaning, for tooltips; empty where the heading is enough.
     pub(crate) about: &'static str,
     pub(crate) align: Align,
 }
 
-/// Where a cell's text stands.
+/// Alignment of a column's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Align {
@@ -94,7 +93,7 @@ pub(crate) enum Align {
     Right,
 }
 
-/// One arm, or what else a row is.
+/// The arm, or whatever else the row is.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Row {
     pub(crate) arm: String,
@@ -106,16 +105,15 @@ pub(crate) struct Row {
 pub(crate) struct Cell {
     pub(crate) text: String,
     pub(crate) tone: Tone,
-    /// What went into the figure, for tooltips.
+    /// What the figure is based on, for tooltips.
     pub(crate) basis: Option<String>,
-    /// The figure that the text writes, as it was computed: by it rows can be sorted. Of an interval
-    /// it is the estimate; `None` where the text is no figure, or none that can be compared with the
-    /// others of its column.
+    /// The unrounded figure, for sorting; the estimate of an interval. `None` where the text is not
+    /// a figure, or is not comparable with others in its column.
     pub(crate) value: Option<f64>,
 }
 
 impl Cell {
-    /// A figure as it is written, and as it was computed.
+    /// A figure as text and as a number.
     pub(crate) fn figure(text: impl Into<String>, value: f64) -> Cell {
         Cell {
             value: Some(value),
@@ -123,7 +121,7 @@ impl Cell {
         }
     }
 
-    /// Something of lesser margin.
+    /// Something less important.
     pub(crate) fn faint(text: impl Into<String>) -> Cell {
         Cell {
             tone: Tone::Faint,
@@ -135,17 +133,17 @@ impl Cell {
 /// A footnote.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Note {
-    /// As it stands at the end of a cell.
+    /// As shown at the end of a cell.
     pub(crate) mark: String,
     pub(crate) text: String,
 }
 
-/// What a cell's text means, so that a renderer can colour it; never the only carrier of it.
+/// What a cell's text means, for colour. The text always says it too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Tone {
     #[default]
     Plain,
-    /// Of lesser margin.
+    /// Less important.
     Faint,
     Judged(Verdict),
     /// Something is wrong.
@@ -163,13 +161,13 @@ impl Serialize for Tone {
     }
 }
 
-/// What the marks at the figures of these tables mean, and how the error of all of them together
-/// is controlled, to be shown once below them; `None` when there is nothing to say.
+/// The legend below the tables: what the marks mean, and how multiple comparisons are adjusted for;
+/// `None` when there is nothing to explain.
 pub(crate) fn legend(analysis: &Analysis, tables: &[&Table]) -> Option<String> {
     let margin = number::percent_short(analysis.design.margin);
     let meanings = [
         (NEGLIGIBLE, format!("negligible, within ±{margin}")),
-        (INCONCLUSIVE, "can't tell yet".to_owned()),
+        (INCONCLUSIVE, "inconclusive".to_owned()),
         (BEYOND_SAMPLING, "more than sampling explains".to_owned()),
     ];
     let texts = || {
@@ -189,7 +187,7 @@ pub(crate) fn legend(analysis: &Analysis, tables: &[&Table]) -> Option<String> {
     (!all.is_empty()).then(|| all.join("; "))
 }
 
-// Marks stand before their figures, so that right-aligned figures stay aligned.
+// Marks precede figures, so that right-aligned figures stay aligned.
 pub(crate) const NEGLIGIBLE: &str = "=";
 pub(crate) const INCONCLUSIVE: &str = "~";
 const BEYOND_SAMPLING: &str = "!";
@@ -199,8 +197,8 @@ pub(crate) fn headline(metric: Metric) -> String {
     capitalised(metric.label())
 }
 
-/// All tables of metrics that were measured, the primary one and curves first, then the others,
-/// what went wrong with the load, fidelity and details.
+/// All tables: the primary metric and curves first, then other metrics, problems with the load,
+/// fidelity and details.
 pub(crate) fn tables(analysis: &Analysis) -> Vec<Table> {
     let primary = analysis.primary;
     let mut tables: Vec<Table> = primary_table(analysis, primary).into_iter().collect();
@@ -229,8 +227,8 @@ pub(crate) fn tables(analysis: &Analysis) -> Vec<Table> {
     tables
 }
 
-/// The tables of a report that fits a screen: the primary metric, stages where the plan has any, and
-/// what was delivered, without rows that have nothing to show.
+/// The tables of a report that fits a screen: the primary metric, stages if there are any, and
+/// delivered telemetry, without empty rows.
 pub(crate) fn headline_tables(analysis: &Analysis) -> [Vec<Table>; 2] {
     let primary = primary_table(analysis, analysis.primary);
     let stages = stage_tables(analysis)
@@ -241,17 +239,23 @@ pub(crate) fn headline_tables(analysis: &Analysis) -> [Vec<Table>; 2] {
     for table in &mut delivered {
         table.rows.retain(has_figures);
     }
-    [primary.into_iter().chain(stages).collect(), delivered]
+    let mut answer: Vec<Table> = primary.into_iter().chain(stages).collect();
+    for table in &mut answer {
+        table
+            .facts
+            .retain(|fact| fact.label != crate::precision::SCATTER);
+    }
+    [answer, delivered]
 }
 
 pub(crate) const NOT_FINITE: &str = "the computation gave no finite figure";
 pub(crate) const NO_RATIO: &str = "there is no ratio to the baseline";
 const NOT_FOR_ARM: &str = "not measured for this arm";
 
-/// What is said where there is no table.
+/// Shown where there is no table.
 pub(crate) const NOTHING_MEASURED: &str = "Nothing was measured.";
 
-/// What figures are divided by.
+/// The unit that figures are divided by.
 pub(crate) fn divided_by(analysis: &Analysis) -> &'static str {
     match analysis.design.load {
         LoadModel::Open | LoadModel::Closed => "per request",
@@ -259,7 +263,7 @@ pub(crate) fn divided_by(analysis: &Analysis) -> &'static str {
     }
 }
 
-/// What CPU is told by under this load.
+/// The CPU metric under this load.
 pub(crate) fn cpu_metric(analysis: &Analysis) -> Metric {
     match analysis.design.load {
         LoadModel::Batch => Metric::CpuPerIteration,
@@ -282,7 +286,7 @@ fn has_figures(analysis: &Analysis, metric: Metric) -> bool {
         .any(|r| r.arm.is_some() || r.baseline.is_some() || r.difference.is_ok())
 }
 
-/// The arm's own figure; the baseline's stands in either place.
+/// The arm's own figure; the baseline's is in either field.
 pub(crate) fn value(arm: &ArmAnalysis, result: &MetricAnalysis) -> Option<f64> {
     match arm.role {
         Role::Baseline => result.arm.or(result.baseline),
@@ -295,7 +299,7 @@ fn value_scale<'a>(metric: Metric, results: impl Iterator<Item = &'a MetricAnaly
     Scale::fitting(metric.unit(), results.filter_map(|r| r.arm.or(r.baseline)))
 }
 
-/// What a figure rests on.
+/// What a figure is based on.
 fn basis(metric: Metric, result: &MetricAnalysis, difference: &Difference) -> String {
     let mut text = format!("{} windows, {} launches", result.windows, result.rounds);
     if let Some(smallest) = difference
@@ -303,7 +307,7 @@ fn basis(metric: Metric, result: &MetricAnalysis, difference: &Difference) -> St
         .filter(|s| s.is_finite())
     {
         text.push_str(&format!(
-            "; minimum detectable {}",
+            "; minimum detectable effect {}",
             number::percent_bound(smallest)
         ));
     }
@@ -314,7 +318,7 @@ fn basis(metric: Metric, result: &MetricAnalysis, difference: &Difference) -> St
         family::interval(metric, result),
     ) {
         text.push_str(&format!(
-            "; {interval} with all {} comparisons of its family",
+            "; {interval} adjusted for all {} comparisons of its family",
             of.comparisons
         ));
     }
@@ -329,7 +333,7 @@ pub(crate) fn column(heading: impl Into<String>, about: &'static str) -> Column 
     }
 }
 
-/// A cell of which nothing need be said.
+/// A plain cell.
 pub(crate) fn plain(text: impl Into<String>) -> Cell {
     Cell {
         text: text.into(),
@@ -342,12 +346,12 @@ fn lasting(ns: u64) -> Cell {
     Cell::figure(time(ns), ns as f64)
 }
 
-/// A time from nanoseconds in the unit that keeps it short.
+/// A time in nanoseconds, in the unit that makes it shortest.
 fn time(ns: u64) -> String {
     number::short(Unit::Microseconds, ns as f64 / 1e3)
 }
 
-/// Arms' names in one line each; two of one name are told apart by their ids.
+/// Arms' names, one line each; equal names get their ids.
 pub(crate) fn unique_names<'a>(
     arms: impl Iterator<Item = (&'a ArmId, &'a str)> + Clone,
 ) -> Vec<String> {
@@ -369,12 +373,12 @@ pub(crate) fn capitalised(text: &str) -> String {
     })
 }
 
-/// Footnotes: each text once, numbered in order of appearance.
+/// Footnotes, numbered in order of appearance; each text occurs once.
 #[derive(Default)]
 pub(crate) struct Notes(pub(crate) Vec<Note>);
 
 impl Notes {
-    /// The mark that leads to this text.
+    /// The mark of this text.
     pub(crate) fn mark(&mut self, text: &str) -> String {
         let text = one_line(text);
         if let Some(note) = self.0.iter().find(|note| note.text == text) {
@@ -388,7 +392,7 @@ impl Notes {
         mark
     }
 
-    /// Cells without a figure, the first of them marked.
+    /// Cells without a figure; the first has the mark.
     pub(crate) fn absent(&mut self, cells: usize, text: &str) -> Vec<Cell> {
         let mut absent = vec![Cell::faint(NOT_AVAILABLE); cells];
         if let Some(first) = absent.first_mut() {
@@ -398,7 +402,7 @@ impl Notes {
     }
 }
 
-/// The number of a footnote as it stands in a cell.
+/// The number of a footnote as superscript.
 fn superscript(n: usize) -> String {
     const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
     let digit = |c: char| c.to_digit(10).and_then(|d| DIGITS.get(d as usize)).copied();
@@ -410,7 +414,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn footnotes_are_numbered_once_for_each_text() {
+    fn each_footnote_has_one_number() {
         let mut notes = Notes::default();
         let marks: Vec<_> = ["a", "b", "a"]
             .iter()

@@ -1,4 +1,4 @@
-//! How much telemetry fits into a time: what a cost of a span or an event comes to in planning.
+//! Planning figures: how many spans or events fit into a time.
 
 use windage_analysis::{Analysis, ArmAnalysis, Planning, PlanningFigures, Room};
 use windage_model::Unit;
@@ -7,24 +7,23 @@ use super::{Cell, Column, Row, Table, column};
 use crate::facts::{Fact, one_line};
 use crate::number::{self, NOT_AVAILABLE, Scale};
 
-/// From so many on, whole ones are enough.
+/// From this count on, integers are precise enough.
 const WHOLE_FROM: f64 = 100.0;
 
-/// A table for spans and one for events, with a row for each arm of which there is something to
-/// plan with; none where there is nothing.
+/// A table for spans and one for events, with a row for each arm that has planning figures.
 pub(super) fn planning_tables(analysis: &Analysis) -> Vec<Table> {
     let tables = ITEMS.iter().filter_map(|items| items.table(analysis));
     let mut tables: Vec<Table> = tables.collect();
     if let Some(last) = tables.last_mut() {
         last.facts.push(Fact::new(
             "of what",
-            "CPU of one core for telemetry alone; the intervals are those of the cost, turned over",
+            "CPU of one core for telemetry alone; the intervals are those of the cost, inverted",
         ));
     }
     tables
 }
 
-/// What is planned with.
+/// Spans or events.
 struct Items {
     name: &'static str,
     of: fn(&Planning) -> Option<&PlanningFigures>,
@@ -67,11 +66,11 @@ fn columns(within_s: f64) -> [Column; 2] {
     [
         column(
             "per second and core",
-            "So many cost a whole core, with the 95 % interval",
+            "How many use one whole core, with the 95 % interval",
         ),
         column(
             format!("in {}", number::seconds(within_s)),
-            "So many take that much CPU, with the 95 % interval",
+            "How many use that much CPU, with the 95 % interval",
         ),
     ]
 }
@@ -86,12 +85,12 @@ fn cells(of: &PlanningFigures) -> [Cell; 2] {
     ]
 }
 
-/// What there is room for; where nothing is too many, what there is room for at least.
+/// How many fit; if the upper end is unbounded, a lower bound.
 fn least(of: &Room) -> f64 {
     of.estimate.unwrap_or(of.low)
 }
 
-/// "71.2 k/s (70.1 to 72.3)", or "at least 50.3 k/s" where nothing is too many.
+/// "71.2 k/s (70.1 to 72.3)", or "at least 50.3 k/s" if unbounded.
 fn room(of: &Room, write: impl Fn(f64) -> String, attach: impl Fn(&str) -> String) -> String {
     let ends = [Some(of.low), of.high, of.estimate];
     if ends.into_iter().flatten().any(|n| !n.is_finite()) {
@@ -106,7 +105,7 @@ fn room(of: &Room, write: impl Fn(f64) -> String, attach: impl Fn(&str) -> Strin
     }
 }
 
-/// So many; a part of one is none.
+/// A count, rounded down.
 fn items(n: f64) -> String {
     if n < WHOLE_FROM {
         Scale::ONE.bare(n)
@@ -120,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_has_no_upper_end_is_at_least_something() {
+    fn unbounded_figures_show_a_lower_bound() {
         let within = |estimate, low, high| Room {
             estimate,
             low,

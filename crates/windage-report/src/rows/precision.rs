@@ -1,4 +1,4 @@
-//! The table of how firm the primary metric is known, treatment by treatment.
+//! The table of the primary metric's precision, by treatment.
 
 use windage_analysis::{Advice, Analysis, MetricAnalysis, VarianceComponents};
 use windage_model::{Metric, Verdict};
@@ -18,57 +18,57 @@ struct Aspect {
 
 const ASPECTS: &[Aspect] = &[
     Aspect {
-        heading: "interval in its family",
-        about: "Holds together with the intervals of all other treatments",
+        heading: "adjusted interval",
+        about: "Bonferroni-adjusted for all treatments",
         align: Align::Right,
         cell: in_its_family,
     },
     Aspect {
-        heading: "verdict in its family",
-        about: "What that interval says",
+        heading: "adjusted verdict",
+        about: "Verdict by the adjusted interval",
         align: Align::Left,
         cell: |_, result| verdict(result),
     },
     Aspect {
-        heading: "visible",
-        about: "The smallest difference that such a run would see with a probability of 80 %",
+        heading: "detectable",
+        about: "Minimum detectable effect of a run like this, with 80 % power",
         align: Align::Right,
         cell: |_, result| visible(result),
     },
     Aspect {
-        heading: "to settle it",
-        about: "How much longer such a run would have to be for a verdict, if estimate and scatter stay",
+        heading: "time needed",
+        about: "How much longer this run would have to be for a verdict, if estimate and scatter \
+                stay the same",
         align: Align::Right,
         cell: |_, result| to_settle(result),
     },
     Aspect {
         heading: "launches",
-        about: "VarianceComponents from launch to launch, beyond what blocks explain",
+        about: "Standard deviation between launches, beyond what blocks explain",
         align: Align::Right,
         cell: |_, result| share(scatter(result)?.launch_sd?),
     },
     Aspect {
         heading: "blocks",
-        about: "VarianceComponents from block to block, beyond what windows explain where that is known",
+        about: "Standard deviation between blocks, beyond what windows explain where that is known",
         align: Align::Right,
         cell: |_, result| share(scatter(result)?.block_sd),
     },
     Aspect {
         heading: "windows",
-        about: "VarianceComponents of a block's value from that of windows within it",
+        about: "Standard deviation of a block's value that comes from its windows",
         align: Align::Right,
         cell: |_, result| share(scatter(result)?.window_sd?),
     },
     Aspect {
         heading: "longer run",
-        about: "What would narrow the interval most for its time",
+        about: "What would narrow the interval most per measuring time",
         align: Align::Left,
         cell: |_, result| Some(plain(advice(scatter(result)?.advice?))),
     },
 ];
 
-/// What is known of the primary metric besides its interval; `None` when hardly
-/// anything is.
+/// The precision of the primary metric; `None` if hardly anything is known.
 pub(super) fn firm_table(analysis: &Analysis) -> Option<Table> {
     let treatments: Vec<_> = precision::treatments(analysis).collect();
     let mut columns = Vec::new();
@@ -95,9 +95,9 @@ pub(super) fn firm_table(analysis: &Analysis) -> Option<Table> {
             row.cells.push(cell.unwrap_or_else(nothing));
         }
     }
-    // A single column says no more than the line below the primary table.
+    // A single column adds nothing to the line below the primary table.
     (columns.len() > 1).then(|| Table {
-        title: format!("How firm: {}", analysis.primary.label()),
+        title: format!("Precision: {}", analysis.primary.label()),
         columns,
         rows,
         separable: true,
@@ -121,7 +121,7 @@ fn in_its_family(metric: Metric, result: &MetricAnalysis) -> Option<Cell> {
     Some(Cell::figure(written, of.interval.estimate))
 }
 
-/// Only in a family of several: of one it is the verdict itself.
+/// Only in a family of several comparisons; otherwise it is the verdict itself.
 fn verdict(result: &MetricAnalysis) -> Option<Cell> {
     let of = result.inference.in_family.as_ref()?;
     let verdict = of.verdict.filter(|_| of.comparisons > 1)?;
@@ -145,14 +145,14 @@ fn visible(result: &MetricAnalysis) -> Option<Cell> {
     smallest.is_finite().then(written)
 }
 
-/// As short as a column needs it; in a sentence it stands below the primary table.
+/// Short, for a column; the line below the primary table has the sentence.
 fn advice(advice: Advice) -> String {
     match advice {
         Advice::MoreRounds { blocks_per_round } => {
             format!("more rounds, about {blocks_per_round} blocks each")
         }
         Advice::MoreBlocks { blocks_per_round } => match blocks_per_round {
-            Some(blocks) => format!("more blocks, about {blocks} a round"),
+            Some(blocks) => format!("more blocks, about {blocks} per round"),
             None => "more blocks".to_owned(),
         },
         Advice::Balanced => "more rounds like these".to_owned(),

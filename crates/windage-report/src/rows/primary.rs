@@ -1,4 +1,4 @@
-//! The table of the metric by which the question is answered, with everything said about it.
+//! The table of the primary metric, with all its facts.
 
 use windage_analysis::{Analysis, ArmAnalysis, MetricAnalysis, MissingCode};
 use windage_model::{Difference, Interval, Metric, Verdict};
@@ -12,7 +12,7 @@ use crate::facts::one_line;
 use crate::number::{self, NOT_AVAILABLE, Scale, Shown};
 use crate::precision;
 
-/// The value, both differences, the interval and the verdict; `None` when no arm has the metric.
+/// Value, both differences, interval and verdict; `None` if no arm has the metric.
 pub(super) fn primary_table(analysis: &Analysis, metric: Metric) -> Option<Table> {
     let results = results(analysis, metric);
     let told = Told::of(metric, &results)?;
@@ -38,21 +38,21 @@ pub(super) fn primary_table(analysis: &Analysis, metric: Metric) -> Option<Table
     })
 }
 
-/// How the metric is told of all arms.
+/// How the metric is written for all arms.
 #[derive(Clone, Copy)]
 struct Told {
     metric: Metric,
-    /// Of the arms' own figures.
+    /// The unit of the arms' own figures.
     values: Scale,
-    /// Of differences.
+    /// The unit of differences.
     changes: Scale,
-    /// Whether any difference has a ratio to the baseline.
+    /// Whether any difference has a relative form.
     relative: bool,
     confidence: f64,
 }
 
 impl Told {
-    /// `None` when no arm has the metric.
+    /// `None` if no arm has the metric.
     fn of(metric: Metric, results: &[(&ArmAnalysis, Option<&MetricAnalysis>)]) -> Option<Told> {
         let present = || results.iter().filter_map(|(_, result)| *result);
         present().next()?;
@@ -69,7 +69,10 @@ impl Told {
 
     fn columns(self) -> Vec<Column> {
         let change = format!("Δ {}", self.changes.unit());
-        let relative = column("Δ %", "Arm against baseline, from ratios within blocks");
+        let relative = column(
+            "Δ %",
+            "Relative difference from the baseline, from ratios within blocks",
+        );
         let mut columns = vec![
             column(self.values.unit(), self.metric.about()),
             column(change.trim_end(), "Arm − baseline"),
@@ -77,11 +80,11 @@ impl Told {
         columns.extend(self.relative.then_some(relative));
         columns.push(column(
             format!("{} CI", number::percent_short(self.confidence)),
-            "Where the difference lies, with this confidence",
+            "Confidence interval of the difference",
         ));
         columns.push(Column {
             heading: "verdict".to_owned(),
-            about: "What the interval says about differences that matter",
+            about: "Verdict by the interval and the equivalence margin",
             align: Align::Left,
         });
         columns
@@ -108,7 +111,7 @@ impl Told {
         cells
     }
 
-    /// The difference, in its unit and as a share, its interval and the verdict.
+    /// The difference in its unit and as a share, its interval and the verdict.
     fn judged(
         self,
         result: &MetricAnalysis,

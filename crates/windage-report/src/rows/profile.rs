@@ -1,4 +1,4 @@
-//! What telemetry added, function by function, and how the profiles were taken.
+//! What telemetry added, by function, and how profiles were taken.
 
 use windage_analysis::{Added, Analysis, ArmAnalysis, ArmProfile, FunctionCost, Sampled, profiles};
 use windage_model::{Role, Unit};
@@ -10,17 +10,17 @@ use super::{
 use crate::facts::{Fact, one_line};
 use crate::number::{self, NOT_AVAILABLE, Scale};
 
-/// Functions of an arm that every reader is shown.
+/// Functions per arm in the main table.
 const SHOWN: usize = 10;
 
-/// An arm that was profiled, with what its profile says.
+/// A profiled arm and its profile.
 pub(crate) struct Profiled<'a> {
     pub(crate) arm: &'a ArmAnalysis,
     pub(crate) profile: &'a ArmProfile,
     pub(crate) sampled: &'a Sampled,
 }
 
-/// The profiles there are, in the order of the arms.
+/// All profiles, in the order of the arms.
 pub(crate) fn profiled(analysis: &Analysis) -> impl Iterator<Item = Profiled<'_>> {
     analysis.profiles.iter().filter_map(|profile| {
         Some(Profiled {
@@ -31,8 +31,7 @@ pub(crate) fn profiled(analysis: &Analysis) -> impl Iterator<Item = Profiled<'_>
     })
 }
 
-/// For each treatment what it added beyond what sampling explains; before these, where an arm has
-/// no profile, why.
+/// For each treatment, what it added beyond sampling error; before these, why arms have no profile.
 pub(super) fn profile_tables(analysis: &Analysis) -> Vec<Table> {
     let is_failed = analysis.profiles.iter().any(|p| p.outcome.is_err());
     let overview = overview(analysis).filter(|_| is_failed);
@@ -64,7 +63,7 @@ pub(super) fn profile_details(analysis: &Analysis) -> Vec<Table> {
     tables
 }
 
-/// The functions in which most was added, as far as every reader is shown them, and the others.
+/// The functions with the most added CPU for the main table, and the others.
 fn split(sampled: &Sampled) -> (Vec<&FunctionCost>, Vec<&FunctionCost>) {
     let all = sampled.functions.iter().enumerate();
     let (shown, rest): (Vec<_>, Vec<_>) = all.partition(|(i, cost)| *i < SHOWN && cost.is_added());
@@ -94,10 +93,13 @@ fn functions(
         columns: vec![
             column(
                 heading,
-                "CPU beyond the baseline's in the function and all that it calls, with the 95 % \
-                 interval of sampling",
+                "CPU beyond the baseline's in the function and all it calls, with the 95 % \
+                 interval from sampling",
             ),
-            column("of which itself", "The same without what it calls"),
+            column(
+                "of which itself",
+                "CPU in the function itself, without what it calls",
+            ),
         ],
         rows,
         of: RowsOf::Function,
@@ -109,7 +111,7 @@ fn cell(added: &Added, scale: Scale) -> Cell {
     let shown = scale.signed(&profiles::interval(added));
     let text = shown.map_or(NOT_AVAILABLE.to_owned(), |shown| shown.bare());
     let basis = format!(
-        "{} against {} in the baseline",
+        "{}; {} in the baseline",
         scale.with_unit(added.arm_us),
         scale.with_unit(added.baseline_us)
     );
@@ -133,9 +135,9 @@ fn facts(of: &Profiled, shown: usize) -> Vec<Fact> {
         text.push_str(&format!("; it adds to {further} more"));
     }
     text.push_str(if of.sampled.is_scale_measured {
-        "; intervals, each on its own, hold the error of sampling and of the measured CPU"
+        "; intervals are unadjusted and include the error of sampling and of the measured CPU"
     } else {
-        "; intervals, each on its own, hold the error of sampling alone"
+        "; intervals are unadjusted and include the error of sampling only"
     });
     vec![Fact::new("profile", text)]
 }
@@ -152,7 +154,7 @@ fn taken(of: &Profiled) -> String {
     )
 }
 
-/// How profiles were taken, and why some were not; `None` when nobody looked.
+/// How profiles were taken, and why some are missing; `None` without profiling.
 fn overview(analysis: &Analysis) -> Option<Table> {
     if analysis.profiles.is_empty() {
         return None;
@@ -184,12 +186,12 @@ fn overview(analysis: &Analysis) -> Option<Table> {
             column(cpu, "CPU while it was profiled"),
             column(
                 "measured",
-                "The same in the windows, where nobody looked: what samples share out",
+                "CPU in the measured windows, which had no profiler; samples divide this figure",
             ),
             column(
                 "functions added",
-                "Functions that cost more than sampling explains, of those compared; of the control \
-                 they are false alarms",
+                "Functions that cost more than sampling explains, of those compared; in the \
+                 control these are false alarms",
             ),
         ],
         rows,
@@ -218,7 +220,7 @@ fn overview_cells(
     ]
 }
 
-/// CPU per iteration or a request in the windows, in microseconds.
+/// CPU per iteration or per request in windows, in microseconds.
 fn measured(analysis: &Analysis, arm: &ArmAnalysis) -> Option<f64> {
     value(arm, arm.metrics.get(&cpu_metric(analysis))?)
 }

@@ -1,4 +1,4 @@
-//! The tables of whole processes: what a shell's `time` would tell, and phases.
+//! The tables of whole processes: what a shell's `time` would print, and phases.
 
 use windage_analysis::{Analysis, ArmAnalysis, Averaged, Script, ScriptPhase};
 use windage_model::{Metric, Phase};
@@ -7,7 +7,7 @@ use super::{Cell, Row, Table, column, nothing};
 use crate::facts::{Fact, one_line};
 use crate::number::{self, NOT_AVAILABLE};
 
-/// The two tables; none where windows were no whole processes.
+/// The two tables; none unless windows were whole processes.
 pub(super) fn script_tables(analysis: &Analysis) -> Vec<Table> {
     if analysis.arms.iter().all(|arm| arm.script.is_none()) {
         return Vec::new();
@@ -17,7 +17,7 @@ pub(super) fn script_tables(analysis: &Analysis) -> Vec<Table> {
         .collect()
 }
 
-/// What is to be said beside a figure of an iteration where each window was a whole process.
+/// What a figure per iteration includes if each window was a whole process.
 pub(super) fn whole_process(analysis: &Analysis, metric: Metric) -> Option<Fact> {
     let is_of_iteration = matches!(metric, Metric::CpuPerIteration | Metric::WallPerIteration);
     let batch = analysis.design.batch.filter(|of| of.whole_processes)?;
@@ -26,7 +26,7 @@ pub(super) fn whole_process(analysis: &Analysis, metric: Metric) -> Option<Fact>
         1 => String::new(),
         n => format!(", over {} iterations", number::count(n)),
     };
-    let text = format!("a whole process, start to exit{share}: set-up and flush are in it");
+    let text = format!("the whole process, start to exit{share}, including set-up and flush");
     is_of_iteration.then(|| Fact::new("includes", text))
 }
 
@@ -105,9 +105,9 @@ fn heading(phase: Phase) -> &'static str {
 
 fn about(phase: Phase) -> &'static str {
     match phase {
-        Phase::Setup => "From its start until it could iterate, as the program's own clocks tell",
-        Phase::Iterations => "The iterations themselves, as the program's own clocks tell",
-        Phase::Flush => "Bringing out what was still held, as the program's own clocks tell",
+        Phase::Setup => "From its start until it could iterate, by the program's own clock",
+        Phase::Iterations => "The iterations themselves, by the program's own clock",
+        Phase::Flush => "Exporting what was still buffered, by the program's own clock",
     }
 }
 
@@ -148,7 +148,7 @@ pub(crate) fn range(averaged: &Averaged) -> Option<String> {
     ))
 }
 
-/// To the millisecond, as a shell's `time` has it.
+/// To the millisecond, like a shell's `time`.
 fn seconds(s: f64) -> String {
     if s.is_finite() {
         format!("{s:.3}").replace('-', "−")

@@ -1,4 +1,4 @@
-//! What each stage of a chain of arms adds, what they add up to, and what the whole costs.
+//! What each stage of a chain adds, their sum, and the cost of the end-to-end arm.
 
 use windage_analysis::{Analysis, EndToEnd, Missing, StageCost, Stages};
 use windage_model::{ArmId, Interval};
@@ -8,7 +8,7 @@ use super::{Cell, Column, Notes, Row, Table, Tone, column, plain};
 use crate::facts::{Fact, one_line};
 use crate::number::{self, NOT_AVAILABLE, Scale};
 
-/// A table for each chain.
+/// One table per chain.
 pub(super) fn stage_tables(analysis: &Analysis) -> Vec<Table> {
     let chains = analysis.stages.iter();
     chains.map(|stages| stage_table(analysis, stages)).collect()
@@ -71,7 +71,7 @@ fn whole_rows(
         },
         Row {
             arm: if of.end_to_end.len() == 1 {
-                "whole − sum".to_owned()
+                "end-to-end − sum".to_owned()
             } else {
                 format!("{name} − sum")
             },
@@ -80,7 +80,7 @@ fn whole_rows(
     ]
 }
 
-/// Which columns there are, and the units of them.
+/// The columns that exist, and their units.
 struct Drawn {
     whole: Scale,
     per_span: Option<Scale>,
@@ -117,18 +117,18 @@ impl Drawn {
         let whole = format!("{}, {}", of.metric.label(), self.whole.unit());
         let mut columns = vec![column(
             whole,
-            "What an arm costs over the one it adds to, with its 95 % interval",
+            "What this arm adds to the arm that it builds on, with its 95 % interval",
         )];
         columns.extend(self.per_span.map(|scale| {
             column(
                 per(scale, "per span"),
-                "The same for each span that the last arm delivers",
+                "That cost per span that the last arm delivers",
             )
         }));
         columns.extend(self.per_event.map(|scale| {
             column(
-                per(scale, "an event"),
-                "The same for each event that the last arm delivers",
+                per(scale, "per event"),
+                "That cost per event that the last arm delivers",
             )
         }));
         columns.push(column("share", "Of the sum of all stages"));
@@ -139,7 +139,7 @@ impl Drawn {
         usize::from(self.per_span.is_some()) + usize::from(self.per_event.is_some())
     }
 
-    /// What the first stage is added to: a figure that the others are not compared with.
+    /// The arm that the first stage builds on: its own figure, not a difference.
     fn first(&self, us: Option<f64>) -> Vec<Cell> {
         let own = us.map_or(NOT_AVAILABLE.to_owned(), |us| self.whole.bare(us));
         let mut cells = vec![plain(own)];
@@ -187,7 +187,7 @@ fn facts(analysis: &Analysis, of: &Stages) -> Vec<Fact> {
         .iter()
         .filter_map(|whole| {
             Some(Fact::new(
-                "the whole",
+                "end-to-end",
                 verdict(analysis, whole, whole.is_additive()?),
             ))
         })
@@ -211,7 +211,7 @@ fn facts(analysis: &Analysis, of: &Stages) -> Vec<Fact> {
         1 => "1 launch".to_owned(),
         rounds => format!("{rounds} launches"),
     };
-    let intervals = format!("95 %, each on its own (secondary comparisons), over {launches}");
+    let intervals = format!("95 %, unadjusted (secondary comparisons), over {launches}");
     facts.push(Fact::new("intervals", intervals));
     facts
 }
@@ -222,9 +222,9 @@ fn verdict(analysis: &Analysis, whole: &EndToEnd, holds: bool) -> String {
         arm_name(analysis, &whole.same_as),
     );
     let says = if holds {
-        "agrees with the stages: zero lies within the gap's interval"
+        "agrees with the stages: the gap's interval contains zero"
     } else {
-        "does not agree with the stages: the gap's interval leaves zero out"
+        "does not agree with the stages: the gap's interval excludes zero"
     };
-    format!("{name}, which is {up_to} in processes and windows of its own, {says}")
+    format!("{name}, which repeats {up_to} in processes and windows of its own, {says}")
 }

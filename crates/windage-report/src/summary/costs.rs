@@ -9,11 +9,11 @@ use crate::facts::one_line;
 use crate::number::{self, Scale};
 use crate::rows::{headline, overstated};
 
-/// How many treatments are spelled out before the rest is counted.
+/// With more treatments than this, only the first are described and the rest are counted.
 const SPELLED: usize = 4;
 
 pub(super) fn costs(analysis: &Analysis, metric: Metric) -> Vec<Piece> {
-    // What a bystander pays is not what an arm costs: it has a sentence of its own.
+    // A bystander's cost is not an arm's cost; it has its own sentence.
     let treatments: Vec<_> = analysis
         .arms
         .iter()
@@ -21,7 +21,7 @@ pub(super) fn costs(analysis: &Analysis, metric: Metric) -> Vec<Piece> {
         .collect();
     if treatments.is_empty() {
         return vec![text(
-            "The plan has no treatment: there is nothing to compare",
+            "The plan has no treatment, so there is nothing to compare",
         )];
     }
     let estimates = treatments
@@ -35,12 +35,12 @@ pub(super) fn costs(analysis: &Analysis, metric: Metric) -> Vec<Piece> {
     };
     let mut ranked = treatments;
     if ranked.len() > spelled {
-        // The dearest first: what is left out matters less than what is told.
+        // Highest cost first, so that the arms left out matter least.
         ranked.sort_by(|a, b| cost_estimate(b, metric).total_cmp(&cost_estimate(a, metric)));
     }
     let margin = analysis.design.margin;
     let (told, counted) = ranked.split_at(spelled);
-    // Only the first figure names its metric.
+    // Only the first figure names the metric.
     let naming = told
         .iter()
         .position(|arm| difference(arm, metric).is_some());
@@ -63,12 +63,12 @@ pub(super) fn costs(analysis: &Analysis, metric: Metric) -> Vec<Piece> {
     joined(clauses, "; ")
 }
 
-/// What only the first clause that has cause to says in full.
+/// What only the first clause that needs it spells out.
 #[derive(Clone, Copy)]
 struct First {
     /// Names the metric.
     names: bool,
-    /// Explains what it is for a claim to hold on its own only.
+    /// Says that the finding does not hold after adjustment.
     explains: bool,
 }
 
@@ -78,7 +78,7 @@ pub(crate) fn told(analysis: &Analysis, arm: &ArmAnalysis) -> String {
     plain(&alone(analysis, arm, metric, arm.metrics.get(&metric)))
 }
 
-/// What one arm costs against another than the baseline, in the same words.
+/// What one arm costs compared with an arm other than the baseline, in the same words.
 pub(crate) fn alone(
     analysis: &Analysis,
     arm: &ArmAnalysis,
@@ -99,7 +99,7 @@ fn difference(arm: &ArmAnalysis, metric: Metric) -> Option<&Difference> {
     arm.metrics.get(&metric)?.difference.as_ref().ok()
 }
 
-/// The relative cost, positive where it is one; what has none comes last.
+/// The relative cost for sorting, positive if the arm costs more; arms without one come last.
 fn cost_estimate(arm: &ArmAnalysis, metric: Metric) -> f64 {
     let relative = difference(arm, metric).and_then(|difference| difference.relative.as_ref());
     relative.map_or(f64::NEG_INFINITY, |r| as_cost(r, metric).estimate)
@@ -112,12 +112,12 @@ pub struct CostsMost {
     pub arm: String,
     /// "+22.7 % (+22.0 to +23.0)"
     pub figure: String,
-    /// What it is of, as a heading: "CPU per request".
+    /// The metric, as a heading: "CPU per request".
     pub metric: String,
 }
 
-/// The treatment that costs most in the primary metric; `None` where no share is known or the figures
-/// are void.
+/// The treatment that costs most in the primary metric; `None` if no relative difference is known
+/// or the figures are void.
 #[must_use]
 pub fn costs_most(analysis: &Analysis) -> Option<CostsMost> {
     let metric = analysis.primary;
@@ -127,9 +127,10 @@ pub fn costs_most(analysis: &Analysis) -> Option<CostsMost> {
         let relative = difference(arm, metric)?.relative.as_ref()?;
         Some((arm, number::percent(relative)?))
     });
-    let dearest = known
+    let most_expensive = known
         .max_by(|(a, _), (b, _)| cost_estimate(a, metric).total_cmp(&cost_estimate(b, metric)));
-    let (arm, shown) = dearest.filter(|_| analysis.validity.soundness() != Soundness::Void)?;
+    let (arm, shown) =
+        most_expensive.filter(|_| analysis.validity.soundness() != Soundness::Void)?;
     Some(CostsMost {
         arm: one_line(&arm.name),
         figure: shown.to_string(),
@@ -166,7 +167,7 @@ fn clause(
     }
 }
 
-/// What is said of a treatment with a difference.
+/// The clause about a treatment with a difference.
 fn judged(
     result: &MetricAnalysis,
     difference: &Difference,
@@ -187,7 +188,7 @@ fn judged(
         });
     };
     let cost = as_cost(relative, metric);
-    // As the tables have it: what may be zero has no direction to be a cost in.
+    // As in the tables: signed, because a difference that may be zero is neither cost nor saving.
     let Some(shown) = number::percent(relative) else {
         return " has no finite figure".to_owned();
     };
@@ -209,7 +210,8 @@ fn judged(
             }
         }
         Some(Verdict::Inconclusive) if cost.low > 0.0 => format!(
-            " costs something, {}{of}, but whether more than the {} that matter can't be told yet",
+            " costs something, {}{of}, but it is inconclusive whether this exceeds the margin of \
+             {}",
             number::percent(&cost).map_or_else(String::new, |cost| cost.range_with_unit()),
             number::percent_short(margin)
         ),
@@ -218,18 +220,15 @@ fn judged(
                 .minimum_detectable_effect
                 .filter(|s| s.is_finite());
             let smallest = smallest.map_or(String::new(), |s| {
-                format!(
-                    ", the minimum detectable here is {}",
-                    number::percent_bound(s)
-                )
+                format!(", minimum detectable effect {}", number::percent_bound(s))
             });
             let ends = and(&shown);
-            format!(": can't tell yet, between {ends} %{of}{smallest}")
+            format!(": inconclusive, between {ends} %{of}{smallest}")
         }
     }
 }
 
-/// Whether more is said of a comparison in this metric than holds in its family.
+/// Whether the clause claims more than the adjusted interval supports.
 fn is_claimed(metric: Metric) -> impl Fn(&MetricAnalysis) -> bool {
     move |result| {
         let difference = result.difference.as_ref().ok();
@@ -243,24 +242,22 @@ fn is_claimed(metric: Metric) -> impl Fn(&MetricAnalysis) -> bool {
 fn on_its_own(result: &MetricAnalysis, explains: bool) -> String {
     match overstated(result).filter(|_| explains) {
         Some(of) => format!(
-            " (on its own, but not when all {} comparisons have to hold together)",
+            " (but not when adjusted for all {} comparisons)",
             of.comparisons
         ),
-        None => " (likewise on its own only)".to_owned(),
+        None => " (likewise not when adjusted)".to_owned(),
     }
 }
 
-/// What would settle an inconclusive verdict; empty for others.
+/// The time that an inconclusive verdict needs; empty for other verdicts.
 fn to_settle(result: &MetricAnalysis, difference: &Difference, margin: f64) -> String {
     let is_open = result.verdict == Some(Verdict::Inconclusive) && difference.relative.is_some();
     match result.inference.time_needed_s {
         _ if !is_open => String::new(),
-        Some(time_needed_s) => format!(
-            ": about {} of such a run would settle it",
-            duration::more(time_needed_s)
-        ),
+        Some(time_needed_s) => format!(": about {} would settle it", duration::more(time_needed_s)),
         None => format!(
-            ": no reasonable time would settle it, as the estimate lies at the limit of ±{}",
+            ": no reasonable time would settle it, because the estimate lies near the margin of \
+             ±{}",
             number::percent_short(margin)
         ),
     }
@@ -284,7 +281,7 @@ fn magnitude(cost: &Interval, difference: &Difference, scale: Scale, of: &str) -
 fn counted_clause(counted: &[&ArmAnalysis], metric: Metric) -> Option<Vec<Piece>> {
     let relative = |arm: &&ArmAnalysis| difference(arm, metric)?.relative;
     let estimates = counted.iter().filter_map(relative).map(|r| r.estimate);
-    // As the tables have it, without a direction: they may lie on both sides of zero.
+    // Signed, as in the tables: they may lie on both sides of zero.
     let estimates: Vec<f64> = estimates.filter(|estimate| estimate.is_finite()).collect();
     let without = match counted.len() - estimates.len() {
         0 => None,

@@ -1,11 +1,11 @@
-//! What telemetry was lost, in words.
+//! Lost telemetry, in words.
 
 use windage_analysis::{Analysis, ArmAnalysis};
 
 use super::{Piece, arm, joined, text};
 use crate::number;
 
-/// What telemetry was lost beyond what sampling explains, in measured windows and elsewhere.
+/// Telemetry lost beyond what sampling explains, in measured windows and elsewhere.
 pub(super) fn losses(analysis: &Analysis) -> Vec<Vec<Piece>> {
     let lossy = |one: &&ArmAnalysis, is_measured: bool| {
         let of = one.fidelity.as_ref();
@@ -24,12 +24,12 @@ pub(super) fn losses(analysis: &Analysis) -> Vec<Vec<Piece>> {
     };
     let measured = sentence(
         true,
-        ", more than sampling explains; the cost is that of what was delivered",
+        ", more than sampling explains; the cost is that of the delivered telemetry",
     );
     let elsewhere = sentence(
         false,
-        ", more than sampling explains, but nothing in measured windows: the cost is that of \
-         telemetry that arrived",
+        ", more than sampling explains, but nothing in measured windows: the cost is that of the \
+         delivered telemetry",
     );
     measured.into_iter().chain(elsewhere).collect()
 }

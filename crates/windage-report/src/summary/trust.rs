@@ -1,4 +1,4 @@
-//! Whether the figures may be believed, in words.
+//! Whether the figures are trustworthy, in words.
 
 use windage_analysis::Analysis;
 use windage_model::{Metric, Soundness, Verdict, WarningCode};
@@ -6,10 +6,10 @@ use windage_model::{Metric, Soundness, Verdict, WarningCode};
 use super::{Piece, text, without_stop};
 use crate::number::{self, Scale};
 
-/// Whether the figures may be believed: the control first, then what speaks against the run.
+/// Whether the figures are trustworthy: the control first, then the run's warnings.
 pub(super) fn trust(analysis: &Analysis, metric: Metric) -> Vec<Piece> {
     let control = control(analysis, metric);
-    // The warning about the control is not given twice.
+    // The control has its own sentence, so its warning is not repeated.
     let told: &[WarningCode] = if control.starts_with(WARNING) {
         &[WarningCode::ControlDiffers]
     } else {
@@ -25,7 +25,7 @@ pub(super) fn trust(analysis: &Analysis, metric: Metric) -> Vec<Piece> {
 
 const WARNING: &str = "Warning";
 
-/// Whether the control vouches for a metric.
+/// What the A/A control shows for a metric.
 pub(crate) fn control(analysis: &Analysis, metric: Metric) -> String {
     let result = analysis
         .control()
@@ -66,7 +66,7 @@ pub(crate) fn control(analysis: &Analysis, metric: Metric) -> String {
     }
 }
 
-/// The first reasons of that gravity, each a sentence, and how many more there are.
+/// The first warnings of that gravity, one sentence each, and how many more there are.
 pub(super) fn reasons(analysis: &Analysis, gravity: Soundness, told: &[WarningCode]) -> String {
     const SPELLED: usize = 2;
     let grave: Vec<_> = analysis

@@ -17,9 +17,9 @@ pub(crate) const FAINT: Style = Style::new().dimmed();
 pub(crate) const HEADING: Style = Style::new().bold();
 /// Between columns.
 const GAP: usize = 2;
-/// An arm's name is not cut shorter for the sake of other columns.
+/// The shortest that an arm's name is cut to make room for columns.
 const NAME_MIN: usize = 12;
-/// Nor is it cut shorter where columns can stand below one another instead.
+/// The shortest that a name is cut where columns can go into a second table instead.
 const NAME_ROOM: usize = 24;
 
 pub(crate) struct Page {
@@ -70,7 +70,7 @@ impl Page {
         }
     }
 
-    /// Text broken at spaces; lines after the first are set in by the width of `lead`.
+    /// Text broken at spaces; lines after the first are indented by the width of `lead`.
     pub(crate) fn wrapped(&mut self, lead: &str, text: &str, style: Style) {
         let indent = lead.width();
         for (i, part) in wrap(text, self.width - indent).iter().enumerate() {
@@ -96,8 +96,7 @@ impl Page {
         }
     }
 
-    /// The table, or where it is too wide several of them with some of its columns each; its facts
-    /// stand below the last.
+    /// The table, split by columns into several if it is too wide; its facts follow the last one.
     pub(crate) fn table(&mut self, table: &Table) {
         let parts = self.fitting_parts(table);
         let Some((last, before)) = parts.split_last().filter(|(_, before)| !before.is_empty())
@@ -112,8 +111,8 @@ impl Page {
         self.whole_table(&cut(table, last.clone()));
     }
 
-    /// Columns in groups, each with as many as fit. Names are cut before columns that are read
-    /// together are parted.
+    /// Columns in groups of as many as fit. Names are cut before columns that belong together are
+    /// separated.
     fn fitting_parts(&self, table: &Table) -> Vec<Range<usize>> {
         let names = if table.separable {
             names_room(table)
@@ -132,8 +131,8 @@ impl Page {
         parts
     }
 
-    /// The table, or where it is too wide for its names in full two of them, with the columns
-    /// before `at` and the rest; its facts stand below the last.
+    /// The table, split before column `at` if it is too wide for its full names; its facts follow
+    /// the last one.
     pub(crate) fn table_in_two(&mut self, table: &Table, at: usize) {
         let names = table.rows.iter().map(|row| row.arm.width());
         let names = names.chain([table.title.width()]).max().unwrap_or(0);
@@ -146,7 +145,7 @@ impl Page {
         self.table(&cut(table, at..table.columns.len()));
     }
 
-    /// As many columns of the table as fit beside each other, and the headings of the others.
+    /// As many columns as fit side by side, and the headings of the others.
     pub(crate) fn first_columns(&mut self, table: &Table) {
         let parts = self.fitting_parts(table);
         let Some(first) = parts.first().cloned() else {
@@ -192,7 +191,7 @@ impl Page {
         }
     }
 
-    /// A line of a table: behind its name, which has this width, its cells, each in its column.
+    /// A line of a table: its name padded to this width, then its cells.
     fn cells<'a>(
         &mut self,
         table: &Table,
@@ -227,7 +226,7 @@ impl Page {
         }
     }
 
-    /// The first warnings, a sentence each, and how many more there are.
+    /// The first warnings, one sentence each, and how many more there are.
     pub(crate) fn warnings_in_brief(&mut self, analysis: &Analysis) {
         const SHOWN: usize = 3;
         let soundness = analysis.validity.soundness();
@@ -235,13 +234,8 @@ impl Page {
         let heading = warnings::heading(soundness, !warnings.is_empty());
         self.wrapped("", heading, soundness_style(soundness));
         for warning in warnings.iter().take(SHOWN) {
-            let of = warning.about.as_ref().map(|about| format!(" ({about})"));
-            let text = format!("{}{}", warning.text, of.unwrap_or_default());
-            self.wrapped(
-                &format!("  {}: ", warning.code.as_str()),
-                &text,
-                Style::new(),
-            );
+            let text = format!("{}: {}", warning.code.as_str(), warning.text);
+            self.wrapped("  ", &text, Style::new());
         }
         match warnings.len().saturating_sub(SHOWN) {
             0 => {}
@@ -275,7 +269,7 @@ fn column_width(table: &Table, i: usize) -> usize {
     cells.chain(heading).max().unwrap_or(0)
 }
 
-/// What a table's names need in full, as far as other columns make room for them.
+/// The width that a table's full names need, as far as the columns leave room.
 fn names_room(table: &Table) -> usize {
     let names = table.rows.iter().map(|row| row.arm.width());
     let longest = names.chain([table.title.width()]).max().unwrap_or(0);
@@ -362,8 +356,18 @@ mod tests {
         let table_of: [(&[&str], bool, usize, &str); 4] = [
             (&[&wide, &wide], false, 1, "the name is cut"),
             (&[&wide, &wide], true, 2, "names come before columns"),
-            (&[&wide, &wide, "y", "costs"], false, 2, "no name so short"),
-            (&[&wider, &wider, "costs"], false, 2, "no name so short"),
+            (
+                &[&wide, &wide, "y", "costs"],
+                false,
+                2,
+                "a name is not cut that short",
+            ),
+            (
+                &[&wider, &wider, "costs"],
+                false,
+                2,
+                "a name is not cut that short",
+            ),
         ];
         for (cells, separable, parts, why) in table_of {
             let text = drawn(&table(cells, separable));

@@ -4,7 +4,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::number;
 
-/// Text cut to a width in columns, with `…` where something is left out.
+/// Text cut to a width in columns, with `…` for what is left out.
 pub(super) fn truncated(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
@@ -22,8 +22,8 @@ pub(super) fn truncated(text: &str, width: usize) -> String {
     cut
 }
 
-/// A text in lines no wider than `width` columns, broken at spaces; one empty line for none. A unit
-/// stays with its figure; a word that is wider than a line is broken within.
+/// A text in lines no wider than `width` columns, broken at spaces; one empty line for an empty
+/// text. A unit stays with its figure; a word that is wider than a line is split.
 #[must_use]
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
@@ -65,7 +65,7 @@ fn chunks(text: &str) -> Vec<String> {
     chunks
 }
 
-/// The bytes of the longest prefix within the width, at least one character.
+/// The length in bytes of the longest prefix that fits, at least one character.
 fn fitting_prefix(text: &str, width: usize) -> usize {
     let mut used = 0;
     for (at, c) in text.char_indices() {

@@ -22,14 +22,14 @@ fn text_forms() {
 }
 
 #[test]
-fn the_answer_says_what_runs_beside() {
+fn the_answer_describes_agents_and_bystanders() {
     let table = [
         (
             fixtures::agents(),
-            "The agent of `agent, sampling 1.0`, the dearest of 3 arms with agents, itself uses \
-             0.208 cores (0.204 to 0.212) and 48.9 MB of memory (at most 66.3 MB); in all while \
-             attached the machine pays 39.0 µs more CPU per request (37.2 to 40.8); 479,312 of 480,000 \
-             spans were delivered.",
+            "The agent of `agent, sampling 1.0`, the most expensive of 3 arms with agents, itself \
+             uses 0.208 cores (0.204 to 0.212) and 48.9 MB of memory (at most 66.3 MB); in total, \
+             the machine uses 39.0 µs more CPU per request while attached (37.2 to 40.8); 479,312 \
+             of 480,000 spans were delivered.",
         ),
         (
             fixtures::agents(),
@@ -48,15 +48,17 @@ fn the_answer_says_what_runs_beside() {
         ),
         (
             bystander((0.002, 0.02)),
-            "do not watch: can't tell yet, between −1.8 and +2.2 % of CPU per request",
+            "do not watch: inconclusive, between −1.8 and +2.2 % of CPU per request",
         ),
         (
             in_all(0.4),
-            "in all while attached the machine's CPU per request changes by +0.40 µs (−1.40 to +2.20);",
+            "in total, the machine's CPU per request changes by +0.40 µs (−1.40 to +2.20) while \
+             attached;",
         ),
         (
             in_all(-12.0),
-            "in all while attached the machine pays 12.0 µs less CPU per request (10.2 to 13.8);",
+            "in total, the machine uses 12.0 µs less CPU per request while attached (10.2 to \
+             13.8);",
         ),
         (
             changed(|analysis| {
@@ -72,8 +74,8 @@ fn the_answer_says_what_runs_beside() {
                 of.names.push("collector".to_owned());
                 of.up = None;
             }),
-            "The agents of `agent, sampling 1.0`, the dearest of 3 arms with agents, were never \
-             attached without failing.",
+            "The agents of `agent, sampling 1.0`, the most expensive of 3 arms with agents, were \
+             never attached without failing.",
         ),
     ];
     for (analysis, expected) in table {
@@ -86,7 +88,7 @@ fn the_answer_says_what_runs_beside() {
     let summary = summary(&fixtures::agents());
     assert!(
         !summary.contains("; `bystander`") && summary.matches("`bystander`").count() == 1,
-        "what a bystander pays is told once, and not as what an arm costs: {summary}"
+        "a bystander's cost is reported once, and not as an arm's cost: {summary}"
     );
 }
 
@@ -96,7 +98,7 @@ fn changed(change: impl Fn(&mut Analysis)) -> Analysis {
     analysis
 }
 
-/// The bystander paying that share, known to ± the second.
+/// The bystander with this cost, as a share, and half-width.
 fn bystander(effect: (f64, f64)) -> Analysis {
     let against = fixtures::of_bystander(effect);
     changed(|analysis| {
@@ -106,7 +108,7 @@ fn bystander(effect: (f64, f64)) -> Analysis {
     })
 }
 
-/// The dearest arm's machine paying so much more.
+/// The most expensive arm, with this much more CPU of the machine.
 fn in_all(us: f64) -> Analysis {
     changed(|analysis| {
         analysis.arms.drain(2..4);
@@ -119,7 +121,7 @@ fn in_all(us: f64) -> Analysis {
 }
 
 #[test]
-fn what_is_delivered_by_rate_is_told_once_for_all_loads() {
+fn delivered_by_rate_is_shown_once_for_all_loads() {
     let ladder = fixtures::ladder();
     for (renderer, text) in [
         ("terminal", plain(&ladder, 80)),
@@ -143,7 +145,7 @@ fn plans_without_agents_show_no_bill_but_write_it_out() {
         ("page", page::words(&analysis)),
         ("summary", summary(&analysis)),
     ] {
-        for word in ["CPU bill", "Agents", "BPF", "Bystander", "in all while"] {
+        for word in ["CPU bill", "Agents", "BPF", "Bystander", "in total"] {
             assert!(!text.contains(word), "{word} in {renderer}");
         }
     }
@@ -226,7 +228,7 @@ impl Rows {
 }
 
 #[test]
-fn of_a_batch_load_figures_are_of_an_iteration() {
+fn batch_figures_are_per_iteration() {
     let mut analysis = fixtures::agents();
     analysis.design.load = LoadModel::Batch;
     for arm in &mut analysis.arms {
@@ -246,10 +248,10 @@ fn of_a_batch_load_figures_are_of_an_iteration() {
     }
 }
 
-/// A program that takes less time than the read of a clock that is counted with it.
+/// A program that takes less time than the clock read that is counted with it.
 #[test]
-fn what_statistics_see_too_much_of_is_no_figure_below_zero() {
-    // service, outside, at most, and what is said
+fn the_unexplained_part_is_never_negative() {
+    // service, outside, at most, and the expected sentence
     let table = [
         (
             [26.7, 26.5, 26.9],
@@ -257,7 +259,7 @@ fn what_statistics_see_too_much_of_is_no_figure_below_zero() {
             Some([26.7, 25.9, 27.5]),
             [
                 "pays 26.7 µs (26.5 to 26.9) more CPU per request",
-                "not seen nothing beyond them that could be told, at most 27.5 µs: statistics count",
+                "not seen nothing measurable outside them, at most 27.5 µs: statistics include",
             ],
         ),
         (
@@ -266,7 +268,7 @@ fn what_statistics_see_too_much_of_is_no_figure_below_zero() {
             Some([-0.9, -1.7, -0.1]),
             [
                 "pays 0.90 µs (0.60 to 1.20) less CPU per request",
-                "that could be told, at most 0 µs: statistics count a clock read with each run",
+                "measurable outside them, at most 0 µs: statistics include a clock read per run",
             ],
         ),
         (
@@ -275,7 +277,7 @@ fn what_statistics_see_too_much_of_is_no_figure_below_zero() {
             None,
             [
                 "its CPU per request changes by −0.20 µs (−0.50 to +0.10)",
-                "not seen nothing beyond them that could be told: statistics count",
+                "not seen nothing measurable outside them: statistics include",
             ],
         ),
         (
@@ -284,7 +286,7 @@ fn what_statistics_see_too_much_of_is_no_figure_below_zero() {
             None,
             [
                 "pays 13.9 µs (13.5 to 14.3) more CPU per request",
-                "not seen +9.9 µs (+9.4 to +10.4) beyond them: traps,",
+                "not seen +9.9 µs (+9.4 to +10.4) outside them: traps,",
             ],
         ),
     ];
@@ -311,16 +313,16 @@ fn what_statistics_see_too_much_of_is_no_figure_below_zero() {
     }
 }
 
-/// Whether it could be held against anything or not, a bystander is no treatment.
+/// A bystander is not a treatment, whether or not it could be compared.
 #[test]
-fn a_bystander_without_figures_is_not_told_as_a_treatment() {
+fn a_bystander_without_figures_is_no_treatment() {
     let without = changed(|analysis| analysis.arms[5].bystander = None);
     let summary = summary(&without);
     assert!(!summary.contains("`bystander`"), "{summary}");
 }
 
 #[test]
-fn what_went_wrong_with_agents_is_told() {
+fn failures_of_agents_are_reported() {
     let report = unwrapped(&plain(&fixtures::agents_amiss(), 80));
     for part in [
         "agent, no exporter 12, 2 failed",
@@ -330,7 +332,7 @@ fn what_went_wrong_with_agents_is_told() {
         "left behind agent, no exporter: program 3 (count_requests, kprobe); program 3 \
          (count_requests, kprobe); 2 more",
         "4 more 1.00 210 210",
-        "statistics none were taken",
+        "statistics none were collected",
         "bystander +1.4 % (+0.8 to +2.0) costs n/a¹",
         "agent_idle (suspect) No BPF program of `otel` ever ran",
     ] {
@@ -339,7 +341,7 @@ fn what_went_wrong_with_agents_is_told() {
 }
 
 #[test]
-fn a_rung_is_held_against_the_one_below() {
+fn a_rung_is_compared_with_the_one_below() {
     let report = unwrapped(&plain(&fixtures::ladder(), 80));
     for part in [
         "+ no target 0.00200 (+0.00200) 46.0 (+46.0) 64.4 (+64.4)",
@@ -348,22 +350,25 @@ fn a_rung_is_held_against_the_one_below() {
         assert!(report.contains(part), "{part:?} not in {report}");
     }
     let without = plain(&fixtures::agents(), 80);
-    assert!(!without.contains("Rungs"), "agents alone are no ladder");
+    assert!(
+        !without.contains("Rungs"),
+        "agents without stages are no ladder"
+    );
 }
 
 #[test]
-fn memory_adds_up_of_what_is_an_arms_own() {
+fn the_memory_bill_sums_only_an_arms_own_memory() {
     let rows = |analysis: &Analysis| -> Vec<String> {
         let text = plain(analysis, 100);
         let lines = text.split("\n\n");
         let tables = lines.filter_map(|table| table.strip_prefix("Memory bill"));
-        // The rest of the first line is the heading's.
+        // The rest of the first line belongs to the heading.
         let first = tables.map(|table| table.split_once('\n').map_or("", |(_, rows)| rows));
         let rows = first.take(1).flat_map(str::lines);
         rows.map(str::to_owned).collect()
     };
     let ends = |row: &str, expected: &str| assert!(row.ends_with(expected), "{row}");
-    // Service, agent, BPF and the sum, of the arms that one table has room for.
+    // Service, agent, BPF and the sum, of the arms that fit in one table.
     let on_the_baselines = rows(&fixtures::agents());
     ends(&on_the_baselines[0], "–");
     ends(&on_the_baselines[3], "+50.1");
@@ -386,16 +391,13 @@ fn memory_adds_up_of_what_is_an_arms_own() {
 }
 
 #[test]
-fn of_many_arms_a_terminal_shows_the_most_expensive_programs() {
+fn with_many_arms_a_terminal_shows_the_most_expensive_programs() {
     let analysis = fixtures::agents();
     let arms = ["no exporter", "sampling 0.1", "sampling 1.0"];
     let shows = |text: &str| arms.map(|arm| text.contains(&format!("BPF, agent, {arm}")));
     assert_eq!(shows(&plain(&analysis, 80)), [false, false, true]);
     let text = markdown(&analysis);
     let (before, after) = text.split_once("<details>").expect("details");
-    assert_eq!(
-        (shows(before), shows(after)),
-        ([false; 3], [true; 3])
-    );
+    assert_eq!((shows(before), shows(after)), ([false; 3], [true; 3]));
     assert_eq!(shows(&page::words(&analysis)), [true; 3]);
 }

@@ -1,4 +1,4 @@
-//! The answer in words, and what stands below it.
+//! The answer in words, and the lines below it.
 
 use windage_model::{Metric, Warning, WarningCode};
 use windage_report::{markdown, summary};
@@ -6,7 +6,7 @@ use windage_report::{markdown, summary};
 use crate::{fixtures, plain, unwrapped};
 
 #[test]
-fn the_answer_says_what_the_data_say() {
+fn the_answer_follows_the_data() {
     let table = [
         (
             fixtures::demo(),
@@ -16,36 +16,40 @@ fn the_answer_says_what_the_data_say() {
             fixtures::demo(),
             "`otel, sampling 0.0` costs no more than 0.4 %",
         ),
-        (fixtures::demo(), "A/A control: no significant difference (95 % CI −0.2 to +0.4 %)"),
+        (
+            fixtures::demo(),
+            "A/A control: no significant difference (95 % CI −0.2 to +0.4 %)",
+        ),
         (
             fixtures::demo(),
             "`otel, sampling 1.0` lost 0.01 % of its traces",
         ),
         (
             fixtures::suspect(),
-            "can't tell yet, between −0.4 and +1.1 % of CPU per request, the minimum detectable here is 1.1 %: \
-             about 90 more minutes of such a run would settle it",
+            "inconclusive, between −0.4 and +1.1 % of CPU per request, minimum detectable effect \
+             1.1 %: about 90 more minutes would settle it",
         ),
         (
             fixtures::family(),
-            "`spans only` costs 1.1 % (0.6 to 1.6 %), 0.643 µs (on its own, but not when all 4 \
-             comparisons have to hold together)",
+            "`spans only` costs 1.1 % (0.6 to 1.6 %), 0.643 µs (but not when adjusted for all 4 \
+             comparisons)",
         ),
         (
             fixtures::family(),
-            "`metrics only` costs something, +0.0 to +1.2 %, but whether more than the 0.5 % that \
-             matter can't be told yet (likewise on its own only): about 7 more minutes of such a \
-             run would settle it",
+            "`metrics only` costs something, +0.0 to +1.2 %, but it is inconclusive whether this \
+             exceeds the margin of 0.5 % (likewise not when adjusted): about 7 more minutes \
+             would settle it",
         ),
         (
             fixtures::not_reached(),
-            "no reasonable time would settle it, as the estimate lies at the limit of ±0.5 %",
+            "no reasonable time would settle it, because the estimate lies near the margin of ±0.5 \
+             %",
         ),
         (fixtures::suspect(), "Warning: the A/A control"),
         (fixtures::suspect(), "One more reason is listed below."),
         (
             fixtures::void(),
-            "This run is void and its figures are not to be used: No window is left",
+            "This run is void; do not use its figures: No window is left",
         ),
         (
             fixtures::batch(),
@@ -62,7 +66,7 @@ fn the_answer_says_what_the_data_say() {
 }
 
 #[test]
-fn of_many_treatments_the_dearest_are_told_and_the_rest_is_counted() {
+fn of_many_treatments_the_most_expensive_are_described() {
     let mut analysis = fixtures::demo();
     let mut more = analysis.arms[2..].to_vec();
     for (i, arm) in more.iter_mut().enumerate() {
@@ -80,7 +84,7 @@ fn of_many_treatments_the_dearest_are_told_and_the_rest_is_counted() {
 }
 
 #[test]
-fn what_has_no_figure_is_not_counted_among_what_has() {
+fn arms_without_a_figure_are_counted_separately() {
     let counted = |without: usize| {
         let mut analysis = fixtures::demo();
         let more = analysis.arms[2..].to_vec();
@@ -106,7 +110,7 @@ fn what_has_no_figure_is_not_counted_among_what_has() {
 }
 
 #[test]
-fn what_is_counted_in_throughput_has_the_signs_of_the_table() {
+fn counted_throughput_has_the_signs_of_the_table() {
     let mut analysis = fixtures::without_cpu();
     for i in 0..4 {
         let mut arm = analysis.arms[2].clone();
@@ -127,7 +131,7 @@ fn without_cpu_the_answer_is_in_throughput() {
 }
 
 #[test]
-fn how_firm_the_answer_is_stands_below_it() {
+fn the_precision_is_below_the_answer() {
     let table = [
         (
             fixtures::family(),
@@ -144,7 +148,7 @@ fn how_firm_the_answer_is_stands_below_it() {
         ),
         (
             fixtures::not_reached(),
-            "scatter launches unknown after a single one, drift between blocks 1.2 %",
+            "scatter launches unknown (only one), drift between blocks 1.2 %",
         ),
         (
             fixtures::stopped(),
@@ -166,7 +170,7 @@ fn how_firm_the_answer_is_stands_below_it() {
         ),
         (
             fixtures::stopped(),
-            "machine not calibrated; to do so: windage calibrate",
+            "machine not calibrated; run: windage calibrate",
         ),
     ];
     for (analysis, expected) in table {
@@ -177,7 +181,7 @@ fn how_firm_the_answer_is_stands_below_it() {
 }
 
 #[test]
-fn a_run_that_was_broken_off_did_not_run_out_of_time() {
+fn an_interrupted_run_did_not_run_out_of_time() {
     let mut analysis = fixtures::not_reached();
     analysis.validity.push(Warning::new(
         WarningCode::RunIncomplete,
@@ -185,6 +189,6 @@ fn a_run_that_was_broken_off_did_not_run_out_of_time() {
     ));
     let report = unwrapped(&plain(&analysis, 80));
     let expected =
-        "±0.5 % of CPU per request was not reached before the run was broken off: ±0.8 %";
+        "±0.5 % of CPU per request was not reached before the run was interrupted: ±0.8 %";
     assert!(report.contains(expected), "{report}");
 }

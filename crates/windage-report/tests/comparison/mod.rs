@@ -34,14 +34,14 @@ fn text_forms() {
         );
     }
     let hostile = all().into_iter().find(|(name, _)| *name == "hostile");
-    let (_, hostile) = hostile.expect("names that would do harm");
+    let (_, hostile) = hostile.expect("hostile names");
     insta::assert_snapshot!("hostile_markdown", comparison_markdown(&hostile));
     insta::assert_snapshot!("changed_markdown", comparison_markdown(&changed()));
     insta::assert_snapshot!("changed_csv", comparison_csv(&changed()).unwrap());
 }
 
 #[test]
-fn what_holds_of_every_text() {
+fn every_text_fits_and_is_safe() {
     for (name, compared) in all() {
         for width in [0, 80, 120] {
             let text = on_terminal(&compared, width, false);
@@ -95,7 +95,7 @@ fn the_page_carries_the_same_words() {
                 .flat_map(|s| s.as_array().unwrap())
             {
                 let words = piece["text"].as_str().or(piece["arm"].as_str()).unwrap();
-                // Lines are broken at spaces in a terminal.
+                // A terminal breaks lines at spaces.
                 let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
                 assert!(text.contains(&words), "{name}: {words:?} not in {text}");
             }
@@ -110,7 +110,7 @@ fn the_page_carries_the_same_words() {
 }
 
 #[test]
-fn the_answer_says_what_became_of_overheads() {
+fn the_answer_reports_changes_of_overheads() {
     let table = [
         (
             "changed",
@@ -131,30 +131,34 @@ fn the_answer_says_what_became_of_overheads() {
         ),
         (
             "regimes",
-            "`disabled`: can't tell whether the overhead of CPU per request changed: the change lies within −1.4 to +1.4 \
-             percentage points (0.0 %, then 0.0 %); `filter, rate 100.0`: can't tell, within −1.4 to +1.4",
+            "`disabled`: inconclusive, the overhead of CPU per request changed by −1.4 to +1.4 \
+             percentage points (0.0 %, then 0.0 %); `filter, rate 100.0`: inconclusive, −1.4 to \
+             +1.4",
         ),
-        ("regimes", "; 5 more can't be told. The baseline"),
+        ("regimes", "; 5 more are inconclusive. The baseline"),
         (
             "void",
             "These runs can't be compared, and no verdict is given: Run B is void",
         ),
-        ("family", "not when all 4 comparisons have to hold together"),
+        ("family", "not when adjusted for all 4 comparisons"),
         (
             "no_end",
-            "(on its own, but not when all comparisons of its family have to hold together)",
+            "(but not when adjusted for all comparisons of its family)",
         ),
         (
             "baseline",
             "These runs can't be compared, and no verdict is given: The baselines differ",
         ),
-        ("warned", "In run B two identical baselines differ"),
+        (
+            "warned",
+            "In run B the A/A control differs from the baseline",
+        ),
         ("itself", "A and B are the same run"),
         (
             "hostile",
-            "has no change to tell (Run A: a single block was measured; an interval needs two); \
-             `pipe | `tick` & \"quote\" with a name that is far longer than a column [31m`: can't \
-             tell whether the overhead of CPU per request changed",
+            "has no change to report (Run A: a single block was measured; an interval needs two); \
+             `pipe | `tick` & \"quote\" with a name that is far longer than a column [31m`: \
+             inconclusive, the overhead of CPU per request changed",
         ),
         (
             "in_unit",
@@ -173,14 +177,14 @@ fn the_answer_says_what_became_of_overheads() {
     ];
     for (name, expected) in table {
         let (_, compared) = all().into_iter().find(|(of, _)| *of == name).unwrap();
-        // Wide enough that no sentence is broken.
+        // Wide enough for unbroken sentences.
         let text = on_terminal(&compared, 2000, false);
         assert!(text.contains(expected), "{expected:?} not in {text}");
     }
 }
 
 #[test]
-fn what_has_no_ratio_is_told_in_its_unit_and_not_judged() {
+fn metrics_without_a_ratio_are_in_their_unit_and_not_judged() {
     let text = on_terminal(&in_unit(), 80, false);
     let table = [
         "Subject idle A cores B cores Δ cores 95 % interval verdict",
@@ -202,7 +206,7 @@ fn what_has_no_ratio_is_told_in_its_unit_and_not_judged() {
 fn verdicts_are_withheld_of_runs_that_can_not_be_compared() {
     for (run, metric, expected) in [
         (fixtures::demo(), Metric::CpuPerRequest, 4),
-        // There is none to be withheld.
+        // This metric has no verdict to withhold.
         (idle([0.0; 3]), Metric::CpuIdle, 0),
     ] {
         let mut void = later(run.clone());
@@ -225,13 +229,13 @@ fn the_answer_and_the_table_have_the_same_signs() {
         range.1.split(' ').next().expect("its high end"),
     );
     assert!(
-        text.contains(&format!("within {low} to {high} percentage points")),
+        text.contains(&format!("{low} to {high} percentage points")),
         "{text}"
     );
 }
 
 #[test]
-fn lines_that_differ_in_spaces_alone_are_told_apart() {
+fn lines_that_differ_only_in_spaces_differ() {
     let plans = ["x = 'a b'\n", "x = 'a  b\u{202e}'\n"];
     let compared = compared(fixtures::demo(), later(fixtures::demo()), Some(plans));
     let expected = "- x = 'a b'\n+ x = 'a  b '\n";
@@ -267,7 +271,7 @@ fn values_of_environments_are_not_shown() {
 }
 
 #[test]
-fn csv_has_a_row_for_each_metric_of_each_arm_of_both() {
+fn csv_has_a_row_per_arm_and_metric() {
     for (name, compared) in all() {
         let loads = compared.comparison.loads.iter();
         let arms = loads.flat_map(|load| &load.arms);

@@ -1,4 +1,4 @@
-//! Runs that are compared.
+//! Pairs of runs to compare.
 
 use windage_analysis::{Analysis, Compared, Family, InFamily};
 use windage_model::{Metric, Role, Warning, WarningCode};
@@ -12,7 +12,7 @@ pub(super) fn later(mut run: Analysis) -> Analysis {
     run
 }
 
-/// Moves an arm's overhead by so many percentage points.
+/// Changes an arm's overhead by this many percentage points.
 fn moved(run: &mut Analysis, arm: usize, metric: Metric, by: f64) {
     let of = run.arms[arm].metrics.get_mut(&metric).expect("measured");
     let difference = of.difference.as_mut().expect("a difference");
@@ -28,7 +28,7 @@ fn moved(run: &mut Analysis, arm: usize, metric: Metric, by: f64) {
     }
 }
 
-/// Two runs of which each treatment's comparisons are a family of their own, where they have none.
+/// Compares two runs; treatments without a family get one of their own.
 pub(super) fn compared(mut a: Analysis, mut b: Analysis, plans: Option<[&str; 2]>) -> Compared {
     for run in [&mut a, &mut b] {
         alone_in_family(run);
@@ -89,7 +89,7 @@ pub(super) fn changed() -> Compared {
     compared(a, b, Some(plans))
 }
 
-/// A run that may stop, in which a confidence sequence has no end yet at its family's confidence.
+/// A run with a stop rule whose confidence sequence is still unbounded at its family's confidence.
 fn no_end() -> Compared {
     let (mut a, mut b) = (fixtures::demo(), later(fixtures::demo()));
     moved(&mut b, 2, Metric::CpuPerRequest, 0.031);
@@ -102,7 +102,7 @@ fn no_end() -> Compared {
     Compared::new(&a, &b, None)
 }
 
-/// What an arm does later for its requests is known in one run only.
+/// Deferred CPU is known in one run only.
 fn withheld() -> Compared {
     let mut b = later(fixtures::demo());
     moved(&mut b, 2, Metric::CpuPerRequest, 0.031);
@@ -110,13 +110,13 @@ fn withheld() -> Compared {
     compared(fixtures::demo(), b, None)
 }
 
-/// Only the metrics of these names, the first of which is asked first.
+/// Keeps only these metrics; the first is the primary one.
 pub(super) fn only(mut compared: Compared, metrics: &[Metric]) -> Compared {
     compared.comparison.only(metrics).expect("they have it");
     compared
 }
 
-/// What the subject uses when it is idle, which has no ratio to the baseline.
+/// Idle CPU, which has no ratio to the baseline.
 pub(super) fn idle(cores: [f64; 3]) -> Analysis {
     let mut run = fixtures::demo();
     for (arm, more) in run
@@ -137,13 +137,13 @@ pub(super) fn idle(cores: [f64; 3]) -> Analysis {
     run
 }
 
-/// A metric that has no ratio is asked first.
+/// The primary metric has no ratio.
 pub(super) fn in_unit() -> Compared {
     let [a, b] = [idle([0.012, 0.004, 0.0]), later(idle([0.019, 0.004, 0.0]))];
     only(compared(a, b, None), &[Metric::CpuIdle])
 }
 
-/// More treatments than are spelled out, in a metric that has no ratio.
+/// More treatments than are described one by one, in a metric without a ratio.
 fn many_in_unit() -> Compared {
     let [mut a, mut b] = [idle([0.012, 0.004, 0.0]), later(idle([0.019, 0.004, 0.0]))];
     for run in [&mut a, &mut b] {
@@ -159,7 +159,7 @@ fn many_in_unit() -> Compared {
     only(compared(a, b, None), &[Metric::CpuIdle])
 }
 
-/// Higher is better, and the change may be either.
+/// A metric where higher is better, with an inconclusive change.
 pub(super) fn throughput() -> Compared {
     let (mut a, mut b) = (fixtures::demo(), later(fixtures::demo()));
     moved(&mut b, 2, Metric::Throughput, 0.0005);

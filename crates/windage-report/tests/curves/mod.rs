@@ -29,26 +29,26 @@ fn changed(change: impl Fn(&mut windage_analysis::Curve)) -> Analysis {
 }
 
 #[test]
-fn what_a_fit_comes_to_is_said_in_words() {
+fn fits_are_described_in_words() {
     let table = [
         (
             changed(|_| {}),
-            "fits: no more is left than the points' own error (F = 0.82, p = 0.54)",
+            "fits: no significant lack of fit (F = 0.82, p = 0.54)",
             "a line",
         ),
         (
             changed(|c| c.fits[0].lack_of_fit = Some(sweep::lack(0.003))),
-            "does not fit: more is left than the points' own error explains (F = 6.40, p = 0.003)",
+            "does not fit: significant lack of fit (F = 6.40, p = 0.003)",
             "no line",
         ),
         (
             changed(|c| c.fits[0].lack_of_fit = None),
-            "whether it fits can't be told, as points are no more than terms",
+            "lack of fit can't be tested: there are no more points than terms",
             "nothing to test with",
         ),
         (
             changed(|c| sweep::bend(&mut c.fits[0], 0.3)),
-            "+0.35 µs (+0.26 to +0.44) times the root of rate",
+            "+0.35 µs (+0.26 to +0.44) times the square root of rate",
             "a bend",
         ),
         (
@@ -58,7 +58,7 @@ fn what_a_fit_comes_to_is_said_in_words() {
         ),
         (
             changed(|_| {}),
-            "2 of 3 held-out points lie where the others predict them, not 25.0",
+            "2 of 3 held-out points lie within their predictions, but not 25.0",
             "one is missed",
         ),
         (
@@ -67,12 +67,12 @@ fn what_a_fit_comes_to_is_said_in_words() {
                     fit.held_out.retain(windage_analysis::HeldOut::is_inside);
                 }
             }),
-            "2 of 2 held-out points lie where the others predict them drop limit",
+            "2 of 2 held-out points lie within their predictions drop limit",
             "none is missed",
         ),
         (
             changed(|_| {}),
-            "from between 50.0 and 75.0 of rate on telemetry is lost: at most 6,980 traces/s arrive",
+            "telemetry is dropped above a rate of 50.0 to 75.0: at most 6,980 traces/s arrive",
             "a drop limit",
         ),
         (
@@ -81,7 +81,7 @@ fn what_a_fit_comes_to_is_said_in_words() {
                     .iter_mut()
                     .for_each(|drop_limit| drop_limit.delivered_per_s = None)
             }),
-            "of rate on telemetry is lost Throughput",
+            "telemetry is dropped above a rate of 50.0 to 75.0 Throughput",
             "a drop limit of unknown height",
         ),
     ];
@@ -95,7 +95,7 @@ fn what_a_fit_comes_to_is_said_in_words() {
 }
 
 #[test]
-fn curves_of_several_kinds_are_told_apart() {
+fn curves_of_several_kinds_are_labelled() {
     let report = unwrapped(&plain(&fixtures::hostile_sweep(), 80));
     assert!(report.contains("of filter attempted fixed"), "{report}");
     assert!(
@@ -129,7 +129,7 @@ fn table_and_picture_name_a_curve_alike() {
 }
 
 #[test]
-fn each_load_has_a_part_and_the_machine_stands_once() {
+fn each_load_has_a_part_and_the_machine_is_shown_once() {
     let analysis = fixtures::regimes();
     let forms = [
         ("terminal", plain(&analysis, 80)),

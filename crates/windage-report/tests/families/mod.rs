@@ -1,4 +1,4 @@
-//! What holds on its own, and not when a whole family of comparisons has to.
+//! Findings that do not hold when adjusted for their family.
 
 use windage_analysis::Seat;
 use windage_report::csv;
@@ -6,7 +6,7 @@ use windage_report::csv;
 use crate::{fixtures, plain, renderings, unwrapped};
 
 #[test]
-fn what_has_no_end_in_its_family_is_marked_as_said_on_its_own() {
+fn findings_without_an_adjusted_interval_are_marked() {
     let mut analysis = fixtures::family();
     for arm in &mut analysis.arms[2..] {
         for result in arm.metrics.values_mut() {
@@ -19,11 +19,11 @@ fn what_has_no_end_in_its_family_is_marked_as_said_on_its_own() {
     }
     let report = unwrapped(&plain(&analysis, 80));
     for expected in [
-        "(on its own, but not when all 4 comparisons have to hold together)",
+        "(but not when adjusted for all 4 comparisons)",
         "costs‡",
         "negligible‡",
-        "‡ holds on its own, but not when all comparisons of its family have to: 4 of CPU per \
-         request, 28 of the other metrics (Bonferroni, 95 %)",
+        "‡ no longer holds when adjusted for all comparisons of its family: 4 of CPU per request, \
+         28 of the other metrics (Bonferroni, 95 %)",
     ] {
         assert!(report.contains(expected), "{expected:?} not in {report}");
     }
@@ -32,12 +32,12 @@ fn what_has_no_end_in_its_family_is_marked_as_said_on_its_own() {
 }
 
 #[test]
-fn what_does_not_hold_in_its_family_is_marked_and_explained() {
+fn findings_that_do_not_hold_when_adjusted_are_marked() {
     let report = plain(&fixtures::family(), 80);
     let marked = [
-        // On its own a cost, among four not told from what does not matter.
+        // A cost by itself; inconclusive when adjusted for four comparisons.
         "spans only         61.8  +0.64  +1.1  +0.6 to +1.6  costs‡",
-        // On its own it excludes zero.
+        // By itself it excludes zero.
         "metrics only       61.6  +0.40  +0.7  +0.0 to +1.2  inconclusive‡",
         "switched off       61.2  +0.05  +0.1  −0.4 to +0.6  negligible‡",
         "‡ +6.0 % (+2.0 to +10.0)",
@@ -57,8 +57,8 @@ fn what_does_not_hold_in_its_family_is_marked_and_explained() {
             "{cell:?} not in {report}"
         );
     }
-    let legend = "‡ holds on its own, but not when all comparisons of its family have to: \
-                  4 of CPU per request, 28 of the other metrics (Bonferroni, 95 %)";
+    let legend = "‡ no longer holds when adjusted for all comparisons of its family: 4 of CPU per \
+                  request, 28 of the other metrics (Bonferroni, 95 %)";
     assert!(unwrapped(&report).contains(legend), "{report}");
 }
 
@@ -75,7 +75,7 @@ fn a_family_of_one_has_no_mark_and_no_legend() {
 }
 
 #[test]
-fn what_holds_in_its_family_is_said_to() {
+fn findings_that_hold_when_adjusted_are_named() {
     let mut analysis = fixtures::family();
     let metrics = analysis
         .arms
@@ -89,8 +89,8 @@ fn what_holds_in_its_family_is_said_to() {
         }
     }
     let report = plain(&analysis, 80);
-    let legend = "what is found holds also when all comparisons of its family have to: \
-                  4 of CPU per request, 28 of the other metrics (Bonferroni, 95 %)";
+    let legend = "findings also hold when adjusted for all comparisons of their family: 4 of CPU \
+                  per request, 28 of the other metrics (Bonferroni, 95 %)";
     assert!(unwrapped(&report).contains(legend), "{report}");
     assert!(!report.contains('‡'), "{report}");
 }

@@ -1,4 +1,4 @@
-//! A sweep as published guides print it, and several runs side by side.
+//! Guides of sweeps, and several runs side by side.
 
 use unicode_width::UnicodeWidthStr;
 use windage_analysis::{Analysis, Missing, MissingCode};
@@ -21,7 +21,7 @@ fn options(width: usize) -> GuideOptions {
     }
 }
 
-/// The guide in one line, to look for sentences in.
+/// The guide in one line, to search for sentences.
 fn guide_of(analysis: &Analysis) -> String {
     unwrapped(&guide(std::slice::from_ref(analysis), options(100)).expect("a guide"))
 }
@@ -110,19 +110,19 @@ fn observations_follow_the_figures() {
     let table: Vec<(Analysis, &str)> = vec![
         (
             changed(|_| {}),
-            "shape CPU per request rises linearly with rate: no more is left than the points' own \
-             error (F = 0.82, p = 0.54)",
+            "shape CPU per request rises linearly with rate: no significant lack of fit (F = 0.82, \
+             p = 0.54)",
         ),
         (
             changed(|a| fit(a, Some(0.004))),
-            "shape CPU per request is not linear in rate: a straight line leaves more than the \
-             points' own error (F = 6.40, p = 0.004), and no bend explains it better: levels scatter \
-             by more than their own error",
+            "shape CPU per request is not linear in rate: a straight line has a significant lack \
+             of fit (F = 6.40, p = 0.004), and no bend explains it better: levels scatter by more \
+             than their own error",
         ),
         (
             changed(|a| sweep::bend(&mut a.curves[0].fits[0], 0.3)),
-            "shape CPU per request is not linear in rate: a part of it goes with the root; with \
-             that, no more is left than the points' own error (F = 0.82, p = 0.30)",
+            "shape CPU per request is not linear in rate: part of it grows with the square root; \
+             with that, no significant lack of fit (F = 0.82, p = 0.30)",
         ),
         (
             changed(|a| sweep::bend(&mut a.curves[0].fits[0], 0.01)),
@@ -130,21 +130,21 @@ fn observations_follow_the_figures() {
         ),
         (
             changed(|a| fit(a, None)),
-            "shape can't tell yet whether CPU per request is linear in rate: no level is left",
+            "shape unknown whether CPU per request is linear in rate: no level is left",
         ),
         (
             changed(|a| a.curves[0].fits.clear()),
-            "shape can't tell yet whether CPU per request is linear in rate: no curve was fitted: 5 \
+            "shape unknown whether CPU per request is linear in rate: no curve was fitted: 5 \
              points are too few",
         ),
         (
             stopped_early(),
-            "shape can't tell yet whether CPU per request is linear in rate: no curve was fitted, as \
+            "shape unknown whether CPU per request is linear in rate: no curve was fitted, because \
              the run could stop early",
         ),
         (
             changed(|a| a.curves[0].fits[0].terms[1].coefficient.low = -0.01),
-            "shape can't tell yet whether CPU per request changes with rate: the slope's interval",
+            "shape unknown whether CPU per request changes with rate: the slope's interval",
         ),
         (
             changed(|_| {}),
@@ -152,13 +152,9 @@ fn observations_follow_the_figures() {
         ),
         (
             changed(|a| a.curves.iter_mut().for_each(|c| drop(c.points.remove(0)))),
-            "attached can't tell yet what it costs before anything is recorded: rate 0.0 was not \
-             measured",
+            "attached unknown what it costs before anything is recorded: rate 0.0 was not measured",
         ),
-        (
-            changed(|_| {}),
-            "besides `disabled`: can't tell yet, between",
-        ),
+        (changed(|_| {}), "other `disabled`: inconclusive, between"),
         (
             changed(|_| {}),
             "budget up to rate 2.5 the cost lies within 5 % of CPU per request: 3.1 % (2.1 to 4.1); \
@@ -166,12 +162,12 @@ fn observations_follow_the_figures() {
         ),
         (
             changed(|_| {}),
-            "ceiling the subject: it kept its cores busy at every level",
+            "bottleneck the subject: it kept its cores busy at every level",
         ),
         (
             changed(|a| saturated(a, |_| false)),
-            "ceiling not the subject, at any level: the generator (0.213 cores), what stands \
-             behind the subject, or too few connections; which, can't tell yet",
+            "bottleneck not the subject, at any level: the generator (0.213 cores), what is behind \
+             the subject, or too few connections (unknown which)",
         ),
         (
             changed(|a| {
@@ -180,17 +176,17 @@ fn observations_follow_the_figures() {
                 a.validity
                     .push(Warning::new(code, "It used most of its core."));
             }),
-            "ceiling the subject, but not of `off`: the generator used most of its core (0.213 \
+            "bottleneck the subject, but not of `off`: the generator used most of its core (0.213 \
              cores). Throughput lost understates the cost there; CPU does not",
         ),
         (
             fixtures::regimes(),
-            "ceiling none was met: 12000/s keep the subject below it at every level",
+            "bottleneck none: at 12000/s the subject stays below saturation at every level",
         ),
         (
             changed(|_| {}),
-            "loss 18.1 % at 75.0, 37.9 % at 100.0 of what was expected; from between 50.0 and \
-             75.0 of rate on telemetry is lost: at most 6,980 traces/s arrive",
+            "loss 18.1 % at 75.0, 37.9 % at 100.0 of the expected telemetry; telemetry is dropped \
+             above a rate of 50.0 to 75.0: at most 6,980 traces/s arrive",
         ),
         (
             changed(|a| {
@@ -201,7 +197,7 @@ fn observations_follow_the_figures() {
         ),
         (
             changed(|a| a.arms.iter_mut().for_each(|arm| arm.fidelity = None)),
-            "loss can't tell yet whether telemetry was lost: the plan's arms have no `expect`",
+            "loss unknown whether telemetry was lost: the plan's arms have no `expect`",
         ),
         (
             changed(|_| {}),
@@ -214,7 +210,7 @@ fn observations_follow_the_figures() {
     }
 }
 
-/// Without fits, as intervals that hold at every look have no error to weigh points by.
+/// Without fits, because confidence sequences have no standard error to weight points with.
 fn stopped_early() -> Analysis {
     changed(|a| {
         a.design.stop = fixtures::stopped().design.stop;
@@ -222,7 +218,7 @@ fn stopped_early() -> Analysis {
     })
 }
 
-/// Says of each arm whether its subject was at its ceiling.
+/// Sets for each arm whether its subject was saturated.
 fn saturated(analysis: &mut Analysis, is_saturated: impl Fn(&str) -> bool) {
     for arm in &mut analysis.arms {
         for result in arm.metrics.values_mut() {
@@ -232,7 +228,7 @@ fn saturated(analysis: &mut Analysis, is_saturated: impl Fn(&str) -> bool) {
 }
 
 #[test]
-fn a_budget_is_held_against_intervals() {
+fn a_budget_is_compared_with_intervals() {
     let table = [
         (
             0.05,
@@ -244,7 +240,7 @@ fn a_budget_is_held_against_intervals() {
         ),
         (
             0.02,
-            "can't tell yet whether any level lies within 2 % of CPU per request: 0.0 costs 2.0 %",
+            "unknown whether any level lies within 2 % of CPU per request: 0.0 costs 2.0 %",
         ),
         (
             0.005,
@@ -275,8 +271,8 @@ fn a_budget_is_held_against_intervals() {
 }
 
 #[test]
-fn a_budget_counts_no_level_above_one_that_is_too_dear() {
-    // Beyond its cap a tracer may cost less again.
+fn a_budget_stops_at_the_first_level_that_exceeds_it() {
+    // Beyond its drop limit, a tracer may cost less.
     let analysis = changed(|a| {
         let cheap = a.arms[8].metrics.clone();
         a.arms[3].metrics = cheap;
@@ -292,7 +288,7 @@ fn a_budget_counts_no_level_above_one_that_is_too_dear() {
 }
 
 #[test]
-fn what_is_missing_is_said() {
+fn missing_figures_are_reported() {
     let without = |metric: Metric| {
         changed(move |a| {
             for arm in &mut a.arms {
@@ -311,11 +307,12 @@ fn what_is_missing_is_said() {
         ),
         (
             without(Metric::CpuPerRequest),
-            "budget can't tell yet what lies within 5 % of CPU per request: no level has an interval in percent",
+            "budget unknown what lies within 5 % of CPU per request: no level has an interval in \
+             percent",
         ),
         (
             without(Metric::CpuPerRequest),
-            "ceiling can't tell yet: nothing was measured",
+            "bottleneck unknown: nothing was measured",
         ),
         (
             without(Metric::CpuPerRequest),
@@ -370,14 +367,14 @@ fn a_run_without_a_sweep_has_no_guide() {
 }
 
 #[test]
-fn a_load_without_a_curve_says_so() {
+fn a_load_without_a_curve_is_reported() {
     let mut analysis = fixtures::regimes();
     analysis.other_loads[0].curves.clear();
     assert!(guide_of(&analysis).contains("There is no curve under this load."));
 }
 
 #[test]
-fn runs_of_one_plan_are_told_apart() {
+fn runs_of_one_plan_are_labelled() {
     let (mut one, mut two) = (fixtures::sweep(), fixtures::sweep());
     one.run = "first".to_owned();
     two.run = "second".to_owned();
@@ -391,10 +388,10 @@ fn runs_of_one_plan_are_told_apart() {
 }
 
 #[test]
-fn runs_that_differ_meet_in_one_table() {
+fn different_runs_share_one_table() {
     let mut envoy = fixtures::sweep();
     envoy.plan = "envoy".to_owned();
-    // It was measured at fewer levels, and has no `disabled`.
+    // It has fewer levels and no `disabled`.
     for curve in &mut envoy.curves {
         curve.points.retain(|point| point.level != 75.0);
     }
@@ -408,7 +405,7 @@ fn runs_that_differ_meet_in_one_table() {
 }
 
 #[test]
-fn nothing_to_compare_is_said() {
+fn runs_without_treatments_are_reported() {
     let mut analysis = fixtures::demo();
     analysis.arms.truncate(2);
     let expected = "No run has a treatment, so there is nothing to compare.";

@@ -1,4 +1,4 @@
-//! The page: what its document says, and the frame around it.
+//! The page: its document, and its frame.
 
 mod words;
 
@@ -24,12 +24,12 @@ fn source(detailed: &Detailed) -> PageSource<'_> {
     }
 }
 
-/// The page on a run.
+/// The page of a run.
 pub(crate) fn page(analysis: &Analysis) -> String {
     page_html(source(&detailed(analysis.clone())))
 }
 
-/// What the page on a run shows.
+/// The page document of a run.
 pub(crate) fn document(analysis: &Analysis) -> Value {
     document_of(&detailed(analysis.clone()))
 }
@@ -38,7 +38,7 @@ fn document_of(detailed: &Detailed) -> Value {
     serde_json::from_str(&page_json(source(detailed))).expect("a document")
 }
 
-/// The words of the page on a run: its document without `analysis.json`.
+/// The words of a run's page: its document without `analysis.json`.
 pub(crate) fn words(analysis: &Analysis) -> String {
     let mut document = document(analysis);
     document["analysis"].take();
@@ -65,7 +65,7 @@ pub(crate) fn tables(document: &Value) -> Vec<&Value> {
         .collect()
 }
 
-/// What stands between the tags of that element of a page.
+/// The content of an element of a page.
 fn inside<'a>(page: &'a str, opening: &str, closing: &str) -> &'a str {
     let (_, rest) = page.split_once(opening).expect(opening);
     rest.split_once(closing).expect(closing).0
@@ -109,7 +109,7 @@ fn the_page_runs_one_script_and_loads_nothing() {
              img-src data: blob:; base-uri 'none'; form-action 'none'\""
         );
         assert!(page.contains(&policy), "{name}");
-        // Without the assets and the document there is little left, of which nothing is foreign.
+        // The frame without assets and document: nothing in it is foreign.
         let frame = page.replacen(SCRIPT, "", 1).replacen(STYLE, "", 1);
         let opened: Vec<&str> = tags(&frame)
             .filter(|tag| !tag.starts_with('/'))
@@ -144,7 +144,7 @@ fn hostile_names_do_not_leave_their_place() {
     );
     let document: Value = serde_json::from_str(&embedded(&page, "run")).unwrap();
     let name = &document["loads"][0]["tables"][0]["rows"][2]["arm"];
-    assert_eq!(name, &analysis.arms[2].name, "names stay names");
+    assert_eq!(name, &analysis.arms[2].name, "names are unchanged in JSON");
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn the_dashboard_asks_its_server_for_everything() {
 }
 
 #[test]
-fn the_analysis_is_in_the_document_whole() {
+fn the_document_contains_the_analysis() {
     for (name, analysis) in fixtures::every() {
         let document = document(&analysis);
         assert_eq!(document["page"], 1, "{name}");
@@ -193,7 +193,7 @@ fn the_analysis_is_in_the_document_whole() {
 }
 
 #[test]
-fn the_analysis_is_read_as_it_was_written_and_unknown_keys_are_passed_over() {
+fn the_analysis_survives_a_round_trip_and_unknown_keys() {
     for (name, analysis) in fixtures::every() {
         let mut written = wire::to_json(&analysis);
         let read = wire::read(&written.to_string()).expect(name);
@@ -224,8 +224,9 @@ fn the_analysis_is_read_as_it_was_written_and_unknown_keys_are_passed_over() {
 }
 
 #[test]
-fn how_far_the_run_is_has_a_word() {
-    let absent = "Not on this page, for nothing or too little is known: latency by percentile, the bill, the run over time.";
+fn the_document_names_the_state_of_the_run() {
+    let absent = "Not on this page because there is no or too little data: latency by percentile, \
+                  the bill, the run over time.";
     for (state, word, says, lacks) in [
         (RunState::GoingOn, "going_on", true, Some(absent)),
         (RunState::Ended, "ended", false, None),
@@ -242,7 +243,8 @@ fn how_far_the_run_is_has_a_word() {
     }
 }
 
-/// Every key with the kind of its value, as `web/src/document.ts` has it: objects of a list are one.
+/// Every key with the type of its value, as in `web/src/document.ts`; the objects of a list are
+/// merged.
 fn shape(value: &Value, at: &str, told: &mut std::collections::BTreeSet<String>) {
     match value {
         Value::Null => told.insert(format!("{at}: null")),
@@ -276,7 +278,7 @@ fn the_document_has_the_shape_that_the_front_end_reads() {
         .chain([crate::profiles::profiled()])
         .map(|analysis| fixtures::drawn(analysis, FEW))
         .collect();
-    // Of a run that has nothing to be drawn over time, and of one whose every window is drawn.
+    // A run without a time series, and a run whose windows are all drawn.
     all.push(detailed(fixtures::demo()));
     let mut each_window = fixtures::drawn(fixtures::demo(), FEW);
     let series = each_window.loads[0].series.as_mut();
@@ -285,7 +287,7 @@ fn the_document_has_the_shape_that_the_front_end_reads() {
     let mut shapes = std::collections::BTreeSet::new();
     for detailed in &all {
         let mut document = document_of(detailed);
-        // Its shape is told by its own tests.
+        // Other tests check its shape.
         document.as_object_mut().unwrap().remove("analysis");
         shape(&document, "", &mut shapes);
     }
@@ -294,7 +296,7 @@ fn the_document_has_the_shape_that_the_front_end_reads() {
 }
 
 #[test]
-fn what_is_drawn_comes_whole_and_short() {
+fn drawn_data_is_complete_and_rounded() {
     const SOME: Drawn = Drawn {
         stretches: 3,
         windows: 2,
@@ -335,7 +337,7 @@ fn what_is_drawn_comes_whole_and_short() {
     assert!(of["differences"][0]["points"][0]["us"].is_null());
 }
 
-/// The demo with so many arms, each with all its metrics.
+/// The demo with this many arms, each with all metrics.
 fn of_many_arms(arms: usize) -> Analysis {
     let mut analysis = fixtures::demo();
     let treatment = analysis.arms[2].clone();
@@ -359,7 +361,7 @@ fn of_many_arms(arms: usize) -> Analysis {
 
 #[test]
 fn a_page_of_36_arms_can_be_attached_to_a_ticket() {
-    // As much as is kept to be drawn of a run of 36 arms, however long it is.
+    // The most data that is kept for pictures of a run with 36 arms, however long it is.
     const MOST: Drawn = Drawn {
         stretches: 240,
         windows: 400,
@@ -367,14 +369,14 @@ fn a_page_of_36_arms_can_be_attached_to_a_ticket() {
         points: 40,
     };
     let page = page_html(source(&fixtures::drawn(of_many_arms(36), MOST)));
-    // The front end's own size is bounded where it is built.
+    // The front end's build limits its own size.
     let bytes = page.len() - SCRIPT.len() - STYLE.len();
     assert!(bytes < 1_000_000, "{bytes} bytes without script and style");
     assert!(page.len() < 1_500_000, "{} bytes", page.len());
 }
 
 #[test]
-fn what_is_written_as_a_figure_can_be_sorted_by() {
+fn cells_with_figures_have_sortable_values() {
     let is_digit = |c: char| c.is_ascii_digit();
     let mut figures = 0;
     for (name, analysis) in fixtures::every() {
@@ -390,7 +392,7 @@ fn what_is_written_as_a_figure_can_be_sorted_by() {
                     };
                     figures += 1;
                     assert!(text.contains(is_digit) || text.contains("n/a"), "{place}");
-                    // Behind its marks a figure begins with its own sign.
+                    // After its marks, a figure begins with its sign.
                     let written = text.trim_start_matches(['=', '~', '!', '‡', ' ']);
                     let is_range = written
                         .split_once(" to ")
@@ -409,7 +411,7 @@ fn what_is_written_as_a_figure_can_be_sorted_by() {
 }
 
 #[test]
-fn what_is_counted_in_something_else_is_not_sorted_among_the_others() {
+fn figures_in_another_unit_are_not_sortable() {
     let mut analysis = fixtures::demo();
     let last = analysis.arms[4].fidelity.as_mut().unwrap();
     last.of = windage_analysis::FidelityUnit::Spans;
@@ -428,7 +430,7 @@ fn what_is_counted_in_something_else_is_not_sorted_among_the_others() {
 }
 
 #[test]
-fn an_interval_is_sorted_by_its_estimate_and_a_word_by_nothing() {
+fn intervals_sort_by_their_estimate_and_words_do_not_sort() {
     let document = document(&fixtures::demo());
     let table = tables(&document)[0];
     let values = |row: usize| {

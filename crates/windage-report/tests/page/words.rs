@@ -1,4 +1,4 @@
-//! What is said beside and within pictures: what the tables say.
+//! The words beside and within pictures agree with the tables.
 
 use serde_json::Value;
 use windage_analysis::{Analysis, Missing, MissingCode};
@@ -13,7 +13,7 @@ fn strings(value: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn curves_are_told_as_below_their_tables() {
+fn curves_have_the_sentences_of_their_tables() {
     let document = document(&fixtures::sweep());
     let load = &document["loads"][0];
     let curves = load["curves"].as_array().unwrap();
@@ -41,14 +41,14 @@ fn curves_are_told_as_below_their_tables() {
                 .to_lowercase();
             let is_told = facts.iter().any(|fact| fact.contains(&clause));
             assert!(
-                is_told || clause.starts_with("predictions are mostly good to ±"),
+                is_told || clause.starts_with("predictions are mostly precise to ±"),
                 "{clause}"
             );
         }
     }
 }
 
-/// The words of what is drawn under the first load, in these pictures.
+/// The words of these pictures of the first load.
 fn told(analysis: Analysis, pictures: &[&str]) -> String {
     const FEW: Drawn = Drawn {
         stretches: 40,
@@ -66,7 +66,7 @@ fn told(analysis: Analysis, pictures: &[&str]) -> String {
         };
         let mut words = Vec::new();
         gather(part, &mut words);
-        // Of windows there are words without number.
+        // There are too many windows to list their words.
         words.retain(|word| !["valid", "suspect", "void"].contains(word));
         text.push_str(&format!("== {name}\n{}\n", words.join("\n")));
     }
@@ -74,7 +74,7 @@ fn told(analysis: Analysis, pictures: &[&str]) -> String {
 }
 
 #[test]
-fn pictures_are_told_in_words() {
+fn pictures_have_alternative_text() {
     let agents = told(
         fixtures::agents(),
         &["forests", "bill", "deliveries", "latency", "series"],
@@ -161,7 +161,7 @@ fn differences_without_a_ratio_are_drawn_in_their_unit() {
 }
 
 #[test]
-fn shares_that_arrived_are_of_whole_ones() {
+fn delivered_shares_are_of_integers() {
     let table = [
         (None, 14_778, Value::Null, "14,778 traces, none expected"),
         (

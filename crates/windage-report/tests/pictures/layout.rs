@@ -1,4 +1,4 @@
-//! Where words stand in a picture.
+//! The positions of words in a picture.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use resvg::usvg::{self, Group, Options, Tree};
 
 use super::every;
 
-/// Every text with the place that it takes.
+/// Every text with its bounding box.
 fn placed(group: &Group, found: &mut Vec<(String, Rect)>) {
     for node in group.children() {
         match node {
@@ -34,10 +34,10 @@ pub(super) fn tree(drawn: &str) -> Tree {
     Tree::from_str(drawn, &options).expect("an SVG")
 }
 
-/// Around every picture, in pixels, but what letters reach beyond their places.
+/// The margin of pictures in pixels, minus the overhang of letters.
 const MARGIN: f32 = 23.0;
 
-/// Measured in one of the widest fonts, so that it holds in others, too.
+/// Measured in one of the widest fonts, so that it holds in others too.
 #[test]
 fn words_are_neither_cut_off_nor_on_top_of_each_other() {
     for (name, drawn) in every() {
@@ -46,7 +46,7 @@ fn words_are_neither_cut_off_nor_on_top_of_each_other() {
         let mut words = Vec::new();
         placed(tree.root(), &mut words);
         for (i, (text, place)) in words.iter().enumerate() {
-            // Labels of axes may stand half in the margin, and whole lines not.
+            // Axis labels may reach half into the margin; lines may not.
             let is_line = place.left() < MARGIN + 2.0;
             let end = if is_line { width - MARGIN } else { width };
             let is_inside = place.left() >= 0.0 && place.right() <= end;
@@ -55,7 +55,7 @@ fn words_are_neither_cut_off_nor_on_top_of_each_other() {
                 "{name}: {text:?} is cut off: {place:?}"
             );
             for (other, at) in &words[..i] {
-                // Letters have room above and below them that may touch.
+                // The space above and below letters may overlap.
                 let apart_across = place.right() <= at.left() || at.right() <= place.left();
                 let apart_down =
                     place.top() + 4.0 >= at.bottom() || at.top() + 4.0 >= place.bottom();

@@ -1,4 +1,4 @@
-//! Static pictures: what stands in them, and that it can be read.
+//! Static pictures: their content, and that it is readable.
 
 mod layout;
 
@@ -22,7 +22,7 @@ fn forest(analysis: &Analysis) -> String {
     svg(analysis, &of(PictureKind::Forest)).expect("a forest")
 }
 
-/// The demo's arms but with so many treatments, one after the other of these names.
+/// The demo with this many treatments, which take these names in turn.
 fn arms(count: usize, names: &[&str]) -> Analysis {
     let mut analysis = fixtures::demo();
     let is_treatment = |role: Role| role == Role::Treatment;
@@ -89,7 +89,7 @@ fn texts(document: &Document, name: &str, class: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_kind_is_drawn_of_some_fixture() {
+fn every_kind_is_drawn_for_some_fixture() {
     let every = every();
     for kind in PictureKind::ALL {
         let word = format!(" {} ", kind.as_str());
@@ -98,7 +98,7 @@ fn every_kind_is_drawn_of_some_fixture() {
 }
 
 #[test]
-fn pictures_stand_alone() {
+fn pictures_are_self_contained() {
     for (name, drawn) in every() {
         let document = Document::parse(&drawn).unwrap_or_else(|e| panic!("{name}: {e}"));
         for forbidden in [
@@ -124,7 +124,7 @@ fn pictures_stand_alone() {
         let soft = texts(&document, "text", "soft").join(" ");
         assert!(
             soft.contains("windage\u{a0}0.1.0"),
-            "{name} does not say where it is from"
+            "{name} does not name its origin"
         );
     }
 }
@@ -208,7 +208,7 @@ fn marks_of_differences_without_a_verdict_are_in_the_key() {
 }
 
 #[test]
-fn how_much_was_measured_stands_with_what_it_is_of() {
+fn the_measured_amount_is_shown_per_load() {
     let mut fixed = fixtures::batch();
     fixed.design.batch = Some(BatchFacts {
         whole_processes: false,
@@ -228,19 +228,19 @@ fn how_much_was_measured_stands_with_what_it_is_of() {
             fixtures::batch(),
             "windows of about 2.4 s",
             1,
-            "iterations as many as take that long",
+            "as many iterations as fit",
         ),
         (
             fixed,
             "windows as long as their iterations take",
             1,
-            "iterations as the plan has them",
+            "iterations from the plan",
         ),
         (
             fixtures::regimes(),
             "rounds: ",
             loads,
-            "each load has its own",
+            "each load has a line",
         ),
     ];
     for (analysis, expected, times, why) in table {
@@ -283,7 +283,7 @@ fn a_suspect_run_is_shown_as_such() {
             warned(WarningCode::ServiceDied),
             vec![
                 "VOID",
-                "the figures are not to be used",
+                "do not use the figures",
                 "void: do not use the figures",
             ],
             "void",
@@ -294,7 +294,7 @@ fn a_suspect_run_is_shown_as_such() {
         let document = Document::parse(&drawn).expect(why);
         let texts = texts(&document, "text", "");
         let is_warning = |text: &&String| {
-            let words = ["VOID", "void: ", "suspect: ", "the figures"];
+            let words = ["VOID", "void: ", "suspect: ", "do not use"];
             words.iter().any(|word| text.starts_with(word))
         };
         let found: Vec<&String> = texts.iter().filter(is_warning).collect();
@@ -303,7 +303,7 @@ fn a_suspect_run_is_shown_as_such() {
 }
 
 #[test]
-fn what_is_not_there_is_said() {
+fn errors_name_the_pictures_that_exist() {
     let mut nothing = fixtures::demo();
     nothing.arms.iter_mut().for_each(|arm| arm.metrics.clear());
     let of_metric = |kind, metric| PictureOptions {
@@ -370,7 +370,7 @@ fn pixels_are_twice_as_many_and_not_blank() {
 }
 
 #[test]
-fn what_is_no_picture_has_no_pixels() {
+fn invalid_input_is_not_rasterised() {
     assert!(matches!(png("<p>words</p>"), Err(PictureError::NotSvg)));
     let endless = "<svg xmlns='http://www.w3.org/2000/svg' width='900' height='3000000000'/>";
     assert!(matches!(png(endless), Err(PictureError::TooLarge { .. })));

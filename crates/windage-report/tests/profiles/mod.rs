@@ -1,4 +1,4 @@
-//! Where the time goes.
+//! Profiles: where the time goes.
 
 use windage_analysis::{Analysis, ArmProfile, ProfileFailure, Profiled, RecordedProfile, Sampled};
 use windage_profile::{ArmProfile as Weighed, Stacks, added};
@@ -74,7 +74,7 @@ pub(crate) fn profiled() -> Analysis {
     demo(Ok(&of_treatment()))
 }
 
-/// Twelve functions of the SDK, of which a terminal shows ten, and what else the arm does.
+/// Twelve functions of the SDK, of which a terminal shows ten, and the arm's other work.
 fn of_treatment() -> String {
     let parts: String = (1..=11)
         .map(|n| format!("main;serve;span;part{n:02} {}\n", n * 4))
@@ -92,7 +92,7 @@ fn on_terminal(analysis: &Analysis) -> String {
     terminal(analysis, options)
 }
 
-/// From a line that begins so, to the next empty one.
+/// From the line with this beginning to the next empty line.
 fn part<'a>(text: &'a str, begins: &str) -> &'a str {
     let from = text.find(&format!("\n{begins}")).expect("the table") + 1;
     let length = text[from..].find("\n\n").expect("its end");
@@ -100,7 +100,7 @@ fn part<'a>(text: &'a str, begins: &str) -> &'a str {
 }
 
 #[test]
-fn what_was_added_is_a_table() {
+fn added_cpu_is_a_table() {
     let analysis = profiled();
     let text = on_terminal(&analysis);
     let name = &analysis.arms[2].name;
@@ -135,7 +135,7 @@ fn pictures_are_on_the_page_without_a_script_and_beside_it_with_one() {
     let svg = picture["svg"].as_str().unwrap();
     assert!(
         svg.starts_with("<svg") && svg.contains("&lt;render&gt;&amp;co"),
-        "names stay names"
+        "names are escaped"
     );
     for forbidden in ["<script", "onload", "onclick", "href", "<image"] {
         assert!(!svg.contains(forbidden), "{forbidden}");
@@ -151,7 +151,7 @@ fn pictures_are_on_the_page_without_a_script_and_beside_it_with_one() {
 }
 
 #[test]
-fn without_profiles_nothing_is_said_of_them() {
+fn without_profiles_none_are_mentioned() {
     let analysis = fixtures::demo();
     let words = page::words(&analysis);
     for text in [on_terminal(&analysis), markdown(&analysis), words] {

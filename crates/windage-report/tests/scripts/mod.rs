@@ -1,4 +1,4 @@
-//! Whole processes, and what programs say about themselves.
+//! Whole processes, and self-reported entries.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ fn the_guide_of_whole_processes() {
 }
 
 #[test]
-fn the_dearest_is_named_where_no_interval_reaches_up_to_it() {
+fn the_most_expensive_is_named_if_no_interval_overlaps() {
     let change = |of: fn(&mut Analysis)| {
         let mut analysis = fixtures::script();
         of(&mut analysis);
@@ -39,8 +39,8 @@ fn the_dearest_is_named_where_no_interval_reaches_up_to_it() {
         ),
         (
             change(|a| a.arms[3].metrics = a.arms[2].metrics.clone()),
-            "can't tell yet: `otel, sampling 1.0` takes the most CPU by its estimate, but its \
-             interval overlaps those of `otel, sampling 0.5`",
+            "unknown: `otel, sampling 1.0` takes the most CPU by its estimate, but its interval \
+             overlaps those of `otel, sampling 0.5`",
         ),
         (
             change(|a| a.arms.truncate(3)),
@@ -48,7 +48,7 @@ fn the_dearest_is_named_where_no_interval_reaches_up_to_it() {
         ),
         (
             change(|a| a.arms[2..].iter_mut().for_each(|arm| arm.metrics.clear())),
-            "can't tell yet: no treatment has an interval",
+            "unknown: no treatment has an interval",
         ),
         (
             change(|a| a.arms[2].metrics.clear()),
@@ -82,12 +82,13 @@ fn a_single_run_has_times_without_an_interval() {
 }
 
 #[test]
-fn beside_the_figure_of_an_iteration_stands_what_it_includes() {
+fn figures_per_iteration_say_what_they_include() {
     let analysis = fixtures::script();
-    let said = "a whole process, start to exit, over 10,000 iterations: set-up and flush are in it";
+    let said = "the whole process, start to exit, over 10,000 iterations, including set-up and \
+                flush";
     let words = page::words(&analysis);
     for text in [plain(&analysis, 80), markdown(&analysis), words] {
-        // Once below CPU, once below elapsed time.
+        // Once below CPU and once below elapsed time.
         assert_eq!(unwrapped(&text).matches(said).count(), 2, "{text}");
     }
     let mut resident = analysis;
@@ -96,33 +97,33 @@ fn beside_the_figure_of_an_iteration_stands_what_it_includes() {
 }
 
 #[test]
-fn what_programs_say_is_told_by_entry_and_held_against_the_baseline() {
+fn self_reported_entries_are_compared_with_the_baseline() {
     type Say<'a> = &'a [(usize, &'a str)];
     let table: [(Say, &[&str], &str); 5] = [
         (
             &[(0, "on"), (1, "on"), (2, "on"), (3, "on")],
             &["self-reported gc: on"],
-            "all say the same",
+            "all are equal",
         ),
         (
             &[(0, "on"), (1, "on"), (2, "off"), (3, "on")],
             &[
                 "self-reported gc: on (`off`, `control`, `otel, sampling 0.5`); off (`otel, sampling 1.0`)",
-                "differs from what the baseline says: gc (`otel, sampling 1.0`)",
+                "differs from the baseline: gc (`otel, sampling 1.0`)",
             ],
             "one differs",
         ),
         (
             &[(2, "on"), (3, "off")],
             &["self-reported gc: on (`otel, sampling 1.0`); off (`otel, sampling 0.5`)"],
-            "the baseline says nothing, so that nobody differs from it",
+            "the baseline reports nothing, so no arm differs from it",
         ),
         (
             &[(0, "a\u{1b}[31m  b")],
             &["self-reported gc: a [31m b (`off`)"],
-            "what comes from outside is made safe",
+            "text from outside is made safe",
         ),
-        (&[], &[], "nothing was said"),
+        (&[], &[], "no entries"),
     ];
     for (say, expected, why) in table {
         let mut analysis = fixtures::script();
@@ -135,7 +136,11 @@ fn what_programs_say_is_told_by_entry_and_held_against_the_baseline() {
         }
         let told: Vec<String> = plain(&analysis, 200)
             .lines()
-            .filter(|line| ["self-reported ", "differs "].iter().any(|of| line.starts_with(of)))
+            .filter(|line| {
+                ["self-reported ", "differs "]
+                    .iter()
+                    .any(|of| line.starts_with(of))
+            })
             .map(unwrapped)
             .collect();
         assert_eq!(told, expected, "{why}");
@@ -151,14 +156,14 @@ fn what_programs_say_is_told_by_entry_and_held_against_the_baseline() {
 }
 
 #[test]
-fn of_many_who_say_the_same_some_are_named() {
+fn of_many_arms_with_equal_entries_some_are_named() {
     let mut analysis = fixtures::script();
     let mut more = analysis.arms[2..].to_vec();
     for (i, arm) in more.iter_mut().enumerate() {
         arm.name = format!("again {i}");
     }
     analysis.arms.extend(more.clone());
-    // Another load repeats what was said under the first.
+    // Another load repeats the entries of the first.
     let mut further = analysis.clone();
     further.arms[0]
         .self_reported

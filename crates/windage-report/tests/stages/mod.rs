@@ -25,7 +25,7 @@ fn the_page_has_the_same_tables() {
         "Planning with spans",
         "+ batch, OTLP over HTTP",
         "sum of stages",
-        "whole − sum",
+        "end-to-end − sum",
         "in 10 ms",
     ] {
         assert!(words.lines().any(|line| line == part), "{part}");
@@ -35,12 +35,15 @@ fn the_page_has_the_same_tables() {
     let stages = page::tables(&document);
     let stages = stages.iter().find(|table| table["title"] == "Stages");
     let rows = stages.unwrap()["rows"].as_array().unwrap();
-    let gap = rows.iter().find(|row| row["arm"] == "whole − sum").unwrap();
+    let gap = rows
+        .iter()
+        .find(|row| row["arm"] == "end-to-end − sum")
+        .unwrap();
     assert_eq!(gap["cells"][0]["tone"], "alarm");
 }
 
 #[test]
-fn a_row_for_each_stage_and_three_for_what_they_come_to() {
+fn csv_has_a_row_per_stage_and_three_for_sum_and_gap() {
     let analyses = [fixtures::stages(), fixtures::demo()];
     let text = stages_csv(&analyses).unwrap();
     let mut reader = ::csv::Reader::from_reader(text.as_bytes());
@@ -50,13 +53,20 @@ fn a_row_for_each_stage_and_three_for_what_they_come_to() {
         .map(|record| record.unwrap()[kind.unwrap()].to_owned())
         .collect();
     let expected = [
-        "stage", "stage", "stage", "stage", "stage", "sum", "whole", "gap",
+        "stage",
+        "stage",
+        "stage",
+        "stage",
+        "stage",
+        "sum",
+        "end_to_end",
+        "gap",
     ];
     assert_eq!(kinds, expected, "a run without stages adds no row");
 }
 
 #[test]
-fn what_is_not_finite_is_not_shown() {
+fn non_finite_figures_are_not_shown() {
     let text = plain(&fixtures::unbounded(), 80);
     assert!(text.contains("n/a"), "{text}");
 }

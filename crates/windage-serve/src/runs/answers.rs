@@ -1,4 +1,4 @@
-//! Answers: documents with their names, refusals with their reasons.
+//! Answers: documents with their types and names, refusals with their reasons.
 
 use std::io;
 
@@ -11,7 +11,7 @@ use super::documents::{Document, Unmade, on_thread};
 pub(crate) const JSON: &str = "application/json";
 pub(crate) const HTML: &str = "text/html; charset=utf-8";
 
-/// A question that is not answered, and why.
+/// A refused request and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
     status: StatusCode,
@@ -30,7 +30,7 @@ impl Refusal {
     pub(crate) fn unknown_run(status: StatusCode, name: &str) -> Refusal {
         Refusal::new(
             status,
-            format!("there is no run {name} here; GET /api/runs has the names of all"),
+            format!("there is no run {name} here; GET /api/runs lists all names"),
         )
     }
 }
@@ -42,7 +42,7 @@ impl IntoResponse for Refusal {
     }
 }
 
-/// The answer to whoever asked for a run's document.
+/// The answer to a request for a run's document.
 pub(crate) async fn of_run(
     name: &str,
     made: Result<Document, Unmade>,
@@ -56,12 +56,12 @@ pub(crate) async fn of_run(
     }
 }
 
-/// What was asked for can't be read.
+/// The requested run can't be read.
 pub(crate) fn unreadable(why: String) -> Refusal {
     Refusal::new(StatusCode::SERVICE_UNAVAILABLE, why)
 }
 
-/// A document, unless whoever asks has it, compressed if they can read that.
+/// A document, compressed if the client accepts that, or 304 if the client has it.
 pub(crate) async fn of_document(
     document: &Document,
     asked: &HeaderMap,
@@ -89,9 +89,9 @@ pub(crate) async fn of_document(
     }
 }
 
-/// The same, to be kept as a file of that name.
+/// The same, as a download of that name.
 pub(crate) fn as_file(mut answer: Response, name: &str) -> Response {
-    // What could end the quotes, or is no ASCII, is not in a file's name.
+    // Characters that could end the quotes, or are not ASCII, are replaced.
     let plain = |c: char| {
         if c.is_ascii_alphanumeric() || "._-".contains(c) {
             c
@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gzip_is_for_those_who_take_it() {
+    fn gzip_is_sent_only_if_accepted() {
         for (coding, takes) in [
             ("gzip", true),
             ("GZIP;q=0.5", true),
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_files_hold_nothing_odd() {
+    fn file_names_hold_only_plain_characters() {
         for (name, expected) in [
             (
                 "20260101-app.html",

@@ -1,7 +1,7 @@
-//! Which runs there are, and what is known of each.
+//! The runs of the directory, and what is known of each.
 //!
-//! The directory is scanned when somebody asks. What is new or changed since it was read is read on a
-//! thread of its own, the newest first, and kept in the index; the list is of what is known by then.
+//! The directory is scanned on request. New and changed runs are read on a thread, the newest
+//! first, and kept in the index; the list shows what is known by then.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -22,22 +22,22 @@ use crate::locked;
 use crate::low_priority::{be_nice, cpu_of, due_after};
 use crate::run_watcher::{COUNTS_AFTER, ESTIMATES_AFTER};
 
-/// How long an answer waits for a scan; then it is of the one before.
+/// How long an answer waits for a scan before it uses the last one.
 const WAIT: Duration = Duration::from_secs(2);
-/// When a run that could not be read is tried again, though nothing in it was written.
+/// When an unreadable run is tried again although nothing in it changed.
 const TRIED_AGAIN_AFTER: Duration = Duration::from_mins(1);
-/// What the server has to say and nobody heard yet, at most.
+/// The most notes that are kept until they are taken.
 const NOTES_MAX: usize = 16;
 
 /// The runs of a directory.
 #[derive(Debug)]
 pub(crate) struct Catalog {
     directory: PathBuf,
-    /// The directory as it was named.
+    /// The directory as given.
     shown: String,
     runs: Mutex<Runs>,
     index: Mutex<Index>,
-    /// When the next scan may be made; `None` for at once. Held while one is made.
+    /// When the next scan is allowed; `None` means at once. Held during a scan.
     scan_due: Mutex<Option<Instant>>,
     notes: Mutex<Vec<String>>,
     wake: SyncSender<()>,
@@ -57,7 +57,7 @@ struct Run {
     stamps: Stamps,
     is_changed: bool,
     read: Option<(Seen, Arc<Row>)>,
-    /// When it may be read again; `None` for at once.
+    /// When it may be read again; `None` means at once.
     due: Option<Instant>,
 }
 
@@ -77,17 +77,17 @@ struct Listed<'a> {
 }
 
 impl Listed<'_> {
-    /// What can't be read has no beginning, and counts as the newest: it wants a look.
+    /// Unreadable runs have no start time and sort as the newest, because they need attention.
     fn age_key(&self) -> (bool, Option<&str>, &str) {
         let started = self.row.started.as_deref();
         (started.is_none(), started, self.name)
     }
 }
 
-/// What was read of runs, by name.
+/// Rows of runs by name.
 type Rows = Vec<(String, Arc<Row>)>;
 
-/// A run that is to be read.
+/// A run that is due for reading.
 struct Job {
     name: String,
     path: PathBuf,
@@ -98,9 +98,9 @@ impl Catalog {
     /// Takes what the index knows of the directory, and begins to read the rest.
     ///
     /// # Errors
-    /// When there is no thread to be had.
+    /// When the thread can't be started.
     pub(crate) fn start(directory: &Path, shown: &str) -> std::io::Result<Arc<Catalog>> {
-        // In a run's own directory there is no place for it.
+        // A run's own directory gets no index.
         let (index, known, note) = match Stamps::of(directory) {
             Some(_) => (Index::none(), Vec::new(), None),
             None => Index::open(directory),
@@ -119,7 +119,8 @@ impl Catalog {
         let ((), took) = cpu_of(|| catalog.scan_with(known));
         *locked(&catalog.scan_due) = Some(due_after(took, COUNTS_AFTER));
         let reading = Arc::downgrade(&catalog);
-        // It ends with the catalog. Nobody waits for that, because analysing a long run takes its time.
+        // The thread ends with the catalog. Nothing waits for it, because analysing a long run
+        // takes time.
         std::thread::Builder::new()
             .name("windage-reading".to_owned())
             .spawn(move || read_when_woken(&woken, &reading))?;
@@ -127,13 +128,13 @@ impl Catalog {
         Ok(catalog)
     }
 
-    /// Looks for what changed, unless that was done a moment ago.
+    /// Scans for changes, unless that was done a moment ago.
     pub(crate) async fn refresh(self: &Arc<Catalog>) {
-        // While another scan goes on, what it finds is as good.
+        // If another scan is in progress, its result will do.
         if self.scan_due.try_lock().is_ok_and(|due| is_due(*due)) {
             let catalog = Arc::clone(self);
             let scan = tokio::task::spawn_blocking(move || catalog.scan());
-            // Without it the list before has to do.
+            // Without a new scan the last list is used.
             let _ = tokio::time::timeout(WAIT, scan).await;
         }
     }
@@ -166,12 +167,12 @@ impl Catalog {
         Ok((known.collect(), reading))
     }
 
-    /// Where the run of that name is; `None` for a name that was not found in the directory.
+    /// Where that run is; `None` for a name that was not found in the directory.
     pub(crate) fn path_of(&self, name: &str) -> Option<PathBuf> {
         self.runs().by_name.get(name).map(|run| run.path.clone())
     }
 
-    /// Whether the run of that name went on when it was last read, and could be read.
+    /// Whether that run was readable and in progress when it was last read.
     pub(crate) fn goes_on(&self, name: &str) -> bool {
         let runs = self.runs();
         let read = runs.by_name.get(name).and_then(|run| run.read.as_ref());
@@ -183,7 +184,7 @@ impl Catalog {
         self.changes.subscribe()
     }
 
-    /// What there is to tell whoever started the server, since this was last asked.
+    /// Notes for the user who started the server, since the last call.
     pub(crate) fn take_notes(&self) -> Vec<String> {
         std::mem::take(&mut *locked(&self.notes))
     }
@@ -202,21 +203,21 @@ impl Catalog {
         self.wake();
     }
 
-    /// Takes note of what is there, of what changed and of what is gone.
+    /// Records which runs exist, changed or were removed.
     fn scan_with(&self, known: Vec<Known>) {
         let found = match scan::scan(&self.directory) {
             Ok(found) => found,
             Err(error) => {
                 let shown = &self.shown;
                 self.runs().failure = Some(format!(
-                    "{shown} can't be listed: {error}; check that it is there"
+                    "{shown} can't be listed: {error}; check that it exists"
                 ));
                 return;
             }
         };
         let mut known: BTreeMap<_, _> = known.into_iter().map(|k| (k.name.clone(), k)).collect();
         let over = self.over(&found, &known);
-        // Whoever asks for anything waits for this lock: no file is touched while it is held.
+        // Every request waits for this lock, so no file is touched while it is held.
         let mut runs = self.runs();
         runs.failure = None;
         let mut before = std::mem::take(&mut runs.by_name);
@@ -241,7 +242,7 @@ impl Catalog {
         }
     }
 
-    /// The runs that went on when they were read, and that nobody writes any more.
+    /// Runs that were in progress when they were read, and that no process writes any more.
     fn over(&self, found: &[Found], known: &BTreeMap<String, Known>) -> BTreeSet<String> {
         let went_on = |seen: &Seen| seen.state == RunState::GoingOn;
         let indexed = known.values().filter(|known| went_on(&known.seen));
@@ -259,7 +260,7 @@ impl Catalog {
         over
     }
 
-    /// The newest run that is to be read.
+    /// The newest run that is due for reading.
     fn next(&self) -> Option<Job> {
         let runs = self.runs();
         let wanting = runs.by_name.iter().filter(|(_, run)| run.wants_reading());
@@ -280,7 +281,7 @@ impl Catalog {
             name: job.name,
             row,
         };
-        // What keeps a run from being read may pass without a trace in its files.
+        // The cause of an unreadable run may disappear without a trace in its files.
         let mut index = locked(&self.index);
         let written = match known.row.problem {
             None => index.put(&known),
@@ -290,7 +291,7 @@ impl Catalog {
         self.note(written);
         let is_other = match self.runs().by_name.get_mut(&known.name) {
             Some(run) => run.take(known, job.stamps, took),
-            // It is gone by now.
+            // It has been removed meanwhile.
             None => false,
         };
         if is_other {
@@ -310,14 +311,14 @@ impl Catalog {
     }
 
     fn wake(&self) {
-        // Where it was woken already, it will see this, too.
+        // If the thread was woken already, it will see this too.
         let _ = self.wake.try_send(());
     }
 }
 
 impl Run {
-    /// A run that is there, with what was known of it before, or what the index knows; and whether it
-    /// went on by that, and is over.
+    /// A run that was found, with what was known of it before or from the index, and whether it was
+    /// in progress then and has ended since.
     fn found(found: Found, before: Option<Run>, known: Option<Known>, is_over: bool) -> Run {
         let (read, due) = match (before, known) {
             (Some(before), _) => (before.read, before.due),
@@ -338,7 +339,7 @@ impl Run {
         }
     }
 
-    /// Takes over what was read of a run with these stamps. Whether it says anything new.
+    /// Records what was read of a run with these stamps. Returns whether it changed.
     fn take(&mut self, known: Known, of: Stamps, took: Duration) -> bool {
         let after = match (&known.row.problem, self.stamps == of) {
             (Some(_), true) => TRIED_AGAIN_AFTER,
@@ -350,13 +351,13 @@ impl Run {
         was_changed || before != self.read
     }
 
-    /// Whether there is more than was read of it, and it is time to read that: what goes on is not
-    /// read all the time.
+    /// Whether the run has changed since it was read and may be read again: a run in progress is
+    /// not read all the time.
     fn is_behind(&self) -> bool {
         self.is_changed && is_due(self.due)
     }
 
-    /// Whether it is to be read, or to be tried again.
+    /// Whether it is due for reading, or for another try.
     fn wants_reading(&self) -> bool {
         let read = self.read.as_ref();
         let has_failed = read.is_some_and(|(_, row)| row.problem.is_some());
@@ -409,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_not_be_read_is_tried_again() {
+    fn an_unreadable_run_is_tried_again() {
         assert!(!run(known(None)).wants_reading());
         let mut run = run(known(Some("too many open files")));
         assert!(run.wants_reading() && !run.is_behind());
@@ -419,7 +420,10 @@ mod tests {
         assert!(!run.wants_reading(), "not all the time");
         run.due = Some(Instant::now());
         assert!(run.wants_reading());
-        assert!(run.take(known(None), stamps, Duration::ZERO), "it was read");
+        assert!(
+            run.take(known(None), stamps, Duration::ZERO),
+            "it can be read"
+        );
         run.due = Some(Instant::now());
         assert!(!run.wants_reading());
     }

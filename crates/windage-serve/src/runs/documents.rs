@@ -1,4 +1,4 @@
-//! What is made of one run when somebody asks: its page, its analysis, its report.
+//! Documents of one run, made on request: its page, its analysis, its report.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -23,38 +23,38 @@ use crate::locked;
 use crate::low_priority::{cpu_of, due_after};
 use crate::run_watcher::ESTIMATES_AFTER;
 
-/// What all documents that are kept may take, compressed.
+/// Memory for kept documents, compressed.
 const KEPT_BYTES_MAX: usize = 64 << 20;
 
-/// What can be made of a run.
+/// The kinds of documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Form {
-    /// What the page shows.
+    /// The data of the page.
     Page,
-    /// As `windage report --json` has it.
+    /// As from `windage report --json`.
     Analysis,
-    /// The page that carries all it shows.
+    /// The self-contained page.
     Report,
 }
 
-/// A text, compressed, with a name for its content.
+/// A compressed text, with an ETag of its content.
 #[derive(Clone, Debug)]
 pub(crate) struct Document {
     gzip: Bytes,
-    /// Weak, as it names the text and not its bytes in one encoding.
+    /// Weak, because it identifies the text and not its bytes in one encoding.
     pub(crate) etag: String,
 }
 
 /// Why there is no document.
 #[derive(Debug)]
 pub(crate) enum Unmade {
-    /// The run is gone.
+    /// The run was removed.
     Gone,
     /// It can't be read.
     Unreadable(String),
 }
 
-/// Documents that were made, as far as they can be kept.
+/// The documents that are kept.
 #[derive(Debug, Default)]
 pub(crate) struct Documents {
     kept: Mutex<Kept>,
@@ -73,10 +73,10 @@ struct Kept {
 
 #[derive(Clone, Debug)]
 struct Made {
-    /// `None` for one that is too large to be kept.
+    /// `None` if it is too large to be kept.
     document: Option<Document>,
     seen: Seen,
-    /// When it may be made anew.
+    /// When it may be made again.
     due: Instant,
     last_use: u64,
 }
@@ -84,7 +84,7 @@ struct Made {
 impl Document {
     pub(crate) fn of(text: &str) -> Document {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
-        // Memory takes whatever is written to it.
+        // Writing to memory can't fail.
         let written = encoder.write_all(text.as_bytes());
         let gzip = written.and_then(|()| encoder.finish()).unwrap_or_default();
         Document {
@@ -98,10 +98,10 @@ impl Document {
         self.gzip.clone()
     }
 
-    /// For whoever takes nothing else.
+    /// For clients that don't accept gzip.
     ///
     /// # Errors
-    /// Never, unless memory failed.
+    /// Never in practice.
     pub(crate) fn plain(&self) -> io::Result<Vec<u8>> {
         let mut text = Vec::new();
         GzDecoder::new(&*self.gzip).read_to_end(&mut text)?;
@@ -110,8 +110,7 @@ impl Document {
 }
 
 impl Documents {
-    /// The document of a run: one that was made before, as long as the run is unchanged or was read
-    /// a moment ago.
+    /// The document of a run; an earlier one, if the run is unchanged or was read a moment ago.
     pub(crate) async fn get(
         self: &Arc<Documents>,
         name: &str,
@@ -128,7 +127,7 @@ impl Documents {
         self.alone(move || documents.make(key, &path)).await?
     }
 
-    /// One run held against another, `a` against `b`; it is made each time.
+    /// Run `b` compared with run `a`; made on every request.
     pub(crate) async fn comparison(&self, a: PathBuf, b: PathBuf) -> Result<Document, Unmade> {
         self.alone(move || {
             let compared = compared(&a, &b)?;
@@ -137,7 +136,7 @@ impl Documents {
         .await?
     }
 
-    /// Does what nothing else is done beside, to its end, even when nobody waits for it any more.
+    /// Runs `work` alone and to its end, even if the requester has left.
     async fn alone<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
@@ -151,8 +150,7 @@ impl Documents {
         Ok(done.await?)
     }
 
-    /// Whether a page of a run with these stamps would say more than the one that was made last, and
-    /// may be made.
+    /// Whether a new page of a run with these stamps would differ from the last one, and is due.
     pub(crate) fn is_behind(&self, name: &str, now: &Stamps) -> bool {
         let kept = self.kept();
         let made = kept.made.get(&(name.to_owned(), Form::Page));
@@ -169,7 +167,7 @@ impl Documents {
     }
 
     fn make(&self, key: Key, path: &Path) -> Result<Document, Unmade> {
-        // Somebody else may have asked for it meanwhile.
+        // Another request may have made it meanwhile.
         if let Some(document) = self.current(&key, path) {
             return Ok(document);
         }
@@ -202,8 +200,8 @@ impl Kept {
         Some(made.clone())
     }
 
-    /// Keeps one more, and drops those that were not asked for for longest. Of one that is too large
-    /// is kept when it was made.
+    /// Keeps a document, and drops those that were requested least recently. Of one that is too
+    /// large, only the time is kept.
     fn keep(&mut self, key: Key, mut made: Made, bytes_max: usize) {
         self.remove(&key);
         if made.bytes() > bytes_max {
@@ -238,7 +236,7 @@ impl Made {
     }
 }
 
-/// Does what takes its time where nobody waits for it.
+/// Runs slow work on a thread where nothing waits for it.
 pub(crate) async fn on_thread<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, JoinError> {
@@ -247,12 +245,12 @@ pub(crate) async fn on_thread<T: Send + 'static>(
 
 impl From<JoinError> for Unmade {
     fn from(_: JoinError) -> Unmade {
-        let why = "windage failed on the run's records, which is a mistake in windage";
+        let why = "windage failed on the run's records, which is a bug in windage";
         Unmade::Unreadable(why.to_owned())
     }
 }
 
-/// Why a run can't be read; one that lost its manifest alone is still there.
+/// Why a run can't be read; a run that lost only its manifest still exists.
 fn unreadable(path: &Path) -> impl Fn(RecordError) -> Unmade {
     move |error| match Stamps::of(path) {
         None => Unmade::Gone,
@@ -266,14 +264,14 @@ fn compared(a: &Path, b: &Path) -> Result<Compared, Unmade> {
     Ok(Compared::new(&a, &b, plans.map(|(a, b)| [a, b])))
 }
 
-/// What is concluded from a run, and its plan.
+/// The analysis of a run, and its plan.
 fn concluded(path: &Path) -> Result<(Analysis, Option<String>), Unmade> {
     let run = open(path).map_err(unreadable(path))?;
     let (_, analysis) = analysed(&run).map_err(unreadable(path))?;
     Ok((analysis, run.resolved_text().ok()))
 }
 
-/// Reads the run and writes what was asked for.
+/// Reads the run and writes the requested document.
 fn written(path: &Path, form: Form) -> Result<(Document, RunState), Unmade> {
     let run = open(path).map_err(unreadable(path))?;
     let mut detailed = detailed(&run).map_err(unreadable(path))?;
@@ -316,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_asked_for_for_longest_goes_first() {
+    fn the_least_recently_requested_document_is_dropped_first() {
         let mut kept = Kept::default();
         for name in ["a", "b", "c"] {
             kept.keep(key(name), made(30), 100);
@@ -327,9 +325,9 @@ mod tests {
         assert_eq!(names, ["a", "c", "d"]);
         assert_eq!(kept.bytes, 90);
         kept.keep(key("d"), made(10), 100);
-        assert_eq!(kept.bytes, 70, "another one of the same takes its place");
+        assert_eq!(kept.bytes, 70, "a new version replaces the old one");
         kept.keep(key("e"), made(101), 100);
-        assert_eq!(kept.bytes, 70, "what is larger than everything is not kept");
+        assert_eq!(kept.bytes, 70, "a document above the limit is not kept");
         let large = &kept.made[&key("e")];
         assert!(large.document.is_none() && large.due > Instant::now());
         kept.keep(key("f"), made(100), 100);
@@ -339,7 +337,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_is_made_at_a_time_though_nobody_waits_for_it() {
+    async fn one_document_is_made_at_a_time_even_if_its_requester_left() {
         let documents = Arc::new(Documents::default());
         let (end, ended) = std::sync::mpsc::channel::<()>();
         let (began, begun) = tokio::sync::oneshot::channel();
@@ -354,7 +352,10 @@ mod tests {
         begun.await.unwrap();
         client.abort();
         assert!(client.await.unwrap_err().is_cancelled());
-        assert!(documents.making.try_lock().is_err(), "it is still made");
+        assert!(
+            documents.making.try_lock().is_err(),
+            "it is still being made"
+        );
         end.send(()).unwrap();
         assert_eq!(documents.alone(|| 1).await.unwrap(), 1);
     }

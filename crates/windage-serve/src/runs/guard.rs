@@ -1,8 +1,8 @@
-//! Who is answered at all, and what browsers are told of every answer.
+//! Which requests are answered, and the security headers of every answer.
 //!
-//! A page from elsewhere can make a browser ask this server, under a name of its own that it points to
-//! this machine (DNS rebinding). Its name gives it away: only names that can't be pointed anywhere are
-//! answered.
+//! A page from elsewhere can make a browser send requests to this server under a host name that it
+//! points to this machine (DNS rebinding). The host name gives it away: only names that can't be
+//! pointed elsewhere are answered.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -26,7 +26,7 @@ const OF_EVERY_ANSWER: [(HeaderName, &str); 5] = [
     ),
 ];
 
-/// Passes on what may be asked.
+/// Passes allowed requests on.
 pub(crate) async fn guard(
     State(listening): State<SocketAddr>,
     request: Request,
@@ -46,7 +46,7 @@ pub(crate) async fn guard(
 
 fn refused(request: &Request, listening: SocketAddr) -> Option<Refusal> {
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
-        let why = "only GET and HEAD are answered: nothing can be changed here";
+        let why = "only GET and HEAD are allowed: nothing can be changed here";
         return Some(Refusal::new(StatusCode::METHOD_NOT_ALLOWED, why));
     }
     let named = request.uri().authority().map(Authority::as_str);
@@ -56,14 +56,14 @@ fn refused(request: &Request, listening: SocketAddr) -> Option<Refusal> {
         return None;
     }
     let why = format!(
-        "this server answers under an address, not under a name that somebody else could point to \
-         it; ask http://{listening}/ or http://localhost:{}/",
+        "this server answers under its address, not under a name that somebody else could point to \
+         it; use http://{listening}/ or http://localhost:{}/",
         listening.port()
     );
     Some(Refusal::new(StatusCode::MISDIRECTED_REQUEST, why))
 }
 
-/// The one name that was asked for.
+/// The host of the request, which must be unique.
 fn host(headers: &HeaderMap) -> Result<&str, ()> {
     let mut hosts = headers.get_all(header::HOST).into_iter();
     match (hosts.next(), hosts.next()) {
@@ -72,7 +72,7 @@ fn host(headers: &HeaderMap) -> Result<&str, ()> {
     }
 }
 
-/// Whether that is `localhost` or an address of this machine's own; any address, where the server
+/// Whether the host is `localhost` or this machine's own address; any address, if the server
 /// listens on all.
 fn is_allowed(host: &str, listening: IpAddr) -> bool {
     let Ok(authority) = host.parse::<Authority>() else {

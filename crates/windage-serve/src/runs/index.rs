@@ -1,7 +1,7 @@
-//! What was read of runs, kept in a database, so that a server that starts knows it at once.
+//! A database of what was read of runs, so that a new server knows it at once.
 //!
-//! The run directories are the truth. The index can be deleted at any time, and is, when something
-//! is wrong with it.
+//! The run directories are the source. The index can be deleted at any time, and is deleted when it
+//! is damaged.
 
 use std::fs;
 use std::io;
@@ -15,9 +15,9 @@ use super::stamps::Seen;
 
 /// The index's name in the directory of runs.
 pub(crate) const FILE_NAME: &str = ".windage-index.sqlite";
-/// What the tables mean; it changes with them and with [`Row`].
+/// The version of the tables; it changes with them and with [`Row`].
 const VERSION: i64 = 2;
-/// How long another server on the same directory may keep the index to itself.
+/// How long another server on the same directory may lock the index.
 const BUSY_FOR: Duration = Duration::from_secs(1);
 const TABLES: &str = "CREATE TABLE IF NOT EXISTS run (name TEXT PRIMARY KEY NOT NULL, stamps TEXT NOT NULL, \
                       row TEXT NOT NULL) WITHOUT ROWID";
@@ -30,20 +30,20 @@ pub(crate) struct Known {
     pub(crate) row: Row,
 }
 
-/// The database, or nothing where there can't be one.
+/// The database, or nothing if there can't be one.
 #[derive(Debug)]
 pub(crate) struct Index(Option<Connection>);
 
-/// Why there is no index to be had from a file.
+/// Why a file can't serve as an index.
 enum Unusable {
-    /// What is in it is of no use.
+    /// Its content is unusable.
     Content(String),
     /// It can't be read or written.
     Access(rusqlite::Error),
 }
 
 impl Index {
-    /// The index of a directory of runs and what it knows; with a note where something was wrong.
+    /// Opens the index of a directory. Returns what it knows, and a note if something was wrong.
     pub(crate) fn open(directory: &Path) -> (Index, Vec<Known>, Option<String>) {
         let path = directory.join(FILE_NAME);
         match open(&path) {
@@ -58,7 +58,7 @@ impl Index {
         }
     }
 
-    /// None, in memory alone.
+    /// No index; nothing is kept on disk.
     pub(crate) fn none() -> Index {
         Index(None)
     }
@@ -66,7 +66,7 @@ impl Index {
     /// Keeps what was read of a run.
     ///
     /// # Errors
-    /// When it can't be written; nothing is written from then on.
+    /// When it can't be written; then no more is written.
     pub(crate) fn put(&mut self, known: &Known) -> Result<(), String> {
         self.write(|connection| {
             let row = serde_json::to_string(&known.row).unwrap_or_default();
@@ -78,7 +78,7 @@ impl Index {
         })
     }
 
-    /// Forgets runs that are gone.
+    /// Removes runs that no longer exist.
     ///
     /// # Errors
     /// As for [`Index::put`].
@@ -107,10 +107,10 @@ impl Index {
 
 fn in_memory(path: &Path, error: &rusqlite::Error) -> String {
     let path = path.display();
-    format!("{path} can't be written ({error}); what is read of runs is kept in memory only")
+    format!("{path} can't be written ({error}); the list of runs is kept in memory only")
 }
 
-/// A new index instead of one that is of no use.
+/// Replaces an unusable index with a new one.
 fn rebuilt(path: &Path, why: &str) -> (Index, Vec<Known>, Option<String>) {
     let made = delete(path)
         .map_err(|error| error.to_string())
@@ -118,12 +118,12 @@ fn rebuilt(path: &Path, why: &str) -> (Index, Vec<Known>, Option<String>) {
     let shown = path.display();
     match made {
         Ok((index, known, _)) => {
-            let note = format!("{shown} {why}: it is made anew from the runs");
+            let note = format!("{shown} {why}: it is rebuilt from the runs");
             (index, known, Some(note))
         }
         Err(error) => {
             let note = format!(
-                "{shown} {why}, and can't be made anew ({error}); what is read of runs is kept in \
+                "{shown} {why}, and can't be rebuilt ({error}); the list of runs is kept in \
                  memory only"
             );
             (Index(None), Vec::new(), Some(note))
@@ -131,23 +131,24 @@ fn rebuilt(path: &Path, why: &str) -> (Index, Vec<Known>, Option<String>) {
     }
 }
 
-/// With what SQLite may have written beside it.
+/// Deletes the file and SQLite's files next to it.
 fn delete(path: &Path) -> io::Result<()> {
     for suffix in ["-journal", "-wal", "-shm"] {
         let mut beside = path.as_os_str().to_owned();
         beside.push(suffix);
-        // It is hardly ever there.
+        // It rarely exists.
         let _ = fs::remove_file(PathBuf::from(beside));
     }
     fs::remove_file(path)
 }
 
-/// What is in the index at that path, which is made where there is none; and why it can't be written,
-/// where it can only be read.
+/// The content of the index at that path, which is created if missing; and why it can't be written,
+/// if it is read-only.
 fn open(path: &Path) -> Result<(Index, Vec<Known>, Option<rusqlite::Error>), Unusable> {
     let connection = Connection::open(path)?;
     connection.busy_timeout(BUSY_FOR)?;
-    // Killed at any moment, it is whole. After a loss of power it may not be, and is made anew.
+    // If the process is killed, the database stays intact. A power loss may damage it; then it is
+    // rebuilt.
     connection.pragma_update(None, "synchronous", "OFF")?;
     if version(&connection)? == 0 {
         make(&connection)?;
@@ -159,7 +160,7 @@ fn open(path: &Path) -> Result<(Index, Vec<Known>, Option<rusqlite::Error>), Unu
         )));
     }
     let known = read(&connection)?;
-    // Whether it can be written shows now, and not with the first run that is read.
+    // Shows now whether it can be written, and not with the first run that is read.
     Ok(match connection.execute_batch("BEGIN IMMEDIATE; COMMIT") {
         Ok(()) => (Index(Some(connection)), known, None),
         Err(error) => (Index(None), known, Some(error)),
@@ -171,7 +172,7 @@ fn version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
-/// Makes the tables at once, unless another server does so at the same time.
+/// Creates the tables at once, unless another server does so at the same time.
 fn make(connection: &Connection) -> rusqlite::Result<()> {
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
     if version(&transaction)? == 0 {
@@ -253,7 +254,7 @@ mod tests {
         }
     }
 
-    /// A directory with an index that knows of two runs.
+    /// A directory with an index of two runs.
     fn filled() -> tempfile::TempDir {
         let directory = tempfile::tempdir().unwrap();
         let (mut index, none, note) = Index::open(directory.path());
@@ -265,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_is_there_after_a_restart() {
+    fn the_index_survives_a_restart() {
         let directory = filled();
         let (mut index, found, note) = Index::open(directory.path());
         assert_eq!((found, note), (vec![known("a"), known("b/ä")], None));
@@ -278,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_that_is_of_no_use_is_made_anew() {
+    fn an_unusable_index_is_rebuilt() {
         let sql = |sql: &str| {
             let sql = sql.to_owned();
             move |path: &Path| Connection::open(path).unwrap().execute_batch(&sql).unwrap()
@@ -317,7 +318,7 @@ mod tests {
             let (mut index, found, note) = Index::open(directory.path());
             let note = note.unwrap_or_else(|| panic!("no note, where it {why}"));
             assert!(
-                note.contains(why) && note.contains("anew") && !note.contains('\n'),
+                note.contains(why) && note.contains("rebuilt") && !note.contains('\n'),
                 "{note}"
             );
             assert_eq!(found, [], "{why}");
@@ -328,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_file_is_no_damage() {
+    fn an_empty_file_is_a_valid_index() {
         let directory = tempfile::tempdir().unwrap();
         fs::write(directory.path().join(FILE_NAME), "").unwrap();
         assert_eq!(Index::open(directory.path()).2, None);
@@ -351,12 +352,12 @@ mod tests {
                 }
             });
             let (_, found, note) = Index::open(directory.path());
-            assert_eq!((found.len(), note), (4, None), "what each has put is there");
+            assert_eq!((found.len(), note), (4, None), "all entries are there");
         }
     }
 
     #[test]
-    fn what_can_only_be_read_is_known_all_the_same() {
+    fn a_read_only_index_is_still_used() {
         let directory = filled();
         let other = Connection::open(directory.path().join(FILE_NAME)).unwrap();
         other.execute_batch("BEGIN IMMEDIATE").unwrap();
@@ -369,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_place_for_it_there_is_none() {
+    fn without_a_writable_directory_there_is_no_index() {
         let directory = tempfile::tempdir().unwrap();
         fs::create_dir(directory.path().join(FILE_NAME)).unwrap();
         let (mut index, found, note) = Index::open(directory.path());
@@ -380,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_that_fails_is_told_once() {
+    fn a_failed_write_is_reported_once() {
         let directory = filled();
         let (mut index, ..) = Index::open(directory.path());
         index
@@ -389,10 +390,10 @@ mod tests {
             .unwrap()
             .execute_batch("DROP TABLE run")
             .unwrap();
-        let told = index.put(&known("c")).unwrap_err();
+        let failure = index.put(&known("c")).unwrap_err();
         assert!(
-            told.contains(FILE_NAME) && told.contains("in memory only"),
-            "{told}"
+            failure.contains(FILE_NAME) && failure.contains("in memory only"),
+            "{failure}"
         );
         assert_eq!(index.put(&known("c")), Ok(()));
     }

@@ -1,4 +1,4 @@
-//! Runs that somebody watches: each is looked at once for all who do, and not too often.
+//! Runs that browsers watch: each is read once for all watchers, and not too often.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,13 +15,13 @@ use crate::locked;
 use crate::low_priority::{cpu_of, due_after};
 use crate::run_watcher::COUNTS_AFTER;
 
-/// Every run that is watched.
+/// Every watched run.
 #[derive(Debug, Default)]
 pub(crate) struct Live {
     watched: Mutex<BTreeMap<String, Weak<Watched>>>,
 }
 
-/// One run that is watched.
+/// One watched run.
 #[derive(Debug, Default)]
 pub(crate) struct Watched {
     latest: Arc<tokio::sync::Mutex<Latest>>,
@@ -44,7 +44,7 @@ pub(crate) struct Snapshot {
 }
 
 impl Live {
-    /// The run of that name, watched from now on for as long as this is held.
+    /// The run of that name, watched as long as the result is held.
     pub(crate) fn watch(&self, name: &str) -> Arc<Watched> {
         let mut watched = locked(&self.watched);
         if let Some(run) = watched.get(name).and_then(Weak::upgrade) {
@@ -58,8 +58,8 @@ impl Live {
 }
 
 impl Watched {
-    /// What is to be seen now, or was when it was last read; `None` when the run is gone or can't be
-    /// read.
+    /// The present state, or the last one if a new look is not due; `None` when the run was removed
+    /// or can't be read.
     pub(crate) async fn look(&self, path: &Path) -> Option<Arc<Snapshot>> {
         let mut latest = Arc::clone(&self.latest).lock_owned().await;
         let path = path.to_owned();
@@ -69,10 +69,11 @@ impl Watched {
 }
 
 impl Latest {
-    /// Reads the journal on if it changed and it is time for that, and in any case when the run is over.
+    /// Reads the journal on if it changed and that is due, and in any case when the run has ended.
     fn look(&mut self, path: &Path) -> Option<Arc<Snapshot>> {
         let stamps = Stamps::of(path)?;
-        // Asked before the journal is read: a run that ends in between would seem to be broken off.
+        // Checked before the journal is read: otherwise a run that ends in between would look
+        // broken off.
         let is_written = is_being_written(path);
         let before = self.snapshot.take().filter(|seen| {
             let rests = self.due.is_some_and(|due| due > Instant::now());
@@ -115,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_run_is_held_for_as_long_as_somebody_watches_it() {
+    fn a_run_is_held_as_long_as_it_is_watched() {
         let live = Live::default();
         let (first, second) = (live.watch("a"), live.watch("a"));
         assert!(Arc::ptr_eq(&first, &second));

@@ -1,4 +1,4 @@
-//! A page over all runs of a directory, as `windage serve` shows it.
+//! A page over all runs of a directory, for `windage serve`.
 
 mod answers;
 mod catalog;
@@ -29,11 +29,11 @@ use documents::Documents;
 use live::Live;
 use routes::Assets;
 
-/// Connections at a time; further ones wait in the kernel's queue. Streams of events leave room for
-/// questions.
+/// Connections at a time; further ones wait in the kernel's queue. Twice the limit on event
+/// streams, so that requests still get through.
 const CONNECTIONS_MAX: usize = 2 * streams::STREAMS_MAX;
 
-/// Why there is no page over runs.
+/// Why the page can't be served.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunsError {
@@ -42,7 +42,7 @@ pub enum RunsError {
     Directory {
         /// The directory.
         directory: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// The address can't be listened on.
@@ -53,10 +53,10 @@ pub enum RunsError {
     Listen {
         /// The address.
         address: SocketAddr,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// There is no thread or event loop to be had.
+    /// The threads or the event loop can't be started.
     #[error("the threads of the server can't be started: {0}; raise `ulimit -n` or `ulimit -u`")]
     Thread(io::Error),
 }
@@ -74,18 +74,18 @@ struct Served {
     catalog: Arc<Catalog>,
     documents: Arc<Documents>,
     live: Live,
-    /// Places for streams of events.
+    /// Permits for event streams.
     streams: Arc<Semaphore>,
     assets: Assets,
 }
 
 impl RunsServer {
-    /// Begins to answer at that address for the runs in a directory and in its folders, or for the one
-    /// that the directory is; port 0 lets the kernel choose.
+    /// Begins to serve the runs in a directory and in its folders, or the one run that the
+    /// directory is; port 0 lets the kernel choose.
     ///
     /// # Errors
-    /// When the directory can't be listed, the address can't be listened on, or there is no thread to
-    /// be had.
+    /// When the directory can't be listed, the address can't be listened on, or the threads can't
+    /// be started.
     pub fn start(directory: &Path, address: SocketAddr) -> Result<RunsServer, RunsError> {
         let shown = directory.display().to_string();
         let found = directory.canonicalize().and_then(|found| {
@@ -107,13 +107,13 @@ impl RunsServer {
         Ok(RunsServer { listening, catalog })
     }
 
-    /// Where it answers.
+    /// The address that it listens on.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.listening.address()
     }
 
-    /// What there is to tell of the index, in sentences, since this was last asked.
+    /// Notes on the index, in sentences, since the last call.
     #[must_use]
     pub fn take_notes(&self) -> Vec<String> {
         self.catalog.take_notes()

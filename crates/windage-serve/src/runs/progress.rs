@@ -1,4 +1,4 @@
-//! How far a run is, from the entries of its journal.
+//! The progress of a run, from the entries of its journal.
 
 mod events;
 
@@ -13,7 +13,7 @@ use super::row::State;
 use super::snapshot::open;
 use crate::journal_reader::{Growing, Summed};
 use crate::seconds;
-use events::{Events, Told};
+use events::{Events, RunEvent};
 
 /// The data of `event: progress`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -27,10 +27,10 @@ pub(crate) struct Progress {
     windows_void: u64,
     lasts_s: f64,
     left_s: Option<f64>,
-    events: Vec<Told>,
+    events: Vec<RunEvent>,
 }
 
-/// How far it is by what was recorded.
+/// The progress as recorded.
 #[derive(Debug)]
 struct Course {
     design: DesignScope,
@@ -54,25 +54,25 @@ struct Launched {
 }
 
 impl Progress {
-    /// Whether more may come.
+    /// Whether the run is in progress.
     pub(crate) fn goes_on(&self) -> bool {
         self.state == State::GoingOn
     }
 }
 
-/// A run that is followed.
+/// A followed run.
 pub(crate) struct Following(Growing<Course>);
 
 impl Following {
-    /// Opens the run; nothing is read of its journal yet.
+    /// Opens the run without reading its journal.
     ///
     /// # Errors
-    /// When the directory holds no run that can be read.
+    /// When the directory holds no readable run.
     pub(crate) fn open(directory: &Path) -> Result<Following, RecordError> {
         Ok(Following(Growing::of(open(directory)?)?))
     }
 
-    /// How far the run is now.
+    /// The present progress of the run.
     ///
     /// # Errors
     /// When the journal can't be read.
@@ -150,10 +150,10 @@ impl Course {
     fn progress(&self, is_written: bool, ending: Option<&Ending>) -> Progress {
         let design = &self.design;
         let state = RunState::of(is_written, ending);
-        // A run that may stop early has no number of blocks yet.
+        // A run that may stop early has no fixed number of blocks.
         let planned = design.rounds.saturating_mul(design.blocks_per_round);
         let blocks = design.stop.is_none().then_some(planned);
-        // Where the end is recorded and somebody writes all the same, profiles are taken.
+        // If the end is recorded and a process still writes, profiles are being taken.
         let is_measuring = state == RunState::GoingOn && ending.is_none();
         let left_s = blocks.filter(|_| is_measuring);
         let left_s = left_s.and_then(|blocks| self.left_s(blocks));
@@ -167,12 +167,12 @@ impl Course {
             windows_void: self.windows_void,
             lasts_s: seconds(self.until_ns),
             left_s,
-            events: self.events.told(),
+            events: self.events.latest(),
         }
     }
 
-    /// What is left if blocks and launches go on to take what they took so far; `None` before the
-    /// first block.
+    /// The time left if blocks and launches continue to take what they took so far; `None` before
+    /// the first block.
     fn left_s(&self, blocks: u32) -> Option<f64> {
         let measured = self
             .launches

@@ -1,4 +1,4 @@
-//! What can be asked.
+//! The routes of the server.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ use super::{Served, streams};
 type Named = Result<Path<String>, PathRejection>;
 type Answer = Result<Response, Refusal>;
 
-/// The page and what it asks for.
+/// The page and its assets.
 #[derive(Debug)]
 pub(crate) struct Assets {
     page: Document,
@@ -39,13 +39,13 @@ impl Assets {
     }
 }
 
-/// All that is answered, to whoever asks at that address.
+/// The router for requests at that address.
 pub(crate) fn router(served: Arc<Served>, listening: SocketAddr) -> Router {
     Router::new()
         .route("/", get(page_of_all))
         .route("/assets/windage.js", get(script))
         .route("/assets/windage.css", get(style))
-        // Browsers ask for one, and complain when there is none.
+        // Browsers request it and log an error when it is missing.
         .route("/favicon.ico", get(async || nothing()))
         .route("/api/runs", get(list))
         .route("/api/events", get(list_events))
@@ -57,7 +57,7 @@ pub(crate) fn router(served: Arc<Served>, listening: SocketAddr) -> Router {
         .fallback(async || {
             Refusal::new(
                 StatusCode::NOT_FOUND,
-                "there is nothing here; GET / is the page",
+                "there is nothing here; the page is at /",
             )
         })
         .layer(from_fn_with_state(listening, guard))
@@ -111,7 +111,7 @@ async fn run_events(State(served): State<Arc<Served>>, name: Named, asked: Heade
     streams::of_run(&served, &name, &asked).await
 }
 
-/// What is to be compared.
+/// The runs to compare.
 #[derive(Deserialize)]
 struct Two {
     a: String,
@@ -124,7 +124,7 @@ async fn compare(
     asked: HeaderMap,
 ) -> Answer {
     let Query(Two { a, b }) = two.map_err(|why| {
-        let why = format!("{why}; two runs are compared by /api/compare?a=NAME&b=NAME");
+        let why = format!("{why}; use /api/compare?a=NAME&b=NAME to compare two runs");
         Refusal::new(StatusCode::BAD_REQUEST, why)
     })?;
     let unknown = |name: &str| Refusal::unknown_run(StatusCode::BAD_REQUEST, name);
@@ -149,16 +149,16 @@ async fn of_form(served: &Served, name: Named, asked: &HeaderMap, form: Form) ->
     })
 }
 
-/// The run of that name. Only names that were found in the directory lead anywhere.
+/// The run of that name. Only names that were found in the directory are valid.
 async fn find(served: &Served, name: Named) -> Result<(String, PathBuf), Refusal> {
     let Path(name) = name
-        .map_err(|why| Refusal::new(StatusCode::NOT_FOUND, format!("no name of a run: {why}")))?;
+        .map_err(|why| Refusal::new(StatusCode::NOT_FOUND, format!("not a run's name: {why}")))?;
     let path = path_of(served, &name).await;
     let path = path.ok_or_else(|| Refusal::unknown_run(StatusCode::NOT_FOUND, &name))?;
     Ok((name, path))
 }
 
-/// Where a run is, that may just have been begun.
+/// Where a run is; scans again if it may just have begun.
 async fn path_of(served: &Served, name: &str) -> Option<PathBuf> {
     match served.catalog.path_of(name) {
         None => {

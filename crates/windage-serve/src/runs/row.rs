@@ -1,4 +1,4 @@
-//! What the list says of a run.
+//! A run in the list.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -9,7 +9,7 @@ use windage_record::{Manifest, RunState};
 
 use super::snapshot::{analysed, is_written, open};
 
-/// One line of the list: a part of `GET /api/runs`, and what the index keeps.
+/// One row of the list: a part of `GET /api/runs`, and of the index.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Row {
@@ -26,7 +26,7 @@ pub(crate) struct Row {
     pub(super) problem: Option<String>,
 }
 
-/// How far a run is, in the words of the wire.
+/// The state of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum State {
@@ -36,7 +36,7 @@ pub(crate) enum State {
     BrokenOff,
 }
 
-/// The treatment that costs most in the primary metric, in words.
+/// The treatment with the highest cost in the primary metric.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CostsMost {
@@ -66,13 +66,13 @@ impl From<State> for RunState {
 }
 
 impl Row {
-    /// Of the run in that directory, as far as it can be read.
+    /// The row of the run in that directory, as far as it can be read.
     pub(crate) fn read(directory: &Path) -> Row {
-        // One run that upsets the analysis must not hide the others.
+        // A run on which the analysis panics must not hide the others.
         catch_unwind(AssertUnwindSafe(|| Row::of(directory))).unwrap_or_else(|_| Row {
             problem: Some(
-                "windage failed on its records, which is a mistake in windage; `windage report` \
-                 on it says where"
+                "windage failed on its records, which is a bug in windage; `windage report` \
+                 shows where"
                     .to_owned(),
             ),
             ..Row::default()

@@ -1,4 +1,4 @@
-//! Which runs there are in a directory.
+//! Finds the runs in a directory.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,7 +11,7 @@ use super::stamps::Stamps;
 /// A run directory that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Found {
-    /// Its name below the directory, with `/` where it is in a folder of several runs.
+    /// Its name below the directory, with `/` if it is in a folder of several runs.
     pub(crate) name: String,
     /// Where it is.
     pub(crate) path: PathBuf,
@@ -19,11 +19,11 @@ pub(crate) struct Found {
     pub(crate) stamps: Stamps,
 }
 
-/// The runs in a directory and in its folders, or the one that the directory itself is; each once,
+/// The runs in a directory and in its folders, or the one run that the directory is; each once,
 /// however many links lead to it.
 ///
 /// # Errors
-/// When the directory can't be listed. What can't be looked at below it is left out.
+/// When the directory can't be listed. Unreadable entries below it are left out.
 pub(crate) fn scan(directory: &Path) -> io::Result<Vec<Found>> {
     let own_name = directory
         .file_name()
@@ -42,7 +42,7 @@ pub(crate) fn scan(directory: &Path) -> io::Result<Vec<Found>> {
             None => in_folders.extend(in_folder(&name, &path)),
         }
     }
-    // Under the shortest name that it has.
+    // Under its shortest name.
     found.append(&mut in_folders);
     let mut seen = BTreeSet::new();
     found.retain(|found| {
@@ -52,7 +52,7 @@ pub(crate) fn scan(directory: &Path) -> io::Result<Vec<Found>> {
     Ok(found)
 }
 
-/// The runs in a folder that is none itself, such as `windage run FOLDER --out DIR` makes.
+/// The runs in a folder that is not a run itself, such as `windage run FOLDER --out DIR` makes.
 fn in_folder(folder: &str, path: &Path) -> Vec<Found> {
     let inner = folders(path).unwrap_or_default().into_iter();
     inner
@@ -66,11 +66,11 @@ fn in_folder(folder: &str, path: &Path) -> Vec<Found> {
         .collect()
 }
 
-/// The directories in a directory by name, after them links to such; hidden ones are left out.
+/// The directories in a directory by name, then links to directories; hidden ones are left out.
 fn folders(directory: &Path) -> io::Result<Vec<(String, PathBuf)>> {
     let mut folders = Vec::new();
     for entry in fs::read_dir(directory)? {
-        // What vanished while the directory was read is not there.
+        // Entries that vanished during the listing are left out.
         let Ok(entry) = entry else { continue };
         let name = readable(entry.file_name().as_encoded_bytes());
         let kind = entry.file_type();
@@ -85,8 +85,8 @@ fn folders(directory: &Path) -> io::Result<Vec<(String, PathBuf)>> {
     Ok(folders.map(|(_, name, path)| (name, path)).collect())
 }
 
-/// A name as text; bytes that are none are written as `\xff`, and a backslash twice, so that different
-/// names stay different.
+/// A name as text. Invalid bytes are written as `\xff` and a backslash is doubled, so that
+/// different names stay different.
 fn readable(name: &[u8]) -> String {
     match std::str::from_utf8(name) {
         Ok(name) => name.replace('\\', r"\\"),
@@ -125,7 +125,7 @@ mod tests {
             (
                 &["a/manifest.json", "a/b/manifest.json"],
                 &["a"],
-                "what lies in a run is a part of it",
+                "a directory in a run is part of it",
             ),
             (&["a/journal.bin"], &["a"], "a run that lost its manifest"),
             (
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_may_be_named_itself() {
+    fn the_directory_may_be_a_run() {
         let directory = tempfile::tempdir().unwrap();
         let run = directory.path().join("20260101-000000-app");
         fs::create_dir_all(run.join("b")).unwrap();
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_are_no_text_are_told_apart() {
+    fn names_that_are_not_text_stay_different() {
         let directory = tempfile::tempdir().unwrap();
         for name in [&b"a\xff"[..], b"a\xfe", br"a\xff"] {
             let run = directory.path().join(OsStr::from_bytes(name));
@@ -172,12 +172,12 @@ mod tests {
         assert_eq!(
             names(directory.path()),
             [r"a\\xff", r"a\xfe", r"a\xff"],
-            "a backslash is one of two, another byte's begins with one"
+            "a backslash is doubled, an invalid byte begins with one"
         );
     }
 
     #[test]
-    fn a_run_is_found_once_however_many_links_lead_to_it() {
+    fn a_run_is_found_once_whatever_links_lead_to_it() {
         let directory = tempfile::tempdir().unwrap();
         for run in ["b", "all/c"] {
             let run = directory.path().join(run);
@@ -191,11 +191,11 @@ mod tests {
         fs::remove_dir_all(directory.path().join("all")).unwrap();
         let elsewhere = tempfile::tempdir().unwrap();
         symlink(directory.path().join("b"), elsewhere.path().join("x")).unwrap();
-        assert_eq!(names(elsewhere.path()), ["x"], "a link alone will do");
+        assert_eq!(names(elsewhere.path()), ["x"], "a link is enough");
     }
 
     #[test]
-    fn a_directory_that_is_gone_is_an_error() {
+    fn a_missing_directory_is_an_error() {
         let directory = tempfile::tempdir().unwrap();
         assert!(scan(&directory.path().join("gone")).is_err());
     }

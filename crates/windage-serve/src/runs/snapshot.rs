@@ -1,4 +1,4 @@
-//! A run as it is at this moment: opened, asked whether somebody writes it, analysed.
+//! A run at this moment: opened, checked for a writing process, analysed.
 
 use std::fs::{self, DirEntry};
 use std::os::unix::fs::FileTypeExt;
@@ -12,11 +12,11 @@ use crate::concluded::forgive_going_on;
 /// Opens a run.
 ///
 /// # Errors
-/// When there is none or it is damaged; also when something in its directory would keep whoever reads
-/// it waiting for good, as a pipe does.
+/// When there is no run or it is damaged; also when something in its directory would block its
+/// readers forever, such as a pipe.
 pub(crate) fn open(directory: &Path) -> Result<RunDir, RecordError> {
     let folders = [directory.to_owned(), directory.join("profiles")];
-    // What can't be listed is for those who read it to complain of.
+    // If a folder can't be listed, its readers report that.
     let mut entries = folders
         .iter()
         .flat_map(fs::read_dir)
@@ -26,23 +26,23 @@ pub(crate) fn open(directory: &Path) -> Result<RunDir, RecordError> {
         None => RunDir::open(directory),
         Some(odd) => Err(RecordError::Damaged {
             path: odd.path(),
-            why: "it is a pipe or a device and no file".to_owned(),
+            why: "it is a pipe or a device, not a file".to_owned(),
         }),
     }
 }
 
-/// Whether a process writes the run in that directory; not, where that can't be found out.
+/// Whether a process writes the run in that directory; `false` if that can't be found out.
 pub(crate) fn is_being_written(directory: &Path) -> bool {
     open(directory).is_ok_and(|run| is_written(&run))
 }
 
-/// The same of a run that is open. Asked before its journal is read: a run that ends in between would
-/// seem to be broken off.
+/// The same for an open run. Check it before reading the journal: otherwise a run that ends in
+/// between would look broken off.
 pub(crate) fn is_written(run: &RunDir) -> bool {
     run.is_being_written().unwrap_or(false)
 }
 
-/// How far a run is and what is concluded from it, without what speaks against any run that goes on.
+/// The state of a run and its analysis, without the warnings that every run in progress has.
 ///
 /// # Errors
 /// When its records can't be read.
@@ -56,7 +56,7 @@ pub(crate) fn analysed(run: &RunDir) -> Result<(RunState, Analysis), RecordError
 
 fn never_ends(entry: &DirEntry) -> bool {
     let is_plain = |kind: fs::FileType| kind.is_file() || kind.is_dir();
-    // Only links and oddities are looked at more closely.
+    // Only links and unusual entries need a closer look.
     let kind = match entry.file_type() {
         Ok(kind) if !is_plain(kind) => fs::metadata(entry.path()).map(|found| found.file_type()),
         kind => kind,

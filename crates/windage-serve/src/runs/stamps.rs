@@ -1,4 +1,4 @@
-//! What tells whether a run directory changed since it was read, without reading it.
+//! Detects whether a run directory changed since it was read, without reading it.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -9,7 +9,7 @@ use windage_record::{RunState, Timing};
 
 use super::snapshot::is_being_written;
 
-/// When the files that a run is concluded from were last written, and how long they are.
+/// Modification times and lengths of the files that the analysis reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stamps {
     manifest: Option<Stamp>,
@@ -22,15 +22,15 @@ pub(crate) struct Stamps {
 struct Stamp {
     modified_s: i64,
     modified_ns: i64,
-    /// Tells of a change of permissions, and of copies that took over the time of the original.
+    /// Reveals changes of permissions, and copies that kept the original's modification time.
     changed_s: i64,
     changed_ns: i64,
     bytes: u64,
 }
 
 impl Stamps {
-    /// Of a run directory; `None` for a directory that holds no run, nor the remains of one, and for
-    /// one that nobody may look into.
+    /// The stamps of a run directory; `None` for a directory without a run or the remains of one,
+    /// and for one that can't be read.
     pub(crate) fn of(directory: &Path) -> Option<Stamps> {
         let of = |name| Stamp::of(&directory.join(name));
         let (manifest, journal) = (of("manifest.json"), of("journal.bin"));
@@ -45,14 +45,14 @@ impl Stamps {
         })
     }
 
-    /// When the run was begun, or at least last written, for an order of what is not read yet.
+    /// When the run began, or was last written, to sort runs that were not read yet.
     pub(crate) fn age_key(&self) -> i64 {
         let stamp = self.manifest.or(self.journal);
         stamp.map_or(i64::MIN, |stamp| stamp.modified_s)
     }
 
-    /// As the index keeps it. Another version of windage may say something else of the same records,
-    /// so that its version is a part of it.
+    /// As the index keeps it. It contains windage's version, since another version may report the
+    /// same records differently.
     pub(crate) fn text(&self) -> String {
         let stamp = |stamp: Option<Stamp>| match stamp {
             Some(stamp) => format!(
@@ -67,11 +67,11 @@ impl Stamps {
     }
 }
 
-/// A file is not there.
+/// The file does not exist.
 struct NotThere;
 
 impl Stamp {
-    /// `Ok(None)` for what is there, but can't be looked at, or is no file.
+    /// `Ok(None)` for something that exists but is unreadable or not a file.
     fn of(file: &Path) -> Result<Option<Stamp>, NotThere> {
         match fs::metadata(file) {
             Ok(found) if !found.is_file() => Ok(None),
@@ -90,18 +90,18 @@ impl Stamp {
     }
 }
 
-/// What was read of a run, and still holds as long as nothing is written.
+/// What was read of a run; valid as long as nothing is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Seen {
     /// Its stamps, as the index keeps them.
     pub(crate) stamps: String,
-    /// How far the run was.
+    /// The run's state.
     pub(crate) state: RunState,
 }
 
 impl Seen {
-    /// Whether reading the run again would say the same. What went on may have been broken off
-    /// without a trace in its files: then its lock tells.
+    /// Whether reading the run again would give the same. A run in progress may have broken off
+    /// without a trace in its files: then its lock shows it.
     pub(crate) fn still_holds(&self, directory: &Path, now: &Stamps) -> bool {
         self.stamps == now.text()
             && (self.state != RunState::GoingOn || is_being_written(directory))
@@ -120,23 +120,23 @@ mod tests {
     }
 
     #[test]
-    fn what_may_say_something_else_has_other_stamps() {
+    fn relevant_changes_change_the_stamps() {
         type Change = fn(&Path);
         let table: [(Change, &str); 4] = [
             (
                 |run| fs::write(run.join("journal.bin"), "more").unwrap(),
-                "the run went on",
+                "the run continued",
             ),
             (
                 |run| fs::write(run.join("response_time.hlog"), "").unwrap(),
-                "a copy is complete only now",
+                "the copy is complete now",
             ),
             (
                 |run| {
                     let mode = Permissions::from_mode(0o600);
                     fs::set_permissions(run.join("manifest.json"), mode).unwrap();
                 },
-                "it may be read now",
+                "it is readable now",
             ),
             (
                 |run| {
@@ -146,7 +146,7 @@ mod tests {
                         .set_modified(SystemTime::UNIX_EPOCH)
                         .unwrap();
                 },
-                "it is of another time",
+                "its time differs",
             ),
         ];
         for (change, why) in table {
@@ -156,7 +156,7 @@ mod tests {
             }
             let before = text(run.path());
             assert_eq!(text(run.path()), before);
-            // The kernel's clock of files is as coarse as its ticks.
+            // Kernel file times are as coarse as its ticks.
             std::thread::sleep(Duration::from_millis(20));
             change(run.path());
             assert_ne!(text(run.path()), before, "{why}");
@@ -164,12 +164,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_has_no_stamp() {
+    fn other_things_than_files_have_no_stamp() {
         let run = tempfile::tempdir().unwrap();
         assert_eq!(Stamps::of(run.path()), None);
         symlink("/dev/zero", run.path().join("manifest.json")).unwrap();
         assert_eq!(Stamps::of(run.path()), Some(Stamps::default()));
         fs::create_dir(run.path().join("journal.bin")).unwrap();
-        assert_eq!(Stamps::of(run.path()), None, "nothing can be looked at");
+        assert_eq!(Stamps::of(run.path()), None, "none of the files is usable");
     }
 }

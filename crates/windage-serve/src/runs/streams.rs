@@ -1,4 +1,4 @@
-//! Server-sent events: the list changed, a run went on.
+//! Server-sent events: the list changed, a run continued.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -18,13 +18,12 @@ use crate::run_watcher::{COUNTS_AFTER, ESTIMATES_AFTER};
 
 /// Streams at a time.
 pub(crate) const STREAMS_MAX: usize = 64;
-/// Shows a connection that nobody reads any more.
+/// Detects connections that are not read any more.
 const ALIVE_AFTER: Duration = Duration::from_secs(15);
-/// Where a run's stream ended with the run, and is not to be asked for again: browsers send it when
-/// they connect anew.
+/// Event id of a stream that ended with its run. Browsers send it when they reconnect.
 const ENDED: &str = "ended";
 
-/// Tells of every change of the list, at most once a second.
+/// Reports every change of the list, at most once per second.
 pub(crate) fn of_list(served: &Arc<Served>) -> Result<Response, Refusal> {
     let list = ListStream {
         _place: place(served)?,
@@ -38,7 +37,7 @@ pub(crate) fn of_list(served: &Arc<Served>) -> Result<Response, Refusal> {
     })))
 }
 
-/// Tells how far a run is, at most once a second, until it is over.
+/// Reports the progress of a run, at most once per second, until it ends.
 pub(crate) async fn of_run(
     served: &Arc<Served>,
     name: &str,
@@ -56,7 +55,7 @@ pub(crate) async fn of_run(
         watched: served.live.watch(name),
         served: Arc::clone(served),
         name: name.to_owned(),
-        told: None,
+        reported: None,
         page_due: Instant::now() + ESTIMATES_AFTER,
         pending: VecDeque::new(),
         is_over: false,
@@ -92,7 +91,7 @@ struct ListStream {
 impl ListStream {
     /// `None` when there is no list any more.
     async fn next(&mut self) -> Option<Event> {
-        // What changed before the stream was there would be missed.
+        // Changes before the stream began would be missed.
         let is_first = std::mem::take(&mut self.is_first);
         if !is_first {
             self.change().await?;
@@ -101,7 +100,7 @@ impl ListStream {
         Some(Event::default().event("runs").data("{}"))
     }
 
-    /// Waits until the list is another one.
+    /// Waits until the list changes.
     async fn change(&self) -> Option<()> {
         loop {
             tokio::time::sleep(COUNTS_AFTER).await;
@@ -118,9 +117,9 @@ struct RunStream {
     served: Arc<Served>,
     watched: Arc<Watched>,
     name: String,
-    /// What was told last.
-    told: Option<Arc<Snapshot>>,
-    /// When a page may be spoken of again.
+    /// What was reported last.
+    reported: Option<Arc<Snapshot>>,
+    /// When the next page event is allowed.
     page_due: Instant,
     /// Two at most.
     pending: VecDeque<Event>,
@@ -128,7 +127,7 @@ struct RunStream {
 }
 
 impl RunStream {
-    /// `None` when the run is over or gone, and that was told.
+    /// `None` when the run has ended or was removed, and that was reported.
     async fn next(&mut self) -> Option<Event> {
         loop {
             if let Some(event) = self.pending.pop_front() {
@@ -137,13 +136,13 @@ impl RunStream {
             if self.is_over {
                 return None;
             }
-            if self.told.is_some() {
+            if self.reported.is_some() {
                 tokio::time::sleep(COUNTS_AFTER).await;
             }
             match self.look().await {
                 Some(snapshot) => self.take(snapshot),
                 None => {
-                    // Whoever asks again is to be told that it is gone.
+                    // The next request for this run then gets a 404.
                     self.served.catalog.refresh().await;
                     self.end();
                 }
@@ -151,7 +150,7 @@ impl RunStream {
         }
     }
 
-    /// `None` when the run is gone or can't be read.
+    /// `None` when the run was removed or can't be read.
     async fn look(&self) -> Option<Arc<Snapshot>> {
         let path = self.served.catalog.path_of(&self.name)?;
         self.watched.look(&path).await
@@ -159,9 +158,9 @@ impl RunStream {
 
     fn take(&mut self, snapshot: Arc<Snapshot>) {
         let is_new = self
-            .told
+            .reported
             .as_ref()
-            .is_none_or(|told| !Arc::ptr_eq(told, &snapshot));
+            .is_none_or(|reported| !Arc::ptr_eq(reported, &snapshot));
         if is_new && let Ok(data) = serde_json::to_string(&snapshot.progress) {
             self.pending
                 .push_back(Event::default().event("progress").data(data));
@@ -177,10 +176,10 @@ impl RunStream {
             self.page_due = Instant::now() + ESTIMATES_AFTER;
             self.pending.push_back(page());
         }
-        self.told = Some(snapshot);
+        self.reported = Some(snapshot);
     }
 
-    /// The last event, by which a browser knows not to come back.
+    /// The last event, which tells the browser not to reconnect.
     fn end(&mut self) {
         self.is_over = true;
         self.pending.push_back(page().id(ENDED));

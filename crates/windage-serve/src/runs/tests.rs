@@ -1,4 +1,4 @@
-//! What is answered, over runs that are made, go on, break off and go away.
+//! Answers about runs that are created, in progress, broken off and removed.
 
 mod shelf;
 mod streams;
@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::index;
 use shelf::{Answer, Shelf, Shop};
 
-/// The names in the list, as it has them.
+/// The names in the list, in its order.
 fn names(list: &Value) -> Vec<&str> {
     let runs = list["runs"].as_array().unwrap().iter();
     runs.map(|run| run["name"].as_str().unwrap()).collect()
@@ -53,7 +53,7 @@ async fn the_newest_run_comes_first() {
 }
 
 #[tokio::test]
-async fn what_is_odd_is_listed_and_hides_nothing() {
+async fn damaged_runs_are_listed_and_hide_no_others() {
     let shelf = Shelf::new();
     shelf.ended("good", 1);
     shelf.ended("all/good", 1);
@@ -119,12 +119,12 @@ async fn what_is_odd_is_listed_and_hides_nothing() {
     assert_eq!(
         named(&list, "no-journal")["plan"],
         "p",
-        "what can be read is there"
+        "readable runs are listed"
     );
     let (_, known, _) = index::Index::open(shelf.path());
     let known: Vec<_> = known.into_iter().map(|known| known.name).collect();
     let whole = ["all/good", "empty", "good", "killed"];
-    assert_eq!(known, whole, "the rest may be read when it is tried again");
+    assert_eq!(known, whole, "the rest may become readable");
 }
 
 #[tokio::test]
@@ -150,7 +150,7 @@ async fn a_run_has_its_documents() {
 }
 
 #[tokio::test]
-async fn what_a_browser_has_is_not_sent_again() {
+async fn cached_documents_are_not_sent_again() {
     let shelf = Shelf::new();
     shelf.ended("a", 1);
     let shop = Shop::open(&shelf);
@@ -192,7 +192,7 @@ async fn what_a_browser_has_is_not_sent_again() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_refused_in_words() {
+async fn missing_things_are_refused_with_a_reason() {
     let shelf = Shelf::new();
     shelf.ended("a", 1);
     fs::write(shelf.path().join("secret"), "hush").unwrap();
@@ -261,7 +261,7 @@ async fn what_is_not_there_is_refused_in_words() {
 }
 
 #[tokio::test]
-async fn only_reading_is_answered_and_only_under_an_address() {
+async fn only_reads_under_an_address_are_answered() {
     let shelf = Shelf::new();
     shelf.ended("a", 1);
     let shop = Shop::open(&shelf);
@@ -311,7 +311,7 @@ async fn only_reading_is_answered_and_only_under_an_address() {
 }
 
 #[tokio::test]
-async fn a_damaged_index_is_made_anew() {
+async fn a_damaged_index_is_rebuilt() {
     let shelf = Shelf::new();
     shelf.ended("a", 1);
     let first = Shop::open(&shelf).all_read().await;
@@ -321,7 +321,7 @@ async fn a_damaged_index_is_made_anew() {
     let [note] = &shop.notes()[..] else {
         panic!("one note")
     };
-    assert!(note.contains("made anew"), "{note}");
+    assert!(note.contains("rebuilt"), "{note}");
     let again = Shop::open(&shelf);
     assert_eq!(
         again.get("/api/runs").await.json(),
@@ -332,7 +332,7 @@ async fn a_damaged_index_is_made_anew() {
 }
 
 #[tokio::test]
-async fn runs_come_and_go() {
+async fn new_and_removed_runs_change_the_list() {
     let shelf = Shelf::new();
     shelf.ended("a", 1);
     let shop = Shop::open(&shelf);
@@ -378,7 +378,7 @@ async fn two_runs_are_compared() {
 }
 
 #[tokio::test]
-async fn a_run_that_goes_on_is_compared_without_holding_that_against_it() {
+async fn a_run_in_progress_is_compared_without_a_warning_about_it() {
     let shelf = Shelf::new();
     shelf.ended("a", 1);
     let run = shelf.going_on("b", 2, 4);
@@ -409,13 +409,13 @@ async fn a_thousand_runs_are_listed_at_once() {
         if first["reading"].as_u64().unwrap() > 0 {
             break (shelf, shop);
         }
-        // A machine that stalls before the first answer may leave the time to read them all.
+        // A stalled machine may read them all before the first answer.
         tries += 1;
         assert!(tries < 3, "it is answered before all is read");
     };
     let list = shop.all_read().await;
     assert_eq!(names(&list).len(), 1000);
-    // From here on whoever reads a run finds something wrong with it, and the list would say so.
+    // From here on every read of a run fails, and the list would show it.
     for name in names(&list) {
         mkfifoat(CWD, shelf.path().join(name).join("pipe"), Mode::RUSR).unwrap();
     }

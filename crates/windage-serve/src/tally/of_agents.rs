@@ -1,4 +1,4 @@
-//! What is kept of one arm's attachments.
+//! The figures of one arm's attachments.
 
 use windage_model::AgentCycle;
 
@@ -16,7 +16,7 @@ pub(super) struct OfAgents {
     up_cpu_ns: Option<u64>,
     detach_cpu_ns: Option<u64>,
     last: Option<AgentCycle>,
-    /// Seconds in BPF programs for a request, of the last attachment that has it.
+    /// Seconds per request in BPF programs, of the last attachment that has it.
     bpf_s_per_request: Option<f64>,
 }
 
@@ -47,7 +47,7 @@ impl OfAgents {
             }
         }
         let programs = last.programs.as_ref().map(|programs| programs.len() as f64);
-        // Where programs could not be listed, neither could what goes with them.
+        // If programs could not be listed, neither could links and memory.
         let listed = |value| programs.map(|_| value);
         let peak = last.rss_peak_bytes.map(|bytes| bytes as f64);
         let table: [(&'static Family, Option<f64>); 10] = [

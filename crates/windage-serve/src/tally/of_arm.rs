@@ -1,4 +1,4 @@
-//! What is kept of one arm's windows.
+//! The figures of one arm's windows.
 
 use windage_model::{Soundness, Window};
 
@@ -7,7 +7,7 @@ use super::of_agents::OfAgents;
 use crate::families::{self, Family, Samples};
 use crate::seconds;
 
-/// What is kept of one arm under one load.
+/// The figures of one arm under one load.
 #[derive(Debug, Default)]
 pub(super) struct OfArm {
     windows: [u64; 3],
@@ -34,7 +34,7 @@ struct OfBlock {
     block: u32,
     completed: u64,
     duration_ns: u64,
-    /// CPU, and what was completed, in windows whose CPU is known.
+    /// CPU and completed requests in windows whose CPU is known.
     cpu_ns: u64,
     completed_of_cpu: u64,
 }

@@ -1,7 +1,7 @@
 //! msgpack, read in place: no copies, no allocation, no recursion.
 //!
-//! Every value takes at least a byte, so that a length is held against the bytes that are left
-//! before anything is done about it: a bomb ends at its first lie.
+//! Every value takes at least a byte, so every length is checked against the bytes left before it
+//! is used: a decompression bomb ends at its first false length.
 //! Reference: <https://github.com/msgpack/msgpack/blob/master/spec.md>.
 
 use rmp::Marker;
@@ -9,7 +9,7 @@ use rmp::decode::bytes::BytesReadError;
 use rmp::decode::{Bytes, NumValueReadError};
 use rmp::decode::{read_array_len, read_int, read_map_len, read_marker};
 
-/// What came of reading, or what is wrong.
+/// A value, or what is wrong.
 pub(super) type Read<T> = Result<T, &'static str>;
 
 const ENDS: &str = "it ends within a value";
@@ -34,7 +34,7 @@ impl<'a> Reader<'a> {
         self.rest.remaining_slice().len()
     }
 
-    /// Nothing may follow.
+    /// Checks that nothing follows.
     pub(super) fn end(&self) -> Read<()> {
         match self.left() {
             0 => Ok(()),
@@ -42,7 +42,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// How many values the array has that begins here; null stands for none.
+    /// The length of the array that begins here; null counts as empty.
     pub(super) fn array(&mut self) -> Read<u32> {
         if self.null() {
             return Ok(0);
@@ -53,7 +53,7 @@ impl<'a> Reader<'a> {
         Ok(length)
     }
 
-    /// How many pairs the map has that begins here; null stands for none.
+    /// The number of pairs in the map that begins here; null counts as empty.
     pub(super) fn map(&mut self) -> Read<u32> {
         if self.null() {
             return Ok(0);
@@ -64,8 +64,8 @@ impl<'a> Reader<'a> {
         Ok(length)
     }
 
-    /// A string; null stands for an empty one. Some tracers send bytes for a string, as agents
-    /// allow, and neither has to be UTF-8.
+    /// A string; null counts as empty. Some tracers send bytes for a string, which agents accept;
+    /// neither has to be UTF-8.
     pub(super) fn text(&mut self) -> Read<&'a [u8]> {
         let length = match self.marker()? {
             Marker::Null => 0,
@@ -78,18 +78,18 @@ impl<'a> Reader<'a> {
         self.take(length)
     }
 
-    /// An integer of any width; null stands for 0. What is negative is taken for its two's
-    /// complement, since tracers in languages without unsigned integers send ids like that.
+    /// An integer of any width; null counts as 0. A negative one is read as two's complement,
+    /// because tracers in languages without unsigned integers send ids like that.
     pub(super) fn unsigned(&mut self) -> Read<u64> {
         Ok(self.integer()? as u64)
     }
 
-    /// An integer of any width; null stands for 0.
+    /// An integer of any width; null counts as 0.
     pub(super) fn signed(&mut self) -> Read<i64> {
         i64::try_from(self.integer()?).map_err(|_| "an integer is beyond 63 bits")
     }
 
-    /// Steps over a number of any kind, or null.
+    /// Skips a number of any kind, or null.
     pub(super) fn number(&mut self) -> Read<()> {
         match self.rest.remaining_slice().first() {
             Some(&first) if matches!(Marker::from_u8(first), Marker::F32 | Marker::F64) => {
@@ -99,7 +99,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Steps over one value with all that is in it.
+    /// Skips one value with everything in it.
     pub(super) fn step_over(&mut self) -> Read<()> {
         let mut pending = 1;
         while pending > 0 {
@@ -110,7 +110,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Steps over the next value but not into it, and says how many values are in it.
+    /// Skips the header of the next value, and returns how many values are in it.
     fn step(&mut self) -> Read<usize> {
         let own_bytes = match self.marker()? {
             Marker::FixArray(length) => return Ok(usize::from(length)),
@@ -129,7 +129,7 @@ impl<'a> Reader<'a> {
             Marker::Str8 | Marker::Bin8 => self.length(1)?,
             Marker::Str16 | Marker::Bin16 => self.length(2)?,
             Marker::Str32 | Marker::Bin32 => self.length(4)?,
-            // An extension has a byte for its type before its own.
+            // An extension has one byte for its type.
             Marker::FixExt1 => 1 + 1,
             Marker::FixExt2 => 1 + 2,
             Marker::FixExt4 => 1 + 4,
@@ -207,7 +207,7 @@ mod tests {
     const NO_NUMBER: &str = "a number was expected, and something else is there";
 
     #[test]
-    fn every_kind_of_value_is_stepped_over_by_its_length() {
+    fn every_kind_of_value_is_skipped() {
         let table: &[(&str, &[u8], usize)] = &[
             ("null", &[0xc0], 0),
             ("false and true", &[0x92, 0xc2, 0xc3], 0),
@@ -255,21 +255,18 @@ mod tests {
         }
         let ext16 = [&[0xd8, 9][..], &[0; 16]].concat();
         assert_eq!(Reader::of(&ext16).step_over(), Ok(()), "fixext16");
-        assert!(
-            Reader::of(&[0xc1]).step_over().is_err(),
-            "never given a meaning"
-        );
+        assert!(Reader::of(&[0xc1]).step_over().is_err(), "reserved");
     }
 
     #[test]
     fn bombs_end_at_once() {
         let nested = [vec![0x91; 1_000_000], vec![0xc0]].concat();
-        assert_eq!(Reader::of(&nested).step_over(), Ok(()), "deep, and no lie");
+        assert_eq!(Reader::of(&nested).step_over(), Ok(()), "deep but valid");
         let table: &[(&str, &[u8])] = &[
             ("array of 2^32 - 1", &[0xdd, 255, 255, 255, 255, 0xc0]),
             ("map of 2^32 - 1", &[0xdf, 255, 255, 255, 255, 0xc0]),
             ("a pair without a value", &[0x81, 0xc0]),
-            ("the outer one has no end", &[0x93, 0x92, 0, 0, 0]),
+            ("the outer one is cut", &[0x93, 0x92, 0, 0, 0]),
         ];
         for (name, bytes) in table {
             assert_eq!(Reader::of(bytes).step_over(), Err(TOO_LONG), "{name}");
@@ -281,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_and_bytes_are_the_same() {
+    fn strings_and_bytes_are_equivalent() {
         let table: &[(&[u8], Read<&[u8]>)] = &[
             (&[0xc0], Ok(b"")),
             (&[0xa2, b'a', b'b'], Ok(b"ab")),
@@ -299,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn integers_have_any_width_and_ids_any_sign() {
+    fn integers_have_any_width_and_sign() {
         type Row = (&'static str, Vec<u8>, Read<u64>, Read<i64>);
         let max = u64::MAX.to_be_bytes();
         let table: [Row; 10] = [

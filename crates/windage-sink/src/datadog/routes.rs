@@ -1,7 +1,7 @@
-//! What a Datadog agent serves, and what it answers.
+//! The endpoints of a Datadog agent and their answers.
 //!
-//! Paths, methods and answers are those of the agent's `pkg/trace/api`. What an agent passes on
-//! to Datadog is accepted and counted as a side request, unopened.
+//! Paths, methods and answers follow the agent's `pkg/trace/api`. What an agent forwards to Datadog
+//! is accepted unread and counted as a side request.
 
 use super::{DatadogOptions, DatadogVersion, decode_v04, decode_v05};
 use crate::exchange::{Answer, Decode, Encoding, Form, Head, Refusal, Route, encoding, is_of_type};
@@ -11,36 +11,36 @@ const MSGPACK: &str = "application/msgpack";
 const JSON: &str = "application/json";
 const TEXT: &str = "text/plain";
 
-/// Clients compare it with the versions from which agents can this and that, so that it has to
-/// look like one; these endpoints are of about that age.
+/// Clients compare it with the agent versions that introduced features, so it has to look like one;
+/// these endpoints are of about that age.
 const VERSION: &str = "7.70.0-windage";
 
-/// Something that is served; a path that ends in a slash stands for all below it.
+/// An endpoint; a path that ends in a slash matches everything below it.
 struct Endpoint {
     path: &'static str,
     carries: Carries,
     accepted: Accepted,
 }
 
-/// What requests bring.
+/// What requests contain.
 #[derive(Clone, Copy)]
 enum Carries {
     Traces(DatadogVersion),
     Profile,
-    /// Statistics, the tracer's own telemetry, questions.
+    /// Statistics, the tracer's own telemetry, requests for configuration.
     Aside,
 }
 
-/// What is answered when all is well.
+/// The answer on success.
 #[derive(Clone, Copy)]
 enum Accepted {
     Ok,
-    /// Which share of traces to keep, by service: all of them.
+    /// The sampling rate by service: keep everything.
     Rates,
     Nothing,
-    /// What Datadog answers to what agents pass on.
+    /// Datadog's answer to forwarded requests.
     PassedOn,
-    /// There is nothing new to configure.
+    /// There is no new configuration.
     NoConfig,
 }
 
@@ -184,7 +184,7 @@ mod tests {
         admit(&head, &DatadogOptions::default())
     }
 
-    /// What an empty request, or one without a trace, is counted as.
+    /// How an empty request, or one without a trace, is counted.
     fn counts(route: &Route, body: &[u8]) -> Counts {
         let mut receipt = Receipt::default();
         match route.decode {
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn every_endpoint_answers_as_an_agent_does() {
+    fn every_endpoint_answers_like_an_agent() {
         const RATES: &str = r#"{"rate_by_service":{"service:,env:":1}}"#;
         // Method, path, status, answer, whether it carries traces.
         let table = [
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_profile_is_a_profile_and_no_side_request() {
+    fn a_profile_is_not_a_side_request() {
         let route = route(
             "POST",
             "/profiling/v1/input",
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_request_of_a_tracer_says_why() {
+    fn other_requests_are_refused_with_a_reason() {
         let msgpack = "application/msgpack";
         let table = [
             (
@@ -268,12 +268,12 @@ mod tests {
                 "an old tracer",
             ),
             ("PUT", "/v0.5/traces", "", 415, "no content type"),
-            ("GET", "/v0.4/traces", msgpack, 405, "a look with a browser"),
-            ("POST", "/info", msgpack, 405, "nothing to post there"),
-            ("PUT", "/v0.2/traces", msgpack, 404, "long gone"),
+            ("GET", "/v0.4/traces", msgpack, 405, "a browser"),
+            ("POST", "/info", msgpack, 405, "nothing to post"),
+            ("PUT", "/v0.2/traces", msgpack, 404, "obsolete"),
             ("PUT", "/v1.0/traces", msgpack, 404, "not advertised"),
             ("PUT", "/v0.4/traces/", msgpack, 404, "another path"),
-            ("POST", "/v1/traces", msgpack, 404, "that is OTLP"),
+            ("POST", "/v1/traces", msgpack, 404, "OTLP"),
         ];
         for (method, path, content_type, status, why) in table {
             let refusal = route(method, path, content_type).unwrap_err();
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn traces_may_be_compressed_and_the_rest_is_left_unopened() {
+    fn traces_may_be_compressed_and_other_bodies_stay_unread() {
         let of = |path, encoding| {
             let headers = [
                 ("content-type", "application/msgpack"),
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn info_names_every_endpoint_and_lets_traces_be_dropped_only_if_told_so() {
+    fn info_lists_every_endpoint_and_allows_drops_only_if_asked() {
         for client_drop_p0s in [false, true] {
             let head = head("GET", "/info", &[]);
             let route = admit(&head, &DatadogOptions { client_drop_p0s }).unwrap();

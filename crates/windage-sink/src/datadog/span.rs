@@ -1,11 +1,11 @@
-//! What a span holds, whichever version it came in, and how it gets into a receipt.
+//! A span in either version, and how it gets into a receipt.
 
 use serde::de::IgnoredAny;
 
 use crate::receipt::{Receipt, SpanFacts};
 
-/// Where tracers put what is for the agent and no tag of the service: sampling decisions,
-/// rates, the upper half of the trace's id, links as JSON.
+/// Prefix of tags that are meant for the agent: sampling decisions, rates, the upper half of the
+/// trace id, links as JSON.
 const BOOKKEEPING: &[u8] = b"_dd.";
 const UPPER_TRACE_ID: &[u8] = b"_dd.p.tid";
 const LINKS_AS_JSON: &[u8] = b"_dd.span_links";
@@ -27,7 +27,7 @@ pub(super) struct Span<'a> {
 }
 
 impl Span<'_> {
-    /// A tag with a text.
+    /// A text tag.
     pub(super) fn meta(&mut self, key: &[u8], value: &[u8]) {
         match key {
             UPPER_TRACE_ID => self.upper_trace_id = upper_trace_id(value),
@@ -36,7 +36,7 @@ impl Span<'_> {
         }
     }
 
-    /// A tag with anything else.
+    /// Any other tag.
     pub(super) fn attribute(&mut self, key: &[u8]) {
         self.attributes += u32::from(!key.starts_with(BOOKKEEPING));
     }
@@ -67,14 +67,14 @@ fn upper_trace_id(value: &[u8]) -> Option<u64> {
     u64::from_str_radix(std::str::from_utf8(value).ok()?, 16).ok()
 }
 
-/// How many elements an array in JSON has; none if it is something else.
+/// The length of a JSON array; 0 for anything else.
 fn elements(json: &[u8]) -> u32 {
-    // A vector of nothings takes no memory.
+    // A vector of zero-sized values takes no memory.
     let elements: Vec<IgnoredAny> = serde_json::from_slice(json).unwrap_or_default();
     u32::try_from(elements.len()).unwrap_or(u32::MAX)
 }
 
-/// Hands spans on to a receipt.
+/// Passes spans on to a receipt.
 pub(super) struct Spans<'r, 'a> {
     receipt: &'r mut Receipt,
     service: Option<&'a [u8]>,
@@ -90,13 +90,13 @@ impl<'r, 'a> Spans<'r, 'a> {
         }
     }
 
-    /// What follows is of another trace.
+    /// The next spans are of another trace.
     pub(super) fn begin_trace(&mut self) {
         self.upper_trace_id = 0;
     }
 
     pub(super) fn add(&mut self, span: &Span<'a>) {
-        // The first span of a trace speaks for the others.
+        // The first span of a trace holds the upper half for all.
         if let Some(upper) = span.upper_trace_id {
             self.upper_trace_id = upper;
         }
@@ -113,14 +113,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_span_ends_when_it_began_and_took_its_time() {
+    fn the_end_of_a_span_is_start_plus_duration() {
         // Start, duration, end.
         let table = [
-            (1000, 20, 1020, "as it should be"),
+            (1000, 20, 1020, "normal"),
             (1000, -20, 980, "a clock that was set back"),
             (10, -20, 0, "before 1970"),
-            (0, 20, 0, "it does not say when it began"),
-            (-5, 20, 0, "it began before 1970"),
+            (0, 20, 0, "no start"),
+            (-5, 20, 0, "start before 1970"),
             (i64::MAX, i64::MAX, i64::MAX as u64, "no overflow"),
         ];
         for (start_unix_ns, duration_ns, end_unix_ns, why) in table {
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn tags_are_told_from_the_tracers_own() {
+    fn tracer_tags_are_not_counted() {
         let mut span = Span::default();
         span.meta(b"http.route", b"/");
         span.meta(b"_ddog", b"a dog");
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn links_in_json_are_counted_if_they_are_links() {
+    fn links_in_json_are_counted() {
         let table: [(&[u8], u32); 5] = [
             (
                 br#"[{"trace_id":"0a","span_id":"0b"},{"trace_id":"0c"}]"#,
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn the_upper_half_of_an_id_is_hexadecimal() {
+    fn the_upper_half_of_a_trace_id_is_hexadecimal() {
         let table: [(&[u8], Option<u64>); 5] = [
             (b"6b02507400000000", Some(0x6b02_5074_0000_0000)),
             (b"ffffffffffffffff", Some(u64::MAX)),

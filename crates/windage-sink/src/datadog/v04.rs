@@ -60,7 +60,7 @@ fn field<'a>(reader: &mut Reader<'a>, span: &mut Span<'a>) -> Read<()> {
     Ok(())
 }
 
-/// Steps over an array of maps and says how many they are.
+/// Skips an array of maps and returns its length.
 fn maps(reader: &mut Reader<'_>) -> Read<u32> {
     let maps = reader.array()?;
     for _ in 0..maps {

@@ -1,17 +1,17 @@
-//! Version 0.5: an array of all strings, then the traces, whose spans are arrays in which a
-//! string is its place among those.
+//! Version 0.5: an array of all strings, then the traces. Spans are arrays that refer to strings by
+//! index.
 
 use super::msgpack::{Read, Reader};
 use super::span::{Span, Spans};
 use crate::receipt::Receipt;
 
-/// The only two things in a body.
+/// The two elements of a body.
 const STRINGS_AND_TRACES: u32 = 2;
 /// What a span holds, in order: service, name, resource, the ids of trace, span and parent,
 /// start, duration, error, meta, metrics, type.
 const SPAN_FIELDS: u32 = 12;
-/// Strings in a body. A span takes some seventy bytes and brings one or two strings of its own,
-/// so that no real body comes near; each costs four bytes of memory.
+/// Limit on strings in a body. A span takes about seventy bytes and adds one or two strings, so
+/// real bodies stay far below it; each string costs four bytes of memory.
 const MAX_STRINGS: u32 = 1 << 20;
 
 /// Counts a body.
@@ -56,7 +56,7 @@ fn span<'a>(reader: &mut Reader<'a>, strings: &Strings<'a>) -> Read<Span<'a>> {
     Ok(span)
 }
 
-/// All strings of a body, by where they begin.
+/// Where each string of a body begins.
 struct Strings<'a> {
     body: &'a [u8],
     starts: Vec<u32>,
@@ -78,7 +78,7 @@ impl<'a> Strings<'a> {
         Ok(Strings { body, starts })
     }
 
-    /// The string whose place comes next in `reader`.
+    /// The string whose index comes next in `reader`.
     fn next(&self, reader: &mut Reader<'_>) -> Read<&'a [u8]> {
         const BEYOND: &str = "a string is named that is not there";
         let place = usize::try_from(reader.signed()?).map_err(|_| BEYOND)?;

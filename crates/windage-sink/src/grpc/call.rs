@@ -24,7 +24,7 @@ use crate::receiver::{Receiver, Underway, Verdict};
 /// How long a message may take to arrive; exporters give up after 10 s by default.
 const ARRIVES_WITHIN: Duration = Duration::from_secs(30);
 
-/// A flag and a length stand before a message.
+/// Each message is preceded by a flag and its length.
 const PREFIX_BYTES: usize = 5;
 
 /// Serves one call.
@@ -38,7 +38,8 @@ pub(super) async fn serve(
     if !is_grpc(&head.headers) {
         receiver.not_taken(&Refusal::ContentType("application/grpc"));
         let mut response = Response::new(());
-        // Over plain HTTP/2 there is no status behind the answer to tell it with.
+        // Over plain HTTP/2 there is no gRPC status behind the answer, so the HTTP status reports
+        // the error.
         *response.status_mut() = hyper::StatusCode::UNSUPPORTED_MEDIA_TYPE;
         let _ = respond.send_response(response, true);
         return;
@@ -71,7 +72,7 @@ pub(super) async fn serve(
         Verdict::Refused(refusal) => refuse(&mut respond, &refusal),
         Verdict::Reset => {
             line.reset();
-            // As long as the call is held, its stream gets no reset of its own.
+            // While the call is held, its stream gets no reset of its own.
             line.ends().await;
         }
     }
@@ -98,7 +99,7 @@ fn admit(head: &Head) -> Result<(Signal, Encoding), Refusal> {
     Ok((signal, encoding))
 }
 
-/// Reads the call's message within the time it has.
+/// Reads the call's message within its time limit.
 async fn take_in(
     mut body: RecvStream,
     signal: Signal,
@@ -135,7 +136,8 @@ async fn take_in(
     }
 }
 
-/// Reads what stands before a message: how it is encoded, its length, and what came of it already.
+/// Reads the prefix of a message: its encoding and length, and any bytes of the message that came
+/// along.
 async fn prefix(
     body: &mut RecvStream,
     encoding: Encoding,
@@ -153,7 +155,7 @@ async fn prefix(
         (0, _) => Encoding::Identity,
         (1, Encoding::Gzip) => Encoding::Gzip,
         (1, Encoding::Identity) => {
-            let why = "it is compressed, and the call does not say how";
+            let why = "it is compressed, but the call names no encoding";
             return Err(Malformed::Grpc(why).into());
         }
         _ => return Err(Malformed::Grpc("its first byte is neither 0 nor 1").into()),
@@ -161,7 +163,7 @@ async fn prefix(
     Ok((encoding, data.get_u32() as usize, data))
 }
 
-/// Reads a message of so many bytes, of which there must be one.
+/// Reads a message of that many bytes, and checks that no other follows.
 async fn message(
     body: &mut RecvStream,
     mut left_bytes: usize,
@@ -175,7 +177,7 @@ async fn message(
             .ok_or(Malformed::Grpc("a unary call has one message"))?;
         underway.push(&piece)?;
         data = match next(body).await {
-            // A caller that leaves behind its last byte has still delivered all of it.
+            // A caller that disconnects after its last byte has still delivered everything.
             Err(_) if left_bytes == 0 => None,
             next => next?,
         };
@@ -187,7 +189,7 @@ async fn message(
     }
 }
 
-/// The next data of a call, which no longer count against its sender's window.
+/// The next data of a call, released from its sender's flow-control window.
 async fn next(body: &mut RecvStream) -> Result<Option<Bytes>, Refusal> {
     let data = body.data().await.transpose().map_err(|_| Refusal::Cut)?;
     if let Some(data) = &data {
@@ -196,20 +198,20 @@ async fn next(body: &mut RecvStream) -> Result<Option<Bytes>, Refusal> {
     Ok(data)
 }
 
-/// Waits as the backend's behaviour asks; whether the caller is still there afterwards.
+/// Waits as the backend's behaviour requires. Returns whether the caller is still there.
 async fn waited(respond: &mut SendResponse<Bytes>, receiver: &Receiver, wait: Wait) -> bool {
     if wait == Wait::No {
         return true;
     }
     tokio::select! {
-        // A caller that has left gets no answer, even when it could.
+        // A caller that has left gets no answer, even if one could be sent.
         biased;
         _ = poll_fn(|context| respond.poll_reset(context)) => false,
         () = receiver.wait(wait) => true,
     }
 }
 
-/// Tells of success; `None` when that may not have reached the caller.
+/// Reports success; `None` when that may not have reached the caller.
 async fn succeed(
     respond: &mut SendResponse<Bytes>,
     message: &[u8],
@@ -231,17 +233,17 @@ async fn succeed(
     }
     stream.send_data(framed.freeze(), false).ok()?;
     stream.send_trailers(status::success()).ok()?;
-    // The connection, woken by now, writes before this call goes on.
+    // The connection was woken and writes before this call continues.
     tokio::task::yield_now().await;
     (!line.is_over()).then_some(())
 }
 
-/// Head and status in one: nothing else is said. When the caller is still sending, its stream is
-/// reset as soon as that is written, because nobody holds it any more.
+/// Sends head and status in one frame. If the caller is still sending, its stream is reset once
+/// that is written, because nothing holds it any more.
 fn refuse(respond: &mut SendResponse<Bytes>, refusal: &Refusal) {
     let mut response = head();
     response.headers_mut().extend(status::refusal(refusal));
-    // A caller that is gone needs no reason.
+    // A caller that has left needs no reason.
     let _ = respond.send_response(response, true);
 }
 

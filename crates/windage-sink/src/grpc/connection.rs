@@ -14,20 +14,20 @@ use crate::listener::Ending;
 use crate::metered::Metered;
 use crate::receiver::Receiver;
 
-/// How long a client may take to say that it speaks HTTP/2.
+/// How long a client may take to begin HTTP/2.
 const HANDSHAKE_WITHIN: Duration = Duration::from_secs(10);
-/// How long a connection may be without a new call. Clients keep theirs open for as long as they
-/// live, and the longest time between two exports in use is a minute.
+/// How long a connection may be without a new call. Clients keep connections open as long as they
+/// live, and the longest export interval in use is a minute.
 const IDLE_WITHIN: Duration = Duration::from_secs(300);
-/// Calls at a time on one connection; exporters make one after another, or a few.
+/// Concurrent calls on one connection; exporters make one or a few at a time.
 const MAX_CALLS: u32 = 64;
-/// What a client may send before it hears of us, on a call and on the connection: as much may have
-/// to be held for each of many connections. On loopback it is heard of at once.
+/// What a client may send before a window update, on a call and on the connection. That much may
+/// have to be held for each of many connections. On loopback the update arrives at once.
 const WINDOW_BYTES: u32 = 64 << 10;
-/// The largest frame that is taken. Every connection may hold one that is not whole, whatever the
-/// windows are, so that it is the smallest that the protocol has (RFC 9113, section 6.5.2).
+/// The largest frame. Every connection may hold an incomplete one, whatever the windows are, so it
+/// is the protocol's minimum (RFC 9113, section 6.5.2).
 const MAX_FRAME_BYTES: u32 = 16 << 10;
-/// The connection holds the line, and what tells of its end; each call does as well.
+/// Owners of the line without a call: the connection and the guard that reports its end.
 const OWN_HOLDS: usize = 2;
 const MAX_HEADER_LIST_BYTES: u32 = 16 << 10;
 
@@ -49,16 +49,16 @@ pub(crate) async fn serve(stream: &mut TcpStream, receiver: &Arc<Receiver>) -> E
     };
     loop {
         let next = tokio::select! {
-            // First what is to be written: calls that were answered before the reset.
+            // Pending writes first: answers of calls that ended before the reset.
             biased;
             next = timeout(IDLE_WITHIN, connection.accept()) => next,
             () = line.is_reset() => return Ending::Reset,
         };
         let (request, respond) = match next {
             Ok(Some(Ok(call))) => call,
-            // Calls that wait for their answers are no idleness.
+            // A connection whose calls wait for their answers is not idle.
             Err(_) if Rc::strong_count(&line) > OWN_HOLDS => continue,
-            // A client that breaks off is no fault of the sink's: a call that had come whole counts.
+            // A client may disconnect at any time: a call that arrived completely counts.
             _ => return Ending::Closed,
         };
         let serving = call::serve(request, respond, Arc::clone(receiver), Rc::clone(&line));
@@ -66,7 +66,7 @@ pub(crate) async fn serve(stream: &mut TcpStream, receiver: &Arc<Receiver>) -> E
     }
 }
 
-/// The connection as its calls see it.
+/// The connection, as its calls see it.
 #[derive(Debug, Default)]
 pub(super) struct Line {
     reset: Notify,
@@ -84,20 +84,20 @@ impl Line {
         self.reset.notified().await;
     }
 
-    /// Returns when the connection is gone.
+    /// Returns when the connection has ended.
     pub(super) async fn ends(&self) {
         if !self.is_over() {
             self.ended.notified().await;
         }
     }
 
-    /// Whether the connection is gone.
+    /// Whether the connection has ended.
     pub(super) fn is_over(&self) -> bool {
         self.is_over.get()
     }
 }
 
-/// Tells the calls when the connection is gone, however it ends.
+/// Notifies the calls when the connection ends, for whatever reason.
 struct Ends(Rc<Line>);
 
 impl Drop for Ends {

@@ -1,4 +1,4 @@
-//! What a call ends with.
+//! The status of a call.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
@@ -9,7 +9,7 @@ use crate::exchange::Refusal;
 use crate::malformed::Malformed;
 use crate::rpc_status::{Any, Delay, RetryInfo, Status};
 
-/// The codes that are used here (<https://grpc.io/docs/guides/status-codes/>).
+/// The codes used here (<https://grpc.io/docs/guides/status-codes/>).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
 enum Code {
@@ -37,7 +37,7 @@ pub(super) fn refusal(refusal: &Refusal) -> HeaderMap {
     let (code, message) = (code(refusal), refusal.to_string());
     let mut trailers = HeaderMap::new();
     trailers.insert("grpc-status", HeaderValue::from(code as i32));
-    // Nothing in them would have to be percent-encoded: they are of ASCII, without a percent sign.
+    // Nothing needs percent-encoding: messages are ASCII without a percent sign.
     if let Ok(value) = HeaderValue::from_str(&message) {
         trailers.insert("grpc-message", value);
     }
@@ -56,7 +56,7 @@ fn code(refusal: &Refusal) -> Code {
         Refusal::NoRoom => Code::Unavailable,
         Refusal::Slow => Code::DeadlineExceeded,
         Refusal::Cut => Code::Cancelled,
-        // What is wrong with the call itself is no matter of its argument to gRPC.
+        // gRPC has INVALID_ARGUMENT for the message, not for the framing of the call.
         Refusal::Malformed(Malformed::Grpc(_)) => Code::Internal,
         Refusal::ContentType(_) | Refusal::BadGzip | Refusal::Malformed(_) => Code::InvalidArgument,
         Refusal::Backend { status, .. } => match status {
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_to_retry_stands_in_the_details() {
+    fn the_retry_delay_is_in_the_details() {
         let trailers = refusal(&Refusal::Backend {
             status: 429,
             retry_after: Some(Duration::from_millis(2500)),

@@ -1,4 +1,4 @@
-//! Requests over a pipe in memory, and what is said to them.
+//! Requests over an in-memory pipe, and the answers.
 
 mod times;
 
@@ -33,20 +33,20 @@ fn receiver() -> Arc<Receiver> {
     })
 }
 
-/// What a connection is told to do.
+/// What a connection gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Told {
+enum Reply {
     Continue,
-    /// This status, and the connection stays.
+    /// This status; the connection stays open.
     Say(u16),
-    /// This status, and the connection ends.
+    /// This status; the connection ends.
     SayLast(u16),
 }
 
-use Told::{Continue, Say, SayLast};
+use Reply::{Continue, Say, SayLast};
 
-/// Everything that is said to these bytes, of which so many can be read at once.
-async fn told(receiver: &Arc<Receiver>, wire: &[u8], at_once: usize) -> Vec<Told> {
+/// Everything answered to these bytes, `at_once` of which can be read at a time.
+async fn replies(receiver: &Arc<Receiver>, wire: &[u8], at_once: usize) -> Vec<Reply> {
     const ANSWERS_BYTES: usize = 64 << 10;
     let (received, mut writing) = simplex(at_once);
     let (mut reading, sent) = simplex(ANSWERS_BYTES);
@@ -56,21 +56,21 @@ async fn told(receiver: &Arc<Receiver>, wire: &[u8], at_once: usize) -> Vec<Told
         let _ = writing.write_all(wire).await;
         let _ = writing.shutdown().await;
     };
-    let mut said = Vec::new();
+    let mut rest = Vec::new();
     let serving = serve(served, receiver);
-    let ((), read, ending) = tokio::join!(sending, reading.read_to_end(&mut said), serving);
+    let ((), read, ending) = tokio::join!(sending, reading.read_to_end(&mut rest), serving);
     read.unwrap();
     assert_eq!(ending, Ending::Closed);
-    answers(&said)
+    answers(&rest)
 }
 
-/// The answers that stand behind each other in these bytes.
-fn answers(mut said: &[u8]) -> Vec<Told> {
-    let mut told = Vec::new();
-    while !said.is_empty() {
+/// The consecutive answers in these bytes.
+fn answers(mut rest: &[u8]) -> Vec<Reply> {
+    let mut replies = Vec::new();
+    while !rest.is_empty() {
         let mut headers = [httparse::EMPTY_HEADER; 8];
         let mut answer = httparse::Response::new(&mut headers);
-        let httparse::Status::Complete(head_bytes) = answer.parse(said).unwrap() else {
+        let httparse::Status::Complete(head_bytes) = answer.parse(rest).unwrap() else {
             panic!("half an answer")
         };
         let header = |name: &str| {
@@ -82,17 +82,17 @@ fn answers(mut said: &[u8]) -> Vec<Told> {
             Some(connection) => connection == "close",
             None => answer.version == Some(0),
         };
-        told.push(match answer.code.unwrap() {
+        replies.push(match answer.code.unwrap() {
             100 => Continue,
             status if is_last => SayLast(status),
             status => Say(status),
         });
-        said = &said[head_bytes + body_bytes..];
+        rest = &rest[head_bytes + body_bytes..];
     }
-    told
+    replies
 }
 
-/// An export of so many spans, at most 60, that say nothing.
+/// An export of up to 60 empty spans.
 fn spans(count: u8) -> Vec<u8> {
     let spans = [0x12, 0].repeat(count.into());
     let mut request = vec![0x0a, 2 * count + 2, 0x12, 2 * count];
@@ -129,7 +129,7 @@ fn text(wire: &str) -> Vec<u8> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn requests_are_read_however_they_are_cut() {
+async fn requests_are_read_in_any_pieces() {
     let body = spans(7);
     let old = POST.replace("1.1", "1.0");
     let of_old = |headers: &str| {
@@ -140,7 +140,7 @@ async fn requests_are_read_however_they_are_cut() {
     let closes = "Connection: close\r\n";
     let packed = "content-encoding: gzip\r\n";
     let two = [with_length("", &body), with_chunks("", &body, 5)].concat();
-    let table: [(&str, Vec<u8>, &[Told], u64); 16] = [
+    let table: [(&str, Vec<u8>, &[Reply], u64); 16] = [
         ("with a length", with_length("", &body), &[Say(200)], 7),
         ("in chunks", with_chunks("", &body, 4), &[Say(200)], 7),
         ("gzip", with_length(packed, &gzip(&body)), &[Say(200)], 7),
@@ -217,8 +217,8 @@ async fn requests_are_read_however_they_are_cut() {
     for (name, wire, expected, spans) in &table {
         for at_once in [wire.len(), 100, 7, 1] {
             let receiver = receiver();
-            let told = told(&receiver, wire, at_once).await;
-            assert_eq!(told, *expected, "{name}, by {at_once}");
+            let replies = replies(&receiver, wire, at_once).await;
+            assert_eq!(replies, *expected, "{name}, by {at_once}");
             let counts = receiver.account.counts();
             assert_eq!(counts.spans, *spans, "{name}, by {at_once}");
         }
@@ -226,7 +226,7 @@ async fn requests_are_read_however_they_are_cut() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_can_not_be_taken_is_told_and_counted() {
+async fn invalid_requests_are_refused_and_counted() {
     let body = spans(7);
     let with = |headers: &str| text(&format!("{POST}{headers}\r\n"));
     let long = format!("X: {}\r\n", "y".repeat(BUFFER_BYTES));
@@ -238,7 +238,7 @@ async fn what_can_not_be_taken_is_told_and_counted() {
     let chunk = |wire: &str| with(&format!("Transfer-Encoding: chunked\r\n\r\n{wire}"));
     let large = [0x12, 0].repeat(MAX_BODY_BYTES / 2 + 1);
     let endless = [0x12, 0].repeat(2 * MAX_BODY_BYTES);
-    let table: [(&str, Vec<u8>, &[Told], &str); 20] = [
+    let table: [(&str, Vec<u8>, &[Reply], &str); 20] = [
         (
             "GET",
             text("GET /v1/traces HTTP/1.1\r\n\r\n"),
@@ -279,7 +279,7 @@ async fn what_can_not_be_taken_is_told_and_counted() {
             "rejected",
         ),
         (
-            "less than nothing",
+            "negative",
             with("Content-Length: -5\r\n"),
             &[SayLast(400)],
             "rejected",
@@ -297,7 +297,7 @@ async fn what_can_not_be_taken_is_told_and_counted() {
             "rejected",
         ),
         (
-            "no size of a chunk",
+            "invalid chunk size",
             chunk("spans\r\n"),
             &[SayLast(400)],
             "rejected",
@@ -348,8 +348,8 @@ async fn what_can_not_be_taken_is_told_and_counted() {
     for (name, wire, expected, counter) in &table {
         for step in [wire.len(), 1, 7] {
             let receiver = receiver();
-            let told = told(&receiver, wire, step).await;
-            assert_eq!(told, *expected, "{name}, by {step}");
+            let replies = replies(&receiver, wire, step).await;
+            assert_eq!(replies, *expected, "{name}, by {step}");
             let counts = receiver.account.counts();
             let expected = Counts {
                 requests: 1,
@@ -364,23 +364,23 @@ async fn what_can_not_be_taken_is_told_and_counted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn compressed_bytes_that_become_nothing_have_a_bound_too() {
-    // A gzip header, then stored blocks without content, of which there may be any number.
+async fn compressed_bytes_that_inflate_to_nothing_are_bounded() {
+    // A gzip header, then empty stored blocks, any number of which is valid.
     let mut wire = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
     wire.extend_from_slice(&[0, 0, 0, 0xff, 0xff].repeat(MAX_BODY_BYTES / 5 + 1));
     let receiver = receiver();
     let wire = with_chunks("Content-Encoding: gzip\r\n", &wire, 100);
-    assert_eq!(told(&receiver, &wire, 64).await, [Say(413)]);
+    assert_eq!(replies(&receiver, &wire, 64).await, [Say(413)]);
     assert_eq!(receiver.account.counts().rejected, 1);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_connection_that_goes_away_leaves_its_request_in_the_counts() {
+async fn a_request_is_counted_when_its_connection_ends() {
     let wire = with_length("", &spans(7));
-    let table: [(usize, &[Told], u64); 2] = [(10, &[], 0), (wire.len() - 1, &[SayLast(400)], 1)];
+    let table: [(usize, &[Reply], u64); 2] = [(10, &[], 0), (wire.len() - 1, &[SayLast(400)], 1)];
     for (length, expected, requests) in table {
         let receiver = receiver();
-        assert_eq!(told(&receiver, &wire[..length], 100).await, expected);
+        assert_eq!(replies(&receiver, &wire[..length], 100).await, expected);
         let counts = Counts {
             requests,
             rejected: requests,
@@ -391,7 +391,7 @@ async fn a_connection_that_goes_away_leaves_its_request_in_the_counts() {
     }
 }
 
-/// A request that is let in, and how many spans are in it.
+/// A valid request, and how many spans are in it.
 fn valid_request() -> impl Strategy<Value = (Vec<u8>, u64)> {
     (0..=60_u8, 1..60_usize, any::<(bool, bool)>()).prop_map(|(count, chunk, (packs, chunks))| {
         let (body, headers) = match packs {
@@ -421,8 +421,8 @@ proptest! {
             .start_paused(true)
             .build()
             .unwrap();
-        let told = runtime.block_on(told(&receiver, &wire, at_once));
-        prop_assert_eq!(told, vec![Say(200); requests.len()]);
+        let replies = runtime.block_on(replies(&receiver, &wire, at_once));
+        prop_assert_eq!(replies, vec![Say(200); requests.len()]);
         let counts = receiver.account.counts();
         prop_assert_eq!(counts.requests, requests.len() as u64);
         prop_assert_eq!(counts.spans, requests.iter().map(|(_, spans)| spans).sum::<u64>());

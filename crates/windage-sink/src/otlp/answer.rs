@@ -1,4 +1,4 @@
-//! What senders of OTLP are told: success, partial success, and why not.
+//! Answers to OTLP senders: success, partial success, errors.
 
 use prost::Message;
 
@@ -22,9 +22,9 @@ pub(crate) struct Response {
     partial_success: Option<PartialSuccess>,
 }
 
-const WHY_PARTIAL: &str = "this backend takes only a part, as it was told to";
+const WHY_PARTIAL: &str = "this backend is set to accept only a part";
 
-/// Everything was taken.
+/// Everything was accepted.
 pub(crate) fn accepted(form: Form) -> Answer {
     match form {
         Form::OtlpProtobuf(_) => Answer::new(200, PROTOBUF, b"".as_slice()),
@@ -33,7 +33,7 @@ pub(crate) fn accepted(form: Form) -> Answer {
     }
 }
 
-/// A success of which `rejected` items were not taken.
+/// A success in which `rejected` items were not accepted.
 pub(crate) fn partial(form: Form, rejected: u64) -> Answer {
     match form {
         Form::OtlpProtobuf(_) => Answer::new(200, PROTOBUF, response(rejected).encode_to_vec()),
@@ -46,7 +46,7 @@ pub(crate) fn partial(form: Form, rejected: u64) -> Answer {
             });
             Answer::new(200, JSON, body.to_string().into_bytes())
         }
-        // No other protocol has a way to say so.
+        // No other protocol can report it.
         Form::Text => accepted(form),
     }
 }
@@ -70,12 +70,12 @@ fn rejected_key(signal: Signal) -> &'static str {
     }
 }
 
-/// An error, with its reason in words.
+/// An error with its reason.
 pub(crate) fn refused(form: Form, refusal: &Refusal) -> Answer {
     let message = refusal.to_string();
     let (content_type, body) = match form {
         Form::OtlpProtobuf(_) => {
-            // Over HTTP nobody looks at its code.
+            // Over HTTP clients ignore the code in it.
             let status = Status {
                 message,
                 ..Status::default()

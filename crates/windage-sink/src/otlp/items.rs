@@ -1,4 +1,4 @@
-//! One resource, scope, span, metric or log record, whole and in place.
+//! One resource, scope, span, metric or log record, complete and in place.
 
 use crate::otlp::Signal;
 use crate::receipt::{Receipt, SpanFacts};
@@ -22,7 +22,7 @@ pub(super) fn count(signal: Signal, item: &[u8], receipt: &mut Receipt) -> Resul
     Ok(())
 }
 
-/// Counts one item without looking into it further than it takes to tell roots and points.
+/// Counts one item, reading only what roots and points require.
 #[inline]
 pub(super) fn count_shallowly(
     signal: Signal,
@@ -41,8 +41,8 @@ pub(super) fn count_shallowly(
     Ok(())
 }
 
-/// The parent stands before the name (field 5), since encoders write fields in the order of their
-/// numbers; what comes behind is not looked at.
+/// The parent id precedes the name (field 5), since encoders write fields in numerical order; the
+/// fields after the name are not read.
 #[inline]
 fn parent_id(span: &[u8]) -> Result<u64, WireError> {
     for field in Fields::of(span) {
@@ -61,7 +61,7 @@ fn span(span: &[u8]) -> Result<SpanFacts, WireError> {
     let mut facts = SpanFacts::default();
     for field in Fields::of(span) {
         let field = field?;
-        // Proto3: where a field that may come once comes twice, the last one counts.
+        // Proto3: if a singular field comes twice, the last one counts.
         match field.number {
             1 => facts.trace_id = trace_id(field.bytes()?),
             2 => facts.span_id = span_id(field.bytes()?),
@@ -80,8 +80,8 @@ fn span(span: &[u8]) -> Result<SpanFacts, WireError> {
     Ok(facts)
 }
 
-/// An id of another length is none, unless it has something in it: then it is one, of which the
-/// first bytes are taken. Zeros are no id, and some exporters send them for "none".
+/// An id of another length counts as missing if it is empty or all zeros (some exporters send zeros
+/// for "none"); otherwise its first nonzero byte stands for it.
 fn trace_id(bytes: &[u8]) -> u128 {
     match bytes.try_into() {
         Ok(id) => u128::from_be_bytes(id),
@@ -117,7 +117,7 @@ fn points_of(metric: &[u8]) -> Result<u64, WireError> {
         if !matches!(field.number, 5 | 7 | 9 | 10 | 11) {
             continue;
         }
-        // They are a `oneof`: a second kind replaces the first, the same kind again adds to it.
+        // They are a `oneof`: another kind replaces the first, the same kind again is merged.
         if field.number != kind {
             kind = field.number;
             points = 0;
@@ -133,7 +133,7 @@ fn points_of(metric: &[u8]) -> Result<u64, WireError> {
     Ok(points)
 }
 
-/// `service.name` of a Resource; empty when it has none.
+/// `service.name` of a Resource; empty when missing.
 pub(super) fn service_name(resource: &[u8]) -> Result<&[u8], WireError> {
     const ATTRIBUTES: u32 = 1;
     let mut name: &[u8] = b"";

@@ -1,7 +1,7 @@
-//! OTLP: which requests are let in, and what their messages hold.
+//! OTLP: which requests are admitted, and what their messages hold.
 //!
-//! Field numbers are those of opentelemetry-proto 1.x; they never change. What lies below the
-//! things counted (names, values of attributes) is stepped over by its length and not checked.
+//! Field numbers are those of opentelemetry-proto 1.x; they never change. Anything below the
+//! counted items (names, values of attributes) is skipped by its length and not checked.
 
 mod answer;
 mod items;
@@ -20,7 +20,7 @@ pub(crate) use stream::Stream;
 const PROTOBUF: &str = "application/x-protobuf";
 const JSON: &str = "application/json";
 
-/// A kind of telemetry, told apart by the request's path.
+/// A kind of telemetry, distinguished by the request's path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
     /// Spans: `ExportTraceServiceRequest`.
@@ -44,7 +44,7 @@ impl Signal {
         }
     }
 
-    /// The signal whose requests go to this path over HTTP.
+    /// The signal of a path over HTTP.
     fn from_path(path: &str) -> Option<Signal> {
         match path {
             "/v1/traces" => Some(Signal::Traces),
@@ -55,7 +55,7 @@ impl Signal {
         }
     }
 
-    /// The signal whose requests call this method over gRPC.
+    /// The signal of a gRPC method.
     pub(crate) fn from_method(path: &str) -> Option<Signal> {
         let service = path
             .strip_prefix("/opentelemetry.proto.collector.")?
@@ -95,7 +95,7 @@ pub(crate) fn admit(head: &Head) -> Result<Route, Refusal> {
     })
 }
 
-/// In which form errors are told to whoever sent this head.
+/// The form of errors for the sender of this head.
 pub(crate) fn form(head: &Head) -> Form {
     let signal = Signal::from_path(head.uri.path()).unwrap_or(Signal::Traces);
     if is_of_type(head, JSON) {
@@ -105,17 +105,17 @@ pub(crate) fn form(head: &Head) -> Form {
     }
 }
 
-/// Counts what the body of one request holds, after decompression. Only the fields of [`Counts`]
-/// that speak of telemetry are set.
+/// Counts the telemetry in the body of one request, after decompression. Sets only the telemetry
+/// fields of [`Counts`].
 ///
 /// # Errors
 ///
-/// When the body is no protobuf message of that signal; nothing of it counts then.
+/// When the body is not a protobuf message of that signal; then nothing is counted.
 pub fn count(signal: Signal, request: &[u8]) -> Result<Counts, WireError> {
     count_in_pieces(signal, request, usize::MAX)
 }
 
-/// The same for a body that comes in pieces of `piece_bytes` each: it makes no difference.
+/// Like [`count`], for a body that arrives in pieces of `piece_bytes`; the result is the same.
 ///
 /// # Errors
 ///
@@ -134,11 +134,11 @@ pub fn count_in_pieces(
     Ok(receipt.counts)
 }
 
-/// The same for a body in JSON.
+/// Like [`count`], for a body in JSON.
 ///
 /// # Errors
 ///
-/// When the body is no JSON message of that signal; nothing of it counts then.
+/// When the body is not a JSON message of that signal; then nothing is counted.
 pub fn count_json(signal: Signal, request: &[u8]) -> Result<Counts, Malformed> {
     let mut receipt = Receipt::default();
     json::decoder(signal)(request, &mut receipt)?;

@@ -1,9 +1,9 @@
-//! An export request, counted while its body comes in.
+//! An export request, counted while its body arrives.
 //!
-//! The outer messages (request, resource, scope) are followed across pieces of the body; what
-//! lies in them (a span, a metric, a resource) is counted in place as soon as it is whole. Only
-//! an item that straddles two pieces is held, so that memory depends on the size of an item and
-//! not on that of a body.
+//! The outer messages (request, resource, scope) are followed across pieces of the body; their
+//! content (a span, a metric, a resource) is counted in place as soon as it is complete. Only an
+//! item that straddles two pieces is held, so memory depends on the size of an item and not of a
+//! body.
 
 use crate::otlp::{Signal, items};
 use crate::receipt::{Detail, Receipt};
@@ -15,35 +15,35 @@ use crate::wire::{WireError, header};
 const REQUEST: usize = 0;
 const RESOURCES: usize = 1;
 const SCOPES: usize = 2;
-/// In both Resource… and Scope… field 1 says whose they are and field 2 holds what is in them.
+/// In both Resource… and Scope…, field 1 describes the owner and field 2 holds the content.
 const OWNER: u32 = 1;
 const CONTENT: u32 = 2;
-/// The one field of a request that is descended into.
+/// The only field of a request that is followed.
 const RESOURCE: u32 = 1;
 
 /// The state between two pieces of a body.
 #[derive(Debug)]
 pub(crate) struct Stream {
     signal: Signal,
-    /// Bytes left of the message at each level; the request's own end is that of the body.
+    /// Bytes left of the message at each level; the request ends with the body.
     left: [u64; 3],
     level: usize,
-    /// Bytes of a field that nobody needs, still to come.
+    /// Bytes still to come of a field that is skipped.
     skipping: u64,
-    /// The beginning of a field that is not whole yet, and how many bytes it needs to get on.
+    /// The beginning of an incomplete field, and how many bytes it needs to continue.
     held: Vec<u8>,
     needed: usize,
     service: Vec<u8>,
     scope: Vec<u8>,
-    /// Whether the receipt knows the present service and scope.
-    is_told: bool,
+    /// Whether the receipt knows the current service and scope.
+    receipt_knows: bool,
 }
 
-/// How far a piece led.
+/// The result of a step.
 enum Step {
-    /// So many bytes were used.
+    /// This many bytes were used.
     Used(usize),
-    /// The field at hand needs so many bytes from its first one on.
+    /// The field needs this many bytes, counted from its first one.
     Needs(usize),
 }
 
@@ -58,16 +58,16 @@ impl Stream {
             needed: 0,
             service: Vec::new(),
             scope: Vec::new(),
-            is_told: false,
+            receipt_knows: false,
         }
     }
 
-    /// Bytes that are held of an item that is not whole.
+    /// Bytes held of an incomplete item.
     pub(crate) fn held_bytes(&self) -> usize {
         self.held.capacity()
     }
 
-    /// Counts what is whole after this piece of the body.
+    /// Counts what this piece of the body completes.
     pub(crate) fn feed(
         &mut self,
         mut piece: &[u8],
@@ -83,7 +83,7 @@ impl Stream {
         Ok(())
     }
 
-    /// The body is over.
+    /// The body is complete.
     pub(crate) fn finish(&mut self) -> Result<(), WireError> {
         self.leave_ended();
         let is_whole = self.level == REQUEST && self.skipping == 0 && self.held.is_empty();
@@ -113,7 +113,7 @@ impl Stream {
         Ok(piece)
     }
 
-    /// Counts items that lie whole behind each other, which is nearly all of a body; how many
+    /// Counts consecutive complete items, which make up nearly all of a body. Returns how many
     /// bytes they took. Everything else is left to [`step`](Self::step).
     #[inline]
     fn run_of_items(&mut self, piece: &[u8], receipt: &mut Receipt) -> Result<usize, WireError> {
@@ -135,7 +135,7 @@ impl Stream {
         Ok(piece.len() - rest.len())
     }
 
-    /// Adds to what is held, and counts it when that is enough.
+    /// Adds to what is held, and counts it when it is complete.
     fn complete<'a>(
         &mut self,
         piece: &'a [u8],
@@ -148,7 +148,7 @@ impl Stream {
         }
         let mut held = std::mem::take(&mut self.held);
         match self.step(&held, receipt)? {
-            // A step uses all that it said it needs.
+            // A step uses all the bytes that it asked for.
             Step::Used(_) => held.clear(),
             Step::Needs(needed) => self.needed = needed,
         }
@@ -171,7 +171,7 @@ impl Stream {
         };
         let (number, length) = (header.number, header.length);
         let Some(content) = header.content else {
-            // A number, whole as it stands.
+            // A number, complete with its header.
             if self.is_looked_at(number) {
                 return Err(WireError::NotLengthDelimited);
             }
@@ -228,15 +228,15 @@ impl Stream {
             };
             own.clear();
             own.extend_from_slice(sources::cut(name));
-            self.is_told = false;
+            self.receipt_knows = false;
             return Ok(());
         }
         if receipt.detail == Detail::Counts {
             return items::count_shallowly(self.signal, item, receipt);
         }
-        if !self.is_told {
+        if !self.receipt_knows {
             receipt.source(&self.service, &self.scope);
-            self.is_told = true;
+            self.receipt_knows = true;
         }
         items::count(self.signal, item, receipt)
     }
@@ -244,23 +244,23 @@ impl Stream {
     fn enter(&mut self, content: u64) {
         self.level += 1;
         self.left[self.level] = content;
-        self.is_told = false;
+        self.receipt_knows = false;
         match self.level {
             RESOURCES => self.service.clear(),
             _ => self.scope.clear(),
         }
     }
 
-    /// Messages that are over; a field that is being skipped still belongs to one.
+    /// Leaves messages that have ended; a field being skipped still belongs to one.
     fn leave_ended(&mut self) {
         while self.level > REQUEST && self.left[self.level] == 0 {
             self.level -= 1;
-            self.is_told = false;
+            self.receipt_knows = false;
         }
     }
 
     fn consume(&mut self, bytes: u64) -> Result<(), WireError> {
-        // The request itself ends where the body does.
+        // The request itself ends with the body.
         if self.level > REQUEST {
             let left = &mut self.left[self.level];
             *left = left.checked_sub(bytes).ok_or(WireError::Truncated)?;
@@ -269,8 +269,8 @@ impl Stream {
     }
 }
 
-/// The field that `bytes` begin with and what lies behind it, if it has this key, a length of one
-/// or two bytes, and is whole.
+/// The field at the start of `bytes`, and what follows it, if it has this key and a length of one
+/// or two bytes, and is complete.
 #[inline]
 fn short_item(key: u8, bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     match bytes {

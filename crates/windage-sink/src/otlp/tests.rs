@@ -1,4 +1,4 @@
-//! The walker against prost, which builds the objects that the walker does without.
+//! The walker compared with prost, which builds the objects that the walker avoids.
 
 use opentelemetry_proto::tonic::collector::logs::v1::ExportLogsServiceRequest;
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
@@ -36,7 +36,7 @@ fn paths_name_signals() {
     }
 }
 
-/// One item of less than a hundred bytes in a scope in a resource.
+/// One item of less than a hundred bytes, in a scope in a resource.
 fn request_of(item: &[u8]) -> Vec<u8> {
     let mut request = item.to_vec();
     for key in [0x12, 0x12, 0x0a] {
@@ -69,12 +69,12 @@ fn methods_name_signals() {
 fn groups_between_the_outer_messages_are_refused() {
     let group = [0x0b, 0x0c];
     assert_eq!(count(Signal::Traces, &group), Err(WireError::Group));
-    // Within a span they are stepped over, as by any parser.
+    // Within a span they are skipped, as by any parser.
     let span = request_of(&[0xa3, 0x06, 0xa4, 0x06]);
     assert_eq!(count(Signal::Traces, &span).map(|c| c.spans), Ok(1));
 }
 
-/// Feeds the body in these pieces, the last one as long as is left.
+/// Feeds the body in these pieces; the last one takes the rest.
 fn counted_in_pieces(
     signal: Signal,
     body: &[u8],
@@ -314,7 +314,7 @@ pub(super) fn logs() -> impl Strategy<Value = ExportLogsServiceRequest> {
     vec(resource, 0..3).prop_map(|resource_logs| ExportLogsServiceRequest { resource_logs })
 }
 
-/// The counts by way of prost's objects; `None` when it can't decode.
+/// The counts by way of prost's objects; `None` when it can't decode them.
 fn counted_as_objects(signal: Signal, body: &[u8]) -> Option<Counts> {
     let mut counts = Counts::default();
     match signal {
@@ -368,14 +368,14 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_walk_counts_what_the_objects_hold((signal, body) in request()) {
+    fn the_walk_counts_like_the_objects((signal, body) in request()) {
         let objects = counted_as_objects(signal, &body);
         prop_assert!(objects.is_some());
         prop_assert_eq!(count(signal, &body).ok(), objects);
     }
 
     #[test]
-    fn a_cut_request_is_refused_just_where_prost_refuses_it((signal, body) in request()) {
+    fn a_cut_request_is_refused_where_prost_refuses_it((signal, body) in request()) {
         for end in 0..body.len() {
             prop_assert_eq!(
                 count(signal, &body[..end]).ok(),
@@ -386,7 +386,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_prost_decodes_the_walk_counts_alike(
+    fn the_walk_counts_like_prost(
         (signal, mut body) in request(),
         damage in vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
     ) {
@@ -399,13 +399,13 @@ proptest! {
         if let Some(objects) = counted_as_objects(signal, &body) {
             prop_assert!(
                 walked == Ok(objects) || walked == Err(WireError::Group),
-                "{:?} against {:?}", walked, objects
+                "{:?} and {:?}", walked, objects
             );
         }
     }
 
     #[test]
-    fn pieces_count_like_the_whole(
+    fn pieces_count_like_the_complete_body(
         (signal, body) in request(),
         lengths in vec(0..40_usize, 0..60),
     ) {

@@ -1,4 +1,4 @@
-//! The walk against prost's objects, and bodies that are not what they claim to be.
+//! The walk compared with prost's objects, and bodies with false claims.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -146,7 +146,7 @@ proptest! {
 }
 
 #[test]
-fn a_block_is_no_larger_than_it_can_be() {
+fn a_block_with_an_impossible_size_is_refused() {
     let zeros = |bytes: usize| {
         // Field 3 of the request: metadata.
         let mut message = vec![0x1a];
@@ -159,13 +159,13 @@ fn a_block_is_no_larger_than_it_can_be() {
         message.resize(message.len() + bytes, 0);
         compressed(&message)
     };
-    // The densest block there is, and yet a sound one.
+    // The densest valid block.
     assert!(count(&zeros(1 << 20)).is_ok());
     let table: &[(Vec<u8>, &str)] = &[
-        (zeros(MAX_BODY_BYTES), "more than the sink's bound"),
+        (zeros(MAX_BODY_BYTES), "more than the sink's limit"),
         (
             vec![0xff, 0xff, 0xff, 0xff, 0x0f, 0],
-            "more than the sink's bound",
+            "more than the sink's limit",
         ),
         (
             vec![0xff, 0xff, 0xff, 0x07, 0, 0],
@@ -185,12 +185,12 @@ fn a_block_is_no_larger_than_it_can_be() {
 }
 
 #[test]
-fn an_empty_request_is_taken() {
+fn an_empty_request_is_accepted() {
     assert_eq!(count(&compressed(&[])), Ok(Counts::default()));
 }
 
 #[test]
-fn a_request_is_let_in_by_its_head() {
+fn a_request_is_admitted_by_its_head() {
     const V2: &str = "application/x-protobuf;proto=io.prometheus.write.v2.Request";
     const NAMED: &str = "application/x-protobuf; proto=\"prometheus.WriteRequest\"";
     let path = "/api/v1/write";

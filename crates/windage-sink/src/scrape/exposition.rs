@@ -1,8 +1,8 @@
-//! The text in which a process exposes its metrics: Prometheus text 0.0.4 and 1.0, OpenMetrics
-//! text 1.0.
+//! Formats in which a process exposes its metrics: Prometheus text 0.0.4 and 1.0, OpenMetrics text
+//! 1.0.
 //!
-//! Crates for it lose samples without a word: `prometheus-parse` those with a `}` in a label,
-//! such as a route, or with a colon in the name. Here a line is read or the text refused.
+//! Existing crates lose samples silently: `prometheus-parse` those with a `}` in a label, such as a
+//! route, or with a colon in the name. This parser reads each line or refuses the text.
 //! References: <https://prometheus.io/docs/instrumenting/exposition_formats/>,
 //! <https://prometheus.io/docs/specs/om/open_metrics_spec/>.
 
@@ -16,7 +16,7 @@ use thiserror::Error;
 pub enum ExpositionFormat {
     /// Prometheus text.
     Text,
-    /// OpenMetrics text, which ends with `# EOF`, so that a cut one is known as such.
+    /// OpenMetrics text. It ends with `# EOF`, so that a cut one is recognised.
     OpenMetrics,
 }
 
@@ -25,14 +25,14 @@ pub enum ExpositionFormat {
 pub struct Exposition {
     /// Samples: lines with a value.
     pub samples: u64,
-    /// Metric families: names that are declared, and names of samples that belong to none.
+    /// Metric families: declared names, and names of samples without a declaration.
     pub families: u64,
-    /// The selected names that were found, in the order asked for, with the sum of their samples
-    /// over all label sets. Samples that are not finite are not in it.
+    /// The selected names that were found, in the order requested, with the sum of their samples
+    /// over all label sets. Samples that are not finite are left out.
     pub selected: Vec<(String, f64)>,
 }
 
-/// Why a text is no exposition.
+/// Why a text is not a valid exposition.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("line {line}: {reason}")]
 pub struct ExpositionError {
@@ -42,12 +42,12 @@ pub struct ExpositionError {
     pub reason: &'static str,
 }
 
-/// Reads an exposition, and sums up the samples whose name is one of `select`.
+/// Reads an exposition, and sums the samples whose name is in `select`.
 ///
 /// # Errors
 ///
-/// At the first line that is neither a sample nor a comment, and when an OpenMetrics text has
-/// no end or goes on after it.
+/// At the first line that is neither a sample nor a comment, and when an OpenMetrics text has no
+/// end or goes on after it.
 pub fn parse_exposition(
     format: ExpositionFormat,
     text: &[u8],
@@ -76,13 +76,13 @@ pub fn parse_exposition(
     Ok(reader.exposition())
 }
 
-/// What was read so far.
+/// The parser's state.
 struct Reader<'a> {
     samples: u64,
     families: HashSet<Cow<'a, str>>,
-    /// The sum of each name, once it was found.
+    /// The sum for each name; `None` until it is found.
     selected: Vec<(&'a str, Option<f64>)>,
-    /// OpenMetrics' last line was read.
+    /// The last line of OpenMetrics was read.
     is_over: bool,
 }
 
@@ -132,7 +132,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Whether a sample's name is that of a family, or one with what its type puts behind it.
+    /// Whether a sample's name is that of a family, with or without a suffix of its type.
     fn is_declared(&self, name: &str) -> bool {
         const SUFFIXES: [&str; 8] = [
             "_bucket", "_count", "_sum", "_total", "_created", "_info", "_gcount", "_gsum",
@@ -185,12 +185,12 @@ impl<'a> Sample<'a> {
         if rest.0.is_empty() {
             Ok(Sample { name, value })
         } else {
-            Err("there is more behind a sample's value and timestamp")
+            Err("text follows a sample's value and timestamp")
         }
     }
 }
 
-/// What is left of a line.
+/// The rest of a line.
 struct Rest<'a>(&'a str);
 
 impl<'a> Rest<'a> {
@@ -211,7 +211,7 @@ impl<'a> Rest<'a> {
         taken
     }
 
-    /// The name of a metric or label that needs no quotes.
+    /// A metric or label name without quotes.
     fn name(&mut self) -> Result<&'a str, &'static str> {
         let name = self.take_while(|c| c.is_ascii_alphanumeric() || c == '_' || c == ':');
         match name.chars().next() {
@@ -220,7 +220,7 @@ impl<'a> Rest<'a> {
         }
     }
 
-    /// Text in quotes, with its escapes undone.
+    /// Quoted text, unescaped.
     fn quoted(&mut self) -> Result<Cow<'a, str>, &'static str> {
         const NO_END: &str = "a text in quotes has no end";
         let inner = self
@@ -248,8 +248,8 @@ impl<'a> Rest<'a> {
         Ok(Cow::Owned(text))
     }
 
-    /// Labels up to the closing brace. One in quotes without a value is the metric's name, if it
-    /// stands first.
+    /// Labels up to the closing brace. The first one is the metric's name if it is quoted and has
+    /// no value.
     fn labels(&mut self) -> Result<Option<Cow<'a, str>>, &'static str> {
         let mut metric = None;
         let mut is_first = true;
@@ -276,7 +276,7 @@ impl<'a> Rest<'a> {
             is_first = false;
             self.blanks();
             if !self.takes(',') && !self.0.starts_with('}') {
-                return Err("labels are not set apart by commas, or have no closing brace");
+                return Err("labels are not separated by commas, or have no closing brace");
             }
         }
     }
@@ -291,10 +291,10 @@ impl<'a> Rest<'a> {
         let number = digits.parse();
         number
             .map(Some)
-            .map_err(|_| "a value or timestamp is no number")
+            .map_err(|_| "a value or timestamp is not a number")
     }
 
-    /// What OpenMetrics may put behind a sample: labels and a value, of a trace for instance.
+    /// What OpenMetrics allows after a sample: labels and a value, such as a trace's.
     fn exemplar(&mut self) -> Result<(), &'static str> {
         self.blanks();
         if !self.takes('#') {

@@ -20,7 +20,7 @@ use super::{ExpositionFormat, Reach, Scrape, ScrapeError, parse_exposition};
 pub(super) const TIMEOUT: Duration = Duration::from_secs(5);
 /// The largest answer. An agent with thousands of series exposes a few hundred kilobytes.
 const MAX_BYTES: usize = 16 << 20;
-/// All agents speak the text; OpenMetrics is taken from those that speak nothing else.
+/// All agents have the text format; OpenMetrics is accepted from those that have nothing else.
 const ACCEPTED: &str = "text/plain;version=0.0.4,application/openmetrics-text;version=1.0.0;q=0.5";
 
 /// Where a target is.
@@ -41,16 +41,16 @@ impl Address {
             url: url.to_owned(),
             reason,
         };
-        let uri: Uri = url.parse().map_err(|_| wrong("it is no URL"))?;
+        let uri: Uri = url.parse().map_err(|_| wrong("it is not a URL"))?;
         if uri.scheme() != Some(&Scheme::HTTP) {
-            return Err(wrong("only plain HTTP is spoken"));
+            return Err(wrong("only plain HTTP is supported"));
         }
         let authority = uri.authority().ok_or_else(|| wrong("it has no host"))?;
         if authority.as_str().contains('@') {
-            return Err(wrong("names and passwords are not sent"));
+            return Err(wrong("user names and passwords are not supported"));
         }
         let host = authority.host().trim_matches(['[', ']']).to_owned();
-        // Names are looked up at each scrape, and what they stand for is looked at then.
+        // Names are resolved at each scrape, and the address is checked then.
         let is_local = host
             .parse::<IpAddr>()
             .map_or(host == "localhost", |ip| ip.is_loopback());
@@ -80,7 +80,7 @@ impl Address {
         self.reach == Reach::Anywhere || at.ip().is_loopback()
     }
 
-    /// An error with what lies behind it: the protocol's own say little without.
+    /// An error with its causes: the protocol's own errors say little without them.
     fn broken(&self, error: &(dyn Error + 'static)) -> ScrapeError {
         let causes = std::iter::successors(Some(error), |error| (*error).source());
         let reasons: Vec<_> = causes.map(ToString::to_string).collect();
@@ -120,7 +120,7 @@ async fn fetch(address: &Address) -> Result<(ExpositionFormat, Bytes), ScrapeErr
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
         .await
         .map_err(|error| address.broken(&error))?;
-    // Whoever gives the exchange up gives the connection up as well.
+    // If the exchange is dropped, so is the connection.
     let mut driver = JoinSet::new();
     driver.spawn(connection);
     let answer = sender
@@ -136,7 +136,7 @@ async fn fetch(address: &Address) -> Result<(ExpositionFormat, Bytes), ScrapeErr
     if answer.headers().contains_key(CONTENT_ENCODING) {
         return Err(ScrapeError::Exchange {
             url: address.url.clone(),
-            reason: "the answer is compressed, which was not asked for".to_owned(),
+            reason: "the answer is compressed, which was not requested".to_owned(),
         });
     }
     let format = format_of(answer.headers());
@@ -175,7 +175,8 @@ fn request(address: &Address) -> Result<Request<Empty<Bytes>>, ScrapeError> {
         .map_err(|error| address.broken(&error))
 }
 
-/// Whatever does not call itself OpenMetrics is read as Prometheus text: many say less.
+/// Anything that is not declared as OpenMetrics is read as Prometheus text: many servers declare
+/// less.
 fn format_of(headers: &HeaderMap) -> ExpositionFormat {
     let name = headers.get(CONTENT_TYPE).map(|name| name.as_bytes());
     if name.is_some_and(|name| name.starts_with(b"application/openmetrics-text")) {

@@ -1,8 +1,8 @@
-//! Scraping: the metrics of an agent, read from its `/metrics` at intervals, as Prometheus does.
+//! Scraping: reads an agent's `/metrics` at intervals, as Prometheus does.
 //!
-//! An agent's own counters say what it accepted, exported and dropped, and being asked for them is
-//! part of its work. A scrape is read on the thread that calls for it, which a usual one of
-//! 100 kB keeps for less than a millisecond.
+//! An agent's own counters show what it accepted, exported and dropped; serving them is part of its
+//! work. A scrape is parsed on the calling thread, which takes less than a millisecond for a
+//! typical answer of 100 kB.
 
 mod exposition;
 mod fetch;
@@ -16,20 +16,20 @@ use tokio::time::MissedTickBehavior;
 pub use self::exposition::{Exposition, ExpositionError, ExpositionFormat, parse_exposition};
 use self::fetch::{Address, TIMEOUT};
 
-/// The shortest interval; more often, the scraping itself would be the load.
+/// The shortest interval; below it the scraping itself would be the load.
 const MIN_EVERY: Duration = Duration::from_millis(100);
 
-/// Who may be scraped.
+/// Which addresses may be scraped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reach {
-    /// This machine alone, by its loopback addresses.
+    /// Only this machine, by its loopback addresses.
     #[default]
     Loopback,
     /// Any address.
     Anywhere,
 }
 
-/// Something that exposes metrics, and what is wanted of them.
+/// A target to scrape, and the metrics wanted of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScrapeTarget {
     address: Address,
@@ -38,8 +38,8 @@ pub struct ScrapeTarget {
 }
 
 impl ScrapeTarget {
-    /// Scrapes `url` with a pause of `every` between beginnings, and follows the metrics that are
-    /// called one of `select`, each summed up over its label sets.
+    /// Scrapes `url` every `every`, measured from start to start, and follows the metrics named in
+    /// `select`, each summed over its label sets.
     ///
     /// # Errors
     ///
@@ -64,60 +64,60 @@ impl ScrapeTarget {
         })
     }
 
-    /// What is scraped.
+    /// The URL.
     #[must_use]
     pub fn url(&self) -> &str {
         self.address.url()
     }
 }
 
-/// Why a target cannot be scraped, or was not.
+/// Why a target cannot be scraped, or why a scrape failed.
 #[derive(Debug, Error)]
 pub enum ScrapeError {
-    /// It is no address of the kind.
+    /// It is not a valid address.
     #[error("`{url}` cannot be scraped: {reason}; write http://127.0.0.1:PORT/metrics")]
     Url {
-        /// As it was given.
+        /// As given.
         url: String,
         /// What is wrong with it.
         reason: &'static str,
     },
     /// It is not an address of this machine.
-    #[error("`{url}` is not on loopback, and scraping beyond it was not allowed")]
+    #[error("`{url}` is not on loopback, and only loopback may be scraped")]
     Beyond {
-        /// As it was given.
+        /// As given.
         url: String,
     },
     /// The interval is too short.
     #[error("`{url}` would be scraped every {every:?}; 100ms is the shortest interval")]
     Interval {
-        /// As it was given.
+        /// As given.
         url: String,
-        /// As it was given.
+        /// As given.
         every: Duration,
     },
-    /// Nobody listens there, or the exchange broke off.
+    /// Nothing listens there, or the connection broke.
     #[error("{url}: {reason}")]
     Exchange {
         /// What was scraped.
         url: String,
-        /// What the system or the protocol says.
+        /// The system's or the protocol's error.
         reason: String,
     },
-    /// The answer is not that of a page of metrics.
-    #[error("{url}: answered with status {status}; is this where the metrics are?")]
+    /// The answer is not a page of metrics.
+    #[error("{url}: answered with status {status}; check that the path is that of the metrics")]
     Status {
         /// What was scraped.
         url: String,
-        /// Of the answer.
+        /// The answer's status.
         status: u16,
     },
     /// It did not answer in time.
-    #[error("{url}: no whole answer within {after:?}")]
+    #[error("{url}: no complete answer within {after:?}")]
     Slow {
         /// What was scraped.
         url: String,
-        /// The bound.
+        /// The limit.
         after: Duration,
     },
     /// The answer is too large.
@@ -125,7 +125,7 @@ pub enum ScrapeError {
     TooLarge {
         /// What was scraped.
         url: String,
-        /// The bound.
+        /// The limit.
         max_bytes: usize,
     },
     /// The answer is not an exposition.
@@ -141,7 +141,7 @@ pub enum ScrapeError {
 /// One answer of a target.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scrape {
-    /// When it was whole, by the wall clock.
+    /// When it was complete, by the wall clock.
     pub at: SystemTime,
     /// Bytes of the answer's body.
     pub bytes: u64,
@@ -149,14 +149,14 @@ pub struct Scrape {
     pub exposition: Exposition,
 }
 
-/// What came of scraping one target so far.
+/// The results of scraping one target so far.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Scrapes {
     /// Answers that could be read.
     pub scrapes: u64,
-    /// Attempts that came to nothing.
+    /// Failed attempts.
     pub failures: u64,
-    /// Why the last of those did.
+    /// Why the last one failed.
     pub last_failure: Option<String>,
     /// Bytes of the answers' bodies.
     pub bytes: u64,
@@ -164,32 +164,32 @@ pub struct Scrapes {
     pub samples: u64,
     /// Metric families in the last answer.
     pub families: u64,
-    /// When the first answer was whole, by the wall clock.
+    /// When the first answer was complete, by the wall clock.
     pub first_at: Option<SystemTime>,
-    /// When the last answer was whole, by the wall clock.
+    /// When the last answer was complete, by the wall clock.
     pub last_at: Option<SystemTime>,
     /// The selected metrics, in the order in which they were first seen.
     pub selected: Vec<SelectedMetric>,
 }
 
-/// A metric that is followed, summed up over its label sets.
+/// A metric that is followed, summed over its label sets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SelectedMetric {
-    /// Of its samples, `_total` included.
+    /// The name of its samples, including `_total`.
     pub name: String,
-    /// Its value in the first answer. One that a later answer brought is 0 there: clients expose
-    /// a counter with labels only from its first event on.
+    /// Its value in the first answer; 0 if it appeared only later, because clients expose a
+    /// labelled counter only from its first event on.
     pub first: f64,
     /// Its value in the last answer that had it.
     pub last: f64,
-    /// How much a counter grew from the first answer to the last; after a reset it began at 0.
+    /// How much a counter grew from the first answer to the last; after a reset it starts from 0.
     pub increase: f64,
-    /// How often the value was less than before, as a counter's only is after a restart.
+    /// How often the value fell, which for a counter means a restart.
     pub resets: u64,
 }
 
 impl Scrapes {
-    /// Takes an answer in.
+    /// Adds an answer.
     pub fn add(&mut self, scrape: &Scrape) {
         for (name, value) in &scrape.exposition.selected {
             self.follow(name, *value);
@@ -202,7 +202,7 @@ impl Scrapes {
         self.last_at = Some(scrape.at);
     }
 
-    /// Takes an attempt in that came to nothing.
+    /// Adds a failed attempt.
     pub fn fail(&mut self, error: &ScrapeError) {
         self.failures += 1;
         self.last_failure = Some(error.to_string());
@@ -240,10 +240,10 @@ impl SelectedMetric {
     }
 }
 
-/// Scrapes a target once, and adds what came of it.
+/// Scrapes a target once, and adds the result.
 pub async fn scrape_once(target: &ScrapeTarget, scrapes: &Mutex<Scrapes>) {
     let outcome = fetch::scrape(&target.address, &target.select, TIMEOUT).await;
-    // Whatever panicked elsewhere, the figures are whole.
+    // The figures are consistent even if another thread panicked.
     let mut scrapes = scrapes.lock().unwrap_or_else(PoisonError::into_inner);
     match outcome {
         Ok(scrape) => scrapes.add(&scrape),
@@ -251,8 +251,8 @@ pub async fn scrape_once(target: &ScrapeTarget, scrapes: &Mutex<Scrapes>) {
     }
 }
 
-/// Scrapes a target at its intervals, from now on until the task is given up. An answer that
-/// takes longer than the interval costs the scrapes that it is late for.
+/// Scrapes a target at its interval until the task is dropped. If an answer takes longer than the
+/// interval, the scrapes it delays are skipped.
 pub async fn scrape_loop(target: ScrapeTarget, scrapes: Arc<Mutex<Scrapes>>) {
     let mut ticks = tokio::time::interval(target.every);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);

@@ -1,4 +1,4 @@
-//! Scraping a server of a few lines, and following counters through restarts.
+//! Scraping a small server, and following counters across restarts.
 
 use std::time::Instant;
 
@@ -9,7 +9,7 @@ use super::*;
 
 const EVERY: Duration = Duration::from_secs(10);
 
-/// Runs a test on a runtime of the sink's kind.
+/// Runs a test on a runtime like the sink's.
 fn run<T>(test: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -18,8 +18,8 @@ fn run<T>(test: impl Future<Output = T>) -> T {
     runtime.block_on(test)
 }
 
-/// Serves these answers, one a connection and the last one for ever, at the URL that it gives.
-/// What it was asked is put into the list.
+/// Serves these answers, one per connection and the last one repeatedly. Returns the URL and the
+/// list of requests received.
 async fn serve(answers: Vec<Vec<u8>>) -> (String, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/metrics?all=1", listener.local_addr().unwrap());
@@ -32,7 +32,7 @@ async fn serve(answers: Vec<Vec<u8>>) -> (String, Arc<Mutex<Vec<String>>>) {
             let length = stream.read(&mut head).await.unwrap();
             let head = String::from_utf8_lossy(&head[..length]).into_owned();
             heads.lock().unwrap().push(head);
-            // A scraper that has had enough closes in the middle of an answer.
+            // A scraper that gives up closes in the middle of an answer.
             let _ = stream.write_all(&answers[at.min(answers.len() - 1)]).await;
         }
     });
@@ -50,7 +50,7 @@ fn target(url: &str, every: Duration, select: &[&str]) -> ScrapeTarget {
 }
 
 #[test]
-fn an_agent_is_asked_and_its_answer_read() {
+fn an_agent_is_scraped() {
     run(async {
         let text = "# TYPE sent counter\nsent{a=\"b\"} 2\nsent 3\n";
         let open_metrics = "# TYPE sent counter\nsent_total 7\n# EOF\n";
@@ -86,7 +86,7 @@ fn an_agent_is_asked_and_its_answer_read() {
 }
 
 #[test]
-fn what_goes_wrong_is_counted_and_told() {
+fn failures_are_counted_and_reported() {
     let huge = format!("a 1\n{}", "#".repeat(17 << 20));
     let open_metrics = "Content-Type: application/openmetrics-text\r\n";
     let table: &[(Vec<u8>, &str)] = &[
@@ -106,7 +106,7 @@ fn what_goes_wrong_is_counted_and_told() {
         (answer(open_metrics, "ok 1\n"), "it was cut"),
         (
             answer("Content-Encoding: gzip\r\n", "x"),
-            "compressed, which was not asked for",
+            "compressed, which was not requested",
         ),
         (answer("", &huge), "more than 16777216 bytes"),
         (
@@ -136,7 +136,7 @@ fn what_goes_wrong_is_counted_and_told() {
 }
 
 #[test]
-fn an_agent_that_is_away_or_silent_is_a_failure() {
+fn an_absent_or_silent_agent_is_a_failure() {
     run(async {
         let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/metrics", silent.local_addr().unwrap());
@@ -145,7 +145,7 @@ fn an_agent_that_is_away_or_silent_is_a_failure() {
         let slow = fetch::scrape(&of.address, &[], patience).await.unwrap_err();
         assert_eq!(
             slow.to_string(),
-            format!("{url}: no whole answer within 50ms")
+            format!("{url}: no complete answer within 50ms")
         );
         drop(silent);
         let away = fetch::scrape(&of.address, &[], patience).await.unwrap_err();
@@ -154,7 +154,7 @@ fn an_agent_that_is_away_or_silent_is_a_failure() {
 }
 
 #[test]
-fn a_loop_goes_on_after_a_failure() {
+fn a_loop_continues_after_a_failure() {
     run(async {
         let (url, _) = serve(vec![answer("", "a 1\n"), vec![], answer("", "a 4\n")]).await;
         let scrapes = Arc::new(Mutex::default());
@@ -179,8 +179,8 @@ fn a_loop_goes_on_after_a_failure() {
 }
 
 #[test]
-fn a_counter_is_followed_through_restarts_and_from_its_first_event_on() {
-    // Values as they are scraped; first, last, increase, resets.
+fn counters_are_followed_across_restarts_and_from_their_first_event() {
+    // Scraped values; then first, last, increase, resets.
     type Row = (&'static [Option<f64>], f64, f64, f64, u64);
     let table: &[(Row, &str)] = &[
         ((&[Some(5.0)], 5.0, 5.0, 0.0, 0), "once"),
@@ -200,7 +200,7 @@ fn a_counter_is_followed_through_restarts_and_from_its_first_event_on() {
         ),
         (
             (&[Some(5.0), Some(0.0)], 5.0, 0.0, 0.0, 1),
-            "a restart, and nothing yet",
+            "a restart without an event yet",
         ),
         (
             (&[None, Some(3.0), Some(4.0)], 0.0, 4.0, 4.0, 0),
@@ -237,7 +237,7 @@ fn a_counter_is_followed_through_restarts_and_from_its_first_event_on() {
 }
 
 #[test]
-fn targets_are_urls_on_loopback_unless_told_otherwise() {
+fn targets_are_urls_on_loopback_by_default() {
     let table = [
         ("http://127.0.0.1:8888/metrics", "", ""),
         ("http://127.8.0.1:1", "", ""),
@@ -251,15 +251,19 @@ fn targets_are_urls_on_loopback_unless_told_otherwise() {
             "only plain HTTP",
             "only plain HTTP",
         ),
-        ("127.0.0.1:8888/metrics", "it is no URL", "it is no URL"),
+        (
+            "127.0.0.1:8888/metrics",
+            "it is not a URL",
+            "it is not a URL",
+        ),
         ("localhost:8888", "only plain HTTP", "only plain HTTP"),
         ("/metrics", "only plain HTTP", "only plain HTTP"),
         (
             "http://a:b@127.0.0.1/metrics",
-            "passwords are not sent",
-            "passwords are not sent",
+            "passwords are not supported",
+            "passwords are not supported",
         ),
-        ("", "it is no URL", "it is no URL"),
+        ("", "it is not a URL", "it is not a URL"),
     ];
     for (url, on_loopback, anywhere) in table {
         for (reach, reason) in [(Reach::Loopback, on_loopback), (Reach::Anywhere, anywhere)] {

@@ -1,4 +1,4 @@
-//! Bodies written by hand, and bodies made from what they must be counted as.
+//! Bodies written by hand, and bodies made from their expected counts.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -34,7 +34,7 @@ fn by_source(receipt: &Receipt) -> Vec<(String, SourceItems)> {
 }
 
 #[test]
-fn both_halves_of_a_shared_span_are_counted_and_one_is_the_root() {
+fn a_shared_span_counts_twice_with_one_root() {
     let receipt = read(TWO_HALVES).unwrap();
     assert_eq!(
         receipt.counts,
@@ -66,7 +66,7 @@ fn both_halves_of_a_shared_span_are_counted_and_one_is_the_root() {
 }
 
 #[test]
-fn a_span_ends_after_its_duration() {
+fn the_end_of_a_span_is_start_plus_duration() {
     let end = |fields: &str| {
         let body = format!(r#"{{"traceId": "1", "id": "2", {fields}}}"#);
         let span: Span<'_> = serde_json::from_str(&body).unwrap();
@@ -95,7 +95,7 @@ fn a_span_ends_after_its_duration() {
 }
 
 #[test]
-fn what_zipkin_takes_is_taken() {
+fn what_zipkin_accepts_is_accepted() {
     let table = [
         ("[]", 0, 0, "nothing"),
         (r#"[{"traceId": "a1", "id": "1"}]"#, 1, 1, "short ids"),
@@ -205,7 +205,7 @@ fn what_zipkin_refuses_is_refused_with_a_reason() {
 }
 
 #[test]
-fn a_request_is_let_in_by_its_head() {
+fn a_request_is_admitted_by_its_head() {
     let json: &[(&str, &str)] = &[("Content-Type", "application/json; charset=utf-8")];
     let gzip = &[json[0], ("Content-Encoding", "gzip")];
     let deflate = &[json[0], ("Content-Encoding", "deflate")];
@@ -241,7 +241,7 @@ fn a_request_is_let_in_by_its_head() {
     }
 }
 
-/// A span and what it must be counted as.
+/// A span and its expected counts.
 fn span() -> impl Strategy<Value = (Value, Counts)> {
     (
         1..=u128::MAX,

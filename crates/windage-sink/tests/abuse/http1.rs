@@ -16,25 +16,25 @@ use crate::witness::{MAX_CONNECTIONS, alone, unmoved};
 
 const HERE: Protocol = Protocol::OtlpHttp;
 
-/// What an arm's requests may hold together, by default: see `SinkOptions`.
+/// What an arm's requests may hold together by default: see `SinkOptions`.
 const HELD_MIB: u64 = 24;
-/// Buffers that connections read into, which double as they grow.
+/// Buffers that connections read into; they double as they grow.
 const BUFFERS_MIB: u64 = (2 * MAX_CONNECTIONS as u64 * (24 << 10)) >> 20;
-/// Beside that: buffers of the tests themselves, the runtime's tasks, what the allocator keeps.
+/// In addition: buffers of the tests, the runtime's tasks, what the allocator keeps.
 const OTHERS_MIB: u64 = 16;
 
 fn opened(sink: &Sink) -> TcpStream {
     connect(address(sink, FIRST, HERE))
 }
 
-/// Writes until the other end has had enough or `times` is reached; how often it could.
+/// Writes until the peer stops reading, at most `times` times. Returns how often it wrote.
 fn insist(stream: &mut TcpStream, piece: &[u8], times: usize) -> usize {
     (0..times)
         .position(|_| stream.write_all(piece).is_err())
         .unwrap_or(times)
 }
 
-/// The answer to whoever wrote more than was read.
+/// The answer to a sender that wrote more than was read.
 fn last_answer(stream: &mut TcpStream) -> Option<Answer> {
     let answer = read_answer(stream).ok();
     assert!(is_closed(stream));
@@ -73,7 +73,7 @@ fn bodies_without_an_end() {
             stream.write_all(&request).unwrap();
             stream.write_all(&piece).unwrap();
         }
-        eventually("some are turned away", || sink.counts(FIRST).rejected > 0);
+        eventually("some are refused", || sink.counts(FIRST).rejected > 0);
         drop(held);
         eventually("all are settled", || sink.counts(FIRST).requests == 1000);
     });
@@ -92,7 +92,7 @@ fn compressed_bodies_without_an_end() {
         for stream in &mut held {
             stream.write_all(&request).unwrap();
         }
-        eventually("some are turned away", || sink.counts(FIRST).rejected > 0);
+        eventually("some are refused", || sink.counts(FIRST).rejected > 0);
         drop(held);
         eventually("all are settled", || sink.counts(FIRST).requests == 1000);
     });
@@ -100,7 +100,7 @@ fn compressed_bodies_without_an_end() {
 }
 
 #[test]
-fn requests_ahead_that_nobody_has_asked_for() {
+fn pipelined_requests_without_end() {
     let alone = alone();
     let ahead = post_traces(b"").repeat(2000);
     let counts = unmoved(&alone, HELD_MIB + BUFFERS_MIB + OTHERS_MIB, |sink| {
@@ -108,10 +108,10 @@ fn requests_ahead_that_nobody_has_asked_for() {
         let mut held: Vec<TcpStream> = (0..500).map(|_| opened(sink)).collect();
         for stream in &mut held {
             stream.set_nonblocking(true).unwrap();
-            // As much as the kernel takes.
+            // As much as the kernel accepts.
             let _ = stream.write(&ahead);
         }
-        eventually("each has one request underway", || {
+        eventually("each has one request in progress", || {
             sink.counts(FIRST).requests >= 500
         });
     });
@@ -144,7 +144,7 @@ fn chunks_without_an_end() {
     let mut chunk = b"100000\r\n".to_vec();
     chunk.resize(chunk.len() + (1 << 20), 0);
     chunk.extend_from_slice(b"\r\n");
-    // Field 2 of a request, which nobody looks at, over and over.
+    // Field 2 of a request, which is skipped, over and over.
     let skipped = [0x12, 0].repeat(1 << 19);
     chunk[8..8 + (1 << 20)].copy_from_slice(&skipped);
     let counts = unmoved(&alone, OTHERS_MIB, |sink| {
@@ -153,7 +153,7 @@ fn chunks_without_an_end() {
         head.extend_from_slice(b"\r\n");
         stream.write_all(&head).unwrap();
         let written = insist(&mut stream, &chunk, 10_000);
-        assert!(written < 10_000, "it ends some time");
+        assert!(written < 10_000, "it ends at some time");
     });
     assert_eq!((counts.requests, counts.rejected), (1, 1));
 }
@@ -162,7 +162,7 @@ fn chunks_without_an_end() {
 fn bombs() {
     let alone = alone();
     let zeros = gzip(&vec![0; 64 << 20]);
-    // A resource of 2^40 bytes, in it a scope of 2^39 and in that a span of 2^38.
+    // A resource of 2^40 bytes, with a scope of 2^39 in it and a span of 2^38 in that.
     let mut nested = Vec::new();
     for (key, size) in [(0x0a, 0x20), (0x12, 0x10), (0x12, 0x08)] {
         nested.extend_from_slice(&[key, 0x80, 0x80, 0x80, 0x80, 0x80, size]);
@@ -193,17 +193,17 @@ fn thousands_of_connections() {
     let alone = alone();
     unmoved(&alone, OTHERS_MIB, |sink| {
         let held: Vec<TcpStream> = (0..4000).map(|_| opened(sink)).collect();
-        eventually("those beyond the bound are closed", || {
+        eventually("those above the limit are closed", || {
             sink.counts(FIRST).refused_connections == 4000 - MAX_CONNECTIONS as u64
         });
-        // The other arm has places of its own: nobody closes this one.
+        // The other arm has its own limit: this connection stays open.
         let mut newcomer = connect(address(sink, SECOND, HERE));
         let a_while = Duration::from_millis(200);
         newcomer.set_read_timeout(Some(a_while)).unwrap();
         let error = newcomer.read(&mut [0]).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::WouldBlock);
         drop(held);
-        eventually("places are free again", || {
+        eventually("connections are accepted again", || {
             let mut stream = opened(sink);
             stream.write_all(&post_traces(b"")).is_ok() && read_answer(&mut stream).is_ok()
         });
@@ -230,7 +230,7 @@ fn noise() {
                 let mut said = Vec::new();
                 let ended = stream.read_to_end(&mut said);
                 let timed_out = ended.is_err_and(|error| error.kind() == ErrorKind::WouldBlock);
-                assert!(!timed_out, "{protocol}: it is closed");
+                assert!(!timed_out, "{protocol}: the connection is closed");
             }
         }
     });

@@ -14,28 +14,28 @@ use crate::sender::http2::{
 use crate::sender::{FIRST, address, eventually};
 use crate::witness::{alone, unmoved};
 
-/// What an arm's requests may hold together, by default: see `SinkOptions`.
+/// What an arm's requests may hold together by default: see `SinkOptions`.
 const HELD_MIB: u64 = 24;
-/// Beside that: buffers of the tests themselves, the runtime's tasks, what the allocator keeps.
+/// In addition: buffers of the tests, the runtime's tasks, what the allocator keeps.
 const OTHERS_MIB: u64 = 16;
-/// The largest frame that a sender may make, and what it may send at first, on each stream and on
-/// the connection, unless the other end says otherwise (RFC 9113, section 6.5.2).
+/// The largest frame, and what may be sent at first on each stream and on the connection, unless
+/// the peer's settings differ (RFC 9113, section 6.5.2).
 const FRAME_BYTES: usize = 16 << 10;
 const FIRST_WINDOW_BYTES: usize = (64 << 10) - 1;
-/// A frame that is not whole, in a buffer that grew by doubling, for each connection.
+/// An incomplete frame, in a buffer that grew by doubling, for each connection.
 fn frames_mib(connections: usize) -> u64 {
     (2 * connections * FRAME_BYTES) as u64 >> 20
 }
 
-/// Frames of a flood, far more than any bound on them.
+/// Frames of a flood, far above any limit.
 const FLOOD: u32 = 100_000;
 
-/// A connection with these settings to the first arm.
+/// A connection to the first arm with these settings.
 fn opened(sink: &Sink, settings: &[u8]) -> TcpStream {
     speak(address(sink, FIRST, Protocol::OtlpGrpc), settings)
 }
 
-/// Writes frames, reading nothing, until the sink has had enough of them.
+/// Writes frames and reads nothing, until the sink closes the connection.
 fn flood(stream: &mut TcpStream, frames: impl Fn(u32) -> Vec<u8>) -> bool {
     let mut batch = Vec::new();
     for number in 0..FLOOD {
@@ -50,7 +50,7 @@ fn flood(stream: &mut TcpStream, frames: impl Fn(u32) -> Vec<u8>) -> bool {
     stream.write_all(&batch).is_ok()
 }
 
-/// The same by somebody who reads everything.
+/// The same for a sender that reads everything.
 fn flood_reading(stream: &mut TcpStream, frames: impl Fn(u32) -> Vec<u8>) -> bool {
     let mut reading = stream.try_clone().unwrap();
     let reader = std::thread::spawn(move || {
@@ -64,7 +64,7 @@ fn flood_reading(stream: &mut TcpStream, frames: impl Fn(u32) -> Vec<u8>) -> boo
     all
 }
 
-/// Abuse by one connection, of which the arm must have seen the end.
+/// Abuse on one connection. Returns the arm's counts once the connection has ended.
 fn flooded(abuse: impl FnOnce(TcpStream) + Send) -> Counts {
     let alone = alone();
     unmoved(&alone, OTHERS_MIB, |sink| abuse(opened(sink, &[])))
@@ -89,7 +89,7 @@ fn rapid_resets() {
 
 #[test]
 fn settings() {
-    // The table for heads made small and large again, each time to be acknowledged.
+    // Shrinks and grows the header table again and again; each change must be acknowledged.
     let table = |size: u32| [&[0, 1], &size.to_be_bytes()[..]].concat();
     flooded(|mut stream| {
         flood_reading(&mut stream, |number| {
@@ -99,7 +99,7 @@ fn settings() {
 }
 
 #[test]
-fn settings_whose_answers_nobody_reads() {
+fn settings_with_unread_answers() {
     flooded(|mut stream| {
         stream
             .set_write_timeout(Some(std::time::Duration::from_millis(500)))
@@ -118,7 +118,7 @@ fn pings() {
 }
 
 #[test]
-fn pings_whose_answers_nobody_reads() {
+fn pings_with_unread_answers() {
     flooded(|mut stream| {
         stream
             .set_write_timeout(Some(std::time::Duration::from_millis(500)))
@@ -152,7 +152,7 @@ fn continuations_without_an_end() {
 #[test]
 fn heads_that_are_too_large() {
     let mut head = head();
-    // Field 62 of the dynamic table, a kilobyte, referred to again and again: a bomb in HPACK.
+    // Field 62 of the dynamic table, a kilobyte, referred to again and again: an HPACK bomb.
     head.extend_from_slice(&[0x40, 1, b'x', 0x7f, 0x81, 0x07]);
     head.extend_from_slice(&[b'y'; 1024]);
     head.extend_from_slice(&[0xbe; 8000]);
@@ -228,7 +228,7 @@ fn frames_that_are_too_large() {
 fn as_much_as_the_windows_allow() {
     const CONNECTIONS: usize = 500;
     let alone = alone();
-    // A span of 900 kB, of which there is as much as may be sent before anything is heard.
+    // A span of 900 kB, of which as much is sent as the initial windows allow.
     let mut message = vec![0, 0, 0x0f, 0, 0];
     for (key, size) in [(0x0a, 0x3c), (0x12, 0x3a), (0x12, 0x38)] {
         message.extend_from_slice(&[key, 0x80, 0x80, size]);
@@ -250,7 +250,7 @@ fn as_much_as_the_windows_allow() {
             sink.counts(FIRST).wire_bytes > (CONNECTIONS * sent.len()) as u64
         });
     });
-    // 33 MB are more than may be held: the last of them are told so, the first are cut.
+    // 33 MB are more than may be held: the last requests are refused, the first are cut.
     assert_eq!((counts.spans, counts.malformed), (0, 0));
     assert!(counts.rejected > 0, "{counts:?}");
 }

@@ -1,10 +1,7 @@
-//! Abuse of one arm: it ends in a counter or a closed connection, its memory is bounded, and the
-//! other arm does not notice.
+//! Abuse of one arm ends in a counter or a closed connection, its memory is bounded, and the other
+//! arm is not affected.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "what the tests share is test code as well"
-)]
+#![expect(clippy::unwrap_used, reason = "shared test code is test code as well")]
 
 mod http1;
 mod http2;

@@ -1,4 +1,4 @@
-//! What the other arm sees of it, and what it costs in memory.
+//! The effect of abuse on the other arm and on memory.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,23 +12,24 @@ use crate::sender::http::{connect, exchange, post_traces};
 use crate::sender::process::{allow_many_connections, give_back, resident_bytes};
 use crate::sender::{FIRST, PATIENCE, SECOND, address, eventually};
 
-/// The pace of the other arm.
+/// The other arm's request interval.
 const EVERY: Duration = Duration::from_millis(5);
 const SPANS: u64 = 10;
-/// What the sink may have at a time, over all arms.
+/// The sink's limit on connections, over all arms.
 pub(crate) const MAX_CONNECTIONS: usize = 1000;
-/// Requests of the other arm that are answered while the abuse goes on, at least.
+/// The least number of requests that the other arm must get answered during the abuse.
 const AT_LEAST: u64 = 10;
 
-/// The memory is the whole process's: one test at a time.
+/// Memory is that of the whole process, so tests run one at a time.
 pub(crate) fn alone() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     allow_many_connections();
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Abuses the first arm while the second receives at a steady pace, and checks that this is exact
-/// and that the process has grown by no more than so many MiB. What the first arm has counted.
+/// Abuses the first arm while the second receives at a steady pace. Checks that the second arm's
+/// counts are exact and that the process grew by at most `max_grown_mib`. Returns the first arm's
+/// counts.
 pub(crate) fn unmoved(
     _alone: &MutexGuard<'_, ()>,
     max_grown_mib: u64,

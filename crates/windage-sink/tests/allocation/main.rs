@@ -1,9 +1,6 @@
-//! Nothing is allocated for a span: requests of any number of spans cost the same.
+//! Requests allocate the same however many spans they carry.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "what the tests share is test code as well"
-)]
+#![expect(clippy::unwrap_used, reason = "shared test code is test code as well")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -19,7 +16,7 @@ use crate::sender::{FIRST, address};
 #[path = "../sender/mod.rs"]
 mod sender;
 
-/// Counts what all threads allocate but the one that sends.
+/// Counts allocations of all threads except the sender's.
 struct Counting;
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
@@ -35,23 +32,23 @@ fn count() {
     }
 }
 
-// SAFETY: every call is passed on unchanged to the system's allocator; the counter is atomic and
-// the thread-local a plain cell without a destructor, so that counting does not allocate.
+// SAFETY: every call is passed on unchanged to the system's allocator. The counter is atomic and
+// the thread-local a plain cell without a destructor, so counting does not allocate.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();
-        // SAFETY: as demanded of the caller.
+        // SAFETY: guaranteed by the caller.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
-        // SAFETY: as demanded of the caller.
+        // SAFETY: guaranteed by the caller.
         unsafe { System.dealloc(place, layout) }
     }
 
     unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         count();
-        // SAFETY: as demanded of the caller.
+        // SAFETY: guaranteed by the caller.
         unsafe { System.realloc(place, layout, size) }
     }
 }
@@ -59,11 +56,11 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// A body in more pieces takes a few more: buffers of hyper that grow, and a vector for a span that straddles two
-/// pieces, with its growth.
+/// A body in more pieces needs a few more allocations: growing buffers of hyper, and a growing
+/// vector for a span that straddles two pieces.
 const PIECES: u64 = 16;
 
-/// What the sink allocates for each of these requests, once it is warm.
+/// The sink's allocations for each of these requests, after warm-up.
 fn allocations(stream: &mut TcpStream, request: &[u8]) -> Vec<u64> {
     let mut send = || assert_eq!(exchange(stream, request).unwrap().status, 200);
     (0..5).for_each(|_| send());

@@ -1,12 +1,12 @@
-//! What an exporter is asked to send, and what the sink has to count then.
+//! What an exporter has to send, and what the sink must count.
 
 use std::fmt;
 
 use windage_sink::{Counts, Protocol};
 
-/// Not a multiple of anything: the last batch and the last trace are short ones.
+/// Divides by nothing, so the last batch and the last trace are short.
 pub(crate) const COUNT: u64 = 1003;
-/// What an exporter puts into a request at most.
+/// The largest batch of an exporter.
 pub(crate) const BATCH: u64 = 100;
 /// A root and nine children.
 pub(crate) const SPANS_A_TRACE: u64 = 10;
@@ -14,7 +14,7 @@ pub(crate) const EVENTS: u64 = 2;
 pub(crate) const LINKS: u64 = 1;
 pub(crate) const ATTRIBUTES: u64 = 5;
 
-/// A signal of OpenTelemetry's.
+/// An OpenTelemetry signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Signal {
     Traces,
@@ -34,7 +34,7 @@ impl Signal {
     }
 }
 
-/// A way over the wire.
+/// A wire protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wire {
     /// OTLP as protobuf over HTTP.
@@ -44,12 +44,12 @@ pub(crate) enum Wire {
     /// OTLP as JSON over HTTP.
     Json,
     Zipkin,
-    /// Datadog's, in the version of its endpoint.
+    /// Datadog, with the version of the endpoint.
     Datadog(&'static str),
 }
 
 impl Wire {
-    /// As exporters are told it.
+    /// Its name in an exporter's arguments.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Wire::Http => "http",
@@ -60,7 +60,7 @@ impl Wire {
         }
     }
 
-    /// Whose listener it is for.
+    /// The listener that it needs.
     pub(crate) fn protocol(self) -> Protocol {
         match self {
             Wire::Http | Wire::Json => Protocol::OtlpHttp,
@@ -71,7 +71,7 @@ impl Wire {
     }
 }
 
-/// One program run.
+/// One run of a program.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Case {
     pub(crate) signal: Signal,
@@ -93,7 +93,7 @@ impl Case {
         cases
     }
 
-    /// Spans, over a protocol that knows nothing else and is not compressed by its exporters.
+    /// Spans over a protocol that has only spans and whose exporters do not compress.
     pub(crate) fn spans(wire: Wire) -> Case {
         Case {
             signal: Signal::Traces,
@@ -102,8 +102,7 @@ impl Case {
         }
     }
 
-    /// What the sink has to count for it. Attributes are not in it where the exporter adds some
-    /// of its own.
+    /// What the sink must count. Attributes are left out where the exporter adds its own.
     pub(crate) fn delivered(&self) -> Counts {
         match self.signal {
             Signal::Traces => Counts {
@@ -129,7 +128,7 @@ impl Case {
         }
     }
 
-    /// Those of all its spans that were asked for.
+    /// The attributes requested for all its spans.
     pub(crate) fn attributes(&self) -> u64 {
         match self.signal {
             Signal::Traces => COUNT * ATTRIBUTES,
@@ -137,12 +136,12 @@ impl Case {
         }
     }
 
-    /// Whether its exporter puts tags on spans that nobody asked for.
+    /// Whether its exporter adds tags of its own to spans.
     pub(crate) fn adds_tags(&self) -> bool {
         matches!(self.wire, Wire::Zipkin | Wire::Datadog(_))
     }
 
-    /// Datadog's tracer has no public way to make any.
+    /// Datadog's tracer has no public way to create events.
     fn events(&self) -> u64 {
         if matches!(self.wire, Wire::Datadog(_)) {
             0
@@ -151,7 +150,7 @@ impl Case {
         }
     }
 
-    /// Zipkin has none.
+    /// Zipkin has no links.
     fn links(&self) -> u64 {
         if self.wire == Wire::Zipkin { 0 } else { LINKS }
     }

@@ -1,18 +1,18 @@
-//! A sink with an arm for each case, and whether it counted what was sent.
+//! A sink with one arm per case, and a check of its counts.
 
 use windage_model::ArmIndex;
 use windage_sink::{Counts, Delivery, Protocol, Sink, SinkOptions};
 
 use crate::case::Case;
 
-/// Lets `send` send each case to an arm of its own, and demands that the sink counts what is
-/// expected of it, neither more nor less, and nothing for any other arm.
+/// Sends each case to its own arm with `send`, and checks that the sink counts exactly what is
+/// expected for that arm and nothing for any other.
 pub(crate) fn check(cases: &[(Case, Counts)], send: impl Fn(Case, &str) -> Result<(), String>) {
     let sink = Sink::start(cases.len(), &Protocol::ALL, SinkOptions::default()).unwrap();
     for (arm, (case, expected)) in (0..).map(ArmIndex).zip(cases) {
         let address = sink.address(arm, case.wire.protocol()).unwrap();
         send(*case, &format!("http://{address}")).unwrap_or_else(|error| panic!("{case}: {error}"));
-        // It has its answers, so all of it counts by now.
+        // The sender has its answers, so everything is counted by now.
         let counts = sink.counts(arm);
         check_items(case, &counts, expected);
         check_transport(case, &counts);
@@ -22,7 +22,8 @@ pub(crate) fn check(cases: &[(Case, Counts)], send: impl Fn(Case, &str) -> Resul
     }
 }
 
-/// What came by one protocol, from one program, and once; others' sends would show here too.
+/// Checks the delivery of one case: one protocol, one program, nothing twice. Telemetry of other
+/// cases would show here too.
 fn check_delivery(case: &Case, delivery: &Delivery, expected: &Counts) {
     let [(protocol, counts)] = delivery.by_protocol[..] else {
         panic!("{case}: {delivery:?}");
@@ -36,7 +37,7 @@ fn check_delivery(case: &Case, delivery: &Delivery, expected: &Counts) {
     assert_eq!(
         delayed.unwrap_or(0),
         counts.spans,
-        "{case}: every span says when it ended"
+        "{case}: every span has an end time"
     );
 }
 
@@ -72,7 +73,7 @@ fn check_transport(case: &Case, counts: &Counts) {
     ];
     assert_eq!(failed, [0; 8], "{case}: {counts:?}");
     assert!(counts.requests > 1, "{case}: all in one batch: {counts:?}");
-    // Uncompressed, there are heads and frames about the bodies.
+    // Uncompressed, heads and frames are added to the bodies.
     let is_smaller = counts.wire_bytes < counts.body_bytes;
     assert_eq!(is_smaller, case.gzip, "{case}: {counts:?}");
 }

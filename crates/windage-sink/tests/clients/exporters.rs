@@ -1,4 +1,4 @@
-//! The exporters of `subjects/exporters`, and that of Rust.
+//! The exporters of `subjects/exporters`, and Rust's.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -65,7 +65,7 @@ fn rust() {
     delivery::check(&with_deliveries(&cases), rust::send);
 }
 
-/// Runs the part that a variable names for each case.
+/// Runs the program that `variable` names for each case.
 fn check(test: &str, variable: &str, cases: &[Case], command: impl Fn(&Path) -> Command) {
     let Some(part) = program::part(test, variable) else {
         return;

@@ -1,10 +1,10 @@
-//! Exporters as services have them, of five languages and three vendors: each sends a known
-//! number of spans, points or records, and the sink counts exactly that many.
+//! Real exporters of five languages and three vendors. Each sends a known number of spans, points
+//! or records, and the sink counts exactly that many.
 //!
-//! The programs lie in `subjects/exporters`; `cargo xtask test` makes them and names them in
+//! The programs are in `subjects/exporters`; `cargo xtask test` builds them and names them in
 //! `WINDAGE_TEST_EXPORTER_*`.
 
-// clippy.toml allows it in functions marked `#[test]`; those that they share need it said.
+// clippy.toml allows it in `#[test]` functions; shared helpers need the attribute.
 #![allow(clippy::unwrap_used)]
 
 mod case;

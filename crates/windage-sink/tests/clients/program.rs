@@ -1,4 +1,4 @@
-//! Other programs: found, started, waited for.
+//! Other programs: find, start, wait for.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use crate::skip::skip;
 
-/// Long enough for a loaded machine; nothing takes that long when all is well.
+/// Long enough for a loaded machine; normally nothing takes that long.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Variables by which exporters could be told otherwise than by the test.
+/// Variables that would override the test's settings of exporters.
 const FOREIGN: &[&str] = &[
     "OTEL_",
     "DD_",
@@ -21,7 +21,7 @@ const FOREIGN: &[&str] = &[
     "all_proxy",
 ];
 
-/// What a variable names; without it, the test is skipped.
+/// The path in `variable`; if it is not set, the test is skipped.
 pub(crate) fn part(test: &str, variable: &str) -> Option<PathBuf> {
     let path = std::env::var_os(variable).filter(|path| !path.is_empty());
     if path.is_none() {
@@ -30,7 +30,7 @@ pub(crate) fn part(test: &str, variable: &str) -> Option<PathBuf> {
     path.map(PathBuf::from)
 }
 
-/// A command that knows nothing but its arguments.
+/// A command without inherited settings.
 pub(crate) fn command(program: impl Into<PathBuf>) -> Command {
     let mut command = Command::new(program.into());
     for (name, _) in std::env::vars_os() {
@@ -43,7 +43,7 @@ pub(crate) fn command(program: impl Into<PathBuf>) -> Command {
     command
 }
 
-/// Runs a program to its end; what it said is the error when that is no success.
+/// Runs a program to its end. If it fails, its output is the error.
 pub(crate) fn run(mut command: Command) -> Result<(), String> {
     let said = tempfile::NamedTempFile::new().unwrap();
     command.stderr(said.reopen().unwrap());
@@ -59,11 +59,11 @@ pub(crate) fn run(mut command: Command) -> Result<(), String> {
     Err(format!("{command:?} {status}: {said}"))
 }
 
-/// A program that runs; it never outlives this.
+/// A running program; it is killed when dropped.
 pub(crate) struct Going(pub(crate) Child);
 
 impl Going {
-    /// Waits for its end; `None` when that does not come.
+    /// Waits for its end; `None` if it does not end in time.
     fn ended(mut self) -> Option<ExitStatus> {
         let mut status = None;
         until(PATIENCE, || {
@@ -76,13 +76,13 @@ impl Going {
 
 impl Drop for Going {
     fn drop(&mut self) {
-        // It has ended already when all is well.
+        // Normally it has ended already.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// Waits until `condition` holds, and tells whether it ever did.
+/// Waits until `condition` holds. Returns whether it did.
 pub(crate) fn until(patience: Duration, mut condition: impl FnMut() -> bool) -> bool {
     let deadline = Instant::now() + patience;
     while !condition() {

@@ -1,5 +1,5 @@
-//! A real Prometheus that scrapes itself and writes what it finds to the sink: its own counter
-//! says how many samples that were.
+//! A real Prometheus scrapes itself and writes the samples to the sink; its own counter says how
+//! many there were.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -15,7 +15,7 @@ use windage_sink::{Protocol, Sink, SinkOptions};
 use crate::program::{self, Going, PATIENCE, until};
 
 const ARM: ArmIndex = ArmIndex(0);
-/// Several requests of at most a hundred.
+/// Several requests of at most a hundred samples.
 const ENOUGH: u64 = 1000;
 /// How often it is started at most.
 const STARTS: usize = 3;
@@ -38,7 +38,7 @@ fn prometheus() {
         starts += 1;
         let mut has_ended = || going.0.try_wait().unwrap().is_some();
         let came = until(PATIENCE, || points() > ENOUGH || has_ended());
-        // Another program may have taken the address before it did.
+        // Another program may have taken the address first.
         if has_ended() && points() == 0 && starts < STARTS {
             continue;
         }
@@ -46,7 +46,7 @@ fn prometheus() {
         break (going, own);
     };
 
-    // From here on it scrapes nothing, and writes what it still holds.
+    // From here on it scrapes nothing and writes the samples it still holds.
     let scraping = Samples::read(own).unwrap();
     fs::write(&config, writing(write_to)).unwrap();
     let pid = Pid::from_raw(i32::try_from(prometheus.0.id()).unwrap());
@@ -91,7 +91,7 @@ fn scraping(own: SocketAddr) -> String {
     format!("scrape_configs: [{{job_name: self, static_configs: [{{targets: ['{own}']}}]}}]\n")
 }
 
-/// As an agent: it writes to others and keeps nothing that could be asked for.
+/// Starts it as an agent: it writes to others and stores nothing.
 fn start(prometheus: &Path, config: &Path, dir: &Path, own: SocketAddr) -> Going {
     let mut command = program::command(prometheus);
     command
@@ -106,21 +106,21 @@ fn start(prometheus: &Path, config: &Path, dir: &Path, own: SocketAddr) -> Going
     Going(command.spawn().unwrap())
 }
 
-/// It has to know its own address beforehand, so that it can scrape itself.
+/// It has to know its own address in advance, so that it can scrape itself.
 fn free_address() -> SocketAddr {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     listener.local_addr().unwrap()
 }
 
-/// What it says of its samples, all of them those that it scraped.
+/// Its figures on the samples it sends, all of them its own.
 #[derive(Debug)]
 struct Samples {
     scraped: u64,
-    /// Counted when they are sent.
+    /// Counted when sent.
     written: u64,
-    /// Until they are answered.
+    /// Sent and not answered yet.
     pending: u64,
-    /// When the configuration was read.
+    /// When the configuration was loaded.
     config: String,
 }
 

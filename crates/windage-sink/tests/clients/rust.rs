@@ -1,4 +1,4 @@
-//! OpenTelemetry's SDK for Rust, in this very process.
+//! OpenTelemetry's SDK for Rust, in the test process.
 
 use std::time::Duration;
 
@@ -20,10 +20,10 @@ use opentelemetry_sdk::trace::{self, BatchSpanProcessor, SdkTracerProvider};
 
 use crate::case::{ATTRIBUTES, BATCH, COUNT, Case, EVENTS, LINKS, SPANS_A_TRACE, Signal, Wire};
 
-/// Nothing is exported before its time: no test takes that long.
+/// No export timer fires during a test.
 const NEVER: Duration = Duration::from_secs(3600);
 
-/// An exporter for what a case asks for, of whichever signal `$builder` is.
+/// An exporter for a case, of the signal that `$builder` has.
 macro_rules! exporter {
     ($builder:expr, $case:expr, $endpoint:expr) => {{
         if $case.wire == Wire::Grpc {
@@ -52,9 +52,9 @@ macro_rules! exporter {
     }};
 }
 
-/// Sends what the case asks for and returns when all of it is answered.
+/// Sends a case and returns when everything is answered.
 pub(crate) fn send(case: Case, endpoint: &str) -> Result<(), String> {
-    // The client of gRPC wants a runtime about it; that of HTTP has one and bears no other.
+    // The gRPC client needs a runtime around it; the HTTP client has one and fails inside another.
     let runtime = (case.wire == Wire::Grpc).then(|| {
         tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)

@@ -1,4 +1,4 @@
-//! `telemetrygen`, the load generator of the OpenTelemetry Collector's own makers.
+//! `telemetrygen`, the OpenTelemetry Collector's own load generator.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,7 +10,7 @@ use crate::{delivery, program};
 
 const TRACES: u64 = 101;
 const ITEMS: u64 = 1003;
-/// `net.peer.ip` and `peer.service`, which it puts on every span, and the one that we add.
+/// `net.peer.ip` and `peer.service`, which it puts on every span, and the one that the test adds.
 const ATTRIBUTES: u64 = 3;
 
 #[test]
@@ -58,7 +58,7 @@ fn delivered(signal: Signal) -> Counts {
         Signal::Traces => Counts {
             spans,
             root_spans: TRACES,
-            // To an earlier span of the same worker; its first one has none.
+            // Each links to an earlier span of the same worker; the first one has no link.
             links: spans - 1,
             attributes: spans * ATTRIBUTES,
             ..Counts::default()

@@ -1,9 +1,6 @@
 //! What an open connection holds.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "what the tests share is test code as well"
-)]
+#![expect(clippy::unwrap_used, reason = "shared test code is test code as well")]
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -22,14 +19,14 @@ mod sender;
 
 const CONNECTIONS: u64 = 1000;
 const SPANS: u64 = 100;
-/// Buffers of hyper, which it keeps for as long as a connection lasts: 24 KiB to read, which may have doubled, and
-/// 8 KiB to write. 64 MB for 1,000 connections.
+/// Buffers that hyper keeps as long as a connection lasts: 24 KiB to read, which may have doubled,
+/// and 8 KiB to write. 64 MB for 1,000 connections.
 const MAX_HTTP_BYTES: u64 = 64_000;
-/// Buffers of the `h2` crate, which it keeps for as long as a connection lasts: 16 KiB to write, a
-/// frame of 16 KiB to read, and tables of both directions.
+/// Buffers that the `h2` crate keeps as long as a connection lasts: 16 KiB to write, a frame of 16
+/// KiB to read, and header tables of both directions.
 const MAX_GRPC_BYTES: u64 = 40 << 10;
 
-/// A connection on which requests were answered, plain and compressed.
+/// A connection on which plain and compressed requests were answered.
 fn over_http(address: SocketAddr) -> TcpStream {
     let body = batch(1, SPANS);
     let mut stream = connect(address);
@@ -50,7 +47,7 @@ fn over_grpc(address: SocketAddr) -> TcpStream {
         ];
         stream.write_all(&sent.concat()).unwrap();
         let mut answer = [0; 9];
-        // The frame that ends the stream is that of the trailers.
+        // The frame that ends the stream holds the trailers.
         while (answer[3], answer[4] & END_STREAM) != (HEADERS, END_STREAM) {
             stream.read_exact(&mut answer).unwrap();
             stream.read_exact(&mut vec![0; answer[2].into()]).unwrap();
@@ -70,7 +67,7 @@ fn open_connections_hold_little() {
     let sink = Sink::start(1, &protocols, options).unwrap();
     let http = address(&sink, FIRST, Protocol::OtlpHttp);
     let grpc = address(&sink, FIRST, Protocol::OtlpGrpc);
-    // What is allocated once, for all.
+    // What is allocated once for all connections.
     let warm = [over_http(http), over_grpc(grpc)];
 
     let before = resident_bytes();

@@ -1,4 +1,4 @@
-//! Backends that are ill, over HTTP/1.1.
+//! Faulty backends over HTTP/1.1.
 
 use std::io;
 use std::net::TcpStream;
@@ -23,15 +23,15 @@ fn backend(words: &str) -> Backend {
     words.parse().unwrap()
 }
 
-/// A sink whose first arm behaves like that, and a connection to it.
-fn ill(words: &str) -> (Sink, TcpStream) {
+/// A sink whose first arm has this behaviour, and a connection to it.
+fn faulty(words: &str) -> (Sink, TcpStream) {
     let sink = Sink::start(2, &[HERE], SinkOptions::default()).unwrap();
     sink.set_backend(FIRST, backend(words));
     let stream = connect(address(&sink, FIRST, HERE));
     (sink, stream)
 }
 
-/// What was counted: spans, spans that came again, spans that were refused.
+/// The counts of spans, repeated spans and refused spans.
 fn spans(sink: &Sink) -> (u64, u64, u64) {
     let counts = sink.counts(FIRST);
     (counts.spans, counts.repeated_spans, counts.refused_spans)
@@ -39,7 +39,7 @@ fn spans(sink: &Sink) -> (u64, u64, u64) {
 
 #[test]
 fn slow_answers_take_their_time() {
-    let (sink, mut stream) = ill("slow 100ms..150ms");
+    let (sink, mut stream) = faulty("slow 100ms..150ms");
     for number in 0..3 {
         let began = Instant::now();
         let answer = exchange(&mut stream, &post_traces(&batch(number, 5))).unwrap();
@@ -50,17 +50,17 @@ fn slow_answers_take_their_time() {
 }
 
 #[test]
-fn only_the_arm_that_is_told_to_is_ill() {
-    let (sink, _) = ill("stall");
+fn only_the_selected_arm_is_faulty() {
+    let (sink, _) = faulty("stall");
     let mut stream = connect(address(&sink, SECOND, HERE));
     let answer = exchange(&mut stream, &post_traces(&batch(1, 5))).unwrap();
     assert_eq!(answer.status, 200);
 }
 
 #[test]
-fn who_does_not_wait_for_the_answer_is_not_counted_twice() {
+fn a_sender_that_does_not_wait_is_not_counted_twice() {
     for words in ["slow 60s", "stall"] {
-        let (sink, _) = ill(words);
+        let (sink, _) = faulty(words);
         for number in 1..=20 {
             sink.set_backend(FIRST, backend(words));
             let request = post_traces(&batch(number, 5));
@@ -82,8 +82,8 @@ fn who_does_not_wait_for_the_answer_is_not_counted_twice() {
 }
 
 #[test]
-fn a_stall_ends_by_itself_or_when_told() {
-    let (sink, mut stream) = ill("stall 200ms");
+fn a_stall_ends_by_itself_or_by_command() {
+    let (sink, mut stream) = faulty("stall 200ms");
     let began = Instant::now();
     let answer = exchange(&mut stream, &post_traces(&batch(1, 5))).unwrap();
     assert_eq!(answer.status, 200);
@@ -112,7 +112,7 @@ fn refusals_have_their_status_time_and_share() {
         ("reject 503 5% retry 3s", 503, Some("3"), 2),
     ];
     for (words, status, retry_after, refused) in table {
-        let (sink, mut stream) = ill(words);
+        let (sink, mut stream) = faulty(words);
         let mut found = 0;
         for number in 0..40 {
             let answer = exchange(&mut stream, &post_traces(&batch(number, 5))).unwrap();
@@ -133,8 +133,8 @@ fn refusals_have_their_status_time_and_share() {
 }
 
 #[test]
-fn a_partial_success_tells_what_was_not_taken() {
-    let (sink, mut stream) = ill("partial 25%");
+fn a_partial_success_reports_refused_items() {
+    let (sink, mut stream) = faulty("partial 25%");
     let answer = exchange(&mut stream, &post_traces(&batch(1, 8))).unwrap();
     assert_eq!(answer.status, 200);
     let said = ExportTraceServiceResponse::decode(answer.body.as_slice()).unwrap();
@@ -155,8 +155,8 @@ fn a_partial_success_tells_what_was_not_taken() {
 }
 
 #[test]
-fn a_reset_is_one_and_the_retry_counts_once() {
-    let (sink, mut stream) = ill("reset");
+fn a_reset_closes_the_connection_and_the_retry_counts_once() {
+    let (sink, mut stream) = faulty("reset");
     let request = post_traces(&batch(1, 5));
     let error = exchange(&mut stream, &request).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::ConnectionReset);
@@ -170,13 +170,16 @@ fn a_reset_is_one_and_the_retry_counts_once() {
 
 #[test]
 fn nothing_listens_while_it_is_down() {
-    let (sink, mut stream) = ill("ok");
+    let (sink, mut stream) = faulty("ok");
     let request = post_traces(&batch(1, 5));
     assert_eq!(exchange(&mut stream, &request).unwrap().status, 200);
     let address = address(&sink, FIRST, HERE);
     for words in ["down", "down 500ms"] {
         sink.set_backend(FIRST, backend(words));
-        assert!(is_closed(&mut stream), "{words}: what was open is closed");
+        assert!(
+            is_closed(&mut stream),
+            "{words}: open connections are closed"
+        );
         let error = TcpStream::connect(address).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused, "{words}");
         if words == "down" {
@@ -198,13 +201,13 @@ fn nothing_listens_while_it_is_down() {
     assert_eq!(
         spans(&sink),
         (15, 0, 0),
-        "answered, they are no repetitions"
+        "answered requests are not retries"
     );
 }
 
 #[test]
-fn an_answer_that_was_under_way_when_it_went_down_is_known() {
-    let (sink, mut stream) = ill("slow 60s");
+fn a_retry_after_going_down_is_recognised() {
+    let (sink, mut stream) = faulty("slow 60s");
     let request = post_traces(&batch(1, 5));
     stream.write_all(&request).unwrap();
     eventually("it is counted", || spans(&sink).0 == 5);

@@ -1,4 +1,4 @@
-//! Backends that are ill, over gRPC.
+//! Faulty backends over gRPC.
 
 use std::time::{Duration, Instant};
 
@@ -13,14 +13,14 @@ use crate::sender::{FIRST, PATIENCE, address, in_the_end};
 
 const HERE: Protocol = Protocol::OtlpGrpc;
 
-async fn ill(words: &str) -> (Sink, Caller) {
+async fn faulty(words: &str) -> (Sink, Caller) {
     let sink = Sink::start(1, &[HERE], SinkOptions::default()).unwrap();
     sink.set_backend(FIRST, words.parse().unwrap());
     let caller = connected(&sink).await;
     (sink, caller)
 }
 
-/// A connection, as soon as it can be had.
+/// A connection, as soon as the sink accepts one.
 async fn connected(sink: &Sink) -> Caller {
     let began = Instant::now();
     loop {
@@ -32,7 +32,7 @@ async fn connected(sink: &Sink) -> Caller {
     }
 }
 
-/// What was counted: spans, spans that came again, spans that were refused.
+/// The counts of spans, repeated spans and refused spans.
 fn spans(sink: &Sink) -> (u64, u64, u64) {
     let counts = sink.counts(FIRST);
     (counts.spans, counts.repeated_spans, counts.refused_spans)
@@ -43,9 +43,9 @@ async fn counted(sink: &Sink, expected: u64) {
 }
 
 #[tokio::test]
-async fn slow_and_stalled_answers_come_in_the_end() {
+async fn slow_and_stalled_answers_arrive_eventually() {
     for (words, at_least_ms) in [("slow 100ms", 100), ("stall 100ms", 0)] {
-        let (sink, mut caller) = ill(words).await;
+        let (sink, mut caller) = faulty(words).await;
         let began = Instant::now();
         let ended = caller.export(TRACES, &batch(1, 5)).await.unwrap();
         assert_eq!(ended.code, Some(0), "{words}");
@@ -55,7 +55,7 @@ async fn slow_and_stalled_answers_come_in_the_end() {
         );
         assert_eq!(spans(&sink), (5, 0, 0), "{words}");
     }
-    let (sink, mut caller) = ill("stall").await;
+    let (sink, mut caller) = faulty("stall").await;
     let mut call = caller.open(request(TRACES, &[])).await.unwrap();
     call.stream
         .send_data(framed(&batch(1, 5), false), true)
@@ -69,8 +69,8 @@ async fn slow_and_stalled_answers_come_in_the_end() {
 }
 
 #[tokio::test]
-async fn who_does_not_wait_for_the_answer_is_not_counted_twice() {
-    let (sink, mut caller) = ill("stall").await;
+async fn a_sender_that_does_not_wait_is_not_counted_twice() {
+    let (sink, mut caller) = faulty("stall").await;
     for number in 1..=20 {
         sink.set_backend(FIRST, "stall".parse().unwrap());
         let message = batch(number, 5);
@@ -79,7 +79,7 @@ async fn who_does_not_wait_for_the_answer_is_not_counted_twice() {
             .send_data(framed(&message, false), true)
             .unwrap();
         counted(&sink, 5 * number).await;
-        // By its deadline a client cancels, or gives its connection up.
+        // At its deadline a client cancels the call or closes its connection.
         if number % 2 == 0 {
             call.stream.send_reset(h2::Reason::CANCEL);
         } else {
@@ -93,7 +93,7 @@ async fn who_does_not_wait_for_the_answer_is_not_counted_twice() {
             .send_data(framed(&message, false), true)
             .unwrap();
         let ending = tokio::spawn(again.end());
-        in_the_end("it comes again", || {
+        in_the_end("it is retried", || {
             sink.counts(FIRST).requests == 2 * number
         })
         .await;
@@ -113,7 +113,7 @@ async fn refusals_have_their_code_time_and_share() {
         ("reject 500", 13, None, 40),
     ];
     for (words, code, retry_after_ms, refused) in table {
-        let (sink, mut caller) = ill(words).await;
+        let (sink, mut caller) = faulty(words).await;
         let mut found = 0;
         for number in 0..40 {
             let ended = caller.export(TRACES, &batch(number, 5)).await.unwrap();
@@ -135,8 +135,8 @@ async fn refusals_have_their_code_time_and_share() {
 }
 
 #[tokio::test]
-async fn a_partial_success_tells_what_was_not_taken() {
-    let (sink, mut caller) = ill("partial 25%").await;
+async fn a_partial_success_reports_refused_items() {
+    let (sink, mut caller) = faulty("partial 25%").await;
     let ended = caller.export(TRACES, &batch(1, 8)).await.unwrap();
     assert_eq!(ended.code, Some(0));
     let said = ExportTraceServiceResponse::decode(&ended.body[5..]).unwrap();
@@ -146,7 +146,7 @@ async fn a_partial_success_tells_what_was_not_taken() {
 
 #[tokio::test]
 async fn a_reset_ends_the_connection_and_the_retry_counts_once() {
-    let (sink, mut caller) = ill("reset").await;
+    let (sink, mut caller) = faulty("reset").await;
     let message = batch(1, 5);
     let error = caller.export(TRACES, &message).await.unwrap_err();
     assert!(error.is_io(), "{error}");
@@ -160,8 +160,8 @@ async fn a_reset_ends_the_connection_and_the_retry_counts_once() {
 }
 
 #[tokio::test]
-async fn an_answer_that_was_under_way_when_it_went_down_is_known() {
-    let (sink, mut caller) = ill("stall").await;
+async fn a_retry_after_going_down_is_recognised() {
+    let (sink, mut caller) = faulty("stall").await;
     let message = batch(1, 5);
     let mut call = caller.open(request(TRACES, &[])).await.unwrap();
     call.stream
@@ -179,7 +179,7 @@ async fn an_answer_that_was_under_way_when_it_went_down_is_known() {
 }
 
 #[tokio::test]
-async fn an_answer_that_finds_no_window_is_known() {
+async fn a_retry_after_an_answer_without_window_is_recognised() {
     let sink = Sink::start(1, &[HERE], SinkOptions::default()).unwrap();
     let message = batch(1, 5);
     let stream = tokio::net::TcpStream::connect(address(&sink, FIRST, HERE))

@@ -40,7 +40,7 @@ fn a_port_that_is_taken_is_named() {
 }
 
 #[test]
-fn a_sender_that_goes_away_is_counted_as_rejected() {
+fn a_sender_that_disconnects_is_counted_as_rejected() {
     let sink = start();
     let mut stream = connect(address(&sink, FIRST, HERE));
     let head = head("POST", "/v1/traces", &[("content-type", PROTOBUF)], 1000);
@@ -55,7 +55,7 @@ fn a_sender_that_goes_away_is_counted_as_rejected() {
 }
 
 #[test]
-fn connections_have_a_bound_and_places_come_back() {
+fn connections_are_limited_and_accepted_again() {
     let options = SinkOptions {
         max_connections: 2,
         ..SinkOptions::default()
@@ -67,11 +67,11 @@ fn connections_have_a_bound_and_places_come_back() {
     for stream in &mut held {
         assert_eq!(exchange(stream, &request).unwrap().status, 200);
     }
-    assert!(is_closed(&mut connect(address)), "closed without a word");
+    assert!(is_closed(&mut connect(address)), "closed without an answer");
     assert_eq!(sink.counts(FIRST).refused_connections, 1);
 
     drop(held);
-    eventually("a place is free again", || {
+    eventually("a connection is accepted again", || {
         let mut stream = connect(address);
         let sent = stream.write_all(&request);
         let mut status = [0; 12];
@@ -107,7 +107,7 @@ fn the_thread_has_a_name_and_a_clock_and_ends() {
 }
 
 #[test]
-fn cores_are_taken_or_refused_with_a_reason() {
+fn the_thread_is_pinned_or_refused_with_a_reason() {
     let pinned = |cpu| {
         let options = SinkOptions {
             cpus: Some(vec![cpu]),

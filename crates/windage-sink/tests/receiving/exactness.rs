@@ -1,5 +1,5 @@
-//! Nothing is lost and nothing is counted twice, whatever the backend does meanwhile to clients
-//! that send again until they have a success.
+//! Nothing is lost and nothing is counted twice, whatever the backend does, if clients retry until
+//! they succeed.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,10 +17,10 @@ use crate::sender::{FIRST, PATIENCE, address};
 const SENDERS: u64 = 4;
 const BATCHES: u64 = 500;
 const SPANS: u64 = 3;
-/// How long each behaviour lasts; none outlives the clients' patience.
+/// How long each behaviour lasts; all are shorter than the clients' patience.
 const EACH_LASTS: Duration = Duration::from_millis(15);
 
-/// Sends until the connection breaks or an answer came; whether that was a success.
+/// Sends until the connection breaks or an answer arrives. Returns whether it was a success.
 fn try_http(address: SocketAddr, stream: &mut Option<std::net::TcpStream>, request: &[u8]) -> bool {
     if stream.is_none() {
         *stream = std::net::TcpStream::connect(address).ok();
@@ -90,7 +90,7 @@ fn send_over_grpc(address: SocketAddr, numbers: impl Iterator<Item = u64>) {
     });
 }
 
-/// Several clients send batches, while the backend goes through these behaviours over and over.
+/// Several clients send batches while the backend cycles through these behaviours.
 fn deliver(protocol: Protocol, backends: &[&str]) -> Counts {
     let backends: Vec<Backend> = backends
         .iter()

@@ -1,9 +1,6 @@
-//! The sink from the outside: sockets in, counts out.
+//! The sink from outside: sockets in, counts out.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "what the tests share is test code as well"
-)]
+#![expect(clippy::unwrap_used, reason = "shared test code is test code as well")]
 
 mod backends;
 mod backends_grpc;

@@ -1,4 +1,4 @@
-//! OTLP over gRPC: what is sent is counted, and how calls end.
+//! OTLP over gRPC: requests are counted, and calls end with a status.
 
 use bytes::Bytes;
 use hyper::Request;
@@ -49,7 +49,7 @@ async fn every_signal_counts_plain_and_compressed() {
             ("plain", request(path, &[]), framed(&message, false)),
             ("gzip", request(path, &GZIP), framed(&packed, true)),
             (
-                "gzip was not worth it",
+                "uncompressed despite gzip",
                 request(path, &GZIP),
                 framed(&message, false),
             ),
@@ -67,7 +67,7 @@ async fn every_signal_counts_plain_and_compressed() {
             let counts = sink.counts(FIRST).since(&before);
             assert!(
                 counts.wire_bytes > sent,
-                "{path}, {way}: frames and head beside it"
+                "{path}, {way}: with frames and head"
             );
             let expected = Counts {
                 requests: 1,
@@ -81,7 +81,7 @@ async fn every_signal_counts_plain_and_compressed() {
 }
 
 #[tokio::test]
-async fn what_can_not_be_taken_ends_with_a_status() {
+async fn invalid_calls_end_with_a_status() {
     let sink = start(10_000);
     let mut caller = Caller::connect(address(&sink, FIRST, HERE)).await.unwrap();
     let message = batch(1, 3);
@@ -120,7 +120,7 @@ async fn what_can_not_be_taken_ends_with_a_status() {
         ),
         ("two messages", traces(&[]), two, 13, "malformed"),
         (
-            "a flag that there is not",
+            "an invalid flag",
             traces(&[]),
             Bytes::from_static(&[7, 0, 0, 0, 0]),
             13,
@@ -162,7 +162,7 @@ async fn what_can_not_be_taken_ends_with_a_status() {
             "malformed",
         ),
         (
-            "compressed by nothing",
+            "compressed without an encoding",
             traces(&[]),
             framed(&message, true),
             13,
@@ -191,12 +191,12 @@ async fn what_can_not_be_taken_ends_with_a_status() {
         assert_eq!(counts, expected, "{name}");
     }
     let ended = caller.export(TRACES, &message).await.unwrap();
-    assert_eq!(ended.code, Some(0), "the connection has survived all that");
+    assert_eq!(ended.code, Some(0), "the connection survives");
     assert_eq!(sink.counts(FIRST).spans, 3);
 }
 
 #[tokio::test]
-async fn what_is_not_grpc_is_told_so_by_http() {
+async fn other_requests_get_an_http_status() {
     let sink = start(10_000);
     let mut caller = Caller::connect(address(&sink, FIRST, HERE)).await.unwrap();
     let request = Request::post(format!("http://sink{TRACES}"))
@@ -243,7 +243,7 @@ async fn a_message_is_found_in_any_pieces() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_given_up_is_counted_as_rejected() {
+async fn a_cancelled_call_is_counted_as_rejected() {
     let sink = start(10_000);
     let mut caller = Caller::connect(address(&sink, FIRST, HERE)).await.unwrap();
     let message = framed(&batch(1, 100), false);
@@ -273,7 +273,7 @@ async fn a_call_that_is_given_up_is_counted_as_rejected() {
 async fn many_calls_at_a_time_count_each_once() {
     let sink = start(1 << 20);
     let mut caller = Caller::connect(address(&sink, FIRST, HERE)).await.unwrap();
-    // With the first answer it is known how many calls there may be at a time.
+    // The first answer brings the limit on concurrent calls.
     let first = caller.export(TRACES, &batch(0, 10)).await.unwrap();
     assert_eq!(first.code, Some(0));
     let mut calls = Vec::new();

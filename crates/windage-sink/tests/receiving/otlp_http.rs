@@ -1,4 +1,4 @@
-//! OTLP over HTTP/1.1: what is sent is counted, what can't be taken is told so.
+//! OTLP over HTTP/1.1: requests are counted, and invalid ones refused.
 
 use prost::Message;
 use windage_sink::{Counts, Protocol, Sink, SinkOptions};
@@ -119,7 +119,7 @@ fn every_signal_form_and_framing_counts_the_same() {
 }
 
 #[test]
-fn what_is_not_otlp_is_told_so_and_counted() {
+fn other_requests_are_refused_and_counted() {
     let body = batch(1, 3);
     let table: [(&str, Vec<u8>, u16, &str); 10] = [
         ("no telemetry is fine", post_traces(b""), 200, ""),
@@ -178,7 +178,7 @@ fn what_is_not_otlp_is_told_so_and_counted() {
 }
 
 #[test]
-fn json_of_the_wrong_shape_is_told_so_in_json() {
+fn json_errors_are_reported_in_json() {
     let sink = start(1);
     let mut stream = connect(address(&sink, FIRST, HERE));
     let deep = "[".repeat(100_000);
@@ -203,7 +203,7 @@ fn json_of_the_wrong_shape_is_told_so_in_json() {
 }
 
 #[test]
-fn bodies_have_a_bound() {
+fn bodies_are_bounded() {
     let options = SinkOptions {
         max_body_bytes: 100_000,
         ..SinkOptions::default()
@@ -230,7 +230,7 @@ fn bodies_have_a_bound() {
             (1, 1, 0),
             "{name}"
         );
-        // The connection has survived: the rest of the body was read over.
+        // The connection has survived: the rest of the body was discarded.
         let next = exchange(&mut stream, &post_traces(&batch(number, 1))).unwrap();
         assert_eq!(next.status, 200, "{name}");
     }
@@ -238,14 +238,14 @@ fn bodies_have_a_bound() {
 }
 
 #[test]
-fn who_sends_far_too_much_gets_an_answer_and_no_connection() {
+fn a_far_too_large_body_gets_an_answer_and_ends_the_connection() {
     let options = SinkOptions {
         max_body_bytes: 100_000,
         ..SinkOptions::default()
     };
     let sink = Sink::start(1, &[HERE], options).unwrap();
     let mut stream = connect(address(&sink, FIRST, HERE));
-    // All of it is sent before the answer is looked for.
+    // All of it is sent before the answer is read.
     let answer = exchange(&mut stream, &post_traces(&vec![0; 4 << 20])).unwrap();
     assert_eq!(answer.status, 413);
     assert_eq!(answer.header("connection"), Some("close"));
@@ -253,7 +253,7 @@ fn who_sends_far_too_much_gets_an_answer_and_no_connection() {
 }
 
 #[test]
-fn a_body_is_asked_for_when_its_sender_waits_for_that() {
+fn a_body_is_requested_when_its_sender_expects_it() {
     let sink = start(1);
     let mut stream = connect(address(&sink, FIRST, HERE));
     let body = batch(1, 5);
@@ -267,7 +267,7 @@ fn a_body_is_asked_for_when_its_sender_waits_for_that() {
 }
 
 #[test]
-fn requests_that_are_sent_ahead_are_answered_in_order() {
+fn pipelined_requests_are_answered_in_order() {
     let sink = start(1);
     let mut stream = connect(address(&sink, FIRST, HERE));
     let missing = post("/nowhere", PROTOBUF, b"");

@@ -1,4 +1,4 @@
-//! Export requests of OTLP.
+//! OTLP export requests.
 
 use std::io::Write;
 
@@ -14,7 +14,7 @@ use opentelemetry_proto::tonic::metrics::v1::{
 use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span};
 use prost::Message;
 
-/// A trace of so many spans, the first of them its root; its number makes it differ from others.
+/// A trace of that many spans, the first of them the root; `number` makes it differ from others.
 pub(crate) fn trace(number: u64, spans: u64) -> ExportTraceServiceRequest {
     let trace_id = u128::from(number + 1).to_be_bytes().to_vec();
     let span = |i: u64| Span {

@@ -1,4 +1,4 @@
-//! gRPC over bare HTTP/2, so that it can be spoken wrongly as well.
+//! gRPC over bare HTTP/2, so that invalid calls can be made as well.
 
 use std::future::poll_fn;
 use std::io;
@@ -21,7 +21,7 @@ pub(crate) const LOGS: &str = "/opentelemetry.proto.collector.logs.v1.LogsServic
 pub(crate) const PROFILES: &str =
     "/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export";
 
-/// A connection, driven by a task of its own.
+/// A connection, driven by its own task.
 pub(crate) struct Caller {
     calls: SendRequest<Bytes>,
     pub(crate) connection: tokio::task::JoinHandle<Result<(), h2::Error>>,
@@ -37,10 +37,10 @@ pub(crate) struct Call {
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) http_status: u16,
-    /// `None` when there is no status of gRPC.
+    /// `None` when there is no gRPC status.
     pub(crate) code: Option<u16>,
     pub(crate) message: String,
-    /// When to try again, if that is said.
+    /// When to retry, if given.
     pub(crate) retry_after: Option<Duration>,
     /// The message, with its frame.
     pub(crate) body: Vec<u8>,
@@ -77,14 +77,14 @@ impl Caller {
         })
     }
 
-    /// Opens a call without a body so far.
+    /// Opens a call without sending a body.
     pub(crate) async fn open(&mut self, request: Request<()>) -> Result<Call, h2::Error> {
         poll_fn(|context| self.calls.poll_ready(context)).await?;
         let (response, stream) = self.calls.send_request(request, false)?;
         Ok(Call { stream, response })
     }
 
-    /// A whole call.
+    /// Makes a complete call.
     pub(crate) async fn call(
         &mut self,
         request: Request<()>,
@@ -115,7 +115,7 @@ async fn ended(response: Response<RecvStream>) -> Result<Ended, h2::Error> {
         stream.flow_control().release_capacity(data.len())?;
         body.extend_from_slice(&data);
     }
-    // Errors may be told in the head already.
+    // Errors may be in the head already.
     let trailers = stream.trailers().await?.unwrap_or(head.headers);
     let text = |name: &str| trailers.get(name).map(|value| value.to_str().unwrap());
     Ok(Ended {
@@ -127,7 +127,7 @@ async fn ended(response: Response<RecvStream>) -> Result<Ended, h2::Error> {
     })
 }
 
-/// `google.rpc.Status` and what is looked at of its details.
+/// `google.rpc.Status`, with the details that tests look at.
 #[derive(Clone, PartialEq, Message)]
 struct Details {
     #[prost(message, repeated, tag = "3")]

@@ -1,4 +1,4 @@
-//! HTTP/1.1 by hand, so that it can be spoken wrongly as well.
+//! HTTP/1.1 by hand, so that invalid requests can be made as well.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -8,14 +8,14 @@ use crate::sender::PATIENCE;
 pub(crate) const PROTOBUF: &str = "application/x-protobuf";
 pub(crate) const JSON: &str = "application/json";
 
-/// The head of a request with a body of so many bytes.
+/// The head of a request with a body of that many bytes.
 pub(crate) fn head(method: &str, path: &str, headers: &[(&str, &str)], length: usize) -> Vec<u8> {
     let mut head = open_head(method, path, headers);
     head.extend_from_slice(format!("content-length: {length}\r\n\r\n").as_bytes());
     head
 }
 
-/// A head that goes on.
+/// A head without its end.
 pub(crate) fn open_head(method: &str, path: &str, headers: &[(&str, &str)]) -> Vec<u8> {
     let mut head = format!("{method} {path} HTTP/1.1\r\nhost: sink\r\n");
     for (name, value) in headers {
@@ -35,7 +35,7 @@ pub(crate) fn post_traces(body: &[u8]) -> Vec<u8> {
     post("/v1/traces", PROTOBUF, body)
 }
 
-/// The same of a body that is compressed already.
+/// The same with a compressed body.
 pub(crate) fn post_gzip(packed: &[u8]) -> Vec<u8> {
     let headers = [("content-type", PROTOBUF), ("content-encoding", "gzip")];
     let mut request = head("POST", "/v1/traces", &headers, packed.len());
@@ -103,7 +103,7 @@ pub(crate) fn exchange(stream: &mut TcpStream, request: &[u8]) -> io::Result<Ans
     read_answer(stream)
 }
 
-/// Whether the other end has closed the connection, orderly or by a reset.
+/// Whether the peer has closed the connection, orderly or by a reset.
 pub(crate) fn is_closed(stream: &mut TcpStream) -> bool {
     match stream.read(&mut [0]) {
         Ok(0) => true,

@@ -1,4 +1,4 @@
-//! HTTP/2 frame by frame, as no library would let it be spoken.
+//! HTTP/2 frame by frame, so that the protocol can be violated.
 
 use std::io::Write as _;
 use std::net::{SocketAddr, TcpStream};
@@ -25,7 +25,7 @@ pub(crate) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8>
     frame
 }
 
-/// A header field in HPACK, a literal that is not put into the table.
+/// An HPACK header field, as a literal that is not added to the table.
 pub(crate) fn field(name: &str, value: &str) -> Vec<u8> {
     let mut field = vec![0];
     for text in [name, value] {
@@ -52,7 +52,7 @@ pub(crate) fn head() -> Vec<u8> {
         .collect()
 }
 
-/// A connection with these settings on which HTTP/2 is spoken.
+/// An HTTP/2 connection with these settings.
 pub(crate) fn speak(address: SocketAddr, settings: &[u8]) -> TcpStream {
     let mut stream = connect(address);
     stream.write_all(PREFACE).unwrap();

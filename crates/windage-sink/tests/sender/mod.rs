@@ -1,6 +1,6 @@
-//! Whoever sends telemetry: bodies, HTTP/1.1 by hand, gRPC over bare HTTP/2.
+//! Senders of telemetry: bodies, HTTP/1.1 by hand, gRPC over bare HTTP/2.
 
-#![allow(dead_code, reason = "each target of tests uses its part of it")]
+#![allow(dead_code, reason = "each test target uses a part of it")]
 
 pub(crate) mod bodies;
 pub(crate) mod grpc;
@@ -16,14 +16,14 @@ use windage_sink::{Protocol, Sink};
 
 pub(crate) const FIRST: ArmIndex = ArmIndex(0);
 pub(crate) const SECOND: ArmIndex = ArmIndex(1);
-/// Long enough for a loaded machine; nothing waits that long when all is well.
+/// Long enough for a loaded machine; normally nothing waits that long.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(crate) fn address(sink: &Sink, arm: ArmIndex, protocol: Protocol) -> SocketAddr {
     sink.address(arm, protocol).unwrap()
 }
 
-/// The same while other tasks go on.
+/// The same while other tasks run.
 pub(crate) async fn in_the_end(what: &str, mut holds: impl FnMut() -> bool) {
     let began = Instant::now();
     while !holds() {

@@ -1,16 +1,16 @@
-//! The process that has both ends of every connection.
+//! The test process, which has both ends of every connection.
 
 use std::fs;
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-/// As many descriptors as may be had.
+/// Raises the limit on descriptors as far as allowed.
 pub(crate) fn allow_many_connections() {
     let (_, most) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
     setrlimit(Resource::RLIMIT_NOFILE, most, most).unwrap();
 }
 
-/// What the process has in memory, in bytes.
+/// The process's resident memory in bytes.
 pub(crate) fn resident_bytes() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
@@ -18,11 +18,11 @@ pub(crate) fn resident_bytes() -> u64 {
     kib.parse::<u64>().unwrap() * 1024
 }
 
-/// Gives the kernel back what the allocator keeps of earlier tests: it would be used first, and
-/// hide what is taken.
+/// Returns memory that the allocator kept from earlier tests: otherwise it would be reused and hide
+/// new allocations.
 pub(crate) fn give_back() {
     #[cfg(target_env = "gnu")]
-    // SAFETY: it takes no pointer, and any thread may call it at any time.
+    // SAFETY: the call takes no pointer, and any thread may make it at any time.
     unsafe {
         nix::libc::malloc_trim(0);
     }

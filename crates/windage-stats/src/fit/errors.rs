@@ -1,8 +1,8 @@
-//! The errors of several estimates that were held against the same baseline.
+//! Errors of several estimates that are compared with the same baseline.
 
 use crate::long_run::MeanError;
 
-/// An estimate against the baseline, of several that were measured side by side.
+/// An estimate relative to the baseline, one of several measured side by side.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Side<'a> {
     /// Its standard error.
@@ -10,27 +10,28 @@ pub struct Side<'a> {
     /// Degrees of freedom of that.
     pub degrees_of_freedom: f64,
     /// Its value in each launch, or in each stretch of the only launch, in time order: the same
-    /// ones for all.
+    /// units for all estimates.
     pub units: &'a [f64],
 }
 
-/// What each estimate errs by, apart for what it has alone and for what all have in common.
+/// The error of an estimate, split into its own part and the part that all have in common.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SideBySide {
-    /// Of each estimate alone.
+    /// The error of each estimate alone.
     pub own: MeanError,
-    /// Of the baseline, which all are held against and which therefore moves all alike.
+    /// The error of the baseline, which moves all estimates alike.
     pub common: MeanError,
 }
 
-/// The errors of estimates that are about equally sure. An error from a few launches is itself
-/// hardly known, so that weights made from each one's own would be luck: they are put together, as
-/// in an analysis of variance. What all have in common shows in units, in which all move alike: that
+/// Pools the errors of estimates that are about equally precise. An error from a few launches is
+/// itself imprecise, so weights made from each estimate's own error would be luck; they are pooled
+/// as in an analysis of variance. The common part shows in units in which all estimates move alike,
+/// so this is an analysis by estimate and unit (randomised blocks).
 /// is such an analysis by estimate and unit (randomised blocks).
 ///
-/// Where the units don't match, the common part can't be told. Then it is counted twice: wholly
-/// within each one's own error, and as large as if the baseline erred like the others. `None`
-/// without any error.
+/// Where the units don't match, the common part is unknown. Then it is counted twice: in full
+/// within each estimate's own error, and as large as if the baseline's error were like the others'.
+/// `None` without any error.
 #[must_use]
 pub fn side_by_side(of: &[Side<'_>]) -> Option<SideBySide> {
     let count = of.len() as f64;
@@ -58,7 +59,7 @@ pub fn side_by_side(of: &[Side<'_>]) -> Option<SideBySide> {
     let whole = units + (count - 1.0) * rest;
     let surplus = (units - rest).max(0.0);
     let rest_freedom = (count - 1.0) * split.units_freedom;
-    // After Satterthwaite, of a difference of mean squares.
+    // Satterthwaite, for a difference of mean squares.
     let scatter = units.powi(2) / split.units_freedom + rest.powi(2) / rest_freedom;
     Some(SideBySide {
         own: error(
@@ -70,14 +71,14 @@ pub fn side_by_side(of: &[Side<'_>]) -> Option<SideBySide> {
 }
 
 struct MeanSquares {
-    /// From unit to unit.
+    /// Between units.
     units: f64,
     units_freedom: f64,
-    /// What neither unit nor estimate explains.
+    /// Residual, explained by neither unit nor estimate.
     rest: f64,
 }
 
-/// `None` unless all have the same number of units, two at least, which scatter by themselves.
+/// `None` unless all have the same number of units, at least two, with some scatter.
 fn mean_squares(of: &[Side<'_>]) -> Option<MeanSquares> {
     let units = of.first()?.units.len();
     if of.len() < 2 || units < 2 || of.iter().any(|side| side.units.len() != units) {
@@ -121,14 +122,15 @@ mod tests {
     }
 
     #[test]
-    fn what_moves_alike_is_the_baselines() {
-        // Units of two estimates, each with a variance of 0.01; variance of each alone, in common.
+    fn common_movement_is_the_baselines() {
+        // units of two estimates, each with a variance of 0.01; expected own variance, common
+        // variance
         let table: [(&[f64], &[f64], f64, f64); 3] = [
-            // Opposite: nothing in common, and more than its own error in each alone.
+            // Opposite: nothing in common, and more than its own error in each.
             (&[0.0, 1.0, 2.0], &[2.0, 1.0, 0.0], 0.02, 0.0),
             // Uncorrelated.
             (&[1.0, -1.0, 1.0, -1.0], &[1.0, 1.0, -1.0, -1.0], 0.01, 0.0),
-            // -3, 0, 3 of both, and -1, 2, -1 more of one, less of the other.
+            // −3, 0, 3 in both; −1, 2, −1 more in one, less in the other.
             (&[-1.0, 5.0, 5.0], &[1.0, 1.0, 7.0], 0.005, 0.005),
         ];
         for (one, other, own, common) in table {
@@ -141,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn units_that_do_not_match_make_errors_larger() {
+    fn mismatched_units_make_errors_larger() {
         let matching = [0.0, 1.0, 2.0];
         for others in [&[0.0, 1.0][..], &[], &[0.0]] {
             let found = side_by_side(&[side(&matching), side(others)]).unwrap();

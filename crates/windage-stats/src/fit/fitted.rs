@@ -1,4 +1,4 @@
-//! A fitted curve, and how sure it is.
+//! A fitted curve and its intervals.
 
 use super::shape::{Shape, Term};
 use super::solve::{Solution, dot};
@@ -15,7 +15,7 @@ pub struct Fit {
     errors: Errors,
 }
 
-/// A figure with the interval that it lies in.
+/// A figure with its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimated {
     /// The estimate.
@@ -26,7 +26,7 @@ pub struct Estimated {
     pub high: f64,
 }
 
-/// A variance and how well it is known.
+/// A variance and its degrees of freedom.
 #[derive(Clone, Copy)]
 struct Variance {
     value: f64,
@@ -82,9 +82,9 @@ impl Fit {
         student_interval(height, variances, confidence)
     }
 
-    /// Where a further point should lie that was held against the same baseline, its own standard
-    /// error being this one. What all have in common moves it as it moves the curve, and counts for
-    /// nothing here.
+    /// The interval in which another point should lie that is compared with the same baseline and
+    /// has this standard error. The common error moves it together with the curve, so it cancels
+    /// here.
     #[must_use]
     pub fn predicted(&self, x: f64, standard_error: f64, confidence: Confidence) -> Estimated {
         let mut own = self.own(&self.gradient(x));
@@ -92,8 +92,8 @@ impl Fit {
         student_interval(self.height(x), [own, self.common(0.0)], confidence)
     }
 
-    /// What is left between points and curve against the points' own errors; `None` where there
-    /// are no more points than was found from them.
+    /// The residuals compared with the points' own errors; `None` where there are no more points
+    /// than parameters.
     #[must_use]
     pub fn lack_of_fit(&self) -> Option<LackOfFit> {
         lack_of_fit(
@@ -103,8 +103,7 @@ impl Fit {
         )
     }
 
-    /// How often chance alone would take away as much of what a line leaves as this curve does with
-    /// one parameter more.
+    /// The p-value of this curve's improvement over a line, given its one additional parameter.
     pub(super) fn chance_of_gain_over(&self, line: &Fit) -> f64 {
         let gain = line.solution.chi_square - self.solution.chi_square;
         chance_of(gain / self.widening(), 1.0, self.own_freedom()).unwrap_or(1.0)
@@ -114,14 +113,14 @@ impl Fit {
         self.points as f64 - self.shape.parameters() as f64
     }
 
-    /// By how much variances are greater than the points' own errors say, since points scatter so
-    /// much (Birge 1932); never less than 1.
+    /// The factor by which variances exceed the points' own errors, from the scatter of the points
+    /// (Birge 1932); at least 1.
     fn widening(&self) -> f64 {
         self.lack_of_fit().map_or(1.0, |lack| lack.f.max(1.0))
     }
 
-    /// Degrees of freedom of the variance that comes from the points' own errors. Where that is read
-    /// from how the points scatter, it is known as well as that is.
+    /// Degrees of freedom of the variance from the points' own errors. Where that is estimated from
+    /// the scatter of the points, it has the residuals' degrees of freedom.
     fn own_freedom(&self) -> f64 {
         if self.widening() > 1.0 {
             self.points_freedom()
@@ -134,7 +133,7 @@ impl Fit {
         self.shape.gradient(&self.solution.coefficients, x)
     }
 
-    /// The variance along a direction that comes from the points' own errors.
+    /// The variance along a direction from the points' own errors.
     fn own(&self, direction: &[f64]) -> Variance {
         let rows = self.solution.covariance.iter();
         let spread: Vec<f64> = rows.map(|row| dot(row, direction)).collect();
@@ -144,7 +143,7 @@ impl Fit {
         }
     }
 
-    /// How far the common error moves what lies at a height.
+    /// How far the common error moves a point at a height.
     fn moved(&self, height: f64) -> f64 {
         self.errors.common.shift + self.errors.common.scale * height
     }
@@ -157,7 +156,7 @@ impl Fit {
     }
 }
 
-/// Student's interval with the variance of both, its degrees of freedom after Satterthwaite (1946).
+/// The t interval with the sum of two variances, degrees of freedom after Satterthwaite (1946).
 fn student_interval(estimate: f64, variances: [Variance; 2], confidence: Confidence) -> Estimated {
     let whole: f64 = variances.iter().map(|v| v.value).sum();
     let parts = variances.iter().filter(|v| v.value > 0.0);

@@ -1,25 +1,25 @@
-//! What a curve may look like.
+//! Possible shapes of a curve.
 
 use super::Point;
 use super::solve::{Solution, dot, solve};
 
-/// Places of half the cost that are tried, before the best one is looked at more closely.
+/// How many values of `half_at` are tried before the best one is refined.
 const TRIED: u32 = 41;
-/// The least and greatest of them, as shares of the farthest point: nearer to zero all points but one
-/// at zero are at the end of the cost, farther away the curve is a line.
+/// The smallest and the largest value tried, as shares of the farthest point. Below, all points
+/// except one at zero are fully saturated; above, the curve is a line.
 const LEAST: f64 = 0.01;
 const GREATEST: f64 = 10.0;
-/// Steps of the closer look, each of which leaves 0.618 of where the best may be.
+/// Steps of the refinement; each leaves 0.618 of the bracket.
 const STEPS: u32 = 60;
 
-/// The curve's form. Its coefficients are those of [`Shape::terms`], in that order.
+/// The curve's shape. Its coefficients are those of [`Shape::terms`], in that order.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Shape {
     /// fixed + a · x
     Line,
-    /// fixed + a · x + b · √x: beside what is proportional a cost that grows ever more slowly.
+    /// fixed + a · x + b · √x: a proportional cost plus one that grows ever more slowly.
     Concave,
-    /// fixed + a · x / (x + half_at): a cost that comes to an end.
+    /// fixed + a · x / (x + half_at): a cost that levels off.
     Saturating {
         /// Where half of it is reached.
         half_at: f64,
@@ -40,7 +40,7 @@ pub enum Term {
 }
 
 impl Shape {
-    /// What each coefficient multiplies.
+    /// The term of each coefficient.
     #[must_use]
     pub fn terms(self) -> &'static [Term] {
         match self {
@@ -50,7 +50,7 @@ impl Shape {
         }
     }
 
-    /// What is found from the points: coefficients, and where a saturating cost is half reached.
+    /// The number of fitted parameters: coefficients, and `half_at` of a saturating curve.
     pub(super) fn parameters(self) -> usize {
         match self {
             Shape::Line => 2,
@@ -62,7 +62,7 @@ impl Shape {
         dot(&self.row(x), coefficients)
     }
 
-    /// How the height changes with each parameter.
+    /// The derivative of the height by each parameter.
     pub(super) fn gradient(self, coefficients: &[f64], x: f64) -> Vec<f64> {
         let mut gradient = self.row(x);
         if let Shape::Saturating { half_at } = self {
@@ -80,13 +80,13 @@ impl Shape {
     }
 }
 
-/// The best curve of a shape; `None` when these points can't tell its terms apart.
+/// The best curve of a shape; `None` when its terms can't be separated at these points.
 pub(super) fn best_of(shape: Shape, points: &[Point]) -> Option<Solution> {
     let rows: Vec<Vec<f64>> = points.iter().map(|p| shape.row(p.x)).collect();
     least_squares(&rows, points)
 }
 
-/// The best saturating curve; `None` when the best is none, but a line or a step.
+/// The best saturating curve; `None` when the best one degenerates to a line or a step.
 pub(super) fn best_saturating(points: &[Point]) -> Option<(Shape, Solution)> {
     let farthest = points.iter().fold(0.0, |far: f64, p| far.max(p.x));
     let misfit = |log_half_at: f64| {
@@ -104,8 +104,7 @@ pub(super) fn best_saturating(points: &[Point]) -> Option<(Shape, Solution)> {
     let half_at = least(best - step, best + step, misfit).exp();
     let shape = Shape::Saturating { half_at };
     let mut solution = best_of(shape, points)?;
-    // Where half of it is reached is uncertain, too: near its best, the curve is a sum of terms in
-    // that as well.
+    // `half_at` is uncertain as well: near the optimum the curve is linear in that parameter too.
     let gradients: Vec<Vec<f64>> = points
         .iter()
         .map(|p| shape.gradient(&solution.coefficients, p.x))
@@ -120,7 +119,7 @@ fn least_squares(rows: &[Vec<f64>], points: &[Point]) -> Option<Solution> {
     solve(rows, &heights, &errors)
 }
 
-/// Where a function with a single dip is least, by the golden section.
+/// The minimum of a function with a single dip, by golden-section search.
 fn least(mut low: f64, mut high: f64, of: impl Fn(f64) -> f64) -> f64 {
     let section = (5f64.sqrt() - 1.0) / 2.0;
     let inner = |low: f64, high: f64| {
@@ -156,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_a_line_or_a_step_saturates_nowhere() {
+    fn lines_and_steps_do_not_saturate() {
         type Height = fn(f64) -> f64;
         let points = |height: Height| -> Vec<Point> {
             let xs = [0.0, 10.0, 25.0, 50.0, 75.0, 100.0];

@@ -1,23 +1,22 @@
 //! Weighted least squares for a few terms.
 
-/// A column that others explain but for this share of its length is no term of its own: rounding
-/// leaves some 1e-15.
+/// A column that other columns explain except for this share of its length is not a term of its
+/// own: rounding leaves about 1e-15.
 const OWN_SHARE: f64 = 1e-9;
 
-/// The best coefficients, and how they would scatter if the points had the errors they are said
-/// to have.
+/// The best coefficients, and their covariance if the points have the stated errors.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Solution {
     pub(super) coefficients: Vec<f64>,
     /// Of the coefficients, row by row.
     pub(super) covariance: Vec<Vec<f64>>,
-    /// Sum of the squares of what is left, each in units of its point's error.
+    /// Sum of the squared residuals, each in units of its point's error.
     pub(super) chi_square: f64,
 }
 
-/// Brings `rows` · coefficients as near to `heights` as it gets, each point weighted by its error;
-/// `None` when the terms can't be told apart at these points. By orthogonal columns (modified
-/// Gram-Schmidt): the normal equations would lose half of the digits.
+/// Fits `rows` · coefficients to `heights` by least squares, each point weighted by its error;
+/// `None` when the terms can't be separated at these points. Uses orthogonal columns (modified
+/// Gram-Schmidt), because the normal equations would lose half of the digits.
 pub(super) fn solve(rows: &[Vec<f64>], heights: &[f64], errors: &[f64]) -> Option<Solution> {
     let terms = rows.first()?.len();
     let column = |term: usize| -> Vec<f64> {
@@ -63,7 +62,7 @@ pub(super) fn solve(rows: &[Vec<f64>], heights: &[f64], errors: &[f64]) -> Optio
     solution.chi_square.is_finite().then_some(solution)
 }
 
-/// `x` of `triangle` · x = `right`, the triangle being an upper one.
+/// Solves `triangle` · x = `right` for an upper triangle.
 fn back_substituted(triangle: &[Vec<f64>], right: &[f64]) -> Vec<f64> {
     let mut found = right.to_vec();
     for row in (0..found.len()).rev() {
@@ -94,12 +93,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn terms_that_cannot_be_told_apart_have_no_solution() {
+    fn inseparable_terms_have_no_solution() {
         // rows, heights, why
         let table: [(&[[f64; 2]], &str); 3] = [
             (&[[1.0, 2.0], [1.0, 2.0], [1.0, 2.0]], "one x alone"),
             (&[[1.0, 0.0], [1.0, 0.0]], "a term that is zero everywhere"),
-            (&[[1.0, f64::NAN], [1.0, 1.0]], "no number"),
+            (&[[1.0, f64::NAN], [1.0, 1.0]], "not a number"),
         ];
         for (rows, why) in table {
             let rows: Vec<Vec<f64>> = rows.iter().map(|row| row.to_vec()).collect();
@@ -110,13 +109,13 @@ mod tests {
     }
 
     #[test]
-    fn as_many_points_as_terms_are_met() {
+    fn as_many_points_as_terms_fit_exactly() {
         let rows = [vec![1.0, 1.0], vec![1.0, 3.0]];
         let found = solve(&rows, &[2.0, 8.0], &[0.1, 0.4]).unwrap();
         assert!((found.coefficients[0] + 1.0).abs() < 1e-12, "{found:?}");
         assert!((found.coefficients[1] - 3.0).abs() < 1e-12, "{found:?}");
         assert!(found.chi_square < 1e-20, "{found:?}");
-        // The slope is the difference of both, over 2.
+        // The slope is the difference of both, divided by 2.
         let slope_variance = (0.1 * 0.1 + 0.4 * 0.4) / 4.0;
         assert!((found.covariance[1][1] - slope_variance).abs() < 1e-12);
     }

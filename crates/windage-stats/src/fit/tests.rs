@@ -30,12 +30,17 @@ fn half_width(of: Estimated) -> f64 {
 }
 
 #[test]
-fn a_bend_is_there_only_where_a_line_leaves_more_than_chance_does() {
+fn a_bend_needs_significant_residuals_of_a_line() {
     type Height = fn(f64) -> f64;
     // height, standard error, shape, why
     let table: [(Height, f64, &str, &str); 5] = [
         (|x| 1.0 + 0.05 * x, 0.1, "line", "a line"),
-        (|x| 1.0 + 0.5 * x.sqrt(), 5.0, "line", "too rough to see it"),
+        (
+            |x| 1.0 + 0.5 * x.sqrt(),
+            5.0,
+            "line",
+            "too noisy to show the bend",
+        ),
         (
             |x| 1.0 + 0.02 * x + 0.5 * x.sqrt(),
             0.1,
@@ -48,7 +53,7 @@ fn a_bend_is_there_only_where_a_line_leaves_more_than_chance_does() {
             "saturating",
             "half at 8",
         ),
-        // Neither bend is that, and the lack of fit says so.
+        // Neither bend has this shape, and the lack of fit shows it.
         (|x| 1.0 + 0.001 * x * x, 0.1, "line", "ever steeper"),
     ];
     for (height, standard_error, shape, why) in table {
@@ -60,7 +65,7 @@ fn a_bend_is_there_only_where_a_line_leaves_more_than_chance_does() {
         };
         assert_eq!(name, shape, "{why}: {found:?}");
     }
-    // With three points a line has none to spare for a bend.
+    // With three points a line leaves too few degrees of freedom for a bend.
     let few: Vec<Point> = points(|x| 1.0 + 0.5 * x.sqrt(), 0.01)
         .into_iter()
         .take(3)
@@ -86,7 +91,7 @@ fn terms_are_given_back() {
 }
 
 #[test]
-fn what_gives_no_curve_is_none() {
+fn invalid_points_give_no_curve() {
     let sound = points(|x| x, 1.0);
     let spoilt = |spoil: fn(&mut Point)| {
         let mut points = sound.clone();
@@ -97,17 +102,17 @@ fn what_gives_no_curve_is_none() {
     assert_eq!(fit(&sound[..2], errors()), None, "two points");
     assert_eq!(fit(&[sound[1]; 5], errors()), None, "one x alone");
     assert_eq!(spoilt(|p| p.standard_error = 0.0), None, "no error");
-    assert_eq!(spoilt(|p| p.x = f64::NAN), None, "no place");
-    assert_eq!(spoilt(|p| p.y = f64::INFINITY), None, "no height");
-    // Below zero there is no root; a line there may be.
+    assert_eq!(spoilt(|p| p.x = f64::NAN), None, "x is not a number");
+    assert_eq!(spoilt(|p| p.y = f64::INFINITY), None, "y is not finite");
+    // Below zero there is no root, but there may be a line.
     let mut below = points(|x| x * x, 0.1);
     below[0].x = -1.0;
     assert_eq!(fit(&below, errors()).unwrap().shape(), Shape::Line);
 }
 
-/// The baseline's own error is in every point. It moves the curve, and not how points lie about it.
+/// The baseline's error is in every point. It moves the curve, not the points' scatter about it.
 #[test]
-fn what_points_have_in_common_counts_for_the_height_alone() {
+fn the_common_error_counts_for_the_height_alone() {
     let points = points(|x| 1.0 + 0.05 * x, 0.1);
     let alone = fit(&points, errors()).unwrap();
     let shifted = Errors {
@@ -127,7 +132,7 @@ fn what_points_have_in_common_counts_for_the_height_alone() {
     let predicted = |fit: &Fit| fit.predicted(50.0, 0.1, Confidence::P95);
     assert_eq!(predicted(&together), predicted(&alone));
     assert_eq!(together.lack_of_fit(), alone.lack_of_fit());
-    // Told from a ratio, a greater cost moves by more.
+    // When computed from a ratio, a higher cost moves by more.
     let scaled = Errors {
         common: Common {
             scale: 0.1,
@@ -163,14 +168,14 @@ fn points_that_scatter_by_more_than_their_errors_widen_every_interval() {
     );
     let ratio =
         half_width(wild.at(20.0, Confidence::P95)) / half_width(calm.at(20.0, Confidence::P95));
-    // 5 degrees of freedom in the place of 24.
+    // 5 degrees of freedom instead of 24.
     let expected = f(&wild).sqrt() * 2.5706 / 2.0639;
     assert!((ratio - expected).abs() < 1e-3, "{ratio} {expected}");
 }
 
 proptest! {
     #[test]
-    fn a_line_is_met_whatever_the_weights(
+    fn an_exact_line_is_fitted_with_any_weights(
         fixed in -100.0..100.0f64,
         slope in -10.0..10.0f64,
         standard_errors in prop::collection::vec(0.01..10.0f64, 7),
@@ -187,7 +192,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_added_to_all_points_is_in_the_fixed_term_alone(
+    fn a_common_offset_changes_the_fixed_term_alone(
         added in -50.0..50.0f64,
         heights in prop::collection::vec(-1.0..1.0f64, 7),
         standard_error in 0.05..2.0f64,
@@ -199,7 +204,7 @@ proptest! {
         let mut after = before.clone();
         after.iter_mut().for_each(|point| point.y += added);
         let found = [before, after].map(|points| fit(&points, errors()).unwrap());
-        // Where half of it is reached is found to about eight digits.
+        // `half_at` is found to about eight digits.
         let near = |a: f64, b: f64| (a - b).abs() < 1e-4 * (1.0 + a.abs());
         let terms = found.each_ref().map(|fit| fit.terms(Confidence::P95));
         prop_assert_eq!(terms[0].len(), terms[1].len());
@@ -211,7 +216,7 @@ proptest! {
     }
 
     #[test]
-    fn a_surer_point_draws_the_curve_to_itself(off in 0.5..5.0f64, surer in 2.0..20.0f64) {
+    fn a_more_precise_point_pulls_the_curve(off in 0.5..5.0f64, surer in 2.0..20.0f64) {
         let with = |standard_error| {
             let mut points = points(|x| 0.1 * x, 10.0);
             points[3].y += off;

@@ -1,12 +1,12 @@
-//! Curves and the errors of their points against scipy and statsmodels.
+//! Curves and the errors of their points compared with scipy and statsmodels.
 
 use windage_stats::fit::{Common, Errors, Estimated, Point, Shape, Side};
 use windage_stats::{Confidence, fit, side_by_side, two_level};
 
 use crate::{assert_close, entries, launches_of_one_block, number, numbers, values};
 
-/// Relative to what is expected: where a saturating cost is half reached is searched for, and the
-/// misfit about its least is as flat as a square.
+/// Relative to the expected value: `half_at` is found by search, and the misfit is quadratic around
+/// its minimum.
 const SEARCHED: f64 = 1e-6;
 
 #[test]
@@ -40,7 +40,7 @@ fn curves_with_their_intervals() {
         let lack = found.lack_of_fit().unwrap();
         assert_near(lack.f, number(&of["f"]), &row);
         assert_near(lack.p, number(&of["p"]), &row);
-        // Points that scatter by more than their errors widen everything.
+        // Points that scatter by more than their errors widen all intervals.
         let reach = number(&of["quantile"]) * lack.f.max(1.0).sqrt();
         let assert_interval = |found: Estimated, expected: f64, error: f64| {
             assert_near(found.estimate, expected, &row);
@@ -56,7 +56,7 @@ fn curves_with_their_intervals() {
         let expected = column("heights").into_iter().zip(column("height_errors"));
         for (x, (expected, error)) in column("between").into_iter().zip(expected) {
             assert_interval(found.at(x, Confidence::P95), expected, error);
-            // A further point adds its own variance.
+            // Another point adds its own variance.
             let predicted = found.predicted(x, 0.3, Confidence::P95);
             assert_interval(predicted, expected, error.hypot(0.3));
         }

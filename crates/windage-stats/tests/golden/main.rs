@@ -1,10 +1,6 @@
-//! Estimators against what scipy and statsmodels say: `golden/values.json`, made by
-//! `golden/make.py`.
+//! Estimators compared with scipy and statsmodels: `golden/values.json`, made by `golden/make.py`.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "what the tests share is test code as well"
-)]
+#![expect(clippy::unwrap_used, reason = "shared test code")]
 
 mod curves;
 
@@ -15,7 +11,7 @@ use windage_stats::{
     location, mean_error, onset, proportion, radius, robust_sd, trend_over, two_level, unpaired,
 };
 
-/// Relative to what is expected, or to the scale of the values where zero is expected.
+/// Relative to the expected value, or to the scale of the values where zero is expected.
 const TOLERANCE: f64 = 1e-9;
 
 fn values() -> Value {
@@ -30,7 +26,7 @@ fn numbers(value: &Value) -> Vec<f64> {
     value.as_array().unwrap().iter().map(number).collect()
 }
 
-/// The confidence that comes to this probability; 99.29 % is that of each of seven at 95 %.
+/// The confidence with this probability; 99.29 % is that of each of seven at 95 %.
 fn confidence(probability: &Value) -> Confidence {
     let known = [
         Confidence::P90,
@@ -86,7 +82,7 @@ fn locations() {
     for (name, of) in entries(&values()["series"]) {
         let x = numbers(&of["values"]);
         for (estimator, key) in estimators {
-            // statsmodels has no answer where more than half of the values are the same.
+            // statsmodels has no result where more than half of the values are equal.
             if let Some(expected) = of[key].as_f64() {
                 let found = locate(&x, estimator).unwrap();
                 assert_close(found, expected, scale(&x), &format!("{key} of {name}"));
@@ -121,7 +117,7 @@ fn influences_are_winsorised_values_and_give_the_trimmed_means_error() {
             let expected = (value - centre) / kept_share;
             assert_close(*influence, expected, scale(&x), &name);
         }
-        // scipy divides by the share that was to be kept, 0.6, and not by that which was.
+        // scipy divides by the nominal share kept, 0.6, not by the actual one.
         let error = number(&of["trimmed_mean_standard_error"]) * 0.6 / kept_share;
         let found = (sample_variance(&found.influences) / count).sqrt();
         assert_close(found, error, scale(&x), &name);
@@ -184,8 +180,8 @@ fn students_quantiles() {
     }
 }
 
-/// Blocks in pairs are neither trimmed nor correlated, so that the components are those of a
-/// one-way analysis of variance.
+/// Blocks in pairs are neither trimmed nor correlated, so the components are those of a one-way
+/// analysis of variance.
 #[test]
 fn components_of_pairs_are_those_of_an_analysis_of_variance() {
     for (name, of) in entries(&values()["launches"]) {
@@ -209,7 +205,7 @@ fn components_of_pairs_are_those_of_an_analysis_of_variance() {
         let found = components(&launches, None).unwrap();
         let within = number(&of["mean_square_within"]);
         assert_close(found.within_sd.powi(2), within, 0.0, &name);
-        // What can't be is zero.
+        // A negative variance component is set to zero.
         let luck = number(&of["launch_variance"]).max(0.0);
         assert_close(found.launch_sd.unwrap().powi(2), luck, within, &name);
     }
@@ -224,7 +220,7 @@ fn series_one_after_the_other() {
         let found = unpaired(&one, &other).unwrap();
         let scale = scale(&one).max(scale(&other));
         assert_close(found.estimate, number(&of["yuen_difference"]), scale, &row);
-        // With two values a side there is nothing to trim and one cosine: Welch's interval.
+        // With two values per side there is nothing to trim and one cosine: Welch's interval.
         if one.len() == 2 && other.len() == 2 {
             assert_close(
                 found.degrees_of_freedom,
@@ -275,7 +271,7 @@ fn radius_of_a_sequence() {
     }
 }
 
-/// At which a trend or an onset is more than chance.
+/// The level at which a trend or an onset is significant.
 const FALSE_ALARMS: f64 = 0.01;
 
 #[test]
@@ -289,8 +285,8 @@ fn trend_within_a_launch() {
         let x = numbers(&of["values"]);
         let expected = &of["over_time"];
         let found = trend_over(std::slice::from_ref(&x)).unwrap();
-        // The weight of a line's first cosine is taken from its limit for long series, from which
-        // that of 40 values differs by a thousandth.
+        // The weight of a line's first cosine is its limit for long series, which differs by a
+        // thousandth for 40 values.
         let change = number(&expected["change_by_first_cosine"]);
         let off = (found.change_over_series / change - 1.0).abs();
         assert!(off < 1e-3, "{name}: {found:?}, not {change}");
@@ -315,7 +311,7 @@ fn trend_from_launch_to_launch() {
         assert_eq!(found.over, Over::Run, "{name}");
         let change = number(&of["line"]["change"]);
         assert_close(found.change_over_series, change, scale(&x), &name);
-        // Equal values have no scatter to tell a trend from, and scipy has no p.
+        // Equal values have no scatter to test a trend against, and scipy has no p.
         let p = of["line"]["p"].as_f64().unwrap_or(1.0);
         assert_eq!(found.significant, p < FALSE_ALARMS, "{name}");
     }

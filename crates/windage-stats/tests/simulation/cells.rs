@@ -1,4 +1,4 @@
-//! Cells of a study: each noise in each design, many experiments, always the same ones.
+//! Cells of a study: each noise in each design, with many reproducible experiments.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,9 +10,9 @@ use rand_chacha::ChaCha8Rng;
 use crate::experiment::Design;
 use crate::noise::Kind;
 
-/// Experiments in a cell: a rate of 95 % is read with a standard error of 0.5 %.
+/// Experiments per cell: a rate of 95 % has a standard error of 0.5 %.
 const EXPERIMENTS: u32 = 2000;
-/// True log ratios, in turn.
+/// True log ratios, alternating.
 const TRUTHS: [f64; 2] = [0.0, 0.01];
 
 /// One kind of noise in one design.
@@ -23,7 +23,7 @@ pub(crate) struct Cell {
 }
 
 impl Cell {
-    /// As it stands in a table and in a failure.
+    /// Its name in a table and in a failure.
     pub(crate) fn name(self) -> String {
         let Design { launches, blocks } = self.design;
         format!("{:<14} {launches} x {blocks:<4}", self.kind.as_str())
@@ -41,8 +41,8 @@ pub(crate) fn cells(designs: &[Design]) -> Vec<Cell> {
     Kind::ALL.into_iter().flat_map(of_kind).collect()
 }
 
-/// Carries out every experiment of every cell, on all cores. `experiment` gets the cell, the true
-/// log ratio and its source of chance.
+/// Runs every experiment of every cell, on all cores. `experiment` gets the cell, the true log
+/// ratio and a source of randomness.
 pub(crate) fn carry_out<C: Copy + Send + Sync, R: Send>(
     cells: &[C],
     experiment: impl Fn(C, f64, &mut ChaCha8Rng) -> R + Sync,
@@ -75,19 +75,19 @@ pub(crate) fn carry_out<C: Copy + Send + Sync, R: Send>(
     done.into_iter().map(|(_, of_cell)| of_cell).collect()
 }
 
-/// The share of results of which something holds.
+/// The share of results for which something holds.
 pub(crate) fn share<R>(results: &[R], holds: impl Fn(&R) -> bool) -> f64 {
     results.iter().filter(|r| holds(r)).count() as f64 / results.len() as f64
 }
 
-/// The median of what is read from results.
+/// The median of a figure over results.
 pub(crate) fn median<R>(results: &[R], read: impl Fn(&R) -> f64) -> f64 {
     let mut values: Vec<f64> = results.iter().map(read).collect();
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
 }
 
-/// The root of the mean square of what is read from results.
+/// The root mean square of a figure over results.
 pub(crate) fn root_mean_square<R>(results: &[R], read: impl Fn(&R) -> f64) -> f64 {
     let squares: f64 = results.iter().map(|r| read(r).powi(2)).sum();
     (squares / results.len() as f64).sqrt()

@@ -1,4 +1,4 @@
-//! One simulated experiment: an arm against the baseline, with a true difference.
+//! One simulated experiment: an arm compared with the baseline, with a known true difference.
 
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
@@ -9,16 +9,16 @@ use crate::noise::{Kind, Machine};
 const BASELINE: usize = 0;
 const ARM: usize = 1;
 
-/// How an experiment is laid out.
+/// The layout of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Design {
     pub(crate) launches: usize,
-    /// Blocks in each launch, of two windows for either arm.
+    /// Blocks per launch, each with two windows per arm.
     pub(crate) blocks: usize,
 }
 
 impl Design {
-    /// From a single short launch to many: half a minute to four minutes.
+    /// From a single short launch to many launches: half a minute to four minutes.
     pub(crate) const ALL: [Design; 5] = [
         Design::new(1, 25),
         Design::new(1, 134),
@@ -31,15 +31,15 @@ impl Design {
         Design { launches, blocks }
     }
 
-    /// The noise to be met. The interval of a single launch holds for that launch alone, so
-    /// that launch luck is no part of what it could miss.
+    /// Whether this noise applies. The interval of a single launch holds for that launch alone, so
+    /// launch luck is not something that it could miss.
     pub(crate) fn can_face(self, kind: Kind) -> bool {
         self.launches > 1 || !kind.is_of_launches()
     }
 }
 
-/// Values of each launch in mirrored order, as an analysis makes them of windows: in each half of a
-/// block the logarithm of the arm less that of the baseline.
+/// Values of each launch in mirrored order, as the analysis computes them: in each half of a block
+/// the logarithm of the arm less that of the baseline.
 pub(crate) fn mirrored(
     design: Design,
     kind: Kind,
@@ -53,7 +53,7 @@ pub(crate) fn mirrored(
     launches
 }
 
-/// Two values of each block of one launch.
+/// Two values per block of one launch.
 pub(crate) fn halves_of_a_launch(
     blocks: usize,
     kind: Kind,
@@ -77,8 +77,8 @@ pub(crate) fn halves_of_a_launch(
     values
 }
 
-/// Logarithms of the arm's windows and of the baseline's in as many windows, one arm after the
-/// other, as published overhead tables measure.
+/// Logarithms of the arm's windows and of as many of the baseline's, measured one arm after the
+/// other, as in published overhead tables.
 pub(crate) fn sequential(
     design: Design,
     kind: Kind,

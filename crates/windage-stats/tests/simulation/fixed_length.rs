@@ -1,4 +1,4 @@
-//! Intervals of runs whose length was fixed beforehand.
+//! Intervals of runs of fixed length.
 
 use std::ops::RangeInclusive;
 
@@ -9,10 +9,10 @@ use crate::cells::{Cell, carry_out, cells, median, root_mean_square, share};
 use crate::experiment::{Design, mirrored};
 use crate::noise::normal;
 
-/// How often intervals of 95 % may hold the truth.
+/// The allowed coverage of 95 % intervals.
 const COVERAGE: RangeInclusive<f64> = 0.93..=0.97;
 
-/// What one experiment's interval says of the truth.
+/// The outcome of one experiment.
 pub(crate) struct Outcome {
     pub(crate) error: f64,
     half_width: f64,
@@ -32,7 +32,7 @@ impl Outcome {
     }
 }
 
-/// Prints a row of the table; the share of intervals that hold the truth.
+/// Prints a row of the table; returns the coverage.
 pub(crate) fn coverage(name: &str, outcomes: &[Outcome]) -> f64 {
     let covered = share(outcomes, Outcome::covers);
     println!(
@@ -49,7 +49,7 @@ pub(crate) fn print_heading(of: &str) {
     println!("noise          design     covered  half-width     error");
 }
 
-/// Names and coverages that are not as they should be.
+/// Names and coverages outside the allowed range.
 fn failed(rows: impl Iterator<Item = (String, f64)>) -> Vec<String> {
     rows.filter(|(_, covered)| !COVERAGE.contains(covered))
         .map(|(name, covered)| format!("{name}: {:.2} %", covered * 100.0))
@@ -57,7 +57,7 @@ fn failed(rows: impl Iterator<Item = (String, f64)>) -> Vec<String> {
 }
 
 #[test]
-fn intervals_hold_the_truth_as_often_as_they_say() {
+fn intervals_have_nominal_coverage() {
     let outcomes = carry_out(&cells(&Design::ALL), |cell: Cell, truth, random| {
         let launches = mirrored(cell.design, cell.kind, truth, random);
         Outcome::new(&two_level(&launches).unwrap(), truth)
@@ -72,7 +72,7 @@ fn intervals_hold_the_truth_as_often_as_they_say() {
     assert!(failed.is_empty(), "{failed:#?}");
 }
 
-/// Block values of a single launch, each correlated with the one before.
+/// Block values of a single launch, each correlated with the previous one.
 fn correlated(correlation: f64, blocks: usize, truth: f64, random: &mut ChaCha8Rng) -> Launches {
     let fresh = (1.0 - correlation * correlation).sqrt();
     let mut value = normal(random);
@@ -95,7 +95,7 @@ fn correlation_between_blocks_does_not_spoil_a_single_launch() {
         let launches = correlated(correlation, blocks, truth, random);
         Outcome::new(&two_level(&launches).unwrap(), truth)
     });
-    print_heading("a single launch, block values correlated with the one before");
+    print_heading("a single launch, block values correlated with the previous one");
     let rows = outcomes.iter().map(|((correlation, blocks), outcomes)| {
         let name = format!("{correlation:<14} 1 x {blocks:<4}");
         let covered = coverage(&name, outcomes);

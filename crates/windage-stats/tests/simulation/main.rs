@@ -1,14 +1,10 @@
-//! The simulation study: do intervals hold what they say, in each kind of noise that machines of
-//! this kind have?
+//! The simulation study: do intervals have their nominal coverage in each kind of noise found on
+//! shared machines?
 //!
 //! `cargo test -p windage-stats --test simulation -- --nocapture --test-threads 1` prints its
 //! tables.
 
-#![expect(
-    clippy::print_stdout,
-    clippy::unwrap_used,
-    reason = "what the tests share is test code as well"
-)]
+#![expect(clippy::print_stdout, clippy::unwrap_used, reason = "shared test code")]
 
 mod cells;
 mod experiment;

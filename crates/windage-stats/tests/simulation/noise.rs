@@ -7,52 +7,52 @@ use rand_chacha::ChaCha8Rng;
 
 /// A window's length.
 const WINDOW_S: f64 = 0.100;
-/// From the end of a window to the begin of the next: settling and reading counters.
+/// From the end of a window to the start of the next: settling and reading counters.
 const PAUSE_S: f64 = 0.012;
 
-/// What each window has for itself on a quiet machine of one's own.
+/// The scatter of each window by itself on a quiet dedicated machine.
 const QUIET_DEVIATION: f64 = 0.01;
 
-// Drift, scatter and outliers are those of nginx against itself, 240 s on two shared cores,
+// Drift, scatter and outliers are those of nginx compared with itself, 240 s on two shared cores,
 // 2026-11-21: `cargo run --release -p windage-analysis --example estimators`, and the correlation
 // of all its 2140 windows. CPU per request had a standard deviation of 7.1 %; windows 1, 2, 4, 6
-// and 10 apart were correlated with 0.68, 0.53, 0.40, 0.33 and 0.22, alike within an arm and
-// between arms. About 55 % of the variance drifts with a coefficient of 0.8 from window to window,
-// and a part slower than a block cancels.
+// and 10 apart had correlations of 0.68, 0.53, 0.40, 0.33 and 0.22, the same within an arm and
+// between arms. About 55 % of the variance drifts with a coefficient of 0.8 between windows; the
+// part slower than a block cancels.
 
 /// The machine's drift: autoregressive of order one, from window to window.
 const DRIFT_COEFFICIENT: f64 = 0.8;
 const DRIFT_DEVIATION: f64 = 0.052;
 
-/// What each window has for itself, with normal tails and with heavy ones: so much that block
-/// values scatter with 3.8 %, as they did.
+/// The scatter of each window by itself, with normal and with heavy tails: chosen so that block
+/// values scatter by 3.8 %, as recorded.
 const WINDOW_DEVIATION: f64 = 0.030;
 
-/// Windows that something else got into, and by what factor they cost more. One throughput in a
-/// hundred was below 0.83 of the typical one, one in a thousand below 0.65.
+/// Windows with a disturbance, and the factor by which they cost more. One throughput in a hundred
+/// was below 0.83 of the typical one, one in a thousand below 0.65.
 const OUTLIER_SHARE: f64 = 0.01;
 const OUTLIER_FACTOR: (f64, f64) = (1.2, 2.0);
 
-/// The speed of the slow regime, the other's being 1: a neighbour takes its share of the core. The
-/// trace has none in its four minutes.
+/// The speed of the slow regime, relative to the other: a neighbour takes a share of the core. The
+/// recording has none in its four minutes.
 const SLOW_REGIME: f64 = 0.7;
-/// Between these a regime's mean sojourn is drawn for each launch.
+/// The range from which a regime's mean duration is drawn for each launch.
 const SOJOURN_S: (f64, f64) = (10.0, 30.0);
 
-/// Launch luck of an arm: it makes of intervals of 0.29 % within a launch those of 0.72 % over six
-/// that `experiments/aa-nginx` has recorded.
+/// Launch luck of an arm: it turns intervals of 0.29 % within a launch into 0.72 % over six
+/// launches, as `experiments/aa-nginx` recorded.
 const LAUNCH_DEVIATION: f64 = 0.005;
 
-/// Drift of an arm that the other does not share, as fast as the machine's. The mean of the
-/// trace's 535 block values scatters with 1.25 times the variance of independent ones, by its 128
-/// slowest cosines; so much it is here.
+/// Drift of one arm that the other does not share, as fast as the machine's. The mean of the
+/// recording's 535 block values has 1.25 times the variance of independent ones, by its 128 slowest
+/// cosines; so does the mean here.
 const OWN_DRIFT_COEFFICIENT: f64 = DRIFT_COEFFICIENT;
 const OWN_DRIFT_DEVIATION: f64 = 0.0094;
 
 /// A kind of noise, added to the normal scatter of each window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Little scatter, and nothing else.
+    /// Little scatter, nothing else.
     Quiet,
     /// The machine drifts.
     Drift,
@@ -62,7 +62,7 @@ pub(crate) enum Kind {
     Regimes,
     /// One window in a hundred is far off.
     Outliers,
-    /// Each arm drifts for itself.
+    /// Each arm drifts by itself.
     OwnDrift,
     /// Each launch of an arm has a speed of its own.
     LaunchOffsets,
@@ -95,7 +95,7 @@ impl Kind {
         }
     }
 
-    /// Whether the noise has a part that differs from launch to launch and not within.
+    /// Whether the noise has a part that differs between launches but not within.
     pub(crate) fn is_of_launches(self) -> bool {
         self.has(Kind::LaunchOffsets)
     }
@@ -105,8 +105,8 @@ impl Kind {
     }
 }
 
-/// Machine and arms over one launch: asked for one window after another, they tell by how much
-/// its logarithm is off.
+/// Machine and arms over one launch: returns the deviation of the logarithm of one window after
+/// another.
 pub(crate) struct Machine<'a> {
     kind: Kind,
     regime: Regime,
@@ -121,7 +121,7 @@ struct Arm {
 }
 
 impl<'a> Machine<'a> {
-    /// A launch, at a moment like any other.
+    /// A launch, at a random moment.
     pub(crate) fn new(kind: Kind, random: &'a mut ChaCha8Rng) -> Machine<'a> {
         let sojourn_s = random.random_range(SOJOURN_S.0..SOJOURN_S.1);
         let luck = if kind.has(Kind::LaunchOffsets) {
@@ -141,8 +141,8 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Lets a window of an arm pass: the logarithm of what a request costs in it, against a
-    /// machine at rest.
+    /// Advances by a window of an arm: the logarithm of the cost per request in it, relative to an
+    /// undisturbed machine.
     pub(crate) fn window(&mut self, arm: usize) -> f64 {
         let mut log_cost = self.arms[arm].luck + self.own_scatter();
         if self.kind.has(Kind::Drift) {
@@ -198,7 +198,7 @@ impl Drift {
     }
 }
 
-/// Two speeds in turn, each for an exponentially distributed time.
+/// Alternates between two speeds, each for an exponentially distributed time.
 struct Regime {
     slow: bool,
     left_s: f64,
@@ -267,13 +267,13 @@ mod tests {
     }
 
     #[test]
-    fn blocks_scatter_as_those_of_the_trace() {
+    fn blocks_scatter_as_in_the_recording() {
         let deviation = sample_variance(&blocks(Kind::Drift)).sqrt();
         assert!((deviation - 0.038).abs() < 0.001, "{deviation}");
     }
 
     #[test]
-    fn blocks_resemble_their_neighbours_as_those_of_the_trace() {
+    fn blocks_are_correlated_as_in_the_recording() {
         let blocks = blocks(Kind::OwnDrift);
         let stretch = 100;
         let means: Vec<f64> = blocks

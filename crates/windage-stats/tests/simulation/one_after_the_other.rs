@@ -1,4 +1,4 @@
-//! What a published-style measurement makes of the same noise: one run of the baseline, then one
+//! The result of a published-style measurement on the same noise: one run of the baseline, then one
 //! of the arm.
 
 use windage_stats::{two_level, unpaired};

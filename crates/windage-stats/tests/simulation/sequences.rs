@@ -1,4 +1,4 @@
-//! Sequences: intervals that are looked at again and again.
+//! Confidence sequences: intervals with repeated looks.
 
 use rand_chacha::ChaCha8Rng;
 use windage_stats::{Confidence, Launches, TwoLevel, radius, two_level};
@@ -16,24 +16,24 @@ const DESIGNS: [Design; 6] = [
     Design::new(40, 17),
 ];
 
-/// What may ever miss is 5 %, and 1 % is left to the simulation.
+/// 5 % is the nominal error, 1 % the tolerance for simulation.
 const MOST_EVER_MISSED: f64 = 0.06;
 
-/// What looking at will may cost in width, over an interval of the same length fixed beforehand.
+/// The largest allowed ratio of widths to the interval for the same length fixed in advance.
 const WIDEST: f64 = 1.8;
 
-/// From so many batches on that holds against the interval that a report would show, too. That
-/// one is from the values themselves, which tell more than batches do: with eight batches a
-/// sequence is up to 1.98 times as wide, with ten 1.84 times (heavy tails).
+/// From so many batches on, that limit also applies relative to the interval that a report would
+/// show. That interval is computed from single values, which carry more information than batches:
+/// with eight batches a sequence is up to 1.98 times as wide, with ten 1.84 times (heavy tails).
 const ENOUGH_BATCHES: usize = 16;
 
-/// What one experiment showed when it was looked at after each unit.
+/// The outcome of one experiment with a look after each unit.
 struct Looks {
     units: usize,
     ever_missed: bool,
-    /// The width of the last look over that of Student's interval from the same units.
+    /// The ratio of the last look's width to that of Student's interval from the same units.
     over_student: f64,
-    /// The same over that of the interval that a report would show.
+    /// The ratio to the interval that a report would show.
     over_shown: f64,
 }
 
@@ -74,7 +74,7 @@ fn students(units: &[f64]) -> TwoLevel {
 }
 
 #[test]
-fn sequences_hold_the_truth_in_all_looks_together() {
+fn sequences_cover_the_truth_at_all_looks_together() {
     let experiment = |cell: Cell, truth, random: &mut ChaCha8Rng| {
         let launches = mirrored(cell.design, cell.kind, truth, random);
         Looks::new(&two_level(&launches).unwrap(), truth)

@@ -1,4 +1,4 @@
-//! What two runs differ by: does the interval of the difference hold it as often as it says?
+//! The difference of two runs: does its interval have nominal coverage?
 
 use std::ops::RangeInclusive;
 
@@ -9,11 +9,12 @@ use crate::cells::{carry_out, median, share};
 use crate::experiment::{Design, mirrored};
 use crate::noise::Kind;
 
-/// How often the intervals of runs of fixed length may hold the truth: over few launches rather too
-/// often, as the method is known for.
+/// The allowed coverage for runs of fixed length: with few launches the method is known to be
+/// conservative.
 const COVERAGE: RangeInclusive<f64> = 0.93..=0.995;
 
-/// A run of its own kind and length, whose overhead changes by as much as the experiment says.
+/// A run with its own noise and length; its overhead changes by the amount that the experiment
+/// sets.
 #[derive(Clone, Copy, Debug)]
 struct Pair {
     earlier: (Kind, Design),
@@ -25,7 +26,7 @@ const LAUNCHES_3: Design = Design::new(3, 45);
 const LAUNCHES_8: Design = Design::new(8, 17);
 const LAUNCHES_40: Design = Design::new(40, 17);
 
-/// Alike, and as unlike as two runs of one plan can be in scatter and in launches.
+/// Equal runs, and runs as different in scatter and launches as two runs of one plan can be.
 const PAIRS: [Pair; 10] = [
     pair(Kind::Quiet, LAUNCHES_2, Kind::Quiet, LAUNCHES_2),
     pair(Kind::Quiet, LAUNCHES_3, Kind::Quiet, LAUNCHES_3),
@@ -64,7 +65,7 @@ impl Pair {
         format!("{}  {}", of(self.earlier), of(self.later))
     }
 
-    /// The two runs: the overhead of the earlier is zero, that of the later the change.
+    /// The two runs: the earlier has zero overhead, the later one the change.
     fn measured(self, change: f64, random: &mut ChaCha8Rng) -> [TwoLevel; 2] {
         let mut of = |(kind, design), truth| {
             let launches = mirrored(design, kind, truth, random);
@@ -74,7 +75,7 @@ impl Pair {
     }
 }
 
-/// The change as it is read, and whether its interval holds the true one.
+/// The estimated change, and whether its interval covers the true one.
 #[derive(Clone, Copy)]
 struct Change {
     holds: bool,
@@ -90,7 +91,7 @@ impl Change {
     }
 }
 
-/// As shares, unevenly about their estimates, as an analysis hands them over.
+/// As shares, asymmetric about their estimates, as the analysis provides them.
 fn as_share(estimate: f64, (low, high): (f64, f64)) -> (f64, f64, f64) {
     (estimate.exp_m1(), low.exp_m1(), high.exp_m1())
 }
@@ -109,7 +110,7 @@ fn row(pair: Pair, changes: &[Change]) -> (String, f64) {
 }
 
 #[test]
-fn changes_between_two_runs_are_held_as_often_as_they_say() {
+fn changes_between_two_runs_have_nominal_coverage() {
     let of_fixed_length = |pair: Pair, truth: f64, random: &mut ChaCha8Rng| {
         let [earlier, later] = pair.measured(truth, random);
         let of = |run: &TwoLevel| as_share(run.estimate, run.ends(Confidence::P95));
@@ -130,10 +131,10 @@ fn changes_between_two_runs_are_held_as_often_as_they_say() {
     assert!(failed.is_empty(), "{failed:#?}");
 }
 
-/// Sequences hold at every look; at the last one alone they hold more often than they say, and so
-/// does their difference.
+/// Confidence sequences hold at every look; at the last look alone they are conservative, and so is
+/// their difference.
 #[test]
-fn changes_between_runs_that_could_stop_are_held_more_often() {
+fn changes_between_runs_that_could_stop_are_conservative() {
     let enough = |(_, design): (Kind, Design)| design.launches >= 8;
     let pairs: Vec<Pair> = PAIRS
         .into_iter()

@@ -1,4 +1,4 @@
-//! How far a run is, as its events tell, and what of them is worth a line that stays.
+//! How far a run is, and which of its events deserve a line that stays.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -9,9 +9,9 @@ use windage_report::one_line;
 
 use super::left::spoken;
 
-/// Void windows that are shown one by one; more of them would drown the rest.
+/// Void windows shown one by one; more would crowd out the rest.
 const VOID_SHOWN: usize = 5;
-/// The same of steal and pressure.
+/// The same limit for steal and pressure.
 const SPIKES_SHOWN: usize = 5;
 /// The phase in which blocks are counted.
 const MEASURING: &str = "measuring";
@@ -21,12 +21,12 @@ const ANALYSING: &str = "analysing";
 /// How far a run is.
 #[derive(Debug, Default)]
 pub(super) struct Course {
-    /// What is done at the moment.
+    /// What is being done now.
     pub(super) phase: String,
     pub(super) stretch: Stretch,
     pub(super) blocks: Option<Blocks>,
     pub(super) left: Option<Left>,
-    /// What is known so far.
+    /// The estimates so far.
     pub(super) running: Option<Running>,
     void: usize,
     spikes: usize,
@@ -34,54 +34,52 @@ pub(super) struct Course {
     attached: BTreeSet<ArmId>,
 }
 
-/// The part of the run that goes on.
+/// The part of the run that is in progress.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Stretch {
-    /// What comes before everything, or after it.
+    /// Before the first round or after the last.
     #[default]
     Beside,
-    /// From 1, and in all.
+    /// The round, counted from 1, and the number of rounds.
     Round(u32, u32),
 }
 
-/// Blocks that are on disk, and how many there are at most.
+/// Blocks on disk, and the most there can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Blocks {
     pub(super) done: u32,
     pub(super) of: u32,
 }
 
-/// Time that is left, as it was told.
+/// The remaining time, as of a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Left {
-    /// When; `None` before the first block, for launches are not counted in it.
-    told: Option<Duration>,
+    /// That moment; `None` before the first block, because launches are not counted.
+    at: Option<Duration>,
     left: Duration,
     at_most: bool,
 }
 
 impl Left {
-    /// In words, at a time on the display's clock.
+    /// The time left in words, at a time on the display's clock.
     pub(super) fn spoken(self, now: Duration) -> String {
-        let passed = self
-            .told
-            .map_or(Duration::ZERO, |at| now.saturating_sub(at));
+        let passed = self.at.map_or(Duration::ZERO, |at| now.saturating_sub(at));
         let about = if self.at_most { "at most" } else { "about" };
         format!("{about} {} left", spoken(self.left.saturating_sub(passed)))
     }
 }
 
-/// Something that an event says.
+/// A line that an event produces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Line {
-    /// A new phase: worth a line where lines are plain.
+    /// A new phase: shown only where output is plain lines.
     Phase(String),
-    /// To be read later as well.
+    /// Stays on the screen.
     Stays(String),
 }
 
 impl Course {
-    /// Follows an event that came at a time on the display's clock.
+    /// Takes an event that came at a time on the display's clock.
     pub(super) fn take(&mut self, event: Event, now: Duration) -> Vec<Line> {
         match event {
             Event::Building { command } => self.enters(&format!("building: {command}")),
@@ -104,9 +102,9 @@ impl Course {
                 after,
                 programs,
             } => self.attached(arm, after, programs),
-            Event::Detached { arm, after } => {
-                self.does(&format!("the agents of {arm} are gone after {after:.0?}"))
-            }
+            Event::Detached { arm, after } => self.does(&format!(
+                "the agents of {arm} are detached after {after:.0?}"
+            )),
             Event::WarmingUp { lasts } => self.enters(&format!("warming up for {lasts:.0?}")),
             Event::Measuring => self.does(MEASURING),
             Event::BlockDone {
@@ -117,7 +115,7 @@ impl Course {
             } => {
                 self.blocks = Some(Blocks { done, of: blocks });
                 self.left = Some(Left {
-                    told: Some(now),
+                    at: Some(now),
                     left,
                     at_most,
                 });
@@ -136,7 +134,7 @@ impl Course {
                 self.stretch = Stretch::Beside;
                 self.left = None;
                 self.does(&format!(
-                    "profiling {arm}: {with} looks at it for {lasts:.0?}"
+                    "profiling {arm}: {with} samples it for {lasts:.0?}"
                 ))
             }
             Event::TakingDown => self.does("taking down"),
@@ -151,12 +149,12 @@ impl Course {
         self.does(ANALYSING);
     }
 
-    /// Whether nothing of the run goes on any more.
+    /// Whether the run is over, with only the analysis left.
     pub(super) fn is_analysing(&self) -> bool {
         self.phase == ANALYSING
     }
 
-    /// What goes on, and in which part of the run.
+    /// What is being done, and in which part of the run.
     pub(super) fn heading(&self) -> String {
         let phase = &self.phase;
         match (self.stretch, self.blocks) {
@@ -168,13 +166,13 @@ impl Course {
         }
     }
 
-    /// A new phase.
+    /// Enters a new phase.
     fn enters(&mut self, phase: &str) -> Vec<Line> {
         self.does(phase);
         vec![Line::Phase(self.heading())]
     }
 
-    /// Something that passes by.
+    /// Does something that is shown only while it lasts.
     fn does(&mut self, phase: &str) -> Vec<Line> {
         self.phase = one_line(phase);
         Vec::new()
@@ -182,7 +180,7 @@ impl Course {
 
     fn planned(&mut self, lasts: Duration, at_most: bool) -> Vec<Line> {
         self.left = Some(Left {
-            told: None,
+            at: None,
             left: lasts,
             at_most,
         });
@@ -197,7 +195,7 @@ impl Course {
         let programs = programs.map_or_else(String::new, |n| format!(", {n} BPF programs"));
         let text = format!("the agents of {arm} are attached after {after:.0?}{programs}");
         self.does(&text);
-        // They come and go with each block: the first time tells how it is.
+        // Agents attach in every block; only the first time is worth a line.
         if self.attached.insert(arm) {
             vec![Line::Stays(text)]
         } else {
@@ -222,13 +220,13 @@ impl Course {
     fn spike(&mut self, text: &str) -> Vec<Line> {
         self.spikes += 1;
         bounded(self.spikes, SPIKES_SHOWN, || {
-            let more = "there is more steal or pressure, which is recorded and not shown here";
+            let more = "more steal or pressure was recorded; it is not shown here";
             (text.to_owned(), more)
         })
     }
 }
 
-/// The first so many of a kind, and after them once that there are more.
+/// Shows the first few of a kind, then one line that says there are more.
 fn bounded(count: usize, shown: usize, line: impl Fn() -> (String, &'static str)) -> Vec<Line> {
     let (text, more) = line();
     match count {
@@ -245,13 +243,13 @@ fn stolen(warning: &Warning) -> String {
     };
     match (ms("steal_ns"), ms("window_ns")) {
         (Some(steal), Some(window)) => {
-            format!("the hypervisor took {steal:.0} ms from all cores together, in {window:.0} ms")
+            format!("the hypervisor took {steal:.0} ms from all cores together in {window:.0} ms")
         }
         _ => one_line(&warning.text),
     }
 }
 
-/// A note as it is, such as with the last lines of a log, but for what would steer a terminal.
+/// A note line by line, without control characters; it may hold the last lines of a log.
 fn several_lines(text: &str) -> Vec<Line> {
     let line = |line: &str| {
         let indent = if line.starts_with(' ') { "  " } else { "" };

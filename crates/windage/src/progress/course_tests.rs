@@ -109,7 +109,7 @@ fn events_become_phases_and_lines_that_stay() {
                 after: s(3),
             },
             vec![],
-            "round 2 of 3: the agents of sdk are gone after 3s",
+            "round 2 of 3: the agents of sdk are detached after 3s",
         ),
         (
             Event::Draining { lasts: s(2) },
@@ -119,9 +119,9 @@ fn events_become_phases_and_lines_that_stay() {
         (Event::TakingDown, vec![], "round 2 of 3: taking down"),
         (
             Event::Note {
-                text: "sdk is gone (app.log):\n  fare\u{7}well".to_owned(),
+                text: "sdk died (app.log):\n  fare\u{7}well".to_owned(),
             },
-            vec![stays("sdk is gone (app.log):"), stays("  fare well")],
+            vec![stays("sdk died (app.log):"), stays("  fare well")],
             "round 2 of 3: taking down",
         ),
         (
@@ -131,7 +131,7 @@ fn events_become_phases_and_lines_that_stay() {
                 lasts: s(10),
             },
             vec![],
-            "profiling sdk: perf looks at it for 10s",
+            "profiling sdk: perf samples it for 10s",
         ),
     ];
     let mut course = Course::default();
@@ -148,7 +148,7 @@ fn events_become_phases_and_lines_that_stay() {
 }
 
 #[test]
-fn warnings_and_spikes_are_bounded_each_for_itself() {
+fn warnings_and_spikes_are_bounded_separately() {
     let mut course = Course::default();
     let lines = taken(&mut course, (0..20).map(|_| void("It\ndied.")).collect());
     let mut expected = vec![stays("a window of sdk is void: It died."); 5];
@@ -162,10 +162,10 @@ fn warnings_and_spikes_are_bounded_each_for_itself() {
     let mut events = vec![steal(), steal()];
     events.extend((0..20).map(|_| pressure()));
     let lines = taken(&mut course, events);
-    let steal = "the hypervisor took 180 ms from all cores together, in 100 ms";
+    let steal = "the hypervisor took 180 ms from all cores together in 100 ms";
     let steal = stays(&format!("steal in a window of sdk: {steal}"));
     let pressure = stays("pressure: tasks waited for a core 46 % of the time; 3 % is usual");
-    let more = stays("there is more steal or pressure, which is recorded and not shown here");
+    let more = stays("more steal or pressure was recorded; it is not shown here");
     let expected = [
         steal.clone(),
         steal,

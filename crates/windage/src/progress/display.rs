@@ -1,4 +1,4 @@
-//! The thread that shows a run: a few times per second what has changed.
+//! The thread that shows a run: a few times per second it draws what changed.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -14,39 +14,39 @@ use super::render::render;
 use super::run_reader::Looking;
 use super::screen::{Screen, Size};
 
-/// Four times per second at most.
+/// At most four times per second.
 const FRAME: Duration = Duration::from_millis(250);
-/// Within that a signal is seen: a person presses Ctrl-C twice no faster. It is a load of a flag twenty
-/// times per second.
+/// How soon a signal is noticed. A person presses Ctrl-C twice no faster; it costs twenty loads of
+/// a flag per second.
 const SIGNAL_SEEN_IN: Duration = Duration::from_millis(50);
 
-/// What the display is told.
-pub(super) enum Told {
+/// A message to the display.
+pub(super) enum Message {
     Event(Event),
     /// The lab is done.
     Analysing,
 }
 
-/// All that the display has to do with.
+/// Everything the display needs.
 pub(super) struct Display {
-    pub(super) told: Receiver<Told>,
+    pub(super) receiver: Receiver<Message>,
     pub(super) looking: Option<Looking>,
     pub(super) interrupted: Arc<AtomicBool>,
-    /// Whether that was told.
+    /// Whether the interruption was shown.
     pub(super) was_interrupted: bool,
-    /// Events for which there was no room.
+    /// Events that were dropped because the queue was full.
     pub(super) unseen: Arc<AtomicU64>,
 }
 
-/// Where it is shown.
+/// Where the run is shown.
 enum Foot<W: Write> {
-    /// Drawn in place, in such a state.
+    /// Drawn in place: the screen, the lines on it, its size.
     Drawn(Screen<W>, Vec<String>, Size),
     Plain(Plain),
 }
 
 impl Display {
-    /// Shows what is told until nobody is left to tell, drawn in place or as plain lines.
+    /// Shows events until all senders are dropped, drawn in place or as plain lines.
     pub(super) fn show(mut self, draws: bool) {
         let began = Instant::now();
         let mut course = Course::default();
@@ -76,7 +76,7 @@ impl Display {
         let unseen = self.unseen.load(Ordering::Relaxed);
         if unseen > 0 {
             anstream::eprintln!(
-                "{unseen} messages came while the terminal took none; the report has what matters"
+                "{unseen} messages were dropped while the terminal was blocked; the report has what matters"
             );
         }
     }
@@ -85,7 +85,7 @@ impl Display {
         !self.was_interrupted && self.interrupted.load(Ordering::Relaxed)
     }
 
-    /// What is told within one frame, or until a signal comes; whether more may come.
+    /// Collects events for one frame or until a signal comes; returns whether more may come.
     fn collect(&mut self, began: Instant, course: &mut Course, lines: &mut Vec<Line>) -> bool {
         let end = Instant::now() + FRAME;
         loop {
@@ -93,11 +93,11 @@ impl Display {
             if left.is_zero() || self.is_newly_interrupted() {
                 return true;
             }
-            match self.told.recv_timeout(left.min(SIGNAL_SEEN_IN)) {
-                Ok(Told::Event(event)) => lines.extend(course.take(event, began.elapsed())),
-                Ok(Told::Analysing) => {
+            match self.receiver.recv_timeout(left.min(SIGNAL_SEEN_IN)) {
+                Ok(Message::Event(event)) => lines.extend(course.take(event, began.elapsed())),
+                Ok(Message::Analysing) => {
                     course.analysing();
-                    // Two would read the same at the same time.
+                    // The final analysis reads the same data at the same time.
                     self.looking = None;
                 }
                 Err(RecvTimeoutError::Timeout) => {}
@@ -107,19 +107,19 @@ impl Display {
     }
 }
 
-/// What a signal does. Drawing ends with it, so that a second one, which ends everything at once, leaves
-/// nothing half drawn.
+/// What a signal does. Drawing ends with the first signal, so that a second one, which ends
+/// everything at once, leaves nothing half drawn.
 fn interrupted(course: &Course) -> &'static str {
     if course.is_analysing() {
-        "interrupted: nothing runs any more, and what was measured is analysed; once more ends it \
-         without, and `windage report` makes up for it"
+        "interrupted: measuring is over, what was measured is being analysed; press Ctrl-C again \
+         to skip that (`windage report` can do it later)"
     } else {
-        "interrupted: services are taken down; once more ends it at once"
+        "interrupted: taking services down; press Ctrl-C again to end at once"
     }
 }
 
 impl<W: Write> Foot<W> {
-    /// Shows what is new, and the course unless it is to be hidden.
+    /// Shows new lines, and the course unless it is to be hidden.
     fn update(&mut self, course: &Course, lines: Vec<Line>, now: Duration, hides: bool) {
         match self {
             Foot::Plain(plain) => {
@@ -140,7 +140,7 @@ impl<W: Write> Foot<W> {
                     render(course, now, now_size.line())
                 };
                 if !stay.is_empty() || foot != *drawn || now_size != *size {
-                    // A terminal that is gone is no reason to end a run.
+                    // A closed terminal is no reason to end a run.
                     let _ = screen.draw(&stay, &foot, now_size);
                     (*drawn, *size) = (foot, now_size);
                 }
@@ -154,19 +154,19 @@ mod tests {
     use super::*;
     use std::sync::mpsc::{SyncSender, sync_channel};
 
-    fn display() -> (SyncSender<Told>, Display) {
-        let (tell, told) = sync_channel(10);
+    fn display() -> (SyncSender<Message>, Display) {
+        let (sender, receiver) = sync_channel(10);
         let display = Display {
-            told,
+            receiver,
             looking: None,
             interrupted: Arc::default(),
             was_interrupted: false,
             unseen: Arc::default(),
         };
-        (tell, display)
+        (sender, display)
     }
 
-    /// Collects one frame: whether more may come, and whether it took a whole frame.
+    /// Collects one frame: whether more may come, and whether it took the whole frame.
     fn frame(display: &mut Display, course: &mut Course) -> (bool, bool) {
         let began = Instant::now();
         let is_open = display.collect(began, course, &mut Vec::new());
@@ -174,34 +174,34 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_ends_with_a_signal_that_was_not_told() {
-        // came, was told, a whole frame
-        for (came, told, is_whole) in [
+    fn a_new_signal_ends_the_frame() {
+        // came, already shown, takes a whole frame
+        for (came, is_shown, is_whole) in [
             (false, false, true),
             (true, false, false),
             (true, true, true),
         ] {
-            let (tell, mut display) = display();
+            let (sender, mut display) = display();
             display.interrupted.store(came, Ordering::Relaxed);
-            display.was_interrupted = told;
+            display.was_interrupted = is_shown;
             let found = frame(&mut display, &mut Course::default());
-            assert_eq!(found, (true, is_whole), "{came} {told}");
-            drop(tell);
+            assert_eq!(found, (true, is_whole), "{came} {is_shown}");
+            drop(sender);
             display.was_interrupted = came;
             let found = frame(&mut display, &mut Course::default());
-            assert_eq!(found, (false, false), "nobody is left to tell");
+            assert_eq!(found, (false, false), "no sender is left");
         }
     }
 
     #[test]
-    fn what_a_signal_does_depends_on_whether_anything_runs() {
-        let (tell, mut display) = display();
+    fn a_signal_acts_by_whether_anything_still_runs() {
+        let (sender, mut display) = display();
         let mut course = Course::default();
-        tell.send(Told::Event(Event::Measuring)).unwrap();
+        sender.send(Message::Event(Event::Measuring)).unwrap();
         frame(&mut display, &mut course);
-        assert!(interrupted(&course).contains("services are taken down"));
-        tell.send(Told::Analysing).unwrap();
+        assert!(interrupted(&course).contains("taking services down"));
+        sender.send(Message::Analysing).unwrap();
         frame(&mut display, &mut course);
-        assert!(interrupted(&course).contains("nothing runs any more"));
+        assert!(interrupted(&course).contains("measuring is over"));
     }
 }

@@ -1,4 +1,4 @@
-//! What is known so far, as lines.
+//! The running estimates, as lines.
 
 use windage_analysis::{Known, NoInterval, Running, RunningEstimate};
 use windage_model::{Direction, Interval, Metric, Role};
@@ -7,9 +7,9 @@ use windage_report::one_line;
 
 use super::fit::{pad, pad_left, shorten, width};
 
-/// Treatments that are shown; the others are counted.
+/// Treatments that are shown; further ones are counted.
 const SHOWN: usize = 6;
-/// A name is not made shorter than that.
+/// Names are not cut shorter than this.
 const SHORTEST_NAME: usize = 8;
 const INDENT: &str = "  ";
 
@@ -20,7 +20,7 @@ struct Row {
     range: String,
 }
 
-/// Lines of the foot, each no wider than so many columns as far as names can be shortened.
+/// The lines of the foot. Names are shortened to make each fit into the columns.
 pub(super) fn lines(running: &Running, columns: usize) -> Vec<String> {
     let (treatments, left_out) = shown(running);
     let rows: Vec<Row> = treatments.into_iter().map(Row::of).collect();
@@ -35,7 +35,7 @@ pub(super) fn lines(running: &Running, columns: usize) -> Vec<String> {
     lines
 }
 
-/// The same in one line.
+/// The same, in one line.
 pub(super) fn one(running: &Running) -> String {
     let (treatments, left_out) = shown(running);
     let control = of_role(running, Role::Control);
@@ -62,8 +62,8 @@ fn title(running: &Running) -> String {
     };
     let metric = running.metric.as_str();
     match running.asked {
-        Some(asked) => format!("{metric}{regime}, ±{} is asked for:", percent_short(asked)),
-        // An interval of a run of fixed length holds at its end: docs/METHODOLOGY.md.
+        Some(asked) => format!("{metric}{regime}, measuring to ±{}:", percent_short(asked)),
+        // An interval of a run of fixed length holds only at its end: docs/METHODOLOGY.md.
         None => format!("{metric}{regime}, so far:"),
     }
 }
@@ -72,13 +72,13 @@ fn of_role(running: &Running, role: Role) -> impl Iterator<Item = &RunningEstima
     running.estimates.iter().filter(move |of| of.role == role)
 }
 
-/// The treatments that are shown, and how many are not. Where there are too many it is those that
-/// a run with a stop waits for, or else those that cost most.
+/// The treatments that are shown, and how many are not. If there are too many, those that a run
+/// with a stop waits for are shown, or else those that cost most.
 fn shown(running: &Running) -> (Vec<&RunningEstimate>, usize) {
     let mut treatments: Vec<_> = of_role(running, Role::Treatment).collect();
     let left_out = treatments.len().saturating_sub(SHOWN);
     if left_out > 0 {
-        // The plan's order where two are alike.
+        // Ties keep the plan's order.
         let rank = |of: &&RunningEstimate| match running.asked {
             Some(_) => half_width(of),
             None => cost(of, running.metric),
@@ -89,7 +89,7 @@ fn shown(running: &Running) -> (Vec<&RunningEstimate>, usize) {
     (treatments, left_out)
 }
 
-/// What is not known comes first: it is waited for.
+/// Unknown figures come first: the run waits for them.
 fn half_width(of: &RunningEstimate) -> f64 {
     match &of.known {
         Known::Interval(interval) => interval.half_width(),
@@ -97,7 +97,7 @@ fn half_width(of: &RunningEstimate) -> f64 {
     }
 }
 
-/// What is not known comes last.
+/// Unknown figures come last.
 fn cost(of: &RunningEstimate, metric: Metric) -> f64 {
     let relative = match &of.known {
         Known::Interval(interval) => interval.estimate,
@@ -132,7 +132,7 @@ impl Row {
     }
 }
 
-/// The figure alone, with as many digits as if it were known to a percent.
+/// The figure alone, rounded as if it were known to one percent.
 fn point(relative: f64) -> Interval {
     Interval {
         estimate: relative,
@@ -160,7 +160,7 @@ impl Layout {
     fn of<'a>(rows: impl Iterator<Item = &'a Row> + Clone, columns: usize) -> Layout {
         let widest = |of: fn(&Row) -> &str| rows.clone().map(|row| width(of(row))).max();
         let estimate = widest(|row| &row.estimate).unwrap_or(0);
-        // Reasons may be cut off; ends of intervals are what one looks for.
+        // Reasons may be cut off; the ends of intervals may not.
         let ranges = rows.clone().filter(|row| row.range.starts_with('('));
         let range = ranges.map(|row| width(&row.range)).max().unwrap_or(0);
         let room = columns.saturating_sub(INDENT.len() + 2 + estimate + 2 + range);

@@ -1,4 +1,4 @@
-//! Text in a given number of columns. A character may take none, one or two of them.
+//! Fits text into a number of columns. A character takes zero, one or two of them.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -9,7 +9,7 @@ pub(super) fn width(text: &str) -> usize {
     text.width()
 }
 
-/// The text, or its beginning with an ellipsis where it takes more than so many columns.
+/// The text, or its beginning and an ellipsis if it is too wide.
 pub(super) fn cut(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();
@@ -21,8 +21,8 @@ pub(super) fn cut(text: &str, columns: usize) -> String {
     cut
 }
 
-/// The text, or its two ends with an ellipsis between them: names often begin alike and end in the
-/// level by which they differ.
+/// The text, or its two ends with an ellipsis between: names often begin alike and differ in the
+/// level at their end.
 pub(super) fn shorten(text: &str, columns: usize) -> String {
     if width(text) <= columns || columns < 5 {
         return cut(text, columns);
@@ -37,13 +37,13 @@ pub(super) fn shorten(text: &str, columns: usize) -> String {
     shortened
 }
 
-/// The text with spaces behind it.
+/// The text, padded with spaces on the right.
 pub(super) fn pad(text: &str, columns: usize) -> String {
     let missing = columns.saturating_sub(width(text));
     format!("{text}{:missing$}", "")
 }
 
-/// The text with spaces before it.
+/// The text, padded with spaces on the left.
 pub(super) fn pad_left(text: &str, columns: usize) -> String {
     let missing = columns.saturating_sub(width(text));
     format!("{:missing$}{text}", "")
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_too_wide_is_cut_at_a_character() {
+    fn wide_text_is_cut_at_a_character() {
         let table = [
             ("", 0, ""),
             ("abc", 3, "abc"),

@@ -1,18 +1,18 @@
-//! How long something will take, in words.
+//! A forecast of time, in words.
 
 use std::time::Duration;
 
 const MINUTE: u64 = 60;
 const HOUR: u64 = 3600;
 
-/// A length of time as a forecast is good for: seconds, then tens of seconds, then minutes.
-/// Never nothing, for what is forecast is not over.
+/// A duration as precise as a forecast can be: seconds, then tens of seconds, then minutes. Never
+/// zero, because what is forecast is not over.
 pub(super) fn spoken(time: Duration) -> String {
     let whole_s = time.as_secs_f64().ceil().max(1.0);
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "a positive number of seconds; what is too great for it becomes the greatest"
+        reason = "a positive number of seconds; the cast saturates"
     )]
     let s = whole_s as u64;
     match s {
@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn forecasts_are_as_exact_as_they_can_be() {
+    fn forecasts_are_rounded_by_their_length() {
         let table = [
             (0, "1 s"),
             (1, "1 s"),

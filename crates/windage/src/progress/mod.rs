@@ -1,9 +1,9 @@
-//! What a person sees while a run goes on: lines at the foot of a terminal that are drawn anew in
-//! place, and plain lines elsewhere.
+//! What a person sees while a run goes on: on a terminal, lines at its foot that are redrawn in
+//! place; elsewhere, plain lines.
 //!
-//! The lab's thread hands its events over and goes on: a thread of its own draws, and waits for a
-//! terminal that is slow or was stopped with Ctrl-S. `course` says how far the run is, `render` what
-//! that looks like, `screen` draws it; `looking` finds out what is known so far, on another thread.
+//! The lab's thread hands its events over and continues. A separate thread draws, and waits if the
+//! terminal is slow or was stopped with Ctrl-S. `course` says how far the run is, `render` lays
+//! that out, `screen` draws it, and `run_reader` computes the running estimates on another thread.
 
 mod course;
 mod display;
@@ -24,35 +24,35 @@ use std::thread::JoinHandle;
 
 use windage_model::Event;
 
-use display::{Display, Told};
+use display::{Display, Message};
 use run_reader::Looking;
 
-/// Events that may wait for a terminal that takes nothing; what comes then is counted.
+/// Events that may wait for a blocked terminal; further ones are dropped and counted.
 const WAITING: usize = 1000;
 
-/// Shows how far a run is, on standard error; until it is dropped or [`Progress::finish`]ed.
+/// Shows how far a run is, on standard error, until it is dropped or [`Progress::finish`]ed.
 pub(crate) struct Progress {
     /// `None` where nothing is shown.
     shown: Option<Shown>,
 }
 
 struct Shown {
-    tell: SyncSender<Told>,
+    sender: SyncSender<Message>,
     unseen: Arc<AtomicU64>,
     thread: JoinHandle<()>,
 }
 
 impl Progress {
-    /// Shows the run that is made in a directory, or nothing where it is to be `quiet`. The flag is
-    /// the one that a signal sets: from then on nothing is drawn in place any more.
+    /// Shows the run in a directory, or nothing if `quiet`. `interrupted` is the flag that a signal
+    /// sets; once it is set, nothing is drawn in place any more.
     pub(crate) fn start(quiet: bool, directory: &Path, interrupted: Arc<AtomicBool>) -> Progress {
         if quiet {
             return Progress { shown: None };
         }
-        let (tell, told) = sync_channel(WAITING);
+        let (sender, receiver) = sync_channel(WAITING);
         let unseen = Arc::default();
         let display = Display {
-            told,
+            receiver,
             looking: Looking::at(directory.to_owned()),
             interrupted,
             was_interrupted: false,
@@ -65,10 +65,10 @@ impl Progress {
                 windage_serve::be_nice();
                 display.show(draws);
             });
-        // Without a thread to be had the run is worth more than its display.
+        // If no thread can be started, the run goes on without a display.
         Progress {
             shown: thread.ok().map(|thread| Shown {
-                tell,
+                sender,
                 unseen,
                 thread,
             }),
@@ -77,23 +77,23 @@ impl Progress {
 
     /// Shows one event.
     pub(crate) fn show(&self, event: Event) {
-        self.tell(Told::Event(event));
+        self.send(Message::Event(event));
     }
 
     /// Shows that the run is over and is being analysed.
     pub(crate) fn analysing(&self) {
-        self.tell(Told::Analysing);
+        self.send(Message::Analysing);
     }
 
-    /// Takes away what is drawn in place, when all that was told has been shown.
+    /// Removes what is drawn in place, after all events have been shown.
     pub(crate) fn finish(self) {
         drop(self);
     }
 
     /// The schedule is never blocked.
-    fn tell(&self, told: Told) {
+    fn send(&self, message: Message) {
         if let Some(shown) = &self.shown
-            && shown.tell.try_send(told).is_err()
+            && shown.sender.try_send(message).is_err()
         {
             shown.unseen.fetch_add(1, Ordering::Relaxed);
         }
@@ -102,15 +102,15 @@ impl Progress {
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        if let Some(Shown { tell, thread, .. }) = self.shown.take() {
-            drop(tell);
-            // If it panicked, it has said so.
+        if let Some(Shown { sender, thread, .. }) = self.shown.take() {
+            drop(sender);
+            // If it panicked, the panic has been printed.
             let _ = thread.join();
         }
     }
 }
 
-/// Whether standard error can be drawn on: a terminal that knows where its cursor is.
+/// Whether standard error can be drawn on: a terminal with a movable cursor.
 fn draws_in_place() -> bool {
     let is_dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
     std::io::stderr().is_terminal() && !is_dumb
@@ -122,20 +122,20 @@ mod tests {
     use std::sync::mpsc::channel;
 
     #[test]
-    fn a_terminal_that_takes_nothing_holds_nobody_up() {
-        let (tell, told) = sync_channel(WAITING);
+    fn a_blocked_terminal_does_not_delay_the_run() {
+        let (sender, receiver) = sync_channel(WAITING);
         let (release, released) = channel::<()>();
         let (count, counted) = channel();
         let thread = std::thread::spawn(move || {
-            // Ends with what would release it.
+            // Blocks until the test releases it, or fails and drops `release`.
             let _ = released.recv();
-            // Nobody listens only where the test has failed already.
-            let _ = count.send(told.iter().count());
+            // The receiver is gone only if the test has failed already.
+            let _ = count.send(receiver.iter().count());
         });
         let unseen: Arc<AtomicU64> = Arc::default();
         let progress = Progress {
             shown: Some(Shown {
-                tell,
+                sender,
                 unseen: Arc::clone(&unseen),
                 thread,
             }),

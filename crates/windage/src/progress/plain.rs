@@ -1,4 +1,4 @@
-//! A run's course where nothing can be drawn in place: line by line, and not too many.
+//! A run's course as plain lines, where nothing can be drawn in place, and not too many of them.
 
 use std::time::Duration;
 
@@ -7,9 +7,9 @@ use windage_analysis::Running;
 use super::course::{Blocks, Course, Line, Stretch};
 use super::estimates;
 
-/// How far it is, at most so often.
+/// The least time between two lines about the course.
 const COURSE_EVERY: Duration = Duration::from_secs(10);
-/// What is known, at most so often.
+/// The least time between two lines of estimates.
 const ESTIMATES_EVERY: Duration = Duration::from_secs(30);
 
 /// What was written last, and when.
@@ -23,7 +23,7 @@ pub(super) struct Plain {
 }
 
 impl Plain {
-    /// The lines to write: what events said, and from time to time how far the run is.
+    /// The lines to write: those from events and, from time to time, how far the run is.
     pub(super) fn lines(
         &mut self,
         course: &Course,
@@ -45,8 +45,8 @@ impl Plain {
         lines
     }
 
-    /// A phase tells how far the run is as well, so that the course is not told again before there is
-    /// more of it; the first of a round tells how much is left, as soon as blocks have shown it.
+    /// A phase line also says how far the run is, so the course is not repeated until there is
+    /// progress. The first line of a round says how much time is left, once blocks have shown it.
     fn phase(&mut self, text: String, course: &Course, now: Duration) -> String {
         let is_first = self.stretch != course.stretch;
         self.stretch = course.stretch;
@@ -103,13 +103,13 @@ mod tests {
     fn the_course_comes_every_ten_seconds_and_estimates_every_thirty() {
         let (mut course, mut plain) = (Course::default(), Plain::default());
         let mut written = Vec::new();
-        let mut tell = |event, at: u64, course: &mut Course| {
-            let said = course.take(event, s(at));
-            for line in plain.lines(course, said, s(at), false) {
+        let mut step = |event, at: u64, course: &mut Course| {
+            let new = course.take(event, s(at));
+            for line in plain.lines(course, new, s(at), false) {
                 written.push(format!("{at:2}: {line}"));
             }
         };
-        tell(round(0), 0, &mut course);
+        step(round(0), 0, &mut course);
         for at in 1..=60_u32 {
             if at == 15 {
                 course.running = Some(Running {
@@ -124,7 +124,7 @@ mod tests {
                 });
             }
             let done = block(at.min(45), 60 - u64::from(at));
-            tell(done, at.into(), &mut course);
+            step(done, at.into(), &mut course);
         }
         let expected = [
             " 0: round 1 of 2: launching",
@@ -158,11 +158,11 @@ mod tests {
         let mut events = events.into_iter().peekable();
         let mut written = Vec::new();
         for at in 0..80 {
-            let mut said = Vec::new();
+            let mut new = Vec::new();
             while let Some((_, event)) = events.next_if(|(then, _)| *then == at) {
-                said.extend(course.take(event, s(at)));
+                new.extend(course.take(event, s(at)));
             }
-            for line in plain.lines(&course, said, s(at), false) {
+            for line in plain.lines(&course, new, s(at), false) {
                 written.push(format!("{at:2}: {line}"));
             }
         }

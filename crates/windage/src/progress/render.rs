@@ -6,13 +6,13 @@ use super::course::{Blocks, Course};
 use super::estimates;
 use super::fit::cut;
 
-/// The bar, in columns.
+/// Width of the bar, in columns.
 const BAR: usize = 30;
 const NARROW_BAR: usize = 10;
-/// Below that the bar is narrow.
+/// Below this width of the terminal the bar is narrow.
 const WIDE: usize = 70;
 
-/// The lines at a time on the display's clock, none of them wider than so many columns.
+/// The lines at a time on the display's clock, none wider than `columns`.
 pub(super) fn render(course: &Course, now: Duration, columns: usize) -> Vec<String> {
     let mut lines = vec![course.heading()];
     let left = course.left.map(|left| left.spoken(now));

@@ -17,7 +17,7 @@ fn shown(course: &Course, now_s: u64) -> String {
     format!("{}\n{ruler}\n{}", at(80), at(40))
 }
 
-fn told(events: Vec<Event>) -> Course {
+fn course_of(events: Vec<Event>) -> Course {
     let mut course = Course::default();
     for event in events {
         course.take(event, Duration::ZERO);
@@ -68,7 +68,7 @@ fn running(asked: Option<f64>, estimates: Vec<(&str, Known)>) -> Running {
 
 #[test]
 fn launching() {
-    let course = told(vec![
+    let course = course_of(vec![
         Event::Planned {
             lasts: Duration::from_secs(60),
             at_most: false,
@@ -84,7 +84,7 @@ fn launching() {
 
 #[test]
 fn measuring_with_estimates() {
-    let mut course = told(vec![in_round(2), block(41, 250, false)]);
+    let mut course = course_of(vec![in_round(2), block(41, 250, false)]);
     course.running = Some(running(
         None,
         vec![
@@ -100,7 +100,7 @@ fn measuring_with_estimates() {
 
 #[test]
 fn the_first_of_several_rounds() {
-    let mut course = told(vec![in_round(0), block(4, 250, false)]);
+    let mut course = course_of(vec![in_round(0), block(4, 250, false)]);
     let first = |relative| Known::Estimate {
         relative,
         why: NoInterval::OneRound,
@@ -114,7 +114,7 @@ fn the_first_of_several_rounds() {
 
 #[test]
 fn a_stop_before_its_end_can_be_told() {
-    let mut course = told(vec![in_round(6), block(141, 1800, true)]);
+    let mut course = course_of(vec![in_round(6), block(141, 1800, true)]);
     let yet = Known::Estimate {
         relative: 0.082,
         why: NoInterval::TooFew,
@@ -133,7 +133,7 @@ fn a_stop_before_its_end_can_be_told() {
     insta::assert_snapshot!(shown(&course, 0));
 }
 
-/// Thirty-four treatments, of which the later cost more and are known worse.
+/// Thirty-four treatments; the later they come, the more they cost and the wider their intervals.
 fn many(asked: Option<f64>) -> Running {
     let names: Vec<String> = (0..34).map(|i| format!("collector, batch {i}")).collect();
     let mut arms = vec![("control", interval(0.001, 0.01))];
@@ -146,7 +146,7 @@ fn many(asked: Option<f64>) -> Running {
 
 #[test]
 fn thirty_six_arms() {
-    let mut course = told(vec![in_round(9), block(199, 5, false)]);
+    let mut course = course_of(vec![in_round(9), block(199, 5, false)]);
     course.running = Some(many(None));
     insta::assert_snapshot!("thirty_six_arms", shown(&course, 0));
     course.running = Some(many(Some(0.01)));
@@ -154,12 +154,12 @@ fn thirty_six_arms() {
 }
 
 #[test]
-fn an_arm_of_which_nothing_is_known_is_shown_where_it_is_waited_for() {
+fn an_unknown_arm_is_shown_if_the_run_waits_for_it() {
     for (asked, is_shown) in [(None, false), (Some(0.01), true)] {
         let mut running = many(asked);
         running.estimates[20].known = Known::Nothing;
         let name = running.estimates[20].name.clone();
-        let mut course = told(vec![in_round(9)]);
+        let mut course = course_of(vec![in_round(9)]);
         course.running = Some(running);
         let found = shown(&course, 0);
         assert_eq!(found.contains(&name), is_shown, "{asked:?}: {found}");
@@ -168,7 +168,7 @@ fn an_arm_of_which_nothing_is_known_is_shown_where_it_is_waited_for() {
 
 #[test]
 fn what_passes_by_is_cut_and_not_folded() {
-    let course = told(vec![Event::Building {
+    let course = course_of(vec![Event::Building {
         command: "cargo build --release --features everything-that-there-is --target-dir build/out"
             .to_owned(),
     }]);
@@ -177,7 +177,7 @@ fn what_passes_by_is_cut_and_not_folded() {
 
 #[test]
 fn no_width_breaks_it() {
-    let mut course = told(vec![in_round(9), block(200, 0, false)]);
+    let mut course = course_of(vec![in_round(9), block(200, 0, false)]);
     course.running = Some(many(None));
     for columns in 1..120 {
         for line in render(&course, Duration::ZERO, columns) {

@@ -1,8 +1,8 @@
-//! What is known so far, read from the run directory on a thread of its own, of the lowest priority.
+//! Reads running estimates from the run directory, on a separate thread of the lowest priority.
 //!
-//! What is shown is what a report would say at that moment. Nothing of it is computed on the lab's
-//! thread, and after each look the thread rests two hundred times as long as the look took: it takes
-//! 0.5 % of a core at most, whatever the run's size.
+//! It shows what a report would say at that moment. Nothing is computed on the lab's thread. After
+//! each look the thread rests two hundred times as long as the look took, so it takes at most 0.5 %
+//! of a core, however large the run.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -14,23 +14,24 @@ use windage_analysis::{Following, Running};
 use windage_record::{RecordError, RunDir};
 use windage_serve::{be_nice, cpu_of_this_thread};
 
-/// A look is followed by so many times the CPU that it took …
+/// A look is followed by a rest of this many times its CPU time …
 const REST: u32 = 200;
-/// … and by that at least.
+/// … and at least this long.
 const REST_AT_LEAST: Duration = Duration::from_secs(1);
 
-/// Whoever looks; it ends when this is dropped.
+/// Handle to the thread, which ends when this is dropped.
 pub(super) struct Looking {
     latest: Latest,
-    /// Nothing is ever sent: that it is gone ends the thread.
+    /// Nothing is ever sent; dropping it ends the thread.
     _end: Sender<()>,
 }
 
-/// What was seen last, until it is fetched.
+/// The latest estimates, until they are fetched.
 type Latest = Arc<Mutex<Option<Running>>>;
 
 impl Looking {
-    /// Looks into the run directory that is to be made there; `None` where no thread is to be had.
+    /// Starts to look at the run directory that will be made there; `None` if no thread can be
+    /// started.
     pub(super) fn at(directory: PathBuf) -> Option<Looking> {
         let (end, ended) = channel();
         let latest = Latest::default();
@@ -39,7 +40,7 @@ impl Looking {
             following: None,
             latest: Arc::clone(&latest),
         };
-        // Nobody waits for its end, because a look at a long run takes its time.
+        // The thread is not joined, because a look at a long run takes time.
         std::thread::Builder::new()
             .name("windage-running".to_owned())
             .spawn(move || {
@@ -54,7 +55,7 @@ impl Looking {
         Some(Looking { latest, _end: end })
     }
 
-    /// What is known, if it is more than when it was asked for last.
+    /// The estimates, if there are new ones since the last call.
     pub(super) fn news(&self) -> Option<Running> {
         self.latest
             .lock()
@@ -63,12 +64,12 @@ impl Looking {
     }
 }
 
-/// Whether it is to go on after such a rest.
+/// Whether to go on after this rest.
 fn sleep(ended: &Receiver<()>, rest: Duration) -> bool {
     ended.recv_timeout(rest) == Err(RecvTimeoutError::Timeout)
 }
 
-/// Rests, looks, and rests according to what that took, until either says that it is enough.
+/// Rests, looks, and rests according to what the look took, until either closure ends it.
 fn look_and_rest(
     mut look: impl FnMut() -> ControlFlow<()>,
     mut cpu: impl FnMut() -> Duration,
@@ -85,16 +86,16 @@ fn look_and_rest(
     }
 }
 
-/// The state of whoever looks.
+/// The state of the reading thread.
 struct Look {
     directory: PathBuf,
-    /// `None` before the run directory is there.
+    /// `None` until the run directory exists.
     following: Option<Following>,
     latest: Latest,
 }
 
 impl Look {
-    /// What can't be read is not shown; that it can't, the analysis will say at the end.
+    /// Errors are not shown; the analysis reports them at the end.
     fn take(&mut self) -> ControlFlow<()> {
         match self.try_take() {
             Ok(()) => ControlFlow::Continue(()),
@@ -105,7 +106,7 @@ impl Look {
     fn try_take(&mut self) -> Result<(), RecordError> {
         if self.following.is_none() {
             match RunDir::open(&self.directory) {
-                // It is not made yet.
+                // It does not exist yet.
                 Err(RecordError::NotARun { .. }) => return Ok(()),
                 opened => self.following = Some(Following::of(opened?)?),
             }
@@ -126,7 +127,7 @@ mod tests {
     use super::*;
     use std::cell::Cell;
 
-    /// The rests that are taken where looks take such CPU; the last look ends it.
+    /// The rests taken after looks of this CPU time; the last look ends the loop.
     fn rests(costs_ms: &[u64], ends: bool) -> Vec<u64> {
         let now = Cell::new(Duration::ZERO);
         let mut looks = costs_ms.iter();
@@ -149,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rest_is_two_hundred_times_the_look_and_a_second_at_least() {
+    fn a_rest_is_two_hundred_times_the_look_and_at_least_a_second() {
         let table: &[(&[u64], &[u64])] = &[
             (&[], &[1000]),
             (&[0, 1, 5], &[1000, 1000, 1000, 1000]),
@@ -160,13 +161,13 @@ mod tests {
             assert_eq!(
                 rests(costs_ms, true),
                 *expected,
-                "{costs_ms:?}, told to end"
+                "{costs_ms:?}, ended while resting"
             );
         }
     }
 
     #[test]
-    fn what_is_no_run_yet_is_waited_for_and_what_can_not_be_read_is_left_alone() {
+    fn a_missing_run_is_waited_for_and_an_unreadable_one_is_ignored() {
         let dir = tempfile::tempdir().unwrap();
         let mut look = Look {
             directory: dir.path().join("run"),

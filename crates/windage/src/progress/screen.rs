@@ -1,10 +1,10 @@
-//! Lines at the foot of a terminal that are drawn anew in place; what stays goes above them.
+//! Lines at the foot of a terminal that are redrawn in place; lines that stay go above them.
 //!
-//! By hand and not by `indicatif`, which fills each line with blanks to the terminal's edge and sets
-//! no line break behind it. When such a terminal is made wider the lines run into one another, and
-//! the next drawing goes up too far and takes away what stood above. Here every line ends with a break
-//! before the edge, and what the terminal has folded since is counted. On a terminal that does not fold
-//! that is too many lines, once, when it is made narrower.
+//! `indicatif` can't do this: it pads each line with blanks to the terminal's edge and writes no
+//! line break. When such a terminal becomes wider, the lines run into one another, and the next
+//! drawing goes up too far and erases what stood above. Here every line ends with a break before
+//! the edge, and the folds that the terminal has made since are counted. On a terminal that does
+//! not fold, that counts too many lines, once, when the terminal becomes narrower.
 
 use std::io::{self, Write};
 
@@ -13,11 +13,11 @@ use super::fit::width;
 /// The foot of a terminal.
 pub(super) struct Screen<W> {
     out: W,
-    /// The columns that each line takes that is drawn at present.
+    /// The columns of each line that is drawn now.
     drawn: Vec<usize>,
 }
 
-/// How large a terminal is, in characters.
+/// Size of a terminal, in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Size {
     pub(super) columns: usize,
@@ -25,7 +25,7 @@ pub(super) struct Size {
 }
 
 impl Size {
-    /// Of the terminal that standard error is; the usual one where it does not say.
+    /// Size of the terminal on standard error; 80 × 24 if unknown.
     pub(super) fn of_stderr() -> Size {
         let found = rustix::termios::tcgetwinsize(io::stderr());
         let found = found.ok().filter(|size| size.ws_col > 0 && size.ws_row > 0);
@@ -40,7 +40,7 @@ impl Size {
         rows: 24,
     };
 
-    /// The columns of a line: two are left for the `^C` that a terminal echoes behind it.
+    /// Columns for a line: two are left for the `^C` that a terminal echoes after it.
     pub(super) fn line(self) -> usize {
         self.columns.saturating_sub(2).max(1)
     }
@@ -54,8 +54,8 @@ impl<W: Write> Screen<W> {
         }
     }
 
-    /// Writes lines that stay, and below them the others in the place of those drawn before, as
-    /// many as there is room for.
+    /// Writes lines that stay, and below them replaces the lines drawn before, as many as there is
+    /// room for.
     pub(super) fn draw(&mut self, stay: &[String], lines: &[String], size: Size) -> io::Result<()> {
         let mut text = self.go_back(size.columns);
         for line in stay {
@@ -69,11 +69,11 @@ impl<W: Write> Screen<W> {
         self.out.flush()
     }
 
-    /// To the beginning of what is drawn, which goes away. Terminals that cut lines instead of folding
-    /// them when they are made narrower (xterm, the Linux console) lose as many lines that stand above as
-    /// would have been folded: which kind it is none of them says.
+    /// Moves to the beginning of what is drawn and erases it. Terminals that cut lines instead of
+    /// folding them when they become narrower (xterm, the Linux console) lose as many lines above
+    /// as would have been folded. No terminal reports which kind it is.
     fn go_back(&self, columns: usize) -> String {
-        // A terminal that was made narrower has folded lines.
+        // A terminal that became narrower has folded lines.
         let folded = |width: &usize| width.div_ceil(columns.max(1)).max(1);
         match self.drawn.iter().map(folded).sum::<usize>() {
             0 => String::new(),
@@ -92,7 +92,7 @@ mod tests {
         texts.iter().map(|&text| text.to_owned()).collect()
     }
 
-    /// What a terminal shows after each drawing.
+    /// The screen after each drawing.
     struct Shown {
         size: Size,
         screen: Screen<Vec<u8>>,
@@ -122,7 +122,7 @@ mod tests {
         fn draw(&mut self, stay: &[&str], foot: &[&str]) -> String {
             let drawn = self.screen.draw(&lines(stay), &lines(foot), self.size);
             drawn.unwrap();
-            // As the terminal's driver does.
+            // As the terminal driver does.
             let text = String::from_utf8(std::mem::take(&mut self.screen.out)).unwrap();
             self.terminal.process(text.replace('\n', "\r\n").as_bytes());
             self.contents()
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_drawn_anew_in_place_and_what_stays_stands_above() {
+    fn lines_are_redrawn_in_place_below_those_that_stay() {
         let mut shown = Shown::new(6, 20);
         shown.terminal.process(b"$ windage run\r\n");
         let steps: &[(&[&str], &[&str], &str)] = &[
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_terminal_echoes_goes_away() {
+    fn echoed_characters_are_erased() {
         let mut shown = Shown::new(5, 20);
         shown.draw(&[], &["one", "eighteen columns.."]);
         shown.terminal.process(b"^C");
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wider_terminal_keeps_what_stands_above() {
+    fn a_wider_terminal_keeps_the_lines_above() {
         let mut shown = Shown::new(5, 20);
         shown.draw(&["it stays"], &["one", "bar"]);
         shown.widen(60);
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_a_narrower_terminal_has_folded_are_counted() {
+    fn lines_folded_by_a_narrower_terminal_are_counted() {
         let mut screen = Screen::new(Vec::new());
         let wide = Size {
             columns: 80,

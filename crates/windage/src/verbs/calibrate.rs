@@ -1,4 +1,4 @@
-//! `windage calibrate`: what Windage finds of costs that are known, on this machine, today.
+//! `windage calibrate`: how well Windage finds known costs on this machine, today.
 
 mod document;
 mod findings;
@@ -24,7 +24,7 @@ use crate::verbs::run::{Start, measure, show_plan_error};
 use findings::Findings;
 use observed::{ObserveError, Observed};
 
-/// The verb with which windage is executed again as the service of calibration.
+/// The hidden verb that runs the calibration service.
 pub(crate) const SERVICE_VERB: &str = "__calibration-service";
 
 /// One of the two runs of a calibration.
@@ -39,7 +39,7 @@ enum Part {
 impl Part {
     const BOTH: [Part; 2] = [Part::Cpu, Part::Latency];
 
-    /// The name of its directory.
+    /// Name of its directory.
     fn name(self) -> &'static str {
         match self {
             Part::Cpu => "cpu",
@@ -54,7 +54,8 @@ impl Part {
         }
     }
 
-    /// Its part of the measuring time: CPU has more arms, and is what Windage is mostly asked for.
+    /// Its share of the measuring time. CPU gets more, because it has more arms and is the usual
+    /// question.
     fn share_of(self, length: Duration) -> Duration {
         match self {
             Part::Cpu => length * 2 / 3,
@@ -63,12 +64,13 @@ impl Part {
     }
 }
 
-/// The latest calibration of this machine, as runs record it; null when there is none.
+/// The latest calibration of this machine, which runs record; null if there is none.
 pub(crate) fn latest() -> serde_json::Value {
     store::latest(&windage_lab::host_json()).unwrap_or_default()
 }
 
-/// Runs both plans, prints what was found of the truth, and keeps it for this machine.
+/// Runs both plans, compares what was found with the truth, prints that and keeps it for this
+/// machine.
 pub(crate) fn calibrate(flags: &CalibrateFlags) -> Exit {
     let Some(signals) = Signals::install() else {
         return Exit::CouldNotMeasure;
@@ -97,7 +99,7 @@ pub(crate) fn calibrate(flags: &CalibrateFlags) -> Exit {
     conclude(&findings, began, &directory, &flags.output, worst)
 }
 
-/// Runs one part and reads it again.
+/// Measures one part and reads its run directory.
 fn measured(
     part: Part,
     directory: &Path,
@@ -105,7 +107,7 @@ fn measured(
     signals: &Signals,
 ) -> Result<(Observed, Exit), Exit> {
     let here = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
-    let plan = Plan::parse(part.plan(), "the plan of calibration", &here);
+    let plan = Plan::parse(part.plan(), "the calibration plan", &here);
     let mut plan = plan.map_err(|error| {
         show_plan_error(&error);
         Exit::Usage
@@ -118,7 +120,7 @@ fn measured(
     match exit {
         Exit::Interrupted | Exit::CouldNotMeasure | Exit::Usage => return Err(exit),
         Exit::Void => message::warning(format_args!(
-            "the run {} is void: what follows rests on it",
+            "the run {} is void, so the figures below are not reliable",
             directory.display()
         )),
         Exit::Success | Exit::Inconclusive => {}
@@ -151,15 +153,15 @@ fn conclude(
     let printed = printed.max(worst);
     if worst == Exit::Void || findings.headline().is_none() {
         message::warning(
-            "not kept for reports to quote: it is void, or too short to make an experiment of; \
-             `--for 3m` is long enough",
+            "the result is not kept for reports: a run is void, or too short for a single \
+             experiment; `--for 3m` is long enough",
         );
         return printed;
     }
     match store::keep(&document) {
         Ok(file) => {
             if !output.json && !output.quiet {
-                anstream::eprintln!("kept in {}", file.display());
+                anstream::eprintln!("result kept in {}", file.display());
             }
             printed
         }
@@ -175,12 +177,12 @@ mod tests {
     use super::*;
 
     fn plan(part: Part) -> Plan {
-        Plan::parse(part.plan(), "the plan of calibration", Path::new("/"))
+        Plan::parse(part.plan(), "the calibration plan", Path::new("/"))
             .unwrap_or_else(|error| panic!("{}", error.render(false)))
     }
 
     #[test]
-    fn the_plans_inject_what_they_say() {
+    fn each_arm_injects_its_level() {
         let ids = |part| {
             let plan = plan(part);
             let ids = plan.arms.iter().map(|arm| arm.id.to_string());
@@ -195,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_is_shared() {
+    fn both_parts_share_the_measuring_time() {
         let whole = Duration::from_secs(180);
         let parts = Part::BOTH.map(|part| part.share_of(whole).as_secs());
         assert_eq!(parts, [120, 60]);

@@ -110,6 +110,9 @@ fn written(flags: &CompareFlags, compared: &Compared) -> Result<String, Unreport
 pub(crate) fn metric(name: &str) -> Result<Metric, String> {
     Metric::from_name(name).ok_or_else(|| {
         let names: Vec<_> = Metric::ALL.iter().map(|metric| metric.as_str()).collect();
-        format!("there is no such metric; the metrics are: {}", names.join(", "))
+        format!(
+            "there is no such metric; the metrics are: {}",
+            names.join(", ")
+        )
     })
 }

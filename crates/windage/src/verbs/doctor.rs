@@ -1,5 +1,5 @@
-//! `windage doctor`: what this machine can and can't measure, or lacks for a plan, and what to do
-//! about it.
+//! `windage doctor`: reports what this machine can and can't measure, or lacks for a plan, and what
+//! to do about it.
 
 mod facts;
 mod finding;
@@ -21,7 +21,7 @@ use crate::verbs::report::print;
 use finding::Diagnosis;
 use plans::PlanNeeds;
 
-/// Looks at the machine and tells what was found: in general, or for plans.
+/// Examines the machine, in general or for plans, and prints the result.
 pub(crate) fn doctor(flags: &DoctorFlags) -> Exit {
     if flags.plans.is_empty() {
         diagnose(flags.json)
@@ -30,7 +30,7 @@ pub(crate) fn doctor(flags: &DoctorFlags) -> Exit {
     }
 }
 
-/// Whether this machine has what the agents of these plans need.
+/// Checks whether this machine has what the agents of these plans need.
 fn look_for(paths: &[PathBuf], json: bool) -> Result<Exit, Exit> {
     let plans = plans::look(paths, &Linux, &KernelTrials)?;
     let text = if json {
@@ -48,7 +48,7 @@ fn look_for(paths: &[PathBuf], json: bool) -> Result<Exit, Exit> {
 
 fn diagnose(json: bool) -> Exit {
     if std::io::stderr().is_terminal() {
-        anstream::eprintln!("looking at this machine, about two seconds …");
+        anstream::eprintln!("examining this machine, about two seconds …");
     }
     let seen = look::look(&Linux, &KernelTrials);
     let diagnosis = Diagnosis::of(rules::findings(&seen));

@@ -1,4 +1,4 @@
-//! `windage init`: a commented plan from a few flags.
+//! `windage init`: writes a commented plan from a few flags.
 
 mod draft;
 mod values;
@@ -17,7 +17,7 @@ use draft::Draft;
 
 pub(crate) use values::{Assignment, Attachment, Sweep};
 
-/// Writes the plan, or says which flag is wrong.
+/// Writes the plan, or reports which flag is wrong.
 pub(crate) fn init(flags: &InitFlags) -> Exit {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let draft = match checked(flags, cores) {
@@ -41,10 +41,10 @@ pub(crate) fn init(flags: &InitFlags) -> Exit {
 /// Why there is no plan.
 #[derive(Debug, thiserror::Error)]
 enum InitError {
-    /// What a flag says does not make a plan.
+    /// The value of a flag does not make a valid plan.
     #[error("{flag}: {message}")]
     Flag { flag: &'static str, message: String },
-    #[error("{} is there already; --force overwrites it, FILE names another", .0.display())]
+    #[error("{} exists already; overwrite it with --force, or name another FILE", .0.display())]
     Exists(PathBuf),
     #[error("can't write {}: {source}; check the folder and its permissions", path.display())]
     Unwritable {
@@ -62,11 +62,11 @@ impl InitError {
     }
 }
 
-/// A draft that is a plan; whatever the plan's own rules refuse is told of the flag it came from.
+/// Checks the draft as a plan; a problem is reported under the flag that its line came from.
 fn checked(flags: &InitFlags, cores: usize) -> Result<Draft, Vec<InitError>> {
     let draft = Draft::new(flags, cores).map_err(|error| vec![error])?;
     let folder = flags.file.parent().unwrap_or(Path::new(""));
-    // An empty path is no folder to start from, though it means this one.
+    // An empty path means the current folder, but can't be opened.
     let folder = if folder.as_os_str().is_empty() {
         Path::new(".")
     } else {
@@ -99,7 +99,7 @@ fn write(path: &Path, text: &str, force: bool) -> Result<(), InitError> {
     if force {
         options.create(true).truncate(true);
     } else {
-        // The system itself refuses a file that is there: nothing can come between look and write.
+        // The kernel refuses an existing file, so there is no race between check and write.
         options.create_new(true);
     }
     let written = options
@@ -119,7 +119,7 @@ fn say_what_is_next(flags: &InitFlags) {
     anstream::eprintln!("wrote {file}");
     if flags.attach.is_some() {
         message::warning(format_args!(
-            "the arms are told apart by their `switch` commands, which fail until you edit them"
+            "the arms differ only by their `switch` commands, which fail until you edit them"
         ));
     } else if flags.env.is_empty() && !flags.otlp {
         message::warning(format_args!(

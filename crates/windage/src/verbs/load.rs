@@ -1,4 +1,4 @@
-//! `windage load URL`: the engine as a tool of its own.
+//! `windage load URL`: the load generator as a tool of its own.
 
 mod attack;
 mod design;
@@ -28,7 +28,7 @@ use error::LoadError;
 use live::Live;
 use outcome::Outcome;
 
-/// Puts load on and reports what came of it.
+/// Puts load on a URL and prints the results.
 pub(crate) fn load(flags: &LoadFlags) -> Exit {
     let Some(signals) = Signals::install() else {
         return Exit::CouldNotMeasure;
@@ -65,7 +65,7 @@ fn exit_of(outcome: &Outcome) -> Exit {
     }
     if outcome.exchanges.completed == 0 {
         let why = outcome.first_error.as_deref().map_or_else(
-            || "no request was ever due; lengthen --for or raise --rate".to_owned(),
+            || "no request was due; lengthen --for or raise --rate".to_owned(),
             windage_report::one_line,
         );
         message::error(format_args!("nothing was completed: {why}"));

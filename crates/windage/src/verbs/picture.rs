@@ -14,24 +14,24 @@ const PICTURES: &str = "Pictures (--format svg and png)";
 
 #[derive(Args, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PictureFlags {
-    /// What is drawn [default: forest].
+    /// What to draw [default: forest].
     #[arg(long, value_name = "WHAT", help_heading = PICTURES)]
     picture: Option<Drawn>,
-    /// The metric [default: the run's primary one].
+    /// The metric to draw [default: the run's primary metric].
     #[arg(long, value_name = "NAME", value_parser = metric, help_heading = PICTURES)]
     metric: Option<Metric>,
-    /// The ground on which the picture stands [default: light].
+    /// The background of the picture [default: light].
     #[arg(long, value_name = "THEME", help_heading = PICTURES)]
     theme: Option<Ground>,
-    /// How wide it is; a PNG has twice as many pixels [default: 900].
+    /// Width in pixels; a PNG has twice as many [default: 900].
     #[arg(long, value_name = "PX", value_parser = width(), help_heading = PICTURES)]
     width: Option<u32>,
 }
 
-/// What there is to be drawn.
+/// What a picture can show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Drawn {
-    /// Each arm's difference from the baseline with its interval.
+    /// Each arm's difference from the baseline, with its interval.
     Forest,
     /// The overhead over a swept factor, with the fitted curve.
     Curve,
@@ -45,7 +45,7 @@ enum Ground {
     Dark,
 }
 
-/// In which form a picture is written.
+/// The format of a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PictureForm {
     Svg,
@@ -57,9 +57,11 @@ pub(crate) enum PictureForm {
 pub(crate) enum Undrawable {
     #[error(transparent)]
     Picture(#[from] PictureError),
-    #[error("--picture, --metric, --theme and --width go with --format svg and --format png")]
+    #[error("--picture, --metric, --theme and --width need --format svg or --format png")]
     FlagsUnused,
-    #[error("--format png writes no text: name a file with --output, or redirect standard output")]
+    #[error(
+        "--format png would print binary data to the terminal; name a file with --output, or redirect standard output"
+    )]
     OnTerminal,
 }
 
@@ -69,7 +71,7 @@ fn width() -> clap::builder::RangedI64ValueParser<u32> {
 }
 
 impl PictureFlags {
-    /// Refuses flags that a report in another form would pass over.
+    /// Refuses flags that reports in other formats would ignore.
     pub(crate) fn refuse(&self) -> Result<(), Undrawable> {
         if *self == PictureFlags::default() {
             Ok(())
@@ -93,7 +95,7 @@ impl PictureFlags {
         }
     }
 
-    /// The picture as it is written to a file.
+    /// The picture as the bytes of a file.
     pub(crate) fn drawn(&self, run: &Analysis, form: PictureForm) -> Result<Vec<u8>, Undrawable> {
         let svg = windage_report::svg(run, &self.options())?;
         Ok(match form {
@@ -104,7 +106,7 @@ impl PictureFlags {
 }
 
 impl PictureForm {
-    /// Refuses to write pixels where somebody reads.
+    /// Refuses to write binary data to a terminal.
     pub(crate) fn refuse_terminal(self, has_output: bool) -> Result<(), Undrawable> {
         match self {
             PictureForm::Png if !has_output && std::io::stdout().is_terminal() => {

@@ -1,4 +1,4 @@
-//! What `windage run`, `demo` and `report` say to other programs.
+//! Publishes results of `windage run`, `demo` and `report` to other programs.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -12,24 +12,24 @@ use crate::message;
 
 #[derive(Args, Debug)]
 pub(crate) struct PublishFlags {
-    /// While it goes on, answer at http://ADDRESS:PORT/metrics for Prometheus; a port alone is on
-    /// 127.0.0.1, and port 0 is any free one.
+    /// Serve metrics for Prometheus at http://ADDRESS:PORT/metrics while measuring; a port alone
+    /// means 127.0.0.1, port 0 means any free one.
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
     pub(crate) metrics: Option<SocketAddr>,
-    /// Push the result as OTLP metrics (HTTP, protobuf) to this receiver, such as
-    /// http://127.0.0.1:4318; headers are those of OTEL_EXPORTER_OTLP_HEADERS.
+    /// Push the results as OTLP metrics (HTTP, protobuf) to this receiver, such as
+    /// http://127.0.0.1:4318; headers come from OTEL_EXPORTER_OTLP_HEADERS.
     #[arg(long, value_name = "URL")]
     pub(crate) otlp: Option<OtlpEndpoint>,
 }
 
-/// What was asked for, while runs are measured.
+/// What to publish while runs are measured.
 pub(crate) struct Publishing<'a> {
     server: Option<MetricsServer>,
     otlp: Option<&'a OtlpEndpoint>,
 }
 
 impl Publishing<'_> {
-    /// Begins to answer, and says where.
+    /// Starts the metrics server, if it was requested, and prints its URL.
     pub(crate) fn start(flags: &PublishFlags) -> Result<Publishing<'_>, Exit> {
         let server = flags.metrics.map(MetricsServer::start).transpose();
         let server = server.map_err(|error| {
@@ -45,21 +45,21 @@ impl Publishing<'_> {
         })
     }
 
-    /// From now on it is this run that is spoken of.
+    /// Serves the metrics of this run from now on.
     pub(crate) fn follow(&self, run: &Path) {
         if let Some(server) = &self.server {
             server.follow(run);
         }
     }
 
-    /// Pushes what was concluded, if that was asked for.
+    /// Pushes the results, if that was requested.
     pub(crate) fn push<'a>(&self, analyses: impl Iterator<Item = &'a Analysis>) -> Exit {
         self.otlp
             .map_or(Exit::Success, |endpoint| push_all(analyses, endpoint))
     }
 }
 
-/// Pushes every result; what can't be pushed is said, and is in the run directory all the same.
+/// Pushes every result. A failure is reported; the results are in the run directory anyway.
 pub(crate) fn push_all<'a>(
     analyses: impl Iterator<Item = &'a Analysis>,
     endpoint: &OtlpEndpoint,
@@ -74,13 +74,13 @@ pub(crate) fn push_all<'a>(
     exit
 }
 
-/// An address to listen on; a port alone is on 127.0.0.1.
+/// Parses an address to listen on; a port alone means 127.0.0.1.
 pub(crate) fn address(text: &str) -> Result<SocketAddr, String> {
     if let Ok(port) = text.parse() {
         return Ok((Ipv4Addr::LOCALHOST, port).into());
     }
     text.parse()
-        .map_err(|_| "it is no address such as 127.0.0.1:9464 or [::1]:9464".to_owned())
+        .map_err(|_| "not an address; write it as 127.0.0.1:9464 or [::1]:9464".to_owned())
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! `windage serve`: a page over all runs of a directory, for the browser.
+//! `windage serve`: a page with all runs of a directory, for the browser.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -14,26 +14,29 @@ use crate::message;
 use crate::run_name::RUNS;
 use crate::signals::Signals;
 
-/// How often signals are looked at.
+/// How often signals are checked.
 const TICK: Duration = Duration::from_millis(100);
 
 #[derive(Args, Debug)]
+#[command(
+    after_help = "Examples:\n  windage serve\n  windage serve results --listen 127.0.0.1:0 --json"
+)]
 pub(crate) struct ServeFlags {
     /// The directory that holds runs, or one run.
     #[arg(value_name = "DIR", default_value = RUNS)]
     pub(crate) directory: PathBuf,
-    /// Where to answer; a port alone is on 127.0.0.1, and port 0 is any free one.
+    /// Address to listen on; a port alone means 127.0.0.1, port 0 means any free one.
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:9470", value_parser = address)]
     pub(crate) listen: SocketAddr,
-    /// Print one JSON document with the page's `url`, once it is there.
+    /// Print one JSON document with the page's `url` once it can be reached.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Don't say where the page is.
+    /// Don't print the page's URL.
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }
 
-/// Answers until told to stop.
+/// Serves until a signal comes.
 pub(crate) fn serve(flags: &ServeFlags) -> Exit {
     let Some(signals) = Signals::install() else {
         return Exit::CouldNotMeasure;
@@ -48,26 +51,26 @@ pub(crate) fn serve(flags: &ServeFlags) -> Exit {
             };
         }
     };
-    let told = tell(flags, &server);
-    while told == Exit::Success && !signals.came() {
+    let exit = announce(flags, &server);
+    while exit == Exit::Success && !signals.came() {
         server.take_notes().iter().for_each(message::warning);
         std::thread::sleep(TICK);
     }
-    told
+    exit
 }
 
-/// Says where the page is, and who can see it.
-fn tell(flags: &ServeFlags, server: &RunsServer) -> Exit {
+/// Prints the page's URL, and warns if other machines can reach it.
+fn announce(flags: &ServeFlags, server: &RunsServer) -> Exit {
     let address = server.address();
     let directory = flags.directory.display();
     if !address.ip().is_loopback() {
         message::warning(format_args!(
-            "whoever reaches {address} can read the runs in {directory}: there is no password"
+            "anyone who can reach {address} can read the runs in {directory}: there is no password"
         ));
     }
     let url = format!("http://{address}/");
     if !flags.quiet {
-        anstream::eprintln!("runs in {directory}: {url} (Ctrl-C ends it)");
+        anstream::eprintln!("runs in {directory}: {url} (press Ctrl-C to stop)");
     }
     if flags.json {
         return print(format!("{:#}\n", serde_json::json!({ "url": url })));

@@ -1,4 +1,4 @@
-//! `windage sink`: the receivers as a tool of their own.
+//! `windage sink`: Windage's receivers as a tool of their own.
 
 mod flags;
 mod json;
@@ -27,9 +27,9 @@ use live::Live;
 use orders::Orders;
 use spans::FirstSpans;
 
-/// The one arm that everything is received for.
+/// The single arm to which everything is counted.
 const ARM: ArmIndex = ArmIndex::BASELINE;
-/// How often the live line is drawn and signals are looked at.
+/// How often the live line is drawn and signals are checked.
 const TICK: Duration = Duration::from_millis(100);
 
 /// Why nothing could be received.
@@ -43,16 +43,16 @@ enum SinkVerbError {
     Scratch(#[source] io::Error),
 }
 
-/// What came, and how long it was waited for.
+/// What arrived, and over how long.
 struct Received {
     delivery: Delivery,
     cpu_ns: u64,
     lasted: Duration,
-    /// Whether what is on spans was looked at.
+    /// Whether span contents were examined.
     is_detailed: bool,
 }
 
-/// Receives until told to stop, and says what came.
+/// Receives until the time is over or a signal comes, and prints what arrived.
 pub(crate) fn sink(flags: &SinkFlags) -> Exit {
     let Some(signals) = Signals::install() else {
         return Exit::CouldNotMeasure;
@@ -74,7 +74,7 @@ pub(crate) fn sink(flags: &SinkFlags) -> Exit {
 
 fn received(flags: &SinkFlags, signals: &Signals) -> Result<Received, SinkVerbError> {
     descriptors::reserve(flags.max_connections, 1)?;
-    // The first spans are looked at where bodies are kept; nobody else needs them then.
+    // The first spans are read from kept bodies; without --keep, a temporary directory holds them.
     let scratch = match (flags.spans_shown(), &flags.keep) {
         (1.., None) => Some(tempfile::tempdir().map_err(SinkVerbError::Scratch)?),
         _ => None,
@@ -104,7 +104,7 @@ fn received(flags: &SinkFlags, signals: &Signals) -> Result<Received, SinkVerbEr
     })
 }
 
-/// Until the time is over or a signal comes.
+/// Waits until the time is over or a signal comes.
 fn watch(flags: &SinkFlags, signals: &Signals, sink: &Sink, first_spans: &mut FirstSpans) {
     let mut live = Live::new(flags.output.quiet, flags.print.is_some());
     let orders = Orders::listen();
@@ -129,7 +129,7 @@ fn watch(flags: &SinkFlags, signals: &Signals, sink: &Sink, first_spans: &mut Fi
     live.finish();
 }
 
-/// The receivers that were asked for; without any, all of them on free ports.
+/// The receivers that the flags name; by default all, on free ports.
 fn addresses(flags: &SinkFlags) -> Vec<(Protocol, SocketAddr)> {
     let asked: Vec<_> = Protocol::ALL
         .into_iter()

@@ -1,5 +1,5 @@
-//! What happens beside agents while they come and go: other arms' services work on, or end, and what
-//! does not come up leaves nothing behind.
+//! What happens while agents attach and detach: services of other arms continue or end, and an
+//! agent that does not become ready leaves nothing behind.
 
 use windage_record::{Entry, LaunchArmEnd};
 
@@ -8,14 +8,14 @@ use crate::contract;
 use crate::shell_agents::{cycles_of, noted, plan, run};
 use crate::workshop::Workshop;
 
-/// An arm with processes of its own, beside those of the baseline.
+/// An arm with its own processes, in addition to those of the baseline.
 const OTHER: &str = "[[arm]]\nname = 'other'\nenv = { OTHER = 'yes' }\n\n[design]";
 
-/// Takes its time until it is ready.
+/// An agent that needs some time to become ready.
 const SLOW: &str = "sleep 0.4; echo watching $1; exec sleep 60";
 
 #[test]
-fn what_other_arms_use_meanwhile_is_booked_as_outside_their_windows() {
+fn cpu_of_other_arms_while_attaching_counts_as_outside_their_windows() {
     let (shop, ended) = run(&plan(SLOW, "", "").replace("[design]", OTHER));
     let analysis = ended.code(0).analysis();
     let id = |index: usize| analysis.under_first_load.arms[index].id.as_str();
@@ -29,11 +29,11 @@ fn what_other_arms_use_meanwhile_is_booked_as_outside_their_windows() {
     assert!(attaching_ns > 0);
     assert!(
         outside_ns > attaching_ns,
-        "of {attaching_ns} ns of attaching, {outside_ns} ns are booked"
+        "{outside_ns} ns of {attaching_ns} ns of attaching are counted"
     );
 }
 
-/// What was read of arms at the end of launches.
+/// The counters that were read for arms at the end of launches.
 fn ends_of(entries: &[Entry]) -> impl Iterator<Item = &LaunchArmEnd> {
     let ends = entries.iter().filter_map(|entry| match entry {
         Entry::LaunchEnded(end) => Some(&end.arms),
@@ -43,7 +43,7 @@ fn ends_of(entries: &[Entry]) -> impl Iterator<Item = &LaunchArmEnd> {
 }
 
 #[test]
-fn a_service_of_another_arm_that_ends_meanwhile_is_left_out_alone() {
+fn a_service_of_another_arm_that_ends_while_attaching_drops_only_that_arm() {
     let script = "touch come; sleep 0.4; echo watching $1; exec sleep 60";
     let waits_for_it = "['/bin/sh', '-c', '''
         if [ -n \"$OTHER\" ]; then
@@ -69,7 +69,8 @@ fn a_service_of_another_arm_that_ends_meanwhile_is_left_out_alone() {
     }
 }
 
-/// Never ready; what it started has left its process group, and it tells of what an earlier one did.
+/// An agent that never gets ready. Its helper leaves its process group, and it notes helpers of
+/// earlier attachments that are still alive.
 const NEVER_READY: &str = "touch helpers
     while read -r pid; do
         grep -q sleep /proc/$pid/cmdline 2> /dev/null && echo $pid >> still-there
@@ -78,27 +79,27 @@ const NEVER_READY: &str = "touch helpers
     exec sleep 60";
 
 #[test]
-fn what_an_agent_started_that_never_gets_ready_is_gone_before_the_next_window() {
+fn helpers_of_an_agent_that_never_gets_ready_end_before_the_next_window() {
     let second = "[[arm]]\nname = 'second'\nenv = { SECOND = 'yes' }\nagents = ['watcher']\n\n";
     let plan = plan(NEVER_READY, "", "on_death = 'continue'")
         .replace("[design]", &format!("{second}{OTHER}"))
         .replace("rounds = 2", "rounds = 1");
     let (shop, ended) = run(&plan);
     ended.code(0);
-    assert_eq!(noted(&shop, "helpers").len(), 2, "one for each arm");
+    assert_eq!(noted(&shop, "helpers").len(), 2, "one per arm");
     assert!(!shop.dir().join("still-there").exists());
-    hold_failed(&shop, 2);
+    assert_failed_attachments(&shop, 2);
 }
 
 #[test]
-fn an_agent_whose_failing_ends_the_run_is_on_record() {
+fn an_agent_whose_failure_ends_the_run_is_recorded() {
     let (shop, ended) = run(&plan(NEVER_READY, "", ""));
     ended.code(5).says(&["watcher", "was not ready within 2s"]);
-    hold_failed(&shop, 1);
+    assert_failed_attachments(&shop, 1);
 }
 
-/// Demands that so many attachments are on record, all of agents that did not become ready.
-fn hold_failed(shop: &Workshop, expected: usize) {
+/// Checks that this many attachments are recorded, all of agents that did not become ready.
+fn assert_failed_attachments(shop: &Workshop, expected: usize) {
     let entries = journal(shop);
     let cycles = cycles_of(&entries);
     assert_eq!(cycles.len(), expected);

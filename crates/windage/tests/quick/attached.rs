@@ -1,4 +1,4 @@
-//! Services that run already: they are measured and left alone.
+//! Services that already run: they are measured and left running.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,7 +12,7 @@ use crate::plans::Plan;
 use crate::skip::skip;
 use crate::workshop::Workshop;
 
-/// The built-in service, started by the test and not by windage.
+/// The built-in service, started by the test and not by Windage.
 struct Stranger {
     child: Child,
     address: SocketAddr,
@@ -43,11 +43,11 @@ impl Drop for Stranger {
     }
 }
 
-/// A control group of the test's own, removed at its end.
+/// A control group of the test, removed at its end.
 struct Group(PathBuf);
 
 impl Group {
-    /// In the first hierarchy that counts CPU and may be written to.
+    /// In the first hierarchy that accounts CPU and is writable.
     fn new() -> Option<Group> {
         let name = format!("windage-test-stranger-{}", std::process::id());
         [
@@ -74,11 +74,11 @@ impl Drop for Group {
 
 #[test]
 fn a_service_is_attached_to_by_its_cgroup() {
-    // Dropped after the stranger: a group with a process in it can't be removed.
+    // Dropped after the stranger: a control group with a process in it can't be removed.
     let Some(group) = Group::new() else {
         return skip(
             "a_service_is_attached_to_by_its_cgroup",
-            "no leave to make control groups",
+            "may not create control groups",
         );
     };
     let stranger = Stranger::start();
@@ -98,11 +98,11 @@ fn a_service_is_attached_to_by_its_cgroup() {
     let analysis = ended.code(0).analysis();
     let metrics = &contract::arm(&analysis, "on").metrics;
     assert!(metrics["cpu_per_request"].difference.is_some());
-    // One set of processes has one memory: nothing to compare.
+    // All arms share one set of processes, so there is no memory to compare.
     assert!(!metrics.contains_key("rss_steady"), "{metrics:?}");
 }
 
-/// Arms that say when they are switched to.
+/// Arms that note when they are switched to.
 const SWITCHED: &str = "switch = ['echo {arm} >> switched']\n\n\
     [[arm]]\nname = 'on'\nswitch = ['echo {arm} >> switched']";
 
@@ -136,11 +136,15 @@ fn an_attached_service_is_measured_and_outlives_the_run() {
         let arms: BTreeSet<&str> = switched.lines().collect();
         assert_eq!(arms, BTreeSet::from(["off", "control", "on"]), "{attach}");
     }
-    assert_eq!(stranger.child.try_wait().unwrap(), None, "it was ended");
+    assert_eq!(
+        stranger.child.try_wait().unwrap(),
+        None,
+        "the attached service was stopped"
+    );
 }
 
 #[test]
-fn a_switch_that_fails_is_told() {
+fn a_failing_switch_is_reported() {
     let stranger = Stranger::start();
     let shop = Workshop::new();
     let plan = Plan {
@@ -165,7 +169,7 @@ fn a_switch_that_fails_is_told() {
 }
 
 #[test]
-fn a_switch_that_never_works_ends_the_run() {
+fn a_switch_that_always_fails_ends_the_run() {
     let stranger = Stranger::start();
     let shop = Workshop::new();
     let plan = Plan {
@@ -182,9 +186,9 @@ fn a_switch_that_never_works_ends_the_run() {
 }
 
 #[test]
-fn a_process_that_is_not_there_can_not_be_attached_to() {
+fn a_missing_process_can_not_be_attached_to() {
     let shop = Workshop::new();
-    // Above the kernel's own bound for pids.
+    // Above the kernel's limit for pids.
     let plan = Plan {
         service: "name = 'app'\nattach = { pid = 4194999 }\nlisten = '127.0.0.1:1'",
         arms: SWITCHED,

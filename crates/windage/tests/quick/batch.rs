@@ -1,11 +1,11 @@
-//! Batch loads: a process a window, and a program that stays.
+//! Batch loads: one process per window, and a resident program.
 
 use windage_analysis::wire::AnalysisWire;
 
 use crate::contract;
 use crate::workshop::Workshop;
 
-/// Counts to its last argument, each time it is asked when there is somebody who asks.
+/// Counts to its last argument: once, or if ASKED is set, as a resident program.
 const COUNTING: &str = r#"
 name = 'counting'
 
@@ -43,8 +43,8 @@ idle = '10ms'
 model = 'batch'
 "#;
 
-/// The same, asked.
-fn asked(load: &str) -> String {
+/// The same plan with a resident program.
+fn resident(load: &str) -> String {
     let plan = COUNTING.replace("ASKED = ''", "ASKED = 'yes'");
     let plan = plan.replace("[design]", "[design]\nwindow = '20ms'\nwarmup = '50ms'");
     format!("{plan}batch = 'resident'\n{load}\n")
@@ -73,9 +73,9 @@ fn a_process_that_works_longer_costs_more() {
 #[test]
 fn a_resident_program_is_asked_for_iterations() {
     for iterations in ["iterations = 5", "iterations = 'auto'"] {
-        let analysis = measured(&asked(iterations));
+        let analysis = measured(&resident(iterations));
         let cpu = &contract::arm(&analysis, "thrice").metrics["cpu_per_iteration"];
-        // Three times the counting, and hardly anything else: no launch is in it.
+        // Three times the counting and hardly anything else, because no launch is included.
         let ratio = 1.0 + contract::relative(cpu);
         assert!((2.0..4.5).contains(&ratio), "{iterations}: {cpu:?}");
         assert_eq!(cpu.exceeds_zero, Some(true), "{iterations}: {cpu:?}");
@@ -85,7 +85,7 @@ fn a_resident_program_is_asked_for_iterations() {
 #[test]
 fn a_program_that_breaks_the_protocol_ends_the_run() {
     let shop = Workshop::new();
-    let plan = asked("").replace("echo ready", "echo hello");
+    let plan = resident("").replace("echo ready", "echo hello");
     shop.start_plan(&plan).end().code(5).says(&[
         "said `hello` instead of `ready`",
         "arm `",
@@ -94,7 +94,7 @@ fn a_program_that_breaks_the_protocol_ends_the_run() {
 }
 
 #[test]
-fn a_program_that_waits_to_be_asked_is_no_window() {
+fn a_resident_program_is_refused_as_a_process_per_window() {
     let shop = Workshop::new();
     let plan = COUNTING.replace("ASKED = ''", "ASKED = 'yes'");
     shop.start_plan(&plan)
@@ -114,10 +114,10 @@ fn a_process_that_fails_ends_the_run() {
 }
 
 #[test]
-fn what_follows_the_answer_at_once_is_in_its_window() {
-    // The same work as `thrice`, two thirds of it after the answer, as an exporter's thread does.
+fn work_right_after_the_answer_is_in_its_window() {
+    // The same work as `thrice`, two thirds of it after the answer, as in an exporter's thread.
     let late = "\n    if [ -n \"$LATE\" ]; then count $LATE; fi\ndone\n''', 'job']";
-    let plan = asked("iterations = 1")
+    let plan = resident("iterations = 1")
         .replace("\ndone\n''', 'job']", late)
         .replace(
             "args = { job = ['6000'] }",
@@ -130,6 +130,6 @@ fn what_follows_the_answer_at_once_is_in_its_window() {
         (1.0..3.5).contains(&relative("cpu_in_window")),
         "{thrice:?}"
     );
-    // The answer came when a third of it was done.
+    // At the time of the answer a third of the work was done.
     assert!(relative("wall_per_iteration") < 1.0, "{thrice:?}");
 }

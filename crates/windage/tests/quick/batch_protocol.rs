@@ -1,4 +1,4 @@
-//! What batch programs tell and answer, and what becomes of those that don't.
+//! The protocol of batch programs: what they send, and how violations are handled.
 
 use windage_model::{ArmIndex, Phase, Soundness, WarningCode};
 use windage_record::{Entry, Journal, RunDir};
@@ -6,8 +6,7 @@ use windage_record::{Entry, Journal, RunDir};
 use crate::contract;
 use crate::workshop::Workshop;
 
-/// An arm whose program does in the first launch what it should not, and one whose program never
-/// does.
+/// An arm whose program misbehaves in the first launch, and one whose program never does.
 const FATED: &str = r#"
 name = 'fated'
 
@@ -71,7 +70,7 @@ fn fated(fate: &str, on_death: &str) -> String {
         .replace("THE POLICY", on_death)
 }
 
-/// What the journal of a run holds.
+/// All entries of a run's journal.
 pub(crate) fn journal(shop: &Workshop) -> Vec<Entry> {
     let run = RunDir::open(shop.of_run("")).unwrap();
     let entries: Result<Vec<Entry>, _> = Journal::open(&run).unwrap().collect();
@@ -79,14 +78,14 @@ pub(crate) fn journal(shop: &Workshop) -> Vec<Entry> {
 }
 
 #[test]
-fn the_others_go_on_without_a_program_that_fails() {
+fn the_other_arms_go_on_without_a_failing_program() {
     let table: [(&str, &str); 4] = [
         (
             "leaves-at-once",
             "exited with code 3 instead of saying `ready`",
         ),
         ("never-ready", "did not say `ready` within 2s"),
-        // Heard after the answer, or when it is next asked.
+        // Read after the answer, or before the next request for iterations.
         ("twice", "said `done 2` "),
         ("leaves", "exited with code 4 instead of saying `done 2`"),
     ];
@@ -94,7 +93,7 @@ fn the_others_go_on_without_a_program_that_fails() {
         let shop = Workshop::new();
         let plan = fated(fate, "continue");
         let plan = match fate {
-            // It leaves in its third window: it is asked for nothing besides.
+            // It exits in its third window, so there must be no warm-up iterations before.
             "leaves" => plan.replace("warmup = '10ms'", "warmup = '0s'\nsettle = '0s'"),
             _ => plan,
         };
@@ -120,16 +119,16 @@ fn the_others_go_on_without_a_program_that_fails() {
         assert_eq!(
             (windows(0, 2), windows(1, 2)),
             (4, 4),
-            "{fate}: the other arm"
+            "{fate}: the other arm goes on"
         );
-        assert_eq!(windows(1, 3), 4, "{fate}: the next launch brings it up");
+        assert_eq!(windows(1, 3), 4, "{fate}: the next launch starts it again");
         let of_dead = windows(0, 3);
         assert_eq!(of_dead > 0, fate == "leaves", "{fate}: {of_dead}");
     }
 }
 
 #[test]
-fn a_program_that_fails_ends_the_run_if_the_plan_says_so() {
+fn a_failing_program_ends_the_run_if_the_plan_asks_for_it() {
     let table = [
         ("leaves-at-once", "these are the last words"),
         ("never-ready", "did not say `ready` within 2s"),
@@ -144,7 +143,7 @@ fn a_program_that_fails_ends_the_run_if_the_plan_says_so() {
 }
 
 #[test]
-fn a_flush_that_hangs_is_a_doubt_and_no_death() {
+fn a_hanging_flush_is_a_warning_and_no_death() {
     let shop = Workshop::new();
     shop.write("plan.toml", &fated("hangs", "end"));
     let ended = shop.windage(&["run", "plan.toml", "--out", &shop.run, "--json"]);
@@ -164,7 +163,7 @@ fn a_flush_that_hangs_is_a_doubt_and_no_death() {
             _ => None,
         })
         .collect();
-    // Of four arms in two launches all but one, each once.
+    // Every arm of both launches, except the one that hung.
     let expected: Vec<(u32, u16)> = (0..2)
         .flat_map(|launch| (0..4).map(move |arm| (launch, arm)))
         .filter(|place| *place != (0, 3))
@@ -173,18 +172,18 @@ fn a_flush_that_hangs_is_a_doubt_and_no_death() {
 }
 
 #[test]
-fn a_window_flushes_if_the_plan_says_so() {
-    // A launch of three programs has 2 blocks; each flush is a word in the program's log.
+fn windows_flush_if_the_plan_asks_for_it() {
+    // A launch has 2 blocks; each flush prints a line to the program's log.
     let flushes = |plan: &str| {
         let shop = Workshop::new();
         shop.start_plan(plan).end().code(0);
         let entries = journal(&shop);
         let windows = entries.iter().filter(|e| matches!(e, Entry::Window(_)));
         let logs = std::fs::read_dir(shop.of_run("logs")).unwrap();
-        let said: String = logs
+        let logs: String = logs
             .map(|log| std::fs::read_to_string(log.unwrap().path()).unwrap())
             .collect();
-        (windows.count(), said.matches("a flush").count())
+        (windows.count(), logs.matches("a flush").count())
     };
     let at_the_end = fated("fine", "end").replace("echo flushed", "echo a flush; echo flushed");
     let in_windows = at_the_end.replace("iterations = 2", "iterations = 2\nflush = 'window'");
@@ -192,30 +191,31 @@ fn a_window_flushes_if_the_plan_says_so() {
     // Four programs (one is the control) in two launches.
     assert_eq!(once, 8);
     let (windows, more) = flushes(&in_windows);
-    // After the settle and at the end of each window, after each warm-up, and at the end of a launch.
+    // After the settle time and at the end of each window, after each warm-up, and at the end of
+    // each launch.
     assert_eq!(more, 2 * windows + 8 + 8);
 }
 
 #[test]
-fn what_programs_say_is_recorded_once_a_launch() {
+fn self_reports_are_recorded_once_per_launch() {
     let shop = Workshop::new();
     shop.write("plan.toml", &fated("fine", "end"));
     shop.windage(&["run", "plan.toml", "--out", &shop.run, "--quiet"])
         .code(0);
     let entries = journal(&shop);
-    let said = |name: &str| -> Vec<(u32, u16, String)> {
+    let reported = |name: &str| -> Vec<(u32, u16, String)> {
         let of_name = |entry: &Entry| match entry {
-            Entry::SelfReport(said) if said.name == name => {
-                Some((said.launch, said.arm.0, said.text.clone()))
+            Entry::SelfReport(report) if report.name == name => {
+                Some((report.launch, report.arm.0, report.text.clone()))
             }
             _ => None,
         };
         entries.iter().filter_map(of_name).collect()
     };
-    assert_eq!(said("fate").len(), 8);
-    assert_eq!(said("fate")[7], (1, 3, "in 1 fine".to_owned()));
-    // Whatever an arm's own variables, all are given as much.
-    let bytes = said("environment bytes");
+    assert_eq!(reported("fate").len(), 8);
+    assert_eq!(reported("fate")[7], (1, 3, "in 1 fine".to_owned()));
+    // Every arm's environment has the same size, whatever its own variables.
+    let bytes = reported("environment bytes");
     assert_eq!(bytes.len(), 8);
     assert!(
         bytes.iter().all(|(.., text)| *text == bytes[0].2),
@@ -233,14 +233,14 @@ fn what_programs_say_is_recorded_once_a_launch() {
                     arm.startup_ns > arm.startup_cpu_ns.filter(|ns| *ns > 0),
                     "{arm:?}"
                 );
-                // A set of the warm-up at least.
+                // At least one set of the warm-up.
                 assert!(arm.warmup_completed >= 2, "{arm:?}");
             }
         }
     }
 }
 
-/// A program that is a window as a whole and says what it likes about it.
+/// A program that is one window, and that sends what the test wants about it.
 fn telling(says: &str) -> (Workshop, i32) {
     let shop = Workshop::new();
     let plan = format!(
@@ -258,13 +258,13 @@ fn telling(says: &str) -> (Workshop, i32) {
 }
 
 #[test]
-fn a_process_tells_of_its_phases() {
+fn a_process_reports_its_phases() {
     let says = "exec 5>&$WINDAGE_CONTROL_FD\necho about shell sh >&5\necho phase setup 5000 4000 >&5\n\
                 echo phase flush 30 20 >&5";
     let (shop, code) = telling(says);
     assert_eq!(code, 0);
     let entries = journal(&shop);
-    let (mut windows, mut processes, mut phases, mut said) = (0, 0, Vec::new(), 0);
+    let (mut windows, mut processes, mut phases, mut reports) = (0, 0, Vec::new(), 0);
     for entry in &entries {
         match entry {
             Entry::Window(window) => {
@@ -282,7 +282,7 @@ fn a_process_tells_of_its_phases() {
                 assert!(times.wall_ns > 0, "{times:?}");
             }
             Entry::Phase(spent) => phases.push((spent.phase, spent.wall_ns, spent.cpu_ns)),
-            Entry::SelfReport(about) if about.name == "shell" => said += 1,
+            Entry::SelfReport(about) if about.name == "shell" => reports += 1,
             _ => {}
         }
     }
@@ -292,12 +292,12 @@ fn a_process_tells_of_its_phases() {
     assert_eq!(phases.len(), 2 * windows);
     assert_eq!(phases[0], (Phase::Setup, 5000, Some(4000)));
     assert_eq!(phases[1], (Phase::Flush, 30, Some(20)));
-    assert_eq!(said, 2 * 3, "each arm once a launch");
+    assert_eq!(reports, 2 * 3, "once per arm and launch");
 }
 
 #[test]
-fn what_a_process_says_besides_is_a_doubt_of_its_window_and_no_death() {
-    // More than any socket holds, to somebody who must not be kept waiting.
+fn unexpected_lines_are_a_warning_for_the_window_and_no_death() {
+    // More than any socket buffer holds; the writer must not block for long.
     let says = "exec 5>&$WINDAGE_CONTROL_FD\necho phase setup 5 4 >&5\necho 'hello' >&5\n\
                 head -c 3000000 /dev/zero >&5";
     let (shop, code) = telling(says);

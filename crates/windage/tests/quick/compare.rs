@@ -1,4 +1,4 @@
-//! Two runs of one plan, the later held against the earlier.
+//! Comparisons of two runs of one plan.
 
 use std::fs;
 
@@ -21,7 +21,7 @@ fn codes(document: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn the_later_run_is_held_against_the_earlier() {
+fn the_later_run_is_compared_with_the_earlier() {
     let shop = Workshop::new();
     measure(&shop, "then", &Plan::default(), 0);
     let later = Plan {
@@ -123,10 +123,10 @@ fn the_later_run_is_held_against_the_earlier() {
         (&document["comparable"], &document["plan_diff"]),
         (&"with_care".into(), &Value::Array(vec![]))
     );
-    what_is_refused(&shop);
+    check_refusals(&shop);
 }
 
-fn what_is_refused(shop: &Workshop) {
+fn check_refusals(shop: &Workshop) {
     let table: [(&[&str], &[&str]); 4] = [
         (&["then", "nowhere"], &["nowhere", "windage run"]),
         (
@@ -149,7 +149,7 @@ fn what_is_refused(shop: &Workshop) {
 fn a_void_run_is_compared_without_verdicts() {
     let shop = Workshop::new();
     measure(&shop, "sound", &Plan::default(), 0);
-    // Nothing is there: every answer is a 404.
+    // The path does not exist, so every answer is a 404.
     let void = Plan {
         request: "GET http://{app}/nowhere",
         ..Plan::default()

@@ -1,4 +1,4 @@
-//! The contract of `analysis.json` with the programs that read it.
+//! The contract of `analysis.json` with programs that read it.
 
 use std::collections::BTreeSet;
 
@@ -54,7 +54,7 @@ const METRICS: &[&str] = &[
     "cpu_per_event",
 ];
 
-/// The document that a page carries in itself.
+/// The document embedded in a page.
 pub(crate) fn document_in(page: &str) -> Value {
     let (_, rest) = page.split_once("data-kind=\"run\">").expect("a document");
     let (packed, _) = rest.split_once("</script>").expect("its end");
@@ -62,13 +62,13 @@ pub(crate) fn document_in(page: &str) -> Value {
     serde_json::from_reader(GzDecoder::new(packed.as_slice())).expect("a document")
 }
 
-/// The analysis that a run prints, held against the contract.
+/// The analysis that a run prints, checked against the contract.
 pub(crate) fn checked(ended: &Ended) -> AnalysisWire {
     check(&ended.json());
     ended.analysis()
 }
 
-/// An arm of an analysis.
+/// One arm of an analysis.
 pub(crate) fn arm<'a>(analysis: &'a AnalysisWire, id: &str) -> &'a ArmWire {
     let arm = analysis.arm(id);
     arm.unwrap_or_else(|| panic!("no arm {id} in {:?}", analysis.under_first_load.arms))
@@ -83,7 +83,7 @@ pub(crate) fn relative(metric: &MetricWire) -> f64 {
     estimate.unwrap_or_else(|| panic!("no estimate in {metric:?}"))
 }
 
-/// The codes of what speaks against a run.
+/// The codes of all warnings about a run.
 pub(crate) fn reasons(analysis: &Value) -> Vec<&str> {
     list(&analysis["validity"]["reasons"])
         .iter()
@@ -91,7 +91,7 @@ pub(crate) fn reasons(analysis: &Value) -> Vec<&str> {
         .collect()
 }
 
-/// Demands every key that the contract names, of the right type.
+/// Checks that every key of the contract is there and has the right type.
 pub(crate) fn check(analysis: &Value) {
     assert_eq!(analysis["schema"], 1);
     for key in ["windage", "run", "plan", "command"] {
@@ -196,7 +196,7 @@ fn validity(validity: &Value) {
     }
 }
 
-/// A key that must be there, be it with `null`.
+/// A required key, which may be null.
 fn present<'a>(of: &'a Value, key: &str) -> &'a Value {
     of.get(key).unwrap_or_else(|| panic!("no {key} in {of}"))
 }

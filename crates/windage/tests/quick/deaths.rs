@@ -1,16 +1,17 @@
-//! Services that die, or never come to life.
+//! Services that die, or never become ready.
 
 use crate::contract;
 use crate::plans::{BRIEF, DOOMED, Plan};
 use crate::workshop::Workshop;
 
-/// An arm whose service dies, and one whose service does not.
+/// One arm whose service dies, and one whose service does not.
 fn arms(dies: &str) -> String {
     format!("[[arm]]\nname = 'doomed'\nenv = {{ DIES = '{dies}' }}\n\n[[arm]]\nname = 'fine'")
 }
 
 fn doomed(dies: &str, on_death: &str) -> String {
-    // It dies by the CPU that it used, which on a busy machine takes its time; only what goes on lasts to the end.
+    // The service dies after using a fixed amount of CPU, which takes long on a busy machine. Only
+    // the tests in which the run goes on need its full length.
     let length = if on_death == "end" { "60s" } else { "12s" };
     Plan {
         service: DOOMED,
@@ -26,7 +27,7 @@ fn doomed(dies: &str, on_death: &str) -> String {
 
 #[test]
 fn a_death_ends_the_run_with_a_report() {
-    // `busy`: in a window of its own. `idle`: while another arm has the load.
+    // `busy`: dies in a window of its own. `idle`: dies while another arm has the load.
     for dies in ["busy", "idle"] {
         let shop = Workshop::new();
         let ended = shop.start_plan(&doomed(dies, "end")).end().code(5);
@@ -49,7 +50,7 @@ fn a_death_ends_the_run_with_a_report() {
 }
 
 #[test]
-fn a_death_is_told_where_no_progress_is_shown() {
+fn a_death_is_reported_without_progress() {
     let shop = Workshop::new();
     shop.write("plan.toml", &doomed("busy", "end"));
     let ended = shop.windage(&["run", "plan.toml", "--out", &shop.run, "--quiet"]);
@@ -63,7 +64,7 @@ fn a_death_is_told_where_no_progress_is_shown() {
 }
 
 #[test]
-fn the_others_go_on_if_the_plan_says_so() {
+fn the_other_arms_go_on_if_the_plan_asks_for_it() {
     for dies in ["busy", "idle"] {
         let shop = Workshop::new();
         shop.write("plan.toml", &doomed(dies, "continue"));
@@ -78,7 +79,7 @@ fn the_others_go_on_if_the_plan_says_so() {
             "{dies}"
         );
         let verdict = &analysis.under_first_load.validity.verdict;
-        assert_eq!(verdict, "suspect", "{dies}: it is told");
+        assert_eq!(verdict, "suspect", "{dies}: the death is a warning");
     }
 }
 
@@ -103,10 +104,10 @@ fn a_shared_service_that_dies_ends_the_run() {
         let ended = shop.start_plan(&plan.text()).end().code(5);
         let words = "service `origin` that all arms share exited with code 3";
         let ended = ended.says(&[words, "the well is dry"]);
-        let ended = ended.says(&["nor is control, for the same reason"]);
+        let ended = ended.says(&["control is no longer measured either, for the same reason"]);
         assert!(ended.stdout.contains("CPU per request"), "{}", ended.stdout);
-        let told = ended.stdout.matches("the well is dry").count();
-        assert_eq!(told, 1, "last words are told once: {}", ended.stdout);
+        let times = ended.stdout.matches("the well is dry").count();
+        assert_eq!(times, 1, "last words are shown once: {}", ended.stdout);
         let report = shop
             .windage(&["report", &shop.run, "--json"])
             .code(0)
@@ -133,9 +134,9 @@ fn a_death_in_warm_up_ends_the_run() {
 }
 
 #[test]
-fn the_others_go_on_without_a_service_that_does_not_come_up() {
+fn the_other_arms_go_on_without_a_service_that_does_not_become_ready() {
     let shop = Workshop::new();
-    // In the first launch it ends before it is ready, having started something before.
+    // In the first launch it starts another process and exits before it is ready.
     let service = "name = 'before'\n\
          command = ['/bin/sh', '-c', 'exec sleep 600']\n\n\
          [[service]]\nname = 'app'\nenv = { LAUNCH = '{launch}', DIES = 'no' }\n\
@@ -160,7 +161,7 @@ fn the_others_go_on_without_a_service_that_does_not_come_up() {
     assert!(contract::reasons(&ended.json()).contains(&"arm_died"));
 }
 
-/// A service that ends after so many seconds, and the built-in one after it.
+/// A service that exits after this many seconds, and after it the built-in one.
 fn beside(first: &str, seconds: &str, ready: &str) -> String {
     format!(
         "{first}\ncommand = ['/bin/sh', '-c', 'sleep {seconds}; echo the well is dry; exit 3']\n\n\
@@ -171,7 +172,7 @@ fn beside(first: &str, seconds: &str, ready: &str) -> String {
 }
 
 #[test]
-fn a_death_of_what_all_share_ends_the_warm_up() {
+fn the_death_of_a_shared_service_ends_the_warm_up() {
     let shop = Workshop::new();
     let service = beside("name = 'origin'\nshared = true", "1", "http = '/healthz'");
     let plan = Plan {
@@ -188,7 +189,8 @@ fn a_death_of_what_all_share_ends_the_warm_up() {
 
 #[test]
 fn a_death_while_others_are_launched_ends_the_run() {
-    // A set of processes takes four seconds to come up, from which half of it is far away on any machine.
+    // A set of processes takes four seconds to start, so half of that is far from both ends on any
+    // machine.
     let table = [
         ("name = 'origin'\nshared = true", "2", "that all arms share"),
         ("name = 'origin'", "2", "of the same arm"),
@@ -220,7 +222,7 @@ fn a_death_while_others_are_launched_ends_the_run() {
 }
 
 #[test]
-fn services_that_do_not_come_up() {
+fn services_that_do_not_become_ready() {
     let table: [(&str, &[&str]); 4] = [
         (
             "command = ['/bin/sh', '-c', 'echo the tank is empty; exit 7', '{listen}']",

@@ -1,11 +1,11 @@
-//! What a plan's agents need of the kernel, looked at without a run.
+//! What a plan's agents need from the kernel, checked without a run.
 
 use std::fs::{self, File};
 
 use crate::plans::Plan;
 use crate::workshop::Workshop;
 
-/// A plan whose arm `watched` has one agent, with more keys of it.
+/// A plan whose arm `watched` has one agent, with more keys for the agent.
 fn plan(agent: &str) -> String {
     let service = Plan::default().service;
     Plan {
@@ -21,7 +21,7 @@ fn plan(agent: &str) -> String {
 }
 
 #[test]
-fn a_plan_is_told_what_is_missing_and_what_to_do() {
+fn missing_facilities_are_reported_with_a_remedy() {
     let table = [
         ("btf", "/sys/kernel/btf/vmlinux", "CONFIG_DEBUG_INFO_BTF"),
         (
@@ -35,21 +35,21 @@ fn a_plan_is_told_what_is_missing_and_what_to_do() {
         shop.write("plan.toml", &plan(&format!("needs = ['{facility}']")));
         let needs = format!("agent `watcher` needs {facility}");
         let ended = shop.windage(&["doctor", "plan.toml"]);
-        // A kernel that has the file may still withhold the programs.
+        // A kernel that has the file may still refuse the programs.
         if File::open(file).is_err() {
-            let told = ended.code(5).stdout;
+            let text = ended.code(5).stdout;
             for words in [&needs, &format!("missing: {facility}: "), file, remedy] {
-                assert!(told.contains(words), "{told} has no {words}");
+                assert!(text.contains(words), "{text} has no {words}");
             }
         } else if facility == "btf" {
-            let told = ended.code(0).stdout;
-            assert!(told.contains(&format!("{needs}: all here")), "{told}");
+            let text = ended.code(0).stdout;
+            assert!(text.contains(&format!("{needs}: all available")), "{text}");
         }
     }
 }
 
 #[test]
-fn a_folder_of_plans_is_told_as_one_document() {
+fn a_folder_of_plans_gives_one_document() {
     let shop = Workshop::new();
     fs::create_dir(shop.dir().join("plans")).unwrap();
     shop.write("plans/a.toml", &plan(""));
@@ -64,7 +64,7 @@ fn a_folder_of_plans_is_told_as_one_document() {
 }
 
 #[test]
-fn a_plan_that_is_wrong_is_refused_as_a_run_would() {
+fn an_invalid_plan_is_refused_as_by_a_run() {
     let shop = Workshop::new();
     shop.write("plan.toml", &plan("needs = ['magic']"));
     let refused = shop.windage(&["doctor", "plan.toml"]).code(2);

@@ -1,4 +1,4 @@
-//! A run whose arms have backends that behave differently, on the built-in service.
+//! A run whose arms have different backends, on the built-in service.
 
 use windage_analysis::wire::{AnalysisWire, FidelityWire};
 
@@ -53,7 +53,7 @@ fn fidelity<'a>(analysis: &'a AnalysisWire, arm: &str) -> &'a FidelityWire {
 }
 
 #[test]
-fn what_was_lost_to_an_faulty_backend_is_counted_with_its_reason() {
+fn losses_to_a_faulty_backend_are_counted_by_reason() {
     let shop = Workshop::new();
     shop.write("plan.toml", PLAN);
     let run = ["run", "plan.toml", "--out", &shop.run, "--json"];
@@ -89,8 +89,8 @@ fn what_was_lost_to_an_faulty_backend_is_counted_with_its_reason() {
     let missing = per_span.missing.as_ref().unwrap();
     assert_eq!(missing.code, "nothing_delivered", "{per_span:?}");
 
-    // What was asked for is no warning about the run.
+    // A fault that the plan asks for is no warning about the run.
     let mut reasons = analysis.under_first_load.validity.reasons.iter();
     assert!(!reasons.any(|reason| reason.code == "telemetry_lost"));
-    assert!(shop.of_run("payloads").is_dir(), "bodies were to be kept");
+    assert!(shop.of_run("payloads").is_dir(), "bodies are kept");
 }

@@ -1,4 +1,4 @@
-//! What lies in a directory.
+//! The contents of directories.
 
 use std::fs;
 use std::path::{Path, PathBuf};

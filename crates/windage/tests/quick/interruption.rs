@@ -1,4 +1,4 @@
-//! Runs that are cut short, and what is made of them.
+//! Runs that are interrupted, and what can be done with them.
 
 use std::fs;
 
@@ -19,7 +19,7 @@ fn two_rounds() -> String {
     plan.text()
 }
 
-/// Starts a run and waits until some blocks are on disk.
+/// Begins to measure and waits until some blocks are on disk.
 fn in_the_middle(shop: &Workshop, args: &[&str]) -> Going {
     shop.write("plan.toml", &two_rounds());
     let mut words = vec!["run", "plan.toml", "--out", &shop.run];
@@ -41,7 +41,7 @@ fn blocks(analysis: &Value) -> u64 {
     analysis["design"]["blocks"].as_u64().unwrap()
 }
 
-/// Every block that the manifest plans.
+/// The number of blocks that the manifest plans.
 fn blocks_planned(shop: &Workshop) -> u64 {
     let manifest = fs::read_to_string(shop.of_run("manifest.json")).unwrap();
     let manifest: Value = serde_json::from_str(&manifest).unwrap();
@@ -49,7 +49,7 @@ fn blocks_planned(shop: &Workshop) -> u64 {
     design["rounds"].as_u64().unwrap() * design["blocks_per_round"].as_u64().unwrap()
 }
 
-/// Goes on with the run, after which nothing of it is missing.
+/// Resumes the run and checks that it is then complete.
 fn resume(shop: &Workshop) {
     let ended = shop.windage(&["run", "--resume", &shop.run, "--json"]);
     let analysis = ended.code(0).json();
@@ -105,7 +105,7 @@ fn a_killed_run_leaves_no_process_and_is_finished_later() {
     let going = in_the_middle(&shop, &[]);
     let pid = going.pid();
     send(&going, Signal::SIGKILL);
-    // That nothing of it is left is looked at here.
+    // `end` checks that no process is left.
     let ended = going.end();
     assert_eq!(ended.status.code(), None);
     let report = shop
@@ -120,7 +120,7 @@ fn a_killed_run_leaves_no_process_and_is_finished_later() {
 }
 
 #[test]
-fn a_run_that_goes_on_can_not_be_gone_on_with() {
+fn a_run_in_progress_can_not_be_resumed() {
     let shop = Workshop::new();
     let going = in_the_middle(&shop, &[]);
     let run = shop.of_run("").display().to_string();
@@ -132,7 +132,7 @@ fn a_run_that_goes_on_can_not_be_gone_on_with() {
 }
 
 #[test]
-fn a_journal_that_was_cut_is_read_as_far_as_it_goes() {
+fn a_truncated_journal_is_read_as_far_as_it_goes() {
     let shop = Workshop::new();
     let plan = Plan {
         length: "2s",
@@ -145,7 +145,7 @@ fn a_journal_that_was_cut_is_read_as_far_as_it_goes() {
         .windage(&["report", &shop.run, "--json"])
         .code(0)
         .json();
-    // Places of no regularity, the same in every run of the test; few bytes and most of them, too.
+    // Irregular places, the same in every run of the test, including very few and nearly all bytes.
     let mut places = vec![0, 1, 15, 16, 17, whole.len() - 1];
     let mut random = 0x9e37_79b9_u64;
     while places.len() < 20 {
@@ -168,7 +168,7 @@ fn a_journal_that_was_cut_is_read_as_far_as_it_goes() {
         );
         shop.windage(&["report", &shop.run]).code(0);
     }
-    // And a cut run can be finished.
+    // A run with a truncated journal can still be finished.
     fs::write(&journal, &whole[..whole.len() / 2]).unwrap();
     resume(&shop);
 }

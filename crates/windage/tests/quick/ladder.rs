@@ -1,10 +1,10 @@
-//! The plans of `experiments/agent-ladder` have the same shop: what stands in each of them is the same
-//! in all.
+//! The plans of `experiments/agent-ladder` share their shop: the tables that occur in several plans
+//! are the same in all of them.
 
 use std::fs;
 use std::path::Path;
 
-/// The heads of what the plans have in common: the shop, the agents of its Go services, the load.
+/// The headers of the common tables: the shop, the agents of its Go services, the load.
 const COMMON: [&str; 6] = [
     "[[service]]",
     "[[agent]]",
@@ -17,8 +17,8 @@ const COMMON: [&str; 6] = [
 /// The Go services that have agents.
 const WATCHED: [&str; 3] = ["catalogue", "checkout", "front"];
 
-/// What a plan has of that, table by table, as if it lay in the folder of the ladder. That agents
-/// beside SDKs need more of the kernel is left out.
+/// The common tables of a plan, as if the plan lay in the folder of the ladder. Ignores that agents
+/// beside SDKs need one more facility.
 fn common(plan: &str) -> Vec<String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../experiments/agent-ladder")
@@ -37,7 +37,7 @@ fn common(plan: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_shop_the_agents_and_the_load_are_the_same_in_all_plans() {
+fn all_plans_share_the_shop_the_agents_and_the_load() {
     let [ladder, sdk, both] = ["plan.toml", "sdk.toml", "both/plan.toml"].map(common);
     // Eight services, three agents with their environment, the load with its fields and flows.
     assert_eq!(sdk.len(), 8 + 2 * 3 + 5, "{sdk:#?}");
@@ -51,7 +51,7 @@ fn the_shop_the_agents_and_the_load_are_the_same_in_all_plans() {
 }
 
 #[test]
-fn the_agents_of_all_services_are_the_same_but_for_what_they_watch() {
+fn agents_differ_only_in_what_they_watch() {
     for plan in ["plan.toml", "sdk.toml", "both/plan.toml"] {
         let tables = common(plan);
         let of = |service: &str| {

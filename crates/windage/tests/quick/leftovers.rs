@@ -1,4 +1,4 @@
-//! What a run may have left behind: processes and control groups.
+//! What a run might leave behind: processes and control groups.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,8 +21,8 @@ pub(crate) fn assert_none(dir: &Path, run: &str, within: Duration) {
     }
 }
 
-/// The processes that belong to a run: by the marker in their environment, or, as some overwrite
-/// that to set their title, by the test's directory in their command line or as their place.
+/// The processes of a run, recognized by the marker in their environment or, because some overwrite
+/// it to set their title, by the test's directory in their command line or working directory.
 fn processes(dir: &Path, run: &str) -> Vec<String> {
     let marker = format!("WINDAGE_RUN={run}");
     let place = dir.display().to_string();
@@ -57,14 +57,14 @@ fn is_number(process: &Path) -> bool {
         .is_some_and(|name| name.as_encoded_bytes().iter().all(u8::is_ascii_digit))
 }
 
-/// A process that was reaped or waits to be: it holds nothing any more.
+/// A zombie, or already reaped: it holds nothing any more.
 fn is_zombie(process: &Path) -> bool {
     let stat = fs::read_to_string(process.join("stat")).unwrap_or_default();
     stat.rsplit_once(") ")
         .is_none_or(|(_, rest)| rest.starts_with('Z'))
 }
 
-/// The control groups that windage made as process `pid`.
+/// The control groups made by the Windage process `pid`.
 pub(crate) fn cgroups_of(pid: u32) -> Vec<PathBuf> {
     let mut found = Vec::new();
     below(

@@ -1,4 +1,4 @@
-//! What a person sees at a terminal while a run goes on.
+//! What a person sees on a terminal during a run.
 
 use std::fs::File;
 use std::io::Read;
@@ -18,13 +18,13 @@ use crate::plans::Plan;
 use crate::workshop::Workshop;
 
 const ROWS: u16 = 24;
-/// A run in these tests measures for seconds; one that is not back by then hangs.
+/// Runs in these tests measure for seconds; one that takes longer than this hangs.
 const LONGEST: Duration = Duration::from_secs(120);
 
 /// A run of three rounds in six seconds.
 const BRIEF: (&str, u32) = ("6s", 3);
 
-/// A windage whose standard error is a terminal.
+/// A Windage process whose standard error is a terminal.
 struct AtTerminal {
     child: Child,
     seen: Arc<Mutex<Seen>>,
@@ -33,7 +33,7 @@ struct AtTerminal {
 
 /// All that was shown.
 struct Seen {
-    /// The screen whenever something had come.
+    /// The screen after each read.
     frames: Vec<String>,
     terminal: vt100::Parser,
     bytes: Vec<u8>,
@@ -44,14 +44,14 @@ impl Seen {
         self.frames.last().map_or("", String::as_str)
     }
 
-    /// Whether these words ever stood on the screen.
+    /// Whether these words were ever on the screen.
     fn reads(&self, words: &str) -> bool {
         self.frames.iter().any(|frame| frame.contains(words))
     }
 }
 
 impl AtTerminal {
-    /// Measures for so long, in so many rounds.
+    /// Measures for this long, in this many rounds.
     fn start(
         shop: &Workshop,
         (length, rounds): (&str, u32),
@@ -93,7 +93,7 @@ impl AtTerminal {
         }
     }
 
-    /// Waits until all these words stood on the screen, together or not.
+    /// Waits until each of these words has been on the screen, not necessarily at once.
     fn until_reads(&mut self, words: &[&str]) {
         let deadline = Instant::now() + LONGEST;
         let mut unseen = words.to_vec();
@@ -105,7 +105,7 @@ impl AtTerminal {
             let frames = (is_over && !unseen.is_empty()).then(|| seen.frames.clone());
             drop(seen);
             if let Some(frames) = frames {
-                // It would measure for minutes yet; its keeper takes the services down.
+                // It would measure for minutes; its keeper takes the services down.
                 let _ = self.child.kill();
                 panic!("never {unseen:?}: {frames:#?}");
             }
@@ -118,7 +118,7 @@ impl AtTerminal {
         kill(pid, Signal::SIGINT).unwrap();
     }
 
-    /// Waits for its end, and for nothing of it to be left.
+    /// Waits for its end, and until nothing of it is left.
     fn end(mut self, shop: &Workshop, code: i32) -> Seen {
         let deadline = Instant::now() + LONGEST;
         let status = loop {
@@ -143,10 +143,10 @@ fn nonzero(n: u16) -> NonZero<u16> {
     NonZero::new(n).unwrap()
 }
 
-/// Reads a terminal's other end until nobody has it open.
+/// Reads the master side of a terminal until the other side is closed.
 fn watch(mut master: File, seen: &Mutex<Seen>) {
     let mut buffer = [0; 4096];
-    // The kernel says EIO when the last one has closed it.
+    // The kernel returns EIO once the other side is closed.
     while let Ok(count @ 1..) = master.read(&mut buffer) {
         let mut seen = seen.lock().unwrap();
         seen.bytes.extend(&buffer[..count]);
@@ -166,19 +166,19 @@ fn a_run_is_shown_in_place_and_leaves_a_clean_terminal() {
     let shop = Workshop::new();
     let seen = AtTerminal::start(&shop, BRIEF, 80, "xterm-256color").end(&shop, 0);
     assert!(seen.reads("] "), "a bar was drawn: {:#?}", seen.frames);
-    let said: Vec<&str> = seen.last().lines().collect();
-    assert!(said[0].starts_with("this takes about"), "{said:?}");
+    let lines: Vec<&str> = seen.last().lines().collect();
+    assert!(lines[0].starts_with("this takes about"), "{lines:?}");
     let drawn = |line: &&str| line.contains("so far") || line.contains('[') || line.contains('%');
-    assert!(!said.iter().any(drawn), "{said:?}");
+    assert!(!lines.iter().any(drawn), "{lines:?}");
     let screen = seen.terminal.screen();
     assert_eq!(screen.cursor_position().1, 0);
     assert!(!screen.hide_cursor());
     contract::check(&stdout(&shop));
 }
 
-/// Looks are rare on a busy machine: the run goes on until it is seen.
+/// Estimates are rare on a busy machine, so the run goes on until they are seen.
 #[test]
-fn what_is_known_so_far_is_shown() {
+fn running_estimates_are_shown() {
     let first_round = ("20m", 2);
     let many_rounds = ("10m", 200);
     for (length, expected) in [
@@ -210,17 +210,14 @@ fn a_narrow_terminal_is_left_clean_by_ctrl_c() {
     let journal = shop.of_run("journal.bin");
     let deadline = Instant::now() + LONGEST;
     while std::fs::metadata(&journal).map_or(0, |file| file.len()) < 10_000 {
-        assert!(Instant::now() < deadline, "nothing is measured");
+        assert!(Instant::now() < deadline, "nothing was measured");
         std::thread::sleep(Duration::from_millis(10));
     }
     going.interrupt();
     let seen = going.end(&shop, 130);
     assert!(seen.reads("] "), "a bar was drawn: {:#?}", seen.frames);
     let last = seen.last();
-    assert!(
-        last.contains("interrupted: services are taken down"),
-        "{last}"
-    );
+    assert!(last.contains("interrupted: taking services down"), "{last}");
     assert!(!last.contains('['), "{last}");
     let screen = seen.terminal.screen();
     assert_eq!(screen.cursor_position().1, 0);
@@ -237,7 +234,7 @@ fn a_terminal_that_can_not_be_drawn_on_gets_lines() {
     assert!(!text.contains('\u{1b}'), "{text:?}");
     let lines: Vec<&str> = text.lines().collect();
     for expected in ["round 1 of 3: launching", "round 3 of 3: launching"] {
-        // What is left stands behind it, where that is due.
+        // The time left may follow, after a comma.
         let is_it = |line: &&str| line.split(", ").next() == Some(expected);
         assert!(lines.iter().any(is_it), "{lines:?}");
     }

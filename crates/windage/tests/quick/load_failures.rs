@@ -1,4 +1,4 @@
-//! `windage load URL` where it is asked for what can't be, and where servers fail.
+//! `windage load URL` with wrong flags, and with servers that fail.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -14,7 +14,7 @@ use crate::workshop::Workshop;
 #[test]
 fn mistakes_are_usage_errors_that_name_the_remedy() {
     let table: &[(&[&str], &[&str])] = &[
-        (&["127.0.0.1:8080"], &["scheme", "http://"]),
+        (&["127.0.0.1:8080"], &["begins with http://"]),
         (&["ftp://127.0.0.1/"], &["`ftp`", "http or https"]),
         (&["http://127.0.0.1:0/"], &["not HOST"]),
         (
@@ -97,8 +97,8 @@ fn a_soft_limit_is_raised_to_what_the_connections_need() {
 }
 
 #[test]
-fn a_name_without_an_address_can_not_be_measured() {
-    // RFC 2606 keeps this name from ever having one.
+fn a_name_without_an_address_is_an_error() {
+    // RFC 2606 guarantees that this name never has one.
     let ended = load(&["http://nowhere.invalid/", "--allow", "nowhere.invalid"]).code(5);
     ended.says(&["can't resolve", "nowhere.invalid"]);
 }
@@ -109,7 +109,7 @@ fn nobody_listens() {
     let ended = load(&[&nobody(), "--for", "20s", "--json"]).code(5);
     assert!(
         began.elapsed() < Duration::from_secs(10),
-        "it waited for nothing"
+        "it did not wait for --for"
     );
     let document = document(&ended);
     assert_eq!(document["requests"], 0);
@@ -120,7 +120,7 @@ fn nobody_listens() {
 }
 
 #[test]
-fn what_servers_do_wrong_is_counted_by_class() {
+fn server_errors_are_counted_by_class() {
     type Serve = fn(TcpStream);
     let garbage: Serve = |mut stream| {
         while request(&mut stream, 0).is_some()
@@ -165,11 +165,11 @@ fn what_servers_do_wrong_is_counted_by_class() {
 }
 
 #[test]
-fn nothing_but_errors_is_void() {
+fn a_load_with_only_errors_is_void() {
     let document = document(&load(&[&answering(BROKEN), "--for", "200ms", "--json"]).code(4));
     assert_eq!(document["requests"], document["status"]["5xx"]);
     assert_eq!(document["validity"]["verdict"], "void");
-    // The machine may have made itself suspect besides, by steal for one.
+    // The machine may add reasons of its own, such as steal.
     let mut void = codes(&document);
     void.retain(|code| WarningCode::from_name(code).unwrap().soundness() == Soundness::Void);
     assert_eq!(void, ["only_errors"]);

@@ -1,15 +1,15 @@
-//! Servers within the test's own process, for `windage load` to put load on.
+//! Servers in the test's own process, for `windage load`.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 
-/// An answer.
+/// A successful answer.
 pub(crate) const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
-/// An answer that says that something is wrong.
+/// An answer with an error status.
 pub(crate) const BROKEN: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n";
 
-/// A server on a port of its own that does this with each connection, until the test's process
-/// ends.
+/// A server on a free port that handles each connection with this function, until the test's
+/// process ends.
 pub(crate) fn server(serve: impl Fn(TcpStream) + Clone + Send + 'static) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -22,7 +22,7 @@ pub(crate) fn server(serve: impl Fn(TcpStream) + Clone + Send + 'static) -> Sock
     address
 }
 
-/// Reads one request, whose body has `body_bytes`. `None` when no more come.
+/// Reads one request with a body of `body_bytes`. `None` if no more come.
 pub(crate) fn request(stream: &mut impl Read, body_bytes: usize) -> Option<String> {
     let mut text = Vec::new();
     let mut byte = [0];
@@ -36,7 +36,7 @@ pub(crate) fn request(stream: &mut impl Read, body_bytes: usize) -> Option<Strin
     String::from_utf8(text).ok()
 }
 
-/// A server that answers every request with the same bytes.
+/// A server that gives every request the same bytes.
 pub(crate) fn answering(answer: &'static [u8]) -> String {
     let address =
         server(
@@ -47,7 +47,7 @@ pub(crate) fn answering(answer: &'static [u8]) -> String {
     format!("http://{address}/")
 }
 
-/// A port on which nobody listens.
+/// An address on which nothing listens.
 pub(crate) fn nobody() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     format!("http://{}/", listener.local_addr().unwrap())

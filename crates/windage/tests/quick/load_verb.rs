@@ -1,4 +1,4 @@
-//! `windage load URL`, against servers within this process.
+//! `windage load URL`, with servers in this process.
 
 use std::io::Write;
 use std::os::unix::net::UnixListener;
@@ -18,7 +18,7 @@ pub(crate) fn load(args: &[&str]) -> Ended {
     Workshop::new().windage(&words)
 }
 
-/// The document, in which every key of the contract must be.
+/// The JSON document, checked for every key of the contract.
 pub(crate) fn document(ended: &Ended) -> Value {
     let document = ended.json();
     for pointer in [
@@ -64,7 +64,7 @@ pub(crate) fn codes(document: &Value) -> Vec<&str> {
 fn a_closed_loop_counts_and_times_answers() {
     let url = answering(HELLO);
     let ended = load(&[&url, "--for", "300ms", "--connections", "2", "--json"]).code(0);
-    assert_eq!(ended.stderr, "", "nothing is shown where nobody looks");
+    assert_eq!(ended.stderr, "", "nothing is shown without a terminal");
     let document = document(&ended);
     let requests = document["requests"].as_u64().unwrap();
     assert!(requests > 10, "{document:#}");
@@ -129,7 +129,7 @@ fn starts_follow_a_profile_or_a_recording() {
 }
 
 #[test]
-fn connections_grow_when_starts_find_none_free() {
+fn connections_grow_when_none_is_free() {
     let address = server(|mut stream| {
         while request(&mut stream, 0).is_some() {
             std::thread::sleep(Duration::from_millis(50));
@@ -189,11 +189,11 @@ fn a_unix_socket_is_loaded_like_any_other() {
 }
 
 #[test]
-fn the_request_is_what_the_flags_say_and_secrets_stay_secret() {
-    let (say, said) = std::sync::mpsc::channel();
+fn flags_make_the_request_and_secrets_stay_secret() {
+    let (send, received) = std::sync::mpsc::channel();
     let address = server(move |mut stream| {
         while let Some(text) = request(&mut stream, 7) {
-            let _ = say.send(text);
+            let _ = send.send(text);
             if stream.write_all(HELLO).is_err() {
                 return;
             }
@@ -218,7 +218,7 @@ fn the_request_is_what_the_flags_say_and_secrets_stay_secret() {
     ];
     let secret = [("WINDAGE_TEST_SECRET", "Bearer hush-4711")];
     let ended = shop.start(&args, &secret).end().code(0);
-    let seen = said.recv().unwrap();
+    let seen = received.recv().unwrap();
     assert!(seen.starts_with("PUT /orders?x=1 HTTP/1.1\r\n"), "{seen}");
     let lower = seen.to_lowercase();
     for line in [
@@ -249,7 +249,7 @@ fn ctrl_c_ends_the_run_and_reports_it() {
         let words: Vec<&str> = words.iter().chain(args).copied().collect();
         answered.store(0, Ordering::Relaxed);
         let mut going = shop.start(&words, &[]);
-        // More than it has connections: on one of them it has read an answer before it asked again.
+        // More than there are connections: a connection has read an answer before it sends again.
         going.until("answered", || answered.load(Ordering::Relaxed) > 64);
         kill(
             Pid::from_raw(going.pid().try_into().unwrap()),
@@ -284,8 +284,8 @@ fn a_person_reads_this() {
     insta::assert_snapshot!("load_refused", redacted(&refused.stdout));
 }
 
-/// The report without its figures, and without the verdict and its reasons, which depend on the
-/// machine. A figure and its unit become `#`, and blanks that fill columns become one.
+/// The report without figures, and without verdict and reasons, which depend on the machine. A
+/// figure and its unit become `#`, and several blanks become one.
 fn redacted(report: &str) -> String {
     let is_verdict = |line: &&str| {
         ["valid:", "suspect:"]

@@ -1,7 +1,7 @@
-//! The real binary from end to end, with nothing installed: its subjects are the built-in service
-//! and shell scripts.
+//! The real binary from end to end, without any installed program: the subjects are the built-in
+//! service and shell scripts.
 
-// clippy.toml allows it in functions marked `#[test]`; those that they share need it said.
+// clippy.toml allows it in functions marked `#[test]`, but not in those that they share.
 #![allow(clippy::unwrap_used)]
 
 mod agent_attachment;

@@ -1,4 +1,4 @@
-//! What a run says to other programs: `--metrics` while it goes on, `--otlp` when it has ended.
+//! Metrics for other programs: `--metrics` during a run, `--otlp` after it.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -23,7 +23,7 @@ env = { TOKEN = "a-secret-of-the-environment" }"#;
 
 const ARM: &str = "say-again-now";
 
-/// A run that goes on for as long as estimates are waited for: on a busy machine they are rare.
+/// A run that is long enough for estimates, which are rare on a busy machine.
 fn plan() -> String {
     let plan = Plan {
         arms: QUOTED,
@@ -35,7 +35,7 @@ fn plan() -> String {
     plan.text()
 }
 
-/// The ends of the interval of an arm's throughput and what lies between; `None` before there is one.
+/// The low end, estimate and high end for an arm's throughput; `None` before there is an interval.
 fn throughput(text: &str) -> Option<[f64; 3]> {
     let labels = format!("{{arm=\"{ARM}\",metric=\"throughput\"}}");
     let [low, estimate, high] = ["_low", "", "_high"]
@@ -43,7 +43,7 @@ fn throughput(text: &str) -> Option<[f64; 3]> {
     Some([low?, estimate?, high?])
 }
 
-/// Starts a run that answers, and waits until a round is measured and estimated.
+/// Measures with `--metrics`, and waits until a round is measured and estimated.
 fn in_the_second_round(shop: &Workshop) -> (Going, SocketAddr, String) {
     shop.write("plan.toml", &plan());
     let args = [
@@ -71,10 +71,10 @@ fn in_the_second_round(shop: &Workshop) -> (Going, SocketAddr, String) {
 }
 
 #[test]
-fn a_run_says_how_far_it_is() {
+fn a_run_publishes_its_progress() {
     let shop = Workshop::new();
     let (going, from, text) = in_the_second_round(&shop);
-    // The report is made from the same directory at any time, and says that the run is not over.
+    // `windage report` works on the same directory at any time, and says that the run is not over.
     let run = shop.of_run("").display().to_string();
     let report = Workshop::new().windage(&["report", &run, "--json"]);
     let report = report.code(0).json();
@@ -87,7 +87,7 @@ fn a_run_says_how_far_it_is() {
     assert!(answer.head.contains(" 200 OK"), "{}", answer.head);
     assert!(answer.head.contains(content_type), "{}", answer.head);
     assert!(get(from, "/nowhere").unwrap().head.contains(" 404 "));
-    // What is left of the run has nothing to add.
+    // The rest of the run adds nothing to the test.
     send(&going, Signal::SIGINT);
     going.end().code(130);
     assert!(get(from, "/metrics").is_none(), "it ended with the run");
@@ -121,7 +121,7 @@ fn a_run_says_how_far_it_is() {
     }
 }
 
-/// Demands the form: known families, each in one piece, values that are numbers, an end.
+/// Checks the format: known families, each in one piece, numeric values, an end.
 fn is_openmetrics(text: &str) {
     assert!(text.ends_with("\n# EOF\n"), "{text}");
     let mut described = BTreeSet::new();
@@ -143,7 +143,7 @@ fn is_openmetrics(text: &str) {
 }
 
 #[test]
-fn an_address_that_is_taken_is_named() {
+fn an_address_in_use_is_named() {
     let shop = Workshop::new();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
@@ -163,8 +163,8 @@ fn an_address_that_is_taken_is_named() {
 fn results_are_pushed_and_counted() {
     let [shop, receiving] = [Workshop::new(), Workshop::new()];
     let mut sink = receiving.start(&["sink", "--otlp-http", "127.0.0.1:0", "--json"], &[]);
-    let to = sink.until_said("says where it listens", |said| {
-        let mut lines = said.lines();
+    let to = sink.until_said("says where it listens", |lines| {
+        let mut lines = lines.lines();
         let address = lines.find_map(|line| line.strip_prefix("otlp-http "));
         address.map(str::to_owned)
     });
@@ -188,7 +188,8 @@ fn results_are_pushed_and_counted() {
     assert_eq!(received["metric_points"], 2 * points(&analysis));
 }
 
-/// How many points a result has: three for each interval, three words of validity, and the warnings.
+/// The number of points of a result: three per interval, three for the verdict, and one per warning
+/// code.
 fn points(analysis: &serde_json::Value) -> usize {
     let mut points = 3 + contract::reasons(analysis)
         .iter()
@@ -207,7 +208,7 @@ fn points(analysis: &serde_json::Value) -> usize {
 }
 
 #[test]
-fn headers_are_those_of_the_environment_and_failures_lose_nothing() {
+fn headers_come_from_the_environment_and_failures_lose_nothing() {
     let shop = Workshop::new();
     shop.write("plan.toml", &Plan::default().text());
     let run = ["run", "plan.toml", "--out", &shop.run, "--quiet"];
@@ -229,18 +230,18 @@ fn headers_are_those_of_the_environment_and_failures_lose_nothing() {
     }
 
     let nobody = shop.windage(&args).code(5);
-    let nobody = nobody.says(&[&shop.run, "/v1/metrics did not take", "listen there?"]);
-    assert_eq!(nobody.stdout, report, "it was told all the same");
-    for (url, said) in [
+    let nobody = nobody.says(&[&shop.run, "/v1/metrics did not accept", "listens there"]);
+    assert_eq!(nobody.stdout, report, "the report is printed anyway");
+    for (url, words) in [
         ("https://collector:4318", "Collector in between"),
         ("http://me:hush@collector", "OTEL_EXPORTER_OTLP_HEADERS"),
     ] {
         let refused = shop.windage(&["report", &shop.run, "--otlp", url]);
-        refused.code(2).says(&["--otlp", said]);
+        refused.code(2).says(&["--otlp", words]);
     }
 }
 
-/// Answers one request with success, and tells its head.
+/// Answers one request with success, and returns its head.
 fn receiver() -> (SocketAddr, JoinHandle<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

@@ -1,6 +1,6 @@
-//! Plans of the built-in service, short enough for a test.
+//! Plans for the built-in service, short enough for tests.
 
-/// A plan in parts; what a test is about replaces one of them.
+/// The parts of a plan; a test replaces those that it is about.
 pub(crate) struct Plan<'a> {
     pub(crate) name: &'a str,
     /// The `[[service]]`.
@@ -8,12 +8,12 @@ pub(crate) struct Plan<'a> {
     pub(crate) request: &'a str,
     /// More keys of `[load]`.
     pub(crate) load: &'a str,
-    /// Arms beside the baseline `off`.
+    /// Arms other than the baseline `off`.
     pub(crate) arms: &'a str,
     pub(crate) window: &'a str,
     pub(crate) rounds: u32,
     pub(crate) length: &'a str,
-    /// The keys of `[design]` that the others leave out.
+    /// Keys of `[design]` without a field of their own.
     pub(crate) design: &'a str,
 }
 
@@ -61,11 +61,11 @@ impl Plan<'_> {
     }
 }
 
-/// The built-in service, killed once it has used 300 ms of CPU where `DIES` is set: in the middle
-/// of its load (`busy`), or while it has nothing to do (`idle`).
+/// The built-in service. Where `DIES` is set it is killed after 300 ms of CPU: in the middle of its
+/// load (`busy`), or while it has nothing to do (`idle`).
 pub(crate) const DOOMED: &str = r#"name = 'app'
 command = ['/bin/sh', '-c', '''
-# The pid as /proc has it, which may be that of another namespace than $$ is of.
+# The pid as /proc shows it, which may differ from $$ in a pid namespace.
 read -r pid rest < /proc/self/stat
 spent() { read -r used rest < /proc/$pid/schedstat; }
 if [ -n "$DIES" ]; then (

@@ -1,4 +1,4 @@
-//! Profiles: extra load after the measured windows, by a profiler that is a script here.
+//! Profiles: extra load after the measured windows, with a shell script as the profiler.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -11,7 +11,7 @@ use crate::contract;
 use crate::interruption::send;
 use crate::workshop::{Ended, Workshop};
 
-/// Counts to its last argument, each time it is asked.
+/// Counts to its last argument in each iteration.
 const PLAN: &str = r#"
 name = 'profiled'
 
@@ -57,7 +57,7 @@ program = './profiler'
 for = '1s'
 "#;
 
-/// Looks at the program's last argument, and writes what py-spy would of such a program.
+/// Reads the program's last argument, and writes what py-spy would write about such a program.
 const PROFILER: &str = r#"#!/bin/sh
 [ "$1" = --version ] && { echo 'py-spy 0.4.3'; exit; }
 echo "$@" >> asked
@@ -93,7 +93,7 @@ fn profile<'a>(analysis: &'a AnalysisWire, arm: &str) -> &'a ProfileWire {
     profiles.find(|one| one.arm == arm).unwrap()
 }
 
-/// Nothing that was profiled is among what was measured.
+/// Checks that no profiled iteration is among the measured ones.
 fn windows_are_the_plans(ended: &Ended) -> AnalysisWire {
     let analysis = contract::checked(ended);
     assert_eq!(analysis.under_first_load.design.rounds, 4);
@@ -105,7 +105,7 @@ fn windows_are_the_plans(ended: &Ended) -> AnalysisWire {
 }
 
 #[test]
-fn what_an_arm_adds_is_told_function_by_function() {
+fn added_time_is_reported_by_function() {
     let shop = shop(PROFILER);
     let ended = run(&shop).code(0);
     let analysis = windows_are_the_plans(&ended);
@@ -129,13 +129,13 @@ fn what_an_arm_adds_is_told_function_by_function() {
 }
 
 #[test]
-fn stacks_and_pictures_are_kept_and_command_lines_are_not() {
+fn stacks_and_pictures_are_kept_without_command_lines() {
     let shop = shop(PROFILER);
     let ended = run(&shop).code(0);
     assert!(
         ended
             .stderr
-            .contains("profiles: py-spy looks at each of 3 arms"),
+            .contains("profiles: py-spy records each of 3 arms"),
         "{}",
         ended.stderr
     );
@@ -155,9 +155,9 @@ fn stacks_and_pictures_are_kept_and_command_lines_are_not() {
     assert_eq!(
         asked.matches("--duration 1 ").count(),
         3,
-        "once for each arm: {asked}"
+        "once per arm: {asked}"
     );
-    let left = shop.windage(&["report", &shop.run]).code(0);
+    let left = shop.windage(&["report", &shop.run, "--all"]).code(0);
     assert!(left.stdout.contains("What thrice added"), "{}", left.stdout);
     for entry in fs::read_dir(shop.of_run("work")).unwrap() {
         let name = entry.unwrap().file_name();
@@ -166,7 +166,7 @@ fn stacks_and_pictures_are_kept_and_command_lines_are_not() {
 }
 
 #[test]
-fn a_profiler_that_fails_leaves_the_run_whole() {
+fn a_failing_profiler_does_not_harm_the_run() {
     let table = [
         (
             "#!/bin/sh\n[ \"$1\" = --version ] && exit\necho 'Error: Permission Denied' >&2\nexit 1\n",
@@ -174,7 +174,7 @@ fn a_profiler_that_fails_leaves_the_run_whole() {
             "ptrace_scope",
         ),
         ("#!/bin/sh\nexit 3\n", "exited with code 3", "log"),
-        ("#!/bin/sh\nexit 0\n", "saw no function", "profile.for"),
+        ("#!/bin/sh\nexit 0\n", "recorded no samples", "profile.for"),
         ("#!/nowhere/sh\n", "was not started", "install it"),
     ];
     for (profiler, why, remedy) in table {
@@ -191,13 +191,13 @@ fn a_profiler_that_fails_leaves_the_run_whole() {
             "{}",
             ended.stderr
         );
-        let report = shop.windage(&["report", &shop.run]).code(0);
+        let report = shop.windage(&["report", &shop.run, "--all"]).code(0);
         assert!(report.stdout.contains("Profiles"), "{}", report.stdout);
     }
 }
 
 #[test]
-fn processes_for_each_window_have_no_profile() {
+fn a_process_per_window_has_no_profile() {
     let shop = shop(PROFILER);
     let plan = PLAN.replace("'resident'", "'process'").replace(
         "exec 4<",
@@ -210,7 +210,7 @@ fn processes_for_each_window_have_no_profile() {
 }
 
 #[test]
-fn an_interrupt_while_it_is_profiled_ends_it_at_once() {
+fn an_interrupt_while_profiling_ends_the_run_at_once() {
     let shop = shop(&PROFILER.replace("sleep 0.5", "touch looking; sleep 60"));
     let mut going = shop.start(&["run", "plan.toml", "--out", &shop.run], &[]);
     let looking = shop.dir().join("looking");
@@ -224,6 +224,6 @@ fn an_interrupt_while_it_is_profiled_ends_it_at_once() {
     );
     assert!(
         shop.of_run("report.html").exists(),
-        "the run itself is whole"
+        "the run itself is complete"
     );
 }

@@ -1,5 +1,5 @@
-//! What proxies need: ports besides their own, switches that need no process, and a look at the
-//! configuration before it is launched.
+//! Features for proxies: additional ports, switches without a process, and a check of the
+//! configuration before launch.
 
 use std::fs;
 use std::process::Command;
@@ -13,8 +13,8 @@ use crate::plans::{BRIEF, Plan};
 use crate::skip::skip;
 use crate::workshop::Workshop;
 
-/// A service that is switched by a line over TCP or over a Unix socket, or by a request. It says
-/// what it was switched to; the third time that it is told `rate 3` it refuses.
+/// A service that is switched by a line over TCP or a Unix socket, or by an HTTP request. It prints
+/// what it was switched to, and refuses the third `rate 3`.
 const PROXY: &str = include_str!("proxy.py");
 
 const SERVICE: &str = "name = 'proxy'\n\
@@ -22,7 +22,7 @@ const SERVICE: &str = "name = 'proxy'\n\
     ports = ['admin', 'stats']\n\
     stop = { signal = 'KILL' }";
 
-/// A workshop with the service, where there is a Python.
+/// A workshop with the service, if Python is installed.
 fn with_proxy(test: &str) -> Option<Workshop> {
     let python = Command::new("python3").arg("--version").output();
     if !python.is_ok_and(|output| output.status.success()) {
@@ -49,8 +49,8 @@ fn switched(baseline: &str, arms: &str) -> String {
 }
 
 #[test]
-fn arms_are_switched_by_a_word() {
-    let Some(shop) = with_proxy("arms_are_switched_by_a_word") else {
+fn arms_are_switched_by_lines_and_requests() {
+    let Some(shop) = with_proxy("arms_are_switched_by_lines_and_requests") else {
         return;
     };
     let plan = switched(
@@ -70,13 +70,13 @@ fn arms_are_switched_by_a_word() {
     let log = fs::read_to_string(shop.of_run("logs/0+off+proxy.log")).unwrap();
     for words in ["0 by tcp", "1 by unix", "2 by unix", "4 by http"] {
         let switched = log.matches(&format!("switched to {words}")).count();
-        assert!(switched > 4, "{words}, in windows as well:\n{log}");
+        assert!(switched > 4, "{words}, also in windows:\n{log}");
     }
 }
 
 #[test]
-fn a_switch_that_is_refused_at_warm_up_ends_the_run() {
-    let Some(shop) = with_proxy("a_switch_that_is_refused_at_warm_up_ends_the_run") else {
+fn a_switch_refused_at_warm_up_ends_the_run() {
+    let Some(shop) = with_proxy("a_switch_refused_at_warm_up_ends_the_run") else {
         return;
     };
     let table: [(&str, &[&str]); 4] = [
@@ -124,8 +124,8 @@ fn a_switch_that_is_refused_at_warm_up_ends_the_run() {
 }
 
 #[test]
-fn a_switch_that_is_refused_later_voids_a_window() {
-    let Some(shop) = with_proxy("a_switch_that_is_refused_later_voids_a_window") else {
+fn a_switch_refused_later_voids_a_window() {
+    let Some(shop) = with_proxy("a_switch_refused_later_voids_a_window") else {
         return;
     };
     let admin = "to = '127.0.0.1:{proxy.port.admin}'";
@@ -148,8 +148,8 @@ fn a_switch_that_is_refused_later_voids_a_window() {
 }
 
 #[test]
-fn metrics_are_read_at_a_further_port() {
-    let Some(shop) = with_proxy("metrics_are_read_at_a_further_port") else {
+fn metrics_are_read_from_an_additional_port() {
+    let Some(shop) = with_proxy("metrics_are_read_from_an_additional_port") else {
         return;
     };
     let service = format!(
@@ -168,12 +168,12 @@ fn metrics_are_read_at_a_further_port() {
     let run = ["run", "plan.toml", "--out", &shop.run, "--json"];
     let analysis = contract::checked(&shop.windage(&run).code(0));
     let fidelity = contract::arm(&analysis, "on").fidelity.as_ref().unwrap();
-    let told = &fidelity.by_reason[0];
-    assert_eq!((told.code.as_str(), told.lost), ("reported", Some(5.0)));
+    let loss = &fidelity.by_reason[0];
+    assert_eq!((loss.code.as_str(), loss.lost), ("reported", Some(5.0)));
 }
 
 #[test]
-fn a_configuration_that_is_refused_is_shown() {
+fn a_refused_configuration_is_shown() {
     let table: [(&str, &[&str], usize); 3] = [
         (
             "command = ['{windage}', '__demo-service', '--listen', '{listen}']\n\
@@ -241,17 +241,13 @@ const CHECKED: &str = "name = 'app'\n\
     check = ['/bin/sh', '{plan}/check.sh', '{windage}', '{listen}']";
 
 #[test]
-fn what_a_check_leaves_behind_is_ended_or_told() {
+fn leftovers_of_a_check_are_ended_or_reported() {
     let table: [(&str, i32, &[&str]); 2] = [
         ("", 0, &[]),
         (
             "setsid",
             5,
-            &[
-                "service `app` of arm `",
-                "its `{listen}`, was free",
-                "in use",
-            ],
+            &["service `app` of arm `", "(`{listen}`) was free", "in use"],
         ),
     ];
     for (leaves, code, words) in table {
@@ -282,7 +278,7 @@ fn a_check_can_be_interrupted() {
     let checking = shop.dir().join("checking");
     going.until("checking", || checking.exists());
     send(&going, Signal::SIGINT);
-    // That nothing of it is left is looked at here.
+    // `end` checks that no process is left.
     going.end().code(130).says(&["interrupted"]);
     let logs = names_in(shop.of_run("logs"));
     let is_of_app = |name: &String| name.ends_with("+app.log");
@@ -290,7 +286,7 @@ fn a_check_can_be_interrupted() {
 }
 
 #[test]
-fn a_batch_program_is_checked_once_a_launch() {
+fn a_batch_program_is_checked_once_per_launch() {
     let plan = |check: &str| {
         format!(
             "name = 'b'\n[[service]]\nname = 'work'\ncommand = ['/bin/sh', '-c', 'exit 0']\n\

@@ -5,15 +5,15 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlparse
 
 port, admin, stats, path = int(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
-told = {}
+counts = {}
 lost = 0
 
 def obey(line, by):
     words = line.split()
     if len(words) != 2 or words[0] != "rate":
         return 400, "Unknown command. Please enter one of the following commands only:\n rate\n"
-    told[words[1]] = told.get(words[1], 0) + 1
-    if words[1] == "3" and told["3"] == 3:
+    counts[words[1]] = counts.get(words[1], 0) + 1
+    if words[1] == "3" and counts["3"] == 3:
         return 400, "not now\n"
     print("switched to", words[1], "by", by, flush=True)
     return 200, "rate is " + words[1] + "\n"

@@ -1,4 +1,4 @@
-//! What windage can't or won't do: each with its exit code, and with words that help.
+//! Everything Windage refuses or can't do: each with its exit code and a message that helps.
 
 use std::fs;
 use std::net::TcpListener;
@@ -12,7 +12,7 @@ use crate::skip::skip;
 use crate::workshop::Workshop;
 
 #[test]
-fn plans_that_are_wrong() {
+fn invalid_plans_are_refused() {
     let sound = Plan::default().text();
     let table: [(&str, &str, &[&str]); 5] = [
         (
@@ -44,12 +44,12 @@ fn plans_that_are_wrong() {
             .says(&["error"])
             .says(words);
         assert_eq!(ended.stdout, "");
-        assert!(!shop.of_run("").exists(), "a run was begun: {to}");
+        assert!(!shop.of_run("").exists(), "a run was started: {to}");
     }
 }
 
 #[test]
-fn command_lines_that_are_wrong() {
+fn invalid_command_lines_are_refused() {
     let shop = Workshop::new();
     fs::create_dir(shop.dir().join("empty")).unwrap();
     let table: [(&[&str], &[&str]); 7] = [
@@ -81,7 +81,7 @@ fn a_later_plan_with_a_typo_costs_no_time() {
 }
 
 #[test]
-fn a_fixed_port_that_is_taken() {
+fn a_fixed_port_in_use_is_named() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let shop = Workshop::new();
@@ -113,13 +113,13 @@ fn only_errors_are_void() {
 }
 
 #[test]
-fn places_that_can_not_hold_a_run() {
+fn unsuitable_run_directories_are_refused() {
     let shop = Workshop::new();
     shop.write("plan.toml", &Plan::default().text());
     shop.write("a-file", "");
     fs::create_dir(shop.dir().join("full")).unwrap();
     shop.write("full/precious", "do not touch");
-    // Root may write anywhere but there.
+    // Root may write everywhere, but not below a file.
     let table: [(&str, &[&str]); 4] = [
         ("a-file/run", &["a-file/run", "another directory"]),
         ("a-file", &["a-file", "another directory"]),
@@ -134,7 +134,7 @@ fn places_that_can_not_hold_a_run() {
 }
 
 #[test]
-fn a_build_that_fails() {
+fn a_failing_build_is_shown() {
     let shop = Workshop::new();
     let plan = format!(
         "{}\n[build]\ncommands = ['echo fine', 'echo the linker is on strike >&2; exit 3']\n",
@@ -145,7 +145,7 @@ fn a_build_that_fails() {
 }
 
 #[test]
-fn a_run_of_another_format() {
+fn a_run_of_another_format_is_refused() {
     let shop = Workshop::new();
     let plan = Plan {
         rounds: 1,
@@ -168,7 +168,7 @@ fn a_run_of_another_format() {
     }
 }
 
-/// A file system of its own, as small as it gets.
+/// A file system of its own, as small as possible.
 struct SmallDisk<'a>(&'a Path);
 
 impl SmallDisk<'_> {

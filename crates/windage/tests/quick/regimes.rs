@@ -1,4 +1,4 @@
-//! Several loads in one run, and runs that are thorough.
+//! Several regimes in one run, and thorough runs.
 
 use windage_analysis::wire::{AnalysisWire, ArmWire, UnderLoadWire};
 
@@ -6,7 +6,7 @@ use crate::contract;
 use crate::plans::Plan;
 use crate::workshop::Workshop;
 
-/// A closed loop and, for a thorough run alone, a fixed rate.
+/// A closed loop and, only for a thorough run, a fixed rate.
 fn plan() -> String {
     let arms = "[[arm]]\nname = 'Same, again'\n\n[[regime]]\nname = 'fixed rate'\n\
         thorough = true\nmodel = 'open'\nrate = '200/s'";
@@ -35,14 +35,14 @@ fn arm<'a>(under: &'a UnderLoadWire, id: &str) -> &'a ArmWire {
     under.arms.iter().find(|arm| arm.id == id).unwrap()
 }
 
-/// Its load and rate.
+/// Its model and rate.
 fn scope(under: &UnderLoadWire) -> (&str, Option<f64>) {
     let scope = &arm(under, "same-again").metrics["cpu_per_request"].scope;
     (&scope.load, scope.rate)
 }
 
 #[test]
-fn a_thorough_run_tells_both_loads_apart() {
+fn a_thorough_run_reports_each_regime() {
     let (shop, analysis) = measured(&["--thorough"]);
     let full = &analysis.under_first_load;
     assert_eq!(full.regime.as_deref(), Some("saturation"));
@@ -52,7 +52,7 @@ fn a_thorough_run_tells_both_loads_apart() {
     };
     assert_eq!(half.regime.as_deref(), Some("fixed rate"));
     assert_eq!(scope(half), ("open", Some(200.0)));
-    // Each load has its own launches, answers and arms.
+    // Each regime has its own launches, answers and arms.
     for under in [full, half] {
         let design = &under.design;
         assert_eq!((design.rounds, design.rounds_planned), (2, 2));
@@ -72,7 +72,7 @@ fn a_thorough_run_tells_both_loads_apart() {
 }
 
 #[test]
-fn a_usual_run_has_the_first_load_alone() {
+fn a_usual_run_has_only_the_first_regime() {
     let (_shop, analysis) = measured(&[]);
     assert_eq!(analysis.under_first_load.regime, None);
     assert!(analysis.other_loads.is_empty());

@@ -5,7 +5,7 @@ use std::fs;
 use crate::plans::Plan;
 use crate::workshop::Workshop;
 
-/// A factor that the service knows nothing of: what is tested is the report.
+/// A factor that the service ignores, because the test is about the report.
 const SWEPT: &str = "[[arm]]\nname = 'filter'\nenv = { RATE = '{rate}' }\n\
     sweep = { rate = [100.0, 10.0, 0.0] }\n\n[[arm]]\nname = 'disabled'";
 
@@ -22,7 +22,7 @@ fn measure(shop: &Workshop, name: &str, arms: &str) {
 }
 
 #[test]
-fn sweeps_and_several_runs_have_forms_of_their_own() {
+fn sweeps_and_several_runs_have_their_own_formats() {
     let shop = Workshop::new();
     measure(&shop, "swept", SWEPT);
     measure(&shop, "again", SWEPT);
@@ -65,7 +65,7 @@ fn sweeps_and_several_runs_have_forms_of_their_own() {
         ),
         (
             &["swept", "--format", "svg", "--picture", "curve"],
-            &["<svg ", "swept: CPU", "rate, as asked for", "</svg>"],
+            &["<svg ", "swept: CPU", "rate, attempted", "</svg>"],
         ),
         (
             &["swept", "--format", "bpf"],
@@ -85,10 +85,10 @@ fn sweeps_and_several_runs_have_forms_of_their_own() {
     let document = document.code(0).json();
     let plans: Vec<_> = (0..2).map(|i| &document["runs"][i]["plan"]).collect();
     assert_eq!(plans, ["swept", "plain"]);
-    what_is_refused(&shop);
+    check_refusals(&shop);
 }
 
-fn what_is_refused(shop: &Workshop) {
+fn check_refusals(shop: &Workshop) {
     let table: [(&[&str], &[&str]); 9] = [
         (
             &["swept", "plain", "--format", "guide"],

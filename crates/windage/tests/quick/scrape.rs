@@ -1,4 +1,4 @@
-//! Asking windage over HTTP, on a raw socket.
+//! HTTP requests to Windage over a raw socket.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -6,16 +6,16 @@ use std::time::Duration;
 
 use crate::workshop::Going;
 
-/// What came for a `GET`.
+/// The answer to a `GET`.
 pub(crate) struct Answer {
     pub(crate) head: String,
     pub(crate) body: String,
 }
 
-/// Where a run that was started with `--metrics` says that it answers.
+/// The address of a run that was started with `--metrics`.
 pub(crate) fn address(going: &mut Going) -> SocketAddr {
-    going.until_said("says where it answers", |said| {
-        let mut lines = said.lines();
+    going.until_said("says where it answers", |text| {
+        let mut lines = text.lines();
         let address = lines.find_map(|line| {
             let url = line.strip_prefix("metrics: http://")?;
             url.strip_suffix("/metrics")
@@ -24,13 +24,13 @@ pub(crate) fn address(going: &mut Going) -> SocketAddr {
     })
 }
 
-/// Asks for a path; `None` when nobody answers.
+/// Requests a path; `None` if nothing answers.
 pub(crate) fn get(from: SocketAddr, path: &str) -> Option<Answer> {
     let mut stream = TcpStream::connect(from).ok()?;
     stream
         .set_read_timeout(Some(Duration::from_secs(20)))
         .unwrap();
-    // Of version 1.0: the answer ends with the connection, and is not in chunks.
+    // HTTP/1.0: the answer ends with the connection, and is not chunked.
     let head = format!("GET {path} HTTP/1.0\r\nhost: localhost\r\n\r\n");
     stream.write_all(head.as_bytes()).ok()?;
     let mut answer = String::new();

@@ -1,4 +1,4 @@
-//! What must not be written down.
+//! Secrets that must not be written anywhere.
 
 use std::fs;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ fn a_secret_header_is_written_nowhere() {
         .unwrap()
         .as_nanos();
     let secret = format!("hush-{}-{nanos}", std::process::id());
-    // The control that the search can find at all: a value that is no secret.
+    // A value that is no secret: shows that the search finds anything at all.
     let plain = format!("said-{nanos}");
     let plan = Plan {
         load: &format!(

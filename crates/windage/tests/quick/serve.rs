@@ -1,4 +1,4 @@
-//! `windage serve`: the list, a run that goes on, and its end.
+//! `windage serve`: the list, a run in progress, and its end.
 
 use std::net::{SocketAddr, TcpListener};
 use std::os::unix::fs::symlink;
@@ -12,18 +12,18 @@ use crate::plans::Plan;
 use crate::scrape::get;
 use crate::workshop::{Going, Workshop};
 
-/// A workshop with a place for runs.
+/// A workshop with a directory for runs.
 fn with_runs() -> Workshop {
     let shop = Workshop::new();
     std::fs::create_dir(shop.dir().join("windage-runs")).unwrap();
     shop
 }
 
-/// Starts a server over the runs of a workshop, on a port that the kernel chooses.
+/// Starts a server for the runs of a workshop, on a free port.
 fn serving(shop: &Workshop) -> (Going, SocketAddr) {
     let mut going = shop.start(&["serve", "--listen", "127.0.0.1:0"], &[]);
-    let address = going.until_said("says where it answers", |said| {
-        let rest = said.strip_prefix("runs in windage-runs: http://")?;
+    let address = going.until_said("says where it answers", |text| {
+        let rest = text.strip_prefix("runs in windage-runs: http://")?;
         let (address, _) = rest.split_once("/ ")?;
         Some(address.parse().unwrap())
     });
@@ -40,9 +40,9 @@ fn state(from: SocketAddr) -> Value {
 }
 
 #[test]
-fn a_run_is_shown_while_it_goes_on_and_when_it_is_over() {
+fn a_run_is_shown_during_and_after_measuring() {
     let shop = with_runs();
-    // A place of its own: after a run, what is left in its place is looked at.
+    // A directory of its own, because `end` checks what is left in the run's directory.
     let serving_shop = Workshop::new();
     let runs = "windage-runs";
     symlink(shop.dir().join(runs), serving_shop.dir().join(runs)).unwrap();
@@ -68,7 +68,7 @@ fn a_run_is_shown_while_it_goes_on_and_when_it_is_over() {
     let analysis = asked(from, &format!("/api/runs/{}/analysis.json", shop.run));
     contract::check(&analysis);
     let report = shop.windage(&["report", &out, "--json"]).code(0).json();
-    assert_eq!(analysis, report, "it says what the report says");
+    assert_eq!(analysis, report, "the same as the report");
     let page = get(from, "/").unwrap();
     assert!(
         page.head
@@ -82,13 +82,13 @@ fn a_run_is_shown_while_it_goes_on_and_when_it_is_over() {
     send(&server, Signal::SIGINT);
     let ended = server.end().code(0);
     assert_eq!(ended.stdout, "");
-    assert!(get(from, "/").is_none(), "it has ended");
+    assert!(get(from, "/").is_none(), "the server has ended");
     let kept = shop.dir().join("windage-runs/.windage-index.sqlite");
     assert!(kept.is_file());
 }
 
 #[test]
-fn what_can_t_be_served_is_said_and_how_to_mend_it() {
+fn errors_name_the_remedy() {
     let shop = Workshop::new();
     shop.windage(&["serve"])
         .code(2)
@@ -104,7 +104,7 @@ fn what_can_t_be_served_is_said_and_how_to_mend_it() {
 }
 
 #[test]
-fn a_script_learns_the_address_and_a_person_who_can_read() {
+fn the_address_is_printed_as_json_with_a_warning_if_public() {
     let shop = with_runs();
     let index = "windage-runs/.windage-index.sqlite";
     shop.write(index, "garbage");
@@ -115,12 +115,12 @@ fn a_script_learns_the_address_and_a_person_who_can_read() {
     going.until("says what it found", || {
         std::fs::read(shop.dir().join(index)).is_ok_and(|bytes| bytes.starts_with(b"SQLite"))
     });
-    going.until_said("warns", |said| said.find("made anew"));
+    going.until_said("warns", |text| text.find("rebuilt"));
     send(&going, Signal::SIGTERM);
     let ended = going
         .end()
         .code(0)
-        .says(&["whoever reaches 0.0.0.0:", "no password"]);
+        .says(&["anyone who can reach 0.0.0.0:", "no password"]);
     assert!(
         ended.json()["url"]
             .as_str()

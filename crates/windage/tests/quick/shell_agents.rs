@@ -1,5 +1,5 @@
-//! Agents beside the process: attached for their arm's windows, gone for all others. These are
-//! shell scripts; what eBPF agents do is tried on real ones.
+//! Agents beside the process: attached for their arm's windows, detached for all others. The agents
+//! here are shell scripts; eBPF agents have tests of their own.
 
 use std::cell::RefCell;
 use std::fs;
@@ -19,7 +19,7 @@ use crate::scrape::{address, get, value};
 use crate::skip::skip;
 use crate::workshop::{Ended, Workshop};
 
-/// A plan with one agent, which is this script.
+/// A plan with one agent, which runs this script.
 pub(crate) fn plan(script: &str, more: &str, design: &str) -> String {
     let service = "name = 'app'\n\
         command = ['{windage}', '__demo-service', '--listen', '{listen}']\n\
@@ -35,7 +35,7 @@ pub(crate) fn plan(script: &str, more: &str, design: &str) -> String {
         rounds: 2,
         length: "1s",
         design: &format!(
-            "warmup = '50ms'\ndrain = '50ms'\nidle = '50ms'\nturn = '200ms'\nagent_warmup = '50ms'\n\
+            "warmup = '50ms'\ndrain = '50ms'\nidle = '50ms'\nagent_stretch = '200ms'\nagent_warmup = '50ms'\n\
              bpf_statistics = '0s'\n{design}"
         ),
         ..Plan::default()
@@ -43,20 +43,20 @@ pub(crate) fn plan(script: &str, more: &str, design: &str) -> String {
     .text()
 }
 
-/// Works all the time until it is asked to end.
+/// Busy until it is asked to end.
 const BUSY: &str = "echo watching $1; trap 'exit 0' TERM; while :; do :; done";
 
-/// The same, and notes when it came and when it went, once: it may be asked to end more than once.
+/// The same, and notes its start and, once, its end: it may be asked to end more than once.
 const NOTING: &str = "note() { read -r now rest < /proc/uptime; echo $1 $now >> lives; }
 note up; trap 'trap \"\" TERM; note down; exit 0' TERM
 echo watching $1; while :; do :; done";
 
-/// What is put before a service's command so that it notes when it came.
+/// A prefix for a service's command that notes its start.
 const NOTES_ITS_START: &str = "'/bin/sh', '-c', '''
 read -r now rest < /proc/uptime; echo $now >> starts; exec \"$@\"
 ''', 'app', ";
 
-/// In what steps the kernel tells programs the time that they note, in seconds.
+/// The resolution in seconds of the time that the programs note.
 const TICK: f64 = 0.01;
 
 pub(crate) fn run(plan: &str) -> (Workshop, Ended) {
@@ -67,38 +67,41 @@ pub(crate) fn run(plan: &str) -> (Workshop, Ended) {
 }
 
 #[test]
-fn an_agent_is_there_in_its_arms_windows_and_gone_in_all_others() {
+fn an_agent_lives_only_in_its_arms_windows() {
     let noting =
         plan(NOTING, "", "").replace("['{windage}'", &format!("[{NOTES_ITS_START}'{{windage}}'"));
     let (shop, ended) = run(&noting);
     let analysis = contract::checked(&ended.code(0));
     let agent = |id: &str| contract::arm(&analysis, id).agent.as_ref();
     assert!(agent("off").is_none() && agent("control").is_none());
-    assert_eq!(agent("watched").unwrap().cycles.len(), 2, "one a round");
+    assert_eq!(agent("watched").unwrap().cycles.len(), 2, "one per round");
     let cpu = &contract::arm(&analysis, "watched").metrics["agent_cpu"];
-    // It spins for itself, on a core that it may have to share.
+    // It spins all the time, on a core that it may have to share.
     let cores = cpu.difference.as_ref().unwrap().estimate.unwrap();
     assert!((0.1..=1.1).contains(&cores), "{cores}");
     assert_eq!(cpu.baseline, Some(0.0));
     let unwatched = contract::arm(&analysis, "unwatched");
     let bystander = unwatched.bystander.as_ref().unwrap();
     assert_eq!(bystander.bystander_of, "watched");
-    hold_lives_against_windows(&shop);
+    compare_lives_with_windows(&shop);
     let memory = lines_of(
         "Memory bill",
-        &shop.windage(&["report", &shop.run]).code(0).stdout,
+        &shop.windage(&["report", &shop.run, "--all"]).code(0).stdout,
     );
     let items: Vec<&str> = memory.iter().map(|line| line[0].as_str()).collect();
     assert!(items.starts_with(&["service", "agent"]), "{memory:?}");
     let is_figure = |text: &String| text.starts_with(|c: char| c.is_ascii_digit());
-    assert!(is_figure(&memory[0][1]), "of the baseline: {memory:?}");
+    assert!(
+        is_figure(&memory[0][1]),
+        "the baseline's memory: {memory:?}"
+    );
     assert!(
         memory[1][2].starts_with('+'),
         "added by the agent: {memory:?}"
     );
 }
 
-/// The rows of the table of that title, each by its cells.
+/// The rows of the table with this title, split into cells.
 fn lines_of(title: &str, report: &str) -> Vec<Vec<String>> {
     let table = report.lines().skip_while(|line| !line.starts_with(title));
     let rows = table.take_while(|line| !line.is_empty());
@@ -111,8 +114,8 @@ fn lines_of(title: &str, report: &str) -> Vec<Vec<String>> {
     rows.into_iter().filter(is_row).collect()
 }
 
-/// Demands that the agent lived in all windows of its arm and of the bystander, and in no others.
-fn hold_lives_against_windows(shop: &Workshop) {
+/// Checks that the agent lived in all windows of its arm and of the bystander, and in no others.
+fn compare_lives_with_windows(shop: &Workshop) {
     let entries = journal(shop);
     let launched = entries.iter().find_map(|entry| match entry {
         Entry::LaunchStarted(launch) => Some(seconds(launch.started_ns)),
@@ -130,7 +133,8 @@ fn hold_lives_against_windows(shop: &Workshop) {
     }
     assert!(counts.iter().all(|count| *count > 0), "{counts:?}");
     // The first program noted its start between the launch and the first window. How long after the
-    // launch is the machine's affair; at one such moment, all windows must stand as they should.
+    // launch depends on the machine; for one such moment, all windows must agree with the agent's
+    // lives.
     let (from, to) = (
         first - seconds(windows[0].started_ns),
         first + TICK - launched.unwrap(),
@@ -142,13 +146,13 @@ fn hold_lives_against_windows(shop: &Workshop) {
     assert!(moments.any(all_stand), "{from} to {to}: {lives:?}");
 }
 
-/// Whether it is one of the watched arm or its bystander, not of the baseline or its control.
+/// Whether it belongs to the watched arm or its bystander, not to the baseline or its control.
 fn is_beside_agents(window: &Window) -> bool {
     window.place.arm.get() >= 2
 }
 
-/// Whether the agent lived throughout a window that it should be beside, or in no part of another, when
-/// the run's clock began at that time of the machine's.
+/// Whether the agent lived throughout a window of an arm that it watches, or in no part of any
+/// other, if the run's clock began at this time of the machine's clock.
 fn stands_as_it_should(window: &Window, began: f64, lives: &[Range<f64>]) -> bool {
     let from = began + seconds(window.started_ns);
     let to = from + seconds(window.duration_ns);
@@ -163,13 +167,13 @@ fn seconds(ns: u64) -> f64 {
     Duration::from_nanos(ns).as_secs_f64()
 }
 
-/// What programs have noted in a file, line by line.
+/// The lines that programs have written to a file.
 pub(crate) fn noted(shop: &Workshop, name: &str) -> Vec<String> {
     let text = fs::read_to_string(shop.dir().join(name)).unwrap();
     text.lines().map(str::to_owned).collect()
 }
 
-/// From when until when the agent lived, as it notes it.
+/// The times between which the agent lived, as it noted them.
 fn lives(shop: &Workshop) -> Vec<Range<f64>> {
     let at = |line: &str, word: &str| -> f64 { line.strip_prefix(word).unwrap().parse().unwrap() };
     noted(shop, "lives")
@@ -201,14 +205,14 @@ fn an_agent_knows_the_process_that_it_watches() {
     let (shop, ended) = run(&plan(script, "", ""));
     ended.code(0);
     let texts = shop.logs_of("watcher");
-    assert_eq!(texts.len(), 2, "a log for each attachment");
+    assert_eq!(texts.len(), 2, "one log per attachment");
     for text in texts {
         assert!(text.contains("/windage\nwatching"), "{text}");
     }
 }
 
 #[test]
-fn what_stands_on_each_core_is_said() {
+fn the_placement_on_cores_is_reported() {
     let script = "echo watching $1; exec sleep 60";
     let pinned = plan(script, "cpus = [0]", "").replace("[load]", "[load]\ncpus = [0]");
     let (shop, ended) = run(&pinned);
@@ -218,11 +222,11 @@ fn what_stands_on_each_core_is_said() {
         { "part": "generator", "name": null, "cpus": [0] },
     ]);
     assert_eq!(ended.code(0).json()["design"]["placement"], expected);
-    let report = shop.windage(&["report", &shop.run]).code(0).stdout;
+    let report = shop.windage(&["report", &shop.run, "--all"]).code(0).stdout;
     let report: Vec<&str> = report.split_whitespace().collect();
-    let said = "0: agent `watcher`, generator; not pinned: service `app`; parts that run on one \
-                core at a time delay each other";
-    assert!(report.join(" ").contains(said), "{report:?}");
+    let expected = "0: agent `watcher`, generator; not pinned: service `app`; parts that share a \
+                    core delay each other";
+    assert!(report.join(" ").contains(expected), "{report:?}");
 }
 
 #[test]
@@ -248,9 +252,9 @@ fn an_agent_that_never_gets_ready_ends_the_run_or_its_arm() {
 }
 
 #[test]
-fn an_agent_that_dies_in_a_window_is_told_with_its_last_words() {
-    // It dies when what it watches, which has no load before the agent is up, has worked for longer
-    // than the agent's warm-up lasts.
+fn the_death_of_an_agent_is_reported_with_its_last_words() {
+    // It dies when the watched process, which has no load before the agent is ready, has worked for
+    // longer than the agent's warm-up.
     let script = "spent() { read -r used rest < /proc/$1/schedstat; }
         spent $1; first=$used; echo watching $1
         while spent $1; [ $((used - first)) -lt 100000000 ]; do sleep 0.01; done
@@ -262,7 +266,7 @@ fn an_agent_that_dies_in_a_window_is_told_with_its_last_words() {
         .says(&["watcher", "exited with code 3", "these are the last words"]);
     let entries = journal(&shop);
     let [cycle] = cycles_of(&entries)[..] else {
-        panic!("it was attached once");
+        panic!("the agent was attached once");
     };
     assert!(cycle.attach_ns > 0 && cycle.failed.is_some(), "{cycle:?}");
     let windows = windows_of(&entries);
@@ -282,9 +286,9 @@ fn an_agent_that_dies_in_a_window_is_told_with_its_last_words() {
 }
 
 #[test]
-fn what_an_agent_started_is_gone_with_it() {
-    // One that starts a helper and does not end it, and does not bear with an earlier one. A helper's
-    // pid is the one that /proc has.
+fn helpers_of_an_agent_end_with_it() {
+    // It starts a helper without ending it, and refuses to start while an earlier helper is alive.
+    // The helper's pid is the one that /proc shows.
     let script = "touch helpers
         while read -r pid; do
             grep -q sleep /proc/$pid/cmdline 2> /dev/null && { echo $pid is still there; exit 9; }
@@ -295,9 +299,9 @@ fn what_an_agent_started_is_gone_with_it() {
         .replace("for = '1s'", "blocks = 3")
         .replace("rounds = 2", "rounds = 1");
     let (shop, ended) = run(&in_one_launch);
-    // That no process is left at the end is looked at for every run.
+    // Every run is checked for leftover processes at its end.
     ended.code(0);
-    assert_eq!(noted(&shop, "helpers").len(), 3, "one for each attachment");
+    assert_eq!(noted(&shop, "helpers").len(), 3, "one per attachment");
     assert_eq!(cycles_of(&journal(&shop)).len(), 3);
 }
 
@@ -319,12 +323,12 @@ fn a_run_that_is_killed_while_an_agent_is_attached_leaves_none() {
 }
 
 #[test]
-fn what_the_kernel_lacks_is_named_before_anything_is_launched() {
-    // No machine of these tests has counters of the processor, or the test says nothing.
+fn missing_facilities_are_named_before_anything_is_launched() {
+    // The test needs a machine without hardware counters, such as most virtual machines.
     let counters = shop_doctor("hardware_counters");
     if counters {
         return skip(
-            "what_the_kernel_lacks_is_named",
+            "missing_facilities_are_named_before_anything_is_launched",
             "this machine has hardware counters",
         );
     }
@@ -333,7 +337,7 @@ fn what_the_kernel_lacks_is_named_before_anything_is_launched() {
     assert!(!shop.of_run("logs").exists(), "something was launched");
 }
 
-/// Whether the machine has a facility, as the doctor of a plan that needs it says.
+/// Whether the machine has a facility, according to `windage doctor`.
 fn shop_doctor(facility: &str) -> bool {
     let shop = Workshop::new();
     shop.write(
@@ -345,7 +349,7 @@ fn shop_doctor(facility: &str) -> bool {
 }
 
 #[test]
-fn a_run_with_agents_tells_of_them_while_it_goes_on() {
+fn progress_shows_agents_attaching_and_detaching() {
     let shop = Workshop::new();
     shop.write(
         "plan.toml",

@@ -1,4 +1,4 @@
-//! `windage sink`, spoken to over raw sockets.
+//! `windage sink`, with requests over raw sockets.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -17,16 +17,16 @@ const TWO_SPANS: &str = r#"{"resourceSpans":[{"resource":{"attributes":[{"key":"
     {"traceId":"5b8efff798038103d269b633813fc60c","spanId":"eee19b7ec3c1b175",
      "parentSpanId":"eee19b7ec3c1b174","name":"SELECT"}]}]}]}"#;
 
-/// Waits until it says where it receives this.
+/// Waits for the address of this receiver.
 fn address(sink: &mut Going, protocol: &str) -> SocketAddr {
-    sink.until_said("says where it listens", |said| {
-        let mut lines = said.lines();
+    sink.until_said("says where it listens", |text| {
+        let mut lines = text.lines();
         let address = lines.find_map(|line| line.strip_prefix(protocol)?.strip_prefix(' '));
         Some(address?.parse().unwrap())
     })
 }
 
-/// Posts a body and gives the answer's status, `None` when there is no answer.
+/// Posts a body and returns the status, or `None` if there is no answer.
 fn post(to: SocketAddr, path: &str, content_type: &str, body: &[u8]) -> Option<u16> {
     let mut stream = TcpStream::connect(to).ok()?;
     stream
@@ -50,7 +50,7 @@ fn end(sink: &Going) {
 }
 
 #[test]
-fn what_came_stands_in_one_document() {
+fn counts_are_printed_as_one_document() {
     let shop = Workshop::new();
     let mut sink = shop.start(&["sink", "--json"], &[]);
     let otlp = address(&mut sink, "otlp-http");
@@ -88,7 +88,10 @@ fn what_came_stands_in_one_document() {
     assert!(document["wire_bytes"].as_u64() > document["bytes"].as_u64());
     assert_eq!(document["by_protocol"]["otlp-http"]["spans"], 2);
     assert_eq!(document["by_protocol"]["zipkin"]["spans"], 1);
-    assert!(document["by_protocol"]["datadog"].is_null(), "nothing came");
+    assert!(
+        document["by_protocol"]["datadog"].is_null(),
+        "nothing arrived"
+    );
     assert_eq!(document["by_source"][0]["service"], "shop");
     assert_eq!(document["by_source"][0]["scope"], "http");
     assert_eq!(document["traces"]["complete"], 2);
@@ -112,14 +115,14 @@ fn the_backend_obeys_while_it_runs() {
     assert_eq!(send(), Some(429));
     for (order, heard, status) in [
         ("reject 503", "the backend is now: reject 503", Some(503)),
-        ("gone fishing", "`gone fishing` is no backend", Some(503)),
+        ("gone fishing", "`gone fishing` is not a backend", Some(503)),
         ("reset", "the backend is now: reset", None),
         ("down", "the backend is now: down", None),
         ("ok", "the backend is now: ok", Some(200)),
     ] {
         sink.tell(order);
-        sink.until_said(heard, |said| said.find(heard));
-        // It is told before it is done, by the time that a thread takes to hear of it.
+        sink.until_said(heard, |text| text.find(heard));
+        // The order is confirmed before it takes effect, which takes a thread a moment.
         let patience = std::time::Instant::now() + Duration::from_secs(10);
         let mut found = send();
         while found != status && std::time::Instant::now() < patience {
@@ -133,7 +136,7 @@ fn the_backend_obeys_while_it_runs() {
     assert!(
         ended
             .stdout
-            .contains("were refused, as the backend was told to"),
+            .contains("were refused by the simulated backend"),
         "{}",
         ended.stdout
     );
@@ -152,7 +155,7 @@ fn the_first_spans_are_shown_on_request() {
     ];
     let mut sink = shop.start(&args, &[]);
     let otlp = address(&mut sink, "otlp-http");
-    // A resource, a scope, and two spans with a name each.
+    // One line each for the resource, the scope and the two spans.
     let body = b"\x0a\x12\x12\x10\x12\x06\x2a\x04Wind\x12\x06\x2a\x04lull";
     assert_eq!(
         post(otlp, "/v1/traces", "application/x-protobuf", body),
@@ -166,7 +169,7 @@ fn the_first_spans_are_shown_on_request() {
 }
 
 #[test]
-fn what_can_not_be_had_is_named_with_the_remedy() {
+fn errors_name_the_remedy() {
     let shop = Workshop::new();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
@@ -176,11 +179,11 @@ fn what_can_not_be_had_is_named_with_the_remedy() {
         .says(&["datadog", &address, "name another port"]);
     sink(&["--backend", "reject 200"])
         .code(2)
-        .says(&["200 is not a status of refusal", "slow 200ms"]);
+        .says(&["200 is not an error status", "slow 200ms"]);
     sink(&["--otlp-http", "4318"])
         .code(2)
         .says(&["--otlp-http"]);
     let ended = sink(&["--for", "100ms", "--quiet"]).code(0);
-    assert!(ended.stdout.contains("nothing came"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("nothing arrived"), "{}", ended.stdout);
     assert_eq!(ended.stderr, "");
 }

@@ -1,10 +1,12 @@
-//! Tests that can't be made on this machine say so.
+//! Reports tests that can't run on this machine.
 
 use std::fs::File;
 use std::io::Write;
 
-/// Tells `cargo xtask test` that a test could not be made here.
+/// Says on standard error that a test could not run here, past what `cargo test` captures, and in
+/// the file of skipped tests when there is one.
 pub(crate) fn skip(test: &str, reason: &str) {
+    writeln!(std::io::stderr(), "skipped: {test}: {reason}").unwrap();
     let Some(path) = std::env::var_os("WINDAGE_TEST_SKIPS").filter(|path| !path.is_empty()) else {
         return;
     };

@@ -1,9 +1,9 @@
-//! Runs that end as soon as enough is known.
+//! Runs that end as soon as the stop rule is met.
 
 use crate::plans::Plan;
 use crate::workshop::Workshop;
 
-/// A plan whose one launch ends when CPU per request is known so well, or after so long.
+/// A plan whose single launch ends at this half-width of CPU per request, or after this time.
 fn plan(half_width: &str, within: &str) -> String {
     let plan = Plan {
         rounds: 1,
@@ -16,7 +16,7 @@ fn plan(half_width: &str, within: &str) -> String {
 }
 
 #[test]
-fn a_run_ends_when_enough_is_known() {
+fn a_run_ends_when_its_stop_is_reached() {
     let shop = Workshop::new();
     shop.write("plan.toml", &plan("90%", "60s"));
     let ended = shop
@@ -26,14 +26,14 @@ fn a_run_ends_when_enough_is_known() {
     let design = &ended.json()["design"];
     assert_eq!(design["stop"]["is_reached"], true);
     assert_eq!(design["stop"]["half_width"], 0.9);
-    // Nothing is left to measure for a run that has enough.
+    // A run that has reached its stop has nothing left to measure.
     let again = ["run", "--resume", &shop.run, "--json"];
     let resumed = shop.windage(&again).code(0).json();
     assert_eq!(resumed["design"]["blocks"], design["blocks"]);
 }
 
 #[test]
-fn what_is_not_known_in_time_is_inconclusive() {
+fn a_stop_not_reached_in_time_is_inconclusive() {
     let shop = Workshop::new();
     shop.write("plan.toml", &plan("0.0001%", "600ms"));
     let ended = shop
@@ -43,7 +43,7 @@ fn what_is_not_known_in_time_is_inconclusive() {
 }
 
 #[test]
-fn a_given_length_is_measured_whole() {
+fn a_length_on_the_command_line_replaces_the_stop() {
     let shop = Workshop::new();
     shop.write("plan.toml", &plan("0.0001%", "60s"));
     let args = [

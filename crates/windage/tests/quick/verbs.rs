@@ -2,7 +2,7 @@
 
 use crate::workshop::Workshop;
 
-/// What `windage` can be asked for, in the order of its help.
+/// The verbs of `windage`, in the order of its help.
 const VERBS: [&str; 11] = [
     "demo",
     "run",
@@ -36,7 +36,7 @@ fn every_verb_has_help() {
         assert!(help.stdout.contains("Usage: windage"), "{}", help.stdout);
         assert_eq!(help.stderr, "");
     }
-    // Windage's own helpers are nobody's business.
+    // Hidden helper verbs are not shown.
     assert!(!help.stdout.contains("__"), "{}", help.stdout);
     let version = shop.windage(&["--version"]).code(0);
     let expected = format!("windage {}\n", env!("CARGO_PKG_VERSION"));

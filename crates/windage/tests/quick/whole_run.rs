@@ -1,4 +1,4 @@
-//! Runs that go well.
+//! Complete runs without failures.
 
 use std::fs;
 use std::process::Command;
@@ -28,7 +28,7 @@ fn a_run_is_measured_recorded_and_reported() {
     assert_eq!(versions["shell"], "shell 1.2");
     assert_eq!(versions["gone"], "unknown: `exit 7` exited with code 7");
 
-    // What holds of any machine: the control and the arm were measured, in both rounds.
+    // These hold on any machine: the control and the arm were measured, in both rounds.
     for id in ["control", "same-again"] {
         for name in ["cpu_per_request", "throughput", "response_time_p50"] {
             let metric = &contract::arm(&read, id).metrics[name];
@@ -56,7 +56,7 @@ fn a_run_is_measured_recorded_and_reported() {
     assert_eq!(files, expected);
     let logs = names_in(shop.of_run("logs"));
     let of_services = logs.iter().filter(|log| log.contains("app")).count();
-    assert_eq!(of_services, 3 * 2, "one log each arm and round: {logs:?}");
+    assert_eq!(of_services, 3 * 2, "one log per arm and round: {logs:?}");
 
     let kept = fs::read_to_string(shop.of_run("analysis.json")).unwrap();
     assert_eq!(ended.stdout, kept);
@@ -66,12 +66,16 @@ fn a_run_is_measured_recorded_and_reported() {
 
     let page = fs::read_to_string(shop.of_run("report.html")).unwrap();
     let document = contract::document_in(&page);
-    let asked = shop.windage(&["report", &shop.run, "--format", "page"]);
-    assert_eq!(asked.code(0).json(), document, "the page's own");
+    let page_json = shop.windage(&["report", &shop.run, "--format", "page"]);
+    assert_eq!(
+        page_json.code(0).json(),
+        document,
+        "the same as in the page"
+    );
     assert_eq!(document["analysis"], ended.json());
     assert_eq!(document["state"], "ended");
     assert_eq!(document["directory"], shop.run);
-    // As docs/FORMAT.md has it.
+    // As docs/FORMAT.md specifies it.
     let by_hand =
         "grep -o 'data-kind=\"run\">[^<]*' report.html | cut -d'>' -f2 | base64 -d | gunzip";
     let by_hand = Command::new("sh")
@@ -83,7 +87,7 @@ fn a_run_is_measured_recorded_and_reported() {
 }
 
 #[test]
-fn a_report_comes_in_every_form() {
+fn a_report_comes_in_every_format() {
     let shop = Workshop::new();
     let run = shop.start_plan(&Plan::default().text()).end().code(0);
     assert!(run.stdout.contains("CPU per request"), "{}", run.stdout);
@@ -146,7 +150,7 @@ fn a_folder_of_plans_is_one_document() {
 }
 
 #[test]
-fn the_demo_delivers_what_it_should() {
+fn the_demo_delivers_all_telemetry() {
     let shop = Workshop::new();
     let demo = ["demo", "--for", "3s", "--json", "--out", &shop.run];
     let ended = shop.windage(&demo).code(0);
@@ -170,7 +174,8 @@ fn the_demo_delivers_what_it_should() {
     assert_eq!(all.of, "traces");
     let (expected, delivered) = (all.expected.unwrap(), all.delivered as f64);
     assert!(delivered > 100.0, "{all:?}");
-    // A queue that is bounded may lose on a busy machine; a count that is off is never loss.
+    // A bounded queue may lose items on a busy machine, but a wrong count is never explained by
+    // loss.
     let failed = fs::read_dir(shop.of_run("logs")).unwrap().any(|log| {
         !fs::read_to_string(log.unwrap().path())
             .unwrap()

@@ -1,4 +1,4 @@
-//! A temporary directory in which windage is run, and what is demanded of its every run.
+//! A temporary directory in which Windage runs, and checks that apply to every run.
 
 use std::fs::{self, File};
 use std::io::{Read, Write as _};
@@ -11,15 +11,15 @@ use windage_analysis::wire::{self, AnalysisWire};
 
 use crate::leftovers;
 
-/// A run in these tests measures for seconds; one that is not back by then hangs.
+/// Runs in these tests measure for seconds; one that takes longer than this hangs.
 const LONGEST: Duration = Duration::from_secs(120);
 /// How soon after its end nothing of a run may be left.
 const GONE_WITHIN: Duration = Duration::from_secs(5);
 
-/// A directory of the test's own, removed with everything in it.
+/// A directory of the test, removed with its contents.
 pub(crate) struct Workshop {
     dir: tempfile::TempDir,
-    /// The run directory's name, from which the run takes its id: no other run has it.
+    /// Name of the run directory, and so the run's id: no other run has it.
     pub(crate) run: String,
 }
 
@@ -42,7 +42,7 @@ impl Workshop {
         self.dir().join(&self.run).join(name)
     }
 
-    /// What a service or an agent has said, launch by launch and arm by arm.
+    /// The log of a service or an agent, launch by launch and arm by arm.
     pub(crate) fn logs_of(&self, service: &str) -> Vec<String> {
         let named = format!("+{service}.");
         let logs = fs::read_dir(self.of_run("logs")).into_iter().flatten();
@@ -56,7 +56,7 @@ impl Workshop {
         fs::write(self.dir().join(name), text).unwrap();
     }
 
-    /// Runs windage to its end in this directory.
+    /// Runs Windage to its end in this directory.
     pub(crate) fn windage(&self, args: &[&str]) -> Ended {
         self.start(args, &[]).end()
     }
@@ -67,12 +67,12 @@ impl Workshop {
         self.start(&["run", "plan.toml", "--out", &self.run], &[])
     }
 
-    /// Starts windage in this directory.
+    /// Starts Windage in this directory.
     pub(crate) fn start(&self, args: &[&str], env: &[(&str, &str)]) -> Going {
         self.start_with(args, env, Stdio::null())
     }
 
-    /// Starts windage in this directory, to be spoken to ([`Going::tell`]).
+    /// Starts Windage in this directory with a pipe as its standard input ([`Going::tell`]).
     pub(crate) fn start_listening(&self, args: &[&str]) -> Going {
         self.start_with(args, &[], Stdio::piped())
     }
@@ -101,7 +101,7 @@ impl Workshop {
     }
 }
 
-/// A windage that runs. Dropped by a test that fails, it is killed.
+/// A running Windage. If a failing test drops it, it is killed.
 pub(crate) struct Going {
     child: Child,
     args: String,
@@ -120,19 +120,19 @@ impl Going {
         writeln!(self.child.stdin.as_mut().unwrap(), "{line}").unwrap();
     }
 
-    /// Waits until `condition` holds; fails when windage ends before.
+    /// Waits until `condition` holds; fails if Windage ends before.
     pub(crate) fn until(&mut self, what: &str, condition: impl Fn() -> bool) {
         self.until_some(what, || condition().then_some(()));
     }
 
-    /// Waits until something is found in the lines that it has said on standard error; fails when
-    /// windage ends before.
+    /// Waits until `find` finds something in the lines on standard error; fails if Windage ends
+    /// before.
     pub(crate) fn until_said<T>(&mut self, what: &str, find: impl Fn(&str) -> Option<T>) -> T {
         let [_, stderr] = self.output.clone();
         self.until_some(what, || {
-            let said = text_of(&stderr);
-            // The last line may be half said.
-            let (whole, _) = said.rsplit_once('\n')?;
+            let text = text_of(&stderr);
+            // The last line may be incomplete.
+            let (whole, _) = text.rsplit_once('\n')?;
             find(whole)
         })
     }
@@ -140,7 +140,7 @@ impl Going {
     fn until_some<T>(&mut self, what: &str, find: impl Fn() -> Option<T>) -> T {
         let deadline = Instant::now() + LONGEST;
         loop {
-            // Whether it has ended is asked first: what it did right before that counts.
+            // The exit status is read first, so that output right before the end counts.
             let ended = self.child.try_wait().unwrap();
             if let Some(found) = find() {
                 return found;
@@ -154,7 +154,7 @@ impl Going {
         }
     }
 
-    /// Waits for its end, after which nothing that it started may be left.
+    /// Waits for its end, after which none of its processes may be left.
     pub(crate) fn end(mut self) -> Ended {
         let status = self.wait();
         leftovers::assert_none(&self.dir, &self.run, GONE_WITHIN);
@@ -194,7 +194,7 @@ impl Going {
 
 impl Drop for Going {
     fn drop(&mut self) {
-        // Ended already in a test that passes.
+        // It has ended already in a test that passes.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -206,7 +206,7 @@ fn text_of(path: &Path) -> String {
     text
 }
 
-/// A windage that ended, and what it said.
+/// A Windage that has ended, and its output.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) status: ExitStatus,
@@ -216,26 +216,26 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
-    /// Demands an exit code.
+    /// Checks the exit code.
     pub(crate) fn code(self, code: i32) -> Ended {
         assert_eq!(
             self.status.code(),
             Some(code),
-            "`windage {}` said:\n{}\n{}",
+            "`windage {}` printed:\n{}\n{}",
             self.args,
-            // A whole analysis would bury what was said besides.
+            // A whole analysis would bury the rest of the output.
             self.stdout.get(..2000).unwrap_or(&self.stdout),
             self.stderr
         );
         self
     }
 
-    /// Demands words on standard error.
+    /// Checks for words on standard error.
     pub(crate) fn says(self, words: &[&str]) -> Ended {
         for word in words {
             assert!(
                 self.stderr.contains(word),
-                "`windage {}` does not say `{word}`:\n{}",
+                "`windage {}` does not print `{word}`:\n{}",
                 self.args,
                 self.stderr
             );
@@ -243,7 +243,7 @@ impl Ended {
         self
     }
 
-    /// Standard output as the one analysis that it must be.
+    /// Standard output as a single analysis.
     pub(crate) fn analysis(&self) -> AnalysisWire {
         let read = wire::read(&self.stdout);
         let mut analyses =
@@ -252,7 +252,7 @@ impl Ended {
         analyses.remove(0)
     }
 
-    /// Standard output as the one JSON document that it must be.
+    /// Standard output as a single JSON document.
     pub(crate) fn json(&self) -> serde_json::Value {
         serde_json::from_str(&self.stdout)
             .unwrap_or_else(|error| panic!("not one JSON document: {error}\n{}", self.stdout))
@@ -261,8 +261,8 @@ impl Ended {
 
 #[test]
 #[should_panic(expected = "never says where it listens")]
-fn nobody_waits_for_what_one_that_has_ended_never_said() {
+fn waiting_for_a_line_fails_once_windage_has_ended() {
     let shop = Workshop::new();
     let mut going = shop.start(&["--version"], &[]);
-    going.until_said("says where it listens", |said| said.find("listens"));
+    going.until_said("says where it listens", |text| text.find("listens"));
 }

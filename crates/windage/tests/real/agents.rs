@@ -1,5 +1,5 @@
-//! Node and Java services under the agents that people load into them, in short, and what stands in
-//! the way of their builds.
+//! Node and Java services under the agents that people load into them, shortened, and errors of
+//! their builds.
 
 use std::ffi::OsString;
 use std::fs;
@@ -11,21 +11,21 @@ use crate::measurements::{arm, counted, delivers_its_share, fidelity, relative_c
 use crate::workshop::{Ended, Workshop};
 use crate::{alone, experiment};
 
-/// Requests that are traced but not counted: those in flight when load ends, on each of the plan's
-/// connections, and looks at whether the service is ready that were answered too late.
+/// Requests that may be traced but not counted: those in flight when load ends, on each of the
+/// plan's connections, and readiness checks that were answered too late.
 const UNCOUNTED: u64 = 16 + 3;
-/// Standard deviations of sampling within which a share of the traces has to be.
+/// Standard deviations of sampling within which the share of traces must be.
 const BY_CHANCE: f64 = 4.0;
 
-/// An experiment, with the folder of its subject and what is replaced in its plan.
+/// An experiment, with the folder of its subject and replacements in its plan.
 struct Agent {
     plan: &'static str,
     subject: &'static str,
-    /// Files of the subject besides those that a build makes.
+    /// Files of the subject, without those that a build makes.
     sources: &'static [&'static str],
     shortened: &'static [(&'static str, &'static str)],
     spans_per_request: u64,
-    /// How many of them come from where.
+    /// The number of spans per instrumentation scope.
     scopes: &'static [(&'static str, u64)],
     versions: [&'static str; 3],
 }
@@ -44,8 +44,8 @@ const NODE: Agent = Agent {
     versions: ["node", "express", "auto-instrumentations"],
 };
 
-/// A JVM that has not warmed up bears a fifth of the rate. What matters here is what comes, not how
-/// well it is compiled: the first compiler alone has it up in half the time.
+/// A cold JVM reaches a fifth of the rate. This test is about what arrives and not about speed, and
+/// with the first compiler alone the JVM starts in half the time.
 const JAVA: Agent = Agent {
     plan: "java-agent",
     subject: "java-web",
@@ -58,7 +58,7 @@ const JAVA: Agent = Agent {
             "\"-XX:+UseSerialGC\", \"-XX:TieredStopAtLevel=1\"",
         ),
         ("cpus    = [0]", ""),
-        // Launches take longer than all the rest; what is loaded and sends nothing is an arm as well.
+        // Launches take longer than everything else, so there are fewer arms.
         ("[1.0, 0.1, 0.0]", "[1.0, 0.1]"),
     ],
     spans_per_request: 4,
@@ -74,7 +74,7 @@ impl Agent {
         experiment("../subjects").join(self.subject)
     }
 
-    /// The plan without its profiles, with another folder for the subject and text replaced.
+    /// The plan without profiles, with another folder for the subject and replacements.
     fn changed_plan(&self, subject: &Path, changes: &[(&str, &str)]) -> String {
         let plan = fs::read_to_string(experiment(self.plan).join("plan.toml")).unwrap();
         let (kept, _) = plan.split_once("[profile]").unwrap();
@@ -102,8 +102,8 @@ impl Agent {
         shop.windage(&[&args[..], &to].concat()).code(0).analysis()
     }
 
-    /// What becomes of a run when the subject was never built, with these variables, in which
-    /// `{empty}` is a folder with nothing in it.
+    /// Runs the plan although the subject was never built, with these environment variables, in
+    /// which `{empty}` stands for an empty folder.
     fn built_anew(&self, env: &[(&str, &str)]) -> Ended {
         let shop = Workshop::new();
         let subject = shop.dir().join(self.subject);
@@ -142,9 +142,9 @@ impl Agent {
         }
         for name in self.versions {
             let version = all.versions.get(name);
-            let told =
-                version.is_some_and(|told| told.contains('.') && !told.starts_with("unknown"));
-            assert!(told, "{name}: {version:?}");
+            let is_known =
+                version.is_some_and(|text| text.contains('.') && !text.starts_with("unknown"));
+            assert!(is_known, "{name}: {version:?}");
         }
     }
 
@@ -155,8 +155,8 @@ impl Agent {
         assert!(requests > 100, "{fidelity:?}");
         assert!(traces >= requests, "traces are missing: {fidelity:?}");
         assert!(traces <= requests + UNCOUNTED, "{fidelity:?}");
-        // One that is cut off in flight may have done only a part of what it does.
-        let spans = [requests, traces].map(|whole| whole * self.spans_per_request);
+        // A request that is cut off in flight may have produced only some of its spans.
+        let spans = [requests, traces].map(|count| count * self.spans_per_request);
         let [fewest, most] = spans;
         assert!(
             (fewest..=most).contains(&counted(arm, "spans")),
@@ -183,7 +183,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// V8's maps for perf, which bear their processes' numbers and would stay behind.
+/// V8's maps for perf, which have their processes' numbers in their names and would stay behind.
 fn maps_for_perf() -> Vec<OsString> {
     let files = fs::read_dir("/tmp").unwrap();
     let mut names: Vec<_> = files.map(|file| file.unwrap().file_name()).collect();
@@ -205,7 +205,7 @@ fn a_java_service_pays_for_what_it_delivers() {
 }
 
 #[test]
-fn packages_out_of_reach_are_told_with_what_to_do() {
+fn unreachable_packages_are_reported_with_the_remedy() {
     let env = [
         ("npm_config_registry", "http://127.0.0.1:9/"),
         ("npm_config_cache", "{empty}"),

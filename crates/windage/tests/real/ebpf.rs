@@ -1,4 +1,4 @@
-//! Real BPF programs, attached by bpftrace: they come, they are counted, and none is left.
+//! Real BPF programs, attached by bpftrace: they are attached and counted, and none is left.
 
 use std::fs;
 use std::os::unix::process::CommandExt as _;
@@ -16,7 +16,7 @@ use crate::skip::skip;
 use crate::workshop::Workshop;
 use crate::{alone, leftovers};
 
-/// How soon no process of a run is left.
+/// How soon no process of a run may be left.
 const GONE_WITHIN: Duration = Duration::from_secs(10);
 
 fn plan(agent: &str, turn: &str) -> String {
@@ -68,15 +68,15 @@ bpf_statistics = '200ms'
     )
 }
 
-/// Counts what all processes receive, on the function of the C library by which nginx reads a
-/// request. What `BEGIN` prints comes out when bpftrace reads its events, which is after it has
-/// attached all.
+/// Counts what all processes receive, at the function of the C library by which nginx reads a
+/// request. The output of `BEGIN` appears when bpftrace reads its events, which is after it has
+/// attached everything.
 fn script() -> String {
     let library = c_library();
     format!("BEGIN {{ printf(\"watching\\n\"); }} uprobe:{library}:recv {{ @ = count(); }}")
 }
 
-/// The C library of this machine's programs, of which this is one.
+/// The C library of this process, which is that of the machine's programs.
 fn c_library() -> String {
     let maps = fs::read_to_string("/proc/self/maps").unwrap();
     let mut files = maps.lines().filter_map(|map| map.split_whitespace().nth(5));
@@ -101,9 +101,9 @@ fn shop(plan: &str) -> Workshop {
 }
 
 #[test]
-fn programs_come_are_timed_and_go() {
+fn programs_are_attached_timed_and_detached() {
     let _alone = alone();
-    if !can_attach("programs_come_are_timed_and_go") {
+    if !can_attach("programs_are_attached_timed_and_detached") {
         return;
     }
     let shop = shop(&plan(&bpftrace(), "300ms"));
@@ -114,7 +114,7 @@ fn programs_come_are_timed_and_go() {
     let agent = arm(&analysis, "watched").agent.as_ref().unwrap();
     let counter = &agent.bpf.as_ref().unwrap().programs[0];
     assert_eq!(counter.kind, "kprobe", "{counter:#?}");
-    // Whatever else is received on this machine, each request is.
+    // Each request is received, whatever else this machine receives.
     assert!(counter.runs_per_request > Some(0.9), "{counter:#?}");
     assert!(counter.ns_per_run > Some(0.0), "{counter:#?}");
     assert_eq!(agent.cycles.len(), 2);
@@ -128,9 +128,9 @@ fn programs_come_are_timed_and_go() {
 }
 
 #[test]
-fn a_killed_windage_leaves_no_program_and_no_agent() {
+fn killing_windage_leaves_no_program_and_no_agent() {
     let _alone = alone();
-    if !can_attach("a_killed_windage_leaves_no_program_and_no_agent") {
+    if !can_attach("killing_windage_leaves_no_program_and_no_agent") {
         return;
     }
     for signal in [Signal::SIGKILL, Signal::SIGTERM] {
@@ -143,14 +143,14 @@ fn a_killed_windage_leaves_no_program_and_no_agent() {
         });
         assert_ne!(attached(&shop.run), before);
         kill(Pid::from_raw(going.pid().cast_signed()), signal).unwrap();
-        // That no process is left is looked at there.
+        // `end` checks that no process is left.
         going.end();
         assert_gone(&shop.run, &before);
     }
 }
 
 #[test]
-fn what_an_agent_starts_in_a_session_of_its_own_counts_and_goes_with_it() {
+fn an_agents_child_in_another_session_is_counted_and_ended() {
     let _alone = alone();
     if !can_attach("what_an_agent_starts_in_a_session_of_its_own") {
         return;
@@ -179,7 +179,7 @@ fn what_an_agent_starts_in_a_session_of_its_own_counts_and_goes_with_it() {
     }
 }
 
-/// Has the kernel keep a program that does nothing under a name in `pins`, for whoever comes later.
+/// Pins a program that does nothing under a name in `pins`, so that it outlives the agent.
 const PINS_A_PROGRAM: &str = r#"
 import ctypes, os, struct, time
 LOAD, PIN, KPROBE = 5, 6, 2
@@ -205,7 +205,7 @@ print("watching", flush=True)
 time.sleep(60)
 "#;
 
-/// Where the kernel keeps programs by name, in sight of the run alone: it goes with the run.
+/// A BPF file system that only the run sees and that ends with it.
 const WITH_PINS: &str = "mkdir pins && mount -t bpf bpf pins && exec \"$@\"";
 
 #[test]
@@ -215,17 +215,17 @@ fn an_agent_that_leaves_a_program_behind_voids_the_run() {
         return;
     }
     let pinning = plan("['python3', 'pins.py']", "300ms");
-    hold_voided(&pinning, PINS_A_PROGRAM, &[]);
-    // One that is not to be had ends the run; that it left something is the graver of the two.
+    assert_voided(&pinning, PINS_A_PROGRAM, &[]);
+    // The agent's failure ends the run; leaving a program behind is graver and makes it void.
     let is_ready = "ready   = { log = '^watching', within = '20s' }";
     let hurried = pinning.replace(is_ready, "ready   = { log = '^watching', within = '2s' }");
     let never_ready = PINS_A_PROGRAM.replace("\"watching\"", "\"not yet\"");
-    hold_voided(&hurried, &never_ready, &["was not ready within 2s"]);
+    assert_voided(&hurried, &never_ready, &["was not ready within 2s"]);
 }
 
-/// Demands that a run with this agent is void for the program that it left in the kernel, and that its
-/// analysis says how the agent failed.
-fn hold_voided(plan: &str, agent: &str, failed: &[&str]) {
+/// Checks that a run with this agent is void because of the program that it left in the kernel, and
+/// that its analysis says how the agent failed.
+fn assert_voided(plan: &str, agent: &str, failed: &[&str]) {
     let shop = shop(plan);
     shop.write("pins.py", agent);
     let before = attached(&shop.run);
@@ -236,8 +236,8 @@ fn hold_voided(plan: &str, agent: &str, failed: &[&str]) {
         .current_dir(shop.dir())
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(4), "{said}");
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(4), "{text}");
     for part in [
         "watched",
         "left behind",
@@ -245,7 +245,7 @@ fn hold_voided(plan: &str, agent: &str, failed: &[&str]) {
         "void",
         "bpftool prog show",
     ] {
-        assert!(said.contains(part), "{part}: {said}");
+        assert!(text.contains(part), "{part}: {text}");
     }
     let analyses = wire::read(&String::from_utf8(output.stdout).unwrap());
     let analysis = analyses.unwrap().remove(0);
@@ -272,7 +272,7 @@ fn without_the_right_to_use_bpf_nothing_is_launched() {
         return skip("without_the_right_to_use_bpf", "needs root, to give it up");
     }
     let shop = shop(&plan(&bpftrace(), "300ms"));
-    // Everything has to be within reach of a user who may do nothing.
+    // Everything must be accessible to an unprivileged user.
     let open = std::os::unix::fs::PermissionsExt::from_mode(0o777);
     fs::set_permissions(shop.dir(), open).unwrap();
     let output = Command::new(env!("CARGO_BIN_EXE_windage"))
@@ -290,10 +290,10 @@ fn without_the_right_to_use_bpf_nothing_is_launched() {
             );
         }
     };
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(5), "{said}");
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(5), "{text}");
     for part in ["`bpftrace`", "`bpf`", "root"] {
-        assert!(said.contains(part), "{part}: {said}");
+        assert!(text.contains(part), "{part}: {text}");
     }
     assert!(!shop.of_run("logs").exists());
     leftovers::assert_none(shop.dir(), &shop.run, GONE_WITHIN);

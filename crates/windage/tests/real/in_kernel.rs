@@ -1,4 +1,4 @@
-//! What the kernel has of a run's BPF programs, looked at from outside of Windage.
+//! The BPF objects of a run in the kernel, seen from outside of Windage.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,12 +9,12 @@ use windage_probe::bpf::{Bpf, Held, KernelBpf};
 
 use crate::skip::skip;
 
-/// How soon the kernel has let go of what a killed process had attached.
+/// How soon the kernel must have removed what a killed process had attached.
 const GONE_WITHIN: Duration = Duration::from_secs(10);
-/// Programs that watch something. Those of other kinds come and go with what else the machine does.
+/// Tracing programs. Those of other kinds depend on what else the machine does.
 const WATCHING: [&str; 4] = ["kprobe", "tracepoint", "raw_tracepoint", "perf_event"];
 
-/// Whether a test can be made here; one that can't says so.
+/// Whether a test can run here; otherwise it is reported as skipped.
 pub(crate) fn can_attach(test: &str) -> bool {
     let possible = KernelBpf.objects().is_ok();
     if !possible {
@@ -23,8 +23,8 @@ pub(crate) fn can_attach(test: &str) -> bool {
     possible
 }
 
-/// Programs that watch something, and their links, in words: those that nobody holds but processes of
-/// the run, or nobody at all.
+/// Tracing programs and their links, in words: those that only processes of the run hold, or no
+/// process at all.
 pub(crate) fn attached(run: &str) -> Vec<String> {
     let there = KernelBpf.objects().unwrap();
     let others = Held::by_others_than(|pid| is_of_run(pid, run));
@@ -44,7 +44,7 @@ fn is_of_run(pid: u32, run: &str) -> bool {
         .any(|variable| variable == marker.as_bytes())
 }
 
-/// Waits until the kernel has no more of a run than there was before it.
+/// Waits until the kernel has no more objects than before the run.
 pub(crate) fn assert_gone(run: &str, before: &[String]) {
     let deadline = Instant::now() + GONE_WITHIN;
     loop {

@@ -1,7 +1,7 @@
-//! The real binary on real services: nginx and a Go server with OpenTelemetry, which
-//! `cargo xtask test` installs and builds.
+//! The real binary on real services, such as nginx and a Go server with OpenTelemetry, which `cargo
+//! xtask test` installs and builds.
 
-// clippy.toml allows it in functions marked `#[test]`; those that they share need it said.
+// clippy.toml allows it in functions marked `#[test]`, but not in those that they share.
 #![allow(clippy::unwrap_used)]
 
 mod agents;
@@ -16,7 +16,7 @@ mod outlived;
 #[path = "../quick/plans.rs"]
 #[expect(
     dead_code,
-    reason = "what only the quick tests need stands there as well"
+    reason = "shared with the quick tests, which use more of it"
 )]
 mod plans;
 mod profiles;
@@ -25,7 +25,7 @@ mod proxies;
 #[path = "../quick/scrape.rs"]
 #[expect(
     dead_code,
-    reason = "what only the quick tests need stands there as well"
+    reason = "shared with the quick tests, which use more of it"
 )]
 mod scrape;
 mod sdks;
@@ -35,20 +35,20 @@ mod web;
 #[path = "../quick/workshop.rs"]
 #[expect(
     dead_code,
-    reason = "what only the quick tests need stands there as well"
+    reason = "shared with the quick tests, which use more of it"
 )]
 mod workshop;
 
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Two cores bear one measurement at a time.
+/// Two cores can run only one measurement at a time.
 fn alone() -> MutexGuard<'static, ()> {
     static MACHINE: Mutex<()> = Mutex::new(());
     MACHINE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The plan of a public measurement.
+/// The folder of a public experiment.
 fn experiment(name: &str) -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "../../experiments", name]
         .iter()

@@ -1,4 +1,4 @@
-//! The public measurements, in short.
+//! Public experiments, shortened.
 
 use windage_analysis::wire::{self, AnalysisWire, ArmWire, FidelityWire};
 
@@ -12,7 +12,7 @@ pub(crate) fn measured(name: &str, length: &str) -> AnalysisWire {
     let args = [
         "run", &plan, "--for", length, "--rounds", "2", "--out", &shop.run, "--json",
     ];
-    // A folder stands for all the plans in it.
+    // A folder means all plans in it.
     let mut analyses = wire::read(&shop.windage(&args).code(0).stdout).unwrap();
     analyses.swap_remove(0)
 }
@@ -34,17 +34,17 @@ pub(crate) fn counted(arm: &ArmWire, name: &str) -> u64 {
     fidelity(arm).counts[name].as_u64().unwrap()
 }
 
-/// Demands that no more is lost of what sampling should deliver than chance explains.
+/// Checks that no more of the sampled telemetry is lost than chance explains.
 pub(crate) fn delivers_its_share(arm: &ArmWire, deviations: f64, more: f64) {
     let fidelity = fidelity(arm);
     let expected = fidelity.expected.unwrap();
     let bound = deviations * fidelity.sampling_sd.unwrap() + more;
-    assert!(bound < expected, "the bound is one: {fidelity:?}");
+    assert!(bound < expected, "the bound is meaningful: {fidelity:?}");
     let lost = expected - fidelity.delivered as f64;
     assert!(lost.abs() <= bound, "{fidelity:?}");
 }
 
-/// A plan with text replaced, all of which is in it.
+/// A plan with replacements, each of which must apply.
 pub(crate) fn replaced(plan: &str, changes: &[(&str, &str)]) -> String {
     let mut plan = plan.to_owned();
     for (from, to) in changes {
@@ -58,10 +58,10 @@ pub(crate) fn replaced(plan: &str, changes: &[(&str, &str)]) -> String {
 fn nginx_differs_little_from_itself() {
     let analysis = measured("aa-nginx", "16s");
     let control = arm(&analysis, "control");
-    // One run is no test of a 95 % interval; this holds of nearly all.
+    // One run can't test a 95 % interval; this wider bound holds nearly always.
     assert!(relative_cpu(control).abs() < 0.1, "{control:?}");
     let baseline = &arm(&analysis, "nginx").metrics["cpu_per_request"];
-    // The worker's CPU is seen, not its master's alone.
+    // The worker's CPU is counted, not just its master's.
     let us = baseline.baseline.unwrap();
     assert!((1.0..100.0).contains(&us), "{baseline:?}");
 }
@@ -89,5 +89,5 @@ fn a_go_server_pays_for_what_it_delivers() {
     let sd = fidelity(arm(&analysis, "otel-sampling-0.1"))
         .sampling_sd
         .unwrap();
-    assert!((1.0..1000.0).contains(&sd), "the bound is one: {sd}");
+    assert!((1.0..1000.0).contains(&sd), "the bound is meaningful: {sd}");
 }

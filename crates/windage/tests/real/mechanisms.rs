@@ -1,4 +1,4 @@
-//! What an event costs by the way in which a probe is attached: `experiments/probe-mechanisms` in short.
+//! The cost per event by the way a probe is attached: `experiments/probe-mechanisms`, shortened.
 
 use std::fs;
 use std::process::Command;
@@ -12,11 +12,11 @@ use crate::skip::skip;
 use crate::workshop::Workshop;
 use crate::{alone, experiment};
 
-/// An iteration is a thousand events. A tracepoint is of the whole machine, where others make system
-/// calls as well.
+/// An iteration is a thousand events. A tracepoint counts on the whole machine, where other
+/// processes also make system calls.
 const EVENTS: std::ops::RangeInclusive<f64> = 999.0..=1100.0;
 
-/// A run of a plan of the experiment, cut short, with these lines of it replaced.
+/// Runs a shortened plan of the experiment with these lines replaced.
 fn measured(plan: &str, changes: &[(&str, &str)]) -> AnalysisWire {
     let shop = Workshop::new();
     let before = attached(&shop.run);
@@ -31,7 +31,7 @@ fn measured(plan: &str, changes: &[(&str, &str)]) -> AnalysisWire {
     analysis
 }
 
-/// Demands that an arm has a program of this kind alone, which saw each event.
+/// Checks that an arm has a single program, of this kind, which saw each event.
 fn hold_events(analysis: &AnalysisWire, id: &str, kind: &str) {
     let agent = arm(analysis, id).agent.as_ref().unwrap();
     let bpf = agent.bpf.as_ref().unwrap();
@@ -43,8 +43,9 @@ fn hold_events(analysis: &AnalysisWire, id: &str, kind: &str) {
     assert_eq!(program.kind, kind, "{id}: {bpf:#?}");
 }
 
-/// Demands that any probe by a trap costs something, and ten times what any by a call adds.
-fn hold_costs(analysis: &AnalysisWire, calls: &[&str], traps: &[&str]) {
+/// Checks that every trap-based probe costs something, and ten times what any call-based probe
+/// adds.
+fn assert_costs(analysis: &AnalysisWire, calls: &[&str], traps: &[&str]) {
     let cost = |id: &&str| {
         let cpu = &arm(analysis, id).metrics["cpu_per_iteration"];
         cpu.difference.as_ref().unwrap()
@@ -54,16 +55,16 @@ fn hold_costs(analysis: &AnalysisWire, calls: &[&str], traps: &[&str]) {
     }
     let calls_add = calls.iter().map(|id| cost(id).estimate.unwrap());
     let traps_add = traps.iter().map(|id| cost(id).estimate.unwrap());
-    let dearest_call = calls_add.fold(0.0, f64::max);
+    let costliest_call = calls_add.fold(0.0, f64::max);
     let cheapest_trap = traps_add.fold(f64::INFINITY, f64::min);
     assert!(
-        10.0 * dearest_call < cheapest_trap,
-        "{calls:?} add up to {dearest_call} us, {traps:?} at least {cheapest_trap}"
+        10.0 * costliest_call < cheapest_trap,
+        "{calls:?} add up to {costliest_call} us, {traps:?} at least {cheapest_trap}"
     );
 }
 
 #[test]
-fn each_mechanism_sees_each_event_and_a_trap_is_dearer_than_a_call() {
+fn each_mechanism_sees_each_event_and_a_trap_costs_more_than_a_call() {
     let _alone = alone();
     if !can_attach("each_mechanism_sees_each_event") {
         return;
@@ -79,7 +80,7 @@ fn each_mechanism_sees_each_event_and_a_trap_is_dearer_than_a_call() {
         hold_events(&analysis, id, kind);
     }
     let calls = ["raw-tracepoint", "tracepoint"];
-    hold_costs(&analysis, &calls, &["uprobe", "uretprobe"]);
+    assert_costs(&analysis, &calls, &["uprobe", "uretprobe"]);
 }
 
 #[test]
@@ -98,7 +99,7 @@ fn bpftrace_sees_each_event_as_well() {
     ] {
         hold_events(&analysis, id, kind);
     }
-    hold_costs(&analysis, &["tracepoint"], &["uprobe", "uretprobe"]);
+    assert_costs(&analysis, &["tracepoint"], &["uprobe", "uretprobe"]);
 }
 
 fn has_bpftrace() -> bool {

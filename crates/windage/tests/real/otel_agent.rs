@@ -1,5 +1,5 @@
-//! OpenTelemetry's eBPF agent beside a Go server: `experiments/agent-constant-rate` in short, killed in
-//! the middle, and with nobody to watch.
+//! OpenTelemetry's eBPF agent beside a Go server: `experiments/agent-constant-rate`, shortened,
+//! killed in the middle, and with nothing to watch.
 
 use std::fs;
 
@@ -13,13 +13,13 @@ use crate::sdks::root;
 use crate::workshop::{Ended, Workshop};
 use crate::{alone, experiment};
 
-/// What the agent loses of its spans at most: its probe has room for 50 requests in flight, which is
-/// more than there are unless the machine stands still for a while.
+/// The most spans that the agent may lose: its probe has room for 50 requests in flight, which are
+/// only exceeded if the machine stalls.
 const LOST: f64 = 0.05;
-/// A request that is in flight when load ends is answered and traced, but not counted.
+/// A request in flight when load ends is answered and traced, but not counted.
 const IN_FLIGHT: f64 = 0.01;
 
-/// The agent finds nobody.
+/// The agent finds no process.
 const NOBODY: [(&str, &str); 3] = [
     (
         r#""-target-pid", "{app.pid}""#,
@@ -29,8 +29,8 @@ const NOBODY: [(&str, &str); 3] = [
     (r#"agent_stretch  = "1s""#, r#"agent_stretch = "300ms""#),
 ];
 
-/// The plan under one load, of which the agent need not lose anything, with all requests sampled and
-/// text replaced.
+/// The plan under one regime that the agent can follow without loss, with all requests sampled and
+/// replacements.
 fn plan(changes: &[(&str, &str)]) -> String {
     let text = fs::read_to_string(experiment("agent-constant-rate").join("plan.toml")).unwrap();
     let (first, further) = text.split_once("[[regime]]").unwrap();
@@ -41,7 +41,7 @@ fn plan(changes: &[(&str, &str)]) -> String {
             ("../../", &format!("{}/", root().display())),
             (r#"regime      = "3,000/s""#, ""),
             (r#""3000/s""#, r#""500/s""#),
-            // The agent remembers fifty requests at a time: more at once are lost.
+            // The agent tracks fifty requests at a time; more in flight are lost.
             ("connections = 100", "connections = 40"),
             ("[1.0, 0.1]", "[1.0]"),
         ],
@@ -58,9 +58,9 @@ fn run(shop: &Workshop, plan: &str) -> Ended {
 }
 
 #[test]
-fn a_go_server_is_watched_and_every_request_told() {
+fn every_request_of_a_go_server_is_traced() {
     let _alone = alone();
-    if !can_attach("a_go_server_is_watched_and_every_request_told") {
+    if !can_attach("every_request_of_a_go_server_is_traced") {
         return;
     }
     let shop = Workshop::new();
@@ -90,7 +90,7 @@ fn a_go_server_is_watched_and_every_request_told() {
     assert!(arm.agent.is_none(), "{arm:#?}");
 }
 
-/// The probes of a request are two at its beginning and at its end, and one for each of its headers.
+/// Each request triggers two probes, at its beginning and end, and one per header.
 fn assert_its_programs_ran(arm: &ArmWire) {
     let agent = arm.agent.as_ref().unwrap();
     let bpf = agent.bpf.as_ref().unwrap();
@@ -104,7 +104,7 @@ fn assert_its_programs_ran(arm: &ArmWire) {
     let up = agent.up.as_ref().unwrap();
     assert!(up.cpu_cores.as_ref().unwrap().estimate > Some(0.0));
     let [cycle] = &agent.cycles[..] else {
-        panic!("it was attached once: {agent:#?}");
+        panic!("the agent was attached once: {agent:#?}");
     };
     assert!(cycle.attach_s > Some(0.0), "{cycle:#?}");
     let programs = cycle.bpf_programs.unwrap();
@@ -117,9 +117,9 @@ fn assert_its_programs_ran(arm: &ArmWire) {
 }
 
 #[test]
-fn a_killed_windage_takes_the_agent_with_it() {
+fn killing_windage_ends_the_agent() {
     let _alone = alone();
-    if !can_attach("a_killed_windage_takes_the_agent_with_it") {
+    if !can_attach("killing_windage_ends_the_agent") {
         return;
     }
     let shop = Workshop::new();
@@ -135,18 +135,18 @@ fn a_killed_windage_takes_the_agent_with_it() {
     });
     assert_ne!(attached(&shop.run), before);
     kill(Pid::from_raw(going.pid().cast_signed()), Signal::SIGKILL).unwrap();
-    // That no process is left is looked at there.
+    // `end` checks that no process is left.
     going.end();
     assert_gone(&shop.run, &before);
 }
 
 #[test]
-fn an_agent_that_finds_nobody_is_told_for_what_it_is() {
+fn an_agent_that_finds_no_process_is_reported() {
     let _alone = alone();
-    if !can_attach("an_agent_that_finds_nobody_is_told_for_what_it_is") {
+    if !can_attach("an_agent_that_finds_no_process_is_reported") {
         return;
     }
-    // It is up when it searches.
+    // Ready as soon as it searches: it then runs without any program.
     let searching = replaced(
         &plan(&NOBODY),
         &[("instrumentation loaded successfully", "Polling for process")],
@@ -166,7 +166,7 @@ fn an_agent_that_finds_nobody_is_told_for_what_it_is() {
     let bpf = agent.bpf.as_ref().unwrap();
     assert!(bpf.programs.is_empty(), "{bpf:#?}");
 
-    // It is up when it has attached, which it never has.
+    // Ready when it has attached, which never happens.
     let waited_for = replaced(&plan(&NOBODY), &[(r#"within = "60s""#, r#"within = "3s""#)]);
     run(&Workshop::new(), &waited_for).code(5).says(&[
         "`otel`",

@@ -1,4 +1,4 @@
-//! Nothing outlives a run, whoever of it is killed and when.
+//! Nothing outlives a run, whichever of its processes is killed, and whenever.
 
 use std::fs;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -9,11 +9,11 @@ use nix::unistd::Pid;
 use crate::workshop::Workshop;
 use crate::{alone, experiment, leftovers};
 
-/// Kills in a run of the tests; `WINDAGE_KILLS` asks for more.
+/// Kills per test; `WINDAGE_KILLS` sets another number.
 const KILLS: u32 = 60;
 
-/// Nginx, and beside it what makes itself hard to find: a session of its own, a parent that has
-/// gone, an environment that says nothing.
+/// Nginx, and processes that are hard to find: in another session, with a parent that has ended,
+/// with an empty environment.
 const PLAN: &str = r#"
 name = 'hard-to-kill'
 
@@ -43,7 +43,7 @@ for = '20s'
 warmup = '100ms'
 "#;
 
-/// Who is killed.
+/// The process to kill.
 #[derive(Clone, Copy, Debug)]
 enum Victim {
     Windage,
@@ -72,7 +72,7 @@ fn kills_at_any_moment_leave_nothing() {
         };
         pids.push(killed(victim, moment));
     }
-    // A kill of windage and of its keeper may leave empty control groups; the next run sweeps.
+    // Killing Windage and its keeper may leave empty control groups; the next run removes them.
     let shop = workshop();
     shop.write("plan.toml", PLAN);
     let args = [
@@ -89,7 +89,8 @@ fn kills_at_any_moment_leave_nothing() {
     assert!(groups.is_empty(), "{groups:?}");
 }
 
-/// Kills a part of a run after a moment and demands that nothing of it is left; windage's pid.
+/// Kills a part of a run after some time and checks that nothing of it is left; returns Windage's
+/// pid.
 fn killed(victim: Victim, moment: Duration) -> u32 {
     let shop = workshop();
     let mut going = shop.start_plan(PLAN);
@@ -105,7 +106,7 @@ fn killed(victim: Victim, moment: Duration) -> u32 {
     for pid in victims {
         kill(Pid::from_raw(pid.try_into().unwrap()), Signal::SIGKILL).unwrap();
     }
-    // That nothing is left is looked at here.
+    // `end` checks that nothing is left.
     let ended = going.end();
     match victim {
         Victim::Windage => assert_eq!(ended.status.code(), None, "{moment:?}"),
@@ -117,9 +118,9 @@ fn killed(victim: Victim, moment: Duration) -> u32 {
     windage
 }
 
-/// What windage has for a child that is its keeper, or the keeper's guardian.
+/// The children of Windage that are its keeper, or the keeper's guardian.
 fn keepers(windage: u32) -> Vec<u32> {
-    // By thread: the one that starts the keeper need not be the first.
+    // Read per thread, because any thread may have started the keeper.
     let threads = fs::read_dir(format!("/proc/{windage}/task")).unwrap();
     let children: String = threads
         .map(|thread| {

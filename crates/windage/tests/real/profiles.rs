@@ -1,4 +1,4 @@
-//! Where the time goes in a Go server, by perf.
+//! Profiles of a Go server, by perf.
 
 use std::fs;
 use std::process::Command;
@@ -10,7 +10,7 @@ use crate::skip::skip;
 use crate::workshop::Workshop;
 use crate::{alone, experiment};
 
-/// The Go server with and without OpenTelemetry, each looked at for a moment.
+/// The Go server with and without OpenTelemetry, each profiled for a moment.
 fn plan() -> String {
     let program = experiment("../subjects/go-http/bin/go-http");
     format!(
@@ -82,9 +82,9 @@ fn perf_finds_the_functions_of_the_sdk() {
         "{functions:?}"
     );
     let baseline = fs::read_to_string(shop.of_run("profiles/off.collapsed")).unwrap();
-    assert!(!baseline.contains("sdk/trace."), "it has none of it");
+    assert!(!baseline.contains("sdk/trace."), "the baseline has no SDK");
     assert!(functions.iter().any(of_telemetry), "{functions:?}");
-    // What samples share out is what was measured.
+    // The samples distribute exactly what was measured.
     let cpu = &arm(&analysis, "otel").metrics["cpu_per_request"];
     let measured = cpu.difference.as_ref().unwrap().estimate.unwrap();
     let [with, without] = [of_arm, profile(&analysis, "off")].map(|of| of.cpu_us_per_iteration);

@@ -1,4 +1,4 @@
-//! Prometheus scrapes a run, and the dashboard's questions have answers.
+//! Prometheus scrapes a run, and the dashboard's queries have answers.
 
 use std::fs::{self, File};
 use std::net::{SocketAddr, TcpListener};
@@ -19,14 +19,15 @@ use crate::workshop::Workshop;
 
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A Prometheus of the test's own; it ends with the test.
+/// A Prometheus server of the test, which ends with it.
 struct Prometheus {
     child: Child,
     address: SocketAddr,
 }
 
 impl Prometheus {
-    /// Scrapes that address every three seconds, as an answer may take two; `None` where the program is not installed.
+    /// Scrapes this address every three seconds, because an answer may take two. `None` if
+    /// Prometheus is not installed.
     fn scraping(target: SocketAddr, dir: &Path) -> Option<Prometheus> {
         let free = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = free.local_addr().unwrap();
@@ -49,15 +50,15 @@ impl Prometheus {
         Some(Prometheus { child, address })
     }
 
-    /// What its API answers; `None` while it is not up.
-    fn asked(&self, path: &str) -> Option<Value> {
+    /// An answer of its API; `None` while it is not ready.
+    fn get_json(&self, path: &str) -> Option<Value> {
         let answer = get(self.address, path)?;
         serde_json::from_str(&answer.body).ok()
     }
 
     /// The series that a query finds.
     fn found(&self, query: &str) -> Option<Vec<Value>> {
-        let answer = self.asked(&format!("/api/v1/query?query={}", escaped(query)))?;
+        let answer = self.get_json(&format!("/api/v1/query?query={}", escaped(query)))?;
         assert_eq!(answer["status"], "success", "{query}: {answer}");
         answer["data"]["result"].as_array().cloned()
     }
@@ -77,7 +78,7 @@ impl Prometheus {
 
 impl Drop for Prometheus {
     fn drop(&mut self) {
-        // It has nothing that has to outlive the test.
+        // It has no data to save.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -88,7 +89,7 @@ fn program() -> PathBuf {
     named.map_or_else(|| "prometheus".into(), PathBuf::from)
 }
 
-/// A query as a part of a URL.
+/// A query, encoded for a URL.
 fn escaped(query: &str) -> String {
     let byte = |byte: u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' => char::from(byte).to_string(),
@@ -126,12 +127,12 @@ fn prometheus_scrapes_a_run() {
     ] {
         prometheus.finds(query);
     }
-    each_question_of_the_dashboard_is_understood(&prometheus, target);
-    let targets = prometheus.asked("/api/v1/targets").unwrap();
+    each_query_of_the_dashboard_is_valid(&prometheus, target);
+    let targets = prometheus.get_json("/api/v1/targets").unwrap();
     let scraped = &targets["data"]["activeTargets"][0];
     assert_eq!(scraped["lastError"], "", "{targets}");
     assert_eq!(scraped["health"], "up", "{targets}");
-    // What is left of the run has nothing to add.
+    // The rest of the run adds nothing to the test.
     kill(
         Pid::from_raw(going.pid().try_into().unwrap()),
         Signal::SIGINT,
@@ -140,8 +141,8 @@ fn prometheus_scrapes_a_run() {
     going.end().code(130);
 }
 
-/// Prometheus refuses what it can't parse, or where several series stand on both sides.
-fn each_question_of_the_dashboard_is_understood(prometheus: &Prometheus, target: SocketAddr) {
+/// Prometheus refuses queries that it can't parse, or that match several series on both sides.
+fn each_query_of_the_dashboard_is_valid(prometheus: &Prometheus, target: SocketAddr) {
     let dashboard: Value = serde_json::from_str(DASHBOARD).unwrap();
     let panels = dashboard["panels"].as_array().unwrap().iter();
     let mut answered = 0;
@@ -155,13 +156,10 @@ fn each_question_of_the_dashboard_is_understood(prometheus: &Prometheus, target:
         assert!(!query.contains('$'), "{query}");
         answered += usize::from(!prometheus.found(&query).unwrap().is_empty());
     }
-    assert!(
-        answered > 20,
-        "only {answered} panels have something to show"
-    );
+    assert!(answered > 20, "only {answered} panels have data");
 }
 
-/// Answers and failures a minute of an arm, and the shares that the dashboard shows.
+/// Answers and failures per minute of an arm, and the shares that the dashboard shows.
 type Failing = (&'static str, u64, [(&'static str, u64); 3], Shares);
 type Shares = &'static [(&'static str, f64)];
 
@@ -184,7 +182,7 @@ const fn failing(status: u64, timeout: u64, closed: u64) -> [(&'static str, u64)
 }
 
 #[test]
-fn failures_are_a_share_of_all_that_was_asked() {
+fn failures_are_a_share_of_all_requests() {
     let dashboard: Value = serde_json::from_str(DASHBOARD).unwrap();
     let mut panels = dashboard["panels"].as_array().unwrap().iter();
     let panel = panels.find(|panel| panel["title"] == "Failed requests");
@@ -223,12 +221,12 @@ fn failures_are_a_share_of_all_that_was_asked() {
         .output();
     let Ok(evaluated) = evaluated else {
         skip(
-            "failures_are_a_share_of_all_that_was_asked",
+            "failures_are_a_share_of_all_requests",
             "promtool is not installed",
         );
         return;
     };
-    let said = [evaluated.stdout, evaluated.stderr].concat();
-    let said = String::from_utf8_lossy(&said);
-    assert!(evaluated.status.success(), "{said}");
+    let output = [evaluated.stdout, evaluated.stderr].concat();
+    let output = String::from_utf8_lossy(&output);
+    assert!(evaluated.status.success(), "{output}");
 }

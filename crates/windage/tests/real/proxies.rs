@@ -1,4 +1,4 @@
-//! The proxies' experiments in short, and what a user gets wrong in them.
+//! The proxies' experiments, shortened, and mistakes that users make in them.
 
 use std::fs;
 use std::path::Path;
@@ -9,8 +9,8 @@ use crate::measurements::{arm, fidelity, measured, relative_cpu};
 use crate::workshop::{Ended, Workshop};
 use crate::{alone, experiment};
 
-/// Spans that ended in measured windows against the requests that were answered in them: what came
-/// at the very edge of a window may count on the other side of it.
+/// Tolerance for spans that ended in measured windows, compared with the requests answered in them:
+/// at the edge of a window the two may fall on different sides.
 const AT_EDGES: f64 = 0.01;
 
 fn in_windows(arm: &ArmWire) -> (f64, f64, f64) {
@@ -26,7 +26,7 @@ fn haproxys_filter_costs_by_its_rate_and_delivers() {
     let rates = ["0.0", "10.0", "50.0", "100.0"];
     let arms = rates.map(|rate| arm(&analysis, &format!("filter-rate-{rate}")));
     let costs = arms.map(relative_cpu);
-    assert!(costs.is_sorted(), "dearer with the rate: {costs:?}");
+    assert!(costs.is_sorted(), "the cost grows with the rate: {costs:?}");
     assert!(costs[3] > 0.5, "{costs:?}");
     for (rate, arm) in rates.iter().zip(arms) {
         let (delivered, expected, sd) = in_windows(arm);
@@ -35,7 +35,10 @@ fn haproxys_filter_costs_by_its_rate_and_delivers() {
     }
     assert!(in_windows(arms[3]).0 > 1000.0, "{:?}", arms[3]);
     let filter = &arms[0].versions["filter"];
-    assert!(filter.starts_with("open"), "which filter and why: {filter}");
+    assert!(
+        filter.starts_with("open"),
+        "the report names the filter: {filter}"
+    );
     let curve = &analysis.under_first_load.curves[0];
     assert_eq!(curve.factor, "rate", "{curve:?}");
     assert_eq!(curve.points.len(), 7, "{curve:?}");
@@ -51,7 +54,7 @@ fn haproxy_is_switched_between_rates_while_it_runs() {
     );
     assert_eq!(in_windows(none).0, 0.0, "{none:?}");
     let share = in_windows(some).0 / in_windows(all).0;
-    // More requests are answered in a window where fewer are traced.
+    // Windows with fewer traces answer more requests.
     assert!((0.1..0.4).contains(&share), "{share}");
     assert!(relative_cpu(all) > relative_cpu(some));
 }
@@ -65,7 +68,7 @@ fn envoy_and_caddy_deliver_what_their_sampling_asks_for() {
             "tracing-rate-100.0",
             "tracing-rate-0.0",
         ),
-        // It asks for a closer look: unsampled requests cost half as much as sampled ones.
+        // The experiment takes this up: unsampled requests cost half as much as sampled ones.
         (
             "caddy/plan.toml",
             "30s",
@@ -81,8 +84,7 @@ fn envoy_and_caddy_deliver_what_their_sampling_asks_for() {
     }
 }
 
-/// What becomes of the plan `cmp.toml` or `live/cmp.toml` with something in one of its files
-/// replaced.
+/// Runs the plan `cmp.toml` or `live/cmp.toml` with a replacement in one of its files.
 fn changed(plan: &str, file: &str, from: &str, to: &str) -> Ended {
     let _alone = alone();
     let shop = Workshop::new();
@@ -97,7 +99,7 @@ fn changed(plan: &str, file: &str, from: &str, to: &str) -> Ended {
     shop.windage(&[&args[..], &[&shop.run]].concat())
 }
 
-/// Copies a folder of plans; what they name above it is named as it is.
+/// Copies a folder of plans; paths that lead above it stay valid.
 fn copy_folder(from: &Path, to: &Path) {
     let root = experiment("..").canonicalize().unwrap();
     fs::create_dir_all(to).unwrap();
@@ -120,7 +122,7 @@ fn copy_folder(from: &Path, to: &Path) {
 }
 
 #[test]
-fn a_configuration_that_haproxy_refuses_is_shown_with_its_line() {
+fn a_configuration_refused_by_haproxy_is_shown_with_its_line() {
     let ended = changed(
         "cmp.toml",
         "haproxy.cfg",
@@ -145,7 +147,7 @@ fn a_rate_that_the_admin_socket_refuses_ends_the_run_with_its_answer() {
 }
 
 #[test]
-fn a_missing_tracer_is_named_with_what_installs_it() {
+fn a_missing_tracer_is_named_with_its_package() {
     let ended = changed(
         "cmp.toml",
         "filter.sh",

@@ -1,5 +1,5 @@
-//! Tracers within a program: `experiments/python-sqlite` in short, programs that break the
-//! protocol of batch programs, and the environments that Python's programs need.
+//! Tracers within a program: `experiments/python-sqlite`, shortened, programs that break the
+//! protocol of batch programs, and the environments that Python programs need.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,13 +11,13 @@ use crate::measurements::{arm, fidelity};
 use crate::workshop::{Ended, Workshop};
 use crate::{alone, experiment};
 
-/// The folder of the whole project.
+/// The root folder of the project.
 pub(crate) fn root() -> PathBuf {
     experiment("..").canonicalize().unwrap()
 }
 
-/// Runs one of `experiments/python-sqlite` from elsewhere, `cut` off from where this begins; the
-/// environment is the one that lies beside the plan.
+/// Runs one of the plans of `experiments/python-sqlite` from elsewhere, cut off where `cut` begins;
+/// the environment is the one beside the plan.
 fn measured(name: &str, cut: &str) -> AnalysisWire {
     let _alone = alone();
     let shop = Workshop::new();
@@ -27,12 +27,12 @@ fn measured(name: &str, cut: &str) -> AnalysisWire {
     let plan = kept
         .replace("../../", &format!("{}/", root().display()))
         .replace(".venv", &folder.join(".venv").display().to_string())
-        // A sink that stands still for a moment must not cost spans.
+        // A sink that stalls for a moment must not cost spans.
         .replace(
             "[service.env]",
             "[service.env]\nOTEL_BSP_MAX_QUEUE_SIZE = '65536'",
         )
-        // Launches take longer than all the rest.
+        // Launches take longer than everything else.
         .replace("[1.0, 0.5, 0.1, 0.05, 0.0]", "[1.0, 0.0]");
     shop.write("plan.toml", &plan);
     let args = ["run", "plan.toml", "--for", "4s", "--rounds", "1"];
@@ -45,7 +45,7 @@ fn us_an_iteration(arm: &ArmWire) -> f64 {
     arm.metrics["cpu_per_iteration"].arm.unwrap()
 }
 
-/// Demands that all came that was expected, and that it was not next to nothing.
+/// Checks that everything expected arrived, and that it was not close to nothing.
 fn assert_whole(arm: &ArmWire) {
     let fidelity = fidelity(arm);
     assert_eq!(fidelity.of, "spans", "{fidelity:?}");
@@ -56,7 +56,7 @@ fn assert_whole(arm: &ArmWire) {
 
 #[test]
 fn tracers_of_python_deliver_every_span_and_cost() {
-    // Profiles are long however little is measured.
+    // Profiles take long, however little is measured.
     let analysis = measured("tracers.toml", "[profile]");
     let none = us_an_iteration(arm(&analysis, "none"));
     for id in ["otel-otlp-http", "otel-otlp-grpc", "ddtrace-agent"] {
@@ -67,8 +67,8 @@ fn tracers_of_python_deliver_every_span_and_cost() {
         if id == "none" || id == "control" {
             assert!((10.0..1000.0).contains(&us), "{id}: {us} µs");
         } else {
-            // 23 spans of 10 µs and more beside 22 statements of 3 µs.
-            assert!(us > 2.0 * none, "{id}: {us} µs against {none}");
+            // 23 spans of at least 10 µs for 22 statements of 3 µs.
+            assert!(us > 2.0 * none, "{id}: {us} µs, {none} without");
         }
     }
 }
@@ -145,7 +145,7 @@ fn the_protocol_is_spoken_in_every_language() {
     }
 }
 
-/// A program that keeps to the protocol but for what is put into `run` and `flush`.
+/// A program that keeps to the protocol except for what is inserted into `run` and `flush`.
 const BREAKING: &str = r#"
 import os, sys, time
 sys.path.append(sys.argv[1])
@@ -193,7 +193,7 @@ idle   = '10ms'
 "#;
 
 #[test]
-fn a_program_in_python_that_hangs_in_its_flush_costs_the_run_no_more_than_a_warning() {
+fn a_python_program_that_hangs_in_its_flush_is_only_a_warning() {
     let (ended, shop) = broken("flush", "time.sleep(60)");
     ended.code(0);
     let analysis = fs::read_to_string(shop.of_run("analysis.json")).unwrap();
@@ -205,8 +205,8 @@ fn a_program_in_python_that_hangs_in_its_flush_costs_the_run_no_more_than_a_warn
     assert_eq!(reason.evidence["arm"], broken, "{reason:?}");
 }
 
-/// What becomes of a run in which one arm's program does `what` at its start, in its iterations
-/// or in its flush.
+/// Runs a plan in which one arm's program does `what` at its start, in its iterations or in its
+/// flush.
 fn broken(location: &str, what: &str) -> (Ended, Workshop) {
     let _alone = alone();
     let shop = Workshop::new();
@@ -229,7 +229,7 @@ fn broken(location: &str, what: &str) -> (Ended, Workshop) {
 }
 
 #[test]
-fn a_program_in_python_that_breaks_the_protocol_is_told_with_its_arm() {
+fn a_python_program_that_breaks_the_protocol_is_reported_with_its_arm() {
     let table = [
         ("start", "sys.exit(3)", &["broken", "code 3"][..]),
         ("run", "sys.exit('no more')", &["broken", "no more"]),
@@ -258,7 +258,7 @@ fn environment(folder: &Path, requirements: &str, env: &[(&str, &str)]) -> Outpu
 }
 
 #[test]
-fn an_environment_that_cannot_be_made_says_why_and_what_to_do() {
+fn a_failed_environment_says_why_and_what_to_do() {
     let locked = format!("idna==3.20 --hash=sha256:{}\n", "0".repeat(64));
     let nowhere: &[_] = &[
         ("PIP_INDEX_URL", "http://127.0.0.1:9"),
@@ -289,21 +289,21 @@ fn an_environment_that_cannot_be_made_says_why_and_what_to_do() {
         let absent = "raise ImportError('no ensurepip', name='ensurepip')";
         fs::write(without.join("ensurepip.py"), absent).unwrap();
         let output = environment(folder.path(), requirements, env);
-        let said = String::from_utf8_lossy(&output.stderr);
+        let text = String::from_utf8_lossy(&output.stderr);
         assert!(!output.status.success(), "{requirements}");
         for word in words {
-            assert!(said.contains(word), "no `{word}` in: {said}");
+            assert!(text.contains(word), "no `{word}` in: {text}");
         }
-        assert!(!said.contains("Traceback"), "{said}");
+        assert!(!text.contains("Traceback"), "{text}");
     }
 }
 
 #[test]
-fn an_environment_is_made_once_and_again_where_it_is_only_half_there() {
+fn an_environment_is_made_once_and_remade_if_incomplete() {
     let folder = tempfile::tempdir().unwrap();
     let made = folder.path().join("environment");
     let junk = made.join("junk");
-    // As a run leaves it that was killed.
+    // As a killed run leaves it.
     fs::create_dir(&made).unwrap();
     fs::write(made.join("made-from"), "").unwrap();
     fs::write(&junk, "").unwrap();
@@ -313,10 +313,10 @@ fn an_environment_is_made_once_and_again_where_it_is_only_half_there() {
     };
     make("# empty\n");
     assert!(made.join("bin/python").exists());
-    assert!(!junk.exists(), "it was made over what was there");
+    assert!(!junk.exists(), "the incomplete environment was not removed");
     fs::write(&junk, "").unwrap();
     make("# empty\n");
-    assert!(junk.exists(), "it was made although it was there");
+    assert!(junk.exists(), "it was made again although it was complete");
     make("# another\n");
     assert!(
         !junk.exists(),
@@ -325,13 +325,13 @@ fn an_environment_is_made_once_and_again_where_it_is_only_half_there() {
 }
 
 #[test]
-fn what_is_no_environment_is_never_removed() {
+fn other_folders_are_never_removed() {
     let folder = tempfile::tempdir().unwrap();
     let precious = folder.path().join("environment/precious");
     fs::create_dir(precious.parent().unwrap()).unwrap();
     fs::write(&precious, "").unwrap();
     let output = environment(folder.path(), "# empty\n", &[]);
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("is in the way"), "{said}");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(text.contains("is in the way"), "{text}");
     assert!(precious.exists());
 }

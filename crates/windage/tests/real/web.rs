@@ -1,4 +1,4 @@
-//! Web services under their languages' agents, in short, and what their users get wrong.
+//! Web services under their languages' agents, shortened, and mistakes that users make.
 
 use std::fs;
 
@@ -8,13 +8,13 @@ use crate::measurements::{arm, counted, delivers_its_share, fidelity, relative_c
 use crate::workshop::{Ended, Workshop};
 use crate::{alone, experiment};
 
-/// Standard deviations of sampling within which a share of the traces has to be.
+/// Standard deviations of sampling within which the share of traces must be.
 const BY_CHANCE: f64 = 4.0;
 
 /// An experiment with the arms of every web service.
 struct Web {
     plan: &'static str,
-    /// Spans of a request, by the instrumentation that makes them.
+    /// Spans per request, by the instrumentation that makes them.
     spans_per_request: [(&'static str, u64); 2],
     versions: [&'static str; 2],
 }
@@ -56,8 +56,8 @@ fn pays_for_what_it_delivers(web: &Web) {
     }
     for name in ["python", "otel"].into_iter().chain(web.versions) {
         let version = all.versions.get(name);
-        let told = version.is_some_and(|version| version.contains('.'));
-        assert!(told, "{name}: {version:?}");
+        let is_known = version.is_some_and(|version| version.contains('.'));
+        assert!(is_known, "{name}: {version:?}");
     }
 }
 
@@ -66,16 +66,16 @@ fn delivers_every_trace(web: &Web, arm: &ArmWire) {
     let requests = counted(arm, "completed_requests");
     assert!(requests > 500, "{fidelity:?}");
     let traces = counted(arm, "root_spans");
-    // A look at whether the service is ready may be answered too late to count, and is traced.
+    // A readiness check may be answered too late to count, and is traced.
     assert!(
         (requests..=requests + 3).contains(&traces),
         "{requests}: {fidelity:?}"
     );
-    let whole = fidelity
+    let complete = fidelity
         .traces
         .as_ref()
         .and_then(|traces| traces.complete.as_ref());
-    assert_eq!(whole.unwrap().estimate, Some(1.0), "{fidelity:?}");
+    assert_eq!(complete.unwrap().estimate, Some(1.0), "{fidelity:?}");
     let sources = &fidelity.by_source;
     assert_eq!(sources.len(), web.spans_per_request.len(), "{fidelity:?}");
     for (scope, spans) in web.spans_per_request {
@@ -89,14 +89,14 @@ fn fastapi_pays_for_what_it_delivers() {
     pays_for_what_it_delivers(&FASTAPI);
 }
 
-/// Its tracer provider is made before gunicorn forks, and has to export after that all the same.
+/// Its tracer provider is made before gunicorn forks, and must still export afterwards.
 #[test]
 fn flask_pays_for_what_it_delivers() {
     pays_for_what_it_delivers(&FLASK);
 }
 
-/// A run of an experiment's plan with text replaced in it, and without profiles, which would take
-/// longer than all the rest.
+/// Runs an experiment's plan with replacements and without profiles, which would take longer than
+/// everything else.
 fn changed(name: &str, changes: &[(&str, &str)], length: &str) -> Ended {
     let _alone = alone();
     let shop = Workshop::new();
@@ -116,7 +116,7 @@ fn changed(name: &str, changes: &[(&str, &str)], length: &str) -> Ended {
 }
 
 #[test]
-fn an_app_that_cannot_be_imported_is_told_in_the_services_words() {
+fn an_import_error_is_shown_in_the_services_words() {
     let ended = changed("fastapi", &[("fastapi_app:app", "gone_app:app")], "2s");
     ended
         .code(5)
@@ -124,11 +124,11 @@ fn an_app_that_cannot_be_imported_is_told_in_the_services_words() {
 }
 
 #[test]
-fn spans_that_uvicorn_takes_with_it_are_told() {
+fn spans_lost_at_uvicorns_exit_are_reported() {
     let changes = [
         ("drain  = \"6s\"", "drain = \"0s\""),
         ("[1.0, 0.1, 0.0]", "[1.0]"),
-        // Longer than the run, so that a batch goes out only when it is full.
+        // Longer than the run, so that a batch is exported only when it is full.
         (
             "OTEL_TRACES_SAMPLER  ",
             "OTEL_BSP_SCHEDULE_DELAY = \"600000\"\nOTEL_TRACES_SAMPLER ",
@@ -143,5 +143,9 @@ fn spans_that_uvicorn_takes_with_it_are_told() {
         .sum();
     let expected = counted(all, "completed_requests") * spans_per_request;
     let lost = expected - counted(all, "spans");
-    assert_eq!(lost, expected % 512, "what fills no batch: {all:?}");
+    assert_eq!(
+        lost,
+        expected % 512,
+        "the incomplete batch is lost: {all:?}"
+    );
 }

@@ -1,8 +1,8 @@
-//! The least that a receiver over HTTP/1.1 can cost.
+//! The minimum cost of a receiver over HTTP/1.1.
 //!
-//! One thread waits on epoll, reads what came into one buffer that all connections share, looks
-//! for the end of the request, and answers 200 without a body. The bytes of a body are read and
-//! never looked at. A receiver that does anything with them can come near to this, not below it.
+//! One thread waits on epoll, reads into one buffer that all connections share, finds the end of
+//! the request, and answers 200 without a body. It reads the bytes of a body and ignores them, so
+//! its cost is a lower bound for receivers that process them.
 
 use std::collections::HashMap;
 use std::io::{self, Read, Write};
@@ -25,7 +25,7 @@ Reads requests over HTTP/1.1 on ADDRESS, such as 127.0.0.1:0, throws them away a
 the address on standard error and, at SIGTERM, requests and bytes as one line of JSON. Requests
 must tell their length.";
 
-/// Large enough for the call to be small against the copy, and small enough for a core's cache.
+/// Large enough that the copy outweighs the call, and small enough for a core's cache.
 const BUFFER_BYTES: usize = 256 * 1024;
 
 const BATCH: usize = 64;
@@ -138,7 +138,8 @@ fn accept(
 }
 
 impl Connection {
-    /// Reads all there is and answers what ended in it. False when the sender is gone.
+    /// Reads everything and answers the requests that ended in it. False when the sender has
+    /// disconnected.
     fn receive(&mut self, buffer: &mut [u8], counts: &mut Counts) -> io::Result<bool> {
         loop {
             let received = match self.socket.read(buffer) {
@@ -155,10 +156,10 @@ impl Connection {
                 .map_err(io::Error::other)?;
             counts.requests += requests;
             for _ in 0..requests {
-                // An answer is short and the socket empty, so it goes out whole.
+                // An answer is short and the socket buffer empty, so it is sent in one call.
                 self.socket.write_all(ANSWER)?;
             }
-            // A short read has emptied the socket; what comes later is a new event.
+            // A short read has emptied the socket; later data is a new event.
             if received < buffer.len() {
                 return Ok(true);
             }

@@ -1,23 +1,23 @@
-//! Where one request ends and the next begins, and nothing else about them.
+//! Finds where one request ends and the next begins.
 
 /// More header fields than any sender of telemetry has.
 const MOST_FIELDS: usize = 32;
 
-/// A longer head is an error: what is kept of one connection is bounded.
+/// A longer head is an error, which limits the memory per connection.
 const MOST_HEAD_BYTES: usize = 16 * 1024;
 
 /// The state of one connection between two reads.
 #[derive(Debug, Default)]
 pub(crate) struct Reader {
-    /// The beginning of a head whose end has not come.
+    /// The beginning of an incomplete head.
     head: Vec<u8>,
-    /// How much of the present body has not come.
+    /// How many bytes of the current body are still missing.
     body_left: usize,
     is_in_body: bool,
 }
 
 impl Reader {
-    /// Takes what was read and tells how many requests ended in it.
+    /// Takes the bytes read and returns how many requests ended in them.
     pub(crate) fn take(&mut self, mut bytes: &[u8]) -> Result<u64, String> {
         let mut requests = 0;
         loop {
@@ -92,7 +92,7 @@ mod tests {
         POST / HTTP/1.1\r\nContent-Length: 0\r\n\r\n";
 
     #[test]
-    fn requests_are_told_apart_wherever_reads_cut_them() {
+    fn requests_are_counted_wherever_reads_split_them() {
         for first in 0..=TWO.len() {
             for second in first..=TWO.len() {
                 let mut reader = Reader::default();
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_t_be_told_apart_is_an_error() {
+    fn requests_without_a_known_length_are_errors() {
         let long = [b'a'; MOST_HEAD_BYTES + 1];
         let table: [(&[u8], &str); 4] = [
             (b"POST / HTTP/1.1\r\n\r\n", "length"),

@@ -1,4 +1,4 @@
-//! Clients, good and bad, and the end.
+//! Good and bad clients, and the shutdown.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -53,7 +53,7 @@ fn connections_are_kept_and_closed_when_asked() {
 }
 
 #[test]
-fn bad_clients_lose_their_connection_and_nobody_else_does() {
+fn bad_clients_lose_only_their_own_connection() {
     let server = Server::start("constant --service 1ms");
     let mut good = server.connect();
     let long = "x".repeat(1_000_000);
@@ -68,7 +68,7 @@ fn bad_clients_lose_their_connection_and_nobody_else_does() {
     ];
     for (bytes, why) in table {
         let mut bad = server.connect();
-        // It may be closed before all is sent.
+        // It may be closed before everything is sent.
         let _ = bad.write_all(bytes);
         assert_eq!(until_closed(&mut bad), b"", "{why}");
         good.write_all(REQUEST).unwrap();
@@ -86,7 +86,7 @@ fn a_request_before_the_answer_costs_the_connection() {
     let server = Server::start("constant --service 10s");
     let mut stream = server.connect();
     stream.write_all(REQUEST).unwrap();
-    // Apart from the first for certain, or the two would be refused as one.
+    // Separate from the first; otherwise the two would be refused as one.
     std::thread::sleep(Duration::from_millis(50));
     stream.write_all(REQUEST).unwrap();
     assert_eq!(until_closed(&mut stream), b"");
@@ -94,7 +94,7 @@ fn a_request_before_the_answer_costs_the_connection() {
 }
 
 #[test]
-fn a_request_has_come_when_the_kernel_has_it() {
+fn arrival_is_when_the_kernel_has_the_request() {
     let server = Server::start("constant --service 100ms");
     let mut stream = server.connect();
     // Answered once, so that the server is not still accepting when it is stopped.
@@ -112,7 +112,7 @@ fn a_request_has_come_when_the_kernel_has_it() {
 }
 
 #[test]
-fn places_are_used_again() {
+fn slots_are_reused() {
     let server = Server::start("constant --service 0s");
     for _ in 0..200 {
         let mut stream = server.connect();
@@ -123,7 +123,7 @@ fn places_are_used_again() {
 }
 
 #[test]
-fn what_is_beyond_the_bound_is_closed_and_the_others_are_served() {
+fn connections_beyond_the_limit_are_closed() {
     let server = Server::start("constant --service 0s --connections 2");
     let mut served = [server.connect(), server.connect()];
     for stream in &mut served {
@@ -138,7 +138,7 @@ fn what_is_beyond_the_bound_is_closed_and_the_others_are_served() {
 }
 
 #[test]
-fn a_signal_ends_it_in_order() {
+fn a_signal_shuts_it_down() {
     for signal in [Signal::SIGTERM, Signal::SIGINT] {
         let mut server = Server::start("stall --service 0s");
         server.stalls();
@@ -150,7 +150,7 @@ fn a_signal_ends_it_in_order() {
 }
 
 #[test]
-fn what_cannot_be_served_is_said() {
+fn wrong_arguments_are_reported() {
     let table = [
         ("stall --every 1s --for 1s", "shorter than the distance"),
         ("constant --service 2h", "the service time"),

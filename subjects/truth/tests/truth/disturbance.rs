@@ -1,4 +1,4 @@
-//! How long threads were kept from a core, by the kernel's own account, and what follows.
+//! How long threads waited for a core, as counted by the kernel.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -37,8 +37,10 @@ fn waited(files: &[String]) -> Duration {
     Duration::from_nanos(files.iter().filter_map(waited_ns).sum())
 }
 
-/// Tells `cargo xtask test` that a test could not be made here.
+/// Says on standard error that a test could not run here, past what `cargo test` captures, and in
+/// the file of skipped tests when there is one.
 pub(crate) fn skip(test: &str, reason: &str) {
+    writeln!(std::io::stderr(), "skipped: {test}: {reason}").unwrap();
     let Some(path) = std::env::var_os("WINDAGE_TEST_SKIPS").filter(|path| !path.is_empty()) else {
         return;
     };

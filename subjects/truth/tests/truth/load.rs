@@ -1,9 +1,9 @@
-//! A load engine reads from the servers what the computation says.
+//! A load engine must measure what the computation predicts.
 //!
-//! On a busy machine server and engine are kept from their cores, and then neither does what it
-//! should. So a reading that is off counts only if the kernel says that neither was kept waiting,
-//! and three such readings fail the test. An engine that measures the wrong thing is off by a
-//! factor, every time, on the quietest machine.
+//! On a busy machine, server and engine wait for their cores and can't keep their schedules. So a
+//! wrong reading counts only if the kernel reports that neither waited, and three such readings
+//! fail the test. An engine that measures the wrong thing is off by a factor, every time, even on
+//! a quiet machine.
 
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
@@ -20,14 +20,14 @@ use windage_load::{
 use crate::disturbance::{Disturbance, skip};
 use crate::server::Server;
 
-/// Readings that are made at most, and those that fail a test.
+/// The maximum number of readings, and the number of wrong ones that fail a test.
 const ATTEMPTS: usize = 6;
 const MISSES: usize = 3;
 const CONNECTIONS: NonZeroUsize = NonZeroUsize::new(8).unwrap();
 const RATE_PER_S: f64 = 1_000.0;
 const GAP_NS: u64 = 1_000_000;
 
-/// What the engine read.
+/// What the engine measured.
 struct Reading {
     started_ns: u64,
     starts: u64,
@@ -119,9 +119,9 @@ fn expect_within(what: &str, read_ns: u64, truth_ns: u64, share: f64) -> Result<
 }
 
 #[test]
-fn a_constant_service_time_is_read() {
+fn a_constant_service_time_is_measured() {
     let bearable = Duration::from_millis(100);
-    make_it_hold("a_constant_service_time_is_read", bearable, || {
+    make_it_hold("a_constant_service_time_is_measured", bearable, || {
         let server = Server::start("constant --service 1ms");
         let disturbance = Disturbance::watch(&server);
         let reading = put_load(server.address, Duration::from_secs(2));
@@ -130,7 +130,7 @@ fn a_constant_service_time_is_read() {
         assert_eq!(account.answered, reading.starts);
 
         let times = &reading.recording.response_time;
-        // Three digits are recorded; beyond that nothing may seem faster than it was.
+        // Three digits are recorded; apart from that, no response may appear faster than it was.
         assert!(times.min() >= 999_000, "{} ns", times.min());
         let p50_ns = times.value_at_quantile(0.5);
         expect_within("p50", p50_ns, 1_000_000, 0.3).map_err(|what| Miss {
@@ -141,9 +141,9 @@ fn a_constant_service_time_is_read() {
 }
 
 #[test]
-fn a_stall_is_read_by_all_who_should_have_started_in_it() {
+fn a_stall_shows_in_all_requests_that_were_due_in_it() {
     let bearable = Duration::from_millis(50);
-    let name = "a_stall_is_read_by_all_who_should_have_started_in_it";
+    let name = "a_stall_shows_in_all_requests_that_were_due_in_it";
     make_it_hold(name, bearable, || {
         let mut server = Server::start("stall --every 2s --for 200ms --service 1ms");
         let stalls = server.stalls();
@@ -176,8 +176,8 @@ fn compare(recording: &Recording, truth_ns: &[u64]) -> Result<(), String> {
         let read_ns = recording.response_time.value_at_quantile(share);
         expect_within(what, read_ns, truth_ns, 0.05)?;
     }
-    // From the moment of sending only eight requests a stall are slow, one a connection. A clock
-    // started there would pass for the truth if the comparison above could not fail.
+    // From the moment of sending, only eight requests per stall are slow, one per connection. This
+    // shows that the comparison above would fail with a clock started there.
     let p99_ns = recording.service_time.value_at_quantile(0.99);
     if p99_ns < 20_000_000 {
         Ok(())

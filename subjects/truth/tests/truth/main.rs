@@ -1,4 +1,5 @@
-//! The real servers: against the computation, with a real load engine, and against bad clients.
+//! Tests of the real servers: compared with the computation, with a load engine, and with bad
+//! clients.
 #![expect(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
 mod clients;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use truth::{Account, Stalls};
 
-/// Far beyond what any answer here takes, so that a hang fails and a slow machine doesn't.
+/// Far longer than any answer takes, so that a hang fails the test, but a slow machine doesn't.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(crate) struct Server {
@@ -17,7 +17,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts `truth` with these words and waits until it listens.
+    /// Starts `truth` with these arguments and waits until it listens.
     pub(crate) fn start(words: &str) -> Server {
         let mut child = command(words)
             .arg("--until-eof")
@@ -50,7 +50,7 @@ impl Server {
         i32::try_from(self.child.id()).unwrap()
     }
 
-    /// Ends its input and reads its account.
+    /// Closes its input and reads its account.
     pub(crate) fn end(mut self) -> Account {
         drop(self.child.stdin.take());
         self.account().1

@@ -6,18 +6,18 @@ import { Swatch } from "../../figure/Key";
 import { type ArmMark, type ArmMarks, armMarks, markOf, mostTelling } from "./arms";
 import { useChosen } from "./chosen";
 
-/** Those arms that a picture shows, and what the reader chooses them by; null where all fit. */
+/** The arms that a picture shows, and the control to choose them; null if all fit. */
 export interface Shown {
   marks: ArmMarks;
   arms: readonly ArmMark[];
   picker: ComponentChildren;
-  /** What a file or a sheet of paper, which has no picker, says of it; null where all are shown. */
-  told: string | null;
+  /** The note for files and paper, which have no picker; null if all arms are shown. */
+  shownNote: string | null;
 }
 
 /**
- * The arms of these of which something is known that are shown: no more than `limit` until the reader asks
- * for more. `known` is to be the same from one rendering to the next.
+ * The arms to show, of those in `known`: no more than `limit` until the reader asks for more. `known` must be
+ * the same from one rendering to the next.
  */
 export function useShown(load: LoadView, known: readonly { arm: string }[], limit: number): Shown {
   const [chosen, choose] = useChosen();
@@ -33,12 +33,12 @@ export function useShown(load: LoadView, known: readonly { arm: string }[], limi
   return {
     marks,
     arms,
-    told: arms.length < ids.length ? `${arms.length} of ${ids.length} arms are shown.` : null,
+    shownNote: arms.length < ids.length ? `${arms.length} of ${ids.length} arms are shown.` : null,
     picker: isMany ? <ArmPicker all={all} shown={arms} choose={choose} /> : null,
   };
 }
 
-/** Boxes to tick, one for each arm. */
+/** Check boxes, one for each arm. */
 function ArmPicker(props: {
   all: readonly ArmMark[];
   shown: readonly ArmMark[];
@@ -53,12 +53,12 @@ function ArmPicker(props: {
         Arms: {shown.length} of {all.length}
       </summary>
       <p>
-        <button type="button" onClick={() => choose(null)}>those with the largest effect</button>{" "}
+        <button type="button" onClick={() => choose(null)}>largest effects</button>{" "}
         <button type="button" onClick={() => choose(all.map((arm) => arm.id))}>all</button>{" "}
         <button type="button" onClick={() => choose([])}>none</button>
       </p>
       <fieldset>
-        <legend class="unseen">Arms that are shown</legend>
+        <legend class="unseen">Arms shown</legend>
         {all.map((arm) => (
           <label key={arm.id}>
             <input type="checkbox" checked={ids.includes(arm.id)} onChange={() => toggle(arm.id)} />

@@ -1,6 +1,6 @@
 import { useId } from "preact/hooks";
 
-/** One of several ways to show a picture: radio buttons in a row. */
+/** One of several ways to show a picture, as radio buttons in a row. */
 export function Choice<Value extends string>(props: {
   label: string;
   options: readonly { value: Value; label: string }[];

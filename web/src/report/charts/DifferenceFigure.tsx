@@ -18,7 +18,7 @@ import {
 } from "./latency";
 import { SIDES, along, fitted, heights, panel } from "./panel";
 
-/** So many arms are drawn beside each other; of more the reader chooses one. */
+/** Arms drawn side by side; if there are more, the reader chooses one. */
 const BESIDE = 6;
 
 interface Own {
@@ -29,7 +29,7 @@ interface Own {
 
 type As = "relative" | "us";
 
-/** How each arm's percentiles differ from the baseline's: a panel for each, or for the chosen one. */
+/** Differences of each arm's percentiles from the baseline's: a panel for each arm, or for the chosen one. */
 export function DifferenceFigure({ load, latency, name }: { load: LoadView; latency: Latency; name: string }) {
   const [as, setAs] = useState<As>("relative");
   const [chosen, choose] = useState<string | null>(null);
@@ -69,11 +69,11 @@ export function DifferenceFigure({ load, latency, name }: { load: LoadView; late
       }
     >
       <p class="note">
-        Line and band: the difference and its 95 % interval, at each percentile on its own; percentiles of which too little
-        was measured for an interval are left out.
+        Line and band: the difference and its 95 % interval, for each percentile separately; percentiles with too little data
+        for an interval are left out.
         {shown.length < all.length && ` One of ${all.length} arms is shown.`}
-        {shown.length > 1 && " Each arm has heights of its own."}
-        {shown.some(({ points }) => isCut(points, heightsOf(points))) && " A triangle at the edge: the band goes on beyond the picture."}
+        {shown.length > 1 && " Each arm has its own scale."}
+        {shown.some(({ points }) => isCut(points, heightsOf(points))) && " A triangle at the edge: the band extends beyond the picture."}
       </p>
     </Figure>
   );
@@ -125,12 +125,12 @@ function small({ mark, points, scale }: Own, of: { furthest: number; width: numb
       Plot.dot(points, { x: "x", y: "estimate", symbol, fill: own, r: 2.5, clip: true }),
       Plot.dot(points.filter((point) => point.high > high), { ...beyond, y: () => high, dy: 4 }),
       Plot.dot(points.filter((point) => point.low < low), { ...beyond, y: () => low, dy: -4, rotate: 180 }),
-      told(points, of).map((point) =>
+      labelled(points, of).map((point) =>
         Plot.text([point], {
           x: "x",
           y: "estimate",
           text: () => point.label,
-          // The last point stands at the very edge.
+          // The last point is at the very edge.
           textAnchor: point.x < of.furthest * 0.8 ? "middle" : "end",
           dy: -11,
           fill: colour.ink,
@@ -142,12 +142,12 @@ function small({ mark, points, scale }: Own, of: { furthest: number; width: numb
   });
 }
 
-/** The points whose figures are written, both where they have room. */
-function told(points: readonly DifferencePoint[], of: { furthest: number; width: number }): DifferencePoint[] {
+/** The points that get a label, both if there is room. */
+function labelled(points: readonly DifferencePoint[], of: { furthest: number; width: number }): DifferencePoint[] {
   const [first, last] = points.filter((point) => point.label !== undefined);
   const pixels = first && last ? (Math.log(last.x / first.x) / Math.log(of.furthest)) * (of.width - SIDES) : 0;
   return [first, pixels > ROOM ? last : undefined].filter((point) => point !== undefined);
 }
 
-/** What a figure of a point takes, in pixels. */
+/** The width of a point's label, in pixels. */
 const ROOM = 90;

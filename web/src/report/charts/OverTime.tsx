@@ -12,19 +12,19 @@ import { extent } from "./extent";
 import { along, heights, panel, stacked, ticksIn } from "./panel";
 import { type ArmLine, type Drawn, type Moment, drawnOf, heightsOf, isCut, momentsOf, seriesTable, timeScale } from "./timeSeries";
 
-/** Of so many moments points are drawn besides lines. */
+/** Up to this many moments, points are drawn in addition to lines. */
 const POINTS_UP_TO = 80;
 
-/** Panels above each other with one time axis: what arms used, and beneath what the machine met. */
+/** Stacked panels with one time axis: the use of arms, and below it the state of the machine. */
 export function OverTime(props: {
   series: Series;
   arms: readonly ArmMark[];
   picker: ComponentChildren;
-  /** That not all arms are shown. */
-  told: string | null;
+  /** A note that not all arms are shown. */
+  shownNote: string | null;
   name: string;
 }) {
-  const { series, arms, picker, told, name } = props;
+  const { series, arms, picker, shownNote, name } = props;
   const shown = useMemo(() => drawnOf(series, arms), [series, arms]);
   const draw = useCallback((width: number) => drawn(series, shown, width), [series, shown]);
   const hasCut = useMemo(() => shown.some(({ lines }) => isCut(lines, heightsOf(lines))), [shown]);
@@ -32,7 +32,7 @@ export function OverTime(props: {
     <Figure
       title="CPU, rate and memory over time"
       name={name}
-      told={told}
+      shownNote={shownNote}
       description={`${series.about} ${inWords(arms, series.arms)}`}
       draw={draw}
       csv={() => seriesTable(series)}
@@ -42,13 +42,13 @@ export function OverTime(props: {
     >
       <p class="note">
         {series.notes.join(" ")}
-        {hasCut && " What lies beyond a panel stands at its edge."}
+        {hasCut && " Values beyond a panel are drawn at its edge."}
       </p>
     </Figure>
   );
 }
 
-/** Those arms of which there is a line. */
+/** The arms that have a line. */
 function withLines(shown: readonly Drawn[], arms: readonly ArmMark[]): ArmMark[] {
   return arms.filter((arm) => shown.some(({ lines }) => lines.some((line) => line.mark === arm)));
 }
@@ -66,7 +66,7 @@ function machineKey(series: Series): KeyEntry[] {
 
 function drawn(series: Series, shown: readonly Drawn[], width: number): Element | null {
   const time = timeScale(series.lasts_s);
-  // The middle of the last stretch may lie behind the last window.
+  // The middle of the last stretch may be after the last window.
   const ends = extent([series.lasts_s, 1e-3, ...series.machine.at_s])[1];
   const panels = shown.map(({ name, scale, lines }) => {
     const domain = heightsOf(lines);
@@ -95,7 +95,7 @@ function drawn(series: Series, shown: readonly Drawn[], width: number): Element 
   );
 }
 
-/** The stretches of rounds, shaded, every other one less: some follow each other at once. */
+/** The time spans of rounds, shaded alternately, because some follow each other without a gap. */
 function rounds(series: Series, [low, high]: [number, number]): Plot.Markish {
   return Plot.rect(series.rounds, { x1: "from_s", x2: "to_s", y1: () => low, y2: () => high, fill: colour.panel, fillOpacity: (_, i) => (i % 2 === 0 ? 1 : 0.4) });
 }
@@ -133,7 +133,7 @@ function machinePanels(series: Series): Panel[] {
   if (stolen && stolen.length > 0) {
     panels.push({
       height: 70,
-      // Less than a percent is nothing to look at closely.
+      // Below one per cent the scale stays fixed.
       domain: [0, Math.max(top(stolen, pressed) * 1.05, 0.01)],
       label: pressed && pressed.length > 0 ? "steal and pressure, %" : "steal, %",
       scale: PERCENT,

@@ -13,9 +13,9 @@ import { extent } from "./extent";
 import { type Step, latencyTable, namedSteps, stepsOf, ticksTo, timeAt } from "./latency";
 import { SIDES, along, heights, panel } from "./panel";
 
-/** So many arms are drawn before the reader asks for more. */
+/** Arms drawn until the reader asks for more. */
 export const ARMS_AT_FIRST = 8;
-/** From this ratio of the longest time to the median on, the axis is logarithmic at first. */
+/** From this ratio of the longest time to the median on, the axis starts as logarithmic. */
 const LONG_TAIL = 20;
 
 interface Line {
@@ -23,9 +23,9 @@ interface Line {
   steps: Step[];
 }
 
-/** A line of times for each arm. */
+/** One line of times per arm. */
 export function PercentileFigure({ load, latency, name }: { load: LoadView; latency: Latency; name: string }) {
-  const { arms, picker, told } = useShown(load, latency.arms, ARMS_AT_FIRST);
+  const { arms, picker, shownNote } = useShown(load, latency.arms, ARMS_AT_FIRST);
   const lines = useMemo(() => linesOf(latency, arms), [latency, arms]);
   const [chosen, choose] = useState<"linear" | "log" | null>(null);
   const axis = chosen ?? (isLongTailed(lines) ? "log" : "linear");
@@ -34,7 +34,7 @@ export function PercentileFigure({ load, latency, name }: { load: LoadView; late
     <Figure
       title={latency.title}
       name={name}
-      told={told}
+      shownNote={shownNote}
       description={`Times by percentile. ${inWords(arms, latency.arms)}`}
       draw={draw}
       csv={() => latencyTable(latency)}
@@ -42,7 +42,7 @@ export function PercentileFigure({ load, latency, name }: { load: LoadView; late
       height={320}
       controls={
         <>
-          <Choice label="Axis of times" options={AXES} chosen={axis} choose={choose} />
+          <Choice label="Time axis" options={AXES} chosen={axis} choose={choose} />
           {picker}
         </>
       }

@@ -13,7 +13,7 @@ import { hatched } from "./hatched";
 import { along, fitted, panel, ticksIn } from "./panel";
 import { type LaneWindow, lanesOf, timeScale, windowsTable } from "./timeSeries";
 
-/** The height of a lane, and the least width of a window, in pixels. */
+/** The height of a lane, and the minimal width of a window, in pixels. */
 const LANE = 16;
 const NARROWEST = 4;
 
@@ -36,19 +36,19 @@ export function WindowStrip(props: {
     [series, order, marks, arms],
   );
   const shown = Math.min(most, series.windows.length);
-  const told = `${count(shown)} of ${count(series.windows_in_all)} windows are drawn. ${series.windows_text}`;
+  const summary = `${count(shown)} of ${count(series.windows_in_all)} windows are drawn. ${series.windows_text}`;
   if (series.windows.length === 0) return null;
   return (
     <Figure
-      title={`Windows one by one, in the order in which they were measured: ${shown < series.windows_in_all ? "the first" : "all"} ${count(shown)}`}
+      title={`Windows in the order of measurement: ${shown < series.windows_in_all ? "the first" : "all"} ${count(shown)}`}
       name={name}
-      description={told}
+      description={summary}
       draw={draw}
       csv={() => windowsTable(series, order)}
       entries={KEY}
       height={(arms.length + 1) * LANE + 60}
     >
-      <p class="note">{told}</p>
+      <p class="note">{summary}</p>
     </Figure>
   );
 }
@@ -59,7 +59,7 @@ const KEY: KeyEntry[] = [
   { label: "void, half as high below a cross", colour: ofSoundness("void"), shape: "hatched" },
 ];
 
-/** How wide a picture and its names mostly are; what it holds is known when it is drawn. */
+/** The usual width of a picture and of its names; the exact content is known when it is drawn. */
 const [USUAL, USUAL_LEFT] = [940, 120];
 
 function roomForNames(arms: readonly ArmMark[], width: number): number {
@@ -90,7 +90,7 @@ function drawn(
     y2: (window: LaneWindow) => window.lane + 0.88,
     title: (window: LaneWindow) => `${window.mark.label}: ${window.verdict}, from ${tickText(time, window.from)} ${time.unit}`,
   };
-  // What is not valid is lower, for in boxes of few pixels neither frame nor hatches can be seen.
+  // Windows that are not valid are lower: in boxes of few pixels neither frames nor hatches are visible.
   const low = { ...place, y1: (window: LaneWindow) => window.lane + 0.5 };
   const of = (verdict: LaneWindow["verdict"]) => windows.filter((window) => window.verdict === verdict);
   return panel({

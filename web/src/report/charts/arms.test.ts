@@ -4,7 +4,7 @@ import { armMarks, having, inWords, markOf, mostTelling } from "./arms";
 import { loadOf } from "./fixture";
 
 describe("arms", () => {
-  it("that the document does not name have a mark all the same", () => {
+  it("have a mark even if the document does not name them", () => {
     expect(markOf(armMarks(loadOf(0)), "gone").label).toBe("gone");
   });
 
@@ -14,7 +14,7 @@ describe("arms", () => {
     expect(new Set(looks).size).toBe(26);
   });
 
-  it("of which there are many are the baseline, the control and those of the largest effect", () => {
+  it("if there are many, are reduced to the baseline, the control and the largest effects", () => {
     const all = loadOf(200);
     const ids = all.arms.map((of) => of.id);
     expect(mostTelling(all, ids, 8)).toEqual(["off", "control", "a194", "a195", "a196", "a197", "a198", "a199"]);
@@ -22,7 +22,7 @@ describe("arms", () => {
     expect(mostTelling({ ...all, forests: [] }, ids, 3)).toEqual(["off", "control", "a0"]);
   });
 
-  it("are told by what is known of them", () => {
+  it("are described by what is known of them", () => {
     const arms = [...armMarks(loadOf(1)).values()];
     const known = [{ arm: "a0", text: "12 µs" }, { arm: "gone", text: "?" }];
     expect(having(arms, known).map(({ mark }) => mark.id)).toEqual(["a0"]);

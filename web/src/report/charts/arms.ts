@@ -1,10 +1,10 @@
-// The arms of a load as pictures need them: how they are written and drawn, and which of many are shown.
+// The arms of a load for pictures: their labels and marks, and which of many are shown.
 
 import type { Role } from "../../analysis";
 import type { LoadView } from "../../document";
 import { type ArmStyle, armStyle } from "../../figure/palette";
 
-/** An arm as it is written and drawn. */
+/** An arm's label and look. */
 export interface ArmMark {
   id: string;
   label: string;
@@ -12,7 +12,7 @@ export interface ArmMark {
   style: ArmStyle;
 }
 
-/** What is known of a load's arms, by id. */
+/** The arms of a load by id. */
 export type ArmMarks = ReadonlyMap<string, ArmMark>;
 
 /** A mark for each arm, in the order of the plan. */
@@ -20,14 +20,14 @@ export function armMarks({ arms }: Pick<LoadView, "arms">): ArmMarks {
   return new Map(arms.map(({ id, name, role }, index) => [id, { id, label: name || id, role, style: armStyle(index, role) }]));
 }
 
-/** The mark of an arm; of one that the document does not name, a plain one with its id. */
+/** The mark of an arm; a plain one with its id if the document does not name it. */
 export function markOf(marks: ArmMarks, id: string): ArmMark {
   return marks.get(id) ?? { id, label: id, role: "treatment", style: armStyle(marks.size, "treatment") };
 }
 
 /**
- * Those arms that are shown while nobody chose: all of `ids` if they are no more than `limit`, else the
- * baseline, the control and those with the largest effect in the primary metric, in the plan's order.
+ * The arms shown by default: all of `ids` if they are no more than `limit`, otherwise the baseline, the
+ * control and those with the largest effect in the primary metric, in the plan's order.
  */
 export function mostTelling({ arms, forests }: Pick<LoadView, "arms" | "forests">, ids: readonly string[], limit: number): string[] {
   if (ids.length <= limit) return [...ids];
@@ -40,7 +40,7 @@ export function mostTelling({ arms, forests }: Pick<LoadView, "arms" | "forests"
   return ids.filter((id) => kept.has(id));
 }
 
-/** What each of these arms has in a list of what arms have, for those that have something. */
+/** The entry of each of these arms in `all`, for those that have one. */
 export function having<Own extends { arm: string }>(arms: readonly ArmMark[], all: readonly Own[]): { mark: ArmMark; own: Own }[] {
   return arms.flatMap((mark) => {
     const own = all.find((of) => of.arm === mark.id);
@@ -48,7 +48,7 @@ export function having<Own extends { arm: string }>(arms: readonly ArmMark[], al
   });
 }
 
-/** What is said of these arms, for those who can't see a picture: a sentence each. */
+/** A sentence about each of these arms, for those who can't see the picture. */
 export function inWords(arms: readonly ArmMark[], all: readonly { arm: string; text: string }[]): string {
   return having(arms, all).map(({ mark, own }) => `${mark.label}: ${own.text}.`).join(" ");
 }

@@ -1,4 +1,4 @@
-// Bills, fidelity, scatter and delivery by rate: what their bars and lines are made of.
+// Bills, fidelity, scatter and delivery by rate: the content of their bars and lines.
 
 import { describe, expect, it } from "vitest";
 
@@ -64,7 +64,7 @@ describe("bills", () => {
     arm("none"),
   ];
 
-  it("stack what is above zero to the right, what is below to the left, and leave out what is unknown", () => {
+  it("stack positive parts to the right and negative ones to the left, and leave out unknown ones", () => {
     const [, bar] = barsOf(shown(arms), ENTRIES, "whole", FORM);
     expect(bar?.segments.map(({ entry, from, to }) => [entry.item, from, to])).toEqual([
       ["service", 0, 110],
@@ -82,13 +82,13 @@ describe("bills", () => {
     expect(drawnOf(ENTRIES, bars).map((entry) => entry.name)).toEqual(["service", "agent", "remainder", "service, outside windows"]);
   });
 
-  it("are told in words and as a table, sums last", () => {
+  it("are described in words and as a table, totals last", () => {
     const bars = barsOf(shown(arms), ENTRIES, "whole", FORM);
     expect(billInWords(bars, FORM)).toContain("a: 153 µs; service 110 µs, agent 45.0 µs");
     expect(billTable(arms).at(-1)).toEqual(["a", "with_deferred", 100, 153, 53, 52, 54]);
   });
 
-  it("of which nothing is known are no bars", () => {
+  it("without figures have no bars", () => {
     const nothing: Bill = { ...BILL, lines: [], service_outside_windows: null };
     expect(barsOf(shown([arm("a", { bill: nothing })]), ENTRIES, "whole", FORM)).toEqual([]);
     expect(extentOf([])).toEqual([0, 1]);
@@ -96,7 +96,7 @@ describe("bills", () => {
   });
 });
 
-it("what arrived is told in words and as a table", () => {
+it("delivery is described in words and as a table", () => {
   const own = { arm: "a", share: 0.99, figures: "99 of 100 traces, 99 %", short: "99 %", note: "382 B a span", losses: "1 traces (refused)" };
   expect(deliveriesInWords([{ mark: { label: "A" }, own }])).toContain("A: 99 of 100 traces, 99 %; 1 traces (refused); 382 B a span.");
   const fidelity = { of: "traces", expected: 100, delivered: 99, lost: 1, backend: "ok", bytes_per_span: 382, wire_bytes_per_span: null };
@@ -114,7 +114,7 @@ describe("delivery by rate", () => {
     lost_share: lost === null ? null : interval(lost, 0.01),
   });
 
-  it("has a line for each arm with two loads, by rising rate, a closed loop at what it achieved", () => {
+  it("has a line for each arm with two loads, by rising rate, with a closed loop at its achieved rate", () => {
     const curve = [point("a", null, 0.5), point("a", 1000, 0.1), point("b", 1000, 0), point("b", 2000, null)];
     const lines = rateLines(curve);
     expect(lines.map(({ arm, points }) => [arm, points.map((of) => [of.rate, of.estimate, of.isClosed])])).toEqual([
@@ -123,10 +123,10 @@ describe("delivery by rate", () => {
     expect(rateTable(curve)).toHaveLength(5);
   });
 
-  it("of nothing is nothing", () => expect(rateLines([])).toEqual([]));
+  it("without points has no lines", () => expect(rateLines([])).toEqual([]));
 });
 
-it("scatter is told in words and as a table", () => {
+it("scatter is described in words and as a table", () => {
   const sources = (["launches", "blocks", "windows"] as const).map((source, i) => ({ source, sd: i === 0 ? null : i / 100, text: `${source} ${i} %` }));
   const own = { arm: "a", sources, half_width: 0.028, within_launch_half_width: null, widths: "interval ± 2.8 %" };
   expect(scatterInWords([{ mark: { label: "A" }, own }])).toContain("A: launches 0 %, blocks 1 %, windows 2 %; interval ± 2.8 %.");

@@ -1,4 +1,4 @@
-// The bill of the machine's CPU for a request, as bars.
+// The bill of the machine's CPU per request, as bars.
 
 import type { Arm, Bill, BillLine } from "../../analysis";
 import type { BillForm, BillView } from "../../document";
@@ -8,7 +8,7 @@ import { colour } from "../../figure/palette";
 import type { ArmMark } from "./arms";
 import { extent } from "./extent";
 
-/** A line of the bill as it is shown. */
+/** A line of the bill with its look. */
 export interface Entry {
   item: string;
   name: string;
@@ -27,15 +27,15 @@ const COLOURS: Readonly<Record<string, string>> = {
   service_outside_windows: colour.exporter,
 };
 
-/** The lines of a load's bills as they are shown, in their order. */
+/** The lines of a load's bills with their looks, in order. */
 export function entriesOf({ lines }: Pick<BillView, "lines">): Entry[] {
   return lines.map(({ item, name }) => ({ item, name, colour: COLOURS[item] ?? colour.soft }));
 }
 
-/** Whether bars show all that the machine paid, or the difference from the baseline. */
+/** Whether bars show the machine's total, or the difference from the baseline. */
 export type Of = "whole" | "difference";
 
-/** A part of a bar, from one end to the other, in microseconds, and its figure. */
+/** A part of a bar, from one end to the other, in microseconds, with its figure. */
 export interface Segment {
   entry: Entry;
   us: number;
@@ -48,14 +48,14 @@ export interface Segment {
 export interface Bar {
   mark: ArmMark;
   segments: Segment[];
-  /** What the machine paid in all, in words, and what fits beside a name. */
+  /** The machine's total in words, and its short form next to a name. */
   figures: string;
   short: string;
-  /** Where the interval of the sum lies on the axis. */
+  /** The interval of the total on the axis. */
   ends: { estimate: number; low: number; high: number } | null;
 }
 
-/** The bars of these arms; those without a bill are left out, and the baseline where differences are shown. */
+/** The bars of these arms, without those that have no bill; differences have no bar for the baseline. */
 export function barsOf(arms: readonly { arm: Arm; mark: ArmMark }[], entries: readonly Entry[], of: Of, form: BillForm): Bar[] {
   return arms.flatMap(({ arm: { id, role, bill }, mark }) => {
     const bar = form.bars.find((each) => each.arm === id);
@@ -66,7 +66,7 @@ export function barsOf(arms: readonly { arm: Arm; mark: ArmMark }[], entries: re
   });
 }
 
-/** What was used in windows, and what was used outside of them. */
+/** CPU used in windows, and CPU used outside them. */
 const OUTSIDE = ["agent_outside_windows", "service_outside_windows"] as const;
 
 function lineOf(bill: Bill, item: string): BillLine | null {
@@ -78,7 +78,7 @@ function figureOf(line: BillLine, of: Of): number | null {
   return of === "difference" ? line.difference_us_per_request : line.arm_us_per_request;
 }
 
-/** What is above zero side by side to the right of it, what is below to the left. */
+/** Positive parts are stacked to the right of zero, negative ones to the left. */
 function stacked(lines: readonly { entry: Entry; line: BillLine | null; text: string }[], of: Of): Segment[] {
   let [left, right] = [0, 0];
   return lines.flatMap(({ entry, line, text }) => {
@@ -98,14 +98,14 @@ function endsOf({ with_deferred: { interval, baseline_us_per_request: baseline }
   return { estimate: from + interval.estimate, low: from + interval.low, high: from + interval.high };
 }
 
-/** Zero and all that is drawn. */
+/** The range of zero and everything drawn. */
 export function extentOf(bars: readonly Bar[]): [number, number] {
   const reached = bars.flatMap((bar) => [
     ...bar.segments.flatMap((segment) => [segment.from, segment.to]),
     ...(bar.ends ? [bar.ends.low, bar.ends.high] : []),
   ]);
   const [low, high] = extent([0, ...reached]);
-  // A little more, so that no end stands at the very edge.
+  // A small margin, so that no end is at the very edge.
   const more = (high - low) * 0.02;
   return low < high ? [low < 0 ? low - more : 0, high + more] : [0, 1];
 }

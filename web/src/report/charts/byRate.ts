@@ -1,16 +1,16 @@
-// The share of telemetry that arrived against the rate.
+// The delivered share of telemetry by rate.
 
 import type { FidelityPoint } from "../../analysis";
 import type { Field } from "../../figure/csv";
 import { isFigure } from "../../figure/format";
 
-/** What arrived under one load. */
+/** The delivery under one load. */
 export interface RatePoint {
   estimate: number;
   low: number;
   high: number;
   rate: number;
-  /** A closed loop has no rate but what it achieved. */
+  /** A closed loop has only an achieved rate. */
   isClosed: boolean;
 }
 
@@ -20,7 +20,7 @@ export interface RateLine {
   points: RatePoint[];
 }
 
-/** A line for each arm of which at least two loads are known, by rising rate. */
+/** A line for each arm with at least two known loads, by rising rate. */
 export function rateLines(curve: readonly FidelityPoint[]): RateLine[] {
   const ids = [...new Set(curve.map((of) => of.arm))];
   const lines = ids.map((id) => {

@@ -33,11 +33,11 @@ const WORDS: CurveWords = {
   points: [],
   delivered: "spans delivered a request",
   fits: [{ against: "attempted", is_rejected: true, sentences: ["Curve: fixed.", "Does not fit."] }],
-  sentences: ["Drop limit: from between 50 and 400."],
+  sentences: ["Drop limit: telemetry is dropped above a rate of 50 to 400."],
 };
 
 describe("a curve", () => {
-  it("has a point for each level, those beyond the drop limit marked, and an axis to choose where levels span much", () => {
+  it("has a point for each level, marks those beyond the drop limit, and offers a logarithmic axis for wide ranges", () => {
     const picture = curvePicture(CURVE, WORDS, "attempted");
     expect(picture?.points.map((point) => [point.x, point.isBeyondDropLimit])).toEqual([[0, false], [1, false], [50, false], [400, true]]);
     expect(picture?.heldOut).toEqual([{ x: 1, predicted: 9, isInside: false }]);
@@ -47,12 +47,12 @@ describe("a curve", () => {
     expect([delivered?.xLabel, delivered?.isRejected]).toEqual(["spans delivered a request", false]);
   });
 
-  it("is told as the binary words it, by the fit that is shown", () => {
-    expect(curveInWords(WORDS, "attempted")).toEqual(["Curve: fixed.", "Does not fit.", "Drop limit: from between 50 and 400."]);
+  it("has the binary's words for the fit that is shown", () => {
+    expect(curveInWords(WORDS, "attempted")).toEqual(["Curve: fixed.", "Does not fit.", "Drop limit: telemetry is dropped above a rate of 50 to 400."]);
     expect(curveInWords(WORDS, "delivered")).toEqual(WORDS.sentences);
   });
 
-  it("is offered against what arrived only where that was fitted", () => {
+  it("is offered over delivered telemetry only if that was fitted", () => {
     expect(axesOf(CURVE)).toEqual(["attempted"]);
     const fit = CURVE.fits.map((own) => ({ ...own, against: "delivered" as const }));
     expect(axesOf({ ...CURVE, fits: [...CURVE.fits, ...fit] })).toEqual(["attempted", "delivered"]);
@@ -62,7 +62,7 @@ describe("a curve", () => {
     expect(curveTable(CURVE, WORDS)[2]).toEqual(["b", 1, 0.01, 0.01, 4, 3, 5, "false", 9, "false"]);
   });
 
-  it("without points is none", () => {
+  it("needs points", () => {
     const empty: Curve = { ...CURVE, points: [], fits: [] };
     expect(curvePicture(empty, WORDS, "attempted")).toBeNull();
     expect(curveTable(empty, WORDS)).toHaveLength(1);

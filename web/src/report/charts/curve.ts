@@ -1,11 +1,11 @@
-// A metric's overhead over a swept factor: what is drawn, and in words.
+// A metric's overhead over a swept factor: the picture and its words.
 
 import type { Curve, CurveFit, Interval } from "../../analysis";
 import type { CurveWords } from "../../document";
 import { type Scale, isFigure } from "../../figure/format";
 import type { Field } from "../../figure/csv";
 
-/** What stands on the axis: the level that was asked for, or what arrived. */
+/** The quantity on the axis: the level as set, or as delivered. */
 export type Against = CurveFit["against"];
 
 /** A level with its overhead. */
@@ -24,24 +24,24 @@ export interface CurvePicture {
   scale: Scale;
   points: Point[];
   confidence_band: CurveFit["confidence_band"];
-  /** Whether the curve leaves more than the points' own error explains. */
+  /** Whether the fit is rejected: the scatter exceeds the points' own errors. */
   isRejected: boolean;
-  /** Predictions of points by the curve through all others. */
+  /** Predictions of held-out points by the curve through all others. */
   heldOut: { x: number; predicted: number; isInside: boolean }[];
-  /** Whether the levels span so much that a logarithmic axis shows more. */
+  /** Whether the levels span enough for a logarithmic axis. */
   isWide: boolean;
 }
 
 /** From this ratio of the largest level to the smallest above zero on, a logarithmic axis is offered. */
 const WIDE = 100;
 
-/** Against what this curve can be drawn: what has points, and beyond the level a fit of its own. */
+/** The possible x axes of this curve: those with points and, for delivered telemetry, a fit of its own. */
 export function axesOf(curve: Curve): Against[] {
   const isDelivered = curve.fits.some((fit) => fit.against === "delivered") && pointsOf(curve, "delivered").length > 1;
   return isDelivered ? ["attempted", "delivered"] : ["attempted"];
 }
 
-/** The picture; null when no point is known. */
+/** The picture; null if no point is known. */
 export function curvePicture(curve: Curve, words: CurveWords, against: Against): CurvePicture | null {
   const points = pointsOf(curve, against);
   if (points.length === 0) return null;
@@ -74,13 +74,13 @@ function fitOf(curve: Curve, against: Against): CurveFit | undefined {
   return curve.fits.find((fit) => fit.against === against);
 }
 
-/** What is said of the fit that is shown, and of the curve: a sentence each. */
+/** The sentences about the fit that is shown, and about the curve. */
 export function curveInWords(words: CurveWords, against: Against): string[] {
   const fit = words.fits.find((of) => of.against === against);
   return [...(fit?.sentences ?? []), ...words.sentences];
 }
 
-/** Every point of a curve with what the fits say of it. */
+/** Every point of a curve with its prediction by the fits. */
 export function curveTable(curve: Curve, { attempted: factor }: CurveWords): Field[][] {
   const predicted = (arm: string, against: Against) => fitOf(curve, against)?.held_out.find((of) => of.arm === arm);
   const rows = curve.points.map((point): Field[] => {

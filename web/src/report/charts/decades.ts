@@ -1,6 +1,6 @@
 /**
- * Ticks of a logarithmic axis for what lies between these two: powers of ten, where these are few with 3, or
- * 2 and 5, between them; both ends where that leaves less than two.
+ * Ticks of a logarithmic axis between two values: powers of ten, with 3, or 2 and 5, between them if they are
+ * few; both ends if fewer than two are left.
  */
 export function decades(least: number, most: number): number[] {
   if (!(least > 0) || most < least) return [];
@@ -12,5 +12,5 @@ export function decades(least: number, most: number): number[] {
   return within.length > 1 ? within : [...new Set([least, most].map((end) => Number(end.toPrecision(3))))];
 }
 
-/** So far beside what is drawn, as a share, an axis goes on. */
+/** The margin of the axis on each side, as a share. */
 export const BESIDE = 0.05;

@@ -1,4 +1,4 @@
-/** The least and the largest of what are figures among these; 0 and 0 where there is none. */
+/** The least and the largest of the finite values; 0 and 0 if there are none. */
 export function extent(figures: Iterable<number | null | undefined>): [number, number] {
   let [low, high] = [Infinity, -Infinity];
   for (const figure of figures) {

@@ -7,10 +7,10 @@ import type { Field } from "../../figure/csv";
 /** The bars in words, for those who can't see them. */
 export function deliveriesInWords(deliveries: readonly { mark: { label: string }; own: Delivery }[]): string {
   const sentences = deliveries.map(({ mark, own }) => `${mark.label}: ${[own.figures, own.losses, own.note].filter(Boolean).join("; ")}.`);
-  return `Telemetry that arrived, of what was expected. ${sentences.join(" ")}`;
+  return `Delivered share of expected telemetry. ${sentences.join(" ")}`;
 }
 
-/** What arrived of every arm. */
+/** The delivery of every arm. */
 export function fidelityTable(arms: readonly Arm[], deliveries: readonly Delivery[]): Field[][] {
   const rows = arms.flatMap(({ id, fidelity: of }): Field[][] => {
     const reasons = deliveries.find((own) => own.arm === id)?.losses;

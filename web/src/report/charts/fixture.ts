@@ -1,4 +1,4 @@
-// Documents for tests of what is drawn: a plain one, to be changed where a test needs it odd.
+// Documents for tests of pictures: plain ones, which tests modify.
 
 import type { Arm, Interval, Role } from "../../analysis";
 import type { Forest, LoadView, Series } from "../../document";
@@ -8,7 +8,7 @@ export function interval(estimate: number, half = 1): Interval {
   return { estimate, low: estimate - half, high: estimate + half };
 }
 
-/** An arm of which nothing is known but what is given. */
+/** An arm without figures except the given ones. */
 export function arm(id: string, own: Partial<Arm> = {}): Arm {
   return { id, role: "treatment", bill: null, fidelity: null, ...own };
 }
@@ -30,7 +30,7 @@ export function forest(...ends: (Interval | null)[]): Forest {
   };
 }
 
-/** What is named of a load with a baseline, a control, and so many treatments, the later the dearer. */
+/** The arms and forests of a load with a baseline, a control and that many treatments, at rising cost. */
 export function loadOf(treatments: number): Pick<LoadView, "arms" | "forests"> {
   const named = (id: string, role: Role) => ({ id, name: id, role });
   return {
@@ -39,7 +39,7 @@ export function loadOf(treatments: number): Pick<LoadView, "arms" | "forests"> {
   };
 }
 
-/** A series in which nothing happened. */
+/** A series without events. */
 export function series(own: Partial<Series> = {}): Series {
   return {
     lasts_s: 0,

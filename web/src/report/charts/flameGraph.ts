@@ -1,18 +1,18 @@
-// Flame graphs are whole SVG documents that hold names of functions of others' programs. They come
-// without scripts; what could run or fetch anything is taken out once more before they are shown.
+// Flame graphs are SVG documents with function names from other people's programs. They come without scripts;
+// anything that could run or fetch is removed again before they are shown.
 
-/** What a flame graph is made of. */
+/** The elements of a flame graph. */
 const ELEMENTS = new Set([
   "svg", "g", "defs", "lineargradient", "radialgradient", "stop", "style", "rect", "path", "line", "circle", "ellipse",
   "polygon", "polyline", "text", "tspan", "title", "desc", "clippath",
 ]);
 
-/** Whether such an element may stay, with all that is in it; others go. */
+/** Whether such an element may stay, with its content; others are removed. */
 export function isAllowedElement(name: string): boolean {
   return ELEMENTS.has(name.toLowerCase());
 }
 
-/** Whether an attribute may stay: none that runs something or leads out of the document. */
+/** Whether an attribute may stay: none that runs something or refers to another document. */
 export function isAllowedAttribute(name: string, value: string): boolean {
   const own = name.toLowerCase().replace(/^.*:/, "");
   if (own.startsWith("on")) return false;
@@ -20,17 +20,17 @@ export function isAllowedAttribute(name: string, value: string): boolean {
   return !leadsOut(value);
 }
 
-/** Whether rules of style may stay. */
+/** Whether style rules may stay. */
 export function isAllowedStyle(rules: string): boolean {
   return !leadsOut(rules);
 }
 
-// An escape could spell any of these words, so that none may be there.
+// An escape could spell any of these words, so escapes are forbidden.
 function leadsOut(text: string): boolean {
   return /@import|javascript:|expression\(|image-set|src\(|\\/i.test(text) || /url\(\s*['"]?(?!#)/i.test(text.replace(/url\(\s*['"]?#/gi, ""));
 }
 
-/** The picture with nothing in it that could run or fetch; null when it is no SVG. */
+/** The picture without anything that could run or fetch; null if it is not an SVG. */
 export function cleaned(text: string): SVGSVGElement | null {
   const parsed = new DOMParser().parseFromString(text, "image/svg+xml");
   const root: Element = parsed.documentElement;

@@ -25,7 +25,7 @@ describe("the axis of percentiles", () => {
     [0.75, 4],
   ])("has %d at %d", (quantile, place) => expect(placeOf(quantile)).toBeCloseTo(place));
 
-  it("names the percentiles that are on it", () => {
+  it("names its percentiles", () => {
     const { places, text } = ticksTo(9000, 900);
     expect(places.map(text)).toEqual(["0", "50", "90", "99", "99.9"]);
     expect(ticksTo(1e6, 900).places.map(text)).toContain("99.9999");
@@ -51,12 +51,12 @@ describe("the axis of percentiles", () => {
 });
 
 describe("times", () => {
-  it("end with the longest, where one of all of them lies", () => {
+  it("end with the longest, at the quantile of one in all", () => {
     expect(stepsOf(ARM).at(-1)).toEqual({ x: 1000, quantile: 1, us: 5000 });
     expect(stepsOf({ ...ARM, count: 3 }).at(-1)?.x).toBeCloseTo(100);
   });
 
-  it("that are not there are left out", () => {
+  it("that are missing are left out", () => {
     expect(stepsOf({ ...ARM, us: [100] })).toHaveLength(1);
     expect(stepsOf({ ...ARM, count: 0, quantiles: [], us: [] })).toEqual([]);
     expect(timeAt([], 0.5)).toBeUndefined();
@@ -81,13 +81,13 @@ describe("differences of percentiles", () => {
     ],
   };
 
-  it("in time are those of which the time is known", () => {
+  it("in microseconds are those with a known time", () => {
     expect(differencesOf(of, "relative")).toHaveLength(2);
     expect(differencesOf(of, "us").map((point) => point.quantile)).toEqual([0.99]);
     expect(differencesOf({ ...of, points: [] }, "us")).toEqual([]);
   });
 
-  it("have heights that a single wide band does not take all of", () => {
+  it("have a range that a single wide band does not fill", () => {
     expect(heightsOf(differencesOf(of, "relative"))).toEqual([-0.8, 0.8]);
     expect(heightsOf([])).toEqual([-1, 1]);
     expect(isCut(differencesOf(of, "relative"), [-0.8, 0.8])).toBe(true);

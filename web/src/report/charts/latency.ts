@@ -1,4 +1,4 @@
-// Times by percentile on the axis of HdrHistogram, 1 / (1 − quantile), and how arms differ there.
+// Times by percentile on HdrHistogram's axis, 1 / (1 − quantile), and the differences between arms.
 
 import type { Band, Latency } from "../../document";
 import type { Field } from "../../figure/csv";
@@ -6,7 +6,7 @@ import { isFigure } from "../../figure/format";
 import { LETTER } from "../../figure/letters";
 import { extent } from "./extent";
 
-/** A time at a quantile, with its place on the axis. */
+/** A time at a quantile, with its position on the axis. */
 export interface Step {
   x: number;
   quantile: number;
@@ -16,23 +16,23 @@ export interface Step {
 /** The quantiles that the axis names. */
 const NAMED = [0, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999];
 
-/** Where a quantile stands on the axis. */
+/** The position of a quantile on the axis. */
 export function placeOf(quantile: number): number {
   return 1 / (1 - quantile);
 }
 
-/** The ticks of an axis up to this place, as far as `room` pixels hold them: places, and what is written there. */
+/** The ticks of an axis up to this position that fit into `room` pixels: positions and labels. */
 export interface Ticks {
   places: number[];
   text: (place: number) => string;
 }
 
-/** Those of round percentiles. */
+/** Ticks at round percentiles. */
 export function ticksTo(highest: number, room: number): Ticks {
   return { places: fittingPlaces(namedPlaces(highest), highest, room), text: percentile };
 }
 
-/** Those of round percentiles, and that at the end. */
+/** Ticks at round percentiles, and at the end. */
 export function ticksWithEnd(highest: number, room: number): Ticks {
   const end = Math.round(highest * 1000) / 1000;
   const before = namedPlaces(highest).filter((place) => place < end && apart(place, end, highest, room));
@@ -44,7 +44,7 @@ function percentile(place: number): string {
 }
 
 function namedPlaces(highest: number): number[] {
-  // A place is a quotient: what is next to a whole one is that.
+  // A position is a quotient: rounding errors next to whole numbers are removed.
   return NAMED.map((quantile) => Math.round(placeOf(quantile))).filter((place) => place <= highest * 1.001);
 }
 
@@ -57,13 +57,13 @@ function fittingPlaces(places: readonly number[], highest: number, room: number)
   return kept;
 }
 
-/** Whether what is written at two places does not touch. */
+/** Whether the labels at two positions do not touch. */
 function apart(low: number, high: number, highest: number, room: number): boolean {
   const pixels = (room * Math.log(high / low)) / Math.log(highest);
   return pixels > ((percentile(low).length + percentile(high).length) / 2) * LETTER + 6;
 }
 
-/** An arm's times; the longest, whose quantile is 1, stands where one of all of them lies. */
+/** An arm's times; the longest, whose quantile is 1, is placed at the quantile of one in `count`. */
 export function stepsOf(arm: Latency["arms"][number]): Step[] {
   let furthest = 1;
   return arm.quantiles.flatMap((quantile, i) => {
@@ -80,7 +80,7 @@ export function timeAt(steps: readonly Step[], quantile: number): Step | undefin
   return steps.find((step) => step.quantile >= quantile - 1e-9);
 }
 
-/** Those steps at which the axis has a tick, for marks on the lines. */
+/** The steps at which the axis has a tick, for marks on the lines. */
 export function namedSteps(steps: readonly Step[]): Step[] {
   const last = steps.at(-1);
   const named = NAMED.slice(1).flatMap((quantile) => {
@@ -90,13 +90,13 @@ export function namedSteps(steps: readonly Step[]): Step[] {
   return [...new Set(last ? [...named, last] : named)];
 }
 
-/** How an arm differs from the baseline at a quantile. */
+/** An arm's difference from the baseline at a quantile. */
 export interface DifferencePoint extends Band {
   x: number;
   quantile: number;
 }
 
-/** The differences of an arm as shares or in microseconds. */
+/** The differences of an arm, as shares or in microseconds. */
 export function differencesOf(of: Latency["differences"][number], as: "relative" | "us"): DifferencePoint[] {
   return of.points.flatMap((point) => {
     const ends = point[as];
@@ -106,8 +106,8 @@ export function differencesOf(of: Latency["differences"][number], as: "relative"
 }
 
 /**
- * The heights of a panel that shows these: zero and every estimate, and of the bands no more than four times
- * the largest estimate, so that what is hardly known does not hide what is.
+ * The vertical range of a panel with these: zero and every estimate, and the bands up to four times the
+ * largest estimate, so that very uncertain points do not hide the others.
  */
 export function heightsOf(points: readonly DifferencePoint[]): [number, number] {
   const largest = extent(points.map((point) => Math.abs(point.estimate)))[1];
@@ -118,7 +118,7 @@ export function heightsOf(points: readonly DifferencePoint[]): [number, number] 
   return low < high ? [low, high] : [-1, 1];
 }
 
-/** Whether a band goes on beyond these heights. */
+/** Whether a band extends beyond this range. */
 export function isCut(points: readonly DifferencePoint[], [low, high]: [number, number]): boolean {
   return points.some((point) => point.low < low || point.high > high);
 }

@@ -1,4 +1,4 @@
-// What all panels have in common: letters, axes, several of them above each other.
+// Shared parts of panels: fonts, axes, stacking.
 
 import * as Plot from "@observablehq/plot";
 
@@ -9,11 +9,11 @@ import { shortened } from "../../figure/names";
 import { colour } from "../../figure/palette";
 import "../../style/charts.css";
 
-/** What a panel leaves free beside it, in pixels: at the left for figures of the axis. */
+/** The margins of a panel, in pixels: on the left for the axis labels. */
 const [LEFT, RIGHT] = [52, 12];
 export const SIDES = LEFT + RIGHT;
 
-/** A panel as wide as it is told, in the letters and colours of the page. */
+/** A panel of the given width, in the page's fonts and colours. */
 export function panel(options: Plot.PlotOptions): Element {
   return Plot.plot({
     marginTop: 26,
@@ -25,7 +25,7 @@ export function panel(options: Plot.PlotOptions): Element {
   });
 }
 
-/** Panels above each other. */
+/** Stacked panels. */
 export function stacked(panels: readonly Element[]): HTMLElement {
   const all = document.createElement("div");
   all.className = "stack";
@@ -71,17 +71,17 @@ export function along(label: string, options: Plot.AxisXOptions = {}): Plot.Mark
   ];
 }
 
-/** How many ticks fit in a width. */
+/** How many ticks fit into a width. */
 export function ticksIn(width: number, each = 80): number {
   return Math.max(2, Math.floor(width / each));
 }
 
-/** A label that fits a width. */
+/** A label that fits into a width. */
 export function fitted(text: string, width: number): string {
   return shortened(text, Math.max(4, Math.floor(width / LETTER)));
 }
 
-/** An element of SVG with its attributes. */
+/** An SVG element with its attributes. */
 export function element<Name extends keyof SVGElementTagNameMap>(
   name: Name,
   attributes: Record<string, string | number>,

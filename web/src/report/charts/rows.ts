@@ -1,5 +1,4 @@
-// Pictures of bars: a row for each arm, its name above the bar, so that names may be long and pictures
-// narrow.
+// Bar pictures: one row per arm with its name above the bar, so that names may be long and pictures narrow.
 
 import * as Plot from "@observablehq/plot";
 
@@ -7,15 +6,15 @@ import { HALO, LETTER } from "../../figure/letters";
 import { colour } from "../../figure/palette";
 import { fitted, panel } from "./panel";
 
-/** A row's name, and what stands at its right. */
+/** A row's name, and the text at its right. */
 export interface RowLabel {
   label: string;
-  /** As it is written where there is room, and where there is little. */
+  /** The long and the short form of the text. */
   figures: string;
   short: string;
 }
 
-/** A picture of rows: place 0 of a row is its upper edge, 1 its lower one. */
+/** A picture of rows: position 0 of a row is its upper edge, 1 its lower one. */
 export interface Rows {
   width: number;
   /** The height of a row in pixels. */
@@ -29,7 +28,7 @@ export interface Rows {
 
 /** Margins at both sides, in pixels. */
 const SIDE = 8;
-/** Where a name's middle stands in a row, in pixels. */
+/** The vertical middle of a name within a row, in pixels. */
 const NAME = 9;
 
 const WRITTEN = { fill: "currentColor", ...HALO } as const;
@@ -64,7 +63,7 @@ export function rowsOf(of: Rows): Element {
   });
 }
 
-/** How many pixels a picture of rows has for a unit of its axis. */
+/** The pixels per unit of the axis. */
 export function pixelsEach({ width, domain }: Pick<Rows, "width" | "domain">): number {
   return (width - 2 * SIDE) / (domain[1] - domain[0]);
 }

@@ -1,4 +1,4 @@
-// Where the scatter of the primary metric comes from.
+// The sources of the primary metric's scatter.
 
 import type { ScatterView } from "../../document";
 import type { Field } from "../../figure/csv";
@@ -14,7 +14,7 @@ export function scatterInWords(scatters: readonly { mark: { label: string }; own
   return `Standard deviations of log ratios by their source. ${sentences.join(" ")}`;
 }
 
-/** Everything about the scatter of every arm. */
+/** All figures on the scatter of every arm. */
 export function scatterTable({ arms }: ScatterView): Field[][] {
   const rows = arms.map((own): Field[] => [own.arm, ...own.sources.map(({ sd }) => sd), own.half_width, own.within_launch_half_width]);
   return [["arm", "launch_sd", "block_sd", "window_sd", "half_width", "within_launch_half_width"], ...rows];

@@ -45,13 +45,13 @@ describe("a series", () => {
     [20_000, "h"],
   ])("of %d s is written in %s", (lasts, unit) => expect(timeScale(lasts).unit).toBe(unit));
 
-  it("knows its rounds, and leads no line from one to the next", () => {
+  it("knows its rounds, and draws no line from one to the next", () => {
     const stretches = (of: Series, at: number[]) => momentsOf(of, at, at).map((moment) => moment.stretch);
     expect(stretches(SERIES, [0, 2, 15, 25])).toEqual([-1, 0, 0, 1]);
     expect(stretches({ ...SERIES, bin_s: 4 }, [18.5])).toEqual([1]);
   });
 
-  it("leaves out what is not known, and arms of which nothing is", () => {
+  it("leaves out unknown values, and arms without any", () => {
     const drawn = drawnOf(SERIES, [mark("off"), mark("a0"), mark("control")]);
     expect(drawn.map(({ column, lines }) => [column, lines.map((line) => [line.mark.id, line.moments.length])])).toEqual([
       ["cpu_us_per_request", [["off", 1]]],
@@ -60,7 +60,7 @@ describe("a series", () => {
     expect(momentsOf(SERIES, [1, 2, 3], [5])).toHaveLength(1);
   });
 
-  it("has heights that one wild window does not take", () => {
+  it("has a range that one outlier does not fill", () => {
     const moments = Array.from({ length: 200 }, (_, i) => ({ at: i, value: i === 7 ? 1e6 : 100 + (i % 10), stretch: 0 }));
     const heights = heightsOf([{ moments }]);
     expect(heights[0]).toBeLessThanOrEqual(100);
@@ -79,7 +79,7 @@ describe("a series", () => {
 describe("lanes of windows", () => {
   const order = ["off", "control", "a0"];
 
-  it("are one for each arm that was measured, and one for the others", () => {
+  it("are one for each shown arm, and one for the others", () => {
     const lanes = lanesOf(SERIES, order, MARKS, [mark("off"), mark("control")], 100);
     expect(lanes.labels).toEqual(["off", "other arms"]);
     expect(lanes.windows.map((window) => [window.lane, window.mark.id])).toEqual([[0, "off"], [1, "a0"], [1, "arm 9"]]);

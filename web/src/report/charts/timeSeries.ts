@@ -1,4 +1,4 @@
-// The run over time: what each arm used, what the machine met, and the first windows one by one.
+// The run over time: the use of each arm, the state of the machine, and the first windows one by one.
 
 import type { Quantity, Series } from "../../document";
 import type { Field } from "../../figure/csv";
@@ -6,12 +6,12 @@ import { type Scale, isFigure } from "../../figure/format";
 import { type ArmMark, type ArmMarks, having, markOf } from "./arms";
 import { extent } from "./extent";
 
-/** A quantity with the lines of those arms of which it is known. */
+/** A quantity with the lines of the arms for which it is known. */
 export interface Drawn extends Quantity {
   lines: ArmLine[];
 }
 
-/** A point in time; `stretch` changes from round to round, so that no line leads across the gap. */
+/** A point in time; `stretch` changes from round to round, so that no line crosses the gap. */
 export interface Moment {
   at: number;
   value: number;
@@ -24,13 +24,13 @@ export interface ArmLine {
   moments: Moment[];
 }
 
-/** The unit of the time axis: what keeps a run's length short. */
+/** The unit of the time axis, which keeps a run's length short. */
 export function timeScale(lastsS: number): Scale {
   if (lastsS > 3 * 3600) return { divisor: 3600, unit: "h" };
   return lastsS > 300 ? { divisor: 60, unit: "min" } : { divisor: 1, unit: "s" };
 }
 
-/** The quantities that are known of any of these arms. */
+/** The quantities that are known for any of these arms. */
 export function drawnOf(series: Series, arms: readonly ArmMark[]): Drawn[] {
   const drawn = series.quantities.map((quantity) => ({ ...quantity, lines: linesOf(series, quantity.column, arms) }));
   return drawn.filter(({ lines }) => lines.length > 0);
@@ -43,9 +43,9 @@ function linesOf(series: Series, column: Quantity["column"], arms: readonly ArmM
   });
 }
 
-/** What is known of one column, whose times rise as rounds do. */
+/** The known points of one column; times rise as rounds do. */
 export function momentsOf({ rounds, bin_s }: Series, at: readonly number[], values: readonly (number | null)[]): Moment[] {
-  // The middle of a stretch in which a round begins may lie before it.
+  // The middle of a stretch in which a round begins may be before the round.
   const half = (bin_s ?? 0) / 2 + 1e-6;
   let stretch = -1;
   return at.flatMap((time, i) => {
@@ -56,8 +56,8 @@ export function momentsOf({ rounds, bin_s }: Series, at: readonly number[], valu
 }
 
 /**
- * The heights that a panel shows: the middle 98 % of what was measured and a quarter more at both ends,
- * as far as there is anything. A single wild window would flatten all others else.
+ * The vertical range of a panel: the middle 98 % of the values and a quarter more at both ends, within the
+ * range of the values. Otherwise a single outlier would flatten everything else.
  */
 export function heightsOf(lines: readonly { moments: readonly Moment[] }[]): [number, number] {
   const values = lines.flatMap((line) => line.moments.map((moment) => moment.value)).sort((a, b) => a - b);
@@ -68,7 +68,7 @@ export function heightsOf(lines: readonly { moments: readonly Moment[] }[]): [nu
   return [Math.max(low - more, Math.min(least, low) - more * 0.2), Math.min(high + more, Math.max(most, high) + more * 0.2)];
 }
 
-/** Whether something lies beyond these heights. */
+/** Whether any value is beyond this range. */
 export function isCut(lines: readonly { moments: readonly Moment[] }[], [low, high]: [number, number]): boolean {
   return lines.some((line) => line.moments.some(({ value }) => value < low || value > high));
 }
@@ -82,13 +82,13 @@ export interface LaneWindow {
   verdict: Series["windows"][number]["verdict"];
 }
 
-/** The first windows in lanes: one for each arm among them, and one more for the arms that are not shown. */
+/** The first windows in lanes: one per shown arm among them, and one for all others. */
 export interface Lanes {
   labels: string[];
   windows: LaneWindow[];
 }
 
-/** The first windows, as many as `most`, in lanes for `shown` arms. `order` has the ids as in the analysis. */
+/** The first windows, at most `most`, in lanes for the `shown` arms. `order` has the ids as in the analysis. */
 export function lanesOf(series: Series, order: readonly string[], marks: ArmMarks, shown: readonly ArmMark[], most: number): Lanes {
   const first = series.windows.filter((window) => isFigure(window.from_s) && isFigure(window.to_s)).slice(0, most);
   const lanes = shown.filter((mark) => first.some((window) => order[window.arm] === mark.id));
@@ -101,7 +101,7 @@ export function lanesOf(series: Series, order: readonly string[], marks: ArmMark
   return { labels: [...lanes.map((mark) => mark.label), ...(hasOthers ? ["other arms"] : [])], windows };
 }
 
-/** Every figure over time: a row for each arm and moment, then the machine's. */
+/** Every figure over time: a row per arm and moment, then the machine's. */
 export function seriesTable(series: Series): Field[][] {
   const arms = series.arms.flatMap((arm) =>
     arm.at_s.map((at, i): Field[] => [

@@ -1,4 +1,4 @@
-//! Who is measured: each contender's name, command line and output.
+//! The contenders: name, command line and parser of each.
 
 use anyhow::Result;
 
@@ -9,7 +9,7 @@ use super::scenario::Scenario;
 pub(super) struct Contender {
     pub(super) name: &'static str,
     line: fn(&Scenario, u32) -> String,
-    /// What it printed and what it logged, understood.
+    /// Parses what it printed and what it logged.
     pub(super) parse: fn(&str, &str) -> Result<Answer>,
 }
 
@@ -19,7 +19,7 @@ pub(super) const CONTENDERS: &[Contender] = &[
         line: windage,
         parse: parse::windage,
     },
-    // With starts as h2load has them: all connections at once.
+    // With h2load's starts: all connections at once.
     Contender {
         name: "windage-bursts",
         line: windage,
@@ -43,13 +43,13 @@ pub(super) const CONTENDERS: &[Contender] = &[
         line: oha,
         parse: parse::oha,
     },
-    // Counts from when a request should have started.
+    // Counts from the intended start of a request.
     Contender {
         name: "oha-corrected",
         line: |scenario, lasts_s| oha(scenario, lasts_s) + " --latency-correction",
         parse: parse::oha,
     },
-    // `subjects/floor`: no parser, no histogram, what the kernel alone costs.
+    // `subjects/floor`: no parser, no histogram; only the kernel's cost.
     Contender {
         name: "floor",
         line: |scenario, lasts_s| {
@@ -71,8 +71,8 @@ impl Contender {
         self.name == "windage-bursts"
     }
 
-    /// The command with which it does a scenario's task at ADDRESS. In FILE are the starts of bursts; h2load logs each
-    /// request there, in scenarios that need its percentiles.
+    /// The command that does a scenario's task at ADDRESS. FILE holds the starts of bursts; in
+    /// scenarios that need percentiles h2load logs each request to it.
     pub(super) fn line(&self, scenario: &Scenario, lasts_s: u32) -> String {
         let line = (self.line)(scenario, lasts_s);
         match scenario.rate_per_s {
@@ -83,7 +83,7 @@ impl Contender {
         }
     }
 
-    /// What has to stand in the file before it begins: seconds, a line for each start. Empty but for bursts.
+    /// The file's content before the run: seconds, one line per start. Empty except for bursts.
     pub(super) fn starts(&self, scenario: &Scenario, lasts_s: u32) -> String {
         let (true, Some(rate_per_s)) = (self.is_in_bursts(), scenario.rate_per_s) else {
             return String::new();
@@ -96,7 +96,7 @@ impl Contender {
     }
 }
 
-/// Without a warm-up: the others warm up within what they measure.
+/// Without a warm-up: the others' warm-up is in their measured time.
 fn windage(scenario: &Scenario, lasts_s: u32) -> String {
     let rate = rate(scenario, "--rate ");
     let connections = scenario.connections;
@@ -105,7 +105,7 @@ fn windage(scenario: &Scenario, lasts_s: u32) -> String {
     )
 }
 
-/// `--rps` is each client's, and takes a fraction.
+/// `--rps` is per client, and may be a fraction.
 fn h2load(scenario: &Scenario, lasts_s: u32) -> String {
     let connections = scenario.connections;
     let rate = scenario.rate_per_s.map(|rate| {

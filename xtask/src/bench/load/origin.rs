@@ -1,4 +1,4 @@
-//! What the contenders ask: nginx, or a server whose truth is known. Launched afresh for each
+//! The server under load: nginx, or one with a known response time. Launched afresh for each
 //! scenario of each round, and ended with it.
 
 use std::fs;
@@ -24,13 +24,13 @@ pub(super) enum Origin {
     Truth(&'static str),
 }
 
-/// An origin that runs. It is ended when it is dropped, and with this program whatever happens.
+/// A running origin. It ends when dropped, and when this program ends in any way.
 pub(super) struct Server {
     running: Running,
-    /// Those of nginx, for as long as it runs.
+    /// The files of nginx, as long as it runs.
     _files: Option<TempDir>,
     pub(super) address: SocketAddr,
-    /// When it stalls, as it said itself.
+    /// When it stalls, as it reported.
     pub(super) stalls: Option<Stalls>,
 }
 
@@ -44,14 +44,14 @@ impl Origin {
 }
 
 impl Server {
-    /// Ends it, and returns how true it was where it keeps an account of that.
+    /// Ends the server, and returns its own account of its accuracy, if it keeps one.
     pub(super) fn finish(self) -> Option<Account> {
         let said = self.running.finish();
         said.lines().find_map(|line| line.parse().ok())
     }
 }
 
-/// nginx does not say which port the kernel gave it, so it is told one that is free just now.
+/// nginx does not report the port that the kernel chose, so it gets one that is free now.
 fn nginx() -> Result<Server> {
     let files = tempfile::tempdir().context("make a temporary folder")?;
     let folder = files.path();
@@ -77,7 +77,7 @@ fn nginx_conf(folder: &Path, address: SocketAddr) -> String {
         .replace("{listen}", &address.to_string())
 }
 
-/// The server of `subjects/truth` says where it listens, and when it stalls.
+/// The server of `subjects/truth` reports its address, and when it stalls.
 fn truth(programs: &Places, arguments: &str) -> Result<Server> {
     let mut command = command(&format!("truth {arguments} --listen 127.0.0.1:0"), programs);
     let mut running = Running::start(&mut command, &[SERVER_CORE])?;
@@ -93,7 +93,7 @@ fn truth(programs: &Places, arguments: &str) -> Result<Server> {
     })
 }
 
-/// The address in a whole line `listening on ADDRESS`, and the stalls in one `stalls …`.
+/// The address in a complete line `listening on ADDRESS`, and the stalls in a line `stalls …`.
 fn introduction(text: &str) -> (Option<SocketAddr>, Option<Stalls>) {
     let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
     let stalls = whole.lines().find_map(|line| line.strip_prefix("stalls "));
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_whole_lines_introduce_a_server() {
+    fn only_complete_lines_introduce_a_server() {
         let address = "127.0.0.1:81".parse().ok();
         let stalls = Stalls::new(7, Duration::from_nanos(20), Duration::from_nanos(3)).ok();
         let table = [
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn the_configuration_has_no_gap_left() {
+    fn the_configuration_has_no_placeholder_left() {
         let conf = nginx_conf(Path::new("/a/b"), "127.0.0.1:81".parse().unwrap());
         assert!(conf.contains("listen 127.0.0.1:81 backlog="), "{conf}");
         assert!(conf.contains("pid            /a/b/nginx.pid;"), "{conf}");

@@ -1,4 +1,4 @@
-//! What contenders print, as one [`Answer`]: pure functions, tested on what the tools really printed.
+//! Contenders' output as an [`Answer`]: pure functions, tested on real output.
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
@@ -6,18 +6,19 @@ use serde_json::Value;
 use super::{LAG_P99, LAG_P999, LONGEST, OWN_CPU, P50, P99, P999};
 use crate::bench::study::Quantity;
 
-/// What a contender says of its own run.
+/// A contender's report on its own run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Answer {
     /// Completed answers, of any status.
     pub(super) requests: u64,
-    /// What went wrong, by the contender's own count.
+    /// Errors, by the contender's own count.
     pub(super) errors: u64,
-    /// Completed answers per second, over the time that the contender itself counts.
+    /// Completed answers per second, over the time that the contender counts.
     pub(super) throughput_per_s: f64,
-    /// Whether Windage calls its run suspect or void.
+    /// Whether Windage's verdict on its run is suspect or void.
     pub(super) is_warned: bool,
-    /// What the contender calls latency, and what Windage and the floor loop say of themselves; NaN where they don't.
+    /// The contender's latencies, and what Windage and the floor loop report of themselves; NaN if
+    /// missing.
     pub(super) values: Vec<(Quantity, f64)>,
 }
 
@@ -39,8 +40,8 @@ pub(super) fn wrk(text: &str, _log: &str) -> Result<Answer> {
     })
 }
 
-/// `Socket errors: connect 0, read 1, write 0, timeout 2` and `Non-2xx or 3xx responses: 3`;
-/// wrk leaves either out when it has none.
+/// `Socket errors: connect 0, read 1, write 0, timeout 2` and `Non-2xx or 3xx responses: 3`; wrk
+/// leaves out either if there are none.
 fn wrk_errors(text: &str) -> Result<u64> {
     let mut errors = match after(text, "Non-2xx or 3xx responses:") {
         Ok(count) => number(count)?,
@@ -54,7 +55,8 @@ fn wrk_errors(text: &str) -> Result<u64> {
     Ok(errors)
 }
 
-/// `h2load`, with or without `--log-file`: it prints no percentiles itself. The log has a line for each request.
+/// `h2load`, with or without `--log-file`: it prints no percentiles itself. The log has one line
+/// per request.
 pub(super) fn h2load(text: &str, log: &str) -> Result<Answer> {
     let counts = after(text, "requests:")?;
     let count = |name: &str| {
@@ -99,7 +101,7 @@ fn h2load_log(log: &str) -> Result<Vec<u64>> {
     Ok(times_us)
 }
 
-/// Percentiles by nearest rank; none of nothing.
+/// Percentiles by nearest rank; none without values.
 fn percentiles(mut times_us: Vec<u64>) -> Vec<(Quantity, f64)> {
     times_us.sort_unstable();
     let of = [(P50, 500), (P99, 990), (P999, 999), (LONGEST, 1000)];
@@ -110,19 +112,19 @@ fn percentiles(mut times_us: Vec<u64>) -> Vec<(Quantity, f64)> {
     of.into_iter().filter_map(at).collect()
 }
 
-/// `oha --output-format json`: seconds, and null where there is nothing.
+/// `oha --output-format json`: seconds, and null for missing values.
 pub(super) fn oha(text: &str, _log: &str) -> Result<Answer> {
     let json = document(text)?;
     let in_us = |value: &Value| figure(value) * 1e6;
     let percentiles = &json["latencyPercentiles"];
-    // Requests that the deadline cut off are no answers, and no errors of anybody.
+    // Requests cut off by the deadline are neither answers nor errors.
     let cut_off = json["errorDistribution"]["aborted due to deadline"].as_u64();
     let requests = sum(&json["statusCodeDistribution"]);
     let total_s = json["summary"]["total"].as_f64();
     Ok(Answer {
         requests,
         errors: sum(&json["errorDistribution"]) - cut_off.unwrap_or_default(),
-        // Its own `requestsPerSec` counts the requests that were cut off as well.
+        // Its own `requestsPerSec` includes the requests that were cut off.
         throughput_per_s: requests as f64 / total_s.context("no summary.total")?,
         values: vec![
             (P50, in_us(&percentiles["p50"])),
@@ -177,7 +179,7 @@ fn figure(value: &Value) -> f64 {
     value.as_f64().unwrap_or(f64::NAN)
 }
 
-/// Of the counts by class.
+/// The sum of the counts by class.
 fn sum(classes: &Value) -> u64 {
     let counts = classes
         .as_object()
@@ -186,7 +188,7 @@ fn sum(classes: &Value) -> u64 {
     counts.filter_map(Value::as_u64).sum()
 }
 
-/// What follows a label on its line.
+/// The rest of the line after a label.
 fn after<'t>(text: &'t str, label: &str) -> Result<&'t str> {
     let mut lines = text.lines().map(str::trim);
     let rest = lines
@@ -200,7 +202,7 @@ fn number<T: std::str::FromStr>(text: &str) -> Result<T> {
     number.with_context(|| format!("`{text}` is not a number"))
 }
 
-/// `47.00us`, `4.44ms`, `1.11s`, `2m`; wrk and h2load write alike. NaN of anything else.
+/// `47.00us`, `4.44ms`, `1.11s`, `2m`, as printed by wrk and h2load. NaN for anything else.
 fn microseconds(text: &str) -> f64 {
     let unit_at = text.find(|c: char| c.is_ascii_alphabetic());
     let (value, unit) = text.split_at(unit_at.unwrap_or(text.len()));

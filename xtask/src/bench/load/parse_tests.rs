@@ -1,9 +1,9 @@
-//! What the tools really printed, captured on the way: wrk 4.1.0, h2load 1.52.0, oha 1.16.0.
+//! Real output of the tools: wrk 4.1.0, h2load 1.52.0, oha 1.16.0.
 
 use super::*;
 
-/// Of what was told.
-fn told(answer: &Answer, quantity: Quantity) -> Option<f64> {
+/// The value of a quantity in an answer.
+fn value_of(answer: &Answer, quantity: Quantity) -> Option<f64> {
     let mut values = answer.values.iter();
     let found = values.find(|(of, value)| *of == quantity && !value.is_nan());
     found.map(|(_, value)| *value)
@@ -14,26 +14,26 @@ fn close(value: Option<f64>, expected: f64) -> bool {
 }
 
 #[test]
-fn wrk_tells_requests_rate_and_some_percentiles() {
+fn wrk_prints_requests_rate_and_some_percentiles() {
     let answer = wrk(include_str!("samples/wrk.txt"), "").unwrap();
     assert_eq!((answer.requests, answer.errors), (151_293, 0));
     assert_eq!(answer.throughput_per_s, 151_150.77);
-    let times = [P50, P99, P999, LONGEST].map(|quantity| told(&answer, quantity));
+    let times = [P50, P99, P999, LONGEST].map(|quantity| value_of(&answer, quantity));
     assert_eq!(times, [Some(39.0), Some(164.0), None, None]);
 }
 
 #[test]
-fn wrk_tells_errors_only_when_there_are_any() {
+fn wrk_prints_errors_only_if_there_are_any() {
     let answer = wrk(include_str!("samples/wrk-errors.txt"), "").unwrap();
     assert_eq!((answer.requests, answer.errors), (15_925, 2 * 15_925));
 }
 
 #[test]
-fn h2load_tells_no_percentiles_without_its_log() {
+fn h2load_has_no_percentiles_without_its_log() {
     let answer = h2load(include_str!("samples/h2load.txt"), "").unwrap();
     assert_eq!((answer.requests, answer.errors), (112_442, 0));
     assert_eq!(answer.throughput_per_s, 112_442.0);
-    let times = [P50, P99, LONGEST].map(|quantity| told(&answer, quantity));
+    let times = [P50, P99, LONGEST].map(|quantity| value_of(&answer, quantity));
     assert_eq!(times, [None, None, Some(4190.0)]);
 }
 
@@ -42,27 +42,27 @@ fn h2loads_log_gives_percentiles_by_nearest_rank() {
     let log = include_str!("samples/h2load.log");
     let answer = h2load(include_str!("samples/h2load-open.txt"), log).unwrap();
     assert_eq!((answer.requests, answer.throughput_per_s), (16, 16.0));
-    // The 16 times sorted: the 8th is 211, the last 384.
-    let times = [P50, P99, LONGEST].map(|quantity| told(&answer, quantity));
+    // The 16 times in order: the 8th is 211, the last 384.
+    let times = [P50, P99, LONGEST].map(|quantity| value_of(&answer, quantity));
     assert_eq!(times, [Some(211.0), Some(384.0), Some(384.0)]);
-    // A request that failed is in the log and took no time.
+    // A failed request is in the log without a time.
     let failed = format!("{log}1795290517798839\t-1\t9999999\n");
     let answer = h2load(include_str!("samples/h2load-open.txt"), &failed).unwrap();
-    assert_eq!(told(&answer, LONGEST), Some(384.0));
+    assert_eq!(value_of(&answer, LONGEST), Some(384.0));
 }
 
 #[test]
-fn oha_tells_seconds() {
+fn oha_prints_seconds() {
     let answer = oha(include_str!("samples/oha-open.json"), "").unwrap();
     assert_eq!((answer.requests, answer.errors), (1000, 0));
     assert!(close(Some(answer.throughput_per_s), 1000.0 / 1.000_736_249));
-    assert!(close(told(&answer, P50), 53.229), "{answer:?}");
-    assert!(close(told(&answer, P99), 500.003), "{answer:?}");
-    assert!(close(told(&answer, LONGEST), 867.582), "{answer:?}");
+    assert!(close(value_of(&answer, P50), 53.229), "{answer:?}");
+    assert!(close(value_of(&answer, P99), 500.003), "{answer:?}");
+    assert!(close(value_of(&answer, LONGEST), 867.582), "{answer:?}");
 }
 
 #[test]
-fn what_ohas_deadline_cut_off_is_neither_answer_nor_error() {
+fn requests_cut_off_by_ohas_deadline_do_not_count() {
     let answer = oha(include_str!("samples/oha.json"), "").unwrap();
     assert_eq!((answer.requests, answer.errors), (66_049, 0));
     let refused = r#"{"summary":{"total":1.0,"slowest":null},"latencyPercentiles":{"p50":null},
@@ -70,12 +70,12 @@ fn what_ohas_deadline_cut_off_is_neither_answer_nor_error() {
         "errorDistribution":{"Connection refused":3,"aborted due to deadline":8}}"#;
     let answer = oha(refused, "").unwrap();
     assert_eq!((answer.requests, answer.errors), (3, 3));
-    let times = [P50, P99, P999, LONGEST].map(|quantity| told(&answer, quantity));
+    let times = [P50, P99, P999, LONGEST].map(|quantity| value_of(&answer, quantity));
     assert_eq!(times, [None; 4]);
 }
 
 #[test]
-fn windage_tells_response_times_and_its_own_lateness() {
+fn windage_prints_response_times_and_its_send_lag() {
     let text = r#"{"requests":50000,"errors":{"connect":1,"timeout":2},"seconds":5.0,
         "rate":{"intended":10000,"offered":10000,"achieved":9999.5},
         "response_time_us":{"p50":61.5,"p90":80,"p99":150,"p999":900,"max":1200},
@@ -86,7 +86,7 @@ fn windage_tells_response_times_and_its_own_lateness() {
     let answer = windage(text, "").unwrap();
     assert_eq!((answer.requests, answer.errors), (50_000, 3));
     assert_eq!(answer.throughput_per_s, 9999.5);
-    let figures = [P99, LAG_P999, OWN_CPU].map(|quantity| told(&answer, quantity));
+    let figures = [P99, LAG_P999, OWN_CPU].map(|quantity| value_of(&answer, quantity));
     assert_eq!(figures, [Some(150.0), Some(300.0), Some(9.5)]);
     assert!(!answer.is_warned);
     let void = text.replace("\"valid\"", "\"void\"");
@@ -94,18 +94,18 @@ fn windage_tells_response_times_and_its_own_lateness() {
 }
 
 #[test]
-fn the_floor_loop_tells_one_line() {
+fn the_floor_loop_prints_one_line() {
     let line = "{\"requests\":600000,\"seconds\":5.0,\"cpu_us_per_request\":5.2}\n";
     let answer = floor(line, "").unwrap();
     assert_eq!(
         (answer.requests, answer.throughput_per_s),
         (600_000, 120_000.0)
     );
-    assert_eq!(told(&answer, OWN_CPU), Some(5.2));
+    assert_eq!(value_of(&answer, OWN_CPU), Some(5.2));
 }
 
 #[test]
-fn what_is_no_result_is_an_error() {
+fn other_output_is_an_error() {
     type Parser = fn(&str, &str) -> Result<Answer>;
     let parsers: [(&str, Parser); 5] = [
         ("wrk", wrk),

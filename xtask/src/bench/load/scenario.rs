@@ -1,4 +1,4 @@
-//! What the contenders are put through.
+//! The scenarios of the study.
 
 use super::origin::Origin;
 
@@ -12,16 +12,17 @@ pub(super) struct Scenario {
     /// `None` for a closed loop.
     pub(super) rate_per_s: Option<u32>,
     pub(super) contenders: &'static [&'static str],
-    /// Whether h2load logs each request, which costs it CPU: only where CPU is not asked for.
+    /// Whether h2load logs each request, which costs CPU: only in scenarios that do not compare
+    /// CPU.
     pub(super) needs_percentiles: bool,
-    /// A run is never shorter.
+    /// The shortest run.
     at_least_s: u32,
 }
 
 /// A closed loop against nginx.
 const CLOSED: Scenario = Scenario {
     name: "closed",
-    meaning: "closed loop on 8 connections; the origin is at its ceiling",
+    meaning: "closed loop on 8 connections; the origin is saturated",
     origin: Origin::Nginx,
     connections: 8,
     rate_per_s: None,
@@ -36,7 +37,7 @@ pub(super) const SCENARIOS: &[Scenario] = &[
     open("open-2000", "open loop, 2,000/s on 8 connections", 2000),
     Scenario {
         name: "constant",
-        meaning: "1,000/s on 8 connections at a server that answers each request after 1 ms",
+        meaning: "1,000/s on 8 connections to a server that answers each request after 1 ms",
         origin: Origin::Truth("constant --service 1ms"),
         rate_per_s: Some(1000),
         contenders: &["windage", "h2load", "oha"],
@@ -45,13 +46,13 @@ pub(super) const SCENARIOS: &[Scenario] = &[
     },
     Scenario {
         name: "stall",
-        meaning: "1,000/s on 8 connections at a server that stalls for 200 ms every 2 s; \
+        meaning: "1,000/s on 8 connections to a server that stalls for 200 ms every 2 s; \
                   each run begins just after a stall",
         origin: Origin::Truth("stall --every 2000ms --for 200ms --service 1ms"),
         rate_per_s: Some(1000),
         contenders: &["windage", "h2load", "oha", "oha-corrected"],
         needs_percentiles: true,
-        // Five whole periods, so that no stall is cut.
+        // Five complete periods, so that no stall is cut.
         at_least_s: 10,
         ..CLOSED
     },
@@ -81,8 +82,8 @@ const fn open(name: &'static str, meaning: &'static str, rate_per_s: u32) -> Sce
 }
 
 impl Scenario {
-    /// How long each contender is asked to run, where `wanted_s` is what the user wants. At a stalling server it is a
-    /// whole number of its periods of 2 s.
+    /// How long each contender runs if the user asks for `wanted_s`. With a stalling server it is a
+    /// multiple of the period of 2 s.
     pub(super) fn lasts_s(&self, wanted_s: u32) -> u32 {
         let lasts_s = wanted_s.max(self.at_least_s);
         match self.name {
@@ -103,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stalling_server_is_asked_for_whole_periods() {
+    fn runs_with_a_stalling_server_last_whole_periods() {
         for (wanted_s, lasts_s) in [(1, 10), (10, 10), (11, 12), (15, 16)] {
             assert_eq!(by_name("stall").lasts_s(wanted_s), lasts_s, "{wanted_s}");
         }
@@ -111,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn every_scenario_has_windage_and_a_name_of_its_own() {
+    fn every_scenario_has_windage_and_a_unique_name() {
         for (i, scenario) in SCENARIOS.iter().enumerate() {
             assert!(scenario.contenders.contains(&"windage"));
             assert!(

@@ -1,4 +1,4 @@
-//! What a run's reading has in it.
+//! The content of a run's reading.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -37,12 +37,12 @@ fn quantities_of_a_run() {
     for (quantity, expected) in table {
         assert_eq!(reading.value(quantity), expected, "{quantity:?}");
     }
-    // Its own clock leaves a fiftieth out.
-    assert!(format!("{reading:?}").contains("more than 1 % off"));
+    // Its own clock leaves out a fiftieth of the time.
+    assert!(format!("{reading:?}").contains("differ by more than 1 %"));
 }
 
 #[test]
-fn what_said_nothing_is_explained() {
+fn a_run_without_output_is_explained() {
     let wrk = contender::by_name("wrk");
     let error = format!("{:#}", reading(wrk, &ended("", 1), "", true).unwrap_err());
     for part in ["wrk", "exit status: 1", "connection refused", "requests in"] {
@@ -66,14 +66,14 @@ fn a_late_server_makes_late_answers() {
     assert_eq!(reading.value(TRUE_P99), Some(2015.0));
     assert_eq!(reading.value(P50_RATIO), Some(1.0));
     assert_eq!(reading.value(P99_RATIO), Some(1.1));
-    // Nothing is known of nginx.
+    // nginx has no known response time.
     let mut unknown = Reading::of([(P50, 7.0)]);
     compare_with_truth(&mut unknown, &account);
     assert_eq!(unknown.value(P50_RATIO), None);
 }
 
 #[test]
-fn goals_are_about_contenders_that_there_are() {
+fn goals_name_existing_contenders() {
     for goal in GOALS {
         for (scenario, contender) in std::iter::once(goal.of).chain(goal.against) {
             let scenario = scenario::by_name(scenario);
@@ -83,7 +83,7 @@ fn goals_are_about_contenders_that_there_are() {
 }
 
 #[test]
-fn versions_are_taken_from_what_tools_print() {
+fn versions_are_read_from_the_tools_output() {
     let table = [
         (
             "wrk debian/4.1.0-3+b2 [epoll] Copyright (C) 2012 Will Glozer\nUsage: wrk",

@@ -1,4 +1,4 @@
-//! What the truth servers make a response time be, computed from the schedule and not measured.
+//! True response times of the truth servers, computed from the schedule and not measured.
 
 use std::num::NonZeroUsize;
 use std::thread;
@@ -12,15 +12,15 @@ use truth::{Answering, Stalls};
 use super::origin::Origin;
 use super::scenario::Scenario;
 
-/// Of every truth server that is launched here.
+/// The service time of every truth server launched here.
 const SERVICE: Duration = Duration::from_millis(1);
 
-/// A contender begins its schedule within this time of its process's start; when exactly, only it
-/// knows. The truth is computed for moments all over it.
+/// A contender begins its schedule within this time of its process's start; the exact moment is
+/// unknown. The truth is computed for moments across that time.
 const BEGINS_WITHIN_NS: u64 = 1_000_000_000;
 
-/// Distance of those moments; no divisor of the distance of starts, so that the fractions of it
-/// are tried too.
+/// The distance between those moments. It is not a divisor of the distance between starts, so that
+/// fractions of that are covered too.
 const TRIED_EVERY_NS: u64 = 20_130_000;
 
 const NS_PER_S: u64 = 1_000_000_000;
@@ -30,12 +30,12 @@ const NS_PER_S: u64 = 1_000_000_000;
 pub(super) struct Truth {
     pub(super) p50_us: f64,
     pub(super) p99_us: f64,
-    /// Largest distance of `p99_us` to what it would be had the schedule begun at another moment.
+    /// The largest difference to `p99_us` if the schedule had begun at another moment.
     pub(super) p99_us_uncertain_by: f64,
 }
 
 /// The truth of a scenario's run whose process was started at `started_ns` on the monotonic clock.
-/// `None` where the origin's is not known, and for closed loops.
+/// `None` if the origin's truth is unknown, and for closed loops.
 pub(super) fn truth(
     scenario: &Scenario,
     stalls: Option<Stalls>,
@@ -78,8 +78,8 @@ fn middle(sorted_p99_and_p50_ns: &[(u64, u64)]) -> Option<Truth> {
     })
 }
 
-/// Waits until a stall has just ended, so that what is started now neither begins nor ends in one
-/// when it lasts for whole periods.
+/// Waits until a stall has just ended, so that a run of whole periods neither begins nor ends in
+/// one.
 pub(super) fn wait_past_a_stall(stalls: &Stalls) -> Result<()> {
     loop {
         let now_ns = monotonic_ns()?;
@@ -116,14 +116,14 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_begins_after_a_stall_has_the_same_truth_whenever_it_begins() {
+    fn the_truth_after_a_stall_does_not_depend_on_the_start() {
         let stall = by_name("stall");
         // The stall ended at 200 ms; the next is at 2 s.
         let truth = truth(stall, Some(stalls(0)), 210_000_000, 10)
             .unwrap()
             .unwrap();
-        // A tenth of the starts lie in stalls, so the 99th percentile is the wait of those that
-        // came a tenth of the stall after its start, and behind those who waited longer.
+        // A tenth of the starts lie in stalls, so the 99th percentile is the wait of requests that
+        // arrived a tenth of the stall after its start, plus the queue of those before them.
         assert!((180_000.0..190_000.0).contains(&truth.p99_us), "{truth:?}");
         assert!(
             truth.p99_us_uncertain_by < 0.005 * truth.p99_us,
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_known_of_nginx() {
+    fn the_truth_of_nginx_is_unknown() {
         for name in ["closed", "open-2000"] {
             assert_eq!(truth(by_name(name), None, 0, 5).unwrap(), None, "{name}");
         }

@@ -1,4 +1,4 @@
-//! What memory the sink takes with many connections, all of which send.
+//! The sink's memory with many connections that all send.
 
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,32 +14,32 @@ use super::{MEMORY, write_body};
 use crate::bench::line::Places;
 use crate::bench::study::{Quantity, Reading};
 
-/// How long every connection has a request under way, when all have at once.
+/// How long every connection has a request in progress, when all send at once.
 const AT_ONCE: Duration = Duration::from_secs(5);
 
-/// What comes in a second when connections take turns: of requests, and of bytes where requests
+/// The load when connections take turns: requests per second, and bytes per second where requests
 /// are large. Less than the sink can take.
 const REQUESTS_PER_S: u64 = 2000;
 const BYTES_PER_S: u64 = 500_000_000;
 
-/// For an answer: with so many large requests under way each takes its time.
+/// Timeout of an answer: with so many large requests in progress each takes long.
 const TIMEOUT: Duration = Duration::from_secs(300);
 
-/// Often enough for the time in which all connections are open, seldom enough for counting
-/// thousands of descriptors not to be felt.
+/// Often enough for the time in which all connections are open, seldom enough that counting
+/// thousands of descriptors does not disturb.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
 const ACCEPTED: Quantity = Quantity::new("accepted", "", 0);
 const REFUSED: Quantity = Quantity::new("refused", "", 0);
 const IDLE: Quantity = Quantity::new("idle", "MB", 1);
-const ALL_OPEN: Quantity = Quantity::new("the most with all open", "MB", 1);
+const ALL_OPEN: Quantity = Quantity::new("maximum with all open", "MB", 1);
 
 /// When the connections send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
-    /// One after another, evenly: few requests are under way.
+    /// One after another, evenly: few requests are in progress.
     Each,
-    /// All of them all the time.
+    /// All of them, all the time.
     AtOnce,
 }
 
@@ -56,15 +56,16 @@ impl Turn {
 
     pub(super) fn meaning(self) -> &'static str {
         match self {
-            Turn::Each => "an open loop, so that each sends and few requests are under way",
+            Turn::Each => "an open loop, so that each sends and few requests are in progress",
             Turn::AtOnce => {
-                "each with a request under way all the time; what takes more than half a minute to arrive is \
-                 refused by then"
+                "each with a request in progress all the time; requests that take more than half a minute to \
+                 arrive are refused"
             }
         }
     }
 
-    /// Opens so many connections, sends the scenario's requests on all of them, and looks at the sink's memory.
+    /// Opens that many connections, sends the scenario's requests on all of them, and reads the
+    /// sink's memory.
     pub(super) fn measure(
         self,
         scenario: &'static Scenario,
@@ -72,7 +73,9 @@ impl Turn {
         programs: &Places,
     ) -> Result<Reading> {
         let body = write_body(scenario)?;
-        let body_bytes = fs::metadata(&body).context("look at the body")?.len();
+        let body_bytes = fs::metadata(&body)
+            .context("read the size of the body")?
+            .len();
         let sink = Receiving::sink(scenario.protocol, &[], programs)?;
         let (idle, own_descriptors) = (sink.memory()?, descriptors(&sink)?);
         let (rate_per_s, lasts) = self.pace(connections, body_bytes);
@@ -91,7 +94,7 @@ impl Turn {
             is_over.store(true, Ordering::Relaxed);
             match watcher.join() {
                 Ok(seen) => Ok((delivered?, seen?)),
-                Err(_) => bail!("the thread that looks at memory panicked"),
+                Err(_) => bail!("the thread that reads memory panicked"),
             }
         })?;
         let rss_bytes = rss_bytes
@@ -112,8 +115,8 @@ impl Turn {
         ]))
     }
 
-    /// Requests a second, unless the loop is closed, and for how long; so that each connection
-    /// has its turn, and a tenth of them a second one.
+    /// Requests per second, unless the loop is closed, and for how long: each connection has its
+    /// turn, and a tenth of them a second one.
     fn pace(self, connections: u32, body_bytes: u64) -> (Option<u32>, Duration) {
         if self == Turn::AtOnce {
             return (None, AT_ONCE);
@@ -125,7 +128,7 @@ impl Turn {
     }
 }
 
-/// Each connection has sent, and what the sink counted is what was delivered.
+/// Checks that each connection sent, and that the sink counted what was delivered.
 fn check(
     scenario: &Scenario,
     connections: u32,
@@ -143,7 +146,7 @@ fn check(
     Ok(())
 }
 
-/// The most resident memory while so many descriptors were open; `None` when they never were.
+/// The largest resident memory while that many descriptors were open; `None` if they never were.
 fn watch(sink: &Receiving, open: usize, is_over: &AtomicBool) -> Result<Option<u64>> {
     let mut most = None;
     while !is_over.load(Ordering::Relaxed) {
@@ -183,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crowd_that_did_not_send_or_was_miscounted_is_an_error() {
+    fn missing_or_miscounted_requests_are_an_error() {
         let delivered = |requests, refused| Delivered {
             requests,
             refused,

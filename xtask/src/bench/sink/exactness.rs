@@ -1,4 +1,4 @@
-//! Whether the sink counts exactly what it said it had accepted, also when batches are sent again.
+//! Whether the sink's counts equal what it acknowledged, also when batches are retried.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, ScopedJoinHandle};
@@ -15,17 +15,17 @@ use crate::bench::study::{Quantity, Reading};
 pub(super) const SCENARIO: &str = "exactness";
 
 pub(super) const MEANING: &str = "\
-Batches of 8,192 small spans over HTTP, each with bytes of its own, sent again as they are until the sink says that it has \
-accepted them. What it counted has to be what it acknowledged";
+Batches of 8,192 small spans over HTTP, each with unique bytes, retried unchanged until the sink \
+accepts them. Its count must equal what it acknowledged";
 
-/// In a batch: many, so that 10^8 are soon sent.
+/// Spans in a batch: many, so that 10^8 are sent soon.
 const BATCH_SPANS: u64 = 8192;
 
-/// Connections, each on a thread of its own.
+/// Connections, each on its own thread.
 const SENDERS: u64 = 4;
 
-/// How long a backend is what the mode has, and how long what that is switched to. The sink looks
-/// at its orders ten times per second.
+/// How long the backend behaves as in the mode's first setting, and as in the second. The sink
+/// reads its orders ten times per second.
 const WELL: Duration = Duration::from_millis(500);
 const FAULTY: Duration = Duration::from_millis(200);
 
@@ -38,20 +38,20 @@ const BROKEN: Quantity = Quantity::new("broken", "", 0);
 const CUT: Quantity = Quantity::new("cut", "", 0);
 const SECONDS: Quantity = Quantity::new("took", "s", 1);
 
-/// What stands in the way of a batch.
+/// An obstacle to the delivery of batches.
 #[derive(Debug)]
 pub(super) struct Mode {
     pub(super) name: &'static str,
-    /// As `windage sink --backend` has it.
+    /// As in `windage sink --backend`.
     backend: &'static str,
-    /// What that is switched to for a moment, again and again, while batches come.
+    /// The behaviour that it is switched to for moments while batches arrive.
     switched: Option<&'static str>,
-    /// Of batches, the share that the sender cuts in the middle and sends again.
+    /// The share of batches that the sender cuts in the middle and retries.
     cut_share: f64,
 }
 
 pub(super) const MODES: &[Mode] = &[
-    mode("nothing in the way", "ok", None, 0.0),
+    mode("no obstacle", "ok", None, 0.0),
     mode("a fifth refused with 503", "reject 503 20%", None, 0.0),
     mode(
         "a fifth reset by the sender in the middle of a body",
@@ -82,12 +82,12 @@ const fn mode(
     }
 }
 
-/// Sends no fewer spans than asked for, in whole batches, and compares.
+/// Sends at least that many spans, in whole batches, and compares the counts.
 pub(super) fn measure(mode: &str, spans: u64, programs: &Places) -> Result<Reading> {
     let mode = MODES
         .iter()
         .find(|of| of.name == mode)
-        .context("no such mode")?;
+        .context("unknown mode")?;
     let sink = Receiving::sink(Protocol::Http, &["--backend", mode.backend], programs)?;
     let began = Instant::now();
     let attempts = deliver(mode, &sink, spans.div_ceil(BATCH_SPANS))?;
@@ -145,7 +145,7 @@ fn deliver(mode: &Mode, sink: &Receiving, batches: u64) -> Result<Attempts> {
     })
 }
 
-/// Switches the backend to and fro until all is delivered.
+/// Switches the backend back and forth until everything is delivered.
 fn switch(mode: &Mode, sink: &Receiving, is_over: &AtomicBool) -> Result<()> {
     let Some(faulty) = mode.switched else {
         return Ok(());
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn exact_is_equal_and_nothing_else() {
+    fn only_equal_counts_are_exact() {
         let attempts = Attempts {
             acknowledged: 2,
             refused: 5,

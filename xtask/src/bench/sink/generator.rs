@@ -16,27 +16,27 @@ use crate::bench::study::LOAD_CORE;
 pub(super) struct Load {
     pub(super) scenario: &'static Scenario,
     pub(super) connections: u32,
-    /// Requests started a second, on the connection that is free for longest; `None` for a closed
-    /// loop.
+    /// Requests started per second, on the connection that has been free the longest; `None` for a
+    /// closed loop.
     pub(super) rate_per_s: Option<u32>,
     /// How long new requests are sent; answers are waited for.
     pub(super) lasts: Duration,
-    /// For one answer.
+    /// Of one answer.
     pub(super) timeout: Duration,
 }
 
-/// What the generator says of a load of which every request was answered.
+/// The generator's report on a load whose requests were all answered.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Delivered {
     /// Answered with a status of success.
     pub(super) requests: u64,
-    /// Answered with another.
+    /// Answered with another status.
     pub(super) refused: u64,
     pub(super) seconds: f64,
 }
 
 impl Load {
-    /// Puts it on the receiver at this address. A request that was not answered is an error.
+    /// Runs the load on the receiver at this address. An unanswered request is an error.
     pub(super) fn put_on(
         &self,
         address: SocketAddr,
@@ -46,7 +46,7 @@ impl Load {
         let mut places = programs.clone();
         places.push(("ADDRESS", address.to_string()));
         places.push(("BODY", body.to_string_lossy().into_owned()));
-        // Two timeouts: connections are opened before the load, answers come after it.
+        // Twice the timeout: connections are opened before the load, answers arrive after it.
         let patience = self.lasts + 2 * self.timeout;
         let ended = child::run(&mut command(&self.line(), &places), LOAD_CORE, patience)?;
         delivered(&ended.stdout).with_context(|| {
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_delivery_is_what_was_answered_and_nothing_else_may_be() {
+    fn unanswered_requests_are_an_error() {
         let said = |requests: u64, well: u64, timeouts: u64| {
             let json = serde_json::json!({
                 "requests": requests, "seconds": 2.0, "status": { "2xx": well },

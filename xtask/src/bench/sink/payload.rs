@@ -1,7 +1,7 @@
-//! What is sent: one request's spans, as OTLP's protobuf and in the wrappings that go on the wire.
+//! The payload: one request's spans as OTLP protobuf, compressed and framed for the wire.
 //!
-//! The spans are made up and always the same: a service that answers over HTTP, asks another one
-//! and a database, and calls a function of its own.
+//! The spans are invented and always the same: a service that answers over HTTP, calls another one
+//! and a database, and runs a function of its own.
 
 use std::io::Write as _;
 
@@ -19,7 +19,7 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::bench::study::SEED;
 
-/// One trace: name, kind (as OTLP numbers them), and the path or statement that it is about.
+/// One trace: name, kind (OTLP's number), and the path or statement that it is about.
 const TRACE: [(&str, i32, &str); 4] = [
     ("GET /orders/{id}", 2, "/orders/4711"),
     ("POST", 3, "/inventory/reserve"),
@@ -38,7 +38,7 @@ const RESOURCE: &str = "service.name=shop-orders|service.version=2.14.3|\
 
 const BEGAN_NS: u64 = 1_790_000_000_000_000_000;
 
-/// So many spans with ten attributes each, in traces of four.
+/// That many spans with ten attributes each, in traces of four.
 pub(super) fn realistic(spans: usize) -> Vec<u8> {
     let mut random = ChaCha8Rng::seed_from_u64(SEED);
     let spans = (0..spans)
@@ -58,8 +58,7 @@ pub(super) fn realistic(spans: usize) -> Vec<u8> {
     encode(Some(resource), Some(scope), spans)
 }
 
-/// So many spans of which each is as small as it can be: ids, a name, times. All are of the same
-/// trace.
+/// That many minimal spans of one trace: ids, a name, times.
 pub(super) fn minimal(spans: usize, trace_id: [u8; 16]) -> Vec<u8> {
     let spans = (1..=spans as u64)
         .map(|index| Span {
@@ -74,7 +73,7 @@ pub(super) fn minimal(spans: usize, trace_id: [u8; 16]) -> Vec<u8> {
     encode(None, None, spans)
 }
 
-/// As HTTP's `Content-Encoding: gzip` and gRPC's `grpc-encoding: gzip` have it.
+/// As in HTTP's `Content-Encoding: gzip` and gRPC's `grpc-encoding: gzip`.
 pub(super) fn gzip(bytes: &[u8]) -> Result<Vec<u8>> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
     encoder
@@ -83,7 +82,7 @@ pub(super) fn gzip(bytes: &[u8]) -> Result<Vec<u8>> {
         .context("compress a payload")
 }
 
-/// A message of gRPC that says it is compressed, with its prefix of five bytes.
+/// A compressed gRPC message with its prefix of five bytes.
 pub(super) fn framed(compressed: &[u8]) -> Result<Vec<u8>> {
     let length = u32::try_from(compressed.len()).context("a message of gRPC is below 4 GiB")?;
     let mut message = vec![1];
@@ -92,7 +91,7 @@ pub(super) fn framed(compressed: &[u8]) -> Result<Vec<u8>> {
     Ok(message)
 }
 
-/// Where in its trace a span stands.
+/// The position of a span in its trace.
 #[derive(Default)]
 struct Place {
     trace_id: [u8; 16],
@@ -122,7 +121,7 @@ fn realistic_span(index: usize, place: &mut Place, random: &mut ChaCha8Rng) -> S
         trace_id: place.trace_id.to_vec(),
         span_id: span_id.to_vec(),
         parent_span_id: parent.to_vec(),
-        // The W3C's sampled flag, and that the parent is known not to be remote.
+        // The W3C sampled flag, and that the parent is known not to be remote.
         flags: 0x101,
         name: name.into(),
         kind,
@@ -137,7 +136,7 @@ fn realistic_span(index: usize, place: &mut Place, random: &mut ChaCha8Rng) -> S
     span
 }
 
-/// `KEY=VALUE|…`, in which whole numbers are numbers.
+/// `KEY=VALUE|…`, where whole numbers are numbers.
 fn attributes(text: &str) -> Vec<KeyValue> {
     let pairs = text.split('|').filter_map(|pair| pair.split_once('='));
     let attribute = |(key, value): (&str, &str)| {
@@ -186,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn realistic_spans_have_ten_attributes_and_ids_of_their_own() {
+    fn realistic_spans_have_ten_attributes_and_unique_ids() {
         let bytes = realistic(512);
         assert_eq!(bytes, realistic(512), "the same every time");
         let spans = spans_of(&bytes);
@@ -203,14 +202,14 @@ mod tests {
     }
 
     #[test]
-    fn minimal_spans_are_as_many_as_asked_for_and_bear_the_trace_id() {
+    fn minimal_spans_have_the_requested_number_and_trace_id() {
         let spans = spans_of(&minimal(8192, [7; 16]));
         assert_eq!(spans.len(), 8192);
         assert!(spans.iter().all(|span| span.trace_id == [7; 16]));
     }
 
     #[test]
-    fn a_message_of_grpc_tells_that_it_is_compressed_and_how_long_it_is() {
+    fn a_grpc_message_has_its_flag_and_length() {
         let compressed = gzip(b"spans").unwrap();
         let message = framed(&compressed).unwrap();
         let (prefix, rest) = message.split_at(5);

@@ -1,4 +1,4 @@
-//! The programs that take part, built, and the version of each.
+//! Builds the programs of the study and reads their versions.
 
 use std::fs;
 use std::path::PathBuf;
@@ -11,13 +11,13 @@ use crate::test::provision::cache::{self, Sources};
 use crate::test::provision::{go_build, python_environment};
 use crate::{command, workspace};
 
-/// What builds Collectors; its version is that of the receiver in its manifest.
+/// The Collector's builder; its version is that of the receiver in the manifest.
 const BUILDER: &str = "go.opentelemetry.io/collector/cmd/builder";
 
 const RECEIVERS: &str = "subjects/receivers";
 const PYTHON_REQUIREMENTS: &str = "subjects/receivers/python/requirements.txt";
 
-/// Builds what is missing of all of them.
+/// Builds all that are missing.
 pub(super) fn programs() -> Result<Places> {
     let text = |path: PathBuf| path.to_string_lossy().into_owned();
     anstream::eprintln!("==> building the receiver in Go");
@@ -38,7 +38,7 @@ pub(super) fn programs() -> Result<Places> {
     ])
 }
 
-/// Of the tools and the Collector; the commit says the rest.
+/// Versions of the tools and the Collector; the commit determines the rest.
 pub(super) fn versions(programs: &Places) -> Result<Vec<String>> {
     let go = command::output(Command::new("go").arg("version"))?;
     let python = command::output(&mut line::command("python --version", programs))?;
@@ -47,7 +47,7 @@ pub(super) fn versions(programs: &Places) -> Result<Vec<String>> {
     Ok(versions.map(str::to_owned).into())
 }
 
-/// The Collector, generated and compiled by its own builder where its manifest says so.
+/// The Collector, generated and compiled by its own builder from its manifest.
 fn collector() -> Result<PathBuf> {
     let sources = Sources::of(&workspace::root().join(RECEIVERS).join("collector"))?;
     let version = collector_version(&manifest()?)?;
@@ -75,7 +75,7 @@ fn manifest() -> Result<String> {
     fs::read_to_string(&file).with_context(|| format!("read {}", file.display()))
 }
 
-/// `v0.162.0` of a line `- gomod: go.opentelemetry.io/collector/receiver/otlpreceiver v0.162.0`.
+/// `v0.162.0` from a line `- gomod: go.opentelemetry.io/collector/receiver/otlpreceiver v0.162.0`.
 fn collector_version(manifest: &str) -> Result<String> {
     manifest
         .lines()
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_collectors_version_is_that_of_its_manifest() {
+    fn the_collectors_version_comes_from_its_manifest() {
         let version = collector_version(&manifest().unwrap()).unwrap();
         assert!(version.starts_with("v0."), "{version}");
         assert!(collector_version("receivers: []").is_err());

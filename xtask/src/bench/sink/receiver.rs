@@ -1,4 +1,4 @@
-//! Who is measured: each receiver's name and command line; and one that runs.
+//! The receivers: name and command line of each, and a running one.
 
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::bench::memory::Memory;
 use crate::bench::server::{Running, address_after, free_address};
 use crate::bench::study::{LOAD_CORE, SERVER_CORE};
 
-/// A receiver of OTLP, or a way to use one.
+/// An OTLP receiver, or a way to use one.
 #[derive(Debug)]
 pub(super) struct Receiver {
     pub(super) name: &'static str,
@@ -30,12 +30,12 @@ pub(super) const RECEIVERS: &[Receiver] = &[
         name: "windage-count-only",
         line: "windage sink --PROTOCOL ADDRESS --json --count-only",
     },
-    // `subjects/receivers/discard`: reads, and throws away.
+    // `subjects/receivers/discard`: reads and discards.
     Receiver {
         name: "discard",
         line: "discard ADDRESS",
     },
-    // On one core, then as it is by default: on every core.
+    // On one core, then as by default: on every core.
     Receiver {
         name: "collector",
         line: "env LISTEN=ADDRESS GOMAXPROCS=1 collector --config subjects/receivers/collector/PROTOCOL.yaml",
@@ -59,7 +59,7 @@ impl Receiver {
         self.name != "discard" || protocol == Protocol::Http
     }
 
-    /// Whether it has all cores, the generator's included.
+    /// Whether it has all cores, including the generator's.
     pub(super) fn has_all_cores(&self) -> bool {
         self.name == "collector-all-cores"
     }
@@ -69,21 +69,21 @@ impl Receiver {
         self.line.replace("PROTOCOL", protocol.as_str())
     }
 
-    /// Whether it says where it listens, on standard error as `otlp-http ADDRESS`, so that the
-    /// kernel may choose the port.
+    /// Whether it prints its address on standard error as `otlp-http ADDRESS`, so that the kernel
+    /// may choose the port.
     fn tells_its_address(&self) -> bool {
         !self.name.starts_with("collector")
     }
 }
 
-/// A receiver that listens.
+/// A listening receiver.
 pub(super) struct Receiving {
     running: Running,
     pub(super) address: SocketAddr,
 }
 
 impl Receiving {
-    /// Launches a receiver, with further arguments.
+    /// Launches a receiver with additional arguments.
     pub(super) fn launch(
         receiver: &Receiver,
         protocol: Protocol,
@@ -110,7 +110,7 @@ impl Receiving {
         Ok(Receiving { running, address })
     }
 
-    /// Launches `windage sink` with further arguments.
+    /// Launches `windage sink` with additional arguments.
     pub(super) fn sink(
         protocol: Protocol,
         arguments: &[&str],
@@ -119,12 +119,12 @@ impl Receiving {
         Receiving::launch(&RECEIVERS[0], protocol, arguments, programs)
     }
 
-    /// Makes the sink behave in another way from its next look at its orders on.
+    /// Changes the sink's behaviour, from the next time that it reads its orders.
     pub(super) fn order(&self, backend: &str) -> Result<()> {
         self.running.tell(backend)
     }
 
-    /// CPU of all its threads, those that have ended included.
+    /// CPU of all its threads, including those that have ended.
     pub(super) fn cpu(&self) -> Result<Duration> {
         let clock = clock_getcpuclockid(self.pid()).context("find a process's clock")?;
         let time = clock_gettime(clock).context("read a process's clock")?;
@@ -139,8 +139,8 @@ impl Receiving {
         Memory::of(&self.pid().to_string())
     }
 
-    /// Ends it, and returns what it says at its end: `spans`, for those that count them. The
-    /// Collector says nothing.
+    /// Ends it, and returns its final report: `spans`, for receivers that count. The Collector
+    /// prints none.
     pub(super) fn finish(self) -> Result<Value> {
         account(&self.running.finish())
     }
@@ -151,7 +151,7 @@ fn account(said: &str) -> Result<Value> {
         return Ok(Value::Null);
     }
     serde_json::from_str(said.trim())
-        .with_context(|| format!("a receiver ended with what is no JSON: {said}"))
+        .with_context(|| format!("a receiver's final output is not JSON: {said}"))
 }
 
 #[cfg(test)]
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_account_is_an_error_and_silence_is_none() {
+    fn a_report_is_json_or_missing() {
         assert_eq!(account("{\"spans\": 7}\n").unwrap()["spans"], 7);
         assert_eq!(account(" \n").unwrap(), Value::Null);
         let error = account("panic").unwrap_err().to_string();
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_receiver_tells_where_it_is_and_what_it_has_used() {
+    fn a_receiver_reports_its_address_and_cpu() {
         let folder = tempfile::tempdir().unwrap();
         let script = folder.path().join("receive");
         let text = "trap 'echo {\\\"spans\\\":7}; exit' TERM\n\

@@ -1,11 +1,11 @@
-//! What the receivers are put through: one size of request over one protocol.
+//! The scenarios of the study: one size of request over one protocol.
 
 use anyhow::Result;
 
 use super::payload;
 use super::receiver::{RECEIVERS, Receiver};
 
-/// How OTLP is carried.
+/// A transport of OTLP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Protocol {
     Http,
@@ -13,7 +13,7 @@ pub(super) enum Protocol {
 }
 
 impl Protocol {
-    /// As the sink's flags, its addresses and its account call it.
+    /// Its name in the sink's flags, addresses and report.
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Protocol::Http => "otlp-http",
@@ -21,7 +21,7 @@ impl Protocol {
         }
     }
 
-    /// Where traces are exported to.
+    /// The path to which traces are exported.
     pub(super) fn path(self) -> &'static str {
         match self {
             Protocol::Http => "/v1/traces",
@@ -35,7 +35,7 @@ impl Protocol {
 pub(super) struct Scenario {
     pub(super) name: &'static str,
     pub(super) protocol: Protocol,
-    /// In a request.
+    /// Spans per request.
     pub(super) spans: usize,
     pub(super) is_gzip: bool,
 }
@@ -68,7 +68,7 @@ impl Scenario {
         all.filter(|receiver| receiver.speaks(self.protocol))
     }
 
-    /// The body of each request, as the generator is given it.
+    /// The body of each request, for the generator.
     pub(super) fn body(&self) -> Result<Vec<u8>> {
         let plain = payload::realistic(self.spans);
         match (self.is_gzip, self.protocol) {
@@ -78,10 +78,10 @@ impl Scenario {
         }
     }
 
-    /// The arguments by which the generator sends that body.
+    /// The generator's arguments for that body.
     ///
-    /// Its own framing of gRPC knows no compression, so that a compressed message is sent as the
-    /// body of a plain request over HTTP/2; the status in the trailers is then not looked at.
+    /// The generator's own gRPC framing has no compression, so a compressed message is sent as the
+    /// body of a plain HTTP/2 request; the status in the trailers is then not checked.
     pub(super) fn arguments(&self) -> &'static str {
         match (self.protocol, self.is_gzip) {
             (Protocol::Http, false) => "--header Content-Type:application/x-protobuf",
@@ -96,7 +96,7 @@ impl Scenario {
         }
     }
 
-    /// What it is, in words.
+    /// A description in words.
     pub(super) fn meaning(&self) -> String {
         let protocol = match self.protocol {
             Protocol::Http => "OTLP/HTTP",
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_compressed_body_is_smaller_and_framed_for_grpc_alone() {
+    fn a_compressed_body_is_smaller_and_framed_only_for_grpc() {
         let body = |name| by_name(name).body().unwrap();
         let (plain, http, grpc) = (
             body("http-512"),

@@ -1,4 +1,4 @@
-//! A sender that gives up no batch: the same bytes again until the receiver has accepted them.
+//! A sender that retries every batch, with the same bytes, until the receiver accepts it.
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -13,19 +13,19 @@ use rand_chacha::ChaCha8Rng;
 use super::payload;
 use crate::bench::study::SEED;
 
-/// A receiver that accepts nothing in so many attempts at one batch never will.
+/// After so many refused attempts at one batch the receiver will never accept it.
 const MOST_ATTEMPTS: u32 = 20_000;
 
-/// Between attempts that the receiver did not even answer.
+/// The pause after an attempt that got no answer.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// For an answer; and how long a receiver may be silent.
+/// Timeout of an answer, and of a silent receiver.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What became of all attempts.
+/// The outcomes of all attempts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Attempts {
-    /// Batches that the receiver said it had accepted.
+    /// Batches that the receiver acknowledged.
     pub(super) acknowledged: u64,
     /// Answered with anything but success.
     pub(super) refused: u64,
@@ -44,19 +44,19 @@ impl std::ops::AddAssign for Attempts {
     }
 }
 
-/// One connection's worth of sending, over HTTP/1.1.
+/// One connection that sends over HTTP/1.1.
 pub(super) struct Sender {
     address: SocketAddr,
     connection: Option<TcpStream>,
     request: Request,
-    /// Of batches, the share whose first attempt is cut.
+    /// The share of batches whose first attempt is cut.
     cut_share: f64,
     random: ChaCha8Rng,
     pub(super) attempts: Attempts,
 }
 
 impl Sender {
-    /// A sender of batches of so many spans; `index` makes what it draws its own.
+    /// A sender of batches of that many spans; `index` seeds its random numbers.
     pub(super) fn new(
         address: SocketAddr,
         spans: usize,
@@ -95,10 +95,10 @@ impl Sender {
                 }
             }
         }
-        bail!("{MOST_ATTEMPTS} attempts at one batch, and none was accepted");
+        bail!("{MOST_ATTEMPTS} attempts at one batch, none of them accepted");
     }
 
-    /// One attempt, on the connection that is open or a new one. Returns the status.
+    /// One attempt, on the open connection or a new one. Returns the status.
     fn attempt(&mut self) -> io::Result<u16> {
         let mut connection = match self.connection.take() {
             Some(connection) => connection,
@@ -110,7 +110,7 @@ impl Sender {
         Ok(status)
     }
 
-    /// Sends a part of the body on a connection of its own, and resets that.
+    /// Sends a part of the body on a new connection, and resets it.
     fn cut(&mut self) -> io::Result<()> {
         let body_bytes = self.request.bytes.len() - self.request.head_bytes;
         let part = (self.random.random::<f64>() * body_bytes as f64) as usize;
@@ -118,9 +118,9 @@ impl Sender {
         let Ok(mut connection) = connect(self.address) else {
             return Ok(());
         };
-        // The receiver may refuse before all is sent, and reset for its part.
+        // The receiver may refuse before everything is sent, and reset the connection itself.
         let _ = connection.write_all(&self.request.bytes[..end]);
-        // Time for some of it to be read; a reset discards what was not.
+        // Time for some of it to be read; a reset discards the rest.
         thread::sleep(PAUSE);
         let at_once = libc::linger {
             l_onoff: 1,
@@ -140,7 +140,7 @@ fn connect(address: SocketAddr) -> io::Result<TcpStream> {
     Ok(connection)
 }
 
-/// The status of an answer, and whether the connection goes on after it.
+/// The status of an answer, and whether the connection stays open.
 fn answer(connection: impl io::Read) -> io::Result<(u16, bool)> {
     let mut reader = BufReader::new(connection);
     let mut line = String::new();
@@ -164,15 +164,15 @@ fn answer(connection: impl io::Read) -> io::Result<(u16, bool)> {
     Ok((status.ok_or(io::ErrorKind::InvalidData)?, is_kept))
 }
 
-/// A request whose first span's trace id bears the number of the batch, so that no two batches
-/// are the same bytes.
+/// A request whose first span's trace id contains the number of the batch, so that no two batches
+/// have the same bytes.
 struct Request {
     bytes: Vec<u8>,
     head_bytes: usize,
     number_at: usize,
 }
 
-/// Looked for in the body; no other field can be like it.
+/// Searched for in the body, where it is unique.
 const TRACE_ID: [u8; 16] = [0xa5; 16];
 
 impl Request {
@@ -209,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_are_read_whole() {
+    fn answers_are_read_completely() {
         let table = [
             (
                 "HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nabc",
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn batches_differ_in_their_number_alone() {
+    fn batches_differ_only_in_their_number() {
         let address = SocketAddr::from(([127, 0, 0, 1], 81));
         let mut request = Request::new(address, 3).unwrap();
         request.number(1);
@@ -240,14 +240,14 @@ mod tests {
         assert_eq!((differ.count(), first.len()), (1, request.bytes.len()));
     }
 
-    /// What the receiver of the next test does with each request in its turn.
+    /// What the receiver of the next test does with a request.
     enum Turn {
         Answer(&'static [u8]),
         HangUp,
     }
 
-    /// A receiver that reads whole requests and answers each in its turn. Returns their bodies'
-    /// first bytes.
+    /// A receiver that reads complete requests and answers each as in `turns`. Returns the
+    /// bodies' first bytes.
     fn receive(listener: &TcpListener, request_bytes: usize, turns: &[Turn]) -> Vec<Vec<u8>> {
         let mut requests = Vec::new();
         let mut connection = None;
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_bytes_are_sent_until_they_are_accepted() {
+    fn the_same_bytes_are_retried_until_accepted() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let mut sender = Sender::new(address, 2, 0.0, 1).unwrap();

@@ -1,9 +1,9 @@
-//! What the study of the sink is made of.
+//! The parts of the sink's study.
 
 use super::*;
 
 #[test]
-fn goals_are_about_contenders_that_there_are() {
+fn goals_name_existing_contenders() {
     let scenarios = scenarios(10_000);
     let contenders = |name: &str| {
         let found = scenarios.iter().find(|scenario| scenario.name == name);
@@ -23,7 +23,7 @@ fn goals_are_about_contenders_that_there_are() {
 }
 
 #[test]
-fn commands_are_typed_without_this_machine() {
+fn commands_contain_no_local_paths() {
     let sink = Sink {
         lasts: Duration::from_secs(2),
         spans: 1,

@@ -1,4 +1,4 @@
-//! Figures that Windage has to reach, judged by what was measured.
+//! Goals: figures that Windage has to reach, judged by the measurements.
 
 use super::{Quantity, Run, Trial, figure};
 use crate::bench::median::{Median, median};
@@ -8,26 +8,26 @@ use crate::bench::median::{Median, median};
 pub(in crate::bench) struct Goal {
     pub(in crate::bench) of: Run,
     quantity: Quantity,
-    /// What it is divided by: the same quantity of another run in the same round.
+    /// The divisor: the same quantity of another run in the same round.
     pub(in crate::bench) against: Option<Run>,
     bound: Bound,
 }
 
-/// When a figure is reached.
+/// When a goal is reached.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::bench) enum Bound {
-    /// The low end of the interval is no less.
+    /// The low end of the interval is at least this.
     LowEndAtLeast(f64),
-    /// The median is no less.
+    /// The median is at least this.
     AtLeast(f64),
-    /// The median is no more.
+    /// The median is at most this.
     AtMost(f64),
-    /// The median is no further from 1.
+    /// The median differs from 1 by at most this.
     Within(f64),
 }
 
 impl Goal {
-    /// In the place of a contender: the worst run of any of them.
+    /// In place of a contender: the worst run of all of them.
     pub(in crate::bench) const WORST: &str = "the worst";
 
     pub(in crate::bench) const fn of(
@@ -48,7 +48,7 @@ impl Goal {
         self.of.1 == Goal::WORST
     }
 
-    /// What it is, in words.
+    /// A description in words.
     fn what(&self) -> String {
         let ((scenario, contender), title) = (self.of, self.quantity.title);
         let against = match self.against {
@@ -59,7 +59,7 @@ impl Goal {
         format!("{scenario}: {title}, {contender}{against}")
     }
 
-    /// A row of the table of figures to reach.
+    /// A row of the table of goals.
     pub(super) fn row(&self, trials: &[Trial]) -> String {
         let show = |value: f64| match self.against {
             Some(_) => format!("{value:.3}"),
@@ -92,7 +92,7 @@ impl Goal {
             return figure(trials, self.of, self.quantity, self.against);
         }
         let of_scenario = trials.iter().filter(|t| t.scenario == self.of.0);
-        // One that failed may have been the worst.
+        // A failed run may have been the worst.
         let values: Option<Vec<f64>> = of_scenario
             .map(|trial| trial.outcome.as_ref().ok()?.value(self.quantity))
             .collect();

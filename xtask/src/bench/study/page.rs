@@ -6,16 +6,16 @@ use std::fmt::Write as _;
 use super::{Quantity, Scenario, Study, Trial, figure};
 use crate::bench::median::Median;
 
-/// By whose figures those of the others are divided.
+/// The contender whose figures are divided by those of the others.
 const OWN: &str = "windage";
 
 const FIGURES: &str = "\
 Each figure is the median over rounds; a ratio is the median of the ratios within rounds. In brackets: the interval of \
-at least 95 % by order statistics, where there are six rounds or more. In each round the scenarios, and in each of them \
-the contenders, come in an order that is drawn from a fixed seed.";
+at least 95 % by order statistics, if there are at least six rounds. In each round the scenarios, and in each of them \
+the contenders, come in a random order, drawn from a fixed seed.";
 
 impl Study {
-    /// The page, as of the trials so far.
+    /// The page of the trials so far.
     pub(super) fn page(&self) -> String {
         let plan = &self.plan;
         let done = self.trials.iter().map(|trial| trial.round).max();
@@ -25,7 +25,7 @@ impl Study {
         }
         let _ = write!(
             page,
-            "- Rounds: {} of {}\n- Stolen by the hypervisor while contenders ran: {:.1} s of all cores together\n\n\
+            "- Rounds: {} of {}\n- Steal while contenders ran: {:.1} s, summed over all cores\n\n\
              {FIGURES}\n\n{}\n\n## Figures to reach\n\n| figure | to reach | measured | |\n|---|---|---|---|\n",
             done.unwrap_or(0),
             plan.rounds,
@@ -51,18 +51,18 @@ impl Study {
     fn values(&self, scenario: &Scenario) -> String {
         let readings = self.trials.iter().filter(|t| t.scenario == scenario.name);
         let readings = readings.filter_map(|trial| trial.outcome.as_ref().ok());
-        let mut told: Vec<Quantity> = Vec::new();
+        let mut quantities: Vec<Quantity> = Vec::new();
         for (quantity, _) in readings.flat_map(|reading| &reading.values) {
-            if !told.contains(quantity) {
-                told.push(*quantity);
+            if !quantities.contains(quantity) {
+                quantities.push(*quantity);
             }
         }
-        let titles = told.iter().map(|quantity| match quantity.unit {
+        let titles = quantities.iter().map(|quantity| match quantity.unit {
             "" => quantity.title.to_owned(),
             unit => format!("{}, {unit}", quantity.title),
         });
         let rows = scenario.contenders.iter().map(|&contender| {
-            let cells = told.iter().map(|&quantity| {
+            let cells = quantities.iter().map(|&quantity| {
                 let figure = figure(&self.trials, (scenario.name, contender), quantity, None);
                 or_dash(figure, |value| quantity.number(value))
             });
@@ -90,7 +90,7 @@ impl Study {
         format!("\n{}", table("windage /", titles.collect(), rows))
     }
 
-    /// What speaks against runs, with their number, and why others failed.
+    /// Warnings about runs, with their number, and why others failed.
     fn warnings(&self) -> Vec<String> {
         let mut counts = BTreeMap::new();
         let mut runs = BTreeMap::new();
@@ -134,7 +134,7 @@ fn or_dash(figure: Option<Median>, show: impl Fn(f64) -> String) -> String {
     figure.map_or("–".to_owned(), |figure| figure.show(show))
 }
 
-/// One line about a run that has ended, for the terminal.
+/// One line about a finished run, for the terminal.
 pub(super) fn progress(trial: &Trial) -> String {
     let said = match &trial.outcome {
         Err(why) => why.clone(),

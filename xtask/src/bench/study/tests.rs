@@ -1,4 +1,4 @@
-//! The frame with a study that was made up.
+//! The frame, tested with an invented study.
 
 use clap::Parser;
 
@@ -29,7 +29,7 @@ fn trial(contender: &'static str, round: u32, values: &[(Quantity, f64)]) -> Tri
     }
 }
 
-/// Rounds in which the machine slows everyone down alike.
+/// Rounds in which the machine slows down all contenders alike.
 fn drifting(rounds: u32) -> Vec<Trial> {
     let of_round = |round: u32| {
         let slow = 1.0 + f64::from(round);
@@ -85,19 +85,19 @@ fn goals_are_judged_by_medians_of_ratios_within_rounds() {
 }
 
 #[test]
-fn what_failed_has_no_ratio_and_may_have_been_the_worst() {
+fn a_failed_run_has_no_ratio_and_may_be_the_worst() {
     let mut trials = drifting(7);
     trials[1].outcome = Err("it died".into());
     let figure = figure(&trials, ("first", "windage"), CPU, Some(("first", "other")));
     assert_eq!(figure.unwrap().count, 6);
     assert!(rows(&trials)[3].contains("not measured"));
-    // One that missed its bound in a single round has missed it.
+    // A run that missed the bound in a single round has missed it.
     trials.truncate(1);
     assert!(rows(&trials)[3].contains("40.0 MB | reached"));
 }
 
 #[test]
-fn bounds_hold_at_their_ends_and_not_beyond() {
+fn bounds_include_their_ends() {
     let table = [
         (Bound::AtMost(2.0), 2.0, 2.1),
         (Bound::AtLeast(2.0), 2.0, 1.9),
@@ -117,7 +117,7 @@ fn bounds_hold_at_their_ends_and_not_beyond() {
 }
 
 #[test]
-fn the_page_has_what_was_measured_and_what_was_not() {
+fn the_page_shows_results_and_failures() {
     let mut trials = drifting(6);
     let Ok(reading) = &mut trials[0].outcome else {
         panic!("it went well")
@@ -134,7 +134,7 @@ fn the_page_has_what_was_measured_and_what_was_not() {
     let page = study.page();
     for part in [
         "# A study\n\n- Machine: two cores\n- Rounds: 6 of 7\n",
-        ": 4.5 s of all cores",
+        ": 4.5 s, summed over all cores",
         "As it is done.\n\n## Figures to reach\n\n| figure |",
         "## first\n\nwhat is first.\n\n| contender | CPU per request, µs | requests/s | peak memory, MB |\n",
         "| windage | 18.00 [8.00, 28.00] | 100 [100, 100] | 40.0 [40.0, 40.0] |\n",
@@ -152,7 +152,7 @@ fn the_page_has_what_was_measured_and_what_was_not() {
 }
 
 #[test]
-fn a_round_has_everything_once_in_an_order_of_its_own() {
+fn a_round_has_everything_once_in_random_order() {
     let scenarios = plan().scenarios;
     let names = |round| {
         let order = order(&scenarios, round).into_iter();
@@ -163,7 +163,7 @@ fn a_round_has_everything_once_in_an_order_of_its_own() {
     assert_eq!(
         (names(1).len(), names(2).len()),
         (3, 2),
-        "`once` is in the first round alone"
+        "`once` is in the first round only"
     );
     for (name, mut contenders) in names(3) {
         contenders.sort_unstable();
@@ -201,7 +201,7 @@ fn a_study_is_repeated_by_its_command() {
 }
 
 #[test]
-fn wrong_flags_say_what_is_right() {
+fn errors_of_flags_list_valid_values() {
     let table = [
         ("--for 1.5s", "whole seconds"),
         ("--for 0s", "whole seconds"),
@@ -222,7 +222,7 @@ fn wrong_flags_say_what_is_right() {
     );
 }
 
-/// A runner whose contenders answer at once, one of them with an error.
+/// A runner whose contenders finish at once, one of them with an error.
 struct MadeUp;
 
 impl Runner for MadeUp {

@@ -1,4 +1,4 @@
-//! A folder in the cache for each state of what it is made of: made once and found again.
+//! A cache folder for each state of its inputs: made once and reused.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,12 +9,13 @@ use anyhow::{Context, Result};
 use crate::test::step::announce;
 use crate::{command, workspace};
 
-/// Directories that a language's tools leave beside sources.
+/// Directories that build tools leave next to sources.
 const BUILD_OUTPUT: &[&str] = &["bin", "node_modules", "target", "__pycache__"];
 
 /// The folder of this name in the cache, after `make` has filled it.
 ///
-/// The name has to tell apart whatever the contents depend on: none is changed under a test.
+/// The name must identify everything that the contents depend on: a folder is never changed under a
+/// test.
 pub(crate) fn folder(name: &str, make: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
     folder_below(&workspace::cache()?, name, make)
 }
@@ -25,7 +26,7 @@ fn folder_below(
     make: impl FnOnce(&Path) -> Result<()>,
 ) -> Result<PathBuf> {
     let folder = cache.join(name);
-    // The last thing written: what was interrupted is begun again.
+    // Written last, so that an interrupted folder is made again.
     let complete = folder.join("complete");
     if complete.is_file() {
         return Ok(folder);
@@ -43,7 +44,7 @@ fn folder_below(
 /// The sources of a program that is built elsewhere.
 pub(crate) struct Sources {
     root: PathBuf,
-    /// Below the root, sorted.
+    /// Relative to the root, sorted.
     files: Vec<PathBuf>,
 }
 
@@ -58,7 +59,7 @@ impl Sources {
         })
     }
 
-    /// Another number for every other content.
+    /// A hash of names and contents.
     pub(crate) fn hash(&self) -> Result<u32> {
         let mut hasher = crc32fast::Hasher::new();
         for file in &self.files {
@@ -108,7 +109,7 @@ mod tests {
         let mut make = |fails: bool| {
             folder_below(cache.path(), "thing", |folder| {
                 made += 1;
-                // What an interrupted one left is not there.
+                // Leftovers of an interrupted attempt are removed.
                 fs::create_dir(folder.join("part"))?;
                 anyhow::ensure!(!fails, "interrupted");
                 Ok(())
@@ -116,12 +117,12 @@ mod tests {
         };
         assert!(make(true).is_err());
         let first = make(false).unwrap();
-        assert_eq!(make(true).unwrap(), first, "it is there: nothing is made");
+        assert_eq!(make(true).unwrap(), first, "it exists: nothing is made");
         assert_eq!(made, 2);
     }
 
     #[test]
-    fn sources_are_told_apart_by_name_and_content_and_copied_without_build_output() {
+    fn sources_are_hashed_by_name_and_content_and_copied_without_build_output() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path();
         fs::create_dir_all(root.join("src/deep")).unwrap();
@@ -132,7 +133,7 @@ mod tests {
         let first = hash();
 
         fs::write(root.join("node_modules/x/y"), "3").unwrap();
-        assert_eq!(hash(), first, "what was installed is no source");
+        assert_eq!(hash(), first, "installed packages are not sources");
         let copy = tempfile::tempdir().unwrap();
         Sources::of(root).unwrap().copy_to(copy.path()).unwrap();
         assert_eq!(read(&copy.path().join("src/deep/a")).unwrap(), b"1");

@@ -1,5 +1,5 @@
-//! What tests find by variables: the exporters of `subjects/exporters`, each made by its own language's tools, two that
-//! are fetched whole, and a Python.
+//! Parts that tests find by variables: the exporters of `subjects/exporters`, each built by its own
+//! language's tools, two that are downloaded, and a Python.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -11,12 +11,12 @@ use super::cache::{self, Sources};
 use crate::test::step::announce;
 use crate::{command, workspace};
 
-/// The program that the makers of the OpenTelemetry Collector test it with.
+/// The load generator with which the OpenTelemetry Collector is tested.
 const TELEMETRYGEN: &str =
     "github.com/open-telemetry/opentelemetry-collector-contrib/cmd/telemetrygen";
 const TELEMETRYGEN_VERSION: &str = "v0.161.0";
 
-/// A part that tests look for, and how it is made.
+/// A part that tests need, and how it is made.
 type Part = (&'static str, &'static str, fn() -> Result<PathBuf>);
 
 /// Name, variable and maker of each.
@@ -30,8 +30,8 @@ const PARTS: &[Part] = &[
     ("Prometheus", "WINDAGE_TEST_PROMETHEUS", prometheus),
 ];
 
-/// Makes what is missing and returns the variables by which tests find it; those that failed
-/// are told with their names.
+/// Makes missing parts and returns the variables by which tests find them. Failed parts are
+/// reported by name.
 pub(super) fn provide(
     failed: &mut impl FnMut(&str, &anyhow::Error),
 ) -> Vec<(&'static str, OsString)> {
@@ -46,17 +46,17 @@ pub(super) fn provide(
     variables
 }
 
-/// Pinned with hashes: what is installed today is what was installed when it was written.
+/// Pinned with hashes, so that every installation is the same.
 fn tests_python() -> Result<PathBuf> {
     super::python_environment("xtask/requirements-test.txt")
 }
 
-/// The interpreter that has the packages; the programs are run from where they lie.
+/// The interpreter that has the packages; the programs are run in place.
 fn python() -> Result<PathBuf> {
     super::python_environment("subjects/exporters/python/requirements.txt")
 }
 
-/// The program. Go's own cache says what is to be done.
+/// The program. Go's own cache decides what to build.
 fn go() -> Result<PathBuf> {
     let folder = sources_of("go");
     let program = folder.join("bin/exporter");
@@ -64,12 +64,12 @@ fn go() -> Result<PathBuf> {
     Ok(program)
 }
 
-/// The script, beside the packages that it needs.
+/// The script, next to the packages that it needs.
 fn node() -> Result<PathBuf> {
     let folder = built("node", |folder| {
         command::run(
             Command::new("npm")
-                // Nothing that a package brings along runs at its installation.
+                // Installation scripts of packages are not run.
                 .args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"])
                 .args(["--prefer-offline", "--loglevel=error"])
                 .current_dir(folder),
@@ -103,10 +103,11 @@ fn telemetrygen() -> Result<PathBuf> {
     Ok(folder.join("telemetrygen"))
 }
 
-/// The server by itself, out of its Debian package. Installing that would start it for good.
+/// The server, extracted from its Debian package. Installing the package would start it
+/// permanently.
 fn prometheus() -> Result<PathBuf> {
     let folder = cache::folder("prometheus", |folder| {
-        // The lists of packages may be old, or were never fetched.
+        // The lists of packages may be old or missing.
         let script = "apt-get download -qq prometheus || { apt-get update -qq && apt-get download -qq prometheus; } \
                       && dpkg-deb --extract prometheus_*.deb . && rm prometheus_*.deb";
         command::run(Command::new("sh").args(["-ec", script]).current_dir(folder))
@@ -114,7 +115,7 @@ fn prometheus() -> Result<PathBuf> {
     Ok(folder.join("usr/bin/prometheus"))
 }
 
-/// A copy of an exporter's sources, built there.
+/// Builds a copy of an exporter's sources there.
 fn built(language: &str, build: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
     let sources = Sources::of(&sources_of(language))?;
     let name = format!("exporter-{language}-{:08x}", sources.hash()?);
@@ -133,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_part_has_a_variable_of_its_own_and_its_sources_lie_there() {
+    fn every_part_has_a_unique_variable_and_its_sources() {
         let mut variables: Vec<_> = PARTS.iter().map(|(_, variable, _)| *variable).collect();
         variables.sort_unstable();
         variables.dedup();

@@ -1,4 +1,4 @@
-//! What agents use and what the kernel's statistics see of it.
+//! What agents use, and what the kernel's statistics count of it.
 
 use serde_json::Value;
 use windage_model::Method;
@@ -9,8 +9,8 @@ use crate::agents::probes::{account, bpf_use};
 use crate::{AgentUse, MetricAnalysis, wire};
 
 #[test]
-fn metrics_are_those_of_attachments_against_none() {
-    // metric, truth, how far off the noise of six attachments may put it
+fn metrics_of_attachments_are_compared_with_zero() {
+    // metric, true value, tolerance for the noise of six attachments
     let table = [
         (Metric::AgentCpu, 0.2, 0.01),
         (Metric::AgentCpuPerRequest, 23.0, 0.01),
@@ -42,7 +42,7 @@ fn metrics_are_those_of_attachments_against_none() {
 }
 
 #[test]
-fn attachments_of_a_single_launch_are_its_replicates() {
+fn attachments_of_a_single_launch_are_replicates() {
     let analysis = analysed(&run(1, 6));
     let found = &arm(&analysis, WATCHED).metrics[&Metric::AgentAttachTime];
     let of = found.difference.as_ref().unwrap();
@@ -54,7 +54,7 @@ fn attachments_of_a_single_launch_are_its_replicates() {
 }
 
 #[test]
-fn other_plans_and_arms_have_none_of_it() {
+fn other_plans_and_arms_have_no_agent_metrics() {
     let mut plain = run(3, 1);
     plain.manifest.arms[2].agents.clear();
     plain.manifest.arms[3].bystander_of = None;
@@ -73,11 +73,11 @@ fn other_plans_and_arms_have_none_of_it() {
     }
 }
 
-/// A run that was recorded before agents were: no attachment, nothing beside windows.
+/// A run recorded before agents were supported: no attachments, nothing beside windows.
 #[test]
-fn older_runs_say_what_they_know() {
+fn older_runs_have_what_was_recorded() {
     let mut old = fixture::records(3);
-    old.told.clear();
+    old.reported.clear();
     let analysis = analysed(&old);
     let json = wire::to_json(&analysis);
     for of in json["arms"].as_array().unwrap() {
@@ -104,9 +104,9 @@ fn close(found: f64, expected: f64) {
     assert!(off <= 1e-9 * expected.abs().max(1.0), "{found} {expected}");
 }
 
-/// Each figure follows from those that it is told with, in the units of their names.
+/// Each figure follows from those reported with it, in the units of their names.
 #[test]
-fn figures_can_be_recomputed_from_what_stands_beside_them() {
+fn figures_can_be_recomputed_from_their_parts() {
     let json = wire::to_json(&analysed(&run(6, 2)));
     let of = &json["arms"][2]["agent"];
     let cycles = of["cycles"].as_array().unwrap();
@@ -176,16 +176,16 @@ fn figures_can_be_recomputed_from_what_stands_beside_them() {
 }
 
 #[test]
-fn the_account_of_probes_finds_what_was_planted() {
+fn probe_costs_are_recovered() {
     let of = agent(&run(6, 2));
     let probes = of.probes.unwrap();
-    // 12 µs more of the service, of which 1.2 in programs; three events.
+    // The service costs 12 µs more, of which 1.2 in programs; three events.
     let outside = &probes.outside_bpf_us_per_request;
     assert!((outside.estimate - 10.8).abs() < 0.1, "{outside:?}");
     assert!(outside.low < 10.8 && outside.high > 10.8, "{outside:?}");
     let service = &probes.service_us_per_request;
     assert!(outside.half_width() > service.half_width());
-    // Of the 1.2 in programs up to 0.4 may be the clock's.
+    // Up to 0.4 of the 1.2 in programs may be clock reads.
     let at_most = probes.outside_bpf_at_most_us_per_request.unwrap();
     assert!(at_most.low < 11.2 && at_most.high > 11.2, "{at_most:?}");
     assert!(at_most.half_width() > outside.half_width());
@@ -201,7 +201,7 @@ fn the_account_of_probes_finds_what_was_planted() {
 }
 
 #[test]
-fn attachments_that_failed_are_listed_and_not_counted() {
+fn failed_attachments_are_listed_but_not_counted() {
     let mut spoilt = run(6, 1);
     let first = cycles(&mut spoilt).next().unwrap();
     first.failed = Some("otel ended with status 1.".to_owned());
@@ -222,19 +222,19 @@ fn attachments_that_failed_are_listed_and_not_counted() {
 }
 
 #[test]
-fn cores_of_agents_are_of_the_time_between_the_readings() {
+fn agent_cores_cover_the_time_between_readings() {
     let cores = |run: &Recorded| agent(run).up.unwrap().cpu_cores.unwrap().estimate;
     let older = run(6, 1);
     let mut longer = run(6, 1);
     for window in &mut longer.windows {
-        // The load was a quarter of the time in which the agents' CPU was counted.
+        // The load was a quarter of the time over which the agents' CPU was counted.
         window.beside.between_readings_ns = Some(window.duration_ns * 4);
     }
     assert!((cores(&older) / cores(&longer) - 4.0).abs() < 1e-9);
 }
 
 #[test]
-fn what_was_not_read_is_absent() {
+fn unread_figures_are_absent() {
     let mut blind = run(6, 1);
     for cycle in cycles(&mut blind) {
         cycle.statistics = None;
@@ -246,7 +246,11 @@ fn what_was_not_read_is_absent() {
     let found = agent(&blind);
     let bpf = found.bpf.unwrap();
     assert_eq!((bpf.ns_per_request, found.probes), (None, None));
-    assert_eq!(bpf.programs.len(), 3, "they came all the same");
+    assert_eq!(
+        bpf.programs.len(),
+        3,
+        "the programs are listed all the same"
+    );
     assert_eq!(bpf.programs[0].runs_per_request, None);
     let up = found.up.unwrap();
     assert_eq!((up.cpu_cores, up.cpu_us_per_request), (None, None));
@@ -266,20 +270,20 @@ fn what_was_not_read_is_absent() {
     assert!(found.probes.unwrap().service_ns_per_event.is_err());
 }
 
-/// One attachment, or several that ran alike or not, in a run that may stop early.
+/// One attachment, or several with equal or different runs, in a run that may stop early.
 #[test]
-fn an_unknown_error_of_runs_is_not_taken_for_none() {
-    // launches, whether each runs as often for a request, what is said of an event
+fn an_unknown_error_of_runs_is_not_taken_as_zero() {
+    // launches, whether each has the same runs per request, the result for the cost per event
     let table = [
         (1, true, Ok(Method::OneError)),
         (2, true, Ok(Method::OneError)),
-        (2, false, Err("are too few to say by how much")),
+        (2, false, Err("are too few to estimate by how")),
         (6, false, Ok(Method::Fieller)),
     ];
     for (launches, is_alike, expected) in table {
         let mut run = run(launches, 1);
         if launches == 2 {
-            // Over two launches a sequence has no end.
+            // Over two launches a confidence sequence is unbounded.
             run.manifest.design.stop = Some(windage_record::StopScope {
                 metric: Metric::CpuPerRequest,
                 half_width: 0.01,
@@ -322,7 +326,7 @@ fn rules_of(run: &Recorded) -> Rules {
     }
 }
 
-/// CPU per request of an arm that is known, whatever the run.
+/// A known CPU per request, whatever the run.
 fn known_cpu() -> MetricAnalysis {
     let analysis = analysed(&run(6, 1));
     arm(&analysis, WATCHED).metrics[&Metric::CpuPerRequest].clone()

@@ -1,4 +1,4 @@
-//! Where the machine's CPU for a request goes.
+//! Where the machine's CPU per request goes.
 
 use proptest::prelude::*;
 use serde_json::Value;
@@ -30,7 +30,7 @@ fn left_over(bill: &Bill) -> [f64; 3] {
 }
 
 #[test]
-fn each_line_is_what_was_planted() {
+fn each_line_has_its_known_cost() {
     // item, baseline, the watched arm, its bystander
     let table = [
         (BillItem::Service, 50.0, 62.0, 53.0),
@@ -82,10 +82,10 @@ fn the_baseline_has_a_bill_and_no_difference() {
     assert_eq!(bill.agent_outside_windows, None);
 }
 
-/// The agent uses 23 µs for a request in all and 20 in windows of the arm; the watched service flushes 2 µs
-/// in the baseline's windows.
+/// The agent uses 23 µs per request in all, 20 of them in windows of the arm; the watched service
+/// flushes 2 µs in the baseline's windows.
 #[test]
-fn what_was_deferred_has_lines_of_its_own_and_a_sum() {
+fn deferred_cost_has_lines_of_its_own_and_a_sum() {
     let mut run = run(6, 1);
     for window in &mut run.windows {
         if window.place.arm == ArmIndex::CONTROL {
@@ -113,7 +113,7 @@ fn what_was_deferred_has_lines_of_its_own_and_a_sum() {
     let interval = found.with_deferred.interval.unwrap();
     assert!(interval.low < interval.estimate && interval.estimate < interval.high);
 
-    // Nobody knows what was deferred: the sum is the machine's.
+    // The deferred cost is unknown: the sum is the machine's.
     run.ends.clear();
     cycles(&mut run).for_each(|cycle| cycle.up_cpu_ns = None);
     let found = bill(&run, WATCHED);
@@ -122,15 +122,15 @@ fn what_was_deferred_has_lines_of_its_own_and_a_sum() {
     assert_eq!(found.with_deferred, found.machine);
 }
 
-/// One launch was cut short and does not know what it deferred.
+/// One launch was cut short, so its deferred cost is unknown.
 #[test]
-fn what_the_machine_pays_in_all_is_of_launches_that_know_all_of_it() {
+fn the_sum_uses_launches_with_all_lines() {
     let whole = bill(&run(5, 1), WATCHED);
     let mut cut = run(6, 1);
     cut.ends.pop();
-    // What it used in windows would move the machine's line.
-    let dear = cut.windows.iter_mut().filter(|of| of.place.launch == 5);
-    for window in dear.filter(|of| of.place.arm == WATCHED) {
+    // Its in-window cost would shift the machine's line.
+    let costly = cut.windows.iter_mut().filter(|of| of.place.launch == 5);
+    for window in costly.filter(|of| of.place.arm == WATCHED) {
         window.machine.busy_ns = window.machine.busy_ns.map(|ns| ns * 2);
     }
     let found = bill(&cut, WATCHED);
@@ -147,10 +147,10 @@ fn what_the_machine_pays_in_all_is_of_launches_that_know_all_of_it() {
     }
 }
 
-/// An agent works all the time, whoever has load: what it uses in the bystander's windows is not
-/// for the arm's requests.
+/// An agent works all the time, regardless of which arm has load: what it uses in the bystander's
+/// windows is not for the arm's requests.
 #[test]
-fn a_bystander_in_the_plan_changes_no_figure_of_the_agent() {
+fn a_bystander_in_the_plan_does_not_change_the_agents_figures() {
     let of = |run: &Recorded| {
         let analysis = analysed(run);
         let found = arm(&analysis, WATCHED);
@@ -190,7 +190,7 @@ fn a_bystander_in_the_plan_changes_no_figure_of_the_agent() {
 }
 
 #[test]
-fn what_was_not_read_stands_in_the_remainder() {
+fn unread_parts_are_in_the_remainder() {
     let mut run = run(6, 1);
     for window in &mut run.windows {
         window.beside.kernel_threads_ns = None;
@@ -221,7 +221,7 @@ fn what_was_not_read_stands_in_the_remainder() {
 }
 
 #[test]
-fn batches_have_no_bill_and_arms_in_turn_have_one() {
+fn batch_loads_have_no_bill_and_sequential_order_has_one() {
     let mut run = run(3, 1);
     run.manifest.load.model = LoadModel::Batch;
     assert!(analysed(&run).arms.iter().all(|arm| arm.bill.is_none()));
@@ -238,9 +238,9 @@ fn batches_have_no_bill_and_arms_in_turn_have_one() {
     assert!(left_over(&found).iter().all(|us| us.abs() < 1e-9));
 }
 
-/// In-process plans have the very figures that were there before.
+/// In-process plans have the same figures as before bills existed.
 #[test]
-fn a_bill_agrees_with_the_metrics_beside_it() {
+fn a_bill_agrees_with_the_metrics() {
     let analysis = analysed(&fixture::records(5));
     let found = arm(&analysis, ArmIndex(2));
     let bill = found.bill.as_ref().unwrap();
@@ -285,7 +285,7 @@ fn lines_in_the_file_add_up() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// Whatever was lost and whatever counters say, the lines are the machine.
+    /// Whatever is missing and whatever counters show, the lines add up to the machine.
     #[test]
     fn lines_always_add_up(
         rounds in 1..4_u32,

@@ -1,11 +1,11 @@
-//! What a service pays that is not watched.
+//! The cost to bystanders.
 
 use super::*;
 use crate::{MissingCode, wire};
 use windage_model::{LoadModel, Verdict};
 
 #[test]
-fn a_bystander_is_held_against_the_control_and_the_watched_arm() {
+fn a_bystander_is_compared_with_the_control_and_the_watched_arm() {
     for (rounds, blocks) in [(6, 1), (1, 8)] {
         let analysis = analysed(&run(rounds, blocks));
         let found = arm(&analysis, BYSTANDER).bystander.as_ref().unwrap();
@@ -38,7 +38,8 @@ fn probes_on_the_watched_service_alone_leave_the_bystander_as_it_is() {
     assert_eq!(found.against_control.verdict, Some(Verdict::Negligible));
 }
 
-/// A ladder from the control: what bystanders pay, and what another stage of theirs adds.
+/// A ladder that starts at the control: the cost to bystanders, and what another stage of theirs
+/// adds.
 #[test]
 fn stages_may_begin_at_the_control() {
     let mut ladder = run(5, 2);
@@ -56,7 +57,7 @@ fn stages_may_begin_at_the_control() {
 }
 
 #[test]
-fn without_windows_beside_each_other_it_says_so() {
+fn without_paired_windows_figures_are_missing() {
     let mut run = run(3, 1);
     run.windows
         .retain(|window| window.place.arm != ArmIndex::CONTROL);
@@ -69,9 +70,9 @@ fn without_windows_beside_each_other_it_says_so() {
     assert!(watched["difference_us_per_request"]["low"].is_number());
 }
 
-/// An iteration of a batch load has its price for bystanders and its probes as a request has.
+/// In a batch load, bystander cost and probes are per iteration.
 #[test]
-fn of_a_batch_load_an_iteration_is_compared() {
+fn batch_loads_are_compared_per_iteration() {
     let mut run = run(6, 1);
     run.manifest.load.model = LoadModel::Batch;
     let analysis = analysed(&run);
@@ -95,9 +96,9 @@ fn of_a_batch_load_an_iteration_is_compared() {
     assert!((outside - 10.8).abs() < 0.1, "{outside}");
 }
 
-/// Without a control there is nothing to hold it against, and it is none the less no treatment.
+/// Without a control there is no comparison, but the arm is still not a treatment.
 #[test]
-fn a_bystander_without_a_control_is_one_all_the_same() {
+fn a_bystander_without_a_control_is_still_a_bystander() {
     let mut run = run(3, 1);
     run.manifest.arms[ArmIndex::CONTROL.get()].role = Role::Treatment;
     let analysis = analysed(&run);

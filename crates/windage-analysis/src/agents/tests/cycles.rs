@@ -37,13 +37,13 @@ fn a_ratio_without_a_denominator_is_none() {
     assert_eq!(difference_of_ratios(&of, &less, rules()), None);
 }
 
-/// Attachments of a launch are alike, and launches are not: twenty attachments are four values.
+/// Attachments of a launch are alike, and launches differ: twenty attachments are four values.
 #[test]
-fn what_attachments_share_with_their_launch_is_no_evidence() {
+fn attachments_of_a_launch_are_not_independent() {
     let of_launches = [4.0, 5.0, 5.0, 6.0].map(|us| vec![(us * 100.0, 100.0); 5]);
     let parts: ByLaunch = (0..).zip(of_launches).collect();
     let nothing: ByLaunch = parts.keys().map(|of| (*of, vec![(0.0, 1.0); 5])).collect();
-    // Student's of three degrees of freedom times a standard error of 0.408.
+    // The t quantile of three degrees of freedom times a standard error of 0.408.
     let half_width = 3.182 * (2.0_f64 / 3.0 / 4.0).sqrt();
     for (found, method) in [
         (ratio(&parts, rules()), Method::RatioByLaunch),
@@ -62,7 +62,7 @@ fn what_attachments_share_with_their_launch_is_no_evidence() {
         );
         assert_eq!(interval.method, method);
     }
-    // The same twenty in a launch alone are twenty.
+    // The same twenty in a single launch are twenty values.
     let all: Vec<Quotient> = parts.into_values().flatten().collect();
     let interval = ratio(&alone(&all), rules()).unwrap().interval.unwrap();
     assert!(interval.half_width() < half_width / 2.0, "{interval:?}");
@@ -77,9 +77,9 @@ fn as_means(parts: &ByLaunch) -> ByLaunch {
         .collect()
 }
 
-/// Six attachments of unlike length whose cost scatters by a tenth.
+/// Six attachments of different lengths whose cost scatters by a tenth.
 #[test]
-fn nineteen_of_twenty_intervals_of_a_ratio_hold_the_truth() {
+fn intervals_of_a_ratio_cover_the_truth() {
     const RUNS: u64 = 3_000;
     let held = (0..RUNS).filter(|run| {
         let chance = |number: u64| {
@@ -97,7 +97,8 @@ fn nineteen_of_twenty_intervals_of_a_ratio_hold_the_truth() {
         found.low <= 5.0 && 5.0 <= found.high
     });
     let share = held.count() as f64 / RUNS as f64;
-    // Three standard errors of such a share are 1.2 %; few attachments of unlike length miss some.
+    // Three standard errors of this share are 1.2 %; few attachments of different lengths lose some
+    // coverage.
     assert!((0.93..=0.965).contains(&share), "{share}");
 }
 

@@ -1,4 +1,4 @@
-//! Agents of known cost.
+//! Agents with known costs.
 
 mod accounts;
 mod bills;
@@ -19,18 +19,19 @@ use crate::{Analysis, ArmAnalysis, analyse};
 const WATCHED: ArmIndex = ArmIndex(2);
 const BYSTANDER: ArmIndex = ArmIndex(3);
 
-/// What a request of each arm costs its service, in microseconds: off, control, the watched arm,
-/// its bystander.
+/// The service's cost per request of each arm, in microseconds: off, control, the watched arm, its
+/// bystander.
 const SERVICE_US: [f64; 4] = [50.0, 50.0, 62.0, 53.0];
-/// The same of what else a window has a reading of.
+/// The same for the agent's cost.
 const AGENT_US: f64 = 20.0;
 const GENERATOR_US: f64 = 6.0;
 const WINDAGE_US: f64 = 1.0;
 const KERNEL_THREADS_US: [f64; 4] = [2.0, 2.0, 2.5, 2.5];
 const REST_US: f64 = 3.0;
 
-/// A run with an agent and a bystander: off, control, watched, bystander. Each round has so many
-/// blocks of `[gone][agent][agent][gone]`, and the agent is attached once in each.
+/// A run with an agent and a bystander: off, control, watched, bystander. Each round has the given
+/// number of blocks of `[detached][agent][agent][detached]`, and the agent is attached once in
+/// each.
 fn run(rounds: u32, blocks: u32) -> Recorded {
     let mut run = fixture::records(0);
     run.manifest.design.rounds = rounds;
@@ -66,9 +67,9 @@ fn run(rounds: u32, blocks: u32) -> Recorded {
 }
 
 fn add_block(run: &mut Recorded, round: u32, block: u32) {
-    let gone: [u16; 8] = [0, 1, 1, 0, 0, 1, 1, 0];
-    let attached = gone.map(|arm| arm + 2);
-    let turns = [gone, attached, attached, gone];
+    let detached: [u16; 8] = [0, 1, 1, 0, 0, 1, 1, 0];
+    let attached = detached.map(|arm| arm + 2);
+    let turns = [detached, attached, attached, detached];
     let mut bystanders_ns = 0;
     for (position, arm) in (0..).zip(turns.into_iter().flatten()) {
         let window = window(round, block, position, arm);
@@ -79,10 +80,10 @@ fn add_block(run: &mut Recorded, round: u32, block: u32) {
     }
     let mut cycle = cycle(round, block);
     cycle.up_cpu_ns = cycle.up_cpu_ns.map(|ns| ns + bystanders_ns);
-    run.told.push(Entry::Agent(cycle));
+    run.reported.push(Entry::Agent(cycle));
 }
 
-/// A thousand requests, whose costs are scattered by a few per mille.
+/// A thousand requests, whose costs scatter by a few per mille.
 fn window(round: u32, block: u32, position: u32, arm: u16) -> Window {
     let mut window = fixture::window(round, block, arm);
     window.place.position = position;
@@ -111,7 +112,8 @@ fn window(round: u32, block: u32, position: u32, arm: u16) -> Window {
     window
 }
 
-/// 23 µs of the agent for each of about 20,000 requests, windows of the bystander apart, 3 runs of 400 ns for each of about 5,000.
+/// The agent uses 23 µs for each of about 20,000 requests, without windows of the bystander, and 3
+/// runs of 400 ns for each of about 5,000.
 fn cycle(launch: u32, block: u32) -> AgentCycle {
     let vary =
         |of: f64, number: u64| (of * (1.0 + 0.02 * noise((u64::from(block) << 8) | number))) as u64;
@@ -165,9 +167,9 @@ fn rules() -> Rules {
     }
 }
 
-/// The attachments of a run, to be changed.
+/// The attachments of a run, to be modified.
 fn cycles(run: &mut Recorded) -> impl Iterator<Item = &mut AgentCycle> {
-    run.told.iter_mut().filter_map(|entry| match entry {
+    run.reported.iter_mut().filter_map(|entry| match entry {
         Entry::Agent(cycle) => Some(cycle),
         _ => None,
     })

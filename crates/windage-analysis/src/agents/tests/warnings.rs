@@ -1,4 +1,4 @@
-//! What speaks against a run whose agents came and went.
+//! Warnings about a run with agents.
 
 use super::*;
 use windage_model::{Soundness, Warning, WarningCode};
@@ -8,19 +8,19 @@ fn warnings(run: &Recorded) -> Vec<Warning> {
 }
 
 #[test]
-fn each_failing_of_attachments_is_told_with_what_to_do() {
+fn each_failure_of_attachments_is_reported_with_advice() {
     use WarningCode::{AgentIdle, AgentLeftBehind, ArmDied, DetachUnverified, FewRounds};
     type Spoil = fn(&mut AgentCycle);
-    type Told = Option<(WarningCode, &'static str)>;
+    type Reported = Option<(WarningCode, &'static str)>;
     let forget_runs: Spoil = |cycle| {
         let programs = cycle.programs.iter_mut().flatten();
         programs.for_each(|program| (program.runs, program.run_ns) = (0, 0));
     };
-    // what, what is done to how many of six attachments, the warning and words of it
-    let table: [(&str, Spoil, usize, Told); 13] = [
+    // name, change, number of the six attachments changed, the warning and part of its text
+    let table: [(&str, Spoil, usize, Reported); 13] = [
         ("nothing", |_| {}, 6, None),
         (
-            "one program stayed",
+            "one program left behind",
             |cycle| cycle.left_behind = vec!["program 17 (count_requests, kprobe)".into()],
             1,
             Some((AgentLeftBehind, "1st time")),
@@ -32,19 +32,19 @@ fn each_failing_of_attachments_is_told_with_what_to_do() {
             Some((AgentLeftBehind, "End them (`kill N`")),
         ),
         (
-            "something of each sort",
+            "one of each kind",
             |cycle| cycle.left_behind = vec!["process 4711".into(), "link 4".into()],
             1,
             Some((AgentLeftBehind, "Remove programs and links (`bpftool")),
         ),
         (
-            "many stayed",
+            "many left behind",
             |cycle| cycle.left_behind = (0..9).map(|id| format!("program {id}")).collect(),
             6,
             Some((AgentLeftBehind, "program 4 and 4 more")),
         ),
         (
-            "an agent died",
+            "an agent exited",
             |cycle| cycle.failed = Some("otel ended with status 2.".into()),
             2,
             Some((ArmDied, "In 2 of 6 attachments")),
@@ -56,25 +56,25 @@ fn each_failing_of_attachments_is_told_with_what_to_do() {
             Some((DetachUnverified, "Run as root")),
         ),
         (
-            "no program came",
+            "no program loaded",
             |cycle| cycle.programs = Some(Vec::new()),
             6,
             Some((AgentIdle, "In 6 of 6 attachments no BPF program came")),
         ),
         (
-            "none came once",
+            "no program loaded once",
             |cycle| cycle.programs = Some(Vec::new()),
             1,
             Some((AgentIdle, "In 1 of 6 attachments no BPF program came")),
         ),
         (
-            "none ever ran",
+            "no program ever ran",
             forget_runs,
             6,
             Some((AgentIdle, "may have found no target")),
         ),
         (
-            "none ran in some",
+            "no program ran in some",
             forget_runs,
             3,
             Some((
@@ -83,7 +83,7 @@ fn each_failing_of_attachments_is_told_with_what_to_do() {
             )),
         ),
         (
-            "nobody asked for anything",
+            "no requests",
             |cycle| {
                 let programs = cycle.programs.iter_mut().flatten();
                 programs.for_each(|program| program.runs = 0);
@@ -121,20 +121,20 @@ fn each_failing_of_attachments_is_told_with_what_to_do() {
 }
 
 #[test]
-fn what_was_noted_while_it_went_on_is_not_said_again() {
+fn warnings_noted_during_the_run_are_not_repeated() {
     let mut run = run(6, 1);
     for cycle in cycles(&mut run) {
         cycle.left_behind = vec!["link 4".into()];
     }
     let noted = Warning::new(WarningCode::AgentLeftBehind, "Link 4 is still there.");
-    run.told.push(Entry::Warning(noted.clone()));
+    run.reported.push(Entry::Warning(noted.clone()));
     assert_eq!(warnings(&run), [noted]);
 }
 
-/// What was noted of one arm says nothing of another.
+/// A warning noted for one arm does not apply to another.
 #[test]
-fn what_was_noted_of_another_arm_does_not_silence_it() {
-    // the arms that were noted, how often it is said
+fn a_warning_noted_for_another_arm_does_not_suppress_it() {
+    // the arms of the noted warning, how often it is reported
     let table = [
         ("agent", 1),
         ("control, agent", 1),
@@ -145,7 +145,7 @@ fn what_was_noted_of_another_arm_does_not_silence_it() {
         let mut run = run(6, 1);
         cycles(&mut run).next().unwrap().failed = Some("It ended.".into());
         let noted = Warning::new(WarningCode::ArmDied, "It ended.").with("arm", arms);
-        run.told.push(Entry::Warning(noted));
+        run.reported.push(Entry::Warning(noted));
         let found = warnings(&run);
         let found = found.iter().filter(|of| of.code == WarningCode::ArmDied);
         assert_eq!(found.count(), times, "{arms}");
@@ -172,8 +172,8 @@ fn idle_attachments_are_counted() {
 }
 
 #[test]
-fn a_launch_alone_says_that_and_not_few_attachments() {
-    // rounds, blocks of each, what is said
+fn a_single_launch_has_its_own_warning() {
+    // rounds, blocks per round, expected warnings
     let table = [
         (1, 1, vec![WarningCode::SingleRound, WarningCode::FewRounds]),
         (1, 6, vec![WarningCode::SingleRound]),
@@ -188,7 +188,7 @@ fn a_launch_alone_says_that_and_not_few_attachments() {
 }
 
 #[test]
-fn statistics_that_somebody_else_switched_on_are_a_doubt_where_there_are_agents() {
+fn statistics_always_on_are_a_warning_with_agents() {
     let found = |run: &Recorded, setting: serde_json::Value| {
         let mut records = run.gathered();
         records.host["bpf_stats_enabled"] = setting;
@@ -199,8 +199,8 @@ fn statistics_that_somebody_else_switched_on_are_a_doubt_where_there_are_agents(
     };
     let (with_agents, without) = (run(6, 1), fixture::records(10));
     let mut without_bpf = run(6, 1);
-    for told in &mut without_bpf.told {
-        if let Entry::Agent(cycle) = told {
+    for reported in &mut without_bpf.reported {
+        if let Entry::Agent(cycle) = reported {
             cycle.programs = Some(Vec::new());
         }
     }

@@ -16,7 +16,7 @@ fn stopping(half_width: f64) -> Recorded {
 }
 
 #[test]
-fn a_run_in_progress_knows_as_much_as_its_analysis() {
+fn a_run_in_progress_agrees_with_its_analysis() {
     for (half_width, is_enough) in [(0.02, true), (0.000_01, false)] {
         let run = stopping(half_width);
         let mut monitor = Monitor::new(run.manifest.clone()).unwrap();
@@ -35,7 +35,7 @@ fn a_run_in_progress_knows_as_much_as_its_analysis() {
 }
 
 #[test]
-fn a_run_that_may_stop_has_sequences_everywhere() {
+fn a_run_that_may_stop_has_confidence_sequences_everywhere() {
     let analysis = analysed(&stopping(0.02));
     let watched = arm(&analysis, WATCHED);
     let of_launches = &watched.metrics[&Metric::AgentCpu].difference;
@@ -57,7 +57,7 @@ fn a_run_that_may_stop_has_sequences_everywhere() {
     assert!(of_bill.half_width() > fixed.half_width());
 }
 
-/// Rounds take the loads in turn, and attachments go with their launch.
+/// Rounds take turns between loads, and attachments belong to their launch's load.
 #[test]
 fn each_load_has_its_own_attachments() {
     let mut run = run(6, 2);

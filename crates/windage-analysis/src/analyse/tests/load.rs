@@ -1,9 +1,9 @@
-//! What is told of the load, and what speaks against times alone.
+//! Reported load figures, and warnings about times alone.
 
 use super::*;
 
 #[test]
-fn a_late_generator_speaks_against_times_and_nothing_else() {
+fn a_late_generator_affects_times_only() {
     let mut records = fixture::records(3);
     for window in &mut records.windows {
         window
@@ -40,7 +40,7 @@ fn a_late_generator_speaks_against_times_and_nothing_else() {
 }
 
 #[test]
-fn connections_that_were_all_in_use_speak_against_service_times_and_nothing_else() {
+fn busy_connections_affect_service_times_only() {
     let mut records = fixture::records(3);
     for window in &mut records.windows {
         window.warnings.push(windage_model::Warning::new(
@@ -74,7 +74,7 @@ fn connections_that_were_all_in_use_speak_against_service_times_and_nothing_else
 }
 
 #[test]
-fn the_load_and_the_slowest_exchanges_are_told() {
+fn the_load_and_the_slowest_exchanges_are_reported() {
     let mut records = fixture::records(3);
     records.windows[1].exchanges.errors.timeout = 3;
     records.windows[1].exchanges.grown = 2;
@@ -99,7 +99,7 @@ fn the_load_and_the_slowest_exchanges_are_told() {
 }
 
 #[test]
-fn the_mean_response_time_is_that_of_all_answers_of_the_arm() {
+fn the_mean_response_time_is_over_all_answers() {
     let timed = |block, arm, ns, count| {
         let mut times = hdrhistogram::Histogram::<u64>::new_with_bounds(1, 1_000_000_000, 3);
         let times = times.as_mut().unwrap();
@@ -132,7 +132,7 @@ fn the_mean_response_time_is_that_of_all_answers_of_the_arm() {
 }
 
 #[test]
-fn a_rate_that_was_not_reached_names_what_most_windows_name() {
+fn rate_not_reached_names_the_most_frequent_bottleneck() {
     let mut records = fixture::records(3);
     records.manifest.load.model = windage_model::LoadModel::Open;
     let text = |records: &Recorded| {
@@ -148,17 +148,17 @@ fn a_rate_that_was_not_reached_names_what_most_windows_name() {
     }
     let unnamed = text(&records).unwrap();
     assert!(
-        unnamed.contains("90.0 %") && unnamed.contains("are the ceiling"),
+        unnamed.contains("90.0 %") && unnamed.contains("are the bottleneck"),
         "{unnamed}"
     );
-    for (window, ceiling) in records
+    for (window, bottleneck) in records
         .windows
         .iter_mut()
         .zip(["subject", "generator", "subject"])
     {
         let warning = windage_model::Warning::new(WarningCode::RateNotReached, "Late.");
-        window.warnings.push(warning.with("ceiling", ceiling));
+        window.warnings.push(warning.with("bottleneck", bottleneck));
     }
     let named = text(&records).unwrap();
-    assert!(named.contains("the ceiling was: subject"), "{named}");
+    assert!(named.contains("in most windows was: subject"), "{named}");
 }

@@ -1,23 +1,22 @@
-//! Values of environment variables, which are nobody's business: services get their passwords in
-//! them, and a comparison is sent around.
+//! Hides values of environment variables: they often contain passwords, and a comparison is shared.
 
 use std::collections::BTreeMap;
 
 use toml::{Table, Value};
 
-/// What stands for a value that the other plan has as well, or does not have at all.
+/// Replaces a value that the other plan has as well, or does not have at all.
 const A_VALUE: &str = "<value>";
-/// What stands for a value that is another one in the other plan.
+/// Replaces a value that differs in the other plan.
 const CHANGED: &str = "<changed>";
 
-/// Environments of a resolved plan, each of which stands on a line of its own.
+/// The environments of a resolved plan, each on a line of its own.
 pub(super) struct Environments {
     /// By the line.
     at: BTreeMap<usize, (Place, Table)>,
 }
 
-/// Whose environment it is: the header above it, the name below that, and which of those that have
-/// both.
+/// Which environment it is: the table header above it, the name below the header, and a count for
+/// those where both are the same.
 type Place = (String, String, usize);
 
 impl Environments {
@@ -34,7 +33,7 @@ impl Environments {
                 let count = so_far.entry((header.clone(), name.clone())).or_default();
                 let place = (header.clone(), name.clone(), *count);
                 *count += 1;
-                // What is no table is shown no more than one that is.
+                // A value that is not a table is hidden as well.
                 let env = env.try_into().unwrap_or_default();
                 at.insert(number, (place, env));
             }
@@ -42,7 +41,7 @@ impl Environments {
         Environments { at }
     }
 
-    /// A line without such values; those that are another one in the `other` plan are told.
+    /// A line without such values; values that differ from the `other` plan are marked.
     pub(super) fn shown(&self, number: usize, line: &str, other: &Environments) -> String {
         let Some((place, env)) = self.at.get(&number) else {
             return line.to_owned();
@@ -62,11 +61,11 @@ impl Environments {
     }
 }
 
-/// The value of a line that has this key.
+/// The value of this key, if the line has it.
 fn entry(line: &str, key: &str) -> Option<Value> {
     let rest = line.strip_prefix(key)?;
     rest.trim_start().strip_prefix('=')?;
-    // A line that goes on below it has a value nevertheless.
+    // The value may continue on the lines below.
     let whole = toml::from_str::<Table>(line).ok();
     let value = whole.and_then(|mut table| table.remove(key));
     Some(value.unwrap_or_else(|| Value::String(String::new())))

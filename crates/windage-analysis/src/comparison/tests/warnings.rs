@@ -1,4 +1,4 @@
-//! What speaks against comparing, and which loads are compared.
+//! Warnings about comparing, and which loads are compared.
 
 use windage_model::{
     CpuSource, LevelValue, LoadModel, Metric, Order, Role, Validity, Warning, WarningCode,
@@ -8,7 +8,8 @@ use super::{CPU, OTEL, again, codes, run};
 use crate::comparison::*;
 use crate::{analyse, fixture};
 
-/// What is changed of run B, the codes of the warnings, and whether runs can be compared then.
+/// What is changed in run B, the codes of the expected warnings, and whether the runs can be
+/// compared.
 type Case = (fn(&mut Analysis), &'static [&'static str], Comparable);
 
 fn saturate(arm: &mut ArmAnalysis) {
@@ -26,8 +27,8 @@ fn warned_in(run: &mut Analysis, arm: usize, metric: Metric, code: WarningCode) 
     of.validity.push(Warning::new(code, "why"));
 }
 
-/// Changes run B in each of these ways alone.
-fn held_against_a(table: &[Case]) {
+/// Changes run B in each of these ways, one at a time.
+fn compared_with_a(table: &[Case]) {
     for (change, expected, comparable) in table {
         let (mut a, mut b) = (run(), again());
         a.host["cpu_model"] = "6502".into();
@@ -51,9 +52,9 @@ fn held_against_a(table: &[Case]) {
 }
 
 #[test]
-fn cautions_say_what_speaks_against_the_runs() {
+fn warnings_about_the_runs() {
     use Comparable::{No, WithCare, Yes};
-    held_against_a(&[
+    compared_with_a(&[
         (|_| {}, &[], Yes),
         (|b| warned(b, WarningCode::NoWindows), &["void"], No),
         (|b| warned(b, WarningCode::Steal), &["suspect"], WithCare),
@@ -80,17 +81,17 @@ fn cautions_say_what_speaks_against_the_runs() {
             &["other_kernel"],
             WithCare,
         ),
-        // What one of the runs does not know is no difference.
+        // A fact that only one run knows is not a difference.
         (|b| b.host["boost"] = "on".into(), &[], Yes),
-        // What changes by the minute is no other machine.
+        // A fact that changes by the minute is not a different machine.
         (|b| b.host["load_average_1min"] = 3.into(), &[], Yes),
     ]);
 }
 
 #[test]
-fn cautions_say_what_speaks_against_a_load() {
+fn warnings_about_a_load() {
     use Comparable::{No, WithCare};
-    held_against_a(&[
+    compared_with_a(&[
         (
             |b| b.design.load = LoadModel::Open,
             &["other_load_model"],
@@ -131,9 +132,9 @@ fn cautions_say_what_speaks_against_a_load() {
 }
 
 #[test]
-fn cautions_say_what_speaks_against_arms() {
+fn warnings_about_arms() {
     use Comparable::{WithCare, Yes};
-    held_against_a(&[
+    compared_with_a(&[
         (
             |b| b.arms[OTEL].levels = vec![("rate".to_owned(), LevelValue::Number(0.1))],
             &["other_level"],
@@ -177,7 +178,7 @@ fn cautions_say_what_speaks_against_arms() {
 }
 
 #[test]
-fn warnings_about_single_figures_are_told_by_arm() {
+fn warnings_about_metrics_are_listed_by_arm() {
     let (a, mut b) = (run(), again());
     for arm in 0..3 {
         warned_in(&mut b, arm, Metric::Throughput, WarningCode::SendLag);
@@ -192,7 +193,7 @@ fn warnings_about_single_figures_are_told_by_arm() {
     assert_eq!(
         texts,
         [
-            "In run B single figures are suspect, send_lag (off, control, otel), not_drained (otel): \
+            "In run B some figures are suspect, send_lag (off, control, otel), not_drained (otel): \
           see its report."
         ]
     );
@@ -216,22 +217,22 @@ fn cpu_with_deferred_cost_is_not_judged_against_cpu_without() {
         run
     };
     let (with, without) = (run(), without_idle());
-    // A, B, codes, whether CPU per request is judged, why
+    // run A, run B, codes, whether CPU per request is judged, why
     let table: [(&Analysis, &Analysis, &[&str], bool, &str); 4] = [
-        (&with, &again(), &[], true, "both know it"),
+        (&with, &again(), &[], true, "both know the deferred cost"),
         (
             &with,
             &without,
             &["deferred_in_one", "suspect_metric"],
             false,
-            "B's is cheaper for what was not read",
+            "B's cost is lower because its deferred cost was not read",
         ),
         (
             &without,
             &with,
             &["deferred_in_one", "suspect_metric"],
             false,
-            "the same the other way round",
+            "the same with the runs swapped",
         ),
         (
             &without,
@@ -242,7 +243,7 @@ fn cpu_with_deferred_cost_is_not_judged_against_cpu_without() {
             },
             &["suspect_metric", "suspect_metric"],
             true,
-            "both are of windows alone",
+            "both are in-window cost",
         ),
     ];
     for (a, b, expected, is_judged, why) in table {
@@ -253,12 +254,15 @@ fn cpu_with_deferred_cost_is_not_judged_against_cpu_without() {
         assert_eq!(of.verdict.is_some(), is_judged, "{why}");
         assert_eq!(of.is_withheld(), !is_judged, "{why}");
         let other = super::otel(&found, Metric::CpuInWindow);
-        assert!(other.verdict.is_some(), "{why}: no other is withheld");
+        assert!(
+            other.verdict.is_some(),
+            "{why}: no other metric is withheld"
+        );
     }
 }
 
 #[test]
-fn codes_are_told_gravest_first_and_each_once() {
+fn codes_are_listed_once_gravest_first() {
     let (a, mut b) = (run(), again());
     b.plan = "other".to_owned();
     warned(&mut b, WarningCode::NoWindows);
@@ -274,7 +278,7 @@ fn codes_are_told_gravest_first_and_each_once() {
 }
 
 #[test]
-fn what_is_saturated_is_told_of_the_run_and_the_arm() {
+fn saturation_names_the_run_and_the_arm() {
     let (mut a, mut b) = (run(), again());
     for arm in a.arms.iter_mut().chain(&mut b.arms) {
         for metric in arm.metrics.values_mut() {
@@ -287,18 +291,18 @@ fn what_is_saturated_is_told_of_the_run_and_the_arm() {
     saturate(&mut b.arms[OTEL]);
     let found = compare(&a, &b);
     let texts: Vec<_> = found.warnings.iter().map(|c| c.text.as_str()).collect();
-    // The baselines are alike in that.
+    // The baselines do not differ in saturation.
     let of_both = [
-        "In run A alone the subject was saturated (control): overhead at saturation and below it \
-         are different answers.",
-        "In run B alone the subject was saturated (otel): overhead at saturation and below it are \
-         different answers.",
+        "Only in run A was the subject saturated (control): overhead at saturation and overhead \
+         below it answer different questions.",
+        "Only in run B was the subject saturated (otel): overhead at saturation and overhead below \
+         it answer different questions.",
     ];
     assert_eq!(texts, of_both);
 }
 
 #[test]
-fn another_machine_and_another_kernel_have_sentences_of_their_own() {
+fn machine_and_kernel_have_separate_warnings() {
     let (mut a, mut b) = (run(), again());
     a.host = serde_json::json!({ "kernel": "6.1", "cpu_governors": ["a", "b"], "smt": null });
     b.host = serde_json::json!({ "kernel": "7.0", "cpu_governors": ["a"], "smt": "on" });
@@ -309,14 +313,14 @@ fn another_machine_and_another_kernel_have_sentences_of_their_own() {
         .map(|c| c.text.split('.').next().unwrap_or_default())
         .collect();
     let expected = [
-        "The machines differ: the governor was a, b, then a",
+        "The machines differ: the governor was a, b in A, a in B",
         "The kernels differ: 6",
     ];
     assert_eq!(begins, expected);
 }
 
 #[test]
-fn loads_are_found_by_their_name_or_by_what_they_are() {
+fn loads_are_paired_by_name_or_kind() {
     let of = |names: &[Option<&str>]| {
         let mut loads: Vec<Analysis> = names
             .iter()
@@ -350,7 +354,7 @@ fn loads_are_found_by_their_name_or_by_what_they_are() {
             &["high"],
             &["new"],
         ),
-        // One run took the quick way: its only load has no name.
+        // The only load of a run without regimes has no name.
         (of(&[None]), of(&[low, high]), &["low"], &[], &["high"]),
         (of(&[low, high]), of(&[None]), &["low"], &["high"], &[]),
         (
@@ -379,7 +383,7 @@ fn loads_are_found_by_their_name_or_by_what_they_are() {
 }
 
 #[test]
-fn what_is_void_under_one_load_is_compared_under_the_others() {
+fn a_void_load_does_not_void_the_others() {
     let of = || {
         let mut run = again();
         let mut further = again();

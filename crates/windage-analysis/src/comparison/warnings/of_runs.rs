@@ -1,4 +1,4 @@
-//! What either run itself warnings.
+//! Warnings that either run has by itself.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::{ComparisonWarningCode, Found};
 use crate::comparison::{Pair, deferred, listed, regime};
 use crate::{Analysis, ArmAnalysis};
 
-/// Warnings about the runs as wholes, and about single figures of arms that both have.
+/// Warnings about the runs as a whole, and about single figures of arms that both have.
 pub(super) fn of_both(found: &mut Found, pair: Pair<'_>) {
     let (a, b) = pair;
     for (name, run) in [("A", a), ("B", b)] {
@@ -23,15 +23,15 @@ pub(super) fn of_both(found: &mut Found, pair: Pair<'_>) {
 
 fn of_side(found: &mut Found, name: &str, run: &Analysis, regime: Option<String>) {
     let codes = |wanted: Soundness| -> Vec<&str> {
-        let told_apart = [WarningCode::ControlDiffers, WarningCode::SingleRound];
+        let separate = [WarningCode::ControlDiffers, WarningCode::SingleRound];
         let has = |code: &&WarningCode| run.validity.reasons.iter().any(|of| of.code == **code);
         let all = WarningCode::ALL.iter();
-        let wanted = all.filter(|code| code.soundness() == wanted && !told_apart.contains(code));
+        let wanted = all.filter(|code| code.soundness() == wanted && !separate.contains(code));
         wanted.filter(has).map(|code| code.as_str()).collect()
     };
     let void = codes(Soundness::Void).join(", ");
     if !void.is_empty() {
-        let text = format!("Run {name} is void ({void}): its figures are not to be used.");
+        let text = format!("Run {name} is void ({void}): its figures must not be used.");
         found.push(ComparisonWarningCode::Void, regime.clone(), text);
     }
     let suspect = codes(Soundness::Suspect).join(", ");
@@ -45,20 +45,21 @@ fn of_side(found: &mut Found, name: &str, run: &Analysis, regime: Option<String>
     };
     if has(WarningCode::ControlDiffers) {
         let text = format!(
-            "In run {name} two identical baselines differ: a change of that size says nothing."
+            "In run {name} the A/A control differs from the baseline: a change of that size means \
+             nothing."
         );
         found.push(ComparisonWarningCode::ControlDiffers, regime.clone(), text);
     }
     if run.design.rounds == 1 {
         let text = format!(
-            "Run {name} has one launch. Its interval holds for that launch alone, so that a change \
-             may be luck of the launch."
+            "Run {name} has one launch. Its interval holds for that launch alone, so a change may \
+             be launch luck."
         );
         found.push(ComparisonWarningCode::SingleLaunch, regime, text);
     }
 }
 
-/// One line for a run: which warnings, and about whose figures.
+/// One warning per run: which codes, and for which arms.
 fn of_metrics<'a>(
     found: &mut Found,
     name: &str,
@@ -78,18 +79,18 @@ fn of_metrics<'a>(
     if warned.is_empty() {
         return;
     }
-    let told: Vec<String> = warned
+    let listed_codes: Vec<String> = warned
         .iter()
         .map(|(code, arms)| format!("{} ({})", code.as_str(), listed(arms)))
         .collect();
     let text = format!(
-        "In run {name} single figures are suspect, {}: see its report.",
-        told.join(", ")
+        "In run {name} some figures are suspect, {}: see its report.",
+        listed_codes.join(", ")
     );
     found.push(ComparisonWarningCode::SuspectMetric, regime, text);
 }
 
-/// Arms of which one run knows what they do later for their requests, and the other does not.
+/// Arms whose deferred cost is known in only one run.
 fn of_deferred(found: &mut Found, pair: Pair<'_>) {
     let (a, b) = pair;
     for (name, [run, other]) in [("A", [a, b]), ("B", [b, a])] {
@@ -99,9 +100,9 @@ fn of_deferred(found: &mut Found, pair: Pair<'_>) {
         let unknown: Vec<&str> = unknown.collect();
         if !unknown.is_empty() {
             let text = format!(
-                "Run {name} alone does not know what arms do later for their requests ({}): what it \
-                 gives as their CPU is that of windows alone, so that there is no verdict on it. \
-                 Measure both with the same `design.idle`.",
+                "In run {name} alone the deferred cost of arms is unknown ({}): its CPU figures \
+                 cover the windows alone, so there is no verdict on them. Measure both runs with \
+                 the same `design.idle`.",
                 listed(&unknown)
             );
             found.push(ComparisonWarningCode::DeferredInOne, regime(pair), text);

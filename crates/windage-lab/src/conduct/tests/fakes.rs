@@ -1,4 +1,4 @@
-//! A world in which everything is scripted, and time passes as planned.
+//! A fake world in which everything is scripted, and time passes as planned.
 
 use std::cell::Cell;
 
@@ -11,12 +11,12 @@ use super::*;
 /// Arms that always exist in these tests: baseline, control and one treatment.
 pub(super) const ARMS: u16 = 3;
 
-/// What a window, a round's start and its end take.
+/// The duration of a window, a round's start and its end.
 const WINDOW: Duration = Duration::from_millis(110);
 const WARM_UP: Duration = Duration::from_secs(1);
 const DRAIN: Duration = Duration::from_millis(300);
 
-/// What happens in a window, by its count over the run.
+/// The fate of a window, by its number in the run.
 pub(super) type Script = fn(window: usize, place: Place) -> Fate;
 
 pub(super) enum Fate {
@@ -33,7 +33,7 @@ pub(super) enum Fate {
     Fails,
 }
 
-/// Launches, and an arm that dies in each while it is launched or warmed up.
+/// Launches, and an arm that dies in each of them during launch or warm-up.
 pub(super) type NeverUp = &'static [(u32, ArmIndex)];
 
 struct FakeRig<'a> {
@@ -87,7 +87,7 @@ impl Rig for FakeRig<'_> {
                 self.dead.insert(place.arm);
                 window
                     .warnings
-                    .push(Warning::new(WarningCode::ServiceDied, "it is gone"));
+                    .push(Warning::new(WarningCode::ServiceDied, "it died"));
             }
             Fate::OtherDies(other) => {
                 self.dead.insert(other);
@@ -117,7 +117,7 @@ impl Rig for FakeRig<'_> {
         Some(Box::new(ServiceTrouble {
             service: "app".to_owned(),
             whose,
-            trouble: "is gone".to_owned(),
+            trouble: "died".to_owned(),
             log: "app.log".into(),
             log_tail: "  farewell".to_owned(),
         }))
@@ -151,7 +151,7 @@ pub(super) struct FakeJournal {
     pub(super) ends: Vec<u32>,
     pub(super) ending: Option<Ending>,
     pub(super) full_after_blocks: Option<usize>,
-    /// Of the rig rather than the journal; here, because both are given to a test together.
+    /// Belongs to the rig, not the journal; it is here because a test gets both together.
     pub(super) interrupted_in_drain: bool,
 }
 
@@ -216,7 +216,7 @@ pub(super) struct Outcome {
     pub(super) events: Vec<Event>,
 }
 
-/// How a run is conducted, where tests differ in it.
+/// The settings in which tests differ.
 pub(super) struct Given<'a> {
     pub(super) script: Script,
     pub(super) never_up: NeverUp,
@@ -241,7 +241,7 @@ impl Default for Given<'_> {
     }
 }
 
-/// A run of so many rounds with three blocks each.
+/// A run of this many rounds with three blocks each.
 pub(super) fn conducted(given: Given<'_>) -> Outcome {
     let Given {
         script,

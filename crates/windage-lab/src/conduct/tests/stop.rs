@@ -3,7 +3,7 @@
 use super::fakes::{Fate, Given, Outcome, Script, conducted};
 use super::*;
 
-/// Has enough after so many blocks or launches, and notes what it is told.
+/// Has enough after a number of blocks or launches, and records the calls.
 #[derive(Default)]
 struct Enough {
     after_blocks: Option<u32>,
@@ -38,7 +38,7 @@ impl Stopping for Enough {
     }
 
     fn still_needed(&self) -> Option<u32> {
-        // Nothing can be told of nothing.
+        // Nothing is known before the first block.
         let of_blocks = self.after_blocks.filter(|_| self.blocks > 1);
         let of_launches = self.after_launches.filter(|_| self.launches > 0);
         let blocks = of_blocks.map(|n| n.saturating_sub(self.blocks));
@@ -61,7 +61,7 @@ fn stopped() -> Ending {
     }
 }
 
-/// What was told of the time left: in milliseconds, and whether that is the most.
+/// The reported times left: in milliseconds, and whether each is an upper bound.
 fn left(outcome: &Outcome) -> Vec<(u128, bool)> {
     let left = |event: &Event| match event {
         Event::BlockDone { left, at_most, .. } => Some((left.as_millis(), *at_most)),
@@ -104,7 +104,7 @@ fn one_round_ends_after_any_block() {
 }
 
 #[test]
-fn several_rounds_end_after_a_whole_one() {
+fn several_rounds_end_after_a_complete_one() {
     let mut stopping = Enough {
         after_launches: Some(2),
         ..Enough::default()
@@ -129,7 +129,7 @@ fn several_rounds_end_after_a_whole_one() {
 }
 
 #[test]
-fn what_is_never_enough_is_measured_to_its_end() {
+fn a_run_without_enough_goes_to_its_end() {
     for rounds in [1, 2] {
         let mut stopping = Enough::default();
         let outcome = watched(rounds, Start::default(), &mut stopping);
@@ -157,7 +157,7 @@ fn enough_with_the_last_block_is_enough() {
 
 #[test]
 fn time_left_follows_what_is_still_needed() {
-    // A block takes 660 ms, a round 1300 ms besides its blocks, 300 of them at its end.
+    // A block takes 660 ms; a round takes 1300 ms more, 300 of them at its end.
     let mut stopping = Enough {
         after_launches: Some(2),
         ..Enough::default()
@@ -180,7 +180,7 @@ fn time_left_follows_what_is_still_needed() {
         ..Enough::default()
     };
     let outcome = watched(1, Start::default(), &mut stopping);
-    // Whatever is needed, the plan has three blocks.
+    // However much is needed, the plan has three blocks.
     assert_eq!(
         left(&outcome),
         [(2 * 660 + 300, true), (660 + 300, false), (300, false)]
@@ -213,11 +213,11 @@ fn a_death_or_a_signal_comes_before_enough() {
 #[test]
 fn a_resumed_run_may_have_enough_already() {
     let at = |block| Start { block, launch: 2 };
-    // (rounds, where it goes on, whether it is asked before anything is launched)
+    // (rounds, where it continues, whether it is asked before anything is launched)
     let table = [
         (1, 2, true),
         (4, 6, true),
-        // A round was interrupted: it is not whole.
+        // A round was interrupted, so it is incomplete.
         (4, 5, false),
     ];
     for (rounds, block, asked) in table {

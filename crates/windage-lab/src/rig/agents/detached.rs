@@ -1,4 +1,4 @@
-//! That agents are gone is not taken on trust: neither their processes nor their BPF programs.
+//! Checks that agents are detached: neither their processes nor their BPF programs are left.
 
 use std::time::{Duration, Instant};
 
@@ -11,14 +11,14 @@ use crate::LabError;
 use crate::clock::whole_ns;
 use crate::leftovers::end_all;
 
-/// How long the kernel may take to let go of the programs of an agent that has ended: it frees
-/// them when nobody can be running them any more.
+/// How long the kernel may take to free the programs of an agent that has ended. It frees a program
+/// when no CPU can still be running it.
 const GONE_WITHIN: Duration = Duration::from_secs(5);
-/// How often it is looked.
+/// The interval between two looks.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 impl RealRig<'_> {
-    /// Ends agents of which these objects came, and waits until nothing is left of them.
+    /// Ends the agents that brought these objects, and waits until nothing is left of them.
     pub(super) fn end(
         &mut self,
         attached: &mut Attached<'_>,
@@ -41,8 +41,9 @@ impl RealRig<'_> {
         Ok(())
     }
 
-    /// Kills what agents that did not come up left in their group; what lives on in spite of that, in
-    /// words. Without a group, only what could be found while they lived was killed.
+    /// Kills processes that agents which did not come up left in their group, and names those that
+    /// survive. Without a group, only processes that were found while the agents lived have been
+    /// killed.
     pub(super) fn alive_in_group(&self) -> Vec<String> {
         let group = self.agent_group.as_ref();
         let probe = group.and_then(|group| group.probe().ok());
@@ -59,8 +60,9 @@ impl RealRig<'_> {
         })
     }
 
-    /// What came since and is nobody else's; `None` when it can't be listed. Agents' processes are
-    /// those of their group, or those given where there is none.
+    /// Objects that appeared since `before` and belong to the agents; `None` when they can't be
+    /// listed. The agents' processes are those of their group, or `processes` where there is no
+    /// group.
     pub(super) fn come_since(&self, before: &Objects, processes: &[u32]) -> Option<Objects> {
         come_since(&self.bpf, before, || {
             let group = self.agent_group.as_ref();
@@ -75,15 +77,15 @@ impl RealRig<'_> {
         })
     }
 
-    /// What came with agents that are ended, and the kernel still has after a while, in words; `None`
-    /// when it can't be listed any more.
+    /// Objects of ended agents that the kernel still has after a while, in words; `None` when they
+    /// can no longer be listed.
     pub(super) fn left_since(&self, before: &Objects) -> Option<Vec<String>> {
         await_gone(GONE_WITHIN, || self.come_since(before, &[]))
     }
 }
 
-/// What came since and others do not hold, who are only asked when something came; `None` when it
-/// can't be listed.
+/// Objects that appeared since `before` and that no other process holds. Other processes are looked
+/// at only if something appeared. `None` when objects can't be listed.
 fn come_since(
     bpf: &dyn Bpf,
     before: &Objects,
@@ -96,7 +98,7 @@ fn come_since(
     Some(come.not_held(&held_by_others()))
 }
 
-/// What is still there after a while, in words; `None` when it can't be listed any more.
+/// What is left after a while, in words; `None` when it can no longer be listed.
 fn await_gone(within: Duration, left: impl Fn() -> Option<Objects>) -> Option<Vec<String>> {
     let deadline = Instant::now() + within;
     loop {
@@ -108,7 +110,7 @@ fn await_gone(within: Duration, left: impl Fn() -> Option<Objects>) -> Option<Ve
     }
 }
 
-/// CPU by a counter that outlives the processes: those of their own tell nothing of how they ended.
+/// CPU from a counter that outlives the processes. Their own counters vanish when they end.
 fn outliving_cpu_ns(probe: &mut ArmProbe) -> Option<u64> {
     match probe.source() {
         CpuSource::CgroupV1 | CpuSource::CgroupV2 => probe.cpu_ns().ok(),

@@ -1,4 +1,4 @@
-//! The kernel's own account of BPF programs, taken in stretches of load that are no windows.
+//! The kernel's run-time statistics of BPF programs, taken under load outside windows.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use crate::LabError;
 use crate::clock::whole_ns;
 use crate::instance::note_exits;
 
-/// What a stretch of load came to.
+/// The result of a stretch of load.
 struct Counted {
     /// CPU of the arm's set, in nanoseconds; `None` when unreadable.
     cpu_ns: Option<u64>,
@@ -19,8 +19,8 @@ struct Counted {
 }
 
 impl<'a> RealRig<'a> {
-    /// A stretch of load in which the kernel times every run of the agents' programs, and one as
-    /// long without that just before, so that what the clock reads cost is known as well.
+    /// A stretch of load in which the kernel times every run of the agents' programs, after an
+    /// equally long one without timing. The two show what the kernel's clock reads cost.
     pub(super) fn take_statistics(
         &mut self,
         live: &mut Live<'a>,
@@ -36,7 +36,7 @@ impl<'a> RealRig<'a> {
         let statistics = match self.bpf.enable_statistics() {
             Ok(statistics) => statistics,
             Err(error) => {
-                let text = format!("the kernel's statistics of BPF programs can't be had: {error}");
+                let text = format!("BPF run-time statistics are not available: {error}");
                 (self.emit)(Event::Note { text });
                 return Ok(());
             }
@@ -63,7 +63,8 @@ impl<'a> RealRig<'a> {
         Ok(())
     }
 
-    /// Exits meanwhile, those of the agents among them, which are not with the others now.
+    /// Processes that exited meanwhile. The agents are checked here because they are not among the
+    /// instances now.
     fn notice_death_of(
         &mut self,
         live: &mut Live<'a>,
@@ -99,7 +100,7 @@ impl<'a> RealRig<'a> {
     }
 }
 
-/// Takes note of what each program did between two looks.
+/// Records the runs of each program between two readings.
 fn take_runs(cycle: &mut AgentCycle, before: &Objects, after: &Objects) {
     let find = |objects: &Objects, id: u32| {
         let found = objects.programs.iter().find(|program| program.id == id);
@@ -120,7 +121,7 @@ mod tests {
     use windage_model::BpfProgram;
     use windage_probe::bpf::Program;
 
-    /// Programs with their runs and the time in them.
+    /// Programs as (id, runs, nanoseconds).
     fn objects(programs: &[(u32, u64, u64)]) -> Objects {
         let program = |&(id, runs, run_ns): &(u32, u64, u64)| Program {
             id,
@@ -135,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_are_those_between_two_looks() {
+    fn runs_are_counted_between_two_readings() {
         let (before, after) = (
             objects(&[(7, 10, 1_000), (8, 0, 0), (9, 5, 500)]),
             objects(&[(7, 30, 1_900), (8, 4, 80), (11, 2, 40)]),
@@ -151,7 +152,7 @@ mod tests {
         take_runs(&mut cycle, &before, &after);
         let told = cycle.programs.iter().flatten();
         let told: Vec<(u32, u64, u64)> = told.map(|p| (p.id, p.runs, p.run_ns)).collect();
-        // One that has gone meanwhile ran as far as is known not at all; one that came, all its runs.
+        // A program that ended meanwhile has no known runs; all runs of a new one count.
         assert_eq!(told, [(7, 20, 900), (8, 4, 80), (9, 0, 0), (11, 2, 40)]);
         let mut unknown = AgentCycle::default();
         take_runs(&mut unknown, &before, &after);

@@ -1,4 +1,4 @@
-//! Maps of what just-in-time compilers made, by which perf names functions.
+//! Symbol maps of just-in-time compilers, from which perf takes function names.
 
 use std::fs;
 use std::path::Path;
@@ -12,11 +12,11 @@ use crate::LabError;
 use crate::command_line::see_through;
 
 impl RealRig<'_> {
-    /// Has Java machines write their maps where perf looks for them (`Compiler.perfmap`, since Java
-    /// 17). One that can't leaves its functions without names, which is told.
+    /// Makes Java VMs write their maps where perf looks for them (`Compiler.perfmap`, since Java
+    /// 17). The functions of a VM that can't have no names, and a note says so.
     ///
     /// # Errors
-    /// When the keeper is gone.
+    /// When the keeper has ended.
     pub(super) fn write_maps(
         &mut self,
         machines: &[JavaMachine],
@@ -37,10 +37,10 @@ impl RealRig<'_> {
     }
 }
 
-/// A Java machine leaves its map behind when it ends.
+/// A Java VM leaves its map behind when it ends.
 pub(super) fn remove_maps(machines: &[JavaMachine]) {
     for JavaMachine { number, .. } in machines {
-        // One that was never written can't be removed.
+        // The map may never have been written.
         let _ = fs::remove_file(format!("/tmp/perf-{number}.map"));
     }
 }

@@ -1,33 +1,33 @@
-//! Which processes a profiler is to look at, by the numbers that it knows them by.
+//! The processes that a profiler records, by the process ids that the profiler sees.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use windage_keeper::Containment;
 
-/// What a process says of itself in `/proc/PID/status`.
+/// A process's own entries in `/proc/PID/status`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Status {
     parent: u32,
-    /// Its number in each pid namespace, Windage's own first.
+    /// Its id in each pid namespace, Windage's own first.
     numbers: Vec<u32>,
 }
 
-/// The processes of an arm, by their numbers as the keeper's children see them.
+/// The processes of an arm, by the ids that the keeper's children see.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Processes {
-    /// Those that none of the others started.
+    /// Processes whose parent is not among them.
     pub(super) roots: Vec<u32>,
     pub(super) all: Vec<u32>,
-    /// Those of them that are Java machines.
+    /// Those that are Java VMs.
     pub(super) java: Vec<JavaMachine>,
 }
 
-/// A Java machine, and what it is asked with.
+/// A Java VM, and the `jcmd` that talks to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct JavaMachine {
     pub(super) number: u32,
-    /// The `jcmd` of its own kit, or that of `PATH`.
+    /// The `jcmd` of its own JDK, or that of `PATH`.
     pub(super) jcmd: PathBuf,
 }
 
@@ -52,7 +52,7 @@ pub(super) fn look_up(listed: &[u32], containment: Containment) -> Processes {
     }
 }
 
-/// `None` of a program that is no Java machine.
+/// `None` if the program is not a Java VM.
 fn jcmd_of(program: &Path) -> Option<PathBuf> {
     if program.file_name()? != "java" {
         return None;
@@ -65,7 +65,7 @@ fn jcmd_of(program: &Path) -> Option<PathBuf> {
     })
 }
 
-/// How many pid namespaces below Windage's own the keeper's children are.
+/// How many pid namespaces lie between Windage and the keeper's children.
 fn depth(containment: Containment) -> usize {
     usize::from(containment == Containment::PidNamespace)
 }
@@ -86,7 +86,7 @@ fn translated(found: &[(u32, Status)], depth: usize) -> Processes {
     let is_listed = |pid: u32| found.iter().any(|(listed, _)| *listed == pid);
     let mut processes = Processes::default();
     for (_, status) in found {
-        // One that runs outside of the keeper's namespace has no number there.
+        // A process outside the keeper's namespace has no id there.
         let Some(&number) = status.numbers.get(depth) else {
             continue;
         };
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn roots_are_those_that_no_other_started() {
+    fn roots_are_processes_that_no_other_started() {
         let found = [
             (712, status(700, &[712, 5])),
             (713, status(712, &[713, 6])),
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_java_machine_is_known_by_its_program() {
+    fn a_java_vm_is_recognised_by_its_program() {
         let table = [
             ("/nowhere/bin/java", Some("jcmd")),
             ("/nowhere/bin/javac", None),

@@ -1,4 +1,4 @@
-//! The profilers: what they are asked, and what to do when they refuse.
+//! The profilers: their command lines, and remedies for their errors.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -14,12 +14,12 @@ use super::processes::Processes;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Recorder {
     pub(super) args: Vec<OsString>,
-    /// What it writes.
+    /// Its output file.
     pub(super) output: PathBuf,
 }
 
-/// How to look at processes for the time that the plan says, with outputs in `folder`. py-spy looks
-/// at one process and those that it started; perf at all.
+/// The profilers' command lines, for the processes, for the time that the plan states, with outputs
+/// in `folder`. py-spy records one process and its children; perf records any number.
 pub(super) fn recorders(wish: &Profile, processes: &Processes, folder: &Path) -> Vec<Recorder> {
     let rate = wish.rate_hz.to_string();
     match wish.with {
@@ -33,8 +33,8 @@ pub(super) fn recorders(wish: &Profile, processes: &Processes, folder: &Path) ->
                     "--pid",
                     &pid,
                     "--subprocesses",
-                    // To be paused wakes threads that wait; on a core that is busy they have not
-                    // gone to sleep again by the next look, and pass for working.
+                    // Pausing wakes waiting threads. On a busy core they are not asleep again at
+                    // the next sample, and would count as working.
                     "--nonblocking",
                     "--nolineno",
                     "--rate",
@@ -65,8 +65,7 @@ pub(super) fn recorders(wish: &Profile, processes: &Processes, folder: &Path) ->
     }
 }
 
-/// The shell's arguments that have perf write what it recorded as text, apart from what it says of
-/// it.
+/// Shell arguments that make perf write its recording as text, separate from its messages.
 pub(super) fn perf_script(program: &Path, recorded: &Path, text: &Path) -> Vec<OsString> {
     let script = format!("exec \"$0\" script -i \"$1\" -F {PERF_FIELDS} > \"$2\"");
     vec![
@@ -78,7 +77,7 @@ pub(super) fn perf_script(program: &Path, recorded: &Path, text: &Path) -> Vec<O
     ]
 }
 
-/// py-spy takes whole seconds.
+/// py-spy accepts whole seconds only.
 fn whole_seconds(lasts: Duration) -> u64 {
     lasts.as_secs() + u64::from(lasts.subsec_nanos() > 0)
 }
@@ -88,7 +87,7 @@ fn with_path(words: &[&str], path: &Path) -> Vec<OsString> {
     words.chain([path.into()]).collect()
 }
 
-/// Why there is no profile, with what to do about it.
+/// Why there is no profile, and the remedy.
 pub(super) fn failure(wish: &Profile, text: String) -> ProfileFailure {
     let remedy = remedy(wish, &text);
     ProfileFailure { text, remedy }
@@ -160,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn profilers_are_asked_for_what_the_plan_says() {
+    fn command_lines_follow_the_plan() {
         assert_eq!(
             lines(Profiler::PySpy),
             [
@@ -177,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn each_refusal_has_its_remedy() {
+    fn each_error_has_its_remedy() {
         let (py_spy, perf) = (Profiler::PySpy, Profiler::Perf);
         let table = [
             (

@@ -62,7 +62,7 @@ fn a_storm_of_resets_ends_the_connection() {
 }
 
 #[test]
-fn an_answer_in_between_calms_the_storm() {
+fn an_answer_between_resets_restarts_the_count() {
     let server = Server::new(
         h2::server::Builder::new(),
         |request, mut answer| async move {
@@ -84,8 +84,8 @@ fn an_answer_in_between_calms_the_storm() {
 }
 
 #[test]
-fn goaway_fails_what_lies_beyond_and_lets_the_rest_end() {
-    let (go_on, told_to_go_on) = channel();
+fn goaway_fails_later_streams_and_lets_earlier_ones_finish() {
+    let (go_on, may_go_on) = channel();
     let server = Server::raw(move |mut socket| {
         begin_by_hand(&mut socket);
         for _ in 0..3 {
@@ -94,7 +94,7 @@ fn goaway_fails_what_lies_beyond_and_lets_the_rest_end() {
         // The last stream that will be answered is 1; NO_ERROR.
         let goaway = [0, 0, 0, 1, 0, 0, 0, 0];
         socket.write_all(&frame(GOAWAY, 0, 0, &goaway)).unwrap();
-        told_to_go_on.recv().unwrap();
+        may_go_on.recv().unwrap();
         let head = frame(HEADERS, END_STREAM | END_HEADERS, 1, &[STATUS_200]);
         socket.write_all(&head).unwrap();
         let _ = socket.read_to_end(&mut Vec::new());
@@ -108,7 +108,7 @@ fn goaway_fails_what_lies_beyond_and_lets_the_rest_end() {
         let (protocol, why) = failure(event);
         assert!(lane > 0 && !protocol && why.contains("GOAWAY"), "{why}");
     }
-    // Nothing new, but what is under way goes on.
+    // No new exchanges, but the current ones go on.
     assert_eq!(client.session.ended(), None);
     assert_eq!(client.session.free_streams(), 0);
     let refused = client
@@ -119,14 +119,14 @@ fn goaway_fails_what_lies_beyond_and_lets_the_rest_end() {
     assert_eq!(client.events(1), [(0, answer(200))]);
     assert_eq!(
         client.session.ended(),
-        Some("the server left with GOAWAY NO_ERROR")
+        Some("the server sent GOAWAY NO_ERROR")
     );
     drop(client);
     server.join();
 }
 
 #[test]
-fn cancelling_the_last_exchange_ends_a_connection_that_is_being_left() {
+fn cancelling_the_last_exchange_after_goaway_ends_the_connection() {
     let server = Server::raw(|mut socket| {
         begin_by_hand(&mut socket);
         await_frame(&mut socket, HEADERS);
@@ -146,7 +146,7 @@ fn cancelling_the_last_exchange_ends_a_connection_that_is_being_left() {
 }
 
 #[test]
-fn a_server_of_another_protocol_is_told_by_its_first_bytes() {
+fn a_server_of_another_protocol_is_recognised_by_its_first_bytes() {
     let server = Server::raw(|mut socket| {
         socket
             .write_all(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n")
@@ -164,7 +164,7 @@ fn a_server_of_another_protocol_is_told_by_its_first_bytes() {
 }
 
 #[test]
-fn a_server_that_closes_at_once_is_told_from_one_that_never_was_ready() {
+fn closing_before_http2_began_has_its_own_message() {
     let server = Server::raw(drop);
     let mut client = Client::open(server.address, 1);
     client.until(|session| session.ended().is_some());
@@ -175,7 +175,7 @@ fn a_server_that_closes_at_once_is_told_from_one_that_never_was_ready() {
 }
 
 #[test]
-fn a_connection_closed_within_an_answer_fails_all_that_is_under_way() {
+fn closing_during_an_answer_fails_all_current_exchanges() {
     let server = Server::raw(|mut socket| {
         begin_by_hand(&mut socket);
         for _ in 0..2 {
@@ -183,7 +183,7 @@ fn a_connection_closed_within_an_answer_fails_all_that_is_under_way() {
         }
         let head = frame(HEADERS, END_HEADERS, 1, &[STATUS_200]);
         socket.write_all(&head).unwrap();
-        // Less than its length says.
+        // Less than its declared length.
         let data = frame(DATA, END_STREAM, 1, &[b'x'; 100]);
         socket.write_all(&data[..50]).unwrap();
     });
@@ -201,7 +201,7 @@ fn a_connection_closed_within_an_answer_fails_all_that_is_under_way() {
 }
 
 #[test]
-fn an_answer_that_came_whole_counts_though_the_connection_is_over() {
+fn a_whole_answer_counts_even_after_the_connection_ended() {
     let server = Server::raw(|mut socket| {
         begin_by_hand(&mut socket);
         for _ in 0..2 {
@@ -222,7 +222,7 @@ fn an_answer_that_came_whole_counts_though_the_connection_is_over() {
 }
 
 #[test]
-fn what_breaks_the_protocol_is_told_from_what_closes() {
+fn protocol_violations_are_distinguished_from_closing() {
     let data_first = frame(DATA, END_STREAM, 1, b"x");
     let pushed = frame(
         PUSH_PROMISE,
@@ -233,7 +233,7 @@ fn what_breaks_the_protocol_is_told_from_what_closes() {
     let beyond_window = frame(8, 0, 0, &0x7fff_ffff_u32.to_be_bytes());
     let too_long = vec![0xff; 64];
     let no_status = frame(HEADERS, END_STREAM | END_HEADERS, 1, &[]);
-    // `content-length: 5`, of which nothing comes.
+    // `content-length: 5` with no body.
     let short = frame(
         HEADERS,
         END_STREAM | END_HEADERS,
@@ -241,12 +241,12 @@ fn what_breaks_the_protocol_is_told_from_what_closes() {
         &[STATUS_200, 0x0f, 0x0d, 1, b'5'],
     );
     for (bytes, why) in [
-        (data_first, "data before a head"),
-        (pushed, "a push that was not asked for"),
-        (beyond_window, "a window beyond 2 GiB"),
-        (too_long, "a frame beyond its limit"),
+        (data_first, "data before the head"),
+        (pushed, "an unrequested push"),
+        (beyond_window, "a window over 2 GiB"),
+        (too_long, "a frame over its limit"),
         (no_status, "a head without a status"),
-        (short, "a body shorter than its length"),
+        (short, "a body shorter than its declared length"),
     ] {
         let server = Server::raw(move |mut socket| {
             begin_by_hand(&mut socket);
@@ -264,7 +264,7 @@ fn what_breaks_the_protocol_is_told_from_what_closes() {
 }
 
 #[test]
-fn headers_beyond_the_limit_fail_their_stream() {
+fn headers_over_the_limit_fail_their_stream() {
     let server = Server::new(
         h2::server::Builder::new(),
         |request, mut answer| async move {

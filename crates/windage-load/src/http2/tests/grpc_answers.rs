@@ -5,8 +5,8 @@ use super::support::{Client, Server, failure};
 use crate::grpc;
 use crate::http2::Event;
 
-/// What the server does is in the path: status of HTTP, `grpc-status` of the head and of the
-/// trailers, `-` for none.
+/// The path says what the server does: HTTP status, `grpc-status` of the head and of the trailers,
+/// `-` for none.
 fn server() -> Server {
     Server::new(
         h2::server::Builder::new(),
@@ -46,19 +46,19 @@ fn the_grpc_status_decides() {
         ("/200/-/0", answered(200, Some(0)), "OK in trailers"),
         ("/200/-/5", answered(400, Some(5)), "NOT_FOUND in trailers"),
         ("/200/-/14", answered(500, Some(14)), "UNAVAILABLE"),
-        ("/200/12/only", answered(500, Some(12)), "only a head"),
-        ("/200/0/only", answered(200, Some(0)), "only a head, OK"),
-        ("/200/0/13", answered(500, Some(13)), "trailers go first"),
+        ("/200/12/only", answered(500, Some(12)), "head only"),
+        ("/200/0/only", answered(200, Some(0)), "head only, OK"),
         (
-            "/503/-/-",
-            answered(503, None),
-            "given by something in between",
+            "/200/0/13",
+            answered(500, Some(13)),
+            "trailers take precedence",
         ),
+        ("/503/-/-", answered(503, None), "from an intermediary"),
         ("/404/-/only", answered(404, None), "no gRPC server"),
         (
             "/503/14/only",
             answered(500, Some(14)),
-            "gRPC with an odd HTTP status",
+            "gRPC with an unusual HTTP status",
         ),
     ];
     let server = server();
@@ -88,14 +88,14 @@ fn an_answer_without_a_grpc_status_breaks_the_protocol() {
         let (protocol, said) = failure(client.event());
         assert!(protocol && said.contains(says), "{why}: {said}");
     }
-    // The connection is none the worse.
+    // The connection still works.
     client.call(0, "/200/-/0");
     let ok = Event::Answer {
         status: 200,
         grpc: Some(0),
     };
     assert_eq!(client.event(), ok);
-    // Over plain HTTP/2 nobody looks for it.
+    // Plain HTTP/2 ignores the gRPC status.
     client.post(0, "/200/-/-", Bytes::from_static(b"x"));
     assert_eq!(
         client.event(),

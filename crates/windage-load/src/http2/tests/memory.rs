@@ -1,4 +1,4 @@
-//! Over memory: bytes that no server would send, and floods.
+//! Sessions over memory: bytes that no real server sends, and floods.
 
 use std::fmt;
 use std::io;
@@ -13,7 +13,7 @@ use crate::http2::{Front, Session, feed_http2};
 
 const PING: u8 = 6;
 
-/// A server that never stops: a beginning, then the same over and over.
+/// A server that never stops: a prefix, then the same bytes forever.
 struct Flood {
     beginning: Vec<u8>,
     again: Vec<u8>,
@@ -61,7 +61,7 @@ fn flood(beginning: Vec<u8>, again: Vec<u8>) -> Session<Flood> {
 }
 
 #[test]
-fn a_flood_is_taken_in_turns() {
+fn a_flood_is_read_in_turns() {
     for (again, why) in [
         (frame(PING, 0, 0, &[0; 8]), "pings"),
         (frame(SETTINGS, 0, 0, &[]), "settings"),
@@ -82,7 +82,7 @@ fn a_flood_is_taken_in_turns() {
                     .unwrap();
             }
         }
-        // A flood does not keep requests from going out.
+        // Requests still go out during a flood.
         assert!(session.sent_bytes() > sent, "{why}");
         assert_eq!(session.next_event(), None);
         session.cancel(0);
@@ -91,10 +91,10 @@ fn a_flood_is_taken_in_turns() {
 }
 
 #[test]
-fn interim_answers_without_end_are_not_kept() {
+fn endless_interim_answers_are_not_kept() {
     let ping = frame(PING, 0, 0, &[0; 8]);
     let drive_bytes = TURN_BYTES * TURNS_AT_ONCE;
-    // Frames for a stream that is not open yet would be an error: pings fill the first drive, and
+    // Frames for a stream that is not open yet would be an error, so pings fill the first drive and
     // the turn in which the request goes out.
     let beginning = [
         frame(SETTINGS, 0, 0, &[]),
@@ -113,12 +113,12 @@ fn interim_answers_without_end_are_not_kept() {
     let Front::Open { connection, .. } = &session.front else {
         panic!("{session:?}");
     };
-    // Two hundred thousand answers came; all that `h2` holds can be seen in its debug output.
+    // 200,000 answers arrived; `h2`'s debug output shows everything it holds.
     let held = format!("{connection:?}");
     assert!(held.len() < drive_bytes / 2, "{} characters", held.len());
 }
 
-/// What a server sends when it is asked once, and does not mind when.
+/// Bytes that a server sends after one request, whatever the request.
 fn answers() -> Vec<(Vec<u8>, (usize, usize), &'static str)> {
     let settings = frame(SETTINGS, 0, 0, &[]);
     let head = |stream| frame(HEADERS, END_STREAM | END_HEADERS, stream, &[STATUS_200]);
@@ -127,8 +127,8 @@ fn answers() -> Vec<(Vec<u8>, (usize, usize), &'static str)> {
     vec![
         (vec![], (0, 0), "nothing"),
         (b"HTTP/1.1 200 OK\r\n\r\n".to_vec(), (0, 0), "HTTP/1.1"),
-        (settings.clone(), (0, 0), "settings and the end"),
-        // The requests go out between the pings, which come in pieces.
+        (settings.clone(), (0, 0), "settings, then the end"),
+        // The requests go out between the pings, which arrive in pieces.
         (
             [
                 settings.clone(),
@@ -154,7 +154,7 @@ fn answers() -> Vec<(Vec<u8>, (usize, usize), &'static str)> {
 const EXCHANGED_AT_ONCE: usize = 3;
 
 #[test]
-fn what_is_fed_is_answered_or_fails() {
+fn every_fed_exchange_is_answered_or_fails() {
     for (bytes, expected, why) in answers() {
         for script in [0b1_0000, 0b11_0000, 0b1_0001, 0b1_0011] {
             let input = [&[script], bytes.as_slice()].concat();
@@ -165,7 +165,7 @@ fn what_is_fed_is_answered_or_fails() {
     }
 }
 
-/// A frame that may well be one, or not quite.
+/// A frame that is valid or almost valid.
 fn any_frame() -> impl Strategy<Value = Vec<u8>> {
     let kind = prop_oneof![8 => 0u8..10, 1 => any::<u8>()];
     let stream = prop_oneof![8 => 0u32..16, 1 => any::<u32>()];
@@ -194,7 +194,7 @@ fn any_frame() -> impl Strategy<Value = Vec<u8>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// `feed_http2` itself panics when the session stands still or forgets an exchange.
+    /// `feed_http2` itself panics when the session stalls or forgets an exchange.
     #[test]
     fn any_bytes_end_a_session(input in prop::collection::vec(any::<u8>(), 0..600)) {
         feed_http2(&input);

@@ -13,11 +13,11 @@ mod memory;
 mod support;
 
 #[test]
-fn many_lanes_share_one_connection_and_are_used_again() {
+fn many_lanes_share_one_connection_and_are_reused() {
     let server = Server::new(
         h2::server::Builder::new(),
         |request, mut answer| async move {
-            // Answers come in another order than requests.
+            // Answers arrive in a different order from requests.
             let number: u16 = request.uri().path()[1..].parse().unwrap();
             tokio::time::sleep(Duration::from_millis(u64::from(number % 3))).await;
             let response = Response::builder().status(200 + number).body(()).unwrap();
@@ -46,7 +46,7 @@ fn many_lanes_share_one_connection_and_are_used_again() {
 }
 
 #[test]
-fn a_body_beyond_every_window_is_read_to_its_end() {
+fn a_body_larger_than_every_window_is_read_to_its_end() {
     const BODY_BYTES: usize = 40_000_000;
     let server = Server::new(h2::server::Builder::new(), |_, mut answer| async move {
         let mut body = answer.send_response(Response::new(()), false).unwrap();
@@ -63,7 +63,7 @@ fn a_body_beyond_every_window_is_read_to_its_end() {
 }
 
 #[test]
-fn a_request_body_beyond_the_window_goes_out_as_the_server_reads() {
+fn a_request_body_larger_than_the_window_is_sent_as_the_server_reads() {
     const BODY_BYTES: usize = 5_000_000;
     let server = Server::new(
         h2::server::Builder::new(),
@@ -85,7 +85,7 @@ fn a_request_body_beyond_the_window_goes_out_as_the_server_reads() {
 }
 
 #[test]
-fn the_servers_limit_of_streams_is_kept() {
+fn the_servers_stream_limit_is_respected() {
     let mut builder = h2::server::Builder::new();
     builder.max_concurrent_streams(3);
     let server = Server::new(builder, |_, mut answer| async move {
@@ -113,7 +113,7 @@ fn the_servers_limit_of_streams_is_kept() {
 }
 
 #[test]
-fn heads_without_bodies_and_interim_answers_are_understood() {
+fn heads_without_bodies_and_interim_answers_are_parsed() {
     let server = Server::new(
         h2::server::Builder::new(),
         |request, mut answer| async move {
@@ -158,14 +158,14 @@ fn trailers_end_an_answer() {
 }
 
 #[test]
-fn a_cancelled_exchange_is_reset_and_its_lane_used_again() {
-    let (told, reset) = std::sync::mpsc::channel();
+fn a_cancelled_exchange_is_reset_and_its_lane_reused() {
+    let (reset_reason, reset) = std::sync::mpsc::channel();
     let server = Server::new(h2::server::Builder::new(), move |request, mut answer| {
-        let told = told.clone();
+        let reset_reason = reset_reason.clone();
         async move {
             if request.uri().path() == "/never" {
                 let reason = std::future::poll_fn(|context| answer.poll_reset(context)).await;
-                told.send(reason.unwrap()).unwrap();
+                reset_reason.send(reason.unwrap()).unwrap();
             } else {
                 answer.send_response(Response::new(()), true).unwrap();
             }
@@ -189,7 +189,7 @@ fn a_cancelled_exchange_is_reset_and_its_lane_used_again() {
 }
 
 #[test]
-fn an_event_of_a_cancelled_exchange_is_not_given() {
+fn a_cancelled_exchange_has_no_event() {
     let server = Server::plain();
     let mut client = Client::ready(server.address, 1);
     client.get(0, "/");
@@ -204,22 +204,22 @@ fn an_event_of_a_cancelled_exchange_is_not_given() {
 }
 
 #[test]
-fn an_answer_before_the_request_was_read_drops_what_is_left_of_it() {
-    let (told, reset) = std::sync::mpsc::channel();
+fn an_early_answer_drops_the_rest_of_the_request() {
+    let (reset_reason, reset) = std::sync::mpsc::channel();
     let server = Server::new(h2::server::Builder::new(), move |request, mut answer| {
-        let told = told.clone();
+        let reset_reason = reset_reason.clone();
         async move {
-            // Held unread, so that the window stays shut.
+            // Not read, so that the window stays closed.
             let mut body = request.into_body();
             answer.send_response(Response::new(()), true).unwrap();
             let error = loop {
                 match body.data().await {
                     Some(Ok(_)) => {}
                     Some(Err(error)) => break error,
-                    None => panic!("the whole body came"),
+                    None => panic!("the whole body arrived"),
                 }
             };
-            told.send(error.reason()).unwrap();
+            reset_reason.send(error.reason()).unwrap();
         }
     });
     let mut client = Client::ready(server.address, 1);
@@ -231,7 +231,7 @@ fn an_answer_before_the_request_was_read_drops_what_is_left_of_it() {
 }
 
 #[test]
-fn requests_that_can_not_be_sent_leave_the_lane_free() {
+fn refused_requests_leave_the_lane_free() {
     let server = Server::plain();
     let mut client = Client::open(server.address, 1);
     let refused = client

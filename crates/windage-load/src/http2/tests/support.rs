@@ -1,4 +1,4 @@
-//! Servers that do as a test says, and a client that waits for a session as the engine does.
+//! Scripted servers, and a client that waits for a session as the engine does.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -15,7 +15,7 @@ use crate::endpoint::Endpoint;
 use crate::http2::{Event, Session};
 use crate::transport::Transport;
 
-/// Far beyond what any exchange here takes.
+/// Far longer than any exchange here takes.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A server for one connection, on a thread of its own.
@@ -25,7 +25,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Bytes by hand.
+    /// Bytes written by hand.
     pub(super) fn raw(act: impl FnOnce(TcpStream) + Send + 'static) -> Server {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -40,7 +40,7 @@ impl Server {
         }
     }
 
-    /// HTTP/2, each request answered by `respond` in a task of its own.
+    /// HTTP/2; `respond` answers each request in a task of its own.
     pub(super) fn new<F, A>(builder: h2::server::Builder, respond: F) -> Server
     where
         F: Fn(Request<RecvStream>, SendResponse<Bytes>) -> A + Send + 'static,
@@ -69,7 +69,7 @@ impl Server {
         })
     }
 
-    /// Waits for the server's end; what failed there fails here.
+    /// Waits for the server to end; its failures fail the test here.
     pub(super) fn join(mut self) {
         if let Some(thread) = self.thread.take() {
             thread.join().unwrap();
@@ -125,7 +125,7 @@ impl Client {
         while !is_done(&self.session) {
             assert!(
                 Instant::now() < deadline,
-                "nothing came of {:?}",
+                "nothing happened to {:?}",
                 self.session
             );
             let mut events = [EpollEvent::empty()];
@@ -137,7 +137,7 @@ impl Client {
             let hung_up = events[0]
                 .events()
                 .intersects(EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLHUP | EpollFlags::EPOLLERR);
-            // Never without a reason, so that a report which is missed shows.
+            // Driven only after an event, so that a missed event shows up.
             if reported == 1 {
                 wants_more = self.session.drive(hung_up);
             } else if wants_more {
@@ -146,7 +146,7 @@ impl Client {
         }
     }
 
-    /// Waits for this many events, in the order of their lanes.
+    /// Waits for this many events and sorts them by lane.
     pub(super) fn events(&mut self, count: usize) -> Vec<(usize, Event)> {
         self.until(|session| session.events.len() >= count);
         let mut events: Vec<_> = std::iter::from_fn(|| self.session.next_event()).collect();
@@ -155,7 +155,7 @@ impl Client {
         events
     }
 
-    /// Waits for the only event there is.
+    /// Waits for the only event.
     pub(super) fn event(&mut self) -> Event {
         self.events(1).remove(0).1
     }
@@ -195,7 +195,7 @@ pub(super) fn answer(status: u16) -> Event {
     Event::Answer { status, grpc: None }
 }
 
-/// Whether the protocol was broken, and what was said; anything but a failure fails.
+/// Whether the protocol was violated, and the message. Panics unless it is a failure.
 #[track_caller]
 pub(super) fn failure(event: Event) -> (bool, String) {
     match event {
@@ -204,7 +204,7 @@ pub(super) fn failure(event: Event) -> (bool, String) {
     }
 }
 
-/// Reads a body to its end and gives its length.
+/// Reads a body to its end and returns its length.
 pub(super) async fn swallow(mut body: RecvStream) -> usize {
     let mut length = 0;
     while let Some(data) = body.data().await {
@@ -232,7 +232,7 @@ pub(super) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8>
     frame
 }
 
-/// Reads frames until one of this kind, and gives its flags and stream.
+/// Reads frames until one of this kind; returns its flags and stream.
 pub(super) fn await_frame(socket: &mut TcpStream, wanted: u8) -> (u8, u32) {
     loop {
         let mut head = [0; 9];
@@ -249,7 +249,7 @@ pub(super) fn await_frame(socket: &mut TcpStream, wanted: u8) -> (u8, u32) {
     }
 }
 
-/// The beginning of a server by hand: the client's preface is read, settings are sent.
+/// Starts a hand-written server: reads the client's preface and sends settings.
 pub(super) fn begin_by_hand(socket: &mut TcpStream) {
     socket.read_exact(&mut [0; 24]).unwrap();
     socket.write_all(&frame(SETTINGS, 0, 0, &[])).unwrap();

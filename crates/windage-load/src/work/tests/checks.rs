@@ -34,7 +34,7 @@ fn value(column: &str, fault: ValueFault) -> RequestError {
 }
 
 #[test]
-fn values_are_refused_where_they_can_not_stand() {
+fn values_are_refused_where_they_are_invalid() {
     let header = |pattern: &str| Request {
         headers: vec![("A".to_owned(), text(pattern))],
         ..get("/".into())
@@ -83,7 +83,7 @@ fn values_are_refused_where_they_can_not_stand() {
 }
 
 #[test]
-fn values_are_taken_where_they_can_stand() {
+fn values_are_accepted_where_they_are_valid() {
     let request = Request {
         headers: vec![("A".to_owned(), text("{1}"))],
         body: text("{1}{2}{3}"),
@@ -112,7 +112,7 @@ fn errors_name_the_place_and_the_remedy() {
 }
 
 #[test]
-fn what_does_not_exist_is_refused() {
+fn missing_fields_and_columns_are_refused() {
     for (pattern, missing) in [("/{6}", 6), ("/{4}", 4), ("/{5}", 5)] {
         assert_eq!(
             refused(get(text(pattern))),
@@ -152,7 +152,7 @@ fn works_that_could_never_begin_are_refused() {
 }
 
 #[test]
-fn what_is_too_long_to_be_sent_is_refused() {
+fn requests_that_are_too_long_are_refused() {
     let sized = |request: Request, what, bytes, bytes_max| {
         let error = RequestError::TooLong {
             what,

@@ -20,11 +20,11 @@ fn random(low: u64, high: u64) -> Work {
     work(&[get(text("/{0}"))], fields(&[field], Vec::new()))
 }
 
-fn whole(work: &Work) -> Draws {
+fn all_draws(work: &Work) -> Draws {
     Draws::new(work, WHOLE)
 }
 
-/// What three threads draw, turn by turn.
+/// The draws of three threads, turn by turn.
 fn three_threads(work: &Work, turns: usize) -> Vec<String> {
     let mut threads = [0, 1, 2].map(|index| Draws::new(work, Share { index, of: 3 }));
     let turn = |_| {
@@ -45,18 +45,22 @@ fn numbers(paths: &[String]) -> Vec<u64> {
 #[test]
 fn counters_count_requests_over_runs_and_threads() {
     let by_tens = counting(5, 10);
-    let mut draws = whole(&by_tens);
+    let mut draws = all_draws(&by_tens);
     assert_eq!(paths(&mut draws, &by_tens, 3), ["/5", "/15", "/25"]);
     draws.reseed(1);
-    assert_eq!(paths(&mut draws, &by_tens, 1), ["/35"], "a new run goes on");
+    assert_eq!(
+        paths(&mut draws, &by_tens, 1),
+        ["/35"],
+        "a new run continues"
+    );
     let three = numbers(&three_threads(&counting(0, 1), 4));
     assert_eq!(
         three,
         (0..12).collect::<Vec<u64>>(),
-        "no number twice, none left out"
+        "every number exactly once"
     );
     let wrapping = counting(u64::MAX, 1);
-    assert_eq!(paths(&mut whole(&wrapping), &wrapping, 2)[1], "/0");
+    assert_eq!(paths(&mut all_draws(&wrapping), &wrapping, 2)[1], "/0");
 }
 
 #[test]
@@ -65,19 +69,19 @@ fn counters_count_only_requests_that_have_them() {
     let steps = [get(text("/{0}-{0}")), get("/x".into()), get(text("/{0}"))];
     let work = work(&steps, fields(&[counter], Vec::new()));
     let expected = ["/0-0", "/x", "/1", "/2-2", "/x", "/3"];
-    assert_eq!(paths(&mut whole(&work), &work, 2), expected);
+    assert_eq!(paths(&mut all_draws(&work), &work, 2), expected);
 }
 
 #[test]
-fn rows_in_order_go_round_over_runs_and_threads() {
+fn rows_in_order_cycle_over_runs_and_threads() {
     let work = of_table(RowOrder::InOrder, 5);
-    let mut draws = whole(&work);
+    let mut draws = all_draws(&work);
     assert_eq!(numbers(&paths(&mut draws, &work, 6)), [0, 1, 2, 3, 4, 0]);
     draws.reseed(1);
     assert_eq!(
         numbers(&paths(&mut draws, &work, 1)),
         [1],
-        "a new run goes on"
+        "a new run continues"
     );
     let expected: Vec<u64> = (0..12).map(|turn| turn % 5).collect();
     assert_eq!(numbers(&three_threads(&work, 4)), expected);
@@ -99,8 +103,8 @@ fn a_flow_keeps_its_rows_in_all_steps_and_columns() {
             flow(1, &[get("/without-columns".into())]),
         ];
         let work = Work::new(flows, all, Protocol::Http1).unwrap();
-        let mut draws = whole(&work);
-        // Two users at a time, their steps interleaved.
+        let mut draws = all_draws(&work);
+        // Two concurrent users, their steps interleaved.
         let mut turn = 0;
         for _ in 0..50 {
             let begun = [draws.begin(&work), draws.begin(&work)];
@@ -132,7 +136,7 @@ fn a_flow_keeps_its_rows_in_all_steps_and_columns() {
 }
 
 #[test]
-fn what_is_random_follows_from_the_seed_and_the_share() {
+fn random_draws_follow_from_seed_and_share() {
     let mut flows = vec![
         flow(1, &[get(text("/a{0}-{1}"))]),
         flow(2, &[get(text("/b{0}"))]),
@@ -150,29 +154,29 @@ fn what_is_random_follows_from_the_seed_and_the_share() {
         vec![table(&format!("n\n{numbers}"), RowOrder::Random)],
     );
     let work = Work::new(flows, all, Protocol::Http1).unwrap();
-    let mut draws = whole(&work);
+    let mut draws = all_draws(&work);
     let mut run = |seed| {
         draws.reseed(seed);
         paths(&mut draws, &work, 40)
     };
     let first = run(7);
     assert_ne!(run(8), first);
-    assert_eq!(run(7), first, "whatever came before");
+    assert_eq!(run(7), first, "the same seed after other runs");
     let mut other = Draws::new(&work, Share { index: 1, of: 2 });
     other.reseed(7);
     assert_ne!(
         paths(&mut other, &work, 40),
         first,
-        "another thread has its own"
+        "another thread draws differently"
     );
 }
 
 #[test]
-fn random_numbers_reach_both_ends_and_are_even() {
+fn random_numbers_reach_both_ends_and_are_uniform() {
     let dice = random(1, 6);
-    let thrown = numbers(&paths(&mut whole(&dice), &dice, 6_000));
+    let thrown = numbers(&paths(&mut all_draws(&dice), &dice, 6_000));
     let counts = [1, 2, 3, 4, 5, 6].map(|n| thrown.iter().filter(|&&t| t == n).count());
-    assert_eq!(counts.iter().sum::<usize>(), 6_000, "nothing else");
+    assert_eq!(counts.iter().sum::<usize>(), 6_000, "no other numbers");
     // χ² with 5 degrees of freedom: 20.5 is the 0.1 % critical value.
     let chi_square: f64 = counts
         .iter()
@@ -180,17 +184,17 @@ fn random_numbers_reach_both_ends_and_are_even() {
         .sum();
     assert!(chi_square < 20.5, "{counts:?}");
     let one = random(3, 3);
-    assert_eq!(paths(&mut whole(&one), &one, 1), ["/3"]);
+    assert_eq!(paths(&mut all_draws(&one), &one, 1), ["/3"]);
     let all = random(0, u64::MAX);
-    let drawn = numbers(&paths(&mut whole(&all), &all, 100));
+    let drawn = numbers(&paths(&mut all_draws(&all), &all, 100));
     assert!(drawn.iter().any(|&n| n > u64::MAX / 2) && drawn.iter().any(|&n| n < u64::MAX / 2));
 }
 
 #[test]
-fn random_rows_are_even() {
+fn random_rows_are_uniform() {
     let work = of_table(RowOrder::Random, 10);
     for seed in 0..5 {
-        let mut draws = whole(&work);
+        let mut draws = all_draws(&work);
         draws.reseed(seed);
         let drawn = numbers(&paths(&mut draws, &work, 10_000));
         let mut counts = [0.0f64; 10];
@@ -209,12 +213,12 @@ fn random_rows_are_even() {
 }
 
 #[test]
-fn flows_are_begun_by_weight() {
+fn flows_begin_by_weight() {
     let weights = [2, 0, 5, 3];
     let flows = weights.iter().enumerate();
     let flows = flows.map(|(i, &weight)| flow(weight, &[get(format!("/{i}").into())]));
     let work = Work::new(flows.collect(), Fields::default(), Protocol::Http1).unwrap();
-    let begun = numbers(&paths(&mut whole(&work), &work, 10_000));
+    let begun = numbers(&paths(&mut all_draws(&work), &work, 10_000));
     let count = |flow| begun.iter().filter(|&&begun| begun == flow).count() as f64;
     for (flow, &weight) in (0..).zip(&weights) {
         let expected = f64::from(weight) * 1_000.0;
@@ -231,7 +235,7 @@ fn flows_are_begun_by_weight() {
 fn the_largest_weights_do_not_overflow() {
     let flows = (0..3).map(|i| flow(u32::MAX, &[get(format!("/{i}").into())]));
     let work = Work::new(flows.collect(), Fields::default(), Protocol::Http1).unwrap();
-    let begun = paths(&mut whole(&work), &work, 100);
+    let begun = paths(&mut all_draws(&work), &work, 100);
     for path in ["/0", "/1", "/2"] {
         assert!(begun.iter().any(|begun| begun == path), "{path}");
     }

@@ -9,7 +9,7 @@ fn only_message(request: Request, fields: Fields) -> String {
 }
 
 #[test]
-fn fields_stand_in_path_headers_and_body() {
+fn fields_are_rendered_in_path_headers_and_body() {
     let request = Request {
         method: "POST".to_owned(),
         headers: vec![("X-Id".to_owned(), text("<{0}>"))],
@@ -30,7 +30,7 @@ fn fields_stand_in_path_headers_and_body() {
 }
 
 #[test]
-fn content_length_is_told_of_any_body_and_of_methods_that_have_one() {
+fn content_length_is_sent_for_bodies_and_for_methods_that_have_one() {
     let table = [
         ("GET", "", ""),
         ("GET", "{0}", "Content-Length: 1\r\n"),
@@ -53,7 +53,7 @@ fn content_length_is_told_of_any_body_and_of_methods_that_have_one() {
 }
 
 #[test]
-fn only_what_never_changes_is_constant() {
+fn only_unchanging_requests_are_constant() {
     let plain = get("/".into());
     let bytes = b"GET / HTTP/1.1\r\nHost: h:1\r\n\r\n";
     let single = Work::single(plain.clone(), Protocol::Http1).unwrap();
@@ -136,7 +136,7 @@ fn steps_lead_from_one_to_the_next() {
 }
 
 #[test]
-fn a_buffer_that_was_used_once_grows_no_more() {
+fn a_used_buffer_does_not_grow() {
     let rows = table(&format!("a\nx\n{}\n", "y".repeat(500)), RowOrder::InOrder);
     let request = Request {
         body: text("{0}{1}"),
@@ -225,8 +225,9 @@ proptest! {
             prop_assert!(parsed.path.unwrap().starts_with('/'));
             prop_assert_eq!(parsed.headers.len(), 3);
             prop_assert_eq!(parsed.headers[2].name, "Content-Length");
-            let told: usize = std::str::from_utf8(parsed.headers[2].value).unwrap().parse().unwrap();
-            prop_assert_eq!(told, message.len() - head_bytes);
+            let length = std::str::from_utf8(parsed.headers[2].value).unwrap();
+            let length: usize = length.parse().unwrap();
+            prop_assert_eq!(length, message.len() - head_bytes);
         }
     }
 }

@@ -22,7 +22,7 @@ fn headers_of(request: &http::Request<()>) -> Vec<(&str, &str)> {
 }
 
 #[test]
-fn a_request_has_all_that_http2_asks_for() {
+fn a_request_has_all_that_http2_requires() {
     let request = Request {
         method: "PUT".to_owned(),
         headers: vec![
@@ -67,7 +67,7 @@ fn host_becomes_the_authority() {
 }
 
 #[test]
-fn a_grpc_message_stands_behind_its_prefix() {
+fn a_grpc_message_follows_its_prefix() {
     let call = |body: &str| Request {
         method: "POST".to_owned(),
         body: text(body),
@@ -97,7 +97,7 @@ fn a_grpc_message_stands_behind_its_prefix() {
 }
 
 #[test]
-fn what_speaks_of_the_connection_is_refused() {
+fn connection_headers_are_refused() {
     let with = |name: &str, value: &str| Request {
         headers: vec![(name.to_owned(), text(value))],
         ..get("/".into())
@@ -129,7 +129,7 @@ fn what_speaks_of_the_connection_is_refused() {
 }
 
 #[test]
-fn each_byte_is_taken_or_refused_in_path_and_query() {
+fn each_byte_is_accepted_or_refused_in_path_and_query() {
     for byte in 0..=u8::MAX {
         for before in ["/", "/a", "/a?", "/a?b"] {
             let literal = [before.as_bytes(), &[byte], b"/"].concat();
@@ -156,9 +156,9 @@ fn each_byte_is_taken_or_refused_in_path_and_query() {
 }
 
 proptest! {
-    /// What passes the checks can always be rendered: paths and values of any kind.
+    /// Everything that passes the checks can be rendered: paths and values of any kind.
     #[test]
-    fn what_is_not_refused_is_rendered(
+    fn accepted_requests_are_rendered(
         beginning in "[/a#?<]{0,2}",
         cell in prop_oneof!["[!-~]{0,12}", any::<String>()],
         value in prop::collection::vec(any::<u8>(), 0..12),

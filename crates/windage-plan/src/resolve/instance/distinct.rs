@@ -1,4 +1,4 @@
-//! Arms on one set of processes: something has to tell each from all others.
+//! Arms on one set of processes: each must differ from all others.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::resolve::service::Resolved;
 use crate::wire::PlanFile;
 use crate::{Problem, Template};
 
-/// What is looked at to tell arms apart.
+/// What the comparison of arms needs.
 #[derive(Clone, Copy)]
 pub(super) struct Apart<'a> {
     pub(super) file: &'a PlanFile,
@@ -21,9 +21,9 @@ pub(super) struct Apart<'a> {
 }
 
 impl Apart<'_> {
-    /// Without `switch` an arm is whatever the arm before it left, unless its requests, its backend
-    /// or its agents differ.
-    pub(super) fn told_apart(
+    /// Reports arms that nothing distinguishes. An arm without `switch` inherits the state that the
+    /// arm before it left, so its requests, backend or agents must differ.
+    pub(super) fn check_distinct(
         &self,
         checker: &mut Checker<'_>,
         members: &[(usize, &Arm)],
@@ -51,8 +51,8 @@ impl Apart<'_> {
         factors.any(|(factor, _)| in_request(factor))
     }
 
-    /// Whether no other arm of the set meets a backend like this one's, or has agents like it and
-    /// leaves what a `switch` did.
+    /// Whether every other arm of the set has another backend, or other agents and no `switch`
+    /// whose effect would remain.
     fn is_like_no_other(
         &self,
         checker: &Checker<'_>,
@@ -81,14 +81,14 @@ impl Apart<'_> {
         let name = given.name.get_ref();
         let by_agents = !given.agents.is_empty() || given.bystander_of.is_some();
         if !by_agents || members.iter().any(|(_, arm)| !arm.switch.is_empty()) {
-            let message = format!("the arm `{name}` {shared}, but no `switch` tells it apart");
-            return Problem::new(span, message, "the same as the arm before it").help(
-                "add the commands that bring about this arm's state, whichever arm was before",
-            );
+            let message =
+                format!("the arm `{name}` {shared}, but has no `switch` that sets its state");
+            return Problem::new(span, message, "the same as the arm before it")
+                .help("add a `switch` that sets this arm's state, whichever arm came before");
         }
-        let message = format!("the arm `{name}` {shared}, and its agents don't tell it apart");
+        let message = format!("the arm `{name}` {shared}, and its agents are the same");
         Problem::new(span, message, "the same as another arm")
-            .help("other agents would, or other `args` of theirs, or a factor in their keys")
+            .help("give it other agents, other `args` for them, or a factor in their keys")
     }
 }
 
@@ -97,7 +97,7 @@ fn behaviour(arm: &Arm) -> Backend {
     backend.map(|b| b.behaviour).unwrap_or_default()
 }
 
-/// What is attached beside an arm, and how it is told to be.
+/// The agents attached for an arm, and their configuration.
 #[derive(PartialEq)]
 struct Beside<'a> {
     agents: &'a [ServiceName],
@@ -110,7 +110,7 @@ struct Beside<'a> {
 impl<'a> Beside<'a> {
     fn of(checker: &Checker<'_>, (index, arm): (usize, &'a Arm), of: &Apart<'_>) -> Beside<'a> {
         let is_agents = |name: &ServiceName| arm.agents.contains(name);
-        let told = |factor: &str| {
+        let reaches_agents = |factor: &str| {
             checker.uses.iter().any(|used| {
                 used.agent(of.services).is_some()
                     && used.names(factor)
@@ -133,7 +133,7 @@ impl<'a> Beside<'a> {
             levels: arm
                 .levels
                 .iter()
-                .filter(|(factor, _)| told(factor))
+                .filter(|(factor, _)| reaches_agents(factor))
                 .collect(),
         }
     }

@@ -1,4 +1,5 @@
-//! How the subject is connected to: protocol, TLS, Unix socket, and how many of what.
+//! Connections to the subject: protocol, TLS, Unix socket, and the numbers of connections, streams
+//! and threads.
 
 use std::path::PathBuf;
 
@@ -24,7 +25,7 @@ pub(super) fn protocol(checker: &mut Checker<'_>, load: &wire::Load) -> Protocol
     if let Some(streams) = load.streams.as_ref().filter(|_| is_known)
         && protocol == Protocol::Http1
     {
-        let message = "`streams` means nothing for HTTP/1.1, which has one exchange at a time";
+        let message = "`streams` doesn't apply to HTTP/1.1, which has one exchange at a time";
         checker.report(
             Problem::new(streams.span(), message, "only for HTTP/2")
                 .help("remove `streams`, or add protocol = \"h2\""),
@@ -33,7 +34,7 @@ pub(super) fn protocol(checker: &mut Checker<'_>, load: &wire::Load) -> Protocol
     protocol
 }
 
-/// How many exchanges at once, and on what.
+/// How many exchanges run at once, and over how many connections.
 pub(super) struct Lanes {
     pub(super) streams: u32,
     pub(super) threads: u32,
@@ -62,8 +63,9 @@ pub(super) fn lanes(checker: &mut Checker<'_>, load: &wire::Load, model: LoadMod
             lanes.connections_max
         );
         checker.report(
-            Problem::new(most.span(), message, "fewer than at the start")
-                .help("it is how many there may become: `connections` or more"),
+            Problem::new(most.span(), message, "fewer than at the start").help(
+                "it limits how many connections may be opened: set it to `connections` or more",
+            ),
         );
     }
     if let Some(threads) = threads {
@@ -85,7 +87,7 @@ fn enough_for_threads(
         let message = format!("`threads` is {threads}, but `cpus` has {cores}");
         checker.report(
             Problem::new(span.span(), message, "more threads than cores")
-                .help("threads that take turns on a core are late; list more cores in `cpus`"),
+                .help("threads that share a core send late; list more cores in `cpus`"),
         );
     }
     if threads > lanes.connections {
@@ -95,7 +97,7 @@ fn enough_for_threads(
         );
         checker.report(
             Problem::new(span.span(), message, "more threads than connections")
-                .help("each thread has connections of its own: take more, or fewer threads"),
+                .help("each thread has its own connections: use more connections or fewer threads"),
         );
     }
 }
@@ -107,9 +109,9 @@ pub(super) fn tls(checker: &mut Checker<'_>, load: &wire::Load) -> Option<Tls> {
     let given = load.tls.as_ref();
     let resolved = given.map(|tls| tls_keys(checker, tls.get_ref()));
     if let Some(tls) = given.filter(|_| url.is_some() && !is_https) {
-        let message = "`tls` means nothing for a URL that is not https://";
+        let message = "`tls` doesn't apply to a URL that is not https://";
         checker.report(
-            Problem::new(tls.span(), message, "no TLS is spoken")
+            Problem::new(tls.span(), message, "no TLS used")
                 .help("remove `tls`, or write https:// in the request"),
         );
     }
@@ -120,9 +122,9 @@ fn tls_keys(checker: &mut Checker<'_>, tls: &wire::Tls) -> Tls {
     if let Some(ca) = &tls.ca {
         checker.no_nul(ca);
         if tls.insecure {
-            let message = "`ca` means nothing beside `insecure = true`";
+            let message = "`ca` can't be combined with `insecure = true`";
             checker.report(
-                Problem::new(ca.span(), message, "any certificate will do")
+                Problem::new(ca.span(), message, "any certificate is accepted")
                     .help("remove one of them"),
             );
         } else if ca.get_ref().is_empty() {
@@ -136,7 +138,7 @@ fn tls_keys(checker: &mut Checker<'_>, tls: &wire::Tls) -> Tls {
             let message = format!("`{}` is not a host", name.get_ref());
             checker.report(
                 Problem::new(name.span(), message, "not a host")
-                    .help("the name that the certificate is for, without scheme and port"),
+                    .help("give the name that the certificate is for, without scheme and port"),
             );
         }
         host
@@ -153,7 +155,7 @@ pub(super) fn unix(checker: &mut Checker<'_>, given: Option<&Text>) -> Option<Te
     if path.get_ref().is_empty() || path.get_ref().ends_with('/') {
         let message = format!("`{}` is not the path of a socket", path.get_ref());
         checker.report(
-            Problem::new(path.span(), message, "names no socket")
+            Problem::new(path.span(), message, "no file name")
                 .help("such as unix = \"{dir}/app.sock\""),
         );
     }

@@ -1,4 +1,4 @@
-//! `[load.fields]`: what differs from request to request.
+//! `[load.fields]`: values that differ from request to request.
 
 use toml::Spanned;
 
@@ -25,13 +25,13 @@ pub(super) fn resolve(
     (fields, tables.finish())
 }
 
-/// A field's name is a placeholder, and means one thing only.
+/// A field's name is a placeholder and must be unambiguous.
 fn check_name(checker: &mut Checker<'_>, name: &Text, file: &PlanFile, services: &[Resolved]) {
     let text = name.get_ref();
     let mut factors = file.arm.iter().flat_map(|arm| &arm.sweep.0);
     let (message, label, help) = if let Some(list) = reserved(text) {
         (
-            format!("`{text}` can't name a field: it is a placeholder of its own"),
+            format!("`{text}` can't name a field: it is a reserved placeholder"),
             "reserved",
             list,
         )
@@ -51,7 +51,7 @@ fn check_name(checker: &mut Checker<'_>, name: &Text, file: &PlanFile, services:
         (
             format!("`{text}` can't name a field"),
             "not a field's name",
-            "use small letters, digits and `_`, a letter first".to_owned(),
+            "use lower-case letters, digits and `_`, a letter first".to_owned(),
         )
     } else {
         return;
@@ -78,8 +78,8 @@ fn field(checker: &mut Checker<'_>, given: &Spanned<wire::Field>, tables: &mut T
             checker.report(
                 Problem::new(
                     given.span(),
-                    "a field is exactly one of `counter`, `random` and `csv`",
-                    "none or several here",
+                    "a field needs exactly one of `counter`, `random` and `csv`",
+                    "exactly one is needed",
                 )
                 .help(
                     "such as { counter = 1 }, { random = [1, 1000] } or { csv = \"users.csv\", \
@@ -110,9 +110,9 @@ fn refuse_keys_of_others(checker: &mut Checker<'_>, keys: &wire::Field) {
     ];
     for (key, span, has_owner, owner) in others {
         if let Some(span) = span.filter(|_| !has_owner) {
-            let message = format!("`{key}` means nothing without `{owner}`");
+            let message = format!("`{key}` needs `{owner}`");
             checker.report(
-                Problem::new(span, message, format!("only beside `{owner}`"))
+                Problem::new(span, message, format!("only with `{owner}`"))
                     .help(format!("remove `{key}`")),
             );
         }
@@ -130,10 +130,10 @@ fn random(checker: &mut Checker<'_>, range: &Spanned<Vec<i64>>) -> Field {
             checker.report(
                 Problem::new(
                     range.span(),
-                    "`random` takes the least and the greatest number, 0 or more",
+                    "`random` takes a lowest and a highest number, both 0 or more",
                     "not [LOW, HIGH]",
                 )
-                .help("such as random = [1, 1000]; both may come"),
+                .help("such as random = [1, 1000]; both ends are included"),
             );
             Field::Random { low: 0, high: 1 }
         }

@@ -1,4 +1,4 @@
-//! Where load may go.
+//! The hosts to which load may be sent.
 
 use std::ops::Range;
 
@@ -24,21 +24,21 @@ pub(super) fn allow(checker: &mut Checker<'_>, given: &[Text]) -> Vec<Host> {
                     format!("`{}` is not a host", text.get_ref()),
                     "not a host",
                 )
-                .help("an IP address or a name, without a port"),
+                .help("give an IP address or a name, without a port"),
             ),
         }
     }
     hosts
 }
 
-/// Load must not leave this machine unless the plan says so.
+/// Load must not leave this machine unless the plan allows it.
 fn refuse_host(checker: &mut Checker<'_>, host: &Host, allow: &[Host], span: Range<usize>) {
     if host.is_this_machine() || allow.contains(host) {
         return;
     }
-    let message = format!("`{host}` is not this machine, and load may not go there");
+    let message = format!("`{host}` is not this machine, and the plan doesn't allow load to it");
     checker.report(Problem::new(span, message, "not loopback").help(format!(
-        "if it may, say so in `[load]`: allow = [\"{host}\"]"
+        "to allow it, write allow = [\"{host}\"] in `[load]`"
     )));
 }
 
@@ -60,8 +60,8 @@ pub(super) fn refuse_remote_services(
     }
 }
 
-/// Checks the URL. Returns its path when its host was reported already, so that the host's
-/// placeholder is not reported once more.
+/// Checks the URL. Returns its path when its host was already reported, so that the host's
+/// placeholder is not reported again.
 pub(super) fn check_url<'u>(
     checker: &mut Checker<'_>,
     text: &Text,
@@ -90,7 +90,7 @@ pub(super) fn check_url<'u>(
     }
 }
 
-/// Scheme, authority, and path with query of the URL that stands in `text`.
+/// Scheme, authority, and path with query of the URL in `text`.
 pub(in crate::resolve) fn url_parts<'u>(
     text: &Text,
     url: &'u str,
@@ -98,13 +98,13 @@ pub(in crate::resolve) fn url_parts<'u>(
     let problem = |message: &str, label: &str| Problem::new(text.span(), message, label);
     let Some(scheme) = [HTTP, HTTPS].into_iter().find(|s| url.starts_with(s)) else {
         return Err(problem(
-            "the URL of a request starts with http:// or https://",
-            "another scheme, or none",
+            "the URL of a request must start with http:// or https://",
+            "no such scheme",
         ));
     };
     if url.contains(|c: char| c.is_whitespace() || c.is_control() || c == '#') {
         return Err(problem(
-            "a URL has no spaces, control characters or `#`",
+            "a URL can't contain spaces, control characters or `#`",
             "in this URL",
         )
         .help("write a space as %20 and `#` as %23"));
@@ -141,7 +141,7 @@ pub(in crate::resolve) fn authority_problem(
         .sole_placeholder()
         .is_some_and(is_service)
     {
-        let message = format!("`{host_text}` has the port already");
+        let message = format!("`{host_text}` already includes the port");
         return Err(problem(message, "a second port").help(format!("write {scheme}{host_text}/")));
     }
     let port_is_good = match port_text {
@@ -152,7 +152,7 @@ pub(in crate::resolve) fn authority_problem(
         },
     };
     if authority.contains('@') {
-        let message = "a URL holds no user or password here".to_owned();
+        let message = "a URL can't contain a user or password here".to_owned();
         return Err(problem(message, "a user in the URL")
             .help("send them as a header: headers = { authorization = \"$VAR\" }"));
     }
@@ -161,7 +161,7 @@ pub(in crate::resolve) fn authority_problem(
         Some(host) if port_is_good && !bare_v6 => Ok(Some(host)),
         _ => Err(
             problem(format!("`{authority}` is not HOST[:PORT]"), "not a host").help(
-                "an address, a name or a service's name in braces; an IPv6 address in brackets",
+                "give an address, a name or a service's name in braces; an IPv6 address in brackets",
             ),
         ),
     }

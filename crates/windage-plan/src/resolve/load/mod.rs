@@ -24,7 +24,7 @@ pub(super) use regimes::regimes;
 pub(super) use host::{authority_problem, url_parts};
 pub(super) use requests::method_and_url;
 
-/// The word for as many iterations as make a window.
+/// The word for "as many iterations as fill a window".
 pub(crate) const AUTO: &str = "auto";
 
 const MODELS: &[(&str, LoadModel)] = &[
@@ -33,30 +33,30 @@ const MODELS: &[(&str, LoadModel)] = &[
     ("batch", LoadModel::Batch),
 ];
 
-/// What requests are judged against.
+/// What the checks of requests need.
 struct Ground<'a> {
     services: &'a [Resolved],
     allow: &'a [Host],
     protocol: Protocol,
-    /// Whether a Unix socket is connected to: the URL's host is a label then.
+    /// Whether load goes to a Unix socket: the URL's host is only a label then.
     by_socket: bool,
 }
 
-/// How load is put on; `None` when the word is unknown.
+/// The load's model; `None` when the word is unknown.
 pub(super) fn model(file: &PlanFile) -> Option<LoadModel> {
     let word = file.load.model.get_ref();
     let known = MODELS.iter().find(|(known, _)| known == word);
     known.map(|(_, model)| *model)
 }
 
-/// Whether each window is one process of its own.
+/// Whether each window is one process.
 pub(super) fn is_by_process(file: &PlanFile) -> bool {
     let kind = file.load.batch.as_ref().map(wire::Text::get_ref);
     let resident = BatchKind::Resident.as_str();
     model(file) == Some(LoadModel::Batch) && kind.is_none_or(|kind| kind != resident)
 }
 
-/// `window` is there unless it is wrong itself.
+/// `window` is `None` when the plan's window is invalid.
 pub(super) fn resolve(
     checker: &mut Checker<'_>,
     file: &PlanFile,
@@ -122,7 +122,7 @@ pub(super) fn resolve(
     }
 }
 
-/// Only a program that stays can be asked to flush.
+/// Only a resident program can be asked to flush.
 fn flush(checker: &mut Checker<'_>, load: &wire::Load) -> FlushWhen {
     if let Some(given) = &load.flush
         && !is_resident(load)
@@ -130,8 +130,8 @@ fn flush(checker: &mut Checker<'_>, load: &wire::Load) -> FlushWhen {
         checker.report(
             Problem::new(
                 given.span(),
-                "a whole process flushes when it exits",
-                "only of a resident program",
+                "`flush` needs a resident program: a process for each window flushes when it exits",
+                "only for a resident program",
             )
             .help("add `batch = \"resident\"`, or remove `flush`"),
         );
@@ -145,7 +145,7 @@ fn is_resident(load: &wire::Load) -> bool {
     batch.is_some_and(|batch| batch.get_ref() == BatchKind::Resident.as_str())
 }
 
-/// What a window of a batch load holds: a number, or as much as makes a window.
+/// The iterations in a window of a batch load: a number, or as many as fill the window.
 fn iterations(checker: &mut Checker<'_>, load: &wire::Load) -> Iterations {
     let Some(given) = &load.iterations else {
         return defaults::ITERATIONS;
@@ -162,10 +162,10 @@ fn iterations(checker: &mut Checker<'_>, load: &wire::Load) -> Iterations {
         Scalar::Text(word) if word == AUTO && is_resident(load) => return Iterations::Auto,
         Scalar::Text(word) if word == AUTO => Problem::new(
             given.span(),
-            "a whole process decides itself how much it does",
-            "only of a resident program",
+            "`iterations = \"auto\"` needs a resident program",
+            "only for a resident program",
         )
-        .help("add `batch = \"resident\"`, or say how many iterations the process makes"),
+        .help("add `batch = \"resident\"`, or give the number of iterations of one process"),
         _ => Problem::new(
             given.span(),
             "`iterations` is a whole number or \"auto\"",

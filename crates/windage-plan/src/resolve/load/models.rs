@@ -1,4 +1,4 @@
-//! What one model needs and another can't use.
+//! Keys that one load model needs and another can't use.
 
 use std::ops::Range;
 
@@ -22,7 +22,7 @@ pub(super) fn check(checker: &mut Checker<'_>, load: &wire::Load, model: LoadMod
         if let Some(span) = span.filter(|_| !models.contains(&model)) {
             let words: Vec<String> = models.iter().map(|m| format!("`{}`", m.as_str())).collect();
             let only = words.join(" and ");
-            let message = format!("`{key}` means nothing for a load of model `{name}`");
+            let message = format!("`{key}` doesn't apply to a load of model `{name}`");
             checker.report(
                 Problem::new(span, message, format!("only for {only}"))
                     .help(format!("remove `{key}`, or change `model`")),
@@ -35,20 +35,20 @@ pub(super) fn check(checker: &mut Checker<'_>, load: &wire::Load, model: LoadMod
             Problem::new(
                 load.model.span(),
                 "an open load needs a `rate`",
-                "open, at which rate?",
+                "at which rate?",
             )
             .help(
-                "add the intended starts per second: rate = \"2000/s\"; or a `profile`, or recorded \
-                 starts with `replay`",
+                "add the intended starts per second, such as rate = \"2000/s\"; or a `profile`; or \
+                 recorded starts with `replay`",
             ),
         );
     }
     if model != LoadModel::Batch && load.request.is_none() && load.flow.is_empty() {
         let message = format!("a load of model `{name}` needs a `request`");
         checker.report(
-            Problem::new(load.model.span(), message, "asks for nothing").help(
-                "add it: request = \"GET http://{app}/\", with a service's name in braces; or \
-                 several in a [[load.flow]]",
+            Problem::new(load.model.span(), message, "nothing to send").help(
+                "add it, with a service's name in braces: request = \"GET http://{app}/\"; or \
+                 add several in a [[load.flow]]",
             ),
         );
     }

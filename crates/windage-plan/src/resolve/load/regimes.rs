@@ -1,4 +1,4 @@
-//! `[[regime]]`: the same arms under further loads.
+//! `[[regime]]`: the same arms under other loads.
 
 use toml::Spanned;
 use windage_model::LoadModel;
@@ -13,7 +13,7 @@ use crate::wire::{self, PlanFile, Regime, Text};
 
 const MAX_NAME_BYTES: usize = 60;
 
-/// The further loads of a run of this depth; the first load gets its name if there are any.
+/// The other loads of a run of this depth. The first load gets a name if there are any.
 pub(in crate::resolve) fn regimes(
     checker: &mut Checker<'_>,
     file: &PlanFile,
@@ -21,7 +21,7 @@ pub(in crate::resolve) fn regimes(
     designs: &Designs,
     depth: Depth,
 ) -> Vec<Load> {
-    // What is wrong with the first load would be told again of each that is made from it.
+    // A problem of the first load would be reported again for each load derived from it.
     if !checker.problems.is_empty() {
         return Vec::new();
     }
@@ -31,7 +31,7 @@ pub(in crate::resolve) fn regimes(
     let mut names = vec![own_name.clone()];
     let mut further = Vec::new();
     for given in &file.regime {
-        // What is for thorough runs alone has to go with their design alone.
+        // Loads for thorough runs only are checked against the thorough design only.
         let measured_at = match given.get_ref().thorough {
             true => Depth::Thorough,
             false => depth,
@@ -56,7 +56,7 @@ fn first_name(checker: &mut Checker<'_>, file: &PlanFile, first: &Load) -> Strin
         };
     };
     if file.regime.is_empty() {
-        let message = "`regime` names one load among several, and there is only one";
+        let message = "`regime` names one of several loads, and the plan has only one";
         checker.report(
             Problem::new(given.span(), message, "no other load")
                 .help("remove `regime`, or add a [[regime]]"),
@@ -75,13 +75,13 @@ fn name(checker: &mut Checker<'_>, given: &Text, taken: &mut Vec<String>) {
         || text.contains(char::is_control)
     {
         Some(format!(
-            "a load's name is one line of 1 to {MAX_NAME_BYTES} bytes"
+            "a load's name must be one line of 1 to {MAX_NAME_BYTES} bytes"
         ))
     } else {
         None
     };
     if let Some(message) = trouble {
-        checker.report(Problem::new(given.span(), message, "not a name for it"));
+        checker.report(Problem::new(given.span(), message, "not a load's name"));
     }
     taken.push(text.clone());
 }
@@ -93,10 +93,10 @@ fn refuse_stops(checker: &mut Checker<'_>, file: &PlanFile, designs: &Designs) {
         regime.filter(|_| designs.of(depth).stop.is_some())
     };
     if let Some(regime) = at(Depth::Usual).or_else(|| at(Depth::Thorough)) {
-        let message = "a run under several loads can't wait for a metric: it has one for each load";
+        let message = "`design.stop` can't be combined with regimes: each load has its own metrics";
         checker.report(
-            Problem::new(regime.span(), message, "beside `design.stop`")
-                .help("give `for` instead of `stop`, or measure each load by a plan of its own"),
+            Problem::new(regime.span(), message, "conflicts with `design.stop`")
+                .help("use `for` instead of `stop`, or a separate plan for each load"),
         );
     }
 }
@@ -118,10 +118,10 @@ fn regime(
         return first.clone();
     };
     if model == LoadModel::Batch || first.model == LoadModel::Batch {
-        let message = "a batch load has no other regime";
+        let message = "a batch load can't be combined with regimes";
         checker.report(
-            Problem::new(given.span(), message, "iterations are asked for")
-                .help("regimes are of `open` and `closed` loads"),
+            Problem::new(given.span(), message, "batch")
+                .help("use `open` and `closed` loads, or a separate plan for the batch load"),
         );
         return first.clone();
     }
@@ -140,7 +140,7 @@ fn regime(
     }
 }
 
-/// Two loads that ask for the same, whatever they are called.
+/// Two loads that differ only in their names.
 fn refuse_another_of(
     checker: &mut Checker<'_>,
     load: &Load,
@@ -152,26 +152,26 @@ fn refuse_another_of(
         ..load.clone()
     };
     if measured.contains(&unnamed) && checker.problems.is_empty() {
-        let message = "a regime that asks for as much as another load does";
+        let message = "this regime is the same as another load";
         checker.report(
-            Problem::new(given.span(), message, "the same load again")
-                .help("say what is different: `model`, `rate`, `connections`, …"),
+            Problem::new(given.span(), message, "a duplicate")
+                .help("change `model`, `rate`, `connections`, …"),
         );
     }
     measured.push(unnamed);
 }
 
-/// Whether it says when requests start.
+/// Whether it sets when requests start.
 fn says_when(regime: &Regime) -> bool {
     regime.rate.is_some() || regime.profile.is_some() || regime.replay.is_some()
 }
 
-/// The regime as a load of its own would say it: its keys, and those of `[load]` that it leaves.
+/// The regime as a complete load: its own keys, and those of `[load]` for the rest.
 fn asked(load: &wire::Load, regime: &Regime) -> wire::Load {
     let model = regime.model.as_ref().unwrap_or(&load.model).clone();
     let is_same = model.get_ref() == load.model.get_ref();
     let when = is_same && !says_when(regime);
-    // A recording has every start: what `[load]` says of its own means nothing there.
+    // A recording contains every start, so `arrivals` of `[load]` doesn't apply.
     let is_recorded = regime.replay.is_some();
     let inherited = |text: &Option<Text>| text.clone().filter(|_| when);
     wire::Load {
@@ -198,7 +198,7 @@ fn asked(load: &wire::Load, regime: &Regime) -> wire::Load {
         streams: load.streams.clone(),
         threads: load.threads.clone(),
         cpus: load.cpus.clone(),
-        // Any request will do: they are those of `[load]`, which were checked there.
+        // The requests are those of `[load]`, which were checked there.
         request: Some(model.clone()),
         model,
         tls: None,

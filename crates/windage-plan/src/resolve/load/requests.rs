@@ -1,4 +1,4 @@
-//! What is sent: one request over and over, or the steps of flows.
+//! The requests: one that is repeated, or the steps of flows.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -14,12 +14,12 @@ use crate::resolve::{Checker, PAUSE};
 use crate::wire::{self, Entries, Text};
 use crate::{Problem, Template, defaults};
 
-/// More flows, or steps of one, are no plan that a person wrote.
+/// No person writes more flows, or more steps of a flow.
 const MAX_FLOWS: usize = 1000;
 const MAX_WEIGHT: i64 = 1_000_000;
-/// Headers that frame the message or the connection; the generator sends its own.
+/// Headers that frame the message or the connection. The generator sends its own.
 const FRAMING_HEADERS: [&str; 4] = ["connection", "content-length", "host", "transfer-encoding"];
-/// Those that HTTP/2 doesn't have (RFC 9113, section 8.2.2).
+/// Headers that HTTP/2 forbids (RFC 9113, section 8.2.2).
 const NOT_IN_HTTP2: [&str; 3] = ["keep-alive", "proxy-connection", "upgrade"];
 const GRPC_HEADERS: [&str; 2] = ["content-type", "te"];
 
@@ -43,9 +43,9 @@ pub(super) fn resolve(
     refuse_beside_flows(checker, load);
     one_host(checker, load);
     if load.flow.len() > MAX_FLOWS {
-        let message = format!("a load has {MAX_FLOWS} flows at most");
+        let message = format!("a load can have at most {MAX_FLOWS} flows");
         let span = load.flow[MAX_FLOWS].steps.span();
-        checker.report(Problem::new(span, message, "one too many"));
+        checker.report(Problem::new(span, message, "too many"));
     }
     let flows = load
         .flow
@@ -55,7 +55,7 @@ pub(super) fn resolve(
     (None, flows)
 }
 
-/// The URL that the load's requests share their host with.
+/// The URL of the first request, whose host all others must share.
 pub(super) fn first_url(load: &wire::Load) -> Option<&str> {
     let steps = load.flow.iter().flat_map(|flow| flow.steps.get_ref());
     let mut requests = steps.map(|step| &step.request).chain(&load.request);
@@ -75,9 +75,9 @@ fn refuse_beside_flows(checker: &mut Checker<'_>, load: &wire::Load) {
     ];
     for (key, given, remedy) in keys {
         if let Some(given) = given {
-            let message = format!("`{key}` beside `[[load.flow]]`");
+            let message = format!("`{key}` can't be combined with `[[load.flow]]`");
             checker.report(
-                Problem::new(given.span(), message, "the flows say what is sent")
+                Problem::new(given.span(), message, "conflicts with the flows")
                     .help(format!("remove `{key}`, or {remedy}")),
             );
         }
@@ -92,17 +92,17 @@ fn one_host(checker: &mut Checker<'_>, load: &wire::Load) {
     for step in load.flow.iter().flat_map(|flow| flow.steps.get_ref()) {
         let url = split(step.request.get_ref()).1;
         if let Some(other) = origin(url).filter(|other| *other != first) {
-            let message = format!("`{other}` is not `{first}`, where the first step goes");
+            let message = format!("`{other}` is not the host of the first step, `{first}`");
             checker.report(
                 Problem::new(step.request.span(), message, "another host").help(
-                    "all requests of a load go to one host; measure the other by a plan of its own",
+                    "all requests of a load must go to one host; use a separate plan for the other",
                 ),
             );
         }
     }
 }
 
-/// A URL as far as it says whom to connect to.
+/// Scheme and authority of a URL.
 fn origin(url: &str) -> Option<&str> {
     let scheme = [HTTP, HTTPS].into_iter().find(|s| url.starts_with(s))?;
     let end = url[scheme.len()..].find('/')?;
@@ -120,15 +120,15 @@ fn flow(
         checker.report(
             Problem::new(
                 flow.steps.span(),
-                "a flow without steps",
-                "asks for nothing",
+                "the flow has no steps",
+                "nothing to send",
             )
-            .help("give it one: steps = [{ request = \"GET http://{app}/\" }]"),
+            .help("add one: steps = [{ request = \"GET http://{app}/\" }]"),
         );
     }
     if let Some(beyond) = steps.get(MAX_FLOWS) {
-        let message = format!("a flow has {MAX_FLOWS} steps at most");
-        checker.report(Problem::new(beyond.request.span(), message, "one too many"));
+        let message = format!("a flow can have at most {MAX_FLOWS} steps");
+        checker.report(Problem::new(beyond.request.span(), message, "too many"));
     }
     Flow {
         name: flow.name.clone(),
@@ -162,7 +162,8 @@ fn step(
     }
 }
 
-/// The shared headers, each replaced where a step has its own, and then the step's others.
+/// The shared headers, with a step's own in place of those of the same name, then the step's
+/// others.
 fn overridden(shared: &Headers, mut own: Headers) -> Headers {
     let mut all: Headers = shared
         .iter()
@@ -177,7 +178,7 @@ fn overridden(shared: &Headers, mut own: Headers) -> Headers {
     all
 }
 
-/// Method and URL of what is written as METHOD URL.
+/// Splits METHOD URL.
 pub(in crate::resolve) fn method_and_url(text: &Text) -> Result<(&str, &str), Problem> {
     let (method, url) = split(text.get_ref());
     let is_method =
@@ -187,13 +188,13 @@ pub(in crate::resolve) fn method_and_url(text: &Text) -> Result<(&str, &str), Pr
     }
     Err(Problem::new(
         text.span(),
-        "a request is a method and a URL",
+        "a request must be a method and a URL",
         "not METHOD URL",
     )
     .help("such as \"GET http://{app}/\""))
 }
 
-/// Method and URL, as they stand in `request`; headers and body are still to come.
+/// Method and URL of `request`; headers and body are added later.
 fn line(checker: &mut Checker<'_>, text: &Text, ground: &Ground<'_>) -> Request {
     let (method, url) = split(text.get_ref());
     let is_method = match method_and_url(text) {
@@ -208,7 +209,7 @@ fn line(checker: &mut Checker<'_>, text: &Text, ground: &Ground<'_>) -> Request 
         }
     };
     if is_method && ground.protocol == Protocol::Grpc && method != "POST" {
-        let message = format!("a gRPC call is a POST, not a {method}");
+        let message = format!("a gRPC call must be a POST, not a {method}");
         checker.report(
             Problem::new(text.span(), message, "protocol = \"grpc\"")
                 .help("such as \"POST http://{app}/package.Service/Method\""),
@@ -227,8 +228,8 @@ fn body(checker: &mut Checker<'_>, text: Option<&Text>, file: Option<&Text>) -> 
         checker.report(
             Problem::new(
                 file.span(),
-                "`body` and `body_file` both say what the body is",
-                "beside `body`",
+                "`body` and `body_file` can't be combined: both give the body",
+                "conflicts with `body`",
             )
             .help("keep one of them"),
         );
@@ -257,10 +258,10 @@ fn headers(checker: &mut Checker<'_>, entries: &Entries<Text>, protocol: Protoco
             let message = format!("`{name}` can't name a header");
             checker.report(Problem::new(key.span(), message, "not a header's name"));
         } else if is_generators_own(&lower, protocol) {
-            let message = format!("the header `{name}` is the generator's own");
+            let message = format!("the header `{name}` is set by the generator");
             checker.report(Problem::new(key.span(), message, "can't be set").help("remove it"));
         } else if !seen.insert(lower) {
-            let message = format!("the header `{name}` is given twice; case makes no difference");
+            let message = format!("the header `{name}` is given twice; case is ignored");
             checker.report(Problem::new(key.span(), message, "again here"));
         }
         headers.push((name.clone(), header_value(checker, value)));
@@ -278,7 +279,7 @@ fn is_generators_own(name: &str, protocol: Protocol) -> bool {
 fn header_value(checker: &mut Checker<'_>, value: &Text) -> HeaderValue {
     let text = value.get_ref();
     if text.contains(|c: char| c.is_control() && c != '\t') {
-        let message = "a header's value is one line without control characters";
+        let message = "a header's value must be one line without control characters";
         checker.report(Problem::new(value.span(), message, "in this value"));
     }
     match environment_variable(text) {
@@ -286,9 +287,9 @@ fn header_value(checker: &mut Checker<'_>, value: &Text) -> HeaderValue {
             variable: variable.to_owned(),
         },
         Some(variable) => {
-            let message = format!("`${variable}` is filled in only when it is the whole value");
+            let message = format!("`${variable}` is replaced only when it is the whole value");
             checker.report(
-                Problem::new(value.span(), message, "text beside the variable").help(format!(
+                Problem::new(value.span(), message, "more than the variable").help(format!(
                     "put the whole value into the variable and write \"${variable}\""
                 )),
             );

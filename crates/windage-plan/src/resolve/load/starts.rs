@@ -12,11 +12,11 @@ use crate::resolve::{Checker, HOUR, INSTANT};
 use crate::wire::{self, Text};
 use crate::{Problem, units};
 
-/// Up to here an `f64` of seconds tells nanoseconds apart, and no recording is as long.
+/// Up to here an `f64` of seconds resolves nanoseconds, and no recording is as long.
 const MAX_OFFSET_S: f64 = 100.0 * 86_400.0;
 const NS_PER_S: f64 = 1e9;
 
-/// What the starts follow, and their mean rate, a second.
+/// The schedule of the starts, and their mean rate per second.
 pub(super) fn resolve(
     checker: &mut Checker<'_>,
     load: &wire::Load,
@@ -38,9 +38,9 @@ pub(super) fn resolve(
 
 pub(super) fn arrivals(checker: &mut Checker<'_>, load: &wire::Load) -> Arrivals {
     if let (Some(arrivals), Some(_)) = (&load.arrivals, &load.replay) {
-        let message = "`arrivals` means nothing beside `replay`";
+        let message = "`arrivals` can't be combined with `replay`";
         checker.report(
-            Problem::new(arrivals.span(), message, "the file has every start")
+            Problem::new(arrivals.span(), message, "the file contains every start")
                 .help("remove `arrivals`"),
         );
     }
@@ -63,9 +63,10 @@ fn only_one(checker: &mut Checker<'_>, load: &wire::Load) {
         .filter_map(|(key, span)| Some((key, span?)));
     let first = given.next();
     if let (Some((first, _)), Some((second, span))) = (first, given.next()) {
-        let message = format!("`{second}` and `{first}` both say when requests start");
+        let message =
+            format!("`{second}` and `{first}` can't be combined: both set when requests start");
         checker.report(
-            Problem::new(span, message, format!("beside `{first}`"))
+            Problem::new(span, message, format!("conflicts with `{first}`"))
                 .help("keep exactly one of `rate`, `profile` and `replay`"),
         );
     }
@@ -96,19 +97,17 @@ fn pieces(
         return pieces;
     }
     if pieces.iter().all(|p| p.from_per_s + p.to_per_s <= 0.0) {
-        let message = "the profile asks for nothing";
-        checker.report(
-            Problem::new(profile.span(), message, "no rate above 0/s").help(
-                "give pieces: profile = [{ rate = \"1000/s\", for = \"50ms\" }, { rate = \
+        let message = "the profile has no rate above 0/s";
+        checker.report(Problem::new(profile.span(), message, "no requests").help(
+            "such as profile = [{ rate = \"1000/s\", for = \"50ms\" }, { rate = \
                  \"1000/s\", to = \"5000/s\", for = \"50ms\" }]",
-            ),
-        );
+        ));
         return pieces;
     }
     let lasts = length(&pieces);
     if let Some(window) = window.filter(|window| *window != lasts) {
         let (lasts, window) = (units::print_duration(lasts), units::print_duration(window));
-        let message = format!("the profile lasts {lasts}, but a window {window}");
+        let message = format!("the profile lasts {lasts}, but a window lasts {window}");
         checker.report(
             Problem::new(profile.span(), message, "not as long as a window").help(format!(
                 "make them the same: window = \"{lasts}\" in `[design]`, or change a piece's `for`"
@@ -130,7 +129,7 @@ fn piece(checker: &mut Checker<'_>, piece: &wire::Piece) -> Piece {
     }
 }
 
-/// A profile may pause.
+/// A rate of a profile, which may be zero.
 fn rate_or_zero(checker: &mut Checker<'_>, text: &Text) -> f64 {
     units::parse_rate_or_zero(text.get_ref()).unwrap_or_else(|message| {
         checker.report(Problem::new(text.span(), message, "not a usable rate"));
@@ -162,10 +161,10 @@ fn replay(checker: &mut Checker<'_>, path: &Text, window: Option<Duration>) -> (
         mean_per_s = offsets_ns.len() as f64 / window.as_secs_f64();
         if offsets_ns.is_empty() {
             let window = units::print_duration(window);
-            let message = format!("no start of `{}` lies within a window", path.get_ref());
+            let message = format!("`{}` has no start within a window", path.get_ref());
             checker.report(
                 Problem::new(path.span(), message, format!("a window lasts {window}"))
-                    .help("record starts from 0 on, or take a longer `window` in `[design]`"),
+                    .help("let the recording begin at 0, or use a longer `window` in `[design]`"),
             );
         }
     }
@@ -184,16 +183,16 @@ fn recorded(checker: &mut Checker<'_>, path: &Text) -> Option<Vec<u64>> {
         Err((line, why)) => {
             let message = format!("{}:{line}: {why}", path.get_ref());
             checker.report(Problem::new(path.span(), message, "in this file").help(
-                "one start a line: seconds from the beginning, such as 0.0125, never \
-                     decreasing",
+                "one start per line: seconds from the beginning, such as 0.0125, never \
+                 decreasing",
             ));
             None
         }
     }
 }
 
-/// The starts of a recording, or the number of its first bad line and why that is bad. Of lines
-/// with commas the first value counts; a first line without a number is a heading.
+/// The starts of a recording, or the number of its first bad line and what is wrong with it. In
+/// lines with commas the first value counts; a first line without a number is a heading.
 fn offsets_ns(text: &str) -> Result<Vec<u64>, (usize, String)> {
     let mut offsets_ns = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
@@ -209,7 +208,7 @@ fn offsets_ns(text: &str) -> Result<Vec<u64>, (usize, String)> {
             .map(|at_s| (at_s * NS_PER_S).round() as u64)
             .ok_or_else(|| (number, format!("`{value}` is not a number of seconds")))?;
         if offsets_ns.last().is_some_and(|before| at_ns < *before) {
-            let why = format!("`{value}` is earlier than the start before it");
+            let why = format!("`{value}` is earlier than the line before it");
             return Err((number, why));
         }
         offsets_ns.push(at_ns);

@@ -1,4 +1,4 @@
-//! The CSV files of fields: each is read and checked once.
+//! The CSV files of fields. Each is read and checked once.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use crate::resolve::Checker;
 use crate::resolve::file::MAX_DATA_BYTES;
 use crate::wire::{self, Text};
 
-/// The files that were named so far.
+/// The files named so far.
 #[derive(Default)]
 pub(super) struct Tables(Vec<OpenTable>);
 
@@ -18,12 +18,12 @@ struct OpenTable {
     file: String,
     bytes: Vec<u8>,
     columns: Vec<String>,
-    /// What the fields say, if any does.
+    /// The order that the fields give, if any does.
     order: Option<RowOrder>,
 }
 
 impl Tables {
-    /// A field of a CSV file. What is wrong is reported, and some field returned.
+    /// A field of a CSV file. If it is invalid, reports the problem and returns a placeholder.
     pub(super) fn column(
         &mut self,
         checker: &mut Checker<'_>,
@@ -36,10 +36,10 @@ impl Tables {
             (word, text)
         });
         let Some(name) = &keys.column else {
-            let message = format!("which column of `{}`?", path.get_ref());
+            let message = format!("a field from `{}` needs a `column`", path.get_ref());
             checker.report(
                 Problem::new(field, message, "needs `column`")
-                    .help("add column = \"NAME\", as the file's first row has it"),
+                    .help("add column = \"NAME\", with a name from the file's first row"),
             );
             return some_column();
         };
@@ -50,10 +50,10 @@ impl Tables {
         if let Some((order, text)) = order
             && *open.order.get_or_insert(order) != order
         {
-            let message = format!("the rows of `{}` come in two orders", open.file);
+            let message = format!("two fields give different orders for `{}`", open.file);
             checker.report(
-                Problem::new(text.span(), message, "another field says otherwise")
-                    .help("all fields of one file are taken from the same row: say it once"),
+                Problem::new(text.span(), message, "another order")
+                    .help("all fields of one file are taken from the same row: give `order` once"),
             );
         }
         let column = name.get_ref().trim().to_owned();
@@ -68,7 +68,7 @@ impl Tables {
         Field::Column { table, column }
     }
 
-    /// Which table the file is; it is read when it is first named.
+    /// The index of the file's table; the file is read when it is first named.
     fn table(&mut self, checker: &mut Checker<'_>, path: &Text) -> Option<usize> {
         let file = path.get_ref();
         if let Some(known) = self.0.iter().position(|open| open.file == *file) {
@@ -88,7 +88,7 @@ impl Tables {
             Err(why) => {
                 let message = format!("`{file}` is not a table: {why}");
                 checker.report(Problem::new(path.span(), message, "in this file").help(
-                    "a CSV file whose first row names the columns; each other row is a set of \
+                    "give a CSV file whose first row names the columns; each other row is a set of \
                      values",
                 ));
                 None
@@ -108,7 +108,7 @@ impl Tables {
     }
 }
 
-/// What stands for a field that was reported.
+/// The placeholder for an invalid field.
 fn some_column() -> Field {
     Field::Column {
         table: 0,
@@ -116,7 +116,7 @@ fn some_column() -> Field {
     }
 }
 
-/// The names of the columns, if the whole file is a table.
+/// The names of the columns, if the file is a valid table.
 fn columns(bytes: &[u8]) -> Result<Vec<String>, String> {
     let mut reader = csv::Reader::from_reader(bytes);
     let heading = reader.headers().map_err(|error| error.to_string())?;
@@ -126,7 +126,7 @@ fn columns(bytes: &[u8]) -> Result<Vec<String>, String> {
             return Err(format!("its column {} has no name", index + 1));
         }
         if columns[..index].contains(name) {
-            return Err(format!("two columns are called `{name}`"));
+            return Err(format!("two columns are named `{name}`"));
         }
     }
     let mut record = csv::ByteRecord::new();

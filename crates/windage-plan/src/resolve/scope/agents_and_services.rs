@@ -1,4 +1,4 @@
-//! Agents and services: what each may know of the other.
+//! Agents and services: which placeholders of the other each may use.
 
 use super::{Misuse, Scope, Site, Use};
 use crate::plan::{Attach, Origin};
@@ -6,7 +6,7 @@ use crate::problem::choices;
 use crate::resolve::load;
 
 impl Scope<'_> {
-    /// An agent's address is known to itself, and to agents that are never there without it.
+    /// Only the agent itself, and agents that are never attached without it, may use its address.
     pub(super) fn agent_is_there(
         &self,
         used: &Use,
@@ -16,9 +16,11 @@ impl Scope<'_> {
         let named = self.services[agent].name();
         let Some(by) = used.agent(self.services) else {
             return Err(Misuse::new(
-                format!("`{{{name}}}` is of the agent `{named}`, which is gone most of the time"),
-                "only agents may name it",
-                format!("make `{named}` a [[service]] if what is up for all arms speaks to it"),
+                format!("`{{{name}}}` names the agent `{named}`, which is detached for some arms"),
+                "only for agents",
+                format!(
+                    "make `{named}` a [[service]] if programs that run for all arms connect to it"
+                ),
             ));
         };
         let alone = self.arms.iter().enumerate().find(|(index, arm)| {
@@ -38,7 +40,7 @@ impl Scope<'_> {
         }
     }
 
-    /// `{NAME.pid}`: the process of a service, for those who come when it is up.
+    /// `{NAME.pid}`: the process of a service, for programs that start once it is up.
     pub(super) fn pid(&self, used: &Use, name: &str, service: &str) -> Result<Vec<usize>, Misuse> {
         let Some(index) = self.services.iter().position(|s| s.name() == service) else {
             let message = format!("no service is named `{service}`");
@@ -51,34 +53,32 @@ impl Scope<'_> {
         if !is_later {
             return Err(Misuse::new(
                 format!(
-                    "`{{{name}}}` is known once `{service}` is up, and only to agents and in `switch`"
+                    "`{{{name}}}` is known only once `{service}` is up, in agents and in `switch`"
                 ),
                 "not known here",
-                "an agent's keys may name it, and an arm's `args` and `command` for agents",
+                "use it in an agent's keys, or in an arm's `args` and `command` for agents",
             ));
         }
         let target = &self.services[index];
         if target.is_agent {
-            let message = format!(
-                "`{service}` is an agent, whose process nothing can watch: it comes and goes"
-            );
+            let message = format!("`{service}` is an agent: its process is not known to others");
             return Err(self.not_a_pid(name, message));
         }
         if target.is_of_a_set() && load::is_by_process(self.file) {
             return Err(Misuse::new(
                 format!(
-                    "`{service}` is launched for each window: nothing comes before its process"
+                    "`{service}` is launched for each window: its process is not known beforehand"
                 ),
                 "not known here",
-                "let the program stay: batch = \"resident\" in [load]",
+                "keep the program running: batch = \"resident\" in [load]",
             ));
         }
         match &target.service.origin {
             Origin::Command(_) | Origin::Attach(Attach::Pid(_)) => Ok(Vec::new()),
             Origin::Attach(_) => Err(Misuse::new(
-                format!("`{service}` is attached to by other means than its process"),
+                format!("`{service}` is not attached by its process"),
                 "which process?",
-                "attach it by its process, attach = { pid = 4711 }, or write the process's number itself",
+                "use attach = { pid = 4711 }, or write the process's number itself",
             )),
         }
     }

@@ -1,4 +1,4 @@
-//! What belongs to one service: its address, its ports, its directory.
+//! Placeholders of one service: its address, its ports, its directory.
 
 use super::{Misuse, Scope, Site, Use};
 use crate::problem::choices;
@@ -14,7 +14,7 @@ impl Scope<'_> {
                 self.sole_dir("name the socket without it, such as unix = \"/tmp/app-{arm}.sock\"")
             }
             Site::ArmSocket { .. } if name == "dir" => self.sole_dir(
-                "let the service listen on a port of `ports`, and name that: \
+                "let the service listen on one of its `ports`, and use that: \
                  \"127.0.0.1:{proxy.port.admin}\"",
             ),
             _ if name == "dir" => self.owners(used, name).map(|_| Vec::new()),
@@ -22,7 +22,7 @@ impl Scope<'_> {
         }
     }
 
-    /// A port besides a service's own: it doesn't make the service one that is addressed.
+    /// A further port of a service. It doesn't make the service an addressed one.
     pub(super) fn further_port(
         &self,
         used: &Use,
@@ -48,12 +48,12 @@ impl Scope<'_> {
         let known: Vec<&str> = service.service.ports.iter().map(String::as_str).collect();
         let elsewhere = self.services.iter().find(|s| has_port(s, port));
         let help = match (&used.site, elsewhere) {
-            _ if !service.launched() => "it is already running: write its port itself".to_owned(),
+            _ if !service.launched() => "it is already running: write the port's number".to_owned(),
             (Site::ArmEnv { .. }, Some(meant)) => format!(
-                "an arm's `env` reaches every service; name the one that is meant: `{{{}.port.{port}}}`",
+                "an arm's `env` reaches every service; name the service: `{{{}.port.{port}}}`",
                 meant.name()
             ),
-            _ if known.is_empty() => format!("give it one: ports = [\"{port}\"]"),
+            _ if known.is_empty() => format!("add one: ports = [\"{port}\"]"),
             _ => choices(port, &known),
         };
         Misuse::new(
@@ -96,19 +96,19 @@ impl Scope<'_> {
             _ if names.is_empty() => "no service has such a port".to_owned(),
             _ => format!("name the service: {}", names.join(", ")),
         };
-        let message = format!("`{{{name}}}` is a service's own, and {bearer} belongs to none");
-        Err(Misuse::new(message, "means nothing here", help))
+        let message = format!("`{{{name}}}` needs a service, and {bearer} belongs to none");
+        Err(Misuse::new(message, "not known here", help))
     }
 
-    /// `{dir}` in the socket's path: of the one service that has a directory to put it in.
+    /// `{dir}` in a socket's path: the directory of the only service that has one.
     fn sole_dir(&self, help: &str) -> Result<Vec<usize>, Misuse> {
         let how_many = match dirs(self.services).count() {
-            0 => "there is none".to_owned(),
+            0 => "the plan has none".to_owned(),
             1 => return Ok(Vec::new()),
-            count => format!("there are {count}"),
+            count => format!("the plan has {count}"),
         };
         Err(Misuse::new(
-            format!("`{{dir}}` is the directory of the service that is launched, and {how_many}"),
+            format!("`{{dir}}` needs exactly one service that is launched, and {how_many}"),
             "whose?",
             help,
         ))

@@ -1,4 +1,4 @@
-//! A probe on a function of this very program.
+//! A probe on a function of this program.
 
 use std::ffi::CStr;
 use std::io;
@@ -6,11 +6,10 @@ use std::os::fd::OwnedFd;
 
 use super::{attributes, open};
 
-/// What `/proc/self/exe` leads to is the file that this program was started from, also where its
-/// name is gone.
+/// `/proc/self/exe` is the file that this program was started from, even if its name was removed.
 const OWN_FILE: &CStr = c"/proc/self/exe";
 
-/// Opens a probe that is never switched on, on a function that nobody calls.
+/// Opens a probe that is never enabled, on a function that is never called.
 pub(super) fn open_on_own_function(kind: u32) -> io::Result<OwnedFd> {
     let offset = offset_in_file(probed as *const () as usize as u64)?;
     let mut attributes = attributes(kind, 0);
@@ -23,14 +22,14 @@ pub(super) fn open_on_own_function(kind: u32) -> io::Result<OwnedFd> {
 #[inline(never)]
 extern "C" fn probed() {}
 
-/// Where in this program's file an address of its code is.
+/// The file offset of an address of this program's code.
 fn offset_in_file(address: u64) -> io::Result<u64> {
     let maps = std::fs::read_to_string("/proc/self/maps")?;
     let offset = maps.lines().find_map(|line| offset_in(line, address));
     offset.ok_or_else(|| io::Error::other("this program does not find its own code in memory"))
 }
 
-/// The same, by one line of `/proc/PID/maps`: `55d0-55e0 r-xp 00001000 08:01 42 /usr/bin/windage`.
+/// The offset by one line of `/proc/PID/maps`: `55d0-55e0 r-xp 00001000 08:01 42 /usr/bin/windage`.
 fn offset_in(line: &str, address: u64) -> Option<u64> {
     let hex = |digits| u64::from_str_radix(digits, 16).ok();
     let mut fields = line.split_ascii_whitespace();

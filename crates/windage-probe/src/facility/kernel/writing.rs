@@ -1,4 +1,4 @@
-//! A BPF program that would write into the memory of a process. It is loaded and never attached.
+//! A BPF program that would write to the memory of a process. It is loaded and never attached.
 
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
@@ -14,7 +14,7 @@ const PROBE_WRITE_USER: i32 = 36;
 #[derive(Clone, Copy)]
 struct Instruction {
     code: u8,
-    /// The target in the lower four bits, the source in the upper ones.
+    /// The target in the lower four bits, the source in the upper four.
     registers: u8,
     offset: i16,
     immediate: i32,
@@ -29,7 +29,7 @@ const fn instruction(code: u8, registers: u8, offset: i16, immediate: i32) -> In
     }
 }
 
-/// Eight bytes of zero from the stack to address zero, where no process has memory.
+/// Writes eight zero bytes from the stack to address zero, where no process has memory.
 const PROGRAM: [Instruction; 8] = [
     // *(u64 *)(r10 - 8) = 0
     instruction(0x7a, 0x0a, -8, 0),
@@ -48,8 +48,8 @@ const PROGRAM: [Instruction; 8] = [
     instruction(0x95, 0x00, 0, 0),
 ];
 
-/// The first fields of `union bpf_attr` for `BPF_PROG_LOAD`; the kernel takes those that it is not
-/// given as zero.
+/// The first fields of `union bpf_attr` for `BPF_PROG_LOAD`; the kernel reads omitted fields as
+/// zero.
 #[repr(C)]
 struct Load {
     program_type: u32,
@@ -63,7 +63,7 @@ struct Load {
     flags: u32,
 }
 
-/// The program, which goes when it is dropped.
+/// The loaded program, freed when dropped.
 pub(super) fn load() -> io::Result<OwnedFd> {
     let attributes = Load {
         program_type: KPROBE,
@@ -90,6 +90,6 @@ pub(super) fn load() -> io::Result<OwnedFd> {
         return Err(io::Error::last_os_error());
     }
     let descriptor = i32::try_from(found).map_err(io::Error::other)?;
-    // SAFETY: the call succeeded, so the descriptor is open and nobody else's.
+    // SAFETY: the call succeeded, so the descriptor is open and ours alone.
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }

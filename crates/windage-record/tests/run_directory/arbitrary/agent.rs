@@ -1,4 +1,4 @@
-//! Attachments of agents, of every kind.
+//! Arbitrary attachments of agents.
 
 use proptest::collection::vec;
 use proptest::option;

@@ -1,4 +1,4 @@
-//! What a sink counted, of every kind.
+//! Arbitrary counts of a sink.
 
 use proptest::collection::vec;
 use proptest::option;

@@ -1,4 +1,4 @@
-//! What agents use: while they are attached, and for attaching and detaching.
+//! What agents use while attached, and for attaching and detaching.
 
 use windage_analysis::{AgentUse, Analysis, ArmAnalysis, AttachUse, OverCycles, Range, UpUse};
 use windage_model::Unit;
@@ -8,10 +8,10 @@ use crate::facts::{Fact, one_line};
 use crate::number::{self, Scale};
 use crate::rows::{Cell, Row, Table, Tone, column, divided_by};
 
-/// How many failures, or things left behind, of an arm are told; the rest is counted.
+/// How many of an arm's failures, or of the things left behind, are listed; the rest are counted.
 const TOLD: usize = 2;
 
-/// CPU and memory of agents; `None` without agents.
+/// CPU and memory of attached agents; `None` without agents.
 pub(super) fn attached_table(analysis: &Analysis) -> Option<Table> {
     let all: Vec<_> = with_agents(analysis).collect();
     if all.is_empty() {
@@ -44,20 +44,26 @@ pub(super) fn attached_table(analysis: &Analysis) -> Option<Table> {
     let columns = vec![
         column(
             in_unit("CPU", cores),
-            "In the arm's own windows, under its load; with its 95 % interval",
+            "In the arm's own windows, under its load; with the 95 % interval",
         ),
         column(
             format!("{} {}", a_request.unit(), divided_by(analysis)),
-            "While they are attached, attaching, detaching and windows of bystanders left out, for \
-             what the arm was asked for",
+            "While attached, without attaching, detaching and bystanders' windows, per request of \
+             the arm",
         ),
-        column(in_unit("RSS", bytes), "Resident memory before detaching"),
+        column(
+            in_unit("RSS", bytes),
+            "Resident memory just before detaching",
+        ),
         column(
             in_unit("peak", bytes),
             "The highest resident memory from start to end: the median of attachments, and the \
              highest of all",
         ),
-        column("until ready", "The same until the agents were ready"),
+        column(
+            "until ready",
+            "Highest resident memory until the agents were ready",
+        ),
     ];
     Some(Table {
         title: "Agents, attached".to_owned(),
@@ -69,7 +75,7 @@ pub(super) fn attached_table(analysis: &Analysis) -> Option<Table> {
     })
 }
 
-/// Where an arm has several agents, its figures are of all of them.
+/// An arm's figures are of all its agents together.
 fn together(analysis: &Analysis) -> Vec<Fact> {
     let several = with_agents(analysis).filter(|(_, of)| of.names.len() > 1);
     let said = several.map(|(arm, of)| {
@@ -80,7 +86,7 @@ fn together(analysis: &Analysis) -> Vec<Fact> {
     said.collect()
 }
 
-/// What attaching and detaching took, and how often it was done; `None` without agents.
+/// The time and CPU of attaching and detaching, and how often it was done; `None` without agents.
 pub(super) fn attaching_table(analysis: &Analysis) -> Option<Table> {
     let all: Vec<_> = with_agents(analysis).collect();
     if all.is_empty() {
@@ -117,11 +123,11 @@ pub(super) fn attaching_table(analysis: &Analysis) -> Option<Table> {
             ),
             column(in_unit("CPU", cpu), "Of the agents, until they were ready"),
             column(
-                in_unit("gone after", detach),
-                "From asked to end until they and their BPF programs were gone",
+                in_unit("detached after", detach),
+                "From the request to end until the processes and their BPF programs were detached",
             ),
             column(
-                in_unit("CPU until gone", detach_cpu),
+                in_unit("CPU until detached", detach_cpu),
                 "Of the agents, in that time",
             ),
         ],

@@ -1,5 +1,4 @@
-//! The whole bill: who used the machine's CPU for a request, and how that differs from the
-//! baseline's.
+//! The bill: who used the machine's CPU per request, and how that differs from the baseline.
 
 use windage_analysis::{Analysis, ArmAnalysis, Bill, BillItem, BillLine};
 use windage_model::{Interval, Role, Unit};
@@ -9,23 +8,23 @@ use crate::facts::{Fact, one_line};
 use crate::number::Scale;
 use crate::rows::{Cell, Row, RowsOf, Table, column, nothing};
 
-/// A line as it is shown.
+/// A line of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Entry {
-    /// A part of what the machine used while windows lasted.
+    /// A part of what the machine used during windows.
     Item(BillItem),
-    /// All of that.
+    /// What the machine used during windows.
     Machine,
     /// What agents used outside windows.
     AgentOutside,
     /// What services used outside windows.
     ServiceOutside,
-    /// The machine with what was used outside windows.
+    /// The machine's CPU including what was used outside windows.
     InAll,
 }
 
 impl Entry {
-    /// The lines of a bill, from its parts to their sums.
+    /// The lines of a bill: parts, then sums.
     pub(crate) fn of(bill: &Bill) -> impl Iterator<Item = (Entry, &BillLine)> {
         let items = bill
             .lines
@@ -45,7 +44,7 @@ impl Entry {
         Entry::of(bill).find_map(|(entry, line)| (entry == self).then_some(line))
     }
 
-    /// The word used in files.
+    /// Its name in files.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Entry::Item(item) => item.as_str(),
@@ -56,21 +55,21 @@ impl Entry {
         }
     }
 
-    /// What it is called.
+    /// Its label.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Entry::Item(BillItem::KernelThreads) => "kernel threads",
-            Entry::Item(BillItem::Windage) => "windage, but the load",
+            Entry::Item(BillItem::Windage) => "windage, except generator",
             Entry::Item(item) => item.as_str(),
             Entry::Machine => "machine, in windows",
             Entry::AgentOutside => "agent, outside windows",
             Entry::ServiceOutside => "service, outside windows",
-            Entry::InAll => "in all",
+            Entry::InAll => "total",
         }
     }
 }
 
-/// Each line once, in the order of a bill.
+/// All lines in the order of a bill.
 pub(crate) fn in_order(entries: impl Iterator<Item = Entry>) -> Vec<Entry> {
     let mut once: Vec<Entry> = entries.collect();
     once.sort_by_key(|entry| rank(*entry));
@@ -90,7 +89,7 @@ fn rank(entry: Entry) -> usize {
     }
 }
 
-/// Arms that are held against the baseline, with their bills; none for a plan without agents.
+/// Arms compared with the baseline that have bills; none for a plan without agents.
 pub(crate) fn compared(analysis: &Analysis) -> Vec<(&ArmAnalysis, &Bill)> {
     if with_agents(analysis).next().is_none() {
         return Vec::new();
@@ -103,8 +102,8 @@ pub(crate) fn compared(analysis: &Analysis) -> Vec<(&ArmAnalysis, &Bill)> {
         .collect()
 }
 
-/// The bill of the baseline, and of every other arm the differences from it; `None` for a plan
-/// without agents, and where the machine's CPU was not read.
+/// The baseline's bill, and the differences of other arms; `None` for a plan without agents, or if
+/// the machine's CPU was not read.
 pub(super) fn bill_table(analysis: &Analysis) -> Option<Table> {
     let compared = compared(analysis);
     let (_, first) = compared.first()?;
@@ -123,7 +122,7 @@ pub(super) fn bill_table(analysis: &Analysis) -> Option<Table> {
     };
     let mut columns = vec![column(
         baseline.map_or("baseline".to_owned(), |arm| one_line(&arm.name)),
-        "What the baseline's requests cost",
+        "CPU per request of the baseline",
     )];
     columns.extend(compared.iter().map(|(arm, _)| {
         column(
@@ -152,7 +151,7 @@ pub(super) fn bill_table(analysis: &Analysis) -> Option<Table> {
     })
 }
 
-/// "+13.9 (+13.5 to +14.2)", with both sides of it in the tooltip.
+/// "+13.9 (+13.5 to +14.2)", with arm and baseline in the tooltip.
 fn change(entry: Entry, bill: &Bill, fine: Fine) -> Cell {
     let Some(line) = entry.line(bill) else {
         return nothing();
@@ -164,7 +163,7 @@ fn change(entry: Entry, bill: &Bill, fine: Fine) -> Cell {
     let text = with_ends.unwrap_or_else(|| fine.point(difference));
     let basis = line.arm_us.zip(line.baseline_us).map(|(arm, baseline)| {
         let [arm, baseline] = [arm, baseline].map(|us| fine.scale.with_unit(us));
-        format!("{arm} against {baseline} of the baseline in the same blocks")
+        format!("{arm}; baseline {baseline} in the same blocks")
     });
     Cell {
         basis,
@@ -172,7 +171,7 @@ fn change(entry: Entry, bill: &Bill, fine: Fine) -> Cell {
     }
 }
 
-/// A unit for the parts of sums, with so many decimals that parts can be told from zero.
+/// A unit for parts of sums, with enough decimals to distinguish parts from zero.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fine {
     pub(crate) scale: Scale,
@@ -194,25 +193,25 @@ impl Fine {
         self.scale.signed_point_to(us, self.places)
     }
 
-    /// The same with the ends of its interval; `None` where one of them is not finite.
+    /// A difference with its interval; `None` if an end is not finite.
     fn with_ends(self, interval: &Interval) -> Option<String> {
         Some(self.scale.signed_to(interval, self.places)?.bare())
     }
 }
 
-/// What each line holds, where its name does not say it.
+/// What a line includes, where its name does not say it.
 fn holds(entries: &[Entry]) -> Vec<Fact> {
     let is_outside = |entry| matches!(entry, Entry::AgentOutside | Entry::ServiceOutside);
     let of_item = |item: BillItem| {
         Some(match item {
-            BillItem::Service => "the traps and BPF programs of probes on it are in it",
+            BillItem::Service => "includes traps and BPF programs of probes on it",
             BillItem::Generator => {
-                "on loopback a sender pays for the receiver's input, and for what is attached to \
+                "on loopback, the sender pays for the receiver's input and for what is attached to \
                  its sockets"
             }
-            BillItem::Windage => "receivers of telemetry and the rest, but for the generator",
+            BillItem::Windage => "telemetry receivers and everything else except the generator",
             BillItem::Remainder => {
-                "other processes, interrupts, and whatever could not be read of the lines above"
+                "other processes, interrupts, and whatever of the lines above could not be read"
             }
             BillItem::Agent | BillItem::KernelThreads => return None,
         })
@@ -226,13 +225,13 @@ fn holds(entries: &[Entry]) -> Vec<Fact> {
     if entries.iter().copied().any(is_outside) {
         facts.push(Fact::new(
             "outside",
-            "used when no window of the arm lasted, such as by exporting later, nor one of its \
-             bystanders; divided by its requests",
+            "CPU outside the windows of the arm and of its bystanders, such as for a later export; \
+             divided by its requests",
         ));
     }
     facts.push(Fact::new(
         "left out",
-        "attaching, detaching and the stretches of BPF statistics: it is the bill while attached",
+        "attaching, detaching and stretches of BPF statistics; this is the bill while attached",
     ));
     facts
 }
@@ -242,7 +241,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_are_as_fine_as_their_sum() {
+    fn parts_have_enough_decimals() {
         for (sum, part, expected) in [
             (39.0, 0.0512, "+0.05"),
             (39.0, -0.001, "−0.00"),
@@ -256,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_stand_in_one_order_and_once() {
+    fn lines_are_ordered_and_unique() {
         let item = Entry::Item;
         let mixed = [
             Entry::InAll,

@@ -1,5 +1,5 @@
-//! The kernel's side of agents: their BPF programs, and what these leave unexplained of what the
-//! service pays.
+//! Agents in the kernel: their BPF programs, and the part of the service's cost that these do not
+//! explain.
 
 use windage_analysis::{AgentUse, ArmAnalysis, BpfUse, ProbeAccount, ProgramUse};
 use windage_model::{Interval, Unit};
@@ -10,7 +10,7 @@ use crate::number::{self, Scale};
 use crate::rows::{Cell, Row, RowsOf, Table, column, nothing, plain};
 use crate::summary::reversed;
 
-/// How many programs are listed; the others are told together.
+/// How many programs are listed; the others share one row.
 const LISTED: usize = 10;
 
 /// Whether BPF programs came with an arm's agents.
@@ -18,15 +18,15 @@ pub(super) fn has_programs(of: &AgentUse) -> bool {
     of.bpf.as_ref().is_some_and(|bpf| !bpf.programs.is_empty())
 }
 
-/// Time in all of them for a request; zero where it is not known.
+/// Time in all of them per request; zero if unknown.
 pub(super) fn ns_per_request(of: &AgentUse) -> f64 {
     let bpf = of.bpf.as_ref();
     let ns = bpf.and_then(|bpf| bpf.ns_per_request.as_ref());
     ns.map_or(0.0, |ns| ns.estimate)
 }
 
-/// The programs that came with an arm's agents, by what they take, and what that leaves
-/// unexplained; `None` when none came.
+/// The programs that came with an arm's agents, by time, and the cost they do not explain; `None`
+/// without programs.
 pub(super) fn bpf_table(arm: &ArmAnalysis, of_arm: &AgentUse, per_item: &str) -> Option<Table> {
     let of = of_arm.bpf.as_ref().filter(|of| !of.programs.is_empty())?;
     let probes = of_arm.probes.as_ref();
@@ -45,8 +45,8 @@ pub(super) fn bpf_table(arm: &ArmAnalysis, of_arm: &AgentUse, per_item: &str) ->
             column(format!("runs {per_item}"), "How often a program ran"),
             column(
                 "ns per run",
-                "Time in the program and for about one read of the clock; entering and leaving it \
-                 is not in it",
+                "Time in the program plus about one read of the clock; without entering and \
+                 leaving the program",
             ),
             column(format!("ns {per_item}"), "Runs × ns per run"),
         ],
@@ -74,7 +74,7 @@ fn program(of: &ProgramUse) -> Row {
     }
 }
 
-/// Programs that are not listed one by one.
+/// The row of programs that are not listed one by one.
 fn together(of: &[ProgramUse]) -> Row {
     let sum = |item: fn(&ProgramUse) -> Option<f64>| of.iter().map(item).sum::<Option<f64>>();
     let (runs, ns) = (sum(|p| p.runs_per_request), sum(|p| p.ns_per_request));
@@ -94,7 +94,7 @@ fn figure_cell(of: Option<f64>) -> Cell {
     })
 }
 
-/// All programs, and below each figure its interval.
+/// All programs together, and a row with the intervals.
 fn totals(of: &BpfUse) -> Vec<Row> {
     let figures = [&of.events_per_request, &of.ns_per_event, &of.ns_per_request];
     if figures.iter().all(|figure| figure.is_none()) {
@@ -136,18 +136,18 @@ fn facts(of: &BpfUse, probes: Option<&ProbeAccount>, per_item: &str) -> Vec<Fact
     facts
 }
 
-/// What the service pays, and which part of it the statistics see.
+/// The service's extra CPU, and which part of it BPF statistics cover.
 fn account(of: &ProbeAccount, per_item: &str) -> Vec<Fact> {
     let service = pays(&of.service_us_per_request, per_item);
     let inside = format!(
-        "{} of BPF programs, which is inside it where they run in its context",
+        "{} in BPF programs, included in that where they run in the service's context",
         over_cycles_with_unit(&of.bpf_us_per_request, Unit::Microseconds)
     );
     let a_run = match &of.service_ns_per_event {
         Ok(interval) => {
             let scale = Scale::fitting(Unit::Nanoseconds, [interval.estimate]);
             format!(
-                "{} of the service's CPU for a run of a program",
+                "{} of the service's CPU per run of a program",
                 scale.interval(interval)
             )
         }
@@ -160,7 +160,7 @@ fn account(of: &ProbeAccount, per_item: &str) -> Vec<Fact> {
         Fact::new("service", service),
         Fact::new("seen", inside),
         Fact::new("not seen", not_seen(of)),
-        Fact::new("a run", a_run),
+        Fact::new("per run", a_run),
     ]
 }
 
@@ -178,9 +178,9 @@ fn pays(of: &Interval, per_item: &str) -> String {
     format!("pays {size} {than} CPU {per_item}")
 }
 
-/// What the statistics leave unexplained. They time per run between two reads of the clock, of which
-/// about one lies within: of a short program they count more than it takes, and what is left may
-/// look like less than nothing.
+/// What BPF statistics do not explain. They time each run between two clock reads and so include
+/// about one clock read: for short programs they exceed the true time, and the remainder can be
+/// negative.
 fn not_seen(of: &ProbeAccount) -> String {
     let outside = &of.outside_bpf_us_per_request;
     let at_most = of.outside_bpf_at_most_us_per_request.as_ref();
@@ -191,15 +191,12 @@ fn not_seen(of: &ProbeAccount) -> String {
     let at_most = at_most.unwrap_or_default();
     if outside.low > 0.0 {
         return format!(
-            "{} beyond them{at_most}: traps, entries and exits of probes, colder caches, \
-             scheduling; more than that where programs ran elsewhere",
+            "{} outside them{at_most}: traps, entry and exit of probes, colder caches, scheduling; \
+             more if programs ran elsewhere",
             in_us(outside)
         );
     }
-    format!(
-        "nothing beyond them that could be told{at_most}: statistics count a clock read with each \
-         run"
-    )
+    format!("nothing measurable outside them{at_most}: statistics include a clock read per run")
 }
 
 /// "+12.3 µs (+11.0 to +13.6)"
@@ -209,10 +206,10 @@ fn in_us(interval: &Interval) -> String {
 
 fn statistics(of: &BpfUse, per_item: &str) -> String {
     if of.ns_per_request.is_none() {
-        return "none were taken, so that what programs ran is not known".to_owned();
+        return "none were collected, so what programs ran is unknown".to_owned();
     }
-    let apart = "taken under load in stretches of their own, so that no other figure has it; \
-                 about one read of the clock is counted with each run";
+    let apart = "collected under load in separate stretches, so no other figure includes it; each \
+                 run includes about one read of the clock";
     let cost = of.statistics_cost_us_per_request.as_ref();
     match cost.filter(|cost| cost.estimate.is_finite()) {
         Some(cost) => {
@@ -221,7 +218,7 @@ fn statistics(of: &BpfUse, per_item: &str) -> String {
                 Some(interval) => scale.interval(interval),
                 None => scale.attach(&scale.signed_point(cost.estimate)),
             };
-            format!("themselves cost the service {cost} {per_item}; {apart}")
+            format!("cost the service {cost} {per_item} themselves; {apart}")
         }
         None => apart.to_owned(),
     }

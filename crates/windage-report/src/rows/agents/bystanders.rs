@@ -1,4 +1,4 @@
-//! What a service pays that agents do not watch.
+//! What agents cost a service that they do not watch.
 
 use windage_analysis::{Analysis, ArmAnalysis, Bystander, MetricAnalysis};
 use windage_model::Verdict;
@@ -8,7 +8,8 @@ use crate::number::{self, NOT_AVAILABLE, Scale};
 use crate::rows::stages::arm_name;
 use crate::rows::{Align, Cell, Column, Notes, Row, Table, Tone, column, plain};
 
-/// Bystanders against themselves without agents, and against what is watched; `None` without any.
+/// Bystanders compared with themselves without agents, and with the watched service; `None` without
+/// bystanders.
 pub(super) fn bystander_table(analysis: &Analysis) -> Option<Table> {
     let arms = analysis.arms.iter();
     let bystanders: Vec<(&ArmAnalysis, &Bystander)> = arms
@@ -32,20 +33,20 @@ pub(super) fn bystander_table(analysis: &Analysis) -> Option<Table> {
         title: "Bystanders".to_owned(),
         columns: vec![
             column(
-                "CPU, attached − gone",
-                "The price for a service that is not watched: CPU with the agents \
-                 attached against that of the same processes without",
+                "CPU, attached − detached",
+                "What agents cost a service that they do not watch: CPU with the agents attached \
+                 compared with the same processes without",
             ),
             Column {
                 align: Align::Left,
                 ..column(
                     "verdict",
-                    "What the interval says about differences that matter",
+                    "Verdict by the interval and the equivalence margin",
                 )
             },
             column(
                 "unwatched − watched",
-                "The same against that of the service that the agents watch",
+                "CPU compared with that of the service that the agents watch",
             ),
         ],
         rows,
@@ -58,7 +59,7 @@ pub(super) fn bystander_table(analysis: &Analysis) -> Option<Table> {
 
 fn told(analysis: &Analysis, arm: &ArmAnalysis, of: &Bystander) -> Fact {
     let text = format!(
-        "{} has the processes of {}, under load while the agents of {} are attached to others",
+        "{} uses the processes of {}, under load while the agents of {} are attached to others",
         one_line(&arm.name),
         arm_name(analysis, &of.control),
         arm_name(analysis, &of.bystander_of),
@@ -66,7 +67,7 @@ fn told(analysis: &Analysis, arm: &ArmAnalysis, of: &Bystander) -> Fact {
     Fact::new("unwatched", text)
 }
 
-/// "+0.3 % (−0.4 to +1.1)", in µs where there is no ratio.
+/// "+0.3 % (−0.4 to +1.1)", in µs if there is no ratio.
 fn against(of: &MetricAnalysis, notes: &mut Notes) -> Cell {
     let difference = match &of.difference {
         Ok(difference) => difference,

@@ -1,4 +1,4 @@
-//! The bill in memory: who holds how much while the agents are attached.
+//! The memory bill: who holds how much while agents are attached.
 
 use windage_analysis::{AgentUse, Analysis, ArmAnalysis, OverCycles};
 use windage_model::{Interval, Metric, Role, Unit};
@@ -8,8 +8,8 @@ use crate::facts::{Fact, one_line};
 use crate::number::{self, Scale};
 use crate::rows::{Cell, Row, RowsOf, Table, column, nothing};
 
-/// The services' memory without agents, and what is added to it in each arm with agents; `None`
-/// without agents, and where nothing was read of any.
+/// The services' memory without agents, and what each arm with agents adds; `None` without agents,
+/// or if nothing was read.
 pub(super) fn memory_table(analysis: &Analysis) -> Option<Table> {
     let all: Vec<_> = with_agents(analysis).collect();
     let baseline = analysis
@@ -38,13 +38,13 @@ pub(super) fn memory_table(analysis: &Analysis) -> Option<Table> {
     let (items, rows): (Vec<Item>, Vec<Row>) = known.unzip();
     let mut columns = vec![column(
         one_line(&baseline.name),
-        "What is resident without agents",
+        "Resident memory without agents",
     )];
     columns.extend(all.iter().map(|(arm, _)| {
         let heading = format!("Δ {}", one_line(&arm.name));
         column(
             heading,
-            "What is added to it, with its 95 % interval where it has one",
+            "What the arm adds to it, with the 95 % interval where there is one",
         )
     }));
     let facts = items.into_iter().map(Item::means);
@@ -59,7 +59,7 @@ pub(super) fn memory_table(analysis: &Analysis) -> Option<Table> {
     })
 }
 
-/// Whose memory it is.
+/// The owner of the memory.
 #[derive(Clone, Copy)]
 enum Item {
     Service,
@@ -76,24 +76,25 @@ impl Item {
             Item::Service => "service",
             Item::Agent => "agent",
             Item::Bpf => "BPF programs and maps",
-            Item::InAll => "in all",
+            Item::InAll => "total",
         }
     }
 
-    /// What is in it.
+    /// What it includes.
     fn means(self) -> Fact {
         let text = match self {
             Item::Service => {
-                "resident, mean over windows; an arm on the baseline's own processes has no memory of its own"
+                "resident, mean over windows; an arm that shares the baseline's processes has no \
+                 memory of its own"
             }
             Item::Agent => "resident, at the end of an attachment, mean over attachments",
             Item::Bpf => "the most of any attachment",
-            Item::InAll => "the sum of these points",
+            Item::InAll => "the sum of these rows",
         };
         Fact::new(self.name(), text)
     }
 
-    /// What an arm has more of it than the baseline; `None` where it is not known, or nothing of
+    /// What an arm has more than the baseline; `None` if unknown, or if the arm has no processes of
     /// its own.
     fn added(self, arm: &ArmAnalysis, of: &AgentUse) -> Option<Added> {
         match self {
@@ -106,7 +107,7 @@ impl Item {
                 let agent = agent(of)?;
                 Some(Added::known(agent.estimate, agent.interval.as_ref()))
             }
-            // Maps and programs are what they are: nothing of them is estimated.
+            // The size of maps and programs is exact.
             Item::Bpf => Some(Added::known(of.bpf.as_ref()?.memory_bytes as f64, None)),
             Item::InAll => {
                 // Without the metric, the arm's processes are the baseline's.
@@ -120,7 +121,7 @@ impl Item {
     }
 }
 
-/// Bytes more, and how well they are known.
+/// Added bytes, with their interval.
 struct Added {
     bytes: f64,
     interval: Option<Interval>,
@@ -146,11 +147,11 @@ fn agent(of: &AgentUse) -> Option<&OverCycles> {
     of.up.as_ref()?.rss_steady_bytes.as_ref()
 }
 
-/// What the measuring itself holds.
+/// Windage's own memory.
 fn windage(analysis: &Analysis) -> Option<Fact> {
     let bytes = number::short(Unit::Bytes, analysis.own_cost.rss_bytes? as f64);
     let text = format!(
-        "{bytes} resident at the end of a launch, generator and receivers in it; in no row"
+        "{bytes} resident at the end of a launch, including generator and receivers; not in any row"
     );
     Some(Fact::new("windage", text))
 }

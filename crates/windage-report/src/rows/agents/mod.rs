@@ -1,5 +1,4 @@
-//! The tables about agents beside the process: the bill, their own use, the kernel's side of
-//! them, what bystanders pay, and ladders of them.
+//! Tables about agents: the bill, their own use, their BPF programs, bystanders, and ladders.
 
 mod attached;
 pub(crate) mod bill;
@@ -14,10 +13,11 @@ use windage_model::Unit;
 use super::{Cell, Table, divided_by, nothing};
 use crate::number::Scale;
 
-/// Of more arms than these only the one whose programs take most time shows them at once.
+/// With more arms than this, only the one whose programs take most time has its BPF table outside
+/// the details.
 const SHOWN: usize = 2;
 
-/// All of them but details, in their order; none for a plan without agents.
+/// All of them except details, in order; none for a plan without agents.
 pub(super) fn agent_tables(analysis: &Analysis) -> Vec<Table> {
     if with_agents(analysis).next().is_none() {
         return Vec::new();
@@ -33,7 +33,7 @@ pub(super) fn agent_tables(analysis: &Analysis) -> Vec<Table> {
         .collect()
 }
 
-/// The BPF programs of the other arms, where there are many.
+/// The BPF programs of the other arms, if there are many.
 pub(super) fn agent_details(analysis: &Analysis) -> Vec<Table> {
     bpf_tables(analysis, true)
 }
@@ -56,7 +56,7 @@ fn bpf_tables(analysis: &Analysis, is_detail: bool) -> Vec<Table> {
     of_arms.iter().enumerate().filter_map(table).collect()
 }
 
-/// Arms that have agents, with what these did.
+/// Arms that have agents, with their use.
 pub(crate) fn with_agents(analysis: &Analysis) -> impl Iterator<Item = (&ArmAnalysis, &AgentUse)> {
     let arms = analysis.arms.iter();
     arms.filter_map(|arm| Some((arm, arm.agent.as_ref()?)))
@@ -67,7 +67,7 @@ fn over_cycles(of: &OverCycles, scale: Scale) -> String {
     format!("{}{}", scale.bare(of.estimate), range(of, scale))
 }
 
-/// " (20.1 to 21.5)"; empty where no interval is known.
+/// " (20.1 to 21.5)"; empty if no interval is known.
 fn range(of: &OverCycles, scale: Scale) -> String {
     ends(of).map_or(String::new(), |[low, high]| {
         format!(" ({} to {})", scale.bare(low), scale.bare(high))
@@ -80,7 +80,7 @@ pub(crate) fn over_cycles_with_unit(of: &OverCycles, unit: Unit) -> String {
     format!("{}{}", scale.with_unit(of.estimate), range(of, scale))
 }
 
-/// The ends of a figure's interval, where it has one that can be written.
+/// The ends of a figure's interval, if it has a finite one.
 fn ends(of: &OverCycles) -> Option<[f64; 2]> {
     let interval = of.interval.as_ref()?;
     let ends = [interval.low, interval.high];
@@ -93,7 +93,7 @@ fn over_cycles_cell(of: Option<&OverCycles>, scale: Scale) -> Cell {
     })
 }
 
-/// "0.94 (max 1.10)", or the figure alone where both are the same.
+/// "0.94 (max 1.10)", or the figure alone if both are equal.
 fn range_cell(of: Option<&Range>, scale: Scale) -> Cell {
     let Some(of) = of else {
         return nothing();
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_worst_is_told_where_it_is_not_the_usual() {
+    fn the_maximum_is_shown_if_it_differs_from_the_median() {
         for (median, max, expected) in [
             (0.944, 1.102, "0.944 (max 1.10)"),
             (5.48, 5.48, "5.48"),

@@ -1,4 +1,4 @@
-//! A ladder of agents: what each rung uses itself, and how much more that is than the rung below.
+//! A ladder of agents: what each rung uses itself, and the difference to the rung below.
 
 use windage_analysis::{Analysis, ArmAnalysis, Stages};
 use windage_model::{ArmId, Unit};
@@ -9,7 +9,7 @@ use crate::number::Scale;
 use crate::rows::stages::arm_name;
 use crate::rows::{Cell, Row, Table, column, nothing};
 
-/// A table for each chain of arms in which any has agents.
+/// One table per chain of arms with agents.
 pub(super) fn rung_tables(analysis: &Analysis) -> Vec<Table> {
     let chains = analysis.stages.iter();
     chains.filter_map(|of| rung_table(analysis, of)).collect()
@@ -65,7 +65,10 @@ fn rung_table(analysis: &Analysis, of: &Stages) -> Option<Table> {
                 "Of the agents in the arm's own windows; in parentheses the difference to the rung \
                  below",
             ),
-            column(in_unit("RSS", bytes), "Resident memory before detaching"),
+            column(
+                in_unit("RSS", bytes),
+                "Resident memory just before detaching",
+            ),
             column(
                 in_unit("peak", bytes),
                 "The highest resident memory: the median of attachments",
@@ -79,8 +82,8 @@ fn rung_table(analysis: &Analysis, of: &Stages) -> Option<Table> {
             ),
             Fact::new(
                 "intervals",
-                "none of these differences: each rung was attached for itself, and is as well \
-                 known as the table of attached agents says",
+                "none for these differences: each rung was attached separately; the table of \
+                 attached agents has the interval of each rung",
             ),
         ],
         separable: true,

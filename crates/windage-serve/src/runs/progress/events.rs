@@ -1,4 +1,4 @@
-//! What happened in a run, in words: rounds, void windows, warnings about windows, agents.
+//! The events of a run in words: rounds, void windows, warnings about windows, agents.
 
 use std::collections::BTreeMap;
 
@@ -9,21 +9,21 @@ use windage_report::one_line;
 
 use crate::seconds;
 
-/// How many events are kept, the last ones.
+/// How many events are kept.
 const KEPT: usize = 50;
 
 /// One event.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(super) struct Told {
+pub(super) struct RunEvent {
     /// Seconds since the run began.
     at_s: f64,
     text: String,
 }
 
-impl Told {
-    /// In one line: names come from plans, and some of the text from what services said.
-    fn at(at_ns: u64, text: &str) -> Told {
-        Told {
+impl RunEvent {
+    /// Makes one line of the text: names come from plans, and some text from services.
+    fn at(at_ns: u64, text: &str) -> RunEvent {
+        RunEvent {
             at_s: seconds(at_ns),
             text: one_line(text),
         }
@@ -34,11 +34,11 @@ impl Told {
 #[derive(Debug)]
 pub(super) struct Events {
     names: BTreeMap<ArmIndex, String>,
-    told: BTreeMap<u64, Told>,
+    events: BTreeMap<u64, RunEvent>,
     next: u64,
-    /// What was seen in windows of the block that is not done yet.
+    /// Warnings in windows of the unfinished block.
     in_block: BTreeMap<WarningCode, InBlock>,
-    /// What was seen in the block before.
+    /// Warnings in the previous block.
     lasting: BTreeMap<WarningCode, Lasting>,
 }
 
@@ -50,7 +50,7 @@ struct InBlock {
     until_ns: u64,
 }
 
-/// A warning about windows of one block after another, which is one event.
+/// A warning in consecutive blocks, which is one event.
 #[derive(Clone, Copy, Debug)]
 struct Lasting {
     event: u64,
@@ -62,15 +62,15 @@ impl Events {
     pub(super) fn naming(names: BTreeMap<ArmIndex, String>) -> Events {
         Events {
             names,
-            told: BTreeMap::new(),
+            events: BTreeMap::new(),
             next: 0,
             in_block: BTreeMap::new(),
             lasting: BTreeMap::new(),
         }
     }
 
-    pub(super) fn told(&self) -> Vec<Told> {
-        self.told.values().cloned().collect()
+    pub(super) fn latest(&self) -> Vec<RunEvent> {
+        self.events.values().cloned().collect()
     }
 
     pub(super) fn round(&mut self, launch: &Launch, rounds: u32) {
@@ -97,13 +97,13 @@ impl Events {
         }
     }
 
-    /// What was seen in its windows is told, as one event for as long as it lasts.
+    /// Reports the warnings of its windows, as one event as long as they last.
     pub(super) fn block_done(&mut self, block: u32) {
         let before = std::mem::take(&mut self.lasting);
         for (code, seen) in std::mem::take(&mut self.in_block) {
             let went_on = before
                 .get(&code)
-                .filter(|b| self.told.contains_key(&b.event));
+                .filter(|b| self.events.contains_key(&b.event));
             let lasting = match went_on {
                 Some(before) => Lasting {
                     windows: before.windows + seen.windows,
@@ -115,8 +115,8 @@ impl Events {
                     windows: seen.windows,
                 },
             };
-            let told = Told::at(seen.until_ns, &self.of_windows(code, &seen, lasting));
-            self.put(lasting.event, told);
+            let event = RunEvent::at(seen.until_ns, &self.of_windows(code, &seen, lasting));
+            self.put(lasting.event, event);
             self.lasting.insert(code, lasting);
         }
     }
@@ -139,7 +139,8 @@ impl Events {
         let text = match (&cycle.failed, &cycle.left_behind[..]) {
             (Some(why), _) => format!("agents of {arm} failed: {why}"),
             (None, []) => format!(
-                "agents of {arm} were attached in {attached_s:.1} s, watched for {up_s:.1} s, are gone"
+                "agents of {arm} were attached in {attached_s:.1} s, watched for {up_s:.1} s, \
+                 detached"
             ),
             (None, left) => format!("agents of {arm} left behind: {}", left.join(", ")),
         };
@@ -155,25 +156,25 @@ impl Events {
             Ending::Complete => "measuring ended as planned".to_owned(),
             Ending::StoppedEarly { reason } => format!("measuring ended early: {reason}"),
             Ending::Interrupted => "the run was interrupted".to_owned(),
-            Ending::Died { text } => format!("the run could not go on: {text}"),
+            Ending::Died { text } => format!("the run could not continue: {text}"),
         };
         self.tell(at_ns, &text);
     }
 
     fn name(&self, arm: ArmIndex) -> &str {
-        // What a damaged record says of an unknown arm can't be named.
+        // A damaged record may name an unknown arm.
         self.names.get(&arm).map_or("an unknown arm", |name| name)
     }
 
     fn tell(&mut self, at_ns: u64, text: &str) {
-        self.put(self.next, Told::at(at_ns, text));
+        self.put(self.next, RunEvent::at(at_ns, text));
     }
 
-    fn put(&mut self, event: u64, told: Told) {
-        self.told.insert(event, told);
-        self.next = self.next.max(event + 1);
-        if self.told.len() > KEPT {
-            self.told.pop_first();
+    fn put(&mut self, number: u64, event: RunEvent) {
+        self.events.insert(number, event);
+        self.next = self.next.max(number + 1);
+        if self.events.len() > KEPT {
+            self.events.pop_first();
         }
     }
 }

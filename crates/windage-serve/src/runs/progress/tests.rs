@@ -1,4 +1,4 @@
-//! The course of a run as its journal tells it.
+//! The progress of a run, from its journal.
 
 use windage_model::{Metric, Warning, WarningCode};
 use windage_record::{Ending, StopScope};
@@ -6,7 +6,7 @@ use windage_record::{Ending, StopScope};
 use super::*;
 use crate::fixture::{cycle, launch, manifest, window};
 
-/// A window that began so many milliseconds after the run, with what is warned of it.
+/// A window with warnings, `at_ms` after the start of the run.
 fn window_at(at_ms: u64, (launch, block, arm): (u32, u32, u16), warnings: &[WarningCode]) -> Entry {
     Entry::Window(Window {
         started_ns: at_ms * 1_000_000,
@@ -25,7 +25,7 @@ fn launched(at_ms: u64, number: u32) -> Entry {
     })
 }
 
-/// Whether somebody writes the run, and the end that it has in its journal.
+/// Whether a process writes the run, and the end recorded in its journal.
 type At<'a> = (bool, Option<&'a Ending>);
 
 const GOING_ON: At<'static> = (true, None);
@@ -51,7 +51,7 @@ fn texts(progress: &serde_json::Value) -> Vec<String> {
 }
 
 #[test]
-fn a_run_that_begins_has_nothing_to_tell() {
+fn a_new_run_has_no_events() {
     let found = progress(&manifest(), &[], GOING_ON);
     let expected = serde_json::json!({
         "state": "going_on", "round": 0, "rounds": 6, "blocks_done": 0, "blocks": 60, "windows": 0,
@@ -61,7 +61,7 @@ fn a_run_that_begins_has_nothing_to_tell() {
 }
 
 #[test]
-fn what_is_left_is_reckoned_from_what_was() {
+fn the_time_left_is_computed_from_the_time_taken() {
     let mut manifest = manifest();
     manifest.design.drain_ns = 1_000_000_000;
     // Launches take 2 s until the first window, blocks 0.5 s.
@@ -119,7 +119,7 @@ fn a_run_that_may_stop_early_has_no_end_yet() {
 }
 
 #[test]
-fn events_are_told_in_words() {
+fn events_are_described_in_words() {
     let mut failed = cycle(0, 2);
     failed.failed = Some("it ended with 1".to_owned());
     let gone = windage_model::AgentCycle {
@@ -157,7 +157,7 @@ fn events_are_told_in_words() {
         "2.3 3 windows since block 1 are suspect: steal!".to_owned(),
         format!("2.3 a window of {name} is void: only_errors!"),
         "4.1 a window of an unknown arm is suspect: steal!".to_owned(),
-        format!("4.1 agents of {name} were attached in 1.5 s, watched for 12.0 s, are gone"),
+        format!("4.1 agents of {name} were attached in 1.5 s, watched for 12.0 s, detached"),
         format!("4.1 agents of {name} left behind: program 17 (count_requests, kprobe)"),
         format!("4.1 agents of {name} failed: it ended with 1"),
         "4.1 on [2J died".to_owned(),
@@ -180,5 +180,5 @@ fn the_last_events_are_kept() {
     assert_eq!(found.len(), 50);
     assert_eq!(found[49], "199.0 round 200 of 6 began");
     let warnings = found.iter().filter(|text| text.contains("steal!")).count();
-    assert_eq!(warnings, 1, "what goes on is one event: {found:?}");
+    assert_eq!(warnings, 1, "a lasting warning is one event: {found:?}");
 }

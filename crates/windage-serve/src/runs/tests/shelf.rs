@@ -1,4 +1,4 @@
-//! A directory of runs, and a server over it that is asked without a socket.
+//! A directory of runs, and a server over it that is called without a socket.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -21,13 +21,13 @@ use crate::fixture::{launch, manifest, window};
 use crate::runs::catalog::Catalog;
 use crate::runs::{Served, routes};
 
-/// What takes longer hangs.
+/// Anything that takes longer hangs.
 pub(super) const LONGEST: Duration = Duration::from_secs(60);
 
 /// A directory of runs.
 pub(super) struct Shelf(tempfile::TempDir);
 
-/// A run that goes on, for as long as this is held.
+/// A run that is in progress as long as this is held.
 pub(super) struct GoingOn {
     writer: JournalWriter,
     blocks: u32,
@@ -52,7 +52,7 @@ impl Shelf {
         RunDir::create(path, &manifest, "", "", &serde_json::json!({})).unwrap()
     }
 
-    /// A run of so many blocks that is not over.
+    /// An unfinished run of that many blocks.
     pub(super) fn going_on(&self, name: &str, at_s: u64, blocks: u32) -> GoingOn {
         let run = self.begun(name, at_s);
         let mut going_on = GoingOn {
@@ -137,14 +137,14 @@ pub(super) struct Shop {
     router: Router,
 }
 
-/// What was answered.
+/// An answer of the server.
 pub(super) struct Answer {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
     pub(super) body: Vec<u8>,
 }
 
-/// Events, whole, without those that only keep a connection alive.
+/// Complete events, without those that only keep the connection alive.
 pub(super) type Stream = Pin<Box<dyn stream::Stream<Item = String>>>;
 
 impl Shop {
@@ -199,18 +199,18 @@ impl Shop {
         Box::pin(texts.filter(|text| std::future::ready(!text.starts_with(':'))))
     }
 
-    /// The list when everything was read.
+    /// The list once everything was read.
     pub(super) async fn all_read(&self) -> Value {
         self.until_list(|list| list["reading"] == 0).await
     }
 
-    /// The list when it is so.
+    /// The list once `is_so` holds.
     pub(super) async fn until_list(&self, is_so: impl Fn(&Value) -> bool) -> Value {
         let is_so = |answer: &Answer| is_so(&answer.json());
         self.until("/api/runs", is_so).await.json()
     }
 
-    /// What is answered when it is so.
+    /// The answer once `is_so` holds.
     pub(super) async fn until(&self, path: &str, is_so: impl Fn(&Answer) -> bool) -> Answer {
         let deadline = Instant::now() + LONGEST;
         loop {

@@ -1,4 +1,4 @@
-//! Events: of the list, and of runs that go on, end, break off or go away.
+//! Events of the list, and of runs that continue, end, break off or are removed.
 
 use axum::http::StatusCode;
 use futures_util::StreamExt as _;
@@ -10,13 +10,13 @@ use super::shelf::{Answer, LONGEST, Shelf, Shop, Stream};
 use super::{named, names};
 use crate::runs::streams::STREAMS_MAX;
 
-/// Reads a stream of events up to that one, and says what it was.
+/// Reads a stream up to the named event, and returns that event.
 async fn event(stream: &mut Stream, name: &str) -> String {
     loop {
         let event = tokio::time::timeout(LONGEST, stream.next()).await;
         let event = event
             .expect("an event in time")
-            .expect("the stream goes on");
+            .expect("the stream continues");
         if event.lines().any(|line| line == format!("event: {name}")) {
             return event;
         }
@@ -29,7 +29,7 @@ fn data(event: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_run_that_goes_on_is_followed_to_its_end() {
+async fn a_run_in_progress_is_followed_to_its_end() {
     let shelf = Shelf::new();
     let mut run = shelf.going_on("a", 1, 2);
     let shop = Shop::open(&shelf);
@@ -56,7 +56,7 @@ async fn a_run_that_goes_on_is_followed_to_its_end() {
     assert_ne!(
         shop.get("/api/runs/a/page").await.json(),
         page,
-        "there is more by now"
+        "the count has grown"
     );
 
     run.push(&Entry::Warning(Warning::new(
@@ -93,7 +93,7 @@ async fn a_run_that_is_killed_is_broken_off() {
     );
     let mut events = shop.stream("/api/runs/a/events").await;
     event(&mut events, "progress").await;
-    // Its lock goes with it, and nothing else changes.
+    // Its lock is released, and nothing else changes.
     drop(run);
     assert_eq!(
         data(&event(&mut events, "progress").await)["state"],
@@ -110,7 +110,7 @@ async fn a_run_that_is_killed_is_broken_off() {
 }
 
 #[tokio::test]
-async fn a_run_that_goes_away_ends_its_events() {
+async fn a_removed_run_ends_its_events() {
     let shelf = Shelf::new();
     let run = shelf.going_on("a", 1, 1);
     let shop = Shop::open(&shelf);
@@ -125,17 +125,17 @@ async fn a_run_that_goes_away_ends_its_events() {
         last.contains("event: page") && last.contains("id: ended"),
         "{last}"
     );
-    // Until the directory is scanned again, the run has events that end at once.
+    // Until the next scan of the directory, the run has events that end at once.
     let is_gone = |answer: &Answer| answer.status == StatusCode::NOT_FOUND;
     shop.until("/api/runs/a/events", is_gone).await;
     let again = Shop::request("/api/runs/a/events").header("last-event-id", "ended");
     let again = shop.ask(again).await.status;
-    assert_eq!(again, StatusCode::NOT_FOUND, "a browser comes back");
+    assert_eq!(again, StatusCode::NOT_FOUND, "a browser reconnects");
     drop(run);
 }
 
 #[tokio::test]
-async fn a_run_that_can_not_be_read_ends_its_events() {
+async fn an_unreadable_run_ends_its_events() {
     let shelf = Shelf::new();
     let run = shelf.going_on("a", 1, 1);
     let journal = shelf.path().join("a/journal.bin");
@@ -155,7 +155,7 @@ async fn a_run_that_can_not_be_read_ends_its_events() {
 }
 
 #[tokio::test]
-async fn changes_of_the_list_are_told() {
+async fn changes_of_the_list_are_reported() {
     let shelf = Shelf::new();
     let shop = Shop::open(&shelf);
     let mut events = shop.stream("/api/events").await;
@@ -187,14 +187,14 @@ async fn streams_are_bounded() {
     assert_eq!(
         shop.get("/api/runs").await.status,
         StatusCode::OK,
-        "questions are answered"
+        "requests are answered"
     );
     open.pop();
     open.push(shop.stream("/api/events").await);
 }
 
 #[tokio::test]
-async fn a_run_broken_off_has_its_end_in_its_events() {
+async fn a_broken_off_run_ends_its_events() {
     let shelf = Shelf::new();
     let mut run = shelf.going_on("a", 1, 1);
     run.push(&Entry::RunEnded(Ending::Interrupted));

@@ -1,4 +1,4 @@
-//! Bodies of real tracers, bodies by hand, and in `written` bodies by chance.
+//! Bodies of real tracers and bodies written by hand; `round_trip` has random ones.
 
 mod round_trip;
 
@@ -7,7 +7,7 @@ use rmp::encode::{write_array_len, write_map_len, write_nil, write_sint, write_s
 use super::*;
 use crate::exchange::DecodeWhole;
 
-/// What version 0.4 and the other one say of bodies made for them.
+/// The counts of a version 0.4 body and a version 0.5 body.
 fn count_both(v04: &[u8], v05: &[u8]) -> [Result<Counts, Malformed>; 2] {
     [
         count(DatadogVersion::V04, v04),
@@ -15,11 +15,11 @@ fn count_both(v04: &[u8], v05: &[u8]) -> [Result<Counts, Malformed>; 2] {
     ]
 }
 
-/// Two traces of three spans and one, from ddtrace 4.16 for Python. One span has a link and an
-/// event. Without `_dd.…` the first has six tags, the one with the event one more than that
-/// (as JSON in `events`, unless written natively), the fourth has four.
+/// Two traces, of three spans and of one, from ddtrace 4.16 for Python. One span has a link and an
+/// event. Without `_dd.…` the first has six tags, the one with the event one more (as JSON in
+/// `events`, unless written natively), the fourth has four.
 #[test]
-fn what_ddtrace_sends_is_counted() {
+fn requests_of_ddtrace_are_counted() {
     let expected = |attributes, span_events| Counts {
         spans: 4,
         root_spans: 2,
@@ -61,7 +61,7 @@ fn what_ddtrace_sends_is_counted() {
 }
 
 #[test]
-fn a_receipt_gets_services_and_whole_trace_ids() {
+fn a_receipt_gets_services_and_full_trace_ids() {
     let bodies: [(DecodeWhole, &[u8]); 2] = [
         (decode_v04, include_bytes!("../samples/ddtrace_v04")),
         (decode_v05, include_bytes!("../samples/ddtrace_v05")),
@@ -80,7 +80,7 @@ fn a_receipt_gets_services_and_whole_trace_ids() {
             .iter()
             .map(|span| (span.trace_id >> 96) as u64)
             .collect();
-        // Seconds since 1970; only the first span of each trace carries it.
+        // Only the first span of each trace carries it; it holds seconds since 1970.
         assert_eq!(upper.len(), 4);
         assert!(
             upper
@@ -94,7 +94,7 @@ fn a_receipt_gets_services_and_whole_trace_ids() {
 }
 
 #[test]
-fn an_upper_half_does_not_reach_into_the_next_trace() {
+fn the_upper_half_of_an_id_ends_with_its_trace() {
     let mut body = Vec::new();
     write_array_len(&mut body, 2).unwrap();
     for tid in [Some("00000000000000ff"), None] {
@@ -116,7 +116,7 @@ fn an_upper_half_does_not_reach_into_the_next_trace() {
 }
 
 #[test]
-fn what_is_missing_may_be_null() {
+fn missing_values_may_be_null() {
     let mut v04 = vec![0x91, 0x91];
     write_map_len(&mut v04, 11).unwrap();
     for key in [
@@ -155,7 +155,7 @@ fn one_field(key: &str, value: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn a_body_of_another_shape_says_why() {
+fn a_malformed_body_is_refused_with_a_reason() {
     let deep = [vec![0x91; 100_000], vec![0xc0]].concat();
     assert!(count(DatadogVersion::V04, &one_field("new", &deep)).is_ok());
     let table: &[(&[u8], &str)] = &[
@@ -204,7 +204,7 @@ fn a_body_of_another_shape_says_why() {
 }
 
 #[test]
-fn a_body_of_version_0_5_is_held_to_its_shape() {
+fn a_malformed_body_of_version_0_5_is_refused() {
     let mut too_many = vec![0x92];
     write_array_len(&mut too_many, (1 << 20) + 1).unwrap();
     too_many.extend(vec![0xa0; (1 << 20) + 1]);
@@ -214,7 +214,7 @@ fn a_body_of_version_0_5_is_held_to_its_shape() {
     just_enough.extend(vec![0xa0; 1 << 20]);
     just_enough.push(0x90);
     assert!(count(DatadogVersion::V05, &just_enough).is_ok());
-    // One string and one span, up to which nothing is wrong.
+    // One string and one span; everything before the span is valid.
     let with_span = |span: &[u8]| [&[0x92, 0x91, 0xa1, b's', 0x91, 0x91], span].concat();
     let whole = with_span(&[0x9c, 0, 0, 0, 7, 8, 9, 1, 1, 0, 0x80, 0x80, 0]);
     assert!(count(DatadogVersion::V05, &whole).is_ok());

@@ -1,4 +1,4 @@
-//! Any list of traces is counted exactly, whichever version it is written in.
+//! Any list of traces is counted exactly, in either version.
 
 use proptest::collection::vec;
 use proptest::option;
@@ -23,7 +23,7 @@ struct Written {
     meta: Vec<(String, String)>,
     metrics: Vec<(String, f64)>,
     links: usize,
-    /// Only version 0.4 has the following.
+    /// The fields below exist in version 0.4 only.
     events: usize,
     meta_struct: Vec<(String, Vec<u8>)>,
     unknown: bool,
@@ -121,7 +121,7 @@ fn write_span(body: &mut Vec<u8>, span: &Written) {
     write_map_len(body, len(&span.meta)).unwrap();
     for (key, value) in &span.meta {
         write_str(body, key).unwrap();
-        // Both are seen in the wild.
+        // Tracers write both.
         match value.len() % 2 {
             0 => write_str(body, value).unwrap(),
             _ => write_bin(body, value.as_bytes()).unwrap(),
@@ -159,7 +159,7 @@ fn write_span(body: &mut Vec<u8>, span: &Written) {
     write_held(body, span);
 }
 
-/// What a span holds in lists and maps that only version 0.4 has.
+/// Writes the lists and maps that only version 0.4 has.
 fn write_held(body: &mut Vec<u8>, span: &Written) {
     for (key, count) in [("span_events", span.events), ("span_links", span.links)] {
         write_str(body, key).unwrap();
@@ -282,7 +282,7 @@ proptest! {
     }
 
     #[test]
-    fn a_damaged_body_does_no_harm(
+    fn a_damaged_body_is_harmless(
         traces in few_traces(),
         damage in vec((any::<Index>(), any::<u8>()), 1..4),
     ) {
@@ -302,7 +302,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_do_no_harm(body in vec(any::<u8>(), 0..200)) {
+    fn any_bytes_are_harmless(body in vec(any::<u8>(), 0..200)) {
         for counts in count_both(&body, &body).into_iter().flatten() {
             prop_assert!(counts.spans <= body.len() as u64);
         }

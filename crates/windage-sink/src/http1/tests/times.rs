@@ -1,4 +1,4 @@
-//! The times that senders have, on sockets under a clock that only the runtime moves.
+//! Time limits for senders, on sockets under a simulated clock.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,8 +11,8 @@ use super::{receiver, spans, with_length};
 use crate::http1::serve;
 use crate::receiver::Receiver;
 
-/// How long a connection lasts on which this is sent and nothing more, and its last words. The
-/// clock is the runtime's own: no time passes in truth.
+/// How long a connection lasts on which only this is sent, and its last answer. The clock is
+/// simulated: no real time passes.
 async fn lasts(wire: &[u8], receiver: &Arc<Receiver>) -> (Duration, String) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let mut client = TcpStream::connect(listener.local_addr().unwrap())
@@ -24,7 +24,7 @@ async fn lasts(wire: &[u8], receiver: &Arc<Receiver>) -> (Duration, String) {
     let client = async {
         let mut said = Vec::new();
         client.read_to_end(&mut said).await.unwrap();
-        // What the sink says is over; its end of the connection waits for ours.
+        // The sink has answered; it keeps its end open until we close ours.
         let ended = began.elapsed();
         drop(client);
         (ended, String::from_utf8(said).unwrap())
@@ -33,11 +33,11 @@ async fn lasts(wire: &[u8], receiver: &Arc<Receiver>) -> (Duration, String) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn senders_have_so_much_time_and_no_more() {
+async fn senders_have_time_limits() {
     let whole = with_length("", &spans(7));
     let half = &whole[..whole.len() - 3];
     let behind = [whole.as_slice(), half].concat();
-    // Name, what is sent, seconds it lasts, statuses it is told, requests that are rejected.
+    // Name, what is sent, seconds the connection lasts, statuses received, requests rejected.
     type Row<'a> = (&'a str, &'a [u8], u64, &'a [&'a str], u64);
     let table: [Row<'_>; 5] = [
         ("nothing", b"", 90, &[], 0),

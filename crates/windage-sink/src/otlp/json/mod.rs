@@ -1,8 +1,8 @@
-//! OTLP/JSON, counted without building what it describes.
+//! OTLP/JSON, counted without building objects.
 //!
-//! The mapping is that of the OTLP specification: keys in lowerCamelCase, unknown ones ignored,
-//! ids as hexadecimal text, 64-bit numbers as text or numbers. Beyond names, ids and times,
-//! nothing below a span, metric, log record or profile is checked, as in protobuf.
+//! The mapping follows the OTLP specification: keys in lowerCamelCase, unknown ones ignored, ids as
+//! hexadecimal text, 64-bit numbers as text or numbers. Below a span, metric, log record or profile
+//! only names, ids and times are checked, as in protobuf.
 
 mod values;
 mod walk;
@@ -17,7 +17,7 @@ use crate::malformed::Malformed;
 use crate::otlp::Signal;
 use crate::receipt::{Receipt, SpanFacts};
 
-/// What counts the bodies of a signal.
+/// The decoder of a signal's bodies.
 pub(crate) fn decoder(signal: Signal) -> DecodeWhole {
     match signal {
         Signal::Traces => decode::<Span>,
@@ -37,10 +37,10 @@ fn decode<I: Item>(body: &[u8], receipt: &mut Receipt) -> Result<(), Malformed> 
 
 /// What is counted of one signal.
 trait Item: DeserializeOwned {
-    /// The keys under which a request has its resources, a resource its scopes, a scope its items.
+    /// The keys of a request's resources, a resource's scopes and a scope's items.
     const KEYS: [&'static str; 3];
 
-    /// Counts it, or says what it contradicts itself in.
+    /// Counts it, or returns why it is contradictory.
     fn count(self, receipt: &mut Receipt) -> Result<(), &'static str>;
 }
 
@@ -103,7 +103,7 @@ impl Item for Metric {
         .into_iter()
         .flatten();
         let points = kinds.next().map_or(0, |kind| kind.0.data_points.0);
-        // On the wire the last one would count, but keys of an object have no order.
+        // In protobuf the last one would count, but keys of an object have no order.
         if kinds.next().is_some() {
             return Err("a metric is of two kinds at once");
         }

@@ -1,4 +1,4 @@
-//! JSON against protobuf, and against bodies written by hand.
+//! JSON compared with protobuf, and bodies written by hand.
 
 use opentelemetry_proto::tonic::common::v1::{AnyValue, InstrumentationScope, KeyValue, any_value};
 use opentelemetry_proto::tonic::resource::v1::Resource;
@@ -14,7 +14,7 @@ use crate::otlp::tests::{logs, metrics, traces};
 use crate::sources::{Source, SourceItems};
 use crate::traces::SampledSpan;
 
-/// All that a receipt says, but for the size and hash of the body.
+/// Everything in a receipt except the size and hash of the body.
 #[derive(Debug, Default, PartialEq)]
 struct Outcome {
     counts: Counts,
@@ -49,7 +49,7 @@ fn as_protobuf(signal: Signal, body: &[u8]) -> Result<Outcome, Malformed> {
     })
 }
 
-/// The same JSON with the keys of every object the other way round.
+/// The same JSON with the keys of every object in reverse order.
 fn reversed(value: &Value) -> String {
     let joined = |parts: Vec<String>| parts.join(", ");
     match value {
@@ -112,7 +112,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn json_says_what_protobuf_says((signal, protobuf, json) in request()) {
+    fn json_counts_like_protobuf((signal, protobuf, json) in request()) {
         let expected = as_protobuf(signal, &protobuf).unwrap();
         let found = as_json(signal, &json.to_string()).unwrap();
         prop_assert_eq!(&found, &expected);
@@ -154,7 +154,7 @@ fn counted(signal: Signal, body: &str) -> Result<Counts, Malformed> {
 }
 
 #[test]
-fn spans_are_counted_with_all_that_is_on_them() {
+fn spans_are_counted_with_their_events_links_and_attributes() {
     let found = as_json(Signal::Traces, SPANS).unwrap();
     let trace_id = 0x5b8e_fff7_9803_8103_d269_b633_813f_c60c;
     let root = SampledSpan {
@@ -222,12 +222,12 @@ fn each_signal_has_its_keys() {
         };
         assert_eq!(counts, all, "{what}");
         let other = counted(Signal::Traces, body);
-        assert_eq!(other, Ok(Counts::default()), "{what} are no spans");
+        assert_eq!(other, Ok(Counts::default()), "{what} are not spans");
     }
 }
 
 #[test]
-fn nothing_and_null_are_empty() {
+fn missing_and_null_are_empty() {
     let table = [
         "{}",
         r#"{"resourceSpans": null}"#,
@@ -247,7 +247,7 @@ fn nothing_and_null_are_empty() {
 }
 
 #[test]
-fn names_are_found_wherever_they_stand() {
+fn names_are_found_in_any_order() {
     let found = |resource: &str, scope: &str| {
         let body = format!(
             r#"{{"resourceSpans": [{{{resource} "scopeSpans": [{{{scope} "spans": [{{}}]}}]}}]}}"#
@@ -290,7 +290,7 @@ fn names_are_found_wherever_they_stand() {
 }
 
 #[test]
-fn another_shape_is_refused_with_a_reason() {
+fn malformed_json_is_refused_with_a_reason() {
     let span = |fields: &str| {
         format!(
             r#"{{"resourceSpans": [{{"resource": {{}}, "scopeSpans": [{{"spans": [{fields}]}}]}}]}}"#
@@ -348,7 +348,7 @@ fn another_shape_is_refused_with_a_reason() {
     ];
     for (body, reason) in table {
         let Err(Malformed::Json(found)) = counted(Signal::Traces, &body) else {
-            panic!("{body} is taken")
+            panic!("{body} is accepted")
         };
         assert!(found.contains(reason), "{body}: {found}");
     }

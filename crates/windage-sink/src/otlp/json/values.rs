@@ -1,5 +1,5 @@
-//! Values in JSON that become numbers as they are read. `null` stands for the default, as in
-//! protobuf's mapping to JSON.
+//! JSON values that are counted while they are read. `null` stands for the default, as in
+//! protobuf's JSON mapping.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,10 +10,10 @@ use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Unexpecte
 
 use crate::malformed::Malformed;
 
-/// Errors quote what they did not expect; senders are told no more than this of it.
+/// Errors quote the unexpected input; senders get no more than this of it.
 const MAX_REASON_BYTES: usize = 200;
 
-/// Reads a body whole. JSON is UTF-8, which is checked once and not string by string.
+/// Reads a complete body. It is checked once to be UTF-8, not string by string.
 pub(crate) fn text(body: &[u8]) -> Result<&str, Malformed> {
     std::str::from_utf8(body).map_err(|error| Malformed::Json(error.to_string()))
 }
@@ -28,8 +28,8 @@ pub(crate) fn malformed(error: &serde_json::Error) -> Malformed {
     Malformed::Json(reason)
 }
 
-/// A message. What serde derives takes an array as well, of the fields by their places, which is
-/// not JSON of any protocol here.
+/// A message. Serde's derive would also accept an array of the fields in order, which no protocol
+/// here allows.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Object<T>(pub(crate) T);
 
@@ -53,11 +53,11 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
     }
 }
 
-/// Text, in place unless there are escapes in it.
+/// Text, borrowed unless it contains escapes.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub(crate) struct Text<'a>(#[serde(borrow)] pub(crate) Cow<'a, str>);
 
-/// Hands the elements of an array on as they are read; `null` has none.
+/// Passes the elements of an array on as they are read; `null` has none.
 pub(crate) fn each<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
     take: impl FnMut(T),
@@ -86,7 +86,7 @@ pub(crate) fn each<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer.deserialize_any(Each(take, std::marker::PhantomData))
 }
 
-/// How many elements an array has; they are stepped over.
+/// The length of an array; its elements are skipped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Elements(pub(crate) u32);
 
@@ -98,7 +98,7 @@ impl<'de> Deserialize<'de> for Elements {
     }
 }
 
-/// How many entries an object has; they are stepped over.
+/// The number of an object's entries, which are skipped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Entries(pub(crate) u32);
 
@@ -130,7 +130,7 @@ impl<'de> Deserialize<'de> for Entries {
     }
 }
 
-/// A 64-bit number without a sign, as such or as decimal text: JavaScript's numbers end at 2^53.
+/// An unsigned 64-bit number, as a number or as decimal text: JavaScript's integers end at 2^53.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Integer(pub(crate) u64);
 
@@ -150,7 +150,7 @@ impl<'de> Deserialize<'de> for Integer {
             }
 
             fn visit_f64<E: Error>(self, number: f64) -> Result<Integer, E> {
-                // Some writers put an exponent or ".0" to numbers that are whole.
+                // Some writers add an exponent or ".0" to whole numbers.
                 let is_whole = number.fract() == 0.0 && (0.0..2_f64.powi(64)).contains(&number);
                 if is_whole {
                     Ok(Integer(number as u64))
@@ -175,17 +175,17 @@ impl<'de> Deserialize<'de> for Integer {
     }
 }
 
-/// An id of `MIN` to `MAX` hexadecimal digits in either case, 32 at most; 0 when it is empty.
+/// An id of `MIN` to `MAX` hexadecimal digits in either case, 32 at most; 0 when empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Hex<const MIN: usize, const MAX: usize>(u128);
 
 impl<const MIN: usize, const MAX: usize> Hex<MIN, MAX> {
-    /// All of it, for the id of a trace.
+    /// All digits, for a trace id.
     pub(crate) fn trace_id(self) -> u128 {
         self.0
     }
 
-    /// The last 16 digits, for the id of a span, which has no more.
+    /// The last 16 digits, for a span id.
     pub(crate) fn span_id(self) -> u64 {
         self.0 as u64
     }
@@ -194,7 +194,7 @@ impl<const MIN: usize, const MAX: usize> Hex<MIN, MAX> {
         if digits.is_empty() {
             return Some(Hex(0));
         }
-        // `from_str_radix` takes a sign.
+        // `from_str_radix` accepts a sign.
         let is_id = (MIN..=MAX).contains(&digits.len())
             && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
         is_id
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_hexadecimal_and_of_their_length() {
+    fn ids_are_hexadecimal_and_of_fixed_length() {
         let span_ids: &[(&str, Option<u64>, &str)] = &[
             (r#""00000000000000ff""#, Some(255), "an id"),
             (
@@ -253,9 +253,9 @@ mod tests {
                 "either case",
             ),
             (r#""00000000000000\u0066f""#, Some(255), "escapes are text"),
-            (r#""0000000000000000""#, Some(0), "zeros are none"),
-            (r#""""#, Some(0), "empty is none"),
-            ("null", Some(0), "null is none"),
+            (r#""0000000000000000""#, Some(0), "zeros are no id"),
+            (r#""""#, Some(0), "empty is no id"),
+            ("null", Some(0), "null is no id"),
             (r#""ff""#, None, "too short"),
             (r#""00000000000000ff0""#, None, "too long"),
             (r#""+0000000000000ff""#, None, "a sign is no digit"),
@@ -285,12 +285,12 @@ mod tests {
         assert_eq!(
             read::<Hex<1, 32>>(r#""a1""#).map(Hex::trace_id),
             Some(0xa1),
-            "where shorter ones are let in"
+            "where shorter ones are allowed"
         );
     }
 
     #[test]
-    fn whole_numbers_come_in_three_ways() {
+    fn whole_numbers_come_in_three_forms() {
         let table: &[(&str, Option<u64>, &str)] = &[
             (
                 "1700000000000000000",
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn arrays_and_objects_are_measured_and_not_mistaken_for_each_other() {
+    fn arrays_and_objects_are_counted_and_not_confused() {
         let table: &[(&str, Option<u32>, Option<u32>)] = &[
             ("[]", Some(0), None),
             (r#"[1,{"a":[2]},[[],[]]]"#, Some(3), None),
@@ -344,7 +344,7 @@ mod tests {
         struct Pair {
             a: Integer,
         }
-        assert!(read::<Pair>("[5]").is_some(), "what serde derives");
+        assert!(read::<Pair>("[5]").is_some(), "serde's derive accepts it");
         assert!(read::<Object<Pair>>("[5]").is_none());
         assert_eq!(read::<Object<Pair>>(r#"{"a":5}"#).map(|p| p.0.a.0), Some(5));
     }

@@ -1,8 +1,8 @@
 //! The outer messages of a request in JSON: request, resource, scope.
 //!
-//! Keys come in any order. What a resource or scope holds is counted as it is read when its
-//! owner's name has come before, as all known exporters write it; otherwise it is held as text,
-//! in place, until the name is known.
+//! Keys come in any order. Items are counted as they are read if the name of their resource or
+//! scope came first, as in all known exporters; otherwise the content is kept as text, borrowed,
+//! until the name is known.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -16,15 +16,15 @@ use super::Item;
 use super::values::{Object, Text, each};
 use crate::receipt::Receipt;
 
-/// The key of a request's, a resource's and a scope's message about itself.
+/// The key under which a request, a resource and a scope describe their owner.
 const OWNERS: [Option<&str>; 3] = [None, Some("resource"), Some("scope")];
 
-/// Where in a request whose scopes hold `I`s the reading is.
+/// The position within a request whose items are `I`.
 pub(super) struct Walk<'r, 'de, I> {
     receipt: &'r mut Receipt,
     /// 0 in the request, 1 in a resource, 2 in a scope.
     depth: usize,
-    /// By depth: none, the service's, the instrumentation scope's.
+    /// By depth: none, the service's name, the instrumentation scope's name.
     names: [Cow<'de, str>; 3],
     item: PhantomData<I>,
 }
@@ -115,7 +115,7 @@ impl<'de, I: Item> Visitor<'de> for Message<'_, '_, 'de, I> {
     }
 }
 
-/// Protobuf's parsers refuse what comes twice, since nobody could say which one counts.
+/// Protobuf's parsers refuse duplicate keys, since it is unclear which one counts.
 fn once<E: Error>(is_read: &mut bool, key: &'static str) -> Result<(), E> {
     if std::mem::replace(is_read, true) {
         return Err(E::duplicate_field(key));

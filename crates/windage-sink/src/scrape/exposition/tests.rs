@@ -1,4 +1,4 @@
-//! Expositions written by hand, and expositions made from what they must be read as.
+//! Expositions written by hand, and random ones compared with their source.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -50,7 +50,7 @@ fn samples_and_families_are_counted() {
     let found = read(TEXT, &["http_requests_total", "rpc_duration_seconds_count"]).unwrap();
     let expected = Exposition {
         samples: 10,
-        // Two are declared; four have samples alone.
+        // Two are declared; four have only samples.
         families: 6,
         selected: vec![
             ("http_requests_total".into(), 1030.0),
@@ -85,13 +85,13 @@ fn a_line_is_a_sample_or_a_comment() {
         (
             "a 1\na NaN\na +Inf\na Inf\na -Inf\n",
             Ok(1.0),
-            "what cannot be summed up",
+            "values that cannot be summed",
         ),
         ("a 1 # {} 1\n", Ok(1.0), "an exemplar without labels"),
         (
             "#a 5\n# a 5\n#\n##\n# TYPE\n",
             Err("a name begins with"),
-            "a type of nothing",
+            "a type without a name",
         ),
         ("# HELP a\n# HELP a b \"\n", Ok(0.0), "help"),
         ("# helpful 1\n# UNIT 1\n", Ok(0.0), "other words"),
@@ -103,7 +103,7 @@ fn a_line_is_a_sample_or_a_comment() {
         (
             "{\"a\",\"b\"} 1\n",
             Err("a label has no value"),
-            "the second is no name",
+            "the second is not a name",
         ),
         (
             "{b=\"c\",\"a\"} 1\n",
@@ -119,16 +119,16 @@ fn a_line_is_a_sample_or_a_comment() {
         ("a{,} 1\n", Err("a name begins with"), "a comma alone"),
         (
             "a{b=\"c\" d=\"e\"} 1\n",
-            Err("set apart by commas"),
+            Err("separated by commas"),
             "no comma",
         ),
         ("a{b=\"c\" 1\n", Err("no closing brace"), "no brace"),
         ("a{b=\"c} 1\n", Err("in quotes has no end"), "no quote"),
         ("a{b=\"c\\", Err("in quotes has no end"), "cut in an escape"),
-        ("a x\n", Err("is no number"), "a word for a value"),
-        ("a 1 x\n", Err("is no number"), "a word for a time"),
-        ("a 1 2 3\n", Err("more behind"), "a third number"),
-        ("a 1\r\n", Err("is no number"), "a carriage return"),
+        ("a x\n", Err("is not a number"), "a word for a value"),
+        ("a 1 x\n", Err("is not a number"), "a word for a time"),
+        ("a 1 2 3\n", Err("text follows"), "a third number"),
+        ("a 1\r\n", Err("is not a number"), "a carriage return"),
         (
             "a 1 # 5\n",
             Err("an exemplar has no labels"),

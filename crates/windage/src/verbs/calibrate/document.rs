@@ -1,4 +1,4 @@
-//! The calibration as one JSON document: what `--json` prints and what is kept for reports.
+//! The calibration as one JSON document: printed by `--json` and kept for reports.
 
 use std::path::Path;
 use std::time::SystemTime;
@@ -8,10 +8,10 @@ use windage_model::Metric;
 
 use super::findings::{Findings, Unit, Width};
 
-/// The schema's number; it changes only when a reader of the old one would be misled.
+/// The schema number; it changes only when readers of the old schema would be misled.
 const SCHEMA: u32 = 1;
 
-/// Facts of the machine by which a reader tells whether it is the same one.
+/// Facts of the machine that identify it.
 const MACHINE: [&str; 5] = [
     "cpu_model",
     "cpus_online",
@@ -20,7 +20,7 @@ const MACHINE: [&str; 5] = [
     "memory_total_bytes",
 ];
 
-/// The document. Shares are shares, not percent.
+/// The document. Shares are fractions, not percent.
 pub(super) fn json(findings: &Findings, began: SystemTime, runs: &Path) -> Value {
     let made = humantime::format_rfc3339_seconds(began).to_string();
     let date = made.split_once('T').map_or(made.as_str(), |(date, _)| date);
@@ -51,7 +51,7 @@ pub(super) fn json(findings: &Findings, began: SystemTime, runs: &Path) -> Value
     })
 }
 
-/// A figure by metric and then by seconds.
+/// A figure by metric, then by seconds.
 fn by_time(findings: &Findings, figure: impl Fn(&Width) -> Value) -> Value {
     let mut by_metric = Map::new();
     let metrics = Metric::ALL.iter();
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reports_find_what_they_quote() {
+    fn the_document_has_what_reports_quote() {
         let began = SystemTime::UNIX_EPOCH + Duration::from_secs(1_767_225_600);
         let document = json(&findings(), began, Path::new("windage-runs/r"));
         assert_eq!(document["date"], "2026-01-01");

@@ -1,16 +1,16 @@
-//! What a calibration says: recovery, coverage, false positives, and what can be seen in which
-//! time. Values in, values out.
+//! What a calibration found: recovery, coverage, false positives, and the effects that are
+//! detectable in a given time. Pure functions.
 
 use windage_model::{Difference, Interval, Metric};
 
 use super::observed::{Found, LENGTHS_S, Observed, ObservedArm};
 use super::truth::Truth;
 
-/// The metrics of which half-widths are told.
+/// The metrics whose half-widths are reported.
 const OF_CPU: [Metric; 2] = [Metric::CpuPerRequest, Metric::Throughput];
 const OF_LATENCY: [Metric; 2] = [Metric::ServiceTimeP10, Metric::ServiceTimeP50];
 
-/// Everything that a calibration found.
+/// Everything a calibration found.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Findings {
     pub(super) recovered: Vec<Recovered>,
@@ -18,7 +18,7 @@ pub(super) struct Findings {
     pub(super) widths: Vec<Width>,
 }
 
-/// What a whole run found of one arm's cost.
+/// The cost of one arm, as a whole run found it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Recovered {
     pub(super) arm: String,
@@ -28,7 +28,7 @@ pub(super) struct Recovered {
     pub(super) interval: Interval,
 }
 
-/// In what a cost is judged.
+/// The unit in which a cost is judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unit {
     /// A share of the baseline.
@@ -37,32 +37,32 @@ pub(super) enum Unit {
     Microseconds,
 }
 
-/// How often short experiments of one length were right in one metric.
+/// How often short experiments of one length were right about one metric.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Counts {
     pub(super) metric: Metric,
     pub(super) seconds: u32,
-    /// Of arms with a cost: intervals that hold the truth.
+    /// Of arms with a cost: how many intervals hold the truth.
     pub(super) inside: usize,
     pub(super) with_cost: usize,
-    /// Of arms without: intervals that leave zero out.
+    /// Of arms without a cost: how many intervals exclude zero.
     pub(super) false_positives: usize,
     pub(super) without_cost: usize,
 }
 
-/// How well a metric is known after some time, where nothing was injected.
+/// How precisely a metric is known after a given time, where nothing was injected.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Width {
     pub(super) metric: Metric,
     pub(super) seconds: u32,
     /// Median half-width of the interval, as a share.
     pub(super) half_width: f64,
-    /// Median of the smallest true cost that is probably (80 %) told from zero, as a share.
+    /// Median of the minimum detectable effect (80 % power), as a share.
     pub(super) minimum_detectable_effect: f64,
-    /// The experiments of which these are the medians.
+    /// How many experiments these are medians of.
     pub(super) experiments: usize,
-    /// Seconds of the experiments from which it was extrapolated by the square root of time;
-    /// `None` where it was measured.
+    /// Length in seconds of the experiments from which it was extrapolated by the square root of
+    /// time; `None` if it was measured.
     pub(super) extrapolated_from_s: Option<f64>,
 }
 
@@ -100,7 +100,7 @@ impl Findings {
         findings
     }
 
-    /// The counts of CPU over the shortest experiments, of which there are most.
+    /// The counts for CPU in the shortest experiments, which are the most numerous.
     pub(super) fn headline(&self) -> Option<&Counts> {
         let of_cpu = self
             .counts
@@ -122,7 +122,7 @@ fn recovered(arm: &ObservedArm, judged: Metric) -> Option<Recovered> {
     })
 }
 
-/// A control is judged as a share: there is no telling how large a microsecond is to it.
+/// A control is judged as a share, because a microsecond has no fixed size relative to it.
 fn expected(truth: Truth) -> (Unit, f64) {
     match truth {
         Truth::Nothing => (Unit::Share, 0.0),
@@ -142,7 +142,7 @@ fn holds(interval: &Interval, truth: f64) -> bool {
     (interval.low..=interval.high).contains(&truth)
 }
 
-/// `None` when the run is too short for such an experiment.
+/// `None` if the run is too short for such an experiment.
 fn counts(observed: &Observed, judged: Metric, seconds: u32) -> Option<Counts> {
     let mut counts = Counts {
         metric: judged,
@@ -170,10 +170,10 @@ fn counts(observed: &Observed, judged: Metric, seconds: u32) -> Option<Counts> {
     (counts.with_cost + counts.without_cost > 0).then_some(counts)
 }
 
-/// Half-width and minimum detectable cost that one experiment gives.
+/// Half-width and minimum detectable effect from one experiment.
 type Sharpness = (f64, f64);
 
-/// `None` when nothing was found of the metric at all.
+/// `None` if nothing was found for the metric.
 fn width(observed: &Observed, metric: Metric, seconds: u32) -> Option<Width> {
     let controls = || {
         observed
@@ -221,7 +221,7 @@ fn sharpness(found: &Found, metric: Metric) -> Option<Sharpness> {
     Some((half_width, difference.minimum_detectable_effect?))
 }
 
-/// The middle value, or the mean of the two in the middle; `None` of none.
+/// The median: the mean of the two middle values if their number is even; `None` if empty.
 fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;

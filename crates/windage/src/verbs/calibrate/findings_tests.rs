@@ -24,7 +24,7 @@ fn found(metric: Metric, share: f64, half_width: f64) -> Found {
     BTreeMap::from([(metric, difference(share, half_width))])
 }
 
-/// An arm of which so much was found in experiments of 10 s; half-width 1 %.
+/// An arm with these estimates from experiments of 10 s; half-width 1 %.
 fn arm(name: &str, metric: Metric, truth: Truth, shares: &[f64]) -> ObservedArm {
     let short = shares.iter().map(|&share| found(metric, share, 0.01));
     ObservedArm {
@@ -59,7 +59,7 @@ pub(in super::super) fn findings() -> Findings {
 }
 
 #[test]
-fn the_whole_run_is_held_against_the_truth() {
+fn the_whole_run_is_compared_with_the_truth() {
     let findings = findings();
     let found: Vec<_> = findings
         .recovered
@@ -79,13 +79,13 @@ fn the_whole_run_is_held_against_the_truth() {
 }
 
 #[test]
-fn experiments_are_counted_by_what_was_injected() {
+fn experiments_are_counted_by_injected_cost() {
     let findings = findings();
     let counts = findings.headline().unwrap();
     assert_eq!(counts.seconds, 10);
-    // Of spin 3 % ± 1 % misses 1 %; both of busy hold 2 %.
+    // For spin, 3 % ± 1 % misses 1 %; for busy, both hold 2 %.
     assert_eq!((counts.inside, counts.with_cost), (3, 4));
-    // Of the control −2 % ± 1 % leaves zero out.
+    // For the control, −2 % ± 1 % excludes zero.
     assert_eq!((counts.false_positives, counts.without_cost), (1, 4));
     let of_time: Vec<_> = findings
         .counts
@@ -97,7 +97,7 @@ fn experiments_are_counted_by_what_was_injected() {
 }
 
 #[test]
-fn longer_times_are_extrapolated_by_their_square_root_and_say_so() {
+fn longer_times_are_extrapolated_by_their_square_root_and_marked() {
     let findings = findings();
     let of_cpu: Vec<&Width> = findings
         .widths
@@ -120,7 +120,7 @@ fn longer_times_are_extrapolated_by_their_square_root_and_say_so() {
         assert_eq!(width.extrapolated_from_s, from_s, "{seconds}");
         assert_eq!(width.experiments, 4);
     }
-    // Without a control there is nothing to go by.
+    // Without a control there are no half-widths.
     assert!(
         !findings
             .widths
@@ -130,7 +130,7 @@ fn longer_times_are_extrapolated_by_their_square_root_and_say_so() {
 }
 
 #[test]
-fn a_run_too_short_to_be_cut_is_extrapolated_as_a_whole() {
+fn a_run_too_short_to_cut_is_extrapolated_from_its_full_length() {
     let mut control = arm("control", Metric::CpuPerRequest, Truth::Nothing, &[0.0]);
     control.experiments.clear();
     control.whole_s = 2.5;

@@ -1,4 +1,5 @@
-//! What was measured: for every arm the truth, and what the whole run and short experiments found.
+//! What was measured: for every arm the truth, and the estimates of the whole run and of short
+//! experiments.
 
 use std::collections::BTreeMap;
 
@@ -10,24 +11,24 @@ use windage_record::{RecordError, RunDir};
 use super::Part;
 use super::truth::{self, Truth, TruthError};
 
-/// The lengths for which Windage says how good it is, in seconds.
+/// The lengths of time, in seconds, for which precision is reported.
 pub(super) const LENGTHS_S: [u32; 4] = [10, 30, 60, 300];
 
-/// The arms of one run, the baseline left out.
+/// The arms of one run, without the baseline.
 #[derive(Clone, Debug)]
 pub(super) struct Observed {
     pub(super) arms: Vec<ObservedArm>,
 }
 
-/// An arm, the truth about it, and what was found.
+/// An arm, its true cost, and the estimates.
 #[derive(Clone, Debug)]
 pub(super) struct ObservedArm {
     pub(super) name: String,
     pub(super) truth: Truth,
     pub(super) whole: Found,
-    /// The time of the whole run that is this arm's and the baseline's, in seconds.
+    /// Time of the whole run that belongs to this arm and the baseline, in seconds.
     pub(super) whole_s: f64,
-    /// By length in seconds; no entry where the run is shorter.
+    /// By length in seconds; a length is absent if the run is shorter.
     pub(super) experiments: BTreeMap<u32, Vec<Found>>,
 }
 
@@ -81,7 +82,7 @@ fn found(experiment: &Experiment) -> Found {
     metrics
         .filter_map(|(&metric, result)| {
             let mut difference = *result.difference.as_ref().ok()?;
-            // The waits that are injected are fixed in time.
+            // Injected waits have a fixed duration, so their cost is judged in µs.
             if let (Metric::CpuPerRequest, Some(us)) = (metric, &experiment.cpu_difference_us) {
                 difference.absolute = *us;
             }

@@ -1,4 +1,4 @@
-//! Where the latest calibration of a machine is kept.
+//! Stores the latest calibration of a machine.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -19,8 +19,8 @@ pub(crate) enum StoreError {
     Write { file: PathBuf, source: io::Error },
 }
 
-/// `$XDG_STATE_HOME/windage/calibration.json`, or the same under `~/.local/state`; `None` when
-/// neither is known.
+/// `$XDG_STATE_HOME/windage/calibration.json`, or the same under `~/.local/state`; `None` if
+/// neither variable is set.
 fn file() -> Option<PathBuf> {
     let absolute = |name: &str| {
         let folder = env::var_os(name).map(PathBuf::from);
@@ -31,7 +31,7 @@ fn file() -> Option<PathBuf> {
         .map(|state| state.join("windage/calibration.json"))
 }
 
-/// Keeps a calibration in the place of the one before, and says where.
+/// Replaces the kept calibration and returns the file's path.
 pub(super) fn keep(document: &Value) -> Result<PathBuf, StoreError> {
     let file = file().ok_or(StoreError::NoFolder)?;
     match write_whole(&file, &format!("{document:#}\n")) {
@@ -40,7 +40,7 @@ pub(super) fn keep(document: &Value) -> Result<PathBuf, StoreError> {
     }
 }
 
-/// What has to be the same for a calibration to be of this machine: a home may be shared by many.
+/// The facts that identify a machine: several machines may share a home.
 const SAME: [&str; 4] = [
     "cpu_model",
     "cpus_online",
@@ -48,8 +48,8 @@ const SAME: [&str; 4] = [
     "memory_total_bytes",
 ];
 
-/// The calibration that was kept last; `None` when there is none that can be read, or when it is
-/// of a machine other than the one with these facts.
+/// The kept calibration; `None` if there is no readable one, or if it belongs to a machine with
+/// other facts.
 pub(super) fn latest(host: &Value) -> Option<Value> {
     let text = fs::read_to_string(file()?).ok()?;
     of_this_machine(&text, host)
@@ -66,7 +66,7 @@ fn of_this_machine(text: &str, host: &Value) -> Option<Value> {
     SAME.iter().all(is_same).then_some(document)
 }
 
-/// Beside the file, then renamed: who reads it meanwhile finds the old one or the new one.
+/// Written beside the file and renamed, so that readers see either the old file or the new one.
 fn write_whole(file: &Path, text: &str) -> io::Result<()> {
     if let Some(folder) = file.parent() {
         fs::create_dir_all(folder)?;
@@ -78,7 +78,7 @@ fn write_whole(file: &Path, text: &str) -> io::Result<()> {
         fs::rename(&beside, file)
     });
     if written.is_err() {
-        // It may not even have been made.
+        // It may not even exist.
         let _ = fs::remove_file(&beside);
     }
     written
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_latest_takes_the_place_of_the_one_before() {
+    fn the_latest_replaces_the_one_before() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("windage/calibration.json");
         for text in ["one", "two"] {

@@ -1,4 +1,4 @@
-//! The calibration for people.
+//! The calibration as text for people.
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, TableStyle};
 use windage_model::{Interval, Metric};
@@ -11,19 +11,19 @@ const GAP: u16 = 2;
 
 /// The report, for 80 columns.
 pub(super) fn text(findings: &Findings) -> String {
-    let mut text = String::from("What was found of costs that are known\n");
+    let mut text = String::from("Recovery of known costs\n");
     for judged in [Metric::CpuPerRequest, Metric::ServiceTimeP50] {
         text.push('\n');
         text += &recovery(findings, judged);
     }
     text += "\nShort experiments, cut from these runs: consecutive windows of one arm and the\n\
-             baseline that make up the time. \"Inside\": intervals of 95 % that hold the truth.\n\
-             \"False\": intervals that leave zero out where nothing was injected.\n\n";
+             baseline that fill the time. \"Inside\": 95 % intervals that hold the truth.\n\
+             \"False\": intervals that exclude zero where nothing was injected.\n\n";
     text += &counts(findings);
-    text += "\nIn the time of one arm and the baseline (medians where nothing was injected)\n\n";
+    text += "\nBy time of one arm and the baseline (medians where nothing was injected)\n\n";
     text += &widths(findings, "half-width of the interval", |w| w.half_width);
     text.push('\n');
-    text += &widths(findings, "smallest cost seen with 80 %", |w| {
+    text += &widths(findings, "minimum detectable effect", |w| {
         w.minimum_detectable_effect
     });
     if findings
@@ -90,7 +90,7 @@ fn widths(findings: &Findings, title: &str, figure: impl Fn(&Width) -> f64) -> S
     let rows = Metric::ALL.iter().filter_map(|&metric| {
         let cells = LENGTHS_S.map(|seconds| {
             let width = of_time(metric, seconds)?;
-            // Marked or not, the figures stand below each other.
+            // Figures line up below each other, marked or not.
             let mark = if width.extrapolated_from_s.is_some() {
                 '*'
             } else {

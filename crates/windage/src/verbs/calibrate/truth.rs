@@ -1,4 +1,4 @@
-//! The truth: what the service itself says was injected.
+//! The truth: what the calibration service itself reports as injected.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use windage_record::{ManifestArm, RunDir};
 
 use super::Part;
 
-/// The service's name in the plans of calibration.
+/// The service's name in the calibration plans.
 const SERVICE: &str = "app";
 
 /// What was injected into every request of an arm.
@@ -25,21 +25,21 @@ pub(super) enum Truth {
     DelayUs(f64),
 }
 
-/// Why it is not known what was injected.
+/// Why the truth is unknown.
 #[derive(Debug, Error)]
 pub(crate) enum TruthError {
-    #[error("can't read the service's account in {log}: {source}")]
+    #[error("can't read the service's report in {log}: {source}; calibrate again")]
     Unreadable {
         log: PathBuf,
         source: std::io::Error,
     },
-    #[error("{log} ends without the service's account, so that it was killed; calibrate again")]
+    #[error("{log} ends without the service's report, so the service was killed; calibrate again")]
     NoAccount { log: PathBuf },
-    #[error("the service of {log} answered no request; calibrate again, for longer")]
+    #[error("the service of {log} answered no request; calibrate again with a longer --for")]
     NoRequests { log: PathBuf },
 }
 
-/// What was injected into the requests of an arm of a run.
+/// What was injected into the requests of one arm of a run.
 pub(super) fn of_arm(
     part: Part,
     run: &RunDir,
@@ -54,7 +54,7 @@ pub(super) fn of_arm(
     ))
 }
 
-/// The accounts of all launches together.
+/// The sum of the reports of all launches.
 fn account(run: &RunDir, arm: &ManifestArm) -> Result<Account, TruthError> {
     let launches = 0..run.manifest().design.rounds;
     let accounts = launches.map(|launch| account_of_launch(run, launch, arm));
@@ -62,7 +62,7 @@ fn account(run: &RunDir, arm: &ManifestArm) -> Result<Account, TruthError> {
     Ok(sum(&accounts))
 }
 
-/// Of the median sleep the mean: launches differ in it by little.
+/// Of the median sleeps, the mean: they differ little between launches.
 fn sum(accounts: &[Account]) -> Account {
     let mut sum = accounts.first().copied().unwrap_or_default();
     for more in accounts.iter().skip(1) {
@@ -110,8 +110,8 @@ fn truth(part: Part, injected: &Account, baseline: &Account, arm: &ManifestArm) 
             let cpu_us = |of: &Account| of.injected_cpu_ns as f64 / 1e3 / of.requests as f64;
             Truth::CpuUs(cpu_us(injected) - cpu_us(baseline))
         }
-        // The median, for it is the median response that is looked at: the mean of sleeps is
-        // that of the few from which the scheduler did not come back in time.
+        // The median, because the metric is a median response time. The mean of sleeps is dominated
+        // by the few after which the scheduler woke the service late.
         Part::Latency => {
             let delay_us = |of: &Account| of.injected_wall_p50_ns as f64 / 1e3;
             Truth::DelayUs(delay_us(injected) - delay_us(baseline))
@@ -119,8 +119,8 @@ fn truth(part: Part, injected: &Account, baseline: &Account, arm: &ManifestArm) 
     }
 }
 
-/// Counted, not read from a clock: an interruption hits the few injected iterations seldom and
-/// hard, the many others evenly.
+/// Counted, not read from a clock: an interruption hits the few injected iterations rarely but
+/// hard, and the many others evenly.
 fn share(of: &Account) -> f64 {
     let more = of.injected_iterations as f64 / of.iterations as f64;
     let injected_ns = of.base_cpu_ns as f64 * more;
@@ -153,8 +153,8 @@ mod tests {
         }
     }
 
-    /// A thousand requests of 50 µs in the loop and 70 µs in all before something is injected.
-    /// Empty brackets show 90 ns of CPU and 40 ns of time too much.
+    /// A thousand requests of 50 µs in the loop and 70 µs in all before anything is injected. Empty
+    /// measurements show 90 ns of CPU and 40 ns of time too much.
     fn served(injected_iterations: u64, cpu_ns: i64, wall_ns: i64) -> Account {
         Account {
             requests: 1_000,
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn the_account_is_the_last_line() {
+    fn the_report_is_the_last_line() {
         let line = serde_json::to_string(&served(0, 0, 0)).unwrap();
         let log = format!("listening on 127.0.0.1:1\n{line}\n");
         assert_eq!(last_line(&log), Some(served(0, 0, 0)));

@@ -1,4 +1,4 @@
-//! What was seen of a machine: plain values, from which the rules conclude.
+//! Facts about a machine: plain values, from which the rules draw conclusions.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -13,20 +13,21 @@ const CAP_SYS_ADMIN: u32 = 21;
 /// `CAP_PERFMON`, Linux 5.8.
 const CAP_PERFMON: u32 = 38;
 
-/// What was seen.
+/// Everything that was seen.
 #[derive(Clone, Debug)]
 pub(super) struct Seen {
-    /// The operating system, as Rust calls it.
+    /// The operating system, as Rust names it.
     pub(super) os: &'static str,
     pub(super) host: HostFacts,
     /// Cores that this process may use.
     pub(super) cores_allowed: u64,
     pub(super) privileges: Privileges,
-    /// What the keeper got when it was tried, or why it did not start.
+    /// The containment that a trial keeper got, or why it did not start.
     pub(super) containment: Result<Containment, String>,
-    /// The directory of a group that was made and removed again, or why there was none.
+    /// The directory of a control group that was created and removed as a trial, or why that
+    /// failed.
     pub(super) arm_group: Result<PathBuf, String>,
-    /// Stolen time since boot, as a share of all cores' time.
+    /// Stolen time since boot, as a share of the time of all cores.
     pub(super) steal_since_boot: Option<f64>,
     pub(super) sample: Result<Sample, String>,
     pub(super) timer: Lateness,
@@ -37,20 +38,20 @@ pub(super) struct Seen {
     pub(super) loopback: Result<(), String>,
 }
 
-/// Who this process is for the kernel.
+/// Privileges of this process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Privileges {
     /// The effective user is 0.
     pub(super) root: bool,
-    /// The effective capabilities, a bit each.
+    /// The effective capabilities, one bit each.
     pub(super) capabilities: u64,
 }
 
 impl Privileges {
-    /// From `/proc/PID/status`.
+    /// Parses `/proc/PID/status`.
     pub(super) fn of_status(status: &str) -> Privileges {
         let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name));
-        // The line has the real, the effective, the saved and the file system's user.
+        // The line has the real, effective, saved and file system user.
         let user = field("Uid:").and_then(|ids| ids.split_whitespace().nth(1));
         let capabilities =
             field("CapEff:").and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
@@ -73,17 +74,17 @@ impl Privileges {
     }
 }
 
-/// What the machine did while windage slept.
+/// What the machine did while Windage slept.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Sample {
     pub(super) lasted: Duration,
-    /// Cores busy on average; `None` when unreadable.
+    /// Average number of busy cores; `None` if unreadable.
     pub(super) busy_cores: Option<f64>,
-    /// Stolen time, as a share of all cores' time.
+    /// Stolen time, as a share of the time of all cores.
     pub(super) steal: f64,
 }
 
-/// How much later than asked a sleeper wakes.
+/// How late a sleeper wakes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Lateness {
     pub(super) p50: Duration,
@@ -91,7 +92,7 @@ pub(super) struct Lateness {
 }
 
 impl Lateness {
-    /// From single wake-ups; at least one. The 99th percentile of few is the worst of them.
+    /// From at least one wake-up. With fewer than 100, the 99th percentile may be the maximum.
     pub(super) fn of(mut late: Vec<Duration>) -> Lateness {
         late.sort_unstable();
         let rank = |percent: usize| {
@@ -108,14 +109,14 @@ impl Lateness {
 /// What the kernel offers to eBPF agents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct BpfFacilities {
-    /// The facilities that are not there.
+    /// The facilities that are missing.
     pub(super) lacks: Vec<Lack>,
-    /// `kernel.bpf_stats_enabled`; `None` where the kernel (before 5.1) has no such setting.
+    /// `kernel.bpf_stats_enabled`; `None` if the kernel (before 5.1) has no such setting.
     pub(super) run_time_statistics: Option<bool>,
 }
 
 impl BpfFacilities {
-    /// Why a facility is not there; `None` when it is.
+    /// Why a facility is missing; `None` if it is there.
     pub(super) fn lack(&self, facility: Facility) -> Option<&Lack> {
         self.lacks.iter().find(|lack| lack.facility == facility)
     }
@@ -173,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn privileges_are_the_effective_ones() {
+    fn privileges_are_those_of_the_effective_user() {
         let status = |uid: &str, mask: &str| format!("Name:\tx\nUid:\t{uid}\nCapEff:\t{mask}\n");
         let table = [
             (status("0\t0\t0\t0", "000001ffffffffff"), true, true, "root"),
@@ -205,7 +206,7 @@ mod tests {
                 status("1000\t1000\t1000\t1000", "0"),
                 false,
                 false,
-                "nobody",
+                "no privileges",
             ),
             (String::new(), false, false, "unreadable"),
         ];
@@ -217,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn lateness_is_read_off_sorted_wake_ups() {
+    fn lateness_is_a_percentile_of_wake_ups() {
         let us = Duration::from_micros;
         let table = [
             (vec![], us(0), us(0)),

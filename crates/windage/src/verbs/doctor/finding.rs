@@ -1,20 +1,20 @@
-//! What a check found, and what all of them come to.
+//! The result of one check, and the summary of all.
 
 use std::collections::BTreeMap;
 
 use windage_model::Evidence;
 
-/// How far the machine meets what a check is about.
+/// How far the machine meets the subject of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
     Ok,
-    /// It can be done, with less certainty or effort on top.
+    /// It works, but with less precision or more effort.
     Limited,
     Missing,
 }
 
 impl Standing {
-    /// The word used in lists and files.
+    /// The word in lists and files.
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Standing::Ok => "ok",
@@ -24,21 +24,21 @@ impl Standing {
     }
 }
 
-/// What can't be had when a check's object is missing.
+/// What is impossible when the subject of a check is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NeededFor {
-    /// Any measuring at all.
+    /// Measuring anything.
     Measuring,
-    /// One ability, in words that complete "this machine can measure …".
+    /// One ability, in words that complete "its kernel allows …".
     Ability(&'static str),
-    /// The width of intervals, and how far they may be believed.
+    /// Narrow and trustworthy intervals.
     Precision,
     /// Public experiments and tests that start this program.
     Experiments,
 }
 
 impl NeededFor {
-    /// The word used in files.
+    /// The word in files.
     pub(super) fn as_str(self) -> &'static str {
         match self {
             NeededFor::Measuring => "measuring",
@@ -49,25 +49,25 @@ impl NeededFor {
     }
 }
 
-/// One check's result.
+/// The result of one check.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Finding {
-    /// Names the check in files; never changes its meaning.
+    /// Identifies the check in files; its meaning never changes.
     pub(super) id: &'static str,
     pub(super) needed_for: NeededFor,
     pub(super) standing: Standing,
     /// What was seen, in words.
     pub(super) seen: String,
-    /// The figures behind it, each named with its unit.
+    /// The figures behind it, by name with unit.
     pub(super) evidence: BTreeMap<&'static str, Evidence>,
     /// What it means for measuring.
     pub(super) means: String,
-    /// What to do; `None` where nothing need or can be done.
+    /// What to do; `None` if nothing needs to or can be done.
     pub(super) remedy: Option<String>,
 }
 
 impl Finding {
-    /// A finding without evidence and remedy yet.
+    /// A finding without evidence and remedy.
     pub(super) fn new(
         id: &'static str,
         needed_for: NeededFor,
@@ -97,17 +97,17 @@ impl Finding {
     }
 }
 
-/// All findings, and the answer.
+/// All findings, and what follows from them.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Diagnosis {
     pub(super) findings: Vec<Finding>,
     /// What can be measured, in words.
     pub(super) can: Vec<&'static str>,
-    /// What can't, in words.
+    /// What can't be measured, in words.
     pub(super) can_not: Vec<&'static str>,
 }
 
-/// What every machine can measure that can measure at all.
+/// What every machine that measures at all can measure.
 const ALWAYS: [&str; 3] = ["throughput and response time", "CPU per request", "memory"];
 
 impl Diagnosis {
@@ -128,7 +128,7 @@ impl Diagnosis {
             let NeededFor::Ability(words) = finding.needed_for else {
                 continue;
             };
-            // Several checks may stand for one ability; each that is missing takes it away.
+            // Several checks may concern one ability; it is lost if any of them is missing.
             if measures && finding.standing != Standing::Missing {
                 if !diagnosis.can.contains(&words) && !diagnosis.can_not.contains(&words) {
                     diagnosis.can.push(words);
@@ -152,14 +152,14 @@ impl Diagnosis {
         self.obstacles().next().is_none()
     }
 
-    /// The answer in a sentence or two.
+    /// The summary in one to three sentences.
     pub(super) fn summary(&self) -> String {
         if !self.can_measure() {
             let why: Vec<&str> = self.obstacles().map(|finding| finding.id).collect();
             return format!("This machine can't measure: see {}.", listed(&why));
         }
         let mut text = format!("This machine can measure {}.", listed(&ALWAYS));
-        // What depends on the kernel is told apart.
+        // Abilities that depend on the kernel get their own sentence.
         let offers = self.can.iter().filter(|can| !ALWAYS.contains(can));
         let offers: Vec<&str> = offers.copied().collect();
         if !offers.is_empty() {
@@ -172,7 +172,7 @@ impl Diagnosis {
     }
 }
 
-/// Words as a sentence lists them.
+/// Words joined into a list, as in a sentence.
 pub(super) fn listed(words: &[&str]) -> String {
     match words {
         [] => String::new(),
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn the_answer_follows_from_what_is_missing() {
+    fn the_summary_follows_from_the_findings() {
         use NeededFor::{Ability, Experiments, Measuring, Precision};
         use Standing::{Limited, Missing, Ok};
         let always = "throughput and response time, CPU per request";
@@ -198,7 +198,7 @@ mod tests {
             (
                 vec![],
                 format!("This machine can measure {always} and memory."),
-                "nothing speaks against it",
+                "no finding is missing",
             ),
             (
                 vec![
@@ -207,7 +207,7 @@ mod tests {
                     finding("c", Experiments, Missing),
                 ],
                 format!("This machine can measure {always} and memory."),
-                "none of these is an ability",
+                "none of these concerns an ability",
             ),
             (
                 vec![
@@ -218,7 +218,7 @@ mod tests {
                     "This machine can measure {always} and memory. Its kernel allows x. \
                      It does not allow y."
                 ),
-                "abilities are counted one by one",
+                "each ability counts separately",
             ),
             (
                 vec![
@@ -227,7 +227,7 @@ mod tests {
                     finding("c", Ability("x"), Limited),
                 ],
                 format!("This machine can measure {always} and memory. It does not allow x."),
-                "one missing part is enough",
+                "one missing part takes the ability away",
             ),
             (
                 vec![
@@ -236,7 +236,7 @@ mod tests {
                     finding("c", Measuring, Missing),
                 ],
                 "This machine can't measure: see a and c.".to_owned(),
-                "obstacles are named",
+                "the summary names the obstacles",
             ),
         ];
         for (findings, summary, why) in table {

@@ -1,4 +1,4 @@
-//! Looks at the machine; concludes nothing.
+//! Examines the machine; draws no conclusions.
 
 use std::ffi::OsStr;
 use std::io;
@@ -17,18 +17,18 @@ use windage_probe::{MachineProbe, System};
 
 use super::facts::{BpfFacilities, Disk, Lateness, Privileges, Program, ProgramKind, Sample, Seen};
 
-/// As long as the machine is watched.
+/// How long the machine is watched.
 const SAMPLE: Duration = Duration::from_secs(1);
-/// Sleeps whose ends are timed.
+/// Number of sleeps whose lateness is measured.
 const SLEEPS: usize = 50;
 const SLEEP: Duration = Duration::from_millis(1);
-/// A connection to oneself takes microseconds.
+/// A connection to the same machine takes microseconds.
 const CONNECT_WITHIN: Duration = Duration::from_secs(1);
 
-/// Looks at everything, about a second long.
+/// Examines everything, which takes about two seconds.
 pub(super) fn look(system: &dyn System, trials: &dyn Trials) -> Seen {
     let cores_allowed = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
-    // Tried before the machine is watched, so that their own work is over by then.
+    // Tried before the machine is watched, so that their own work does not disturb.
     let containment = try_keeper();
     let arm_group = try_arm_group(system);
     let host = HostFacts::read(system);
@@ -51,7 +51,7 @@ pub(super) fn look(system: &dyn System, trials: &dyn Trials) -> Seen {
     }
 }
 
-/// A start and an end, exactly as a run's.
+/// Starts and ends a keeper exactly as a run does.
 fn try_keeper() -> Result<Containment, String> {
     let keeper = Keeper::start(KeeperOptions {
         executable: PathBuf::from("/proc/self/exe"),
@@ -66,14 +66,14 @@ fn try_keeper() -> Result<Containment, String> {
 
 fn try_arm_group(system: &dyn System) -> Result<PathBuf, String> {
     let tree = CgroupTree::detect(system)
-        .ok_or("no hierarchy of control groups is mounted that accounts CPU")?;
+        .ok_or("no control group hierarchy that accounts CPU is mounted")?;
     let mut group = tree.create("doctor").map_err(|error| error.to_string())?;
     let dir = group.cpuacct_dir.clone();
     group.remove().map_err(|error| error.to_string())?;
     Ok(dir)
 }
 
-/// The machine's own doings while this process sleeps, and the steal up to then.
+/// The machine's activity while this process sleeps, and the steal up to then.
 fn watch(system: &dyn System, cores: u64) -> (Result<Sample, String>, Option<f64>) {
     let mut probe = match MachineProbe::new(system) {
         Ok(probe) => probe,
@@ -85,7 +85,7 @@ fn watch(system: &dyn System, cores: u64) -> (Result<Sample, String>, Option<f64
         Err(error) => return (Err(error.to_string()), None),
     };
     let uptime_s = text(system, "/proc/uptime").and_then(|text| uptime_s(&text));
-    // Cores are few and times far below 2^53 ns, so nothing is lost to the conversions.
+    // Core counts and times are far below 2^53, so the conversions lose nothing.
     let steal_since_boot = uptime_s.map(|s| before.steal_ns as f64 / 1e9 / (s * cores as f64));
     std::thread::sleep(SAMPLE);
     let after = match probe.snapshot() {
@@ -158,7 +158,7 @@ fn disk(dir: &Path) -> Result<Disk, String> {
     })
 }
 
-/// A connection from this process to itself.
+/// Connects this process to itself.
 fn try_loopback() -> io::Result<()> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     TcpStream::connect_timeout(&listener.local_addr()?, CONNECT_WITHIN).map(drop)
@@ -170,7 +170,7 @@ fn text(system: &dyn System, path: &str) -> Option<String> {
     let file = system.open(Path::new(path)).ok()?;
     let mut buffer = vec![0; ROOM_BYTES];
     let mut length = 0;
-    // Procfs hands out its tables a page at a time.
+    // Procfs returns its tables one page at a time.
     while length < ROOM_BYTES {
         match file.read_at(&mut buffer[length..], length as u64).ok()? {
             0 => break,
@@ -188,7 +188,7 @@ mod tests {
     use windage_probe::facility::FakeTrials;
 
     #[test]
-    fn facilities_are_read_through_the_seam() {
+    fn facilities_are_read_through_the_system_trait() {
         let fake = FakeSystem::new();
         let look = || bpf_facilities(&fake, &FakeTrials::new());
         assert!(look().lack(Facility::Btf).is_some());
@@ -213,12 +213,12 @@ mod tests {
     }
 
     #[test]
-    fn an_arm_s_group_is_made_and_removed() {
+    fn the_control_group_of_an_arm_is_made_and_removed() {
         let fake = FakeSystem::new();
         assert!(
             try_arm_group(&fake)
                 .unwrap_err()
-                .starts_with("no hierarchy")
+                .starts_with("no control group hierarchy")
         );
         fake.set(
             "/proc/self/mountinfo",
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn this_machine_is_there() {
+    fn this_machine_can_be_examined() {
         assert!(disk(Path::new(".")).unwrap().free_bytes > 0);
         assert!(disk(Path::new("/no/such/folder")).is_err());
         assert!(try_loopback().is_ok());

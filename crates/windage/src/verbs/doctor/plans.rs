@@ -20,7 +20,7 @@ pub(super) struct PlanNeeds {
     agents: Vec<AgentNeeds>,
 }
 
-/// What an agent needs, and what of it is not there.
+/// What an agent needs, and which of it is missing.
 #[derive(Clone, Debug, PartialEq)]
 struct AgentNeeds {
     name: String,
@@ -29,7 +29,7 @@ struct AgentNeeds {
 }
 
 impl PlanNeeds {
-    /// Looks at what the agents need, one by one.
+    /// Checks what each agent needs.
     fn of(path: &Path, agents: &[Agent], system: &dyn System, trials: &dyn Trials) -> PlanNeeds {
         let needs = |agent: &Agent| AgentNeeds {
             name: agent.service.name.to_string(),
@@ -58,11 +58,11 @@ impl PlanNeeds {
     }
 }
 
-/// Reads every plan and looks at what it needs.
+/// Reads every plan and checks what its agents need.
 ///
 /// # Errors
 ///
-/// [`Exit::Usage`] when a plan is wrong, which was shown.
+/// [`Exit::Usage`] if a plan is wrong; the problems have been printed.
 pub(super) fn look(
     paths: &[PathBuf],
     system: &dyn System,
@@ -82,7 +82,7 @@ pub(super) fn look(
     if failed { Err(Exit::Usage) } else { Ok(plans) }
 }
 
-/// A paragraph for each plan.
+/// One paragraph per plan.
 pub(super) fn text(plans: &[PlanNeeds]) -> String {
     let paragraphs: Vec<String> = plans.iter().map(paragraph).collect();
     paragraphs.join("\n")
@@ -91,18 +91,15 @@ pub(super) fn text(plans: &[PlanNeeds]) -> String {
 fn paragraph(plan: &PlanNeeds) -> String {
     let mut out = format!("{}\n", plan.path.display());
     if plan.agents.is_empty() {
-        out += "  has no agents: it needs nothing more than `windage doctor` looks at\n";
+        out += "  no agents: run `windage doctor` without a plan for everything else\n";
         return out;
     }
     for agent in &plan.agents {
         out += &lines_of(agent);
     }
     out += &match &plan.missing()[..] {
-        [] => "  everything that its agents need is here\n".to_owned(),
-        missing => format!(
-            "  on a host that has {} the plan runs as it is\n",
-            listed(missing)
-        ),
+        [] => "  this machine has everything that the agents need\n".to_owned(),
+        missing => format!("  the plan runs on a host that has {}\n", listed(missing)),
     };
     out
 }
@@ -110,12 +107,12 @@ fn paragraph(plan: &PlanNeeds) -> String {
 fn lines_of(agent: &AgentNeeds) -> String {
     let AgentNeeds { name, needs, lacks } = agent;
     if needs.is_empty() {
-        return format!("  agent `{name}` names nothing that it needs\n");
+        return format!("  agent `{name}` names no `needs`\n");
     }
     let needs: Vec<&str> = needs.iter().map(|facility| facility.as_str()).collect();
     let mut out = format!("  agent `{name}` needs {}", listed(&needs));
     out += if lacks.is_empty() {
-        ": all here\n"
+        ": all available\n"
     } else {
         "\n"
     };
@@ -164,7 +161,7 @@ mod tests {
     use windage_probe::FakeSystem;
     use windage_probe::facility::{FakeTrials, ProgramType};
 
-    /// A machine without kernel probes on which tracing programs are withheld.
+    /// A machine without kernel probes that refuses tracing programs.
     fn needs(agents: &[(&str, &[Facility])]) -> PlanNeeds {
         let system = FakeSystem::new();
         system.set("/sys/kernel/btf/vmlinux", "");

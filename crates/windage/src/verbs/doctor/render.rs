@@ -1,4 +1,4 @@
-//! The diagnosis for people and for programs.
+//! The diagnosis as text and as JSON.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,8 @@ use crate::verbs::report::WIDTH;
 const STANDING_COLUMNS: usize = 9;
 const ID_COLUMNS: usize = 19;
 
-/// A list that fits [`WIDTH`] columns. What is well takes one line; what is not says what that
-/// means and what to do.
+/// A list that fits [`WIDTH`] columns. A finding that is ok takes one line; others also say what
+/// they mean and what to do.
 pub(super) fn text(diagnosis: &Diagnosis, color: bool) -> String {
     let mut out = String::new();
     for finding in &diagnosis.findings {
@@ -104,7 +104,7 @@ fn check(finding: &Finding) -> Value {
 
 fn evidence_value(evidence: &Evidence) -> Value {
     match evidence {
-        // `json!` makes null of what JSON has no number for.
+        // `json!` turns numbers that JSON does not have into null.
         Evidence::Number(number) => json!(number),
         Evidence::Text(text) => json!(text),
     }

@@ -1,4 +1,4 @@
-//! What follows from what was seen: each rule is a function from it to a finding.
+//! The rules: each is a function from what was seen to a finding.
 
 mod access;
 mod bpf;
@@ -7,7 +7,7 @@ mod machine;
 use super::facts::Seen;
 use super::finding::Finding;
 
-/// Every rule, in the order of the list.
+/// All rules, in the order of the list.
 pub(super) fn findings(seen: &Seen) -> Vec<Finding> {
     let rules: [fn(&Seen) -> Finding; 28] = [
         machine::linux,

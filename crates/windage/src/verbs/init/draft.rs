@@ -1,4 +1,4 @@
-//! The plan's text, with a note of which flag each line came from.
+//! The text of the plan, and which flag each line came from.
 
 use std::ops::Range;
 use std::path::Path;
@@ -8,22 +8,23 @@ use toml::{Table, Value};
 use super::{Attachment, InitError};
 use crate::cli::InitFlags;
 
-/// The only service's name.
+/// The name of the only service.
 const SERVICE: &str = "app";
 
 /// A plan's text before it is checked.
 #[derive(Debug)]
 pub(super) struct Draft {
     pub(super) text: String,
-    /// Which bytes came from which flag.
+    /// Which byte ranges came from which flag.
     origins: Vec<(Range<usize>, &'static str)>,
 }
 
 impl Draft {
-    /// Writes a plan for a machine with so many cores.
+    /// Writes a plan for a machine with this many cores.
     ///
     /// # Errors
-    /// When the words of `--command` can't be told apart, or `--attach` lacks an address.
+    ///
+    /// If `--command` can't be split into words, or `--attach` lacks an address.
     pub(super) fn new(flags: &InitFlags, cores: usize) -> Result<Draft, InitError> {
         let words = flags.command.as_deref().map(words).transpose()?;
         let url = url(flags)?;
@@ -43,7 +44,7 @@ impl Draft {
         Ok(draft)
     }
 
-    /// The flag that what stands at this byte came from.
+    /// The flag that the text at this byte came from.
     pub(super) fn flag_at(&self, byte: usize) -> &'static str {
         self.origins
             .iter()
@@ -55,15 +56,15 @@ impl Draft {
         let name = flags.name.clone().unwrap_or_else(|| default_name(words));
         self.lines(
             "# A plan for `windage run`: what telemetry costs one service.\n\
-             # docs/FORMAT.md explains every key; what is left out has a default there.\n\n\
-             # Names the run: letters, digits, `-`, `_` and `.`.",
+             # docs/FORMAT.md explains every key; keys that are left out have defaults.\n\n\
+             # The run's name: letters, digits, `-`, `_` and `.`.",
         );
         let about = format!("What telemetry costs {name}");
         self.entry("name", name, "--name");
         self.lines("# A sentence for the report.");
         self.entry("about", about, "--name");
         self.lines(
-            "\n# What is done before anything is launched, each command by `sh -c` in this folder.\n\
+            "\n# Commands that run before anything is launched, by `sh -c` in this folder.\n\
              # [build]\n\
              # commands = [\"make\"]\n",
         );
@@ -71,19 +72,19 @@ impl Draft {
 
     fn launched(&mut self, words: &[String], cpus: &[u32]) {
         self.lines(
-            "# The service that is measured. Each arm gets processes of its own, launched afresh\n\
-             # in every round.\n\
+            "# The service that is measured. Every arm has its own processes, which are launched\n\
+             # afresh in every round.\n\
              [[service]]\n\
-             # Also a placeholder: {app} stands for the service's ADDRESS:PORT.",
+             # The name is also a placeholder: {app} stands for the service's ADDRESS:PORT.",
         );
         self.entry("name", SERVICE, "--command");
         self.lines(
-            "# Program and arguments, no shell. {listen} stands for the ADDRESS:PORT allotted to it,\n\
-             # {port} for the port alone; more: {dir}, {plan}, {arm}.",
+            "# Program and arguments, without a shell. {listen} stands for the service's ADDRESS:PORT,\n\
+             # {port} for the port alone; there are also {dir}, {plan} and {arm}.",
         );
         self.entry("command", words.to_vec(), "--command");
-        let told = |word: &String| word.contains("{listen}") || word.contains("{port}");
-        if words.iter().any(told) {
+        let has_address = |word: &String| word.contains("{listen}") || word.contains("{port}");
+        if words.iter().any(has_address) {
             self.lines("# Added to the environment in every arm.\n# env = { GOMAXPROCS = \"1\" }");
         } else {
             self.lines(
@@ -93,34 +94,34 @@ impl Draft {
             let env = Table::from_iter([("PORT".to_owned(), Value::from("{port}"))]);
             self.entry("env", env, "--command");
         }
-        self.lines("# The cores it may use; all when left out.");
+        self.lines("# The cores that it may use; all by default.");
         self.cpus(cpus, "--cpus");
         self.lines(
-            "# It is up when it answers with a status below 500; also: tcp, log or delay. When left\n\
-             # out: as soon as it accepts TCP.\n\
+            "# The service is ready when this answers with a status below 500; also: tcp, log or delay.\n\
+             # Default: as soon as it accepts TCP connections.\n\
              # ready = { http = \"/healthz\", within = \"30s\" }\n",
         );
     }
 
     fn attached(&mut self, attachment: &Attachment, url: &str) {
         self.lines(
-            "# The service that is measured. It runs already; windage neither starts nor ends it.\n\
+            "# The service that is measured. It runs already; Windage neither starts nor stops it.\n\
              [[service]]\n\
-             # Also a placeholder: {app} stands for the service's ADDRESS:PORT.",
+             # The name is also a placeholder: {app} stands for the service's ADDRESS:PORT.",
         );
         self.entry("name", SERVICE, "--attach");
         let (key, value) = match attachment {
             Attachment::Pid(pid) => {
                 self.lines(
-                    "# How it is found; also: unit = \"nginx.service\", cgroup = \"/sys/fs/cgroup/…\", or\n\
-                     # url = \"http://127.0.0.1:8080\", which leaves its CPU and memory out of reach.",
+                    "# How to find it; also: unit = \"nginx.service\", cgroup = \"/sys/fs/cgroup/…\", or\n\
+                     # url = \"http://127.0.0.1:8080\", without CPU and memory figures.",
                 );
                 ("pid", Value::from(*pid))
             }
             Attachment::Url(url) => {
                 self.lines(
-                    "# How it is found. By URL its CPU and memory are out of reach; instead: pid = 4711,\n\
-                     # unit = \"nginx.service\" or cgroup = \"/sys/fs/cgroup/…\", and `listen` beside it.",
+                    "# How to find it. A URL gives no CPU and memory figures; better: pid = 4711,\n\
+                     # unit = \"nginx.service\" or cgroup = \"/sys/fs/cgroup/…\", with `listen`.",
                 );
                 ("url", Value::from(url.as_str()))
             }
@@ -139,11 +140,11 @@ impl Draft {
 
     fn load(&mut self, flags: &InitFlags, url: &str, cpus: &[u32]) {
         self.lines(
-            "# The load: one request over and over. It goes to loopback unless `allow` names more.\n\
+            "# The load: one request, repeated. Only loopback is allowed unless `allow` names other hosts.\n\
              [load]\n\
-             # closed: the next request waits for an answer, so the service sets the pace.\n\
-             # open: starts follow a schedule, whatever the answers do, and response time counts from\n\
-             # the intended start.",
+             # closed: each connection waits for its answer before the next request, so the service\n\
+             # sets the pace. open: requests start by a schedule, whether answers come or not, and\n\
+             # response time counts from the intended start.",
         );
         match &flags.rate {
             None => self.lines("model = \"closed\"\n# With model = \"open\":\n# rate = \"2000/s\""),
@@ -152,30 +153,30 @@ impl Draft {
                 self.entry("rate", rate.as_str(), "--rate");
             }
         }
-        self.lines("# For each arm, kept warm.");
+        self.lines("# Connections per arm, kept open.");
         match flags.connections {
             Some(connections) => self.entry("connections", connections, "--connections"),
             None => self.lines("# connections = 8"),
         }
-        self.lines("# Method and URL; `headers` and `body` may stand beside it.");
+        self.lines("# Method and URL; `headers` and `body` are keys of their own.");
         self.entry("request", format!("{} {url}", flags.method), "--url");
-        self.lines("# The generator's cores, apart from the service's; all when left out.");
+        self.lines("# The generator's cores, other than the service's; all by default.");
         self.cpus(cpus, "--load-cpus");
         self.lines("");
     }
 
     fn arms(&mut self, flags: &InitFlags) {
         self.lines(
-            "# What is compared. The baseline is the service without telemetry; a second one, the\n\
-             # control, is added by itself, and its difference must be zero.\n\
+            "# The arms to compare. The baseline is the service without telemetry. Windage adds a\n\
+             # second one, the control; its true difference is zero.\n\
              [[arm]]\n\
              name = \"off\"\n\
              baseline = true",
         );
         if flags.attach.is_some() {
             self.lines(
-                "# Run by `sh -c` before the arm gets load: brings the service into this arm's state,\n\
-                 # whichever arm was before. Put your own here, such as a call of an admin socket.\n\
+                "# Runs by `sh -c` before the arm gets load, to bring the service into the arm's state,\n\
+                 # whichever arm came before. Put your own command here, such as a call of an admin API.\n\
                  switch = [\"echo edit the plan: switch telemetry off here; exit 1\"]",
             );
         }
@@ -187,7 +188,7 @@ impl Draft {
                 None => "1".to_owned(),
             };
             self.lines(&format!(
-                "# What should arrive, so that loss is told from sampling; also: spans_per_request.\n\
+                "# What should arrive per request, to detect lost telemetry; also: spans_per_request.\n\
                  # expect = {{ traces_per_request = {traces} }}"
             ));
         }
@@ -208,12 +209,14 @@ impl Draft {
     fn sweep(&mut self, flags: &InitFlags) {
         if flags.sweep.is_empty() {
             self.lines(
-                "# One arm for each level; {sampling} stands for it, in `env` for example.\n\
+                "# One arm per level; {sampling} stands for the level, for example in `env`.\n\
                  # sweep = { sampling = [1.0, 0.1, 0.0] }",
             );
             return;
         }
-        self.lines("# One arm for each combination of levels; a factor's name in braces stands for its level.");
+        self.lines(
+            "# One arm per combination of levels; a factor's name in braces stands for its level.",
+        );
         for sweep in &flags.sweep {
             self.entry_at(&["sweep", &sweep.factor], sweep.levels.clone(), "--sweep");
         }
@@ -237,7 +240,7 @@ impl Draft {
         }
         let own = |key: &str| !flags.env.iter().any(|assignment| assignment.key == key);
         if flags.otlp {
-            self.lines("# Windage's own receiver counts what arrives; it speaks OTLP over HTTP.");
+            self.lines("# Windage's own receiver counts what arrives, here over OTLP/HTTP.");
             for (key, value) in [
                 ("OTEL_EXPORTER_OTLP_ENDPOINT", "{otlp_http}"),
                 ("OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf"),
@@ -253,14 +256,14 @@ impl Draft {
         self.lines(
             "# How it is measured.\n\
              [design]\n\
-             # How long one arm is measured at a stretch; arms alternate in random order. Lengthen it\n\
-             # where a request takes longer than some milliseconds.\n\
+             # How long one arm is measured at a time; arms alternate in random order. Use longer\n\
+             # windows if a request takes more than a few milliseconds.\n\
              window = \"100ms\"\n\
-             # How often all processes are launched afresh: each launch has its own luck.\n\
+             # How often all processes are launched afresh: launches differ by chance.\n\
              rounds = 3\n\
-             # Measuring time in all; more of it narrows the intervals.\n\
+             # Total measuring time; more of it narrows the intervals.\n\
              for = \"60s\"\n\
-             # Differences below it don't matter to you: the verdict is then `negligible`.\n\
+             # A difference below this does not matter to you; its verdict is `negligible`.\n\
              margin = \"0.5%\"",
         );
     }
@@ -282,7 +285,7 @@ impl Draft {
         self.entry_at(&[key], value, flag);
     }
 
-    /// `key = value` on a line of its own, on the account of a flag.
+    /// Writes `key = value` on its own line and records the flag it came from.
     fn entry_at(&mut self, path: &[&str], value: impl Into<Value>, flag: &'static str) {
         let start = self.text.len();
         let path: Vec<String> = path.iter().map(|key| quoted(key)).collect();
@@ -291,7 +294,7 @@ impl Draft {
     }
 }
 
-/// A key as it must stand in TOML.
+/// A key in TOML syntax.
 fn quoted(key: &str) -> String {
     let bare = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_');
     if !key.is_empty() && key.bytes().all(bare) {
@@ -307,11 +310,11 @@ fn words(command: &str) -> Result<Vec<String>, InitError> {
         message: message.to_owned(),
     };
     let words = shlex::split(command).ok_or_else(|| {
-        wrong("a quote is not closed, or a backslash stands at the end; quote words as in a shell")
+        wrong("a quote is not closed, or the last character is a backslash; quote words as in a shell")
     })?;
     if words.is_empty() {
         return Err(wrong(
-            "names no program; such as 'bin/app -listen {listen}'",
+            "names no program; give one, such as 'bin/app -listen {listen}'",
         ));
     }
     Ok(words)
@@ -323,14 +326,14 @@ fn url(flags: &InitFlags) -> Result<String, InitError> {
         (None, Some(Attachment::Pid(pid))) => Err(InitError::Flag {
             flag: "--attach",
             message: format!(
-                "where does process {pid} listen? add --url such as http://127.0.0.1:8080/"
+                "where does process {pid} listen? add --url, such as http://127.0.0.1:8080/"
             ),
         }),
         (None, _) => Ok(format!("http://{{{SERVICE}}}/")),
     }
 }
 
-/// The ADDRESS:PORT that a URL names, if it names one in figures.
+/// The ADDRESS:PORT in a URL, if it is numeric.
 fn listen_of(url: &str) -> Option<String> {
     let rest = url.strip_prefix("http://")?;
     let authority = rest.split(['/', '?']).next()?;
@@ -338,7 +341,7 @@ fn listen_of(url: &str) -> Option<String> {
     Some(address.to_string())
 }
 
-/// The program's name as far as a plan's name allows it.
+/// The program's name, without characters that a plan's name can't have.
 fn default_name(words: Option<&[String]>) -> String {
     let program = words.and_then(|words| Path::new(words.first()?).file_name()?.to_str());
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
@@ -351,14 +354,14 @@ fn default_name(words: Option<&[String]>) -> String {
     if name.is_empty() { SERVICE } else { name }.to_owned()
 }
 
-/// Which cores service and generator get; empty: all.
+/// The cores of service and generator; empty means all.
 struct Pinning {
     service: Vec<u32>,
     load: Vec<u32>,
 }
 
 impl Pinning {
-    /// Keeps the two apart, as far as the flags leave a choice and the machine has the cores.
+    /// Separates the two as far as the flags and the number of cores allow.
     fn choose(flags: &InitFlags, cores: usize) -> Pinning {
         let free = |taken: &[u32]| {
             let cores = u32::try_from(cores).unwrap_or(u32::MAX);

@@ -86,7 +86,7 @@ fn flags_arrive_in_the_plan() {
 }
 
 #[test]
-fn what_the_plan_spells_out_is_what_it_would_be_anyway() {
+fn spelled_out_values_equal_the_defaults() {
     let drafted = plan("--command 'x {listen}'");
     let silent = Plan::parse(
         "name = \"x\"\n[[service]]\nname = \"app\"\ncommand = [\"x\", \"{listen}\"]\n\
@@ -102,7 +102,7 @@ fn what_the_plan_spells_out_is_what_it_would_be_anyway() {
 }
 
 #[test]
-fn what_comments_offer_is_allowed() {
+fn commented_keys_are_valid() {
     let draft = checked(
         &flags("--command 'x {listen}' --otlp --sweep s=1.0 --env A={s}"),
         2,
@@ -124,13 +124,13 @@ fn what_comments_offer_is_allowed() {
 }
 
 #[test]
-fn what_is_wrong_is_told_of_the_flag() {
+fn errors_name_the_flag() {
     let table = [
         ("--command \"x 'y\"", "--command: a quote is not closed"),
         ("--command ''", "--command: names no program"),
         (
             "--command 'x {lsten}'",
-            "--command: nothing fills `{lsten}`",
+            "--command: unknown placeholder `{lsten}`",
         ),
         (
             "--command 'x {listen}' --name 'a b'",
@@ -165,13 +165,13 @@ fn what_is_wrong_is_told_of_the_flag() {
         ),
     ];
     for (line, expected) in table {
-        let told = errors(line);
-        assert!(told.starts_with(expected), "{line}: {told}");
+        let found = errors(line);
+        assert!(found.starts_with(expected), "{line}: {found}");
     }
 }
 
 #[test]
-fn cores_are_kept_apart() {
+fn service_and_generator_get_different_cores() {
     let table = [
         ("", 1, vec![], vec![], "one core is shared"),
         ("", 2, vec![0], vec![1], "the default"),
@@ -181,16 +181,10 @@ fn cores_are_kept_apart() {
             2,
             vec![1],
             vec![0],
-            "the generator takes what is left",
+            "the generator takes the other core",
         ),
-        (
-            "--load-cpus 0",
-            2,
-            vec![1],
-            vec![0],
-            "and so does the service",
-        ),
-        ("--cpus 0,1", 2, vec![0, 1], vec![], "nothing is left"),
+        ("--load-cpus 0", 2, vec![1], vec![0], "so does the service"),
+        ("--cpus 0,1", 2, vec![0, 1], vec![], "no core is left"),
     ];
     for (line, cores, service, load, why) in table {
         let line = format!("--command 'x {{listen}}' {line}");
@@ -203,7 +197,7 @@ fn cores_are_kept_apart() {
 }
 
 #[test]
-fn a_command_that_says_nothing_of_its_address_gets_a_port() {
+fn a_command_without_an_address_gets_a_port() {
     let plan = plan("--command '/usr/bin/my-app --fast'");
     assert_eq!(plan.name, "my-app");
     assert_eq!(plan.services[0].env["PORT"].as_str(), "{port}");
@@ -211,7 +205,7 @@ fn a_command_that_says_nothing_of_its_address_gets_a_port() {
 }
 
 #[test]
-fn a_file_that_is_there_stays_without_force() {
+fn an_existing_file_is_kept_without_force() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("plan.toml");
     write(&path, "first", false).unwrap();

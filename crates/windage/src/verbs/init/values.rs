@@ -1,4 +1,4 @@
-//! What the flags of `windage init` take.
+//! Values of the flags of `windage init`.
 
 use std::str::FromStr;
 
@@ -27,7 +27,7 @@ impl FromStr for Assignment {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Sweep {
     pub(crate) factor: String,
-    /// Numbers where they look like numbers.
+    /// Levels that look like numbers are numbers.
     pub(crate) levels: Vec<toml::Value>,
 }
 
@@ -49,14 +49,14 @@ impl FromStr for Sweep {
 }
 
 impl Sweep {
-    /// Whether a figure can be made of every level.
+    /// Whether every level is a number.
     pub(crate) fn is_numeric(&self) -> bool {
         let number = |level: &toml::Value| level.is_integer() || level.is_float();
         self.levels.iter().all(number)
     }
 }
 
-/// Only plain decimals are numbers; `1e3`, `inf` or `007` mean something to the service alone.
+/// Only plain decimals are numbers; `1e3`, `inf` or `007` keep their form for the service.
 fn level(text: &str) -> toml::Value {
     let plain = text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
     let as_toml = text.parse::<toml::Value>().ok().filter(|_| plain);

@@ -1,7 +1,7 @@
-//! Putting the load on: the generator on a thread of its own, while this thread looks on.
+//! Runs the load: the generator on its own thread, observed by this one.
 //!
-//! The run is one piece from its first start to its last. What is shown meanwhile comes from
-//! counters that the generator writes now and then, and never reaches into its schedule.
+//! The load is one piece from its first start to its last. The live view reads counters that the
+//! generator updates now and then; it never interferes with the schedule.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -21,9 +21,9 @@ use windage_probe::{Linux, MachineProbe};
 use super::design::{Design, Model};
 use super::error::LoadError;
 
-/// Between two looks at what goes on.
+/// Interval between two looks at the progress.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// The warm-up draws other arrivals than what is measured.
+/// Seeds the warm-up, so that its arrivals differ from those measured.
 const WARMUP_SALT: u64 = 0x7761_726d;
 
 /// What the generator did.
@@ -31,20 +31,20 @@ const WARMUP_SALT: u64 = 0x7761_726d;
 pub(super) struct Done {
     pub(super) report: RunReport,
     pub(super) recording: Recording,
-    /// What the machine did meanwhile; `None` when unreadable.
+    /// What the machine did meanwhile; `None` if unreadable.
     pub(super) machine: Option<MachineDelta>,
 }
 
-/// How far the load has come.
+/// The phase of the load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     /// Connections are opened and warmed up.
     Preparing,
-    /// It is measured, and this came of it so far.
+    /// Measuring, with the counts so far.
     Measuring(Seen),
 }
 
-/// What is known of a run that goes on.
+/// The state of a load in progress.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Seen {
     pub(super) completed: u64,
@@ -73,14 +73,14 @@ impl Seen {
     }
 }
 
-/// What the generator's thread says to the one that looks on.
+/// A message from the generator's thread to the observer.
 enum Word {
     /// The warm-up is over.
     Warm,
     Ended(Box<Result<Done, LoadError>>),
 }
 
-/// Puts the load on and returns what was done. `look` is called some ten times per second.
+/// Runs the load and returns the results. `look` is called about ten times per second.
 pub(super) fn run(
     design: &Design,
     target: &Target,
@@ -94,7 +94,7 @@ pub(super) fn run(
         let thread = thread::Builder::new().name("load".to_owned());
         let work = move || {
             let ended = Load { design, stop }.put_on(target, watched, &say);
-            // The other end listens until it has heard this.
+            // The receiver waits until it gets this message.
             let _ = say.send(Word::Ended(Box::new(ended)));
         };
         thread
@@ -104,13 +104,13 @@ pub(super) fn run(
     })
 }
 
-/// Looks on until the generator's thread is done.
+/// Observes until the generator's thread is done.
 fn listen(
     words: &Receiver<Word>,
     progress: &RunProgress,
     mut look: impl FnMut(Phase),
 ) -> Result<Done, LoadError> {
-    // What came of the warm-up counts nowhere.
+    // The counts of the warm-up are discarded.
     let mut before = None;
     loop {
         match words.recv_timeout(LOOK_EVERY) {
@@ -139,7 +139,7 @@ impl Load<'_> {
         say: &Sender<Word>,
     ) -> Result<Done, LoadError> {
         let design = self.design;
-        // Threads inherit the cores of the one that starts them.
+        // Threads inherit the affinity of the thread that starts them.
         pin(&design.cpus)?;
         let mut generator = Generator::new(&GeneratorConfig {
             timeout: design.timeout,
@@ -184,7 +184,7 @@ impl Load<'_> {
     }
 }
 
-/// Why no connection could be made, in words.
+/// Why no connection could be opened, in words.
 fn why_not(design: &Design, why: &str) -> String {
     let remedy = match why.contains("refused") {
         true => "; does it listen there?",
@@ -220,7 +220,7 @@ fn rhythm(model: &Model, lasts: Duration, salt: u64) -> Rhythm {
     }
 }
 
-/// Holds the calling thread on some cores; on all that it has when none are named.
+/// Pins the calling thread to some cores, or to all if none are named.
 fn pin(cores: &[u32]) -> Result<(), LoadError> {
     if cores.is_empty() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! What is to be done: the flags, checked against each other and against the world.
+//! The load to run: flags, checked against each other and against the system.
 
 use std::time::Duration;
 
@@ -9,11 +9,11 @@ use super::flags::{Arrivals, LoadFlags};
 use super::starts::Starts;
 use super::url::{Scheme, Url};
 
-/// How long is measured when nobody says.
+/// Default length of the measurement.
 const LASTS: Duration = Duration::from_secs(10);
-/// Exchanges under way at once, at most: each takes memory beforehand.
+/// The most exchanges at a time; each takes memory in advance.
 const MAX_LANES: u64 = 1_000_000;
-/// `sun_path` holds 108 bytes, the last of them zero (unix(7)).
+/// `sun_path` has 108 bytes, the last of which is zero (unix(7)).
 const MAX_UNIX_PATH_BYTES: usize = 107;
 
 /// How requests are paced.
@@ -27,7 +27,7 @@ pub(super) enum Model {
     },
 }
 
-/// A load, as it will be put on.
+/// A load, ready to run.
 #[derive(Clone, Debug)]
 pub(super) struct Design {
     pub(super) url: Url,
@@ -39,7 +39,7 @@ pub(super) struct Design {
     pub(super) warmup: Duration,
     pub(super) timeout: Duration,
     pub(super) connections: usize,
-    /// What the connections may grow to.
+    /// The most connections that may be opened.
     pub(super) max_connections: usize,
     pub(super) streams: usize,
     pub(super) threads: usize,
@@ -47,7 +47,7 @@ pub(super) struct Design {
 }
 
 impl Design {
-    /// Checks flags that bear on each other, and looks up where load goes.
+    /// Checks flags that depend on each other, and resolves the address.
     pub(super) fn of(flags: &LoadFlags) -> Result<Design, LoadError> {
         let url = Url::parse(&flags.url).map_err(|message| LoadError::Flag {
             flag: "URL",
@@ -85,7 +85,7 @@ impl Design {
         matches!(self.model, Model::Open { .. })
     }
 
-    /// What is spoken, in the words of the field.
+    /// The protocol's name.
     pub(super) fn protocol_name(&self) -> &'static str {
         match self.protocol {
             Protocol::Http1 => "HTTP/1.1",
@@ -105,9 +105,9 @@ fn check(flags: &LoadFlags, url: &Url) -> Result<(), LoadError> {
     let is_h2 = flags.http2 || flags.grpc;
     let is_tls = url.scheme == Scheme::Https;
     let (connections, threads) = (flags.connections, flags.threads);
-    let open_only = "only for an open loop; add --rate";
-    let tls_only = "only an https:// URL has certificates";
-    // A flag, whether it is given in vain, and why.
+    let open_only = "needs an open loop; add --rate";
+    let tls_only = "needs an https:// URL";
+    // A flag, whether it is given without effect, and why.
     let in_vain = [
         (
             "--arrivals",
@@ -122,7 +122,7 @@ fn check(flags: &LoadFlags, url: &Url) -> Result<(), LoadError> {
         (
             "--streams",
             flags.streams.is_some() && !is_h2,
-            "HTTP/1.1 has one exchange at a time on a connection; add --http2 or raise \
+            "HTTP/1.1 has one exchange at a time per connection; add --http2 or raise \
              --connections",
         ),
         ("--ca", flags.ca.is_some() && !is_tls, tls_only),
@@ -156,7 +156,7 @@ fn check(flags: &LoadFlags, url: &Url) -> Result<(), LoadError> {
         && path.as_os_str().len() > MAX_UNIX_PATH_BYTES
     {
         let why = format!(
-            "the path is longer than the {MAX_UNIX_PATH_BYTES} bytes that a Unix socket may have"
+            "the path of a Unix socket may have at most {MAX_UNIX_PATH_BYTES} bytes; use a shorter one"
         );
         return wrong("--unix", &why);
     }
@@ -170,7 +170,7 @@ fn check(flags: &LoadFlags, url: &Url) -> Result<(), LoadError> {
     Ok(())
 }
 
-/// The model, and how long it is measured.
+/// The model, and the length of the measurement.
 fn model(flags: &LoadFlags) -> Result<(Model, Duration), LoadError> {
     let lasts = flags.length.unwrap_or(LASTS);
     let (starts, lasts) = if let Some(rate_per_s) = flags.rate {
@@ -178,8 +178,8 @@ fn model(flags: &LoadFlags) -> Result<(Model, Duration), LoadError> {
     } else if let Some(profile) = &flags.profile {
         (Starts::Profile(profile.clone()), profile.lasts())
     } else if let Some(path) = &flags.replay {
-        let (starts, whole) = Starts::replay(path)?;
-        (starts, flags.length.unwrap_or(whole))
+        let (starts, length) = Starts::replay(path)?;
+        (starts, flags.length.unwrap_or(length))
     } else {
         return Ok((Model::Closed, lasts));
     };
@@ -191,7 +191,7 @@ fn model(flags: &LoadFlags) -> Result<(Model, Duration), LoadError> {
     Ok((model, lasts))
 }
 
-/// The method that is sent: what was asked for, or what goes with data.
+/// The method of the request: the one that was named, or the default, which depends on data.
 fn method(flags: &LoadFlags) -> &str {
     let has_data = flags.data.is_some() || flags.data_file.is_some();
     match &flags.method {
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_that_would_do_nothing_are_refused() {
+    fn flags_without_effect_are_refused() {
         let table = [
             ("http://localhost/ --arrivals poisson", "--arrivals"),
             ("http://localhost/ --max-connections 9", "--max-connections"),
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn methods_go_with_data() {
+    fn the_default_method_depends_on_data() {
         let table = [
             ("http://localhost/", "GET"),
             ("http://localhost/ -d x", "POST"),

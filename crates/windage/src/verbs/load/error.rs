@@ -1,4 +1,4 @@
-//! Why there is nothing to report.
+//! Why no load could be run.
 
 use std::io;
 use std::net::SocketAddr;
@@ -11,22 +11,22 @@ use windage_plan::Host;
 use crate::descriptors::TooFewDescriptors;
 use crate::exit::Exit;
 
-/// What keeps load from being put on. What servers do wrong is counted, and no error.
+/// Errors that keep a load from running. Failures of the server are counted instead.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum LoadError {
-    /// Flags that don't go together.
+    /// Flags that contradict each other.
     #[error("{flag}: {message}")]
     Flag { flag: &'static str, message: String },
-    /// Load may not leave this machine unasked.
+    /// Load goes to other machines only with permission.
     #[error(
-        "`{host}` ({address}) is not this machine, and load may not go there; if it may, say so: \
-         --allow {host}"
+        "`{host}` ({address}) is not this machine, and load to other machines needs permission; \
+         add --allow {host}"
     )]
     NotAllowed { host: Host, address: SocketAddr },
     /// A name without an address.
-    #[error("can't resolve `{name}`: {why}; is it spelled right, and is there a resolver?")]
+    #[error("can't resolve `{name}`: {why}; check its spelling and the resolver")]
     Unresolved { name: String, why: String },
-    /// A header's value is not there.
+    /// A header's variable is missing.
     #[error("--header {header}: the environment variable {variable} is not set, or is not text")]
     Variable { header: String, variable: String },
     /// The body can't be read.
@@ -35,22 +35,22 @@ pub(super) enum LoadError {
     /// Recorded starts can't be read.
     #[error("--replay: {0}")]
     Replay(#[from] ReplayError),
-    /// The request can't be sent as it is.
+    /// The request is invalid.
     #[error(transparent)]
     Request(#[from] RequestError),
-    /// The connection can't be encrypted as asked.
+    /// TLS can't be set up.
     #[error(transparent)]
     Tls(#[from] TlsError),
-    /// More connections than this process may have.
+    /// More connections than file descriptors.
     #[error("--connections: {0}; or lower --connections or --max-connections")]
     Descriptors(#[from] TooFewDescriptors),
-    /// The kernel keeps a thread from its cores.
+    /// The kernel refuses the cores.
     #[error("--cpus: the generator can't have {cores}: {source}; see `nproc --all`")]
     Cores { cores: String, source: Errno },
-    /// A thread could not be had.
+    /// A thread could not be started.
     #[error("can't start a thread: {0}; see `ulimit -u`")]
     Thread(#[source] io::Error),
-    /// The engine itself failed.
+    /// The load generator failed.
     #[error(transparent)]
     Engine(#[from] EngineError),
 }

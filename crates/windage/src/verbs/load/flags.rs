@@ -1,4 +1,4 @@
-//! The flags of `windage load`, and how their values are read.
+//! The flags of `windage load` and the parsing of their values.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,15 +9,15 @@ use windage_plan::Host;
 use super::starts::ProfileFlag;
 use crate::cli::{OutputFlags, duration};
 
-/// The highest rate that can be asked for, a second; the same as a plan's.
+/// The highest rate, in requests per second; the same as a plan's.
 const MAX_RATE_PER_S: f64 = 10_000_000.0;
 
 /// When requests of an open loop start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Arrivals {
-    /// At equal distances.
+    /// At equal intervals.
     Constant,
-    /// At random, as independent users come.
+    /// At random, like independent users.
     Poisson,
 }
 
@@ -32,60 +32,62 @@ impl Arrivals {
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Without --rate the loop is closed: each connection asks again when its answer \
-    came. With --rate it is open: requests start by a schedule, and response time counts from \
-    there, waiting for a free connection included.\n\nExamples:\n  windage load \
+    after_help = "Without --rate the loop is closed: each connection sends its next request when \
+    the answer to the last one has arrived. With --rate the loop is open: requests start by a \
+    schedule, and response time counts from the intended start, including the wait for a free \
+    connection.\n\nExamples:\n  windage load \
     http://127.0.0.1:8080/ --rate 2000/s --for 30s\n  windage load https://localhost:8443/ --http2 \
     --insecure --connections 2 --streams 50\n  windage load http://localhost/ --unix app.sock -H \
     'Authorization: $TOKEN' --data-file order.json"
 )]
 pub(crate) struct LoadFlags {
-    /// What is asked for, such as http://127.0.0.1:8080/ or https://localhost/.
-    // Read later, as headers are: clap repeats what it can't take, and this may hold a password.
+    /// The URL to request, such as http://127.0.0.1:8080/ or https://localhost/.
+    // Parsed later, like headers: clap repeats values that it rejects, and this one may hold a
+    // password.
     #[arg(value_name = "URL")]
     pub(crate) url: String,
 
-    /// Open loop: requests started a second, such as 2000/s [default: closed loop, as fast as
+    /// Open loop: requests started per second, such as 2000/s [default: closed loop, as fast as
     /// answers come].
     #[arg(long, value_name = "RATE", value_parser = rate, allow_hyphen_values = true, help_heading = LOAD)]
     pub(crate) rate: Option<f64>,
-    /// Open loop with a rate that changes, such as '0..2000/s for 10s, 2000/s for 30s'.
+    /// Open loop with a changing rate, such as '0..2000/s for 10s, 2000/s for 30s'.
     #[arg(long, value_name = "PIECES", value_parser = ProfileFlag::parse, conflicts_with_all = ["rate", "length"], help_heading = LOAD)]
     pub(crate) profile: Option<ProfileFlag>,
-    /// Open loop with recorded starts: a file of times, one a line, in seconds.
+    /// Open loop with recorded starts: a file with one time per line, in seconds.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["rate", "profile", "arrivals"], help_heading = LOAD)]
     pub(crate) replay: Option<PathBuf>,
     /// How starts are spaced [default: constant].
     #[arg(long, value_name = "WORD", help_heading = LOAD)]
     pub(crate) arrivals: Option<Arrivals>,
-    /// How long is measured [default: 10s, or as long as --profile or --replay].
+    /// How long to measure [default: 10s, or the length of --profile or --replay].
     #[arg(long = "for", value_name = "DURATION", value_parser = duration, help_heading = LOAD)]
     pub(crate) length: Option<Duration>,
-    /// Load before the measuring begins, which counts nowhere; 0s for none.
+    /// Load before measuring, which is not counted; 0s for none.
     #[arg(long, value_name = "DURATION", default_value = "500ms", value_parser = duration_or_zero, help_heading = LOAD)]
     pub(crate) warmup: Duration,
     /// Connections, kept open.
     #[arg(long, short, value_name = "N", default_value_t = 8, value_parser = at_least_one(), help_heading = LOAD)]
     pub(crate) connections: u32,
-    /// An open loop that finds no connection free may open more, up to so many [default: as many
+    /// The most connections of an open loop, which opens more when none is free [default: as many
     /// as --connections].
     #[arg(long, value_name = "N", value_parser = at_least_one(), help_heading = LOAD)]
     pub(crate) max_connections: Option<u32>,
-    /// Exchanges at once on each connection.
+    /// Exchanges at a time per connection.
     #[arg(long, value_name = "N", value_parser = at_least_one(), help_heading = LOAD)]
     pub(crate) streams: Option<u32>,
-    /// Bound for one exchange, and for one attempt to connect.
+    /// Time limit for one exchange, and for one attempt to connect.
     #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = duration, help_heading = LOAD)]
     pub(crate) timeout: Duration,
-    /// Draws random arrivals: the same seed gives the same schedule.
+    /// Seed for random arrivals: the same seed gives the same schedule.
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = LOAD)]
     pub(crate) seed: u64,
 
     /// The request's method [default: GET, POST with data].
     #[arg(long, short = 'X', value_name = "METHOD", help_heading = REQUEST)]
     pub(crate) method: Option<String>,
-    /// A header; may be given several times. `$VAR` as the whole value is taken from the
-    /// environment and never shown.
+    /// A header; may be given several times. `$VAR` as the whole value is read from the environment
+    /// and never shown.
     #[arg(long = "header", short = 'H', value_name = "NAME: VALUE", help_heading = REQUEST)]
     pub(crate) headers: Vec<String>,
     /// The request's body.
@@ -95,26 +97,26 @@ pub(crate) struct LoadFlags {
     #[arg(long, value_name = "FILE", help_heading = REQUEST)]
     pub(crate) data_file: Option<PathBuf>,
 
-    /// HTTP/2 instead of HTTP/1.1; without TLS by prior knowledge.
+    /// Use HTTP/2 instead of HTTP/1.1; without TLS by prior knowledge.
     #[arg(long, help_heading = CONNECTION)]
     pub(crate) http2: bool,
-    /// A unary gRPC call: the path names the method, the data is the message as protobuf.
+    /// A unary gRPC call: the path names the method, the data is the protobuf message.
     #[arg(long, help_heading = CONNECTION)]
     pub(crate) grpc: bool,
-    /// Connect to a Unix socket; the URL then gives host and path of the request.
+    /// Connect to this Unix socket; the URL then gives the request's host and path.
     #[arg(long, value_name = "PATH", help_heading = CONNECTION)]
     pub(crate) unix: Option<PathBuf>,
-    /// Trust the certificates of this PEM file, and no others.
+    /// Trust only the certificates in this PEM file.
     #[arg(long, value_name = "FILE", conflicts_with = "insecure", help_heading = CONNECTION)]
     pub(crate) ca: Option<PathBuf>,
     /// Trust any certificate.
     #[arg(long, help_heading = CONNECTION)]
     pub(crate) insecure: bool,
-    /// A host besides this machine that load may go to; may be given several times.
+    /// Another host that load may go to; may be given several times.
     #[arg(long, value_name = "HOST", value_parser = host, help_heading = CONNECTION)]
     pub(crate) allow: Vec<Host>,
 
-    /// Threads that send; connections and rate are shared out among them.
+    /// Sending threads; they share the connections and the rate.
     #[arg(long, short, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64), help_heading = GENERATOR)]
     pub(crate) threads: u32,
     /// The generator's cores.
@@ -134,7 +136,7 @@ fn at_least_one() -> clap::builder::RangedI64ValueParser<u32> {
     clap::value_parser!(u32).range(1..=1_000_000)
 }
 
-/// A rate in requests per second, from `2000/s` or `2000`.
+/// Parses a rate in requests per second: `2000/s` or `2000`.
 fn rate(text: &str) -> Result<f64, String> {
     match rate_or_zero(text) {
         Ok(rate_per_s) if rate_per_s <= 0.0 => Err(NOTHING.into()),
@@ -142,27 +144,25 @@ fn rate(text: &str) -> Result<f64, String> {
     }
 }
 
-const NOTHING: &str = "that asks for nothing; it must be above 0/s";
+const NOTHING: &str = "the rate must be above 0/s";
 
-/// The same where zero is a rate, too.
+/// The same, but zero is allowed.
 pub(super) fn rate_or_zero(text: &str) -> Result<f64, String> {
     let number = text.trim();
     let number = number.strip_suffix("/s").unwrap_or(number).trim_end();
     let unsigned = number.strip_prefix('-').unwrap_or(number);
-    // `f64`'s own parser takes `inf`, `nan` and exponents, too.
+    // `f64`'s own parser also takes `inf`, `nan` and exponents.
     let is_plain = unsigned.bytes().all(|b| b.is_ascii_digit() || b == b'.');
     let rate_per_s = number
         .parse::<f64>()
         .ok()
         .filter(|rate| is_plain && rate.is_finite())
-        .ok_or("it is not a rate such as 2000/s")?;
+        .ok_or("not a rate; write it as 2000/s")?;
     if rate_per_s < 0.0 {
         return Err(NOTHING.into());
     }
     if rate_per_s > MAX_RATE_PER_S {
-        return Err(format!(
-            "the highest that can be asked for is {MAX_RATE_PER_S}/s"
-        ));
+        return Err(format!("the highest rate is {MAX_RATE_PER_S}/s"));
     }
     Ok(rate_per_s)
 }
@@ -175,7 +175,7 @@ pub(super) fn duration_or_zero(text: &str) -> Result<Duration, String> {
 }
 
 fn host(text: &str) -> Result<Host, String> {
-    Host::parse(text).ok_or_else(|| "it is not an IP address or a name, without a port".into())
+    Host::parse(text).ok_or_else(|| "not an IP address or a host name; leave out the port".into())
 }
 
 #[cfg(test)]
@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rates_are_above_nil_and_finite() {
+    fn rates_are_above_zero_and_finite() {
         let table = [
             ("2000/s", Some(2000.0)),
             ("2000", Some(2000.0)),
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_warm_up_may_last_no_time() {
+    fn the_warm_up_may_be_zero() {
         assert_eq!(duration_or_zero("0s"), Ok(Duration::ZERO));
         assert_eq!(duration_or_zero("1.5s"), Ok(Duration::from_millis(1500)));
         for wrong in ["-1s", "soon", "5"] {

@@ -1,4 +1,4 @@
-//! Headers as flags give them, and secrets among them.
+//! Headers from flags, some of them secret.
 
 use windage_plan::environment_variable;
 
@@ -14,21 +14,19 @@ pub(crate) struct Header {
 pub(super) enum HeaderValue {
     /// The flag itself.
     Literal(String),
-    /// A variable of the environment; what it holds is sent and shown nowhere.
+    /// An environment variable, whose value is sent but never shown.
     Environment(String),
 }
 
 impl Header {
-    /// Reads `Name: value`. What names and values may hold is judged when the request is made.
+    /// Parses `Name: value`. Which names and values are valid is checked when the request is built.
     pub(super) fn parse(text: &str) -> Result<Header, String> {
         let (name, value) = text
             .split_once(':')
-            .ok_or("a header is written 'Name: value'")?;
+            .ok_or("a header is written as 'Name: value'")?;
         let (name, value) = (name.trim(), value.trim());
         if value.contains("${") {
-            return Err(
-                "a variable is written $NAME, without braces, and is the whole value".into(),
-            );
+            return Err("write a variable as $NAME, without braces, as the whole value".into());
         }
         let value = match environment_variable(value) {
             Some(variable) if variable.len() + 1 == value.len() => {
@@ -36,8 +34,8 @@ impl Header {
             }
             Some(variable) => {
                 return Err(format!(
-                    "${variable} is filled in only when it is the whole value; put the whole value \
-                     into the variable"
+                    "${variable} is replaced only if it is the whole value; put the whole value \
+                 into the variable"
                 ));
             }
             None => HeaderValue::Literal(value.to_owned()),
@@ -48,7 +46,7 @@ impl Header {
         })
     }
 
-    /// The value to send; the variable's name when it is not set, or not text.
+    /// The value to send; the variable's name if the variable is not set or not text.
     pub(super) fn value(&self) -> Result<String, &str> {
         match &self.value {
             HeaderValue::Literal(value) => Ok(value.clone()),

@@ -1,4 +1,4 @@
-//! The document of `windage load --json`.
+//! The JSON document of `windage load --json`.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use windage_model::{Evidence, Outlier, Validity, Warning};
 use super::design::{Design, Model};
 use super::outcome::{Outcome, Percentiles};
 
-/// The schema's number; it changes only when a reader of the old one would be misled.
+/// The schema number; it changes only when readers of the old schema would be misled.
 const SCHEMA: u32 = 1;
 
-/// What was asked for and what came of it.
+/// The load and its results.
 pub(super) fn document(design: &Design, outcome: &Outcome) -> Value {
     let exchanges = &outcome.exchanges;
     let errors = &exchanges.errors;
@@ -125,7 +125,7 @@ fn percentiles(histogram: &Histogram<u32>) -> Value {
     })
 }
 
-/// In the shape that `analysis.json` has.
+/// In the form of `analysis.json`.
 fn validity(validity: &Validity) -> Value {
     let reasons: Vec<Value> = validity.reasons.iter().map(reason).collect();
     json!({ "verdict": validity.soundness().as_str(), "reasons": reasons })
@@ -142,7 +142,7 @@ fn reason(warning: &Warning) -> Value {
 
 fn evidence_value(evidence: &Evidence) -> Value {
     match evidence {
-        // `json!` makes null of what JSON has no number for.
+        // `json!` turns numbers that JSON does not have into null.
         Evidence::Number(number) => json!(number),
         Evidence::Text(text) => json!(text),
     }

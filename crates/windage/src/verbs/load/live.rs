@@ -1,4 +1,4 @@
-//! What a person sees while load is on: a live line on a terminal, nothing elsewhere.
+//! What a person sees during a load: a live line on a terminal, nothing elsewhere.
 
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ pub(super) struct Live {
 }
 
 impl Live {
-    /// A line on standard error if that is a terminal, and nothing otherwise.
+    /// A line on standard error if that is a terminal, otherwise nothing.
     pub(super) fn new(design: &Design, quiet: bool) -> Live {
         let target = if quiet || !std::io::stderr().is_terminal() {
             ProgressDrawTarget::hidden()
@@ -36,7 +36,7 @@ impl Live {
         }
     }
 
-    /// Shows how far the load has come.
+    /// Shows the progress.
     pub(super) fn look(&mut self, phase: Phase) {
         if self.bar.is_hidden() {
             return;
@@ -51,7 +51,7 @@ impl Live {
         }
     }
 
-    /// Takes the line away.
+    /// Removes the line.
     pub(super) fn finish(&self) {
         self.bar.finish_and_clear();
     }
@@ -76,7 +76,7 @@ fn line(elapsed: Duration, lasts: Duration, seen: Seen) -> String {
         0 => String::new(),
         failed => format!(" · {}", counted(failed, "error")),
     };
-    // What must not be cut off on a narrow terminal comes first.
+    // Starts with what must not be cut off on a narrow terminal.
     format!(
         "{seconds:.1} of {} s · {}{errors}{times}",
         lasts.as_secs_f64(),
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_line_shows_what_is_known_so_far() {
+    fn the_line_shows_the_counts_so_far() {
         let (elapsed, lasts) = (Duration::from_millis(2500), Duration::from_secs(10));
         let seen = Seen {
             completed: 5000,

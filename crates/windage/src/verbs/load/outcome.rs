@@ -1,4 +1,4 @@
-//! What was done, and the figures that follow from it.
+//! The results of a load, and the figures that follow from them.
 
 use hdrhistogram::Histogram;
 use windage_load::{Recording, RunReport};
@@ -8,22 +8,22 @@ use super::attack::Done;
 use super::design::Design;
 use super::validity;
 
-/// What came of a load.
+/// The results of a load.
 #[derive(Debug)]
 pub(super) struct Outcome {
     pub(super) exchanges: Exchanges,
     pub(super) recording: Recording,
-    /// Times are nanoseconds since the load began, the slowest first.
+    /// The slowest exchanges first; times in nanoseconds since the load began.
     pub(super) slowest: Vec<Outlier>,
-    /// The length of the schedule as far as it was carried out; of a closed loop the time from
-    /// the first request to the last answer.
+    /// Length of the schedule, as far as it was carried out. In a closed loop, the time from the
+    /// first request to the last answer.
     pub(super) scheduled_ns: u64,
-    /// What answers were counted over: as above, and longer when answers came late.
+    /// The time over which answers are counted: as above, or longer if answers came late.
     pub(super) answered_ns: u64,
     pub(super) generator_cpu_ns: u64,
-    /// What the hypervisor took away meanwhile; `None` when unreadable.
+    /// Time stolen by the hypervisor meanwhile; `None` if unreadable.
     pub(super) steal_ns: Option<u64>,
-    /// The most memory that this process ever had, in bytes; `None` when unreadable.
+    /// Peak memory of this process, in bytes; `None` if unreadable.
     pub(super) rss_peak_bytes: Option<u64>,
     pub(super) first_error: Option<String>,
     pub(super) interrupted: bool,
@@ -53,14 +53,14 @@ impl Percentiles {
         })
     }
 
-    /// In the order in which they are shown.
+    /// In display order.
     pub(super) fn all(self) -> [f64; 5] {
         [self.p50, self.p90, self.p99, self.p999, self.max]
     }
 }
 
 impl Outcome {
-    /// The figures of what was done.
+    /// The figures of a load.
     pub(super) fn of(design: &Design, done: Done, interrupted: bool) -> Outcome {
         let (scheduled_ns, answered_ns) = lengths_ns(design, &done);
         let report = &done.report;
@@ -89,23 +89,23 @@ impl Outcome {
         self.answered_ns as f64 / 1e9
     }
 
-    /// Starts a second that the schedule asked for; `None` in a closed loop.
+    /// Starts per second in the schedule; `None` in a closed loop.
     pub(super) fn intended_per_s(&self, design: &Design) -> Option<f64> {
         let intended_per_s = self.exchanges.intended_per_s(self.scheduled_ns);
         intended_per_s.filter(|_| design.is_open())
     }
 
-    /// Requests sent a second, of the time in which they were to be sent.
+    /// Requests sent per second, over the length of the schedule.
     pub(super) fn offered_per_s(&self) -> Option<f64> {
         self.exchanges.offered_per_s(self.scheduled_ns)
     }
 
-    /// Answers a second.
+    /// Answers per second.
     pub(super) fn achieved_per_s(&self) -> Option<f64> {
         self.exchanges.achieved_per_s(self.answered_ns)
     }
 
-    /// CPU of the generator for an answer, in microseconds; `None` without answers.
+    /// The generator's CPU per answer, in microseconds; `None` without answers.
     pub(super) fn cpu_us_per_request(&self) -> Option<f64> {
         let completed = self.exchanges.completed;
         (completed > 0).then(|| self.generator_cpu_ns as f64 / 1e3 / completed as f64)
@@ -119,9 +119,9 @@ impl Outcome {
 
 /// The lengths of the schedule and of the answers.
 ///
-/// Answers of an open loop are counted from the moment when the first could be there, which is
-/// the shortest response time after its start: with a service that keeps up, whatever its
-/// response time, the achieved rate is then the offered one.
+/// Answers of an open loop are counted from the earliest possible one, which is the shortest
+/// response time after the first start. If the service keeps up, the achieved rate then equals the
+/// offered rate, whatever the response time.
 fn lengths_ns(design: &Design, done: &Done) -> (u64, u64) {
     let RunReport {
         started_ns,
@@ -133,13 +133,13 @@ fn lengths_ns(design: &Design, done: &Done) -> (u64, u64) {
         return (duration_ns, duration_ns);
     }
     let lasted_ns = ended_ns.saturating_sub(started_ns);
-    // Less than the whole length when it was interrupted.
+    // Shorter than planned if interrupted.
     let scheduled_ns = duration_ns.min(lasted_ns);
     let answered_ns = lasted_ns.saturating_sub(done.recording.response_time.min());
     (scheduled_ns, answered_ns.max(scheduled_ns))
 }
 
-/// Peak memory of this process. `ru_maxrss` will not do: it holds that of the process which
+/// Peak memory of this process. `ru_maxrss` does not work: it includes the peak of the process that
 /// executed this one (`setmax_mm_hiwater_rss` in the kernel's `exec_mmap`).
 fn rss_peak_bytes() -> Option<u64> {
     let status = std::fs::read("/proc/self/status").ok()?;
@@ -201,7 +201,13 @@ mod tests {
                 second,
                 "half a second each",
             ),
-            (2 * second, vec![0; 10], second, 2 * second, "a second late"),
+            (
+                2 * second,
+                vec![0; 10],
+                second,
+                2 * second,
+                "one second late",
+            ),
             (half, vec![0; 5], half, half, "cut short"),
             (second, vec![], second, second, "never answered"),
         ];
@@ -215,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_loop_intends_no_rate() {
+    fn a_closed_loop_has_no_intended_rate() {
         let closed = design(&[]);
         let outcome = Outcome::of(&closed, done(5_000, 9_000, 3_500, &[1_000]), false);
         assert_eq!(outcome.answered_ns, 3_500);
@@ -225,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_interrupted_is_no_whole_run() {
+    fn an_interrupted_load_is_incomplete() {
         let closed = design(&[]);
         let outcome = Outcome::of(&closed, done(0, 9_000, 9_000, &[1_000]), true);
         let codes: Vec<WarningCode> = outcome.validity.reasons.iter().map(|d| d.code).collect();
@@ -233,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn the_own_peak_of_memory_is_known() {
+    fn peak_memory_is_read() {
         assert!(rss_peak_bytes().is_some_and(|bytes| bytes > 100_000));
     }
 }

@@ -1,4 +1,4 @@
-//! When requests of an open loop start: at a rate, along a profile, or as they were recorded.
+//! When requests of an open loop start: at a rate, along a profile, or at recorded times.
 
 use std::path::Path;
 use std::time::Duration;
@@ -8,20 +8,20 @@ use windage_report::number::rate;
 
 use super::flags::{Arrivals, duration_or_zero, rate_or_zero};
 
-/// What an open loop's starts follow.
+/// What the starts of an open loop follow.
 #[derive(Clone, Debug)]
 pub(super) enum Starts {
-    /// So many a second.
+    /// Requests per second.
     Rate(f64),
     Profile(ProfileFlag),
-    /// Recorded times, and the file that they are from.
+    /// Recorded times, and the file they come from.
     Replay {
         schedule: Schedule,
         file: String,
     },
 }
 
-/// A profile as a flag gives it.
+/// A profile as given by a flag.
 #[derive(Clone, Debug)]
 pub(crate) struct ProfileFlag {
     text: String,
@@ -29,7 +29,7 @@ pub(crate) struct ProfileFlag {
 }
 
 impl ProfileFlag {
-    /// Reads `0..2000/s for 10s, 2000/s for 30s`: rates, or ways from one rate to another, each
+    /// Parses `0..2000/s for 10s, 2000/s for 30s`: constant rates, or ramps between two rates, each
     /// with its length.
     pub(super) fn parse(text: &str) -> Result<ProfileFlag, String> {
         let pieces: Vec<Piece> = text.split(',').map(piece).collect::<Result<_, _>>()?;
@@ -47,8 +47,8 @@ impl ProfileFlag {
 }
 
 impl Starts {
-    /// Reads recorded starts. Returns their length as well: to the last start, and as much longer
-    /// as starts are apart on average; with a single start, a second.
+    /// Reads recorded starts and their length: the time to the last start plus the average
+    /// interval; one second if there is a single start.
     pub(super) fn replay(path: &Path) -> Result<(Starts, Duration), ReplayError> {
         let schedule = Schedule::read_replay(path)?;
         let (count, last_ns) = schedule
@@ -61,7 +61,7 @@ impl Starts {
         Ok((Starts::Replay { schedule, file }, lasts))
     }
 
-    /// Intended starts from now on. The seed draws random ones.
+    /// The intended starts. The seed draws random arrivals.
     pub(super) fn schedule(&self, arrivals: Arrivals, seed: u64) -> Schedule {
         match (self, arrivals) {
             (Starts::Rate(per_s), Arrivals::Constant) => Schedule::constant(*per_s),
@@ -74,17 +74,17 @@ impl Starts {
         }
     }
 
-    /// For people.
+    /// A description for people.
     pub(super) fn describe(&self, arrivals: Arrivals) -> String {
         let arrivals = arrivals.as_str();
         match self {
             Starts::Rate(per_s) => format!("{}, {arrivals} arrivals", rate(*per_s)),
             Starts::Profile(flag) => format!("{}, {arrivals} arrivals", flag.text),
-            Starts::Replay { file, .. } => format!("arrivals as in {file}"),
+            Starts::Replay { file, .. } => format!("arrivals from {file}"),
         }
     }
 
-    /// The rate, where there is one.
+    /// The rate, if it is constant.
     pub(super) fn rate_per_s(&self) -> Option<f64> {
         match self {
             Starts::Rate(per_s) => Some(*per_s),
@@ -113,7 +113,7 @@ fn piece(text: &str) -> Result<Piece, String> {
     let text = text.trim();
     let in_piece = |why: String| format!("`{text}`: {why}");
     let (rates, lasts) = text.split_once(" for ").ok_or_else(|| {
-        in_piece("a piece is RATE for DURATION, or RATE..RATE for DURATION".to_owned())
+        in_piece("write a piece as RATE for DURATION, or RATE..RATE for DURATION".to_owned())
     })?;
     let (from, to) = rates.split_once("..").unwrap_or((rates, rates));
     Ok(Piece {

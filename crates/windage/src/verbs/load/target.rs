@@ -1,4 +1,4 @@
-//! From flags to what the engine sends: the one place that knows the engine's target.
+//! Turns flags into the generator's target; no other module knows its target type.
 
 use windage_load::{Request, Target, Text, TlsClient, TlsOptions, Work};
 use windage_plan::Host;
@@ -8,7 +8,7 @@ use super::error::LoadError;
 use super::flags::LoadFlags;
 use super::header::Header;
 
-/// The engine's target: where connections go, and the request.
+/// The generator's target: where to connect, and the request.
 pub(super) fn target(flags: &LoadFlags, design: &Design) -> Result<Target, LoadError> {
     let request = Request {
         method: design.method.clone(),
@@ -30,7 +30,7 @@ pub(super) fn target(flags: &LoadFlags, design: &Design) -> Result<Target, LoadE
 }
 
 fn header(text: &str) -> Result<(String, Text), LoadError> {
-    // The text itself may be secret and is not repeated.
+    // The value may be secret, so it is not repeated.
     let header = Header::parse(text).map_err(|message| LoadError::Flag {
         flag: "--header",
         message,

@@ -1,4 +1,4 @@
-//! What a person reads afterwards.
+//! The report of a load, as text.
 
 use anstyle::{AnsiColor, Style};
 use hdrhistogram::Histogram;
@@ -15,10 +15,10 @@ use crate::verbs::report::WIDTH;
 const LABEL: usize = 15;
 /// Columns of a figure in the table of times.
 const FIGURE: usize = 11;
-/// The slowest exchanges that are shown.
+/// How many of the slowest exchanges are shown.
 const SLOWEST: usize = 3;
 
-/// The report: what was asked for, what came, how fast, and how far to believe it.
+/// The report: the load, the results, the times, and how far to trust them.
 pub(super) fn text(design: &Design, outcome: &Outcome, color: bool) -> String {
     let mut page = Page {
         color,
@@ -55,7 +55,7 @@ impl Page {
         }
     }
 
-    /// A name and a text, which is broken at spaces.
+    /// A name and a text, which is wrapped at spaces.
     fn fact(&mut self, label: &str, text: &str) {
         for (index, line) in wrap(text, WIDTH - LABEL).iter().enumerate() {
             let label = if index == 0 { label } else { "" };
@@ -109,7 +109,7 @@ impl Page {
         }
         if exchanges.reopened > 0 {
             let connections = counted(exchanges.reopened, "connection");
-            requests.push_str(&format!("; {connections} opened again"));
+            requests.push_str(&format!("; {connections} reopened"));
         }
         if exchanges.dropped > 0 {
             requests.push_str(&format!("; {} starts dropped", count(exchanges.dropped)));
@@ -186,8 +186,8 @@ impl Page {
         };
         let style = Style::new().bold().fg_color(Some(color.into()));
         let verdict = match soundness {
-            Soundness::Valid => "valid: nothing speaks against these figures",
-            Soundness::Suspect => "suspect: read these figures with this in mind",
+            Soundness::Valid => "valid: no warnings",
+            Soundness::Suspect => "suspect: read these figures with these warnings in mind",
             Soundness::Void => "void: these figures must not be used",
         };
         let verdict = self.painted(style, verdict);

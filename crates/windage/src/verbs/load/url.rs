@@ -13,7 +13,7 @@ pub(super) enum Scheme {
     Https,
 }
 
-/// A URL, taken apart.
+/// A parsed URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Url {
     /// As it was given.
@@ -27,13 +27,13 @@ pub(crate) struct Url {
 }
 
 impl Url {
-    /// Reads `http[s]://HOST[:PORT][/PATH][?QUERY]`. The error is a sentence for people.
+    /// Parses `http[s]://HOST[:PORT][/PATH][?QUERY]`. The error is a sentence for people.
     pub(super) fn parse(text: &str) -> Result<Url, String> {
         let (scheme, rest) = split_scheme(text)?;
         if rest.contains(|c: char| c.is_whitespace() || c.is_control() || c == '#') {
             return Err(
                 "a URL has no spaces, control characters or `#`; write a space as %20 and \
-                 `#` as %23"
+             `#` as %23"
                     .into(),
             );
         }
@@ -41,8 +41,8 @@ impl Url {
         let (authority, path) = rest.split_at(end);
         if authority.contains('@') {
             return Err(
-                "a URL holds no user or password here; send them as a header: -H \
-                 'Authorization: $VAR'"
+                "a URL may not hold a user or password here; send them as a header: -H \
+             'Authorization: $VAR'"
                     .into(),
             );
         }
@@ -64,9 +64,9 @@ impl Url {
         })
     }
 
-    /// The address behind the URL, if load may go there: this machine, or a host that is allowed.
+    /// The address behind the URL, if load may go there: this machine, or an allowed host.
     ///
-    /// A name is looked up before it is judged, so that one that means this machine passes.
+    /// A name is resolved first, so that a name for this machine passes.
     pub(super) fn address(&self, allow: &[Host]) -> Result<SocketAddr, LoadError> {
         let address = self.resolve()?;
         let host = Host::Ip(address.ip());
@@ -84,7 +84,7 @@ impl Url {
         let port = self.endpoint.port;
         match &self.endpoint.host {
             Host::Ip(ip) => Ok(SocketAddr::new(*ip, port)),
-            // As plans have it: `localhost` needs no resolver.
+            // As in plans: `localhost` needs no resolver.
             Host::Name(name) if name == "localhost" => {
                 Ok(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port))
             }
@@ -105,13 +105,13 @@ impl Url {
 
 fn split_scheme(text: &str) -> Result<(Scheme, &str), String> {
     let Some((scheme, rest)) = text.split_once("://") else {
-        return Err("a URL begins with its scheme, http:// or https://".into());
+        return Err("a URL begins with http:// or https://".into());
     };
     match scheme.to_ascii_lowercase().as_str() {
         "http" => Ok((Scheme::Http, rest)),
         "https" => Ok((Scheme::Https, rest)),
         _ => Err(format!(
-            "`{scheme}` is not a scheme that load can speak; use http or https"
+            "`{scheme}` is not a supported scheme; use http or https"
         )),
     }
 }
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn urls_are_taken_apart() {
+    fn urls_are_parsed() {
         let table = [
             ("http://127.0.0.1", "127.0.0.1:80", "/"),
             ("HTTP://localhost:8080/a?b=c", "localhost:8080", "/a?b=c"),
@@ -137,12 +137,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_url_is_said() {
+    fn errors_say_what_is_wrong_with_a_url() {
         let table = [
-            ("localhost:8080", "scheme"),
-            ("127.0.0.1/", "scheme"),
-            ("", "scheme"),
-            ("ftp://localhost/", "`ftp` is not a scheme"),
+            ("localhost:8080", "http://"),
+            ("127.0.0.1/", "http://"),
+            ("", "http://"),
+            ("ftp://localhost/", "`ftp` is not a supported scheme"),
             ("http://", "not HOST"),
             ("http:///path", "not HOST"),
             ("http://127.0.0.1:0/", "not HOST"),

@@ -1,4 +1,4 @@
-//! How far the figures of a load may be believed.
+//! How far the figures of a load can be trusted.
 
 use windage_load::{LoadFacts, warnings};
 use windage_model::{LoadModel, Validity, Warning, WarningCode};
@@ -7,8 +7,8 @@ use super::attack::Done;
 use super::design::Design;
 use super::outcome::Outcome;
 
-/// Everything that speaks against what was measured. The subject's CPU is out of reach here: the
-/// rules can't tell a saturated subject from other ceilings, and say so.
+/// All warnings about a load. The subject's CPU is unknown here, so the rules can't distinguish a
+/// saturated subject from other bottlenecks, and their texts say so.
 pub(super) fn of(design: &Design, done: &Done, outcome: &Outcome) -> Validity {
     let model = if design.is_open() {
         LoadModel::Open
@@ -32,7 +32,7 @@ pub(super) fn of(design: &Design, done: &Done, outcome: &Outcome) -> Validity {
         reasons.push(
             Warning::new(
                 WarningCode::RunIncomplete,
-                "It was interrupted before its end.",
+                "The load was interrupted before its end.",
             )
             .with("seconds", outcome.seconds())
             .with("seconds_planned", design.lasts.as_secs_f64()),

@@ -1,4 +1,4 @@
-//! From flags to plans, and to the directories of their runs.
+//! Turns flags into plans and their run directories.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -11,7 +11,7 @@ use crate::exit::Exit;
 use crate::message;
 use crate::run_name::{RUNS, unused};
 
-/// Reads every plan before the first is measured: a typo in the last costs no time then.
+/// Reads every plan before the first is measured, so that a typo in the last costs no time.
 pub(super) fn load_all(flags: &RunFlags) -> Result<Vec<Plan>, Exit> {
     let mut plans = Vec::new();
     let mut failed = false;
@@ -42,7 +42,7 @@ pub(crate) fn show_plan_error(error: &PlanError) {
     anstream::eprintln!("{}", error.render(message::colors_on_stderr()));
 }
 
-/// What flags put in place of the plan's own design; why they can't, if so.
+/// Replaces parts of the plan's design by flags; an error says why that is impossible.
 fn change(plan: &mut Plan, flags: &RunFlags) -> Result<(), String> {
     if flags.no_profile {
         plan.profile = None;
@@ -56,8 +56,8 @@ fn change(plan: &mut Plan, flags: &RunFlags) -> Result<(), String> {
     design.seed = flags.seed.unwrap_or(design.seed);
     if design.stop.is_some() && !Stop::allows(design.rounds) {
         return Err(format!(
-            "--rounds {} is too few for the plan's `stop`, which takes 1, or {} and more; give \
-             --for instead of it, or another --rounds",
+            "--rounds {} is too few for the plan's `stop`, which needs 1, or {} or more; use \
+             --for instead, or another --rounds",
             design.rounds,
             Stop::FEWEST_ROUNDS,
         ));
@@ -65,7 +65,7 @@ fn change(plan: &mut Plan, flags: &RunFlags) -> Result<(), String> {
     Ok(())
 }
 
-/// Plan files; a folder stands for its `*.toml`, sorted.
+/// Plan files; a folder means all its `*.toml` files, sorted.
 pub(crate) fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Exit> {
     let mut files = Vec::new();
     for path in paths {
@@ -87,7 +87,7 @@ pub(crate) fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Exit> {
         found.sort();
         if found.is_empty() {
             message::error(format_args!(
-                "the folder {} holds no *.toml plan",
+                "the folder {} has no *.toml plan",
                 path.display()
             ));
             return Err(Exit::Usage);
@@ -105,7 +105,7 @@ pub(super) fn directory_for(plan: &Plan, out: Option<&Path>, several: bool) -> P
     }
 }
 
-/// The plan that a run was made from, as it was resolved.
+/// The resolved plan of an existing run.
 pub(super) fn plan_of_run(directory: &Path) -> Result<Plan, Exit> {
     let read = RunDir::open(directory).and_then(|run| {
         let text = run.resolved_text()?;
@@ -130,7 +130,7 @@ mod tests {
     use crate::cli::{Cli, Verb};
 
     #[test]
-    fn flags_that_do_not_go_with_a_stop_are_refused() {
+    fn flags_that_contradict_a_stop_are_refused() {
         let text = "name = 'p'\n[[service]]\nname = 'app'\ncommand = ['x', '{listen}']\n\
             [load]\nmodel = 'closed'\nrequest = 'GET http://{app}/'\n\
             [[arm]]\nname = 'off'\nbaseline = true\n\
@@ -139,7 +139,7 @@ mod tests {
         let changed = |args: &[&str]| {
             let words = ["windage", "run", "plan.toml"].iter().chain(args);
             let Verb::Run(flags) = Cli::parse_from(words).verb else {
-                panic!("it runs")
+                panic!("it was accepted")
             };
             let mut plan = plan.clone();
             change(&mut plan, &flags).map(|()| (plan.design.stop.is_some(), plan.design.rounds))
@@ -149,7 +149,7 @@ mod tests {
         assert_eq!(
             changed(&["--for", "60s", "--rounds", "3"]),
             Ok((false, 3)),
-            "a given length is measured whole"
+            "--for replaces the stop"
         );
         let why = changed(&["--rounds", "3"]).unwrap_err();
         assert!(why.contains("--rounds 3") && why.contains("--for"), "{why}");

@@ -5,10 +5,10 @@ use windage_sink::{Counts, Delay, Delivery, Source};
 
 use super::Received;
 
-/// The schema's number; it changes only when a reader of the old one would be misled.
+/// The schema number; it changes only when readers of the old schema would be misled.
 const SCHEMA: u32 = 1;
 
-/// What came: the totals at the top, then by protocol, by source, and what was made of it.
+/// What arrived: totals first, then by protocol, by source, and what follows from them.
 pub(super) fn document(received: &Received) -> Value {
     let Delivery {
         by_protocol,
@@ -44,7 +44,7 @@ pub(super) fn document(received: &Received) -> Value {
     Value::Object(document)
 }
 
-/// What is on spans is null where nobody looked.
+/// Span contents are null if they were not examined.
 fn counts(counts: &Counts, is_detailed: bool) -> Map<String, Value> {
     let on_spans = [
         ("span_events", counts.span_events),

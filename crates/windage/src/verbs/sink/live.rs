@@ -1,4 +1,4 @@
-//! What a person sees while telemetry comes in: a line that follows the counts.
+//! What a person sees while telemetry arrives: a line that follows the counts.
 
 use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
@@ -8,15 +8,15 @@ use windage_model::Unit;
 use windage_report::number::{count, counted, rate, short};
 use windage_sink::Counts;
 
-/// Plain lines come so often.
+/// Interval of plain lines.
 const PLAIN_EVERY: Duration = Duration::from_secs(1);
-/// Rates are those of about so long.
+/// Rates are averages over about this long.
 const RATE_OVER: Duration = Duration::from_secs(1);
 
 /// The live line.
 pub(super) struct Live {
     shown: Shown,
-    /// The counts a while ago, from which the rate is taken.
+    /// Earlier counts, from which the rate is computed.
     earlier: (Instant, Counts),
     spans_per_s: f64,
     last_line: Instant,
@@ -29,7 +29,7 @@ enum Shown {
 }
 
 impl Live {
-    /// A line on standard error if that is a terminal; plain lines elsewhere if they are wanted.
+    /// A redrawn line on a terminal; elsewhere plain lines, if requested.
     pub(super) fn new(quiet: bool, plain: bool) -> Live {
         let shown = if quiet {
             Shown::Nothing
@@ -68,16 +68,16 @@ impl Live {
         }
     }
 
-    /// Says something beside it.
+    /// Prints a message above the line.
     pub(super) fn say(&self, text: &str) {
         match &self.shown {
             Shown::Bar(bar) => bar.println(text),
-            // Whoever gives orders wants to hear that they were heard.
+            // The answer to an order is always printed.
             Shown::Nothing | Shown::Lines => anstream::eprintln!("{text}"),
         }
     }
 
-    /// Does something that prints.
+    /// Runs something that prints, with the line out of the way.
     pub(super) fn suspend(&self, prints: impl FnOnce()) {
         match &self.shown {
             Shown::Bar(bar) => bar.suspend(prints),
@@ -85,7 +85,7 @@ impl Live {
         }
     }
 
-    /// Takes the line away.
+    /// Removes the line.
     pub(super) fn finish(&self) {
         if let Shown::Bar(bar) = &self.shown {
             bar.finish_and_clear();
@@ -98,7 +98,7 @@ fn style() -> indicatif::ProgressStyle {
         .unwrap_or_else(|_| indicatif::ProgressStyle::default_bar())
 }
 
-/// What must not be cut off on a narrow terminal comes first.
+/// Starts with what must not be cut off on a narrow terminal.
 fn line(counts: &Counts, spans_per_s: f64) -> String {
     let mut parts = vec![counted(counts.spans, "span"), rate(spans_per_s)];
     let others = [
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_line_names_what_came_and_what_did_not_count() {
+    fn the_line_shows_counts_and_failures() {
         let quiet = line(&Counts::default(), 0.0);
         assert_eq!(quiet, "0 spans · 0/s · 0 requests · 0 B");
         let counts = Counts {

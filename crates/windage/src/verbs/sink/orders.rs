@@ -1,21 +1,21 @@
-//! Orders on standard input, a line each, while the sink runs.
+//! Orders on standard input, one per line, while the sink runs.
 
 use std::io::{BufRead as _, IsTerminal as _};
 use std::sync::mpsc::{self, Receiver};
 
 use nix::unistd::{getpgrp, tcgetpgrp};
 
-/// Orders that wait; who types faster waits as well.
+/// Orders that may wait; typing faster blocks the reader.
 const WAITING: usize = 16;
 
-/// What was said so far and not heard.
+/// Orders that were read and not yet executed.
 pub(super) struct Orders(Receiver<String>);
 
 impl Orders {
-    /// Listens on a thread of its own, which ends with standard input or with Windage. In the
-    /// background of a terminal nobody can speak, and reading would stop the whole process.
+    /// Reads on a separate thread, which ends with standard input or with Windage. A background job
+    /// must not read from its terminal, because that would stop the whole process.
     pub(super) fn listen() -> Orders {
-        let (said, heard) = mpsc::sync_channel(WAITING);
+        let (send, heard) = mpsc::sync_channel(WAITING);
         let stdin = std::io::stdin();
         if stdin.is_terminal() && tcgetpgrp(&stdin) != Ok(getpgrp()) {
             return Orders(heard);
@@ -23,7 +23,7 @@ impl Orders {
         std::thread::spawn(move || {
             for line in std::io::stdin().lock().lines() {
                 let Ok(line) = line else { return };
-                if !line.trim().is_empty() && said.send(line).is_err() {
+                if !line.trim().is_empty() && send.send(line).is_err() {
                     return;
                 }
             }
@@ -31,7 +31,7 @@ impl Orders {
         Orders(heard)
     }
 
-    /// The orders since the last look.
+    /// The orders since the last call.
     pub(super) fn given(&self) -> impl Iterator<Item = String> + '_ {
         self.0.try_iter()
     }

@@ -1,4 +1,4 @@
-//! The first spans as text, read from the bodies that were kept.
+//! The first spans as text, read from kept bodies.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -14,26 +14,26 @@ use windage_model::Unit::Microseconds;
 use windage_report::number::short;
 use windage_report::one_line;
 
-/// Shows spans until it has shown as many as were asked for.
+/// Shows spans until the requested number has been shown.
 pub(super) struct FirstSpans {
     dir: Option<PathBuf>,
     left: usize,
-    /// The bodies that were there at the last look.
+    /// The bodies found at the last look.
     bodies: BTreeMap<PathBuf, Body>,
 }
 
-/// A body as it was found.
+/// A body file as it was found.
 struct Body {
     stamp: Stamp,
     is_read: bool,
 }
 
-/// When a file was written last, and its length in bytes. One that was written anew has another,
-/// and so has one that is being written.
+/// Modification time and length in bytes: they change if the file is replaced or still being
+/// written.
 type Stamp = (SystemTime, u64);
 
 impl FirstSpans {
-    /// Shows `count` spans of bodies that come into `dir` from now on.
+    /// Shows `count` spans from bodies that come into `dir` from now on.
     pub(super) fn new(dir: Option<PathBuf>, count: usize) -> FirstSpans {
         let there = dir.as_deref().map(trace_files).unwrap_or_default();
         let read = |stamp| Body {
@@ -51,18 +51,19 @@ impl FirstSpans {
         }
     }
 
-    /// Shows what has come since the last time. To standard error: standard output is for what
-    /// came of it all.
+    /// Shows what has arrived since the last call. On standard error, because standard output is
+    /// for the result.
     pub(super) fn show(&mut self) {
         anstream::eprint!("{}", self.texts(false));
     }
 
-    /// The same when nobody writes any more.
+    /// The same, once nothing writes any more.
     pub(super) fn show_rest(&mut self) {
         anstream::eprint!("{}", self.texts(true));
     }
 
-    /// Of each body that is whole, once: when it has not changed for a look, or nobody writes.
+    /// Each complete body once: when it has not changed since the last look, or when nothing writes
+    /// any more.
     fn texts(&mut self, is_over: bool) -> String {
         let mut text = String::new();
         let Some(dir) = self.dir.as_deref().filter(|_| self.left > 0) else {
@@ -70,7 +71,7 @@ impl FirstSpans {
         };
         let mut bodies = BTreeMap::new();
         for file in trace_files(dir) {
-            // A file that gave way in the meantime is none to show.
+            // The file was deleted in the meantime.
             let Some(stamp) = stamp(&file) else {
                 continue;
             };
@@ -105,13 +106,13 @@ impl FirstSpans {
     }
 }
 
-/// `None` for a file that is gone, or is empty as yet.
+/// `None` if the file is missing or still empty.
 fn stamp(file: &Path) -> Option<Stamp> {
     let found = file.metadata().ok().filter(|found| found.len() > 0)?;
     Some((found.modified().ok()?, found.len()))
 }
 
-/// Bodies with spans, the oldest first.
+/// Bodies with spans, oldest first.
 fn trace_files(dir: &Path) -> Vec<PathBuf> {
     let entries = |dir: &Path| {
         let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
@@ -135,7 +136,7 @@ fn service_name(attributes: &[KeyValue]) -> &str {
     }
 }
 
-/// A line for the span and one for each thing on it; whatever stands in them steers no terminal.
+/// One line for the span and one for each thing on it, without control characters.
 fn text(service: &str, scope: &str, span: &Span) -> String {
     let lasted_ns = span
         .end_time_unix_nano
@@ -189,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_span_is_shown_with_what_is_on_it_and_nothing_that_steers() {
+    fn a_span_is_shown_with_its_contents_and_no_control_characters() {
         let attribute = |key: &str, value| KeyValue {
             key: key.into(),
             value: Some(AnyValue { value: Some(value) }),
@@ -234,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn each_body_is_shown_once_and_when_it_is_whole() {
+    fn each_body_is_shown_once_and_only_when_complete() {
         let kept = tempfile::tempdir().unwrap();
         let receiver = kept.path().join("0-otlp-http");
         std::fs::create_dir(&receiver).unwrap();
@@ -250,23 +251,23 @@ mod tests {
         let nothing: [&str; 0] = [];
         put(1, &body(&["of-another-run"]));
         let mut first = FirstSpans::new(Some(kept.path().to_owned()), 4);
-        assert_eq!(names(&first.texts(false)), nothing, "nothing came");
+        assert_eq!(names(&first.texts(false)), nothing, "nothing arrived");
 
         let whole = body(&["a", "b"]);
         put(2, &whole[..whole.len() - 1]);
-        assert_eq!(names(&first.texts(false)), nothing, "it may grow");
+        assert_eq!(names(&first.texts(false)), nothing, "it may still grow");
         put(2, &whole);
-        assert_eq!(names(&first.texts(false)), nothing, "it has grown");
+        assert_eq!(names(&first.texts(false)), nothing, "it has just grown");
         assert_eq!(names(&first.texts(false)), ["a", "b"]);
         assert_eq!(names(&first.texts(false)), nothing, "only once");
 
-        // The first of this run, where another run has left one of that name.
+        // Replaces a file of the same name that another run has left.
         put(1, &body(&["of-this-run"]));
         put(3, b"\xff, no spans");
         assert_eq!(names(&first.texts(false)), nothing);
         assert_eq!(names(&first.texts(false)), ["of-this-run"]);
         put(4, &body(&["d", "e"]));
-        assert_eq!(names(&first.texts(true)), ["d"], "four were asked for");
+        assert_eq!(names(&first.texts(true)), ["d"], "only four were requested");
         assert_eq!(names(&first.texts(true)), nothing);
     }
 }

@@ -1,4 +1,4 @@
-//! What `windage sink` says at its end.
+//! The final report of `windage sink`.
 
 use std::fmt::Write as _;
 
@@ -10,10 +10,10 @@ use windage_sink::{Counts, Delivery};
 
 use super::Received;
 
-/// Sources that are named one by one.
+/// Sources that are named; further ones are counted.
 const SOURCES_SHOWN: usize = 10;
 
-/// A table of what came by protocol, and a line for everything else that is worth one.
+/// A table by protocol, and a line for each other fact that deserves one.
 pub(super) fn text(received: &Received) -> String {
     let Delivery {
         by_protocol,
@@ -30,7 +30,7 @@ pub(super) fn text(received: &Received) -> String {
         short(Microseconds, received.cpu_ns as f64 / 1e3),
     );
     if all.requests == 0 && all.wire_bytes == 0 && all.refused_connections == 0 {
-        return text + "nothing came; is the service's exporter told where to send to?\n";
+        return text + "nothing arrived; is the service's exporter configured to send here?\n";
     }
     let mut table = table(&[
         "", "requests", "spans", "points", "records", "wire", "bodies",
@@ -51,7 +51,7 @@ pub(super) fn text(received: &Received) -> String {
     if all.spans > 0 {
         let _ = writeln!(
             text,
-            "\na span: {} in the body, {} on the wire",
+            "\nper span: {} in the body, {} on the wire",
             short(Bytes, all.body_bytes as f64 / all.spans as f64),
             short(Bytes, all.wire_bytes as f64 / all.spans as f64),
         );
@@ -59,7 +59,7 @@ pub(super) fn text(received: &Received) -> String {
     if all.spans > 0 && received.is_detailed {
         let _ = writeln!(
             text,
-            "on a span: {:.1} attributes, {:.2} events, {:.2} links",
+            "per span: {:.1} attributes, {:.2} events, {:.2} links",
             all.attributes as f64 / all.spans as f64,
             all.span_events as f64 / all.spans as f64,
             all.links as f64 / all.spans as f64,
@@ -79,7 +79,7 @@ pub(super) fn text(received: &Received) -> String {
     if traces.traces > 0 {
         let _ = writeln!(
             text,
-            "traces: {} of {} looked at are whole (one in {} was), {}",
+            "traces: {} of {} sampled (one in {}) are complete, {}",
             count(traces.complete),
             count(traces.traces),
             count(traces.one_in),
@@ -118,7 +118,7 @@ fn table(columns: &[&str]) -> Table {
     table
 }
 
-/// Whatever senders call themselves, it is one line and steers no terminal.
+/// A sender's name on one line, without control characters.
 fn named(service: &str, scope: &str) -> String {
     match (one_line(service).as_str(), one_line(scope).as_str()) {
         ("", "") => "an unnamed service".to_owned(),
@@ -128,25 +128,25 @@ fn named(service: &str, scope: &str) -> String {
     }
 }
 
-/// What did not count, with its reason.
+/// Requests and connections that did not count, with the reason.
 fn troubles(all: &Counts) -> impl Iterator<Item = String> {
     let lines = [
         (all.malformed, "could not be decoded"),
+        (all.rejected, "were rejected (path, type, size, or cut off)"),
+        (all.refused, "were refused by the simulated backend"),
+        (all.retried_requests, "were retries"),
         (
-            all.rejected,
-            "were not taken (path, type, size, or cut off)",
+            all.side_requests,
+            "carried no telemetry of the service itself",
         ),
-        (all.refused, "were refused, as the backend was told to"),
-        (all.retried_requests, "repeated one that had no success"),
-        (all.side_requests, "carried nothing of the service itself"),
     ];
-    let said =
+    let line =
         |(n, what): (u64, &str)| (n > 0).then(|| format!("{} {what}", counted(n, "request")));
     let turned_away = (all.refused_connections > 0).then(|| {
         let many = counted(all.refused_connections, "connection");
         format!("{many} beyond --max-connections were closed at once")
     });
-    lines.into_iter().filter_map(said).chain(turned_away)
+    lines.into_iter().filter_map(line).chain(turned_away)
 }
 
 #[cfg(test)]
@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn senders_are_named_on_one_line_that_steers_nothing() {
+    fn senders_are_named_on_one_line_without_control_characters() {
         let table = [
             ("", "", "an unnamed service"),
             ("shop", "", "shop"),

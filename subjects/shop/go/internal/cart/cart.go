@@ -9,7 +9,7 @@ import (
 	"windage.dev/subjects/shop/internal/service"
 )
 
-// Line is so many of one product.
+// Line is a quantity of one product.
 type Line struct {
 	Product  uint32 `json:"product"`
 	Quantity uint32 `json:"quantity"`
@@ -20,7 +20,7 @@ type Cart struct {
 	Lines []Line `json:"lines"`
 }
 
-// Units are all that is in the cart.
+// Units is the number of units in the cart.
 func (c Cart) Units() uint32 {
 	var units uint32
 	for _, line := range c.Lines {
@@ -54,8 +54,8 @@ func (c Client) Add(ctx context.Context, user string, line Line) (Cart, error) {
 	return c.ask(ctx, http.MethodPost, user, "/items", line)
 }
 
-// CheckOut has the cart service hand the user's cart over to the checkout, and reads the order that
-// was made of it.
+// CheckOut makes the cart service pass the user's cart to the checkout, and returns the resulting
+// order.
 func (c Client) CheckOut(ctx context.Context, user string, order any) error {
 	return service.Exchange(ctx, c.HTTP, http.MethodPost, c.url(user)+"/checkout", nil, order)
 }

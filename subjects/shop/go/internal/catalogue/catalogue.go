@@ -1,9 +1,9 @@
 // Package catalogue is the service that knows the products. It speaks gRPC, on the HTTP/2 of
 // net/http, and connect's own protocol.
 //
-// It and its client are connect's and not grpc-go's: where the kernel does not let programs write
-// into others, OpenTelemetry's agent for Go refuses whatever has the client of grpc-go linked, which
-// every program with its server has.
+// It and its client use connect, not grpc-go: if the kernel does not let programs write into others,
+// OpenTelemetry's agent for Go refuses programs that link the client of grpc-go, and every program
+// with its server does.
 package catalogue
 
 import (
@@ -45,7 +45,7 @@ func Run(ctx context.Context, args []string, stdout io.Writer) error {
 	return service.Serve(ctx, *listen, server, telemetry.Shutdown, stdout)
 }
 
-// shelf holds the products; the product with id N is the one before N.
+// shelf holds the products; the product with id N has index N-1.
 type shelf struct {
 	products [Size]*pb.Product
 }

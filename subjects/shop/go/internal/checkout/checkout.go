@@ -26,7 +26,7 @@ const subject = "orders"
 // cartBytes is more than a cart with a line for every product has.
 const cartBytes = 64 << 10
 
-// Line is so many of one product, at a price.
+// Line is a quantity of one product, at a price.
 type Line struct {
 	Product    uint32 `json:"product"`
 	Name       string `json:"name"`
@@ -94,7 +94,7 @@ type Desk struct {
 	Products interface {
 		Get(ctx context.Context, ids []uint32) ([]*pb.Product, error)
 	}
-	// Publish hands an order over, as JSON.
+	// Publish sends an order, as JSON.
 	Publish func(context.Context, []byte) error
 }
 
@@ -105,7 +105,7 @@ func (d *Desk) Routes() http.Handler {
 	return routes
 }
 
-// Bought is what the checkout is handed: somebody's cart.
+// Bought is the cart that the checkout receives.
 type Bought struct {
 	User string `json:"user"`
 	cart.Cart
@@ -127,7 +127,7 @@ func (d *Desk) buy(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(order) // the client may be gone; there is nobody left to tell
+	_, _ = w.Write(order) // the client may have disconnected
 }
 
 func (d *Desk) order(ctx context.Context, bought Bought) ([]byte, error) {

@@ -1,4 +1,4 @@
-// Package front is what users of the shop see: pages, made of what the other services say.
+// Package front serves the shop's pages, made from the answers of the other services.
 package front
 
 import (
@@ -60,7 +60,7 @@ func Run(ctx context.Context, args []string, stdout io.Writer) error {
 	return service.Serve(ctx, *listen, server, telemetry.Shutdown, stdout)
 }
 
-// Shop knows whom to ask; Recommendations is an address.
+// Shop holds the clients of the other services; Recommendations is an address.
 type Shop struct {
 	Products interface {
 		Get(ctx context.Context, ids []uint32) ([]*pb.Product, error)
@@ -70,7 +70,7 @@ type Shop struct {
 	HTTP            *http.Client
 }
 
-// Routes are the shop's pages. Whose they are says the cookie named user.
+// Routes are the shop's pages. The cookie user identifies the user.
 //
 // Every page calls two services over HTTP and the catalogue once, except for the last: the carts
 // call the checkout for it, which calls the catalogue.
@@ -202,7 +202,7 @@ func (s *Shop) recommended(ctx context.Context, with []uint32, limit int) ([]uin
 	return answer.Products, err
 }
 
-// user is who asks: a guest, unless the cookie says more.
+// user is the name in the cookie, or guest.
 func user(r *http.Request) string {
 	cookie, err := r.Cookie("user")
 	if err != nil {
@@ -211,7 +211,7 @@ func user(r *http.Request) string {
 	return cookie.Value
 }
 
-// wrongError is a mistake of the user's.
+// wrongError is an error of the user.
 type wrongError struct{ said string }
 
 func (e wrongError) Error() string { return fmt.Sprintf("%q is not a number from 1 on", e.said) }
@@ -224,7 +224,7 @@ func number(said string) (uint32, error) {
 	return uint32(value), nil
 }
 
-// statusOf is what a user is answered when a page can't be made.
+// statusOf is the status of the answer when a page can't be made.
 func statusOf(err error) int {
 	var wrong wrongError
 	var answered *service.StatusError

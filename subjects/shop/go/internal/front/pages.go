@@ -16,7 +16,7 @@ var source string
 
 var pages = template.Must(template.New("pages").Funcs(template.FuncMap{"euro": euro}).Parse(source))
 
-// page is what the template of that name is filled with. Units are those in the user's cart.
+// page is the data of the template of that name. Units are those in the user's cart.
 type page struct {
 	template    string
 	Title       string
@@ -44,7 +44,7 @@ func euro(cents uint64) string {
 	return fmt.Sprintf("%d.%02d €", cents/100, cents%100)
 }
 
-// show answers with a page, which is written as a whole or not at all.
+// show answers with a page, written completely or not at all.
 func show(make func(*http.Request) (*page, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var html bytes.Buffer
@@ -58,6 +58,6 @@ func show(make func(*http.Request) (*page, error)) http.HandlerFunc {
 		}
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.Header().Set("Content-Length", strconv.Itoa(html.Len()))
-		_, _ = w.Write(html.Bytes()) // the client may be gone; there is nobody left to tell
+		_, _ = w.Write(html.Bytes()) // the client may have disconnected
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"windage.dev/subjects/shop/internal/service"
 )
 
-// ErrUnknown is said of products that the catalogue does not have.
+// ErrUnknown is the error for products that the catalogue does not have.
 var ErrUnknown = errors.New("there is no such product")
 
 // Client asks a catalogue.

@@ -40,7 +40,7 @@ func Exchange(ctx context.Context, client *http.Client, method, url string, body
 		return err
 	}
 	defer response.Body.Close()
-	// To its end, so that the connection can be used again.
+	// Read to the end, so that the connection can be reused.
 	said, err := io.ReadAll(response.Body)
 	if err != nil {
 		return err
@@ -67,7 +67,7 @@ func newRequest(ctx context.Context, method, url string, body any) (*http.Reques
 	return request, nil
 }
 
-// StatusError is an answer that is no success.
+// StatusError is an answer that is not a success.
 type StatusError struct {
 	Status int
 	URL    string

@@ -1,5 +1,5 @@
-// Package service is what the shop's programs share: how they wait for what they need, serve,
-// and end.
+// Package service has what the shop's programs share: waiting for dependencies, serving, and
+// shutting down.
 package service
 
 import (
@@ -15,14 +15,14 @@ import (
 	"time"
 )
 
-// The end is bounded: requests in flight first, then the spans that are still queued. Both
-// together stay below the five seconds after which a supervisor usually kills.
+// Limits of the shutdown: first requests in flight, then the spans that are still queued. Together
+// they stay below the five seconds after which a supervisor usually kills.
 const (
 	serverGrace = time.Second
 	flushGrace  = 3 * time.Second
 )
 
-// How long a program waits for those that it needs, and how often it looks.
+// How long a program waits for its dependencies, and how often it checks.
 const (
 	dependenciesWithin = 30 * time.Second
 	dependenciesEvery  = 50 * time.Millisecond
@@ -75,7 +75,7 @@ type Server interface {
 }
 
 // Serve serves until ctx ends, then shuts down: first the server, so that its last spans have
-// ended, then what flush ends and sends.
+// ended, then flush.
 func Serve(ctx context.Context, listen string, server Server, flush func(context.Context) error, stdout io.Writer) error {
 	listener, err := net.Listen("tcp", listen)
 	if err != nil {
@@ -90,7 +90,7 @@ func Serve(ctx context.Context, listen string, server Server, flush func(context
 	case <-ctx.Done():
 	}
 	if within(serverGrace, server.Shutdown) != nil {
-		// A client that holds a connection open is no reason to keep the spans waiting.
+		// A client that keeps a connection open must not delay the flush of spans.
 		_ = server.Close()
 	}
 	return errors.Join(err, within(flushGrace, flush))

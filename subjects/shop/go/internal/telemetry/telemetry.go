@@ -1,5 +1,5 @@
-// Package telemetry is OpenTelemetry in the process, or nothing at all. With the build tag plain
-// nothing of it is linked, as in a program of people who never heard of it.
+// Package telemetry is OpenTelemetry in the process, or nothing. With the build tag plain,
+// OpenTelemetry is not linked.
 package telemetry
 
 import (
@@ -12,13 +12,13 @@ import (
 type Telemetry struct {
 	// Handler makes a span of each request that a server takes.
 	Handler func(http.Handler) http.Handler
-	// Transport makes a span of each request that a client sends, and hands its context on.
+	// Transport makes a span of each request that a client sends, and propagates its context.
 	Transport func(http.RoundTripper) http.RoundTripper
 	// Shutdown sends what is still queued.
 	Shutdown func(context.Context) error
 }
 
-// Off hands back what it is given.
+// Off returns its arguments unchanged.
 func Off() *Telemetry {
 	return &Telemetry{
 		Handler:   func(handler http.Handler) http.Handler { return handler },

@@ -5,7 +5,7 @@ use windage_probe::bpf::{FakeBpf, Link, Program};
 
 use super::*;
 
-/// Programs of these ids, and links with the id and the program of each.
+/// Programs with these ids, and links with their ids and their programs' ids.
 fn objects(programs: &[u32], links: &[(u32, u32)]) -> Objects {
     let program = |&id: &u32| Program {
         id,
@@ -21,24 +21,29 @@ fn objects(programs: &[u32], links: &[(u32, u32)]) -> Objects {
 }
 
 #[test]
-fn what_came_with_agents_is_what_nobody_else_holds() {
+fn new_objects_that_no_other_process_holds_are_the_agents() {
     let before = objects(&[3], &[(1, 3)]);
-    // what the kernel lists, the programs that others hold, what is the agents', why
+    // the kernel's list, the programs that others hold, the agents' objects, why
     let table: [(Objects, &[u32], Objects, &str); 4] = [
-        (before.clone(), &[], objects(&[], &[]), "nothing came"),
+        (before.clone(), &[], objects(&[], &[]), "nothing appeared"),
         (
             objects(&[3, 7, 8], &[(1, 3), (2, 7)]),
             &[],
             objects(&[7, 8], &[(2, 7)]),
-            "all that came",
+            "all that appeared",
         ),
         (
             objects(&[3, 7, 8], &[(1, 3), (2, 7), (4, 8)]),
             &[8],
             objects(&[7], &[(2, 7)]),
-            "a container's program came meanwhile, with its link",
+            "a container's program appeared meanwhile, with its link",
         ),
-        (objects(&[8], &[]), &[8], objects(&[], &[]), "only that"),
+        (
+            objects(&[8], &[]),
+            &[8],
+            objects(&[], &[]),
+            "only a program of another process",
+        ),
     ];
     for (listed, held, expected, why) in table {
         let bpf = FakeBpf::new();
@@ -52,25 +57,25 @@ fn what_came_with_agents_is_what_nobody_else_holds() {
 }
 
 #[test]
-fn others_are_only_asked_when_something_came() {
+fn other_processes_are_looked_at_only_when_something_appeared() {
     let bpf = FakeBpf::new();
-    let nobody = || panic!("nothing came");
-    assert!(come_since(&bpf, &Objects::default(), nobody).is_some());
+    let never = || panic!("nothing appeared");
+    assert!(come_since(&bpf, &Objects::default(), never).is_some());
     bpf.fail(libc::EPERM);
-    assert_eq!(come_since(&bpf, &Objects::default(), nobody), None);
+    assert_eq!(come_since(&bpf, &Objects::default(), never), None);
 }
 
 #[test]
-fn it_is_waited_until_all_is_gone_or_no_longer() {
+fn waiting_ends_when_all_is_freed_or_time_is_up() {
     const EVER: Duration = Duration::from_secs(60);
     let (both, one, none) = (
         objects(&[7, 8], &[(2, 7)]),
         objects(&[8], &[]),
         Objects::default(),
     );
-    // the listings, how long it is waited, what is left, why
+    // the listings, how long to wait, what is left, why
     let table: [(&[&Objects], Duration, &[&str], &str); 4] = [
-        (&[&none], EVER, &[], "gone at once"),
+        (&[&none], EVER, &[], "freed at once"),
         (&[&both, &one, &none], EVER, &[], "one after another"),
         (
             &[&both],
@@ -80,29 +85,29 @@ fn it_is_waited_until_all_is_gone_or_no_longer() {
                 "program 8 (kprobe)",
                 "link 2 (of program 7)",
             ],
-            "it stays",
+            "never freed",
         ),
         (
             &[&one],
             LOOK_EVERY * 3,
             &["program 8 (kprobe)"],
-            "looked at several times",
+            "several looks",
         ),
     ];
     for (listings, within, left, why) in table {
         let bpf = FakeBpf::new();
         bpf.script(listings.iter().copied().cloned());
         let found = await_gone(within, || bpf.objects().ok());
-        assert_eq!(found.expect("it is listed"), left, "{why}");
+        assert_eq!(found.expect("can be listed"), left, "{why}");
     }
 }
 
 #[test]
-fn a_listing_that_fails_half_way_leaves_it_unknown() {
+fn a_failed_listing_leaves_the_programs_unknown() {
     let bpf = FakeBpf::new();
     bpf.set(objects(&[7], &[]));
     let looks = Cell::new(0);
-    // Long enough for several looks on a machine that is busy.
+    // Long enough for several looks on a busy machine.
     let left = await_gone(LOOK_EVERY * 200, || {
         looks.set(looks.get() + 1);
         if looks.get() == 2 {
@@ -111,14 +116,14 @@ fn a_listing_that_fails_half_way_leaves_it_unknown() {
         bpf.objects().ok()
     });
     assert_eq!(left, None);
-    assert!(looks.get() > 2, "it is looked again: {} times", looks.get());
+    assert!(looks.get() > 2, "looked {} times", looks.get());
     let mut cycle = AgentCycle {
         programs: Some(vec![BpfProgram::default()]),
         left_behind: vec!["process 4711".to_owned()],
         ..AgentCycle::default()
     };
     cycle.note_left(left);
-    assert_eq!(cycle.programs, None, "then it is known of no program");
+    assert_eq!(cycle.programs, None, "no program is known");
     assert_eq!(cycle.left_behind, ["process 4711"]);
     cycle.note_left(Some(vec!["link 2".to_owned()]));
     assert_eq!(cycle.left_behind, ["process 4711", "link 2"]);

@@ -1,4 +1,4 @@
-//! The means of measuring: who may do what, and with which files, addresses and programs.
+//! Access: privileges, containment, limits, addresses and programs.
 
 use windage_keeper::Containment;
 use windage_probe::cgroup::CgroupVersion;
@@ -6,9 +6,9 @@ use windage_probe::cgroup::CgroupVersion;
 use crate::verbs::doctor::facts::{Program, Seen};
 use crate::verbs::doctor::finding::{Finding, NeededFor, Standing};
 
-/// Descriptors that a run needs besides its connections: counters, logs, sockets of its own.
+/// Descriptors that a run needs in addition to its connections: counters, logs, its own sockets.
 const FILES_BESIDES_CONNECTIONS: u64 = 200;
-/// Room for the default 8 connections of some arms, but not for hundreds.
+/// Enough for the default of 8 connections in several arms, but not for hundreds.
 const FILES_AMPLE: u64 = 4096;
 /// The least that the run directory of a short run takes, with its report.
 const DISK_LEAST_BYTES: u64 = 50 << 20;
@@ -19,7 +19,7 @@ pub(super) fn privileges(seen: &Seen) -> Finding {
     let privileges = seen.privileges;
     let text = if privileges.root { "root" } else { "not root" };
     let finding = if privileges.may_administer() {
-        let means = "services of any user can be read, contained and given groups";
+        let means = "services of any user can be measured, contained and put into control groups";
         Finding::new(
             "privileges",
             NeededFor::Precision,
@@ -29,8 +29,8 @@ pub(super) fn privileges(seen: &Seen) -> Finding {
         )
     } else {
         let text = format!("{text}, without CAP_SYS_ADMIN");
-        let means = "the lines below say what that takes away; services of other users can't be \
-                     read when attached to";
+        let means = "the lines below say what that rules out; attached services of other users \
+                     can't be read";
         Finding::new(
             "privileges",
             NeededFor::Precision,
@@ -38,7 +38,7 @@ pub(super) fn privileges(seen: &Seen) -> Finding {
             text,
             means,
         )
-        .remedy("for the rest: run as root (in a container: with --privileged)")
+        .remedy("run as root (in a container: with --privileged)")
     };
     finding.with(
         "effective_user",
@@ -56,20 +56,20 @@ pub(super) fn containment(seen: &Seen) -> Finding {
             format!("the keeper did not start: {error}"),
             "no service can be started",
         )
-        .remedy("mend what the message names; see `ulimit -u` and `ulimit -n`"),
+        .remedy("fix what the message names; see `ulimit -u` and `ulimit -n`"),
         Ok(kind) => {
-            let text = format!("services are held together by {}", words(*kind));
+            let text = format!("services are contained by {}", words(*kind));
             let finding = match kind {
                 Containment::PidNamespace => new(
                     Standing::Ok,
                     text,
-                    "nothing that is started can outlive windage",
+                    "no process of a run can outlive Windage",
                 ),
                 Containment::Cgroup | Containment::Subreaper => new(
                     Standing::Limited,
                     text,
-                    "all is ended with windage, but for one case: keeper and guardian killed at \
-                     one stroke",
+                    "all processes end with Windage, unless keeper and guardian are killed in the \
+                     same instant",
                 )
                 .remedy("run as root for a pid namespace"),
             };
@@ -82,7 +82,7 @@ fn words(kind: Containment) -> &'static str {
     match kind {
         Containment::PidNamespace => "a pid namespace",
         Containment::Cgroup => "a control group",
-        Containment::Subreaper => "their tree of descendants",
+        Containment::Subreaper => "a subreaper",
     }
 }
 
@@ -91,17 +91,20 @@ pub(super) fn cgroup(seen: &Seen) -> Finding {
     let finding = match &seen.arm_group {
         Ok(dir) => {
             let text = format!(
-                "{}: an arm's group was made in {}",
+                "{}: arms get control groups in {}",
                 version_words(version),
                 dir.parent().unwrap_or(dir).display()
             );
-            let means = "an arm's CPU is its group's: exited children are counted";
+            let means = "an arm's CPU is read from its control group, which counts exited children";
             Finding::new("cgroup", NeededFor::Precision, Standing::Ok, text, means)
         }
         Err(error) => {
-            let text = format!("{}: no group for an arm: {error}", version_words(version));
-            let means = "CPU is read by process instead: exact for those that live, but what \
-                         exited children used is lost";
+            let text = format!(
+                "{}: no control group for an arm: {error}",
+                version_words(version)
+            );
+            let means = "CPU is read per process instead: exact for running processes, but the CPU \
+                         of exited children is lost";
             Finding::new(
                 "cgroup",
                 NeededFor::Precision,
@@ -125,12 +128,12 @@ fn version_words(version: CgroupVersion) -> &'static str {
 }
 
 pub(super) fn pressure(seen: &Seen) -> Finding {
-    let needed_for = NeededFor::Ability("the pressure on cores");
+    let needed_for = NeededFor::Ability("CPU pressure figures");
     if seen.host.psi {
-        let means = "windows in which tasks had to wait for a core are seen";
+        let means = "windows in which tasks waited for a core are recognized";
         return Finding::new("pressure", needed_for, Standing::Ok, "accounted", means);
     }
-    let means = "windows in which tasks had to wait for a core can't be told from others";
+    let means = "windows in which tasks waited for a core are not recognized";
     Finding::new(
         "pressure",
         needed_for,
@@ -149,7 +152,7 @@ pub(super) fn open_files(seen: &Seen) -> Finding {
         return new(
             Standing::Limited,
             "limit unknown".to_owned(),
-            "whether there is room for the connections shows when they are made",
+            "whether there are enough descriptors shows only when connections are opened",
         );
     };
     if limit == u64::MAX {
@@ -160,17 +163,17 @@ pub(super) fn open_files(seen: &Seen) -> Finding {
         );
     }
     let room = limit.saturating_sub(FILES_BESIDES_CONNECTIONS);
-    let text = format!("{limit}: room for about {room} connections, all arms together");
+    let text = format!("{limit}: enough for about {room} connections in all arms together");
     let remedy = "raise the limit: ulimit -n 65536";
     let finding = if room == 0 {
-        new(Standing::Missing, text, "counters and logs alone take more").remedy(remedy)
+        new(Standing::Missing, text, "counters and logs alone need more").remedy(remedy)
     } else if limit < FILES_AMPLE {
-        let means = "enough for the default of 8 for each arm; hundreds don't fit";
+        let means = "enough for the default of 8 per arm, but not for hundreds";
         new(Standing::Limited, text, means).remedy(remedy)
     } else {
         new(Standing::Ok, text, "ample")
     };
-    // Limits of files are far below 2^53.
+    // File limits are far below 2^53.
     finding.with("open_files_limit", limit as f64)
 }
 
@@ -181,14 +184,14 @@ pub(super) fn loopback(seen: &Seen) -> Finding {
             NeededFor::Measuring,
             Standing::Ok,
             "127.0.0.1 answers",
-            "load reaches services that are started here",
+            "load reaches services on this machine",
         ),
         Err(error) => Finding::new(
             "loopback",
             NeededFor::Measuring,
             Standing::Missing,
             format!("127.0.0.1 doesn't answer: {error}"),
-            "load can't reach a service",
+            "load can't reach services on this machine",
         )
         .remedy("ip link set lo up"),
     }
@@ -201,15 +204,15 @@ pub(super) fn disk(seen: &Seen) -> Finding {
     let disk = match seen.disk {
         Ok(disk) => disk,
         Err(ref error) => {
-            let text = format!("the current directory can't be looked at: {error}");
+            let text = format!("the current directory can't be examined: {error}");
             return new(
                 Standing::Limited,
                 text,
-                "whether runs fit shows when they are written",
+                "whether there is room for runs shows only when they are written",
             );
         }
     };
-    // Decimal megabytes of a figure for people; a rounded one does.
+    // Megabytes for people; rounding is fine.
     let free_mb = disk.free_bytes / 1_000_000;
     let text = match (disk.writable, free_mb) {
         (false, _) => "the current directory can't be written to".to_owned(),
@@ -222,21 +225,17 @@ pub(super) fn disk(seen: &Seen) -> Finding {
             text,
             "a run's directory can't be made here",
         )
-        .remedy("change to a folder of your own, or name one with --out")
+        .remedy("change to a folder of your own, or name another one with --out")
     } else if disk.free_bytes < DISK_LEAST_BYTES {
         new(
             Standing::Missing,
             text,
-            "counters are on disk before anything is computed from them",
+            "there is no room for the raw data of a run",
         )
-        .remedy("make room, or name another place with --out")
+        .remedy("free some space, or name another place with --out")
     } else if disk.free_bytes < DISK_AMPLE_BYTES {
-        new(
-            Standing::Limited,
-            text,
-            "enough for some runs of minutes, not for many",
-        )
-        .remedy("make room, or name another place with --out")
+        new(Standing::Limited, text, "enough for a few runs of minutes")
+            .remedy("free some space, or name another place with --out")
     } else {
         new(Standing::Ok, text, "ample")
     };
@@ -252,14 +251,14 @@ pub(super) fn program(program: &Program) -> Finding {
             NeededFor::Experiments,
             Standing::Ok,
             path.display().to_string(),
-            "experiments and tests with it can run",
+            "experiments and tests that use it can run",
         ),
         None => Finding::new(
             kind.id(),
             NeededFor::Experiments,
             Standing::Missing,
             "not in PATH",
-            "experiments and tests with it can't run; your own plans don't need it",
+            "experiments and tests that use it can't run; your own plans don't need it",
         )
         .remedy(kind.remedy()),
     }

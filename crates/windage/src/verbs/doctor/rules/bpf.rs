@@ -1,4 +1,4 @@
-//! What agents beside the process need: eBPF programs and the places to attach them.
+//! What agents need: eBPF programs, and places to attach them.
 
 use windage_model::Facility;
 
@@ -13,8 +13,8 @@ pub(super) fn permission(seen: &Seen) -> Finding {
         id: "bpf",
         needed_for: AGENTS,
         without: Standing::Missing,
-        means: "agents can be started",
-        means_without: "agents can't be started by this user; socket filters are no agents",
+        means: "this user can start eBPF agents",
+        means_without: "this user can't start eBPF agents (socket filters alone are not enough)",
     }
     .finding(seen);
     match seen.host.unprivileged_bpf_disabled {
@@ -30,8 +30,8 @@ pub(super) fn kprobes(seen: &Seen) -> Finding {
         id: "kprobes",
         needed_for: NeededFor::Ability("agents with kernel probes"),
         without: Standing::Missing,
-        means: "agents can watch functions of the kernel",
-        means_without: "agents that watch functions of the kernel (most network agents) can't run",
+        means: "agents can watch kernel functions",
+        means_without: "agents that watch kernel functions (most network agents) can't run",
     }
     .finding(seen)
 }
@@ -42,9 +42,9 @@ pub(super) fn fentry(seen: &Seen) -> Finding {
         id: "fentry",
         needed_for: NeededFor::Ability("agents with kernel trampolines"),
         without: Standing::Missing,
-        means: "agents can watch functions of the kernel without the cost of a trap",
-        means_without: "agents that watch functions of the kernel by trampolines (fentry, fexit) \
-                        can't run; some use kernel probes instead",
+        means: "agents can watch kernel functions without the cost of a trap",
+        means_without: "agents that watch kernel functions by trampolines (fentry, fexit) can't \
+                        run; some use kernel probes instead",
     }
     .finding(seen)
 }
@@ -68,9 +68,8 @@ pub(super) fn writing(seen: &Seen) -> Finding {
         id: "bpf_write_user",
         needed_for: NeededFor::Ability("agents that write to processes"),
         without: Standing::Missing,
-        means: "agents can put trace contexts into the requests of what they watch",
-        means_without: "agents that put trace contexts into the requests of what they watch can't, \
-                        or don't load",
+        means: "agents can inject trace context into the requests of the services they watch",
+        means_without: "agents that inject trace context into requests can't do so, or don't load",
     }
     .finding(seen)
 }
@@ -82,7 +81,7 @@ pub(super) fn tracefs(seen: &Seen) -> Finding {
         needed_for: AGENTS,
         without: Standing::Limited,
         means: "agents find tracepoints",
-        means_without: "agents that look tracepoints up, or place probes by file, can't run; \
+        means_without: "agents that look up tracepoints, or attach probes through tracefs, can't run; \
                         others use perf_event_open(2)",
     }
     .finding(seen)
@@ -94,7 +93,7 @@ pub(super) fn tracepoints(seen: &Seen) -> Finding {
         id: "tracepoints",
         needed_for: NeededFor::Ability("agents with tracepoints"),
         without: Standing::Missing,
-        means: "agents can watch the kernel's static probes",
+        means: "agents can watch system calls and the scheduler",
         means_without: "agents that watch system calls and the scheduler by tracepoints can't run",
     }
     .finding(seen)
@@ -106,8 +105,8 @@ pub(super) fn raw_tracepoints(seen: &Seen) -> Finding {
         id: "raw_tracepoints",
         needed_for: NeededFor::Ability("agents with raw tracepoints"),
         without: Standing::Missing,
-        means: "agents can watch the kernel's static probes without copied arguments",
-        means_without: "agents that use raw tracepoints can't run; some use others instead",
+        means: "agents can use tracepoints without copying their arguments",
+        means_without: "agents that use raw tracepoints can't run; some use ordinary tracepoints instead",
     }
     .finding(seen)
 }
@@ -118,9 +117,9 @@ pub(super) fn btf(seen: &Seen) -> Finding {
         id: "btf",
         needed_for: AGENTS,
         without: Standing::Limited,
-        means: "agents find the kernel's types by themselves",
-        means_without: "agents that are compiled once for all kernels can't run; those that bring \
-                        or build their own types can",
+        means: "agents can read the kernel's types",
+        means_without: "agents that are compiled once for all kernels (CO-RE) can't run; those that \
+                        bring or build their own types can",
     }
     .finding(seen)
 }
@@ -132,7 +131,7 @@ pub(super) fn perf_events(seen: &Seen) -> Finding {
         needed_for: NeededFor::Ability("agents that use perf events"),
         without: Standing::Missing,
         means: "profiling agents can run",
-        means_without: "nothing can be profiled by this user",
+        means_without: "this user can't profile anything",
     }
     .finding(seen);
     let Some(value) = seen.host.perf_event_paranoid else {
@@ -142,7 +141,7 @@ pub(super) fn perf_events(seen: &Seen) -> Finding {
     if finding.standing == Standing::Ok && own_only {
         finding.standing = Standing::Limited;
         finding.seen = format!("kernel.perf_event_paranoid={value}");
-        finding.means = "a user's own processes can be profiled, the whole machine can't".into();
+        finding.means = "this user can profile its own processes, but not the whole machine".into();
         finding = finding.remedy("run as root, or with CAP_PERFMON");
     }
     // The setting is a small number, -1 to 4.
@@ -155,13 +154,13 @@ pub(super) fn hardware_counters(seen: &Seen) -> Finding {
         id: "hardware_counters",
         needed_for: NeededFor::Ability("hardware counters"),
         without: Standing::Missing,
-        means: "agents can sample by cycles",
-        means_without: "agents that count or sample by cycles can't run; others sample by a clock",
+        means: "agents can count and sample cycles",
+        means_without: "agents that count or sample cycles can't run; others sample by a clock",
     }
     .finding(seen)
 }
 
-/// A facility, and what it means to have it or not.
+/// A facility, and what it means to have or lack it.
 struct Offer {
     facility: Facility,
     id: &'static str,
@@ -187,31 +186,31 @@ impl Offer {
 
 pub(super) fn run_time(seen: &Seen) -> Finding {
     let new = |standing, text, means| {
-        let needed_for = NeededFor::Ability("the time of BPF programs");
+        let needed_for = NeededFor::Ability("BPF run-time figures");
         Finding::new("bpf_run_time", needed_for, standing, text, means)
     };
     match seen.bpf.run_time_statistics {
         None => new(
             Standing::Missing,
-            "the kernel has no kernel.bpf_stats_enabled",
-            "the time that BPF programs take can't be read",
+            "this kernel has no kernel.bpf_stats_enabled",
+            "the run time of BPF programs can't be read",
         )
         .remedy("use Linux 5.1 or later with CONFIG_BPF_SYSCALL"),
         Some(true) => new(
             Standing::Limited,
             "kernel.bpf_stats_enabled=1",
-            "each run of a BPF program takes two more clock reads: agents look dearer than they are",
+            "every run of a BPF program adds two clock reads, so agents appear to cost more than they do",
         )
         .remedy("sysctl -w kernel.bpf_stats_enabled=0"),
         Some(false) if seen.privileges.may_administer() => new(
             Standing::Ok,
-            "off, as it should be; can be switched on for windows of their own",
-            "the time that BPF programs take can be read",
+            "off, as it should be; Windage switches it on for separate windows",
+            "the run time of BPF programs can be read",
         ),
         Some(false) => new(
             Standing::Missing,
-            "off, and may not be switched on",
-            "the time that BPF programs take can't be read",
+            "off, and this user may not switch it on",
+            "the run time of BPF programs can't be read",
         )
         .remedy("run as root"),
     }

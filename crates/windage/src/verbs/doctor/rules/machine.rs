@@ -1,15 +1,15 @@
-//! The machine itself: what its nature and its present state do to figures.
+//! The machine itself: how its nature and its present state affect figures.
 
 use std::time::Duration;
 
 use crate::verbs::doctor::facts::Seen;
 use crate::verbs::doctor::finding::{Finding, NeededFor, Standing};
 
-/// A share of all cores that others may use without being felt.
+/// A share of all cores that other processes may use without a noticeable effect.
 const BUSY_SHARE_QUIET: f64 = 0.15;
-/// A share of time stolen that is felt in a window.
+/// A share of stolen time that is noticeable in a window.
 const STEAL_SHARE_FELT: f64 = 0.01;
-/// As late as a start may be without mattering beside usual response times.
+/// A start may be this late without mattering for usual response times.
 const LATE_P99_GOOD: Duration = Duration::from_millis(1);
 /// Clock sources that are read without a system call.
 const FAST_CLOCKS: [&str; 4] = [
@@ -21,11 +21,11 @@ const FAST_CLOCKS: [&str; 4] = [
 
 pub(super) fn linux(seen: &Seen) -> Finding {
     let make = |standing, text: String| {
-        let means = "everything is read from Linux's own files; other systems have none of them";
+        let means = "Windage reads procfs and control groups, which only Linux has";
         Finding::new("linux", NeededFor::Measuring, standing, text, means)
     };
     if seen.os != "linux" {
-        return make(Standing::Missing, seen.os.to_owned()).remedy("run windage on Linux");
+        return make(Standing::Missing, seen.os.to_owned()).remedy("run Windage on Linux");
     }
     let kernel = seen.host.kernel.as_deref().unwrap_or("of unknown release");
     match &seen.host.os_release {
@@ -49,12 +49,12 @@ pub(super) fn cores(seen: &Seen) -> Finding {
         "s"
     };
     let text = format!(
-        "{allowed}{of} core{plural} to use{}",
+        "{allowed}{of} core{plural} usable{}",
         model.collect::<String>()
     );
     let finding = if allowed < 2 {
-        let means = "the generator shares the core with the service: throughput and response time \
-                     contain both; CPU per request is still told apart";
+        let means = "the generator shares the core with the service, so throughput and response \
+                     time include both; CPU per request is still separate";
         Finding::new(
             "cores",
             NeededFor::Precision,
@@ -62,12 +62,12 @@ pub(super) fn cores(seen: &Seen) -> Finding {
             text,
             means,
         )
-        .remedy("use a machine with two cores or more, or lift the limit on this process")
+        .remedy("use a machine with two or more cores, or lift the limit on this process")
     } else {
-        let means = "service and generator have cores of their own";
+        let means = "service and generator have separate cores";
         Finding::new("cores", NeededFor::Precision, Standing::Ok, text, means)
     };
-    // Counts of cores are far below 2^53.
+    // Core counts are far below 2^53.
     finding
         .with("cores_allowed", allowed as f64)
         .with("cores_online", online as f64)
@@ -89,7 +89,7 @@ pub(super) fn load(seen: &Seen) -> Finding {
     new(
         Standing::Limited,
         format!("{unreadable}{words}"),
-        "whether other processes disturb is not known; the control arm will show it",
+        "it is unknown whether other processes disturb; the control arm shows it",
     )
     .remedy("make /proc/stat readable")
 }
@@ -103,15 +103,16 @@ fn busy_now(
 ) -> Finding {
     let cores = seen.host.cpus_online.unwrap_or(seen.cores_allowed).max(1) as f64;
     let seconds = lasted.as_secs_f64();
-    let text =
-        format!("others keep {busy_cores:.2} of {cores} cores busy over {seconds:.1} s{words}");
+    let text = format!(
+        "other processes keep {busy_cores:.2} of {cores} cores busy over {seconds:.1} s{words}"
+    );
     let mut finding = if busy_cores / cores > BUSY_SHARE_QUIET {
         let means = "they take cores and caches from all arms alike: intervals get wider, and \
                      throughput and response time are those of a loaded machine";
         Finding::new("load", NeededFor::Precision, Standing::Limited, text, means)
-            .remedy("end what is not needed (see `top`), or measure later")
+            .remedy("stop programs that are not needed (see `top`), or measure later")
     } else {
-        let means = "nothing else disturbs much";
+        let means = "other processes hardly disturb";
         Finding::new("load", NeededFor::Precision, Standing::Ok, text, means)
     };
     finding = finding.with("busy_cores", busy_cores);
@@ -139,12 +140,12 @@ pub(super) fn steal(seen: &Seen) -> Finding {
         .reduce(f64::max);
     let mut finding = match worst {
         Some(share) if share <= STEAL_SHARE_FELT => {
-            let means = "what the hypervisor takes is too little to be felt";
+            let means = "the hypervisor takes too little to matter";
             Finding::new("steal", NeededFor::Precision, Standing::Ok, text, means)
         }
         Some(_) => {
-            let means = "a window from which time was stolen becomes suspect; many of them make \
-                         the run so";
+            let means = "windows with stolen time become suspect; many of them make the whole run \
+                     suspect";
             Finding::new(
                 "steal",
                 NeededFor::Precision,
@@ -155,7 +156,7 @@ pub(super) fn steal(seen: &Seen) -> Finding {
             .remedy("use a machine with cores of its own, or measure longer")
         }
         None => {
-            let means = "windows from which time was stolen can't be told from others";
+            let means = "windows with stolen time are not recognized";
             Finding::new(
                 "steal",
                 NeededFor::Precision,
@@ -180,11 +181,11 @@ pub(super) fn timer(seen: &Seen) -> Finding {
     let (p50, p99) = (us(seen.timer.p50), us(seen.timer.p99));
     let text = format!("sleeps of 1 ms end late by {p50:.0} µs (p50), {p99:.0} µs (p99)");
     let finding = if seen.timer.p99 <= LATE_P99_GOOD {
-        let means = "an open load keeps its schedule";
+        let means = "an open loop keeps its schedule";
         Finding::new("timer", NeededFor::Precision, Standing::Ok, text, means)
     } else {
-        let means = "an open load starts that much late now and then; what is late by the \
-                     generator's own fault is reported as send lag";
+        let means = "requests of an open loop sometimes start that late; lateness of the generator \
+                     itself is reported as send lag";
         Finding::new(
             "timer",
             NeededFor::Precision,
@@ -199,8 +200,8 @@ pub(super) fn timer(seen: &Seen) -> Finding {
 
 pub(super) fn tick(seen: &Seen) -> Finding {
     let Some(hz) = seen.host.tick_hz.filter(|&hz| hz > 0) else {
-        let means = "how stale a busy task's CPU counters are is not known; windows end drained, \
-                     so that they are read while the service sleeps";
+        let means = "it is unknown how stale the CPU counters of a busy task are; they are read \
+                     while the service sleeps, because windows end drained";
         return Finding::new(
             "tick",
             NeededFor::Precision,
@@ -208,13 +209,13 @@ pub(super) fn tick(seen: &Seen) -> Finding {
             "CONFIG_HZ unknown",
             means,
         )
-        .remedy("nothing is needed; /proc/config.gz or /boot/config-* would tell");
+        .remedy("nothing to do; /proc/config.gz or /boot/config-* would show it");
     };
     // Ticks are 100 to 1000 per second.
     let tick_ms = 1000.0 / hz as f64;
     let text = format!("CONFIG_HZ={hz}: counters of a busy task are up to {tick_ms:.0} ms old");
-    let means = "windows end drained, so that counters are read while the service sleeps and are \
-                 exact; user and system time are told apart over 10 s or more only";
+    let means = "counters are exact, because they are read while the service sleeps; the split \
+                     of user and system time needs 10 s or more";
     Finding::new("tick", NeededFor::Precision, Standing::Ok, text, means)
         .with("tick_hz", hz as f64)
         .with("counters_late_ms", tick_ms)
@@ -227,7 +228,7 @@ pub(super) fn clocksource(seen: &Seen) -> Finding {
         None => (Standing::Limited, "unknown"),
     };
     let means = match standing {
-        Standing::Ok => "the clock is read in tens of nanoseconds, without a system call",
+        Standing::Ok => "reading the clock takes tens of nanoseconds, without a system call",
         _ => {
             "reading the clock may take a system call of about a microsecond, for the generator \
               and for every span that telemetry times"
@@ -259,16 +260,16 @@ pub(super) fn frequency(seen: &Seen) -> Finding {
     if governors.is_empty() {
         return new(
             Standing::Ok,
-            format!("not the kernel's to choose here{boost}"),
-            "the clock may change unseen; arms that alternate within 100 ms feel it alike",
+            format!("not controlled by this kernel{boost}"),
+            "the clock may change unseen, but affects arms alike, because they alternate within 100 ms",
         );
     }
     let text = format!("governor {}{boost}", governors.join(", "));
     let finding = if governors == ["performance"] && host.boost != Some(true) {
         new(Standing::Ok, text, "the clock is steady")
     } else {
-        let means = "the clock follows load and heat; arms that alternate within 100 ms feel it \
-                     alike, absolute figures don't compare between days";
+        let means = "the clock follows load and heat, but affects arms alike, because they \
+                     alternate within 100 ms; don't compare absolute figures of different days";
         new(Standing::Limited, text, means)
             .remedy("for steadier figures: cpupower frequency-set -g performance, and boost off")
     };
@@ -281,11 +282,11 @@ pub(super) fn aslr(seen: &Seen) -> Finding {
         format!("kernel.randomize_va_space={value}")
     });
     let finding = if setting == Some(2) {
-        let means = "each launch draws its memory layout anew, so rounds average over its luck";
+        let means = "each launch gets a new memory layout, so rounds average over its effect";
         Finding::new("aslr", NeededFor::Precision, Standing::Ok, text, means)
     } else {
-        let means = "launches share one memory layout, and its luck stays in the figures as if it \
-                     were overhead";
+        let means = "all launches share one memory layout, whose effect appears in the figures as \
+                     overhead";
         Finding::new("aslr", NeededFor::Precision, Standing::Limited, text, means)
             .remedy("sysctl -w kernel.randomize_va_space=2")
     };

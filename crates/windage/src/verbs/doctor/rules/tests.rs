@@ -15,14 +15,14 @@ use crate::verbs::doctor::facts::{
 use crate::verbs::doctor::finding::{Diagnosis, Standing};
 use crate::verbs::doctor::render;
 
-// The kernel's numbers, as `errno(3)` has them.
+// Error numbers of errno(3).
 const EPERM: i32 = 1;
 const ENOENT: i32 = 2;
 const EACCES: i32 = 13;
 
 const ALL_CAPABILITIES: u64 = 0x1ff_ffff_ffff;
 
-/// A machine on which everything is as it should be.
+/// A machine without any problem.
 fn good() -> Seen {
     Seen {
         os: "linux",
@@ -223,7 +223,9 @@ fn each_rule_concludes_from_its_own_facts() {
         ("disk", Missing, |s| free(s, 10 << 20, true)),
         ("disk", Limited, |s| free(s, 100 << 20, true)),
         ("disk", Missing, |s| free(s, 100 << 30, false)),
-        ("disk", Limited, |s| s.disk = Err("gone".into())),
+        ("disk", Limited, |s| {
+            s.disk = Err("no such directory".into())
+        }),
         ("bpf", Missing, |s| without(s, Facility::Bpf)),
         ("bpf", Fine, |s| s.host.unprivileged_bpf_disabled = None),
         ("kprobes", Missing, |s| without(s, Facility::Kprobe)),
@@ -287,7 +289,7 @@ fn free(seen: &mut Seen, free_bytes: u64, writable: bool) {
 }
 
 #[test]
-fn only_what_measuring_needs_stops_it() {
+fn only_missing_requirements_prevent_measuring() {
     assert!(Diagnosis::of(findings(&poor())).can_measure());
     let mut seen = good();
     seen.loopback = Err("Network is unreachable".into());
@@ -299,7 +301,7 @@ fn only_what_measuring_needs_stops_it() {
 }
 
 #[test]
-fn the_document_has_all_that_programs_ask() {
+fn the_document_has_verdicts_evidence_and_remedies() {
     let document = render::json(&Diagnosis::of(findings(&poor())));
     assert_eq!(document["schema"], 1);
     assert_eq!(document["verdict"]["can_measure"], true);

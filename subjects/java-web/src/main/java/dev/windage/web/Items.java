@@ -6,7 +6,7 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 
-/** What one thread reads of the database: items, sellers, reviews. */
+/** One thread's access to the database: items, sellers, reviews. */
 final class Items {
     private static final String DATABASE =
             "jdbc:h2:mem:items;DB_CLOSE_DELAY=-1;INIT=RUNSCRIPT FROM 'classpath:items.sql'";
@@ -21,7 +21,7 @@ final class Items {
         reviews = connection.prepareStatement("SELECT stars, text FROM review WHERE item = ?");
     }
 
-    /** Opens the database, and makes it before if nobody has. */
+    /** Opens the database, and creates it if necessary. */
     static Items open() {
         try {
             return new Items(DriverManager.getConnection(DATABASE));
@@ -30,7 +30,7 @@ final class Items {
         }
     }
 
-    /** The item in JSON; null when there is none of that number. */
+    /** The item in JSON; null if there is no such item. */
     String show(int id) throws SQLException {
         StringBuilder json = new StringBuilder(1200);
         int ofSeller;

@@ -6,11 +6,11 @@ import io.javalin.http.NotFoundResponse;
 import java.sql.SQLException;
 
 /**
- * A web service as it is without telemetry; an agent that the JVM loads instruments it.
+ * A web service without telemetry; an agent that the JVM loads instruments it.
  *
  * <pre>java -jar target/java-web.jar ADDRESS:PORT</pre>
  *
- * <p>GET /items/{id} does three selects in a database in memory, and answers about 1 KB.
+ * <p>GET /items/{id} does three selects in an in-memory database, and answers about 1 KB.
  */
 public final class Web {
     private static final ThreadLocal<Items> ITEMS = ThreadLocal.withInitial(Items::open);

@@ -42,8 +42,8 @@ import java.util.logging.Level;
 import java.util.logging.LogRecord;
 
 /**
- * Sends a known number of spans, points or records with the OpenTelemetry SDK for Java. What is
- * sent, and the flags, are those of all exporters: see ../README.md.
+ * Sends a known number of spans, points or records with the OpenTelemetry SDK for Java.
+ * ../README.md describes the flags and what is sent.
  */
 public final class Exporter {
   private static final int BATCH = 100;
@@ -65,7 +65,7 @@ public final class Exporter {
     System.exit(complaints.get() == 0 ? 0 : 1);
   }
 
-  /** What fails in the background is told to the log and to nobody else. */
+  /** The SDK reports errors in the background only in its log. */
   private static AtomicInteger countComplaints() {
     AtomicInteger complaints = new AtomicInteger();
     java.util.logging.Logger.getLogger("io.opentelemetry").addHandler(new Handler() {
@@ -130,13 +130,13 @@ public final class Exporter {
   }
 
   private static void sendMetrics(Options options) {
-    // Nothing is collected before its time: the interval is longer than a run may take.
+    // The interval is longer than a run may take, so the reader collects only on request.
     PeriodicMetricReader reader = PeriodicMetricReader.builder(metricExporter(options))
         .setInterval(Duration.ofSeconds(2 * PATIENCE_SECONDS))
         .build();
     SdkMeterProvider provider = SdkMeterProvider.builder()
         .registerMetricReader(reader)
-        // The SDK's points about itself are not among those that were asked for.
+        // The SDK's points about itself must not be counted.
         .registerView(
             InstrumentSelector.builder().setName("otel.sdk.*").build(),
             View.builder().setAggregation(Aggregation.drop()).build())

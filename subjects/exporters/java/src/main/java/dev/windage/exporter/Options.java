@@ -3,7 +3,7 @@ package dev.windage.exporter;
 import java.util.HashMap;
 import java.util.Map;
 
-/** What was asked for on the command line. */
+/** The options of the command line. */
 record Options(
     String signal,
     String protocol,
@@ -30,12 +30,12 @@ record Options(
         Integer.parseInt(values.getOrDefault("--attributes", "0")));
   }
 
-  /** The endpoint of a signal over HTTP, which has a path of its own. */
+  /** The endpoint of a signal over HTTP; each signal has its own path. */
   String url() {
     return endpoint + "/v1/" + signal;
   }
 
-  /** Whether the exporter is that over gRPC, and not that over HTTP. */
+  /** Whether to export over gRPC instead of HTTP. */
   boolean grpc() {
     return switch (protocol) {
       case "grpc" -> true;

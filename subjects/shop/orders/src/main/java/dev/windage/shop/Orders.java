@@ -20,7 +20,7 @@ import java.util.List;
  *
  * <pre>java -jar target/orders.jar ADDRESS:PORT NATS_ADDRESS:PORT</pre>
  *
- * <p>GET /orders answers how many came, with how many units, worth how much, and how many could not be
+ * <p>GET /orders returns the number of orders, their units and value, and how many could not be
  * read.
  */
 public final class Orders {
@@ -36,7 +36,7 @@ public final class Orders {
 
     private Orders() {}
 
-    /** What is looked at in an order. */
+    /** The fields of an order that are used. */
     record Order(String id, List<Line> lines, long totalCents) {}
 
     record Line(int product, int quantity) {}
@@ -48,7 +48,7 @@ public final class Orders {
             start(arguments);
         } catch (Exception failed) {
             System.err.println("orders: " + failed);
-            // What is connected or listens already has threads that would go on.
+            // Threads of open connections and listeners would keep the process alive.
             System.exit(1);
         }
     }
@@ -60,7 +60,7 @@ public final class Orders {
         Orders orders = new Orders();
         Connection broker = connect(arguments[1]);
         broker.createDispatcher(orders::take).subscribe("orders", "orders");
-        // The broker knows of the subscription before anybody is told that this service is up.
+        // The broker must know the subscription before this service reports that it is up.
         broker.flush(END_WITHIN);
         HttpServer server = orders.serve(arguments[0]);
         Runtime.getRuntime().addShutdownHook(new Thread(() -> end(server, broker)));

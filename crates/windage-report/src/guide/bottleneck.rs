@@ -1,4 +1,4 @@
-//! What kept a closed loop from answering faster.
+//! What limited a closed loop's throughput.
 
 use windage_analysis::ArmAnalysis;
 use windage_model::{LoadModel, Unit, WarningCode};
@@ -8,8 +8,8 @@ use super::observations::{OPEN, is_saturated};
 use crate::facts::one_line;
 use crate::number;
 
-/// Where the ceiling was: only where it is the subject does throughput lost tell all that was lost.
-pub(super) fn ceiling(sweep: &Sweep) -> String {
+/// Where the bottleneck was. Throughput lost is the full cost only if it was the subject.
+pub(super) fn bottleneck(sweep: &Sweep) -> String {
     let analysis = sweep.analysis;
     let metric = analysis.primary;
     let levels = sweep.levels.iter().map(|(_, arm)| *arm);
@@ -24,7 +24,7 @@ pub(super) fn ceiling(sweep: &Sweep) -> String {
         .map(|(arm, _)| format!("`{}`", one_line(&arm.name)))
         .collect();
     match (analysis.design.load, judged.len(), free.len()) {
-        (LoadModel::Batch, ..) => "none is sought: a program runs as fast as it can".to_owned(),
+        (LoadModel::Batch, ..) => "not applicable: a program runs as fast as it can".to_owned(),
         (_, 0, _) => format!("{OPEN}: nothing was measured"),
         (LoadModel::Open, all, free) => below(sweep, all - free),
         (LoadModel::Closed, _, 0) => {
@@ -43,18 +43,18 @@ pub(super) fn ceiling(sweep: &Sweep) -> String {
 
 fn below(sweep: &Sweep, saturated: usize) -> String {
     let rate = sweep.analysis.design.rate_per_s;
-    let rate = rate.map_or("the rate of the plan".to_owned(), |rate| {
+    let rate = rate.map_or("the plan's rate".to_owned(), |rate| {
         format!("{}/s", number::plain(rate))
     });
     match saturated {
-        0 => format!("none was met: {rate} keep the subject below it at every level"),
+        0 => format!("none: at {rate} the subject stays below saturation at every level"),
         some => {
-            format!("{rate} saturate the subject at {some} levels: they lie beyond its ceiling")
+            format!("the subject: at {rate} it is saturated at {some} levels")
         }
     }
 }
 
-/// What else may have been it; then throughput lost understates the cost, and CPU does not.
+/// The other possible bottlenecks, with which throughput lost understates the cost; CPU does not.
 fn elsewhere(sweep: &Sweep) -> String {
     let analysis = sweep.analysis;
     let cores = number::short(Unit::Cores, analysis.own_cost.generator_cores);
@@ -64,8 +64,8 @@ fn elsewhere(sweep: &Sweep) -> String {
         format!("the generator used most of its core ({cores})")
     } else {
         format!(
-            "the generator ({cores}), what stands behind the subject, or too few connections; \
-             which, {OPEN}"
+            "the generator ({cores}), what is behind the subject, or too few connections ({OPEN} \
+             which)"
         )
     };
     format!("{it}. Throughput lost understates the cost there; CPU does not")
