@@ -54,7 +54,7 @@ export function compared(): Compared {
 /** The part of `windage report --json` that tests read. */
 export interface Analysed {
   primary: string;
-  further: unknown[];
+  other_loads: unknown[];
   arms: { name: string; role: string; metrics: Record<string, Share> }[];
 }
 

@@ -1,11 +1,11 @@
 //! Samplers of CPU, memory and pressure: pure parsers over one seam to the system.
 //!
 //! - [`ArmProbe`] reads what one arm's processes use, [`MachineProbe`] what the entire machine
-//! uses, [`KernelThreadsProbe`] what the kernel's threads use, [`SelfProbe`] what Windage uses.
+//!   uses, [`KernelThreadsProbe`] what the kernel's threads use, [`SelfProbe`] what Windage uses.
 //! - [`host`] gathers facts about the machine for reports.
 //! - [`cgroup`] gives each arm a cgroup, the best source of CPU time.
 //! - [`bpf`] lists the BPF programs in the kernel; [`facility`] finds out what the kernel offers to
-//! programs that load them.
+//!   programs that load them.
 //! - [`parse`] holds the parsers: functions from bytes to values, which open nothing.
 //!
 //! Every access to the system goes through [`System`]; tests use [`FakeSystem`].

@@ -119,19 +119,20 @@ fn delivered(of: &Fidelity) -> Option<String> {
     Some(format!("{delivered} of {expected} {what} were delivered"))
 }
 
-/// "`bystander`, which the agents of `agent` do not watch, costs no more than 0.6 % of CPU per request"
+/// "`bystander`, which the agents of `agent` do not watch, costs no more than 0.6 % of CPU per
+/// request"
 fn of_bystander(analysis: &Analysis, arm: &ArmAnalysis, of: &Bystander) -> Vec<Piece> {
     let result = Some(&of.against_control);
     let mut pieces = summary::alone(analysis, arm, of.metric, result).into_iter();
     let mut sentence: Vec<Piece> = pieces.next().into_iter().collect();
-    let said: Vec<Piece> = pieces.collect();
-    let goes_on = !matches!(said.first(), Some(Piece::Text(text)) if text.starts_with(':'));
+    let clause: Vec<Piece> = pieces.collect();
+    let goes_on = !matches!(clause.first(), Some(Piece::Text(text)) if text.starts_with(':'));
     let comma = if goes_on { "," } else { "" };
     sentence.extend([
         text(", which the agents of "),
         Piece::Arm(arm_name(analysis, &of.bystander_of)),
         text(format!(" do not watch{comma}")),
     ]);
-    sentence.extend(said);
+    sentence.extend(clause);
     sentence
 }

@@ -106,8 +106,8 @@ fn columns<'a>() -> Vec<Column<Line<'a>>> {
         Text("unit", |of| word(of.metric.unit().as_str())),
         Figure("baseline", |of| of.result.baseline),
         Figure("value", |of| of.result.arm),
-        Ends("difference", |of| Some(of.difference()?.absolute.clone())),
-        Ends("relative", |of| of.difference()?.relative.clone()),
+        Ends("difference", |of| Some(of.difference()?.absolute)),
+        Ends("relative", |of| of.difference()?.relative),
         Figure("confidence", |of| {
             let of = of.difference()?;
             Some(of.relative.as_ref().unwrap_or(&of.absolute).confidence)

@@ -151,7 +151,7 @@ pub(crate) fn a_request(figure: f64, asked: f64) -> String {
     format!("{figure:.places$}")
 }
 
-/// A share as whole percent.
+/// A share as integer percent.
 pub(crate) fn percent_whole(share: f64) -> String {
     let text = format!("{:.0} %", (share * 100.0).abs());
     if share <= -0.005 {

@@ -111,7 +111,7 @@ fn brief_part(page: &mut Page, analysis: &Analysis) {
     page.warnings_in_brief(analysis);
 }
 
-/// What the run is.
+/// The run's title and description.
 pub(crate) fn head(page: &mut Page, analysis: &Analysis) {
     page.heading(&one_line(&analysis.plan));
     if let Some(about) = &analysis.about {

@@ -43,7 +43,7 @@ pub(crate) fn warnings(analysis: &Analysis) -> Vec<WarningRow> {
         .map(|warning| row(warning, None))
         .collect();
     for (code, warnings) in of_metrics(analysis) {
-        let told = |warning: &Warning| {
+        let is_duplicate = |warning: &Warning| {
             analysis
                 .validity
                 .reasons
@@ -52,7 +52,7 @@ pub(crate) fn warnings(analysis: &Analysis) -> Vec<WarningRow> {
         };
         let new: Vec<_> = warnings
             .into_iter()
-            .filter(|(warning, _)| !told(warning))
+            .filter(|(warning, _)| !is_duplicate(warning))
             .collect();
         if let Some((first, _)) = new.first() {
             let places: Vec<_> = new.iter().map(|(_, place)| place.clone()).collect();

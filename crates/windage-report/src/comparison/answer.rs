@@ -30,13 +30,13 @@ pub(super) fn sentences(of: &Comparison, load: &ComparedLoad) -> Vec<Vec<Piece>>
         return vec![ended(vec![text(sentence)])];
     }
     let mut sentences = vec![ended(changes(load))];
-    sentences.extend(baseline(load).map(|said| ended(vec![text(said)])));
+    sentences.extend(baseline(load).map(|clause_text| ended(vec![text(clause_text)])));
     sentences
 }
 
 fn changes(load: &ComparedLoad) -> Vec<Piece> {
-    let is_told = |arm: &&ComparedArm| arm.role == Role::Treatment && !arm.is_bystander;
-    let mut treatments: Vec<&ComparedArm> = load.arms.iter().filter(is_told).collect();
+    let is_described = |arm: &&ComparedArm| arm.role == Role::Treatment && !arm.is_bystander;
+    let mut treatments: Vec<&ComparedArm> = load.arms.iter().filter(is_described).collect();
     if treatments.is_empty() {
         return vec![text("The runs have no treatment in common")];
     }
@@ -65,14 +65,14 @@ fn change<'a>(arm: &'a ComparedArm, load: &ComparedLoad) -> Option<&'a Change> {
 
 /// The size of the change for sorting; arms without one come last.
 fn size(arm: &ComparedArm, load: &ComparedLoad) -> f64 {
-    let told = change(arm, load).and_then(|change| {
+    let interval = change(arm, load).and_then(|change| {
         if is_in_shares(load) {
             change.relative.as_ref()
         } else {
             Some(&change.absolute)
         }
     });
-    told.map_or(f64::NEG_INFINITY, |told| told.estimate.abs())
+    interval.map_or(f64::NEG_INFINITY, |interval| interval.estimate.abs())
 }
 
 fn clause(arm: &ComparedArm, load: &ComparedLoad, names_metric: bool) -> Vec<Piece> {
@@ -93,15 +93,15 @@ fn clause(arm: &ComparedArm, load: &ComparedLoad, names_metric: bool) -> Vec<Pie
     } else {
         String::new()
     };
-    let mut said = judged(of, change, (metric, load.margin), &of_metric);
+    let mut clause_text = judged(of, change, (metric, load.margin), &of_metric);
     if of.holds_in_family() == Some(false) {
         let all = match &of.in_family {
             Some(family) => format!("all {} comparisons", family.comparisons),
             None => "all comparisons of its family".to_owned(),
         };
-        said.push_str(&format!(" (but not when adjusted for {all})"));
+        clause_text.push_str(&format!(" (but not when adjusted for {all})"));
     }
-    vec![name, text(said)]
+    vec![name, text(clause_text)]
 }
 
 /// "costs 1.2 percentage points more of CPU per request (0.4 to 2.0): 23.9 % instead of 22.7 %"
@@ -239,7 +239,7 @@ fn rest(counted: &[&ComparedArm], load: &ComparedLoad) -> Option<Vec<Piece>> {
         })
         .filter(|(count, _)| *count > 0)
         .collect();
-    let said = match told.as_slice() {
+    let clause_text = match told.as_slice() {
         [] => return None,
         [(count, word)] => format!("{count} more {word}"),
         several => {
@@ -250,7 +250,7 @@ fn rest(counted: &[&ComparedArm], load: &ComparedLoad) -> Option<Vec<Piece>> {
             format!("of {} more, {}", counted.len(), each.join(", "))
         }
     };
-    Some(vec![text(said)])
+    Some(vec![text(clause_text)])
 }
 
 /// How the baseline changed. Descriptive: it has no interval.

@@ -82,8 +82,8 @@ fn row(arm: &ComparedArm, name: String, of: &ComparedMetric) -> Option<RowWire> 
     let written = |share: &Interval| Some(number::percent(share)?.to_string());
     let shown = number::percent(change)?;
     let verdict = of.verdict.map_or(String::new(), |verdict| {
-        let said = format!("{} {}", verdict.as_str(), mark(of));
-        format!(", {}", said.trim_end())
+        let marked_verdict = format!("{} {}", verdict.as_str(), mark(of));
+        format!(", {}", marked_verdict.trim_end())
     });
     let point = format!("{} points", shown.estimate);
     let (then, now) = (written(a?)?, written(b?)?);

@@ -1,4 +1,4 @@
-//! One row for each arm and metric of two runs, for spreadsheets and data frames.
+//! CSV of a comparison, for spreadsheets and data frames: one row per arm and metric.
 
 use windage_analysis::{Change, Compared, ComparedArm, ComparedLoad, ComparedMetric, Comparison};
 use windage_model::Metric;
@@ -35,12 +35,12 @@ fn columns<'a>() -> Vec<Column<Line<'a>>> {
         Text("direction", |of| word(of.name.direction().as_str())),
         Figure("a_baseline", |of| of.metric.a.baseline),
         Figure("a_value", |of| of.metric.a.arm),
-        Ends("a_relative", |of| of.metric.a.relative.clone()),
+        Ends("a_relative", |of| of.metric.a.relative),
         Figure("b_baseline", |of| of.metric.b.baseline),
         Figure("b_value", |of| of.metric.b.arm),
-        Ends("b_relative", |of| of.metric.b.relative.clone()),
-        Ends("change", |of| of.change()?.relative.clone()),
-        Ends("change_absolute", |of| Some(of.change()?.absolute.clone())),
+        Ends("b_relative", |of| of.metric.b.relative),
+        Ends("change", |of| of.change()?.relative),
+        Ends("change_absolute", |of| Some(of.change()?.absolute)),
         Figure("confidence", |of| {
             let of = of.change()?;
             Some(of.relative.as_ref().unwrap_or(&of.absolute).confidence)
@@ -58,7 +58,7 @@ fn columns<'a>() -> Vec<Column<Line<'a>>> {
 /// The comparison as one CSV table with a heading row: a row for each load, arm and metric.
 ///
 /// `a_relative`, `b_relative` and `change` with their ends are shares (0.01 is 1 %, of a change one
-/// percentage point); absolute figures are in the metric's unit. Figures are written in full, absent
+/// percentage point); absolute figures are in the metric's unit. Figures are not rounded, missing
 /// ones are empty. `plan` is B's.
 ///
 /// # Errors

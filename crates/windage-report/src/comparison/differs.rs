@@ -44,8 +44,8 @@ fn groups(compared: &Compared) -> Vec<(&'static str, &[Differing])> {
         ("Differs: versions", &differs.versions),
         ("Differs: design", &differs.design),
     ];
-    let told = groups.into_iter().filter(|(_, of)| !of.is_empty());
-    told.collect()
+    let shown = groups.into_iter().filter(|(_, of)| !of.is_empty());
+    shown.collect()
 }
 
 /// Everything that is equal, in a line.

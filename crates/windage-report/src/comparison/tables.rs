@@ -51,8 +51,8 @@ fn has_change(load: &ComparedLoad, metric: Metric) -> bool {
 }
 
 fn compact_table(load: &ComparedLoad, group: &Group) -> Option<Table> {
-    let is_told = |of: &&Placed| of.metric != load.primary && has_change(load, of.metric);
-    let metrics: Vec<&Placed> = group.metrics.iter().filter(is_told).collect();
+    let is_shown = |of: &&Placed| of.metric != load.primary && has_change(load, of.metric);
+    let metrics: Vec<&Placed> = group.metrics.iter().filter(is_shown).collect();
     let mut notes = Notes::default();
     let rows = arms(load).map(|arm| {
         let cells = metrics.iter().map(|placed| {

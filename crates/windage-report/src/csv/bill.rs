@@ -1,4 +1,4 @@
-//! One row per line of each arm's bill.
+//! CSV of bills: one row per line of each arm's bill.
 
 use windage_analysis::{Analysis, ArmAnalysis, Bill, BillLine};
 

@@ -1,4 +1,4 @@
-//! One row per BPF program that came with an arm's agents, and their sums.
+//! CSV of BPF programs: one row per program that came with an arm's agents, and their sums.
 
 use windage_analysis::{AgentUse, Analysis, ArmAnalysis, OverCycles, ProgramUse};
 use windage_model::Interval;
@@ -32,11 +32,9 @@ fn columns<'a>() -> Vec<Column<Row<'a>>> {
         Text("program", |(.., line)| text(&line.program)),
         Text("type", |(.., line)| text(&line.of_type)),
         Text("count", |(.., line)| word(&line.count)),
-        Ends("runs_per_request", |(.., line)| {
-            line.runs_per_request.clone()
-        }),
-        Ends("ns_per_run", |(.., line)| line.ns_per_run.clone()),
-        Ends("ns_per_request", |(.., line)| line.ns_per_request.clone()),
+        Ends("runs_per_request", |(.., line)| line.runs_per_request),
+        Ends("ns_per_run", |(.., line)| line.ns_per_run),
+        Ends("ns_per_request", |(.., line)| line.ns_per_request),
         Text("attachments", |(_, _, of, _)| {
             word(of.cycles.len().saturating_sub(of.failed().count()))
         }),
@@ -127,7 +125,7 @@ fn alone(estimate: f64) -> Interval {
 }
 
 fn over_cycles(of: &OverCycles) -> Interval {
-    let interval = of.interval.clone();
+    let interval = of.interval;
     Interval {
         estimate: of.estimate,
         ..interval.unwrap_or_else(|| alone(of.estimate))

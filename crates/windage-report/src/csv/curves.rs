@@ -1,4 +1,4 @@
-//! One row for each point of each curve.
+//! CSV of curves: one row per point.
 
 use windage_analysis::{Against, Analysis, Curve, CurveFit, CurvePoint, CurveScale, LackOfFit};
 use windage_model::{Interval, Unit};
@@ -30,12 +30,7 @@ impl<'a> Line<'a> {
 
     fn predicted(&self, against: Against) -> Option<Interval> {
         let mut held_out = self.fit(against)?.held_out.iter();
-        Some(
-            held_out
-                .find(|held| held.arm == self.point.arm)?
-                .predicted
-                .clone(),
-        )
+        Some(held_out.find(|held| held.arm == self.point.arm)?.predicted)
     }
 
     fn lack(&self, against: Against) -> Option<LackOfFit> {
@@ -63,7 +58,7 @@ fn columns<'a>() -> Vec<Column<Line<'a>>> {
         Figure("level", |of| Some(of.point.level)),
         Figure("attempted", |of| of.point.attempted),
         Figure("delivered", |of| of.point.delivered),
-        Ends("overhead", |of| Some(of.point.overhead.clone())),
+        Ends("overhead", |of| Some(of.point.overhead)),
         Text("beyond_drop_limit", |of| {
             word(of.point.is_beyond_drop_limit)
         }),
@@ -86,8 +81,7 @@ fn columns<'a>() -> Vec<Column<Line<'a>>> {
     ]
 }
 
-/// The analyses' curves as one CSV table with a heading row: a row for each run, load, curve and
-/// level.
+/// The analyses' curves as one CSV table with a heading row: a row per run, load, curve and level.
 ///
 /// `attempted` and `delivered` are telemetry per request. `overhead` and its ends are in `unit`
 /// where `scale` is `unit`, and a share of the baseline (0.01 is 1 %) where it is `share`. Columns

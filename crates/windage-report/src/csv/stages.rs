@@ -1,4 +1,4 @@
-//! One row per stage, for the sum of a chain, and for its end-to-end arm.
+//! CSV of stages: one row per stage, for the sum of a chain, and for its end-to-end arm.
 
 use windage_analysis::{Analysis, Missing, StageCost, Stages};
 use windage_model::ArmId;
@@ -33,14 +33,14 @@ fn columns<'a>() -> Vec<Column<Line<'a>>> {
         Text("kind", |of| word(of.kind)),
         Text("arm", |of| text(of.arm.as_str())),
         Text("against", |of| text(of.against.as_str())),
-        Ends("difference", |of| Some(of.cost()?.absolute.clone())),
-        Ends("relative", |of| Some(of.cost()?.relative.clone())),
+        Ends("difference", |of| Some(of.cost()?.absolute)),
+        Ends("relative", |of| Some(of.cost()?.relative)),
         Text("exceeds_zero", |of| {
             word(of.cost()?.relative.excludes_zero())
         }),
         Figure("share", |of| of.stages.share_of_sum(of.cost)),
-        Ends("per_span", |of| of.cost()?.per_span.clone()),
-        Ends("per_event", |of| of.cost()?.per_event.clone()),
+        Ends("per_span", |of| of.cost()?.per_span),
+        Ends("per_event", |of| of.cost()?.per_event),
         Text("rounds", |of| word(of.stages.rounds)),
         Text("missing", |of| word(of.cost.as_ref().err()?.code.as_str())),
     ]
@@ -49,9 +49,9 @@ fn columns<'a>() -> Vec<Column<Line<'a>>> {
 /// The analyses' chains of stages as one CSV table with a heading row.
 ///
 /// `kind` is `stage` (an arm − the one it adds to), `sum` (the chain's last arm − its first),
-/// `end_to_end` (the end-to-end arm − the first) or `gap` (end-to-end − sum: zero within its interval
-/// means that they agree). Differences are in `unit`; `relative` is a share of what `against`
-/// costs, `share` a share of the sum of stages. Intervals are unadjusted.
+/// `end_to_end` (the end-to-end arm − the first) or `gap` (end-to-end − sum: zero within its
+/// interval means that they agree). Differences are in `unit`; `relative` is a share of what
+/// `against` costs, `share` a share of the sum of stages. Intervals are unadjusted.
 ///
 /// # Errors
 ///

@@ -130,11 +130,11 @@ impl DifferencesWire {
         });
         let text = |written: &dyn Fn(&QuantileDifference) -> Option<Shown>| {
             let places = [(0.5, "median"), (0.99, "99th percentile")];
-            let told = places.into_iter().filter_map(|(quantile, name)| {
+            let labels = places.into_iter().filter_map(|(quantile, name)| {
                 let point = of.points.iter().find(|point| is_at(quantile, point))?;
                 Some(format!("{} at the {name}", written(point)?))
             });
-            told.collect::<Vec<_>>().join(", ")
+            labels.collect::<Vec<_>>().join(", ")
         };
         DifferencesWire {
             arm: id(load, of.arm),

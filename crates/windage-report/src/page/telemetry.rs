@@ -92,7 +92,7 @@ pub(super) fn by_rate(run: &Analysis) -> ByRateWire {
     // A closed loop has only an achieved rate.
     let rate = |of: &FidelityPoint| of.rate_per_s.or(of.achieved_per_s);
     let scale = Scale::fitting(Unit::PerSecond, points.iter().filter_map(rate));
-    let told = |of: &FidelityPoint| {
+    let described = |of: &FidelityPoint| {
         let share = number::percent_short(1.0 - of.lost_share.as_ref()?.estimate);
         Some(format!("{share} at {}", scale.with_unit(rate(of)?)))
     };
@@ -100,7 +100,7 @@ pub(super) fn by_rate(run: &Analysis) -> ByRateWire {
         let own = points.iter().filter(|of| of.arm == *id);
         RatesWire {
             arm: id.to_string(),
-            text: own.filter_map(told).collect::<Vec<_>>().join(", "),
+            text: own.filter_map(described).collect::<Vec<_>>().join(", "),
         }
     });
     ByRateWire {

@@ -11,7 +11,7 @@ use super::{
 use crate::facts::one_line;
 use crate::number::{self, NOT_AVAILABLE, Scale};
 
-/// How a column states differences.
+/// The form of a column's differences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shown {
     /// As percent of the baseline, where there is a ratio.
@@ -215,7 +215,7 @@ pub(super) fn compact_table(analysis: &Analysis, group: &Group, primary: Metric)
     })
 }
 
-/// A table with a column for each of these metrics.
+/// A table with one column per metric.
 fn table_of(analysis: &Analysis, title: &str, metrics: &[Placed]) -> Table {
     let mut notes = Notes::default();
     let arms = analysis.arms.iter();

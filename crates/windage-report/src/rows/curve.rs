@@ -33,8 +33,8 @@ pub(crate) fn level(level: f64) -> String {
 /// What the arms of a curve have in common; only where the run has several such groups.
 pub(crate) fn of_which(analysis: &Analysis, curve: &Curve) -> Option<String> {
     let mut curves = analysis.curves.iter();
-    let is_told = curves.any(|other| (&other.factor, &other.of) != (&curve.factor, &curve.of));
-    is_told.then(|| one_line(&curve.of))
+    let is_needed = curves.any(|other| (&other.factor, &other.of) != (&curve.factor, &curve.of));
+    is_needed.then(|| one_line(&curve.of))
 }
 
 /// The unit in which telemetry of a curve's arms is counted.

@@ -56,8 +56,8 @@ pub(super) fn fidelity_table(analysis: &Analysis) -> Option<Table> {
 fn facts(analysis: &Analysis) -> Vec<Fact> {
     let of_arms = |label: &str, say: fn(&ArmAnalysis, &Fidelity) -> Option<String>| {
         let of_arm = |arm: &ArmAnalysis| {
-            let said = say(arm, arm.fidelity.as_ref()?)?;
-            let text = format!("{}: {said}", one_line(&arm.name));
+            let description = say(arm, arm.fidelity.as_ref()?)?;
+            let text = format!("{}: {description}", one_line(&arm.name));
             Some(Fact::new(label, text))
         };
         analysis.arms.iter().filter_map(of_arm).collect::<Vec<_>>()

@@ -82,7 +82,7 @@ impl<'a> Forest<'a> {
                 name,
                 mark: mark(arm, result),
                 word: match &difference {
-                    Some(_) => result.map_or_else(String::new, |of| said(arm, of)),
+                    Some(_) => result.map_or_else(String::new, |of| verdict_text(arm, of)),
                     None => unmeasured(result),
                 },
                 difference,
@@ -167,7 +167,7 @@ fn mark(arm: &ArmAnalysis, result: Option<&MetricAnalysis>) -> Mark {
     }
 }
 
-fn said(arm: &ArmAnalysis, result: &MetricAnalysis) -> String {
+fn verdict_text(arm: &ArmAnalysis, result: &MetricAnalysis) -> String {
     let exceeds_zero = result.exceeds_zero() == Some(true);
     let word = match (arm.role, result.verdict) {
         (Role::Control, _) if exceeds_zero => "control: differs",

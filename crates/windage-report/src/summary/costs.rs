@@ -72,7 +72,8 @@ struct First {
     explains: bool,
 }
 
-/// What one arm costs, as a clause: "`otel` costs 22.7 % of CPU per request (22.2 to 23.2 %), 13.9 µs".
+/// What one arm costs, as a clause: "`otel` costs 22.7 % of CPU per request (22.2 to 23.2 %), 13.9
+/// µs".
 pub(crate) fn told(analysis: &Analysis, arm: &ArmAnalysis) -> String {
     let metric = analysis.primary;
     plain(&alone(analysis, arm, metric, arm.metrics.get(&metric)))

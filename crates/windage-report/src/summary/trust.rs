@@ -10,12 +10,12 @@ use crate::number::{self, Scale};
 pub(super) fn trust(analysis: &Analysis, metric: Metric) -> Vec<Piece> {
     let control = control(analysis, metric);
     // The control has its own sentence, so its warning is not repeated.
-    let told: &[WarningCode] = if control.starts_with(WARNING) {
+    let already_reported: &[WarningCode] = if control.starts_with(WARNING) {
         &[WarningCode::ControlDiffers]
     } else {
         &[]
     };
-    let reasons = reasons(analysis, Soundness::Suspect, told);
+    let reasons = reasons(analysis, Soundness::Suspect, already_reported);
     let mut sentence = vec![text(control)];
     if !reasons.is_empty() {
         sentence.push(text(format!(". The run is suspect: {reasons}")));
@@ -67,13 +67,19 @@ pub(crate) fn control(analysis: &Analysis, metric: Metric) -> String {
 }
 
 /// The first warnings of that gravity, one sentence each, and how many more there are.
-pub(super) fn reasons(analysis: &Analysis, gravity: Soundness, told: &[WarningCode]) -> String {
+pub(super) fn reasons(
+    analysis: &Analysis,
+    gravity: Soundness,
+    already_reported: &[WarningCode],
+) -> String {
     const SPELLED: usize = 2;
     let grave: Vec<_> = analysis
         .validity
         .reasons
         .iter()
-        .filter(|reason| reason.code.soundness() == gravity && !told.contains(&reason.code))
+        .filter(|reason| {
+            reason.code.soundness() == gravity && !already_reported.contains(&reason.code)
+        })
         .collect();
     let spelled = grave
         .iter()

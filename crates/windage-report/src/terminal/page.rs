@@ -373,8 +373,8 @@ mod tests {
             let text = drawn(&table(cells, separable));
             assert_eq!(text.matches("Both").count(), parts, "{why}: {text}");
             let words: Vec<&str> = text.split_whitespace().collect();
-            let told = words.iter().filter(|word| cells.contains(*word)).count();
-            assert_eq!(told, cells.len(), "{why}: {text}");
+            let found = words.iter().filter(|word| cells.contains(*word)).count();
+            assert_eq!(found, cells.len(), "{why}: {text}");
         }
     }
 

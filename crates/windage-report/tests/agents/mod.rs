@@ -258,7 +258,7 @@ fn the_unexplained_part_is_never_negative() {
             [-8.7, -9.0, -8.4],
             Some([26.7, 25.9, 27.5]),
             [
-                "pays 26.7 µs (26.5 to 26.9) more CPU per request",
+                "uses 26.7 µs (26.5 to 26.9) more CPU per request",
                 "not seen nothing measurable outside them, at most 27.5 µs: statistics include",
             ],
         ),
@@ -267,7 +267,7 @@ fn the_unexplained_part_is_never_negative() {
             [-1.3, -1.9, -0.7],
             Some([-0.9, -1.7, -0.1]),
             [
-                "pays 0.90 µs (0.60 to 1.20) less CPU per request",
+                "uses 0.90 µs (0.60 to 1.20) less CPU per request",
                 "measurable outside them, at most 0 µs: statistics include a clock read per run",
             ],
         ),
@@ -285,7 +285,7 @@ fn the_unexplained_part_is_never_negative() {
             [9.9, 9.4, 10.4],
             None,
             [
-                "pays 13.9 µs (13.5 to 14.3) more CPU per request",
+                "uses 13.9 µs (13.5 to 14.3) more CPU per request",
                 "not seen +9.9 µs (+9.4 to +10.4) outside them: traps,",
             ],
         ),

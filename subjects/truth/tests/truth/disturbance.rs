@@ -40,7 +40,9 @@ fn waited(files: &[String]) -> Duration {
 /// Says on standard error that a test could not run here, past what `cargo test` captures, and in
 /// the file of skipped tests when there is one.
 pub(crate) fn skip(test: &str, reason: &str) {
-    writeln!(std::io::stderr(), "skipped: {test}: {reason}").unwrap();
+    // `eprintln!` would be captured.
+    let line = format!("skipped: {test}: {reason}\n");
+    std::io::stderr().write_all(line.as_bytes()).unwrap();
     let Some(path) = std::env::var_os("WINDAGE_TEST_SKIPS").filter(|path| !path.is_empty()) else {
         return;
     };

@@ -39,7 +39,7 @@ impl Entry {
             .chain([(Entry::InAll, &bill.with_deferred)])
     }
 
-    /// That line of a bill; `None` when it has none.
+    /// This line of a bill; `None` if it has none.
     pub(crate) fn line(self, bill: &Bill) -> Option<&BillLine> {
         Entry::of(bill).find_map(|(entry, line)| (entry == self).then_some(line))
     }

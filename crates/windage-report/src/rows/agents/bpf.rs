@@ -164,7 +164,7 @@ fn account(of: &ProbeAccount, per_item: &str) -> Vec<Fact> {
     ]
 }
 
-/// "pays 13.9 µs (13.5 to 14.3) more CPU per request"
+/// "uses 13.9 µs (13.5 to 14.3) more CPU per request"
 fn pays(of: &Interval, per_item: &str) -> String {
     if !of.excludes_zero() {
         return format!("its CPU {per_item} changes by {}", in_us(of));
@@ -175,7 +175,7 @@ fn pays(of: &Interval, per_item: &str) -> String {
         (*of, "more")
     };
     let size = in_us(&size).replace('+', "");
-    format!("pays {size} {than} CPU {per_item}")
+    format!("uses {size} {than} CPU {per_item}")
 }
 
 /// What BPF statistics do not explain. They time each run between two clock reads and so include

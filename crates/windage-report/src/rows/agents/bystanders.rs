@@ -28,7 +28,9 @@ pub(super) fn bystander_table(analysis: &Analysis) -> Option<Table> {
         ],
     };
     let rows = bystanders.iter().map(row).collect();
-    let facts = bystanders.iter().map(|(arm, of)| told(analysis, arm, of));
+    let facts = bystanders
+        .iter()
+        .map(|(arm, of)| description(analysis, arm, of));
     Some(Table {
         title: "Bystanders".to_owned(),
         columns: vec![
@@ -57,7 +59,7 @@ pub(super) fn bystander_table(analysis: &Analysis) -> Option<Table> {
     })
 }
 
-fn told(analysis: &Analysis, arm: &ArmAnalysis, of: &Bystander) -> Fact {
+fn description(analysis: &Analysis, arm: &ArmAnalysis, of: &Bystander) -> Fact {
     let text = format!(
         "{} uses the processes of {}, under load while the agents of {} are attached to others",
         one_line(&arm.name),
