@@ -44,7 +44,7 @@ test("warnings and differences are shown", async ({ watched: { page } }) => {
   await open(page, pageOf("comparison"));
   const { warnings, comparable } = compared();
   expect(comparable).toBe("with_care");
-  await expect(page.locator("main .state")).toContainText("with care");
+  await expect(page.locator("main .state")).toContainText("with warnings");
   const section = page.getByRole("region", { name: "Warnings about the comparison" });
   expect(warnings.map(({ code }) => code)).toContain("other_kernel");
   for (const { text } of warnings) await expect(section).toContainText(text);
