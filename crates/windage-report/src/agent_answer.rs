@@ -5,9 +5,10 @@ use windage_analysis::{AgentUse, Analysis, ArmAnalysis, Bystander, Fidelity};
 use windage_model::{Interval, Unit};
 
 use crate::number::{self, Scale};
+use crate::pieces::{Piece, arm, text};
 use crate::rows::agents::{over_cycles_with_unit, with_agents};
 use crate::rows::arm_name;
-use crate::summary::{self, Piece, text};
+use crate::summary::costs::alone;
 
 /// With more arms with agents than this, only the most expensive is described.
 const SPELLED: usize = 2;
@@ -42,7 +43,7 @@ fn of_agents(arm: &ArmAnalysis, of: &AgentUse, of_how_many: Option<usize>) -> Ve
     } else {
         ("The agent of ", "itself uses", "was")
     };
-    let mut sentence = vec![text(who), summary::arm(arm)];
+    let mut sentence = vec![text(who), self::arm(arm)];
     if let Some(arms) = of_how_many {
         sentence.push(text(format!(
             ", the most expensive of {arms} arms with agents,"
@@ -123,7 +124,7 @@ fn delivered(of: &Fidelity) -> Option<String> {
 /// request"
 fn of_bystander(analysis: &Analysis, arm: &ArmAnalysis, of: &Bystander) -> Vec<Piece> {
     let result = Some(&of.against_control);
-    let mut pieces = summary::alone(analysis, arm, of.metric, result).into_iter();
+    let mut pieces = alone(analysis, arm, of.metric, result).into_iter();
     let mut sentence: Vec<Piece> = pieces.next().into_iter().collect();
     let clause: Vec<Piece> = pieces.collect();
     let goes_on = !matches!(clause.first(), Some(Piece::Text(text)) if text.starts_with(':'));

@@ -6,7 +6,7 @@ use windage_analysis::Analysis;
 use windage_model::Metric;
 
 use crate::duration;
-use crate::facts::{Fact, one_line};
+use crate::fact::{Fact, one_line};
 use crate::number;
 
 /// Its key among the facts about the machine.

@@ -12,7 +12,7 @@ use windage_analysis::{InFamily, VarianceComponents};
 use windage_model::{Difference, Interval, Metric};
 
 use crate::ReportError;
-use crate::facts::one_line;
+use crate::fact::one_line;
 pub use bill::bill_csv;
 pub use bpf::bpf_csv;
 pub use curves::curves_csv;

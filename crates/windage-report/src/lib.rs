@@ -11,12 +11,14 @@ mod calibration;
 mod comparison;
 mod csv;
 mod duration;
+mod fact;
 mod facts;
 mod guide;
 mod markdown;
 pub mod number;
 mod page;
 mod picture;
+mod pieces;
 mod placement;
 mod precision;
 mod rows;
@@ -29,7 +31,7 @@ pub use crate::comparison::{
     comparison_csv, comparison_html, comparison_markdown, comparison_page_json, comparison_terminal,
 };
 pub use crate::csv::{bill_csv, bpf_csv, csv, curves_csv, stages_csv};
-pub use crate::facts::one_line;
+pub use crate::fact::one_line;
 pub use crate::guide::{
     GuideError, GuideOptions, guide, summary_of_runs, summary_of_runs_markdown,
 };

@@ -2,9 +2,11 @@
 
 use windage_analysis::Analysis;
 
-use crate::facts::{self, Fact, one_line};
+use crate::fact::{Fact, one_line};
+use crate::facts;
+use crate::pieces::Piece;
 use crate::rows::{self, Align, Table};
-use crate::summary::{self, Piece};
+use crate::summary;
 use crate::{calibration, self_reported, warnings};
 
 /// The report as Markdown with GitHub's tables: the terminal's report in the same order, and all

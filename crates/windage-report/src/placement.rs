@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use windage_analysis::{Placed, RunPart};
 
-use crate::facts::{Fact, one_line};
+use crate::fact::{Fact, one_line};
 
 /// The parts on each core; `None` if the plan leaves all of them to the scheduler.
 pub(crate) fn fact(placement: &[Placed]) -> Option<Fact> {

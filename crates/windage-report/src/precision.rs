@@ -4,7 +4,7 @@
 use windage_analysis::{Advice, Analysis, ArmAnalysis, MetricAnalysis, VarianceComponents};
 use windage_model::Role;
 
-use crate::facts::Fact;
+use crate::fact::Fact;
 use crate::number;
 
 /// The label of the line about variance components.

@@ -4,7 +4,7 @@
 use windage_analysis::Analysis;
 use windage_model::Role;
 
-use crate::facts::{Fact, one_line};
+use crate::fact::{Fact, one_line};
 
 /// How many arms are named with a text; the rest are counted.
 const NAMES: usize = 4;

@@ -7,7 +7,8 @@ use anstyle::Style;
 use windage_analysis::Analysis;
 
 use crate::calibration;
-use crate::facts::{self, one_line};
+use crate::fact::one_line;
+use crate::facts;
 use crate::rows;
 use crate::self_reported;
 use crate::summary;

@@ -3,7 +3,7 @@
 use windage_analysis::Analysis;
 use windage_model::{Evidence, Soundness, Warning, WarningCode};
 
-use crate::facts::one_line;
+use crate::fact::one_line;
 use crate::number;
 
 /// A warning as every renderer shows it.

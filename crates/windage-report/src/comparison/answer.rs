@@ -6,9 +6,9 @@ use windage_model::{Interval, Metric, Role};
 
 use super::primary::is_in_shares;
 use super::tables::baseline_figures;
-use crate::facts::one_line;
+use crate::fact::one_line;
 use crate::number::{self, Scale};
-use crate::summary::{Piece, as_cost, ended, joined, reversed, text, without_stop};
+use crate::pieces::{Piece, as_cost, ended, joined, reversed, text, without_stop};
 
 /// With more treatments than this, only the first are described and the rest are counted.
 const SPELLED: usize = 4;

@@ -2,7 +2,7 @@
 
 use windage_analysis::{Compared, Differing, PlanLine, PlanTag};
 
-use crate::facts::{Fact, one_line, visible};
+use crate::fact::{Fact, one_line, visible};
 use crate::rows::{Align, Cell, Column, Row, RowsOf, Table, nothing, plain};
 
 /// Shown where one run has no value.

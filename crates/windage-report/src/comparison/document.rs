@@ -9,10 +9,10 @@ use super::{
     answer, closing, differs, header, heading, lone_arms, of_load, tables, terminal, title, told,
 };
 use crate::TerminalOptions;
-use crate::facts::{Fact, one_line};
+use crate::fact::{Fact, one_line};
 use crate::page::{Embedded, Kind, embed};
+use crate::pieces::Piece;
 use crate::rows::{Table, capitalised};
-use crate::summary::Piece;
 
 /// The version of the document; raised when an older page would misread it.
 const PAGE: u32 = 1;

@@ -16,7 +16,7 @@ use windage_analysis::{
 };
 use windage_model::{Soundness, Verdict};
 
-use crate::facts::{Fact, one_line, shell_word};
+use crate::fact::{Fact, one_line, shell_word};
 use crate::rows::Tone;
 
 pub use self::csv::comparison_csv;

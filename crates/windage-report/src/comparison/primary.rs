@@ -5,7 +5,7 @@ use windage_model::{Interval, Metric};
 
 use super::tables::{NOT_COMPARED, arms, baseline, basis, mark};
 use super::tone;
-use crate::facts::one_line;
+use crate::fact::one_line;
 use crate::number::{self, NOT_AVAILABLE, Scale};
 use crate::rows::{Align, Cell, Column, NO_RATIO, NOT_FINITE, Notes, Row, Table, column, headline};
 

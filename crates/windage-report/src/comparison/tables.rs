@@ -5,7 +5,7 @@ use windage_model::{Interval, Metric, Role};
 
 use super::primary::primary_table;
 use super::tone;
-use crate::facts::{Fact, one_line};
+use crate::fact::{Fact, one_line};
 use crate::number::{self, Scale};
 use crate::rows::{
     Cell, GROUPS, Group, INCONCLUSIVE, NEGLIGIBLE, NOT_FINITE, Notes, ON_ITS_OWN, ON_ITS_OWN_MEANS,

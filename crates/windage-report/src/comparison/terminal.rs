@@ -4,9 +4,9 @@ use anstyle::{AnsiColor, Style};
 use windage_analysis::{Comparable, Compared, ComparedLoad, PlanLine, PlanTag};
 
 use super::{answer, closing, differs, header, heading, of_load, tables, title, told};
-use crate::facts::Fact;
+use crate::fact::Fact;
+use crate::pieces::plain;
 use crate::rows::Table;
-use crate::summary::plain;
 use crate::terminal::{FAINT, HEADING, Page, TerminalOptions};
 
 /// The most lines of the plans' difference in a terminal.

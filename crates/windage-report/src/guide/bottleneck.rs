@@ -5,7 +5,7 @@ use windage_model::{LoadModel, Unit, WarningCode};
 
 use super::Sweep;
 use super::observations::{OPEN, is_saturated};
-use crate::facts::one_line;
+use crate::fact::one_line;
 use crate::number;
 
 /// Where the bottleneck was. Throughput lost is the full cost only if it was the subject.

@@ -6,7 +6,7 @@ use windage_model::{Direction, Interval};
 use super::Sweep;
 use super::observations::OPEN;
 use super::table::{own_value, share_of};
-use crate::facts::one_line;
+use crate::fact::one_line;
 use crate::number;
 use crate::rows::curve::{self, level};
 

@@ -12,7 +12,8 @@ use anstyle::Style;
 use windage_analysis::{Analysis, ArmAnalysis, Curve};
 use windage_model::{LevelValue, Role};
 
-use crate::facts::{self, one_line};
+use crate::fact::one_line;
+use crate::facts;
 use crate::terminal::{HEADING, Page, TerminalOptions, head};
 pub use runs::{summary_of_runs, summary_of_runs_markdown};
 

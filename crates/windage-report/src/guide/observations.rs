@@ -6,7 +6,7 @@ use windage_analysis::{
 use windage_model::Metric;
 
 use super::{Sweep, beside, bottleneck, budget};
-use crate::facts::{Fact, one_line};
+use crate::fact::{Fact, one_line};
 use crate::number;
 use crate::rows::curve::{self, is_rejected, level, statistic};
 use crate::summary;

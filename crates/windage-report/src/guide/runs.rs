@@ -6,7 +6,7 @@ use windage_model::{LoadModel, Metric};
 
 use super::table::{own_value, relative};
 use super::{Sweep, beside, sweeps};
-use crate::facts::{Fact, one_line};
+use crate::fact::{Fact, one_line};
 use crate::markdown;
 use crate::number::{self, NOT_AVAILABLE, Scale};
 use crate::rows::curve::level;

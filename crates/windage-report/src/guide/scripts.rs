@@ -5,7 +5,7 @@ use windage_analysis::{Analysis, ArmAnalysis, Averaged, Script};
 use windage_model::{Interval, Metric, Role};
 
 use super::observations::OPEN;
-use crate::facts::{Fact, one_line};
+use crate::fact::{Fact, one_line};
 use crate::number::{self, NOT_AVAILABLE};
 use crate::rows::cpu_metric;
 use crate::rows::script::range;

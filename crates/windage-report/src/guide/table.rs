@@ -4,10 +4,10 @@ use windage_analysis::{Analysis, ArmAnalysis, Fidelity, FidelityUnit, MetricAnal
 use windage_model::{Interval, LoadModel, Metric, Role, Unit};
 
 use super::{Sweep, beside, sweeps};
-use crate::facts::{Fact, one_line};
+use crate::fact::{Fact, one_line};
 use crate::number::{self, NOT_AVAILABLE, Scale};
+use crate::pieces::as_cost;
 use crate::rows::{self, Cell, Column, Row, Table, Tone, column, cpu_metric, nothing, plain};
-use crate::summary::as_cost;
 
 /// How many columns are those of published guides; they stay together on a narrow page.
 pub(super) const FIRST_PART: usize = 3;

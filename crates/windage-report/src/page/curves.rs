@@ -3,7 +3,7 @@
 use serde::Serialize;
 use windage_analysis::{Against, Analysis, Curve, CurveFit, CurveScale, FidelityUnit};
 
-use crate::facts::one_line;
+use crate::fact::one_line;
 use crate::number::{self, Scale};
 use crate::rows::{capitalised, curve};
 

@@ -15,9 +15,11 @@ use super::scatter::{VarianceComponentsWire, scatter};
 use super::series::SeriesWire;
 use super::telemetry::{ByRateWire, DeliveryWire, by_rate, deliveries};
 use super::validity::ValidityWire;
-use crate::facts::{self, Fact, one_line};
+use crate::fact::{Fact, one_line};
+use crate::facts;
+use crate::pieces::Piece;
 use crate::rows::{self, NOTHING_MEASURED, Table, unique_names};
-use crate::summary::{self, Piece};
+use crate::summary;
 
 /// The version of the document; raised when an older page would misread it.
 const PAGE: u32 = 1;

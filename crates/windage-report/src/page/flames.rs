@@ -4,7 +4,7 @@ use serde::Serialize;
 use windage_analysis::{Analysis, Interaction, RecordedProfile, Sampled, differential_flame_graph};
 use windage_model::Role;
 
-use crate::facts::one_line;
+use crate::fact::one_line;
 use crate::rows::divided_by;
 use crate::rows::profile::{Profiled, profiled};
 

@@ -5,7 +5,7 @@ use windage_analysis::Analysis;
 use windage_model::{Direction, LoadModel, Metric};
 
 use super::figures::BandWire;
-use crate::facts::one_line;
+use crate::fact::one_line;
 use crate::number::Scale;
 use crate::rows::forest::{Forest, ForestRow, Mark};
 use crate::rows::{ON_ITS_OWN, ON_ITS_OWN_MEANS, headline};

@@ -21,7 +21,7 @@ pub use flames::{FlameGraph, flame_graphs};
 pub use shell::{DASHBOARD_POLICY, SCRIPT, STYLE, dashboard_html};
 pub(crate) use shell::{Embedded, Kind, embed};
 
-use crate::facts::one_line;
+use crate::fact::one_line;
 use crate::terminal::{TerminalOptions, terminal};
 
 /// The input of a page.

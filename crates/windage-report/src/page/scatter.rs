@@ -4,7 +4,7 @@ use serde::Serialize;
 use windage_analysis::{Analysis, ArmAnalysis};
 use windage_model::{Interval, Role};
 
-use crate::facts::one_line;
+use crate::fact::one_line;
 use crate::number;
 use crate::precision::advice_in_words;
 use crate::rows::capitalised;

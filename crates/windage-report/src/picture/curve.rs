@@ -8,7 +8,7 @@ use windage_model::Metric;
 use super::axis::{self, Axis};
 use super::frame::{KeyEntry, Panel};
 use super::plane::{BELOW, Plane, Tick, px};
-use crate::facts::one_line;
+use crate::fact::one_line;
 use crate::number::Scale;
 use crate::rows::{self, curve};
 

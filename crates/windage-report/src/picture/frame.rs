@@ -7,7 +7,8 @@ use windage_model::{Metric, Soundness};
 use super::lettering;
 use super::plane::px;
 use super::{PictureOptions, panels, title};
-use crate::facts::{self, one_line};
+use crate::fact::one_line;
+use crate::facts;
 use crate::warnings;
 
 /// Fonts for viewers, and the one that the rasteriser has.

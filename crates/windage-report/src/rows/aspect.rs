@@ -3,7 +3,7 @@
 use windage_analysis::{Analysis, ArmAnalysis};
 
 use super::{Cell, Row, Table, Tone, column};
-use crate::facts::one_line;
+use crate::fact::one_line;
 use crate::number;
 
 /// One column: an arm's cell, and whether that is worth showing.

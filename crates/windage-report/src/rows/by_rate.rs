@@ -5,7 +5,7 @@ use windage_model::{ArmId, Unit};
 
 use super::stages::arm_name;
 use super::{Cell, Row, Table, Tone, column, nothing, plain};
-use crate::facts::one_line;
+use crate::fact::one_line;
 use crate::number::{self, Scale};
 
 /// A row for each arm and load, by rate; `None` for a run with a single load or without

@@ -8,7 +8,7 @@ use super::{
     Cell, INCONCLUSIVE, NEGLIGIBLE, NOT_FINITE, NOT_FOR_ARM, Notes, Row, Table, Tone, basis,
     column, family, has_figures, plain, results, value, value_scale,
 };
-use crate::facts::one_line;
+use crate::fact::one_line;
 use crate::number::{self, NOT_AVAILABLE, Scale};
 
 /// The form of a column's differences.

@@ -7,7 +7,7 @@ use windage_analysis::{
 use windage_model::{ArmId, Interval, LevelValue};
 
 use super::{Cell, Row, RowsOf, Table, column, plain};
-use crate::facts::{Fact, one_line};
+use crate::fact::{Fact, one_line};
 use crate::number::{self, NOT_AVAILABLE, Scale};
 
 /// A curve whose lack-of-fit test has a lower probability than this does not fit.

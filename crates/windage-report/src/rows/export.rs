@@ -5,7 +5,7 @@ use windage_model::{Interval, Unit};
 
 use super::aspect::{Aspect, aspects_table, counted, nothing};
 use super::{Cell, Row, Table, Tone, column, lasting};
-use crate::facts::one_line;
+use crate::fact::one_line;
 use crate::number;
 
 /// Services and scopes shown of an arm; `analysis.json` has more.

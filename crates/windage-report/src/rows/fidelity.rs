@@ -4,7 +4,7 @@ use windage_analysis::{Analysis, ArmAnalysis, EventCounts, Fidelity, FidelityUni
 
 use super::aspect::nothing;
 use super::{BEYOND_SAMPLING, Cell, Row, Table, Tone, capitalised, column, plain};
-use crate::facts::{Fact, one_line};
+use crate::fact::{Fact, one_line};
 use crate::number;
 
 /// Delivered and expected telemetry; `None` if no arm has any.

@@ -4,7 +4,7 @@ use windage_analysis::{Analysis, ArmAnalysis, MetricAnalysis};
 use windage_model::{Difference, Direction, Interval, Metric, Role, Soundness, Verdict};
 
 use super::{NO_RATIO, NOT_FOR_ARM, family, unique_names};
-use crate::facts::one_line;
+use crate::fact::one_line;
 use crate::number::{self, Scale, Shown};
 
 /// One metric of all arms.

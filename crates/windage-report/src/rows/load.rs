@@ -5,7 +5,7 @@ use windage_model::Exchanges;
 
 use super::aspect::{Aspect, aspects_table, counted, nothing, share};
 use super::{Align, Cell, Column, Row, Table, Tone, column, lasting, plain, time};
-use crate::facts::one_line;
+use crate::fact::one_line;
 use crate::number;
 
 /// Shares of starts that waited are shown above this.

@@ -40,7 +40,7 @@ use stages::stage_tables;
 use windage_analysis::{Analysis, ArmAnalysis, MetricAnalysis};
 use windage_model::{ArmId, Difference, LoadModel, Metric, Role, Unit, Verdict};
 
-use crate::facts::{Fact, one_line};
+use crate::fact::{Fact, one_line};
 use crate::number::{self, NOT_AVAILABLE, Scale};
 
 /// A table with its arms as rows.

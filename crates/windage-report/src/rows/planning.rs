@@ -4,7 +4,7 @@ use windage_analysis::{Analysis, ArmAnalysis, Planning, PlanningFigures, Room};
 use windage_model::Unit;
 
 use super::{Cell, Column, Row, Table, column};
-use crate::facts::{Fact, one_line};
+use crate::fact::{Fact, one_line};
 use crate::number::{self, NOT_AVAILABLE, Scale};
 
 /// From this count on, integers are precise enough.

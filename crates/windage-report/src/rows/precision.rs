@@ -4,7 +4,7 @@ use windage_analysis::{Advice, Analysis, MetricAnalysis, VarianceComponents};
 use windage_model::{Metric, Verdict};
 
 use super::{Align, Cell, Column, Row, Table, Tone, column, family, nothing, plain};
-use crate::facts::one_line;
+use crate::fact::one_line;
 use crate::precision;
 use crate::{duration, number};
 

@@ -8,7 +8,7 @@ use super::{
     Align, Cell, Column, NO_RATIO, NOT_FINITE, NOT_FOR_ARM, Notes, Row, Table, Tone, basis, column,
     family, headline, plain, results, value, value_scale,
 };
-use crate::facts::one_line;
+use crate::fact::one_line;
 use crate::number::{self, NOT_AVAILABLE, Scale, Shown};
 use crate::precision;
 

@@ -7,7 +7,7 @@ use super::aspect::nothing;
 use super::{
     Cell, INCONCLUSIVE, Notes, Row, RowsOf, Table, Tone, column, cpu_metric, divided_by, value,
 };
-use crate::facts::{Fact, one_line};
+use crate::fact::{Fact, one_line};
 use crate::number::{self, NOT_AVAILABLE, Scale};
 
 /// Functions per arm in the main table.

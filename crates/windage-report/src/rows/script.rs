@@ -4,7 +4,7 @@ use windage_analysis::{Analysis, ArmAnalysis, Averaged, Script, ScriptPhase};
 use windage_model::{Metric, Phase};
 
 use super::{Cell, Row, Table, column, nothing};
-use crate::facts::{Fact, one_line};
+use crate::fact::{Fact, one_line};
 use crate::number::{self, NOT_AVAILABLE};
 
 /// The two tables; none unless windows were whole processes.

@@ -5,7 +5,7 @@ use windage_model::{ArmId, Interval};
 
 use super::aspect::nothing;
 use super::{Cell, Column, Notes, Row, Table, Tone, column, plain};
-use crate::facts::{Fact, one_line};
+use crate::fact::{Fact, one_line};
 use crate::number::{self, NOT_AVAILABLE, Scale};
 
 /// One table per chain.

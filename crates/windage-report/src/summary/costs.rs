@@ -3,10 +3,10 @@
 use windage_analysis::{Analysis, ArmAnalysis, MetricAnalysis};
 use windage_model::{Difference, Interval, Metric, Role, Soundness, Verdict};
 
-use super::{Piece, arm, as_cost, joined, plain, reversed, text, without_stop};
 use crate::duration;
-use crate::facts::one_line;
+use crate::fact::one_line;
 use crate::number::{self, Scale};
+use crate::pieces::{Piece, arm, as_cost, joined, plain, reversed, text, without_stop};
 use crate::rows::{headline, overstated};
 
 /// With more treatments than this, only the first are described and the rest are counted.

@@ -2,8 +2,8 @@
 
 use windage_analysis::{Analysis, ArmAnalysis};
 
-use super::{Piece, arm, joined, text};
 use crate::number;
+use crate::pieces::{Piece, arm, joined, text};
 
 /// Telemetry lost beyond what sampling explains, in measured windows and elsewhere.
 pub(super) fn losses(analysis: &Analysis) -> Vec<Vec<Piece>> {

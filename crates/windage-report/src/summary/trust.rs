@@ -3,8 +3,8 @@
 use windage_analysis::Analysis;
 use windage_model::{Metric, Soundness, Verdict, WarningCode};
 
-use super::{Piece, text, without_stop};
 use crate::number::{self, Scale};
+use crate::pieces::{Piece, text, without_stop};
 
 /// Whether the figures are trustworthy: the control first, then the run's warnings.
 pub(super) fn trust(analysis: &Analysis, metric: Metric) -> Vec<Piece> {

@@ -9,7 +9,7 @@ use windage_model::{Soundness, Verdict};
 
 use super::TerminalOptions;
 use super::text::{truncated, wrap};
-use crate::facts::Fact;
+use crate::fact::Fact;
 use crate::rows::{Align, Table, Tone};
 use crate::warnings::{self, WarningRow};
 

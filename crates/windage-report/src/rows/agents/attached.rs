@@ -4,7 +4,7 @@ use windage_analysis::{AgentUse, Analysis, ArmAnalysis, AttachUse, OverCycles, R
 use windage_model::Unit;
 
 use super::{in_unit, over_cycles_cell, range_cell, with_agents};
-use crate::facts::{Fact, one_line};
+use crate::fact::{Fact, one_line};
 use crate::number::{self, Scale};
 use crate::rows::{Cell, Row, Table, Tone, column, divided_by};
 

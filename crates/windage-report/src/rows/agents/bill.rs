@@ -4,7 +4,7 @@ use windage_analysis::{Analysis, ArmAnalysis, Bill, BillItem, BillLine};
 use windage_model::{Interval, Role, Unit};
 
 use super::with_agents;
-use crate::facts::{Fact, one_line};
+use crate::fact::{Fact, one_line};
 use crate::number::Scale;
 use crate::rows::{Cell, Row, RowsOf, Table, column, nothing};
 

@@ -5,10 +5,10 @@ use windage_analysis::{AgentUse, ArmAnalysis, BpfUse, ProbeAccount, ProgramUse};
 use windage_model::{Interval, Unit};
 
 use super::{ends, over_cycles_with_unit};
-use crate::facts::{Fact, one_line};
+use crate::fact::{Fact, one_line};
 use crate::number::{self, Scale};
+use crate::pieces::reversed;
 use crate::rows::{Cell, Row, RowsOf, Table, column, nothing, plain};
-use crate::summary::reversed;
 
 /// How many programs are listed; the others share one row.
 const LISTED: usize = 10;

@@ -3,7 +3,7 @@
 use windage_analysis::{Analysis, ArmAnalysis, Bystander, MetricAnalysis};
 use windage_model::Verdict;
 
-use crate::facts::{Fact, one_line};
+use crate::fact::{Fact, one_line};
 use crate::number::{self, NOT_AVAILABLE, Scale};
 use crate::rows::stages::arm_name;
 use crate::rows::{Align, Cell, Column, Notes, Row, Table, Tone, column, plain};

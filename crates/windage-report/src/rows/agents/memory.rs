@@ -4,7 +4,7 @@ use windage_analysis::{AgentUse, Analysis, ArmAnalysis, OverCycles};
 use windage_model::{Interval, Metric, Role, Unit};
 
 use super::with_agents;
-use crate::facts::{Fact, one_line};
+use crate::fact::{Fact, one_line};
 use crate::number::{self, Scale};
 use crate::rows::{Cell, Row, RowsOf, Table, column, nothing};
 

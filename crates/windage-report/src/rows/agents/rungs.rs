@@ -4,7 +4,7 @@ use windage_analysis::{Analysis, ArmAnalysis, Stages};
 use windage_model::{ArmId, Unit};
 
 use super::in_unit;
-use crate::facts::{Fact, one_line};
+use crate::fact::{Fact, one_line};
 use crate::number::Scale;
 use crate::rows::stages::arm_name;
 use crate::rows::{Cell, Row, Table, column, nothing};
