@@ -8,7 +8,9 @@ mod exit;
 mod message;
 mod progress;
 mod run_name;
+mod screen;
 mod signals;
+mod text_width;
 mod verbs;
 mod watch;
 

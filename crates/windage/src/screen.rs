@@ -1,17 +1,16 @@
 //! Lines at the foot of a terminal that are redrawn in place; lines that stay go above them.
 //!
-//! `indicatif` can't do this: it pads each line with blanks to the terminal's edge and writes no
-//! line break. When such a terminal becomes wider, the lines run into one another, and the next
-//! drawing goes up too far and erases what stood above. Here every line ends with a break before
-//! the edge, and the folds that the terminal has made since are counted. On a terminal that does
-//! not fold, that counts too many lines, once, when the terminal becomes narrower.
+//! Every line ends with a break before the terminal's edge, and the folds that the terminal has made
+//! since are counted, so that a terminal that changes its width keeps what stands above. On a
+//! terminal that does not fold, that counts too many lines, once, when the terminal becomes narrower.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal as _, Stderr, Write};
+use std::time::{Duration, Instant};
 
-use super::fit::width;
+use crate::text_width::{cut, width};
 
 /// The foot of a terminal.
-pub(super) struct Screen<W> {
+pub(crate) struct Screen<W> {
     out: W,
     /// The columns of each line that is drawn now.
     drawn: Vec<usize>,
@@ -19,14 +18,14 @@ pub(super) struct Screen<W> {
 
 /// Size of a terminal, in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Size {
-    pub(super) columns: usize,
-    pub(super) rows: usize,
+pub(crate) struct Size {
+    pub(crate) columns: usize,
+    pub(crate) rows: usize,
 }
 
 impl Size {
     /// Size of the terminal on standard error; 80 × 24 if unknown.
-    pub(super) fn of_stderr() -> Size {
+    pub(crate) fn of_stderr() -> Size {
         let found = rustix::termios::tcgetwinsize(io::stderr());
         let found = found.ok().filter(|size| size.ws_col > 0 && size.ws_row > 0);
         found.map_or(Size::USUAL, |size| Size {
@@ -41,13 +40,13 @@ impl Size {
     };
 
     /// Columns for a line: two are left for the `^C` that a terminal echoes after it.
-    pub(super) fn line(self) -> usize {
+    pub(crate) fn line(self) -> usize {
         self.columns.saturating_sub(2).max(1)
     }
 }
 
 impl<W: Write> Screen<W> {
-    pub(super) fn new(out: W) -> Screen<W> {
+    pub(crate) fn new(out: W) -> Screen<W> {
         Screen {
             out,
             drawn: Vec::new(),
@@ -56,7 +55,7 @@ impl<W: Write> Screen<W> {
 
     /// Writes lines that stay, and below them replaces the lines drawn before, as many as there is
     /// room for.
-    pub(super) fn draw(&mut self, stay: &[String], lines: &[String], size: Size) -> io::Result<()> {
+    pub(crate) fn draw(&mut self, stay: &[String], lines: &[String], size: Size) -> io::Result<()> {
         let mut text = self.go_back(size.columns);
         for line in stay {
             text.push_str(line);
@@ -80,6 +79,60 @@ impl<W: Write> Screen<W> {
             1 => "\r\u{1b}[J".to_owned(),
             rows => format!("\r\u{1b}[{}A\u{1b}[J", rows - 1),
         }
+    }
+}
+
+/// One line at the foot of standard error.
+pub(crate) struct LiveLine {
+    screen: Screen<Stderr>,
+    line: String,
+    drawn: Option<Instant>,
+}
+
+impl LiveLine {
+    /// How often the line is redrawn at most.
+    const EVERY: Duration = Duration::from_millis(100);
+
+    /// `None` unless standard error is a terminal.
+    pub(crate) fn on_stderr() -> Option<LiveLine> {
+        io::stderr().is_terminal().then(|| LiveLine {
+            screen: Screen::new(io::stderr()),
+            line: String::new(),
+            drawn: None,
+        })
+    }
+
+    /// Replaces the line.
+    pub(crate) fn show(&mut self, line: String) {
+        self.line = line;
+        if self.drawn.is_none_or(|at| at.elapsed() >= Self::EVERY) {
+            self.draw(&[]);
+        }
+    }
+
+    /// Prints a text above the line.
+    pub(crate) fn say(&mut self, text: &str) {
+        self.draw(&[text.to_owned()]);
+    }
+
+    /// Runs something that prints, with the line out of the way.
+    pub(crate) fn suspend(&mut self, prints: impl FnOnce()) {
+        self.clear();
+        prints();
+        self.draw(&[]);
+    }
+
+    /// Removes the line.
+    pub(crate) fn clear(&mut self) {
+        // A terminal that can't be written to shows nothing.
+        let _ = self.screen.draw(&[], &[], Size::of_stderr());
+    }
+
+    fn draw(&mut self, stay: &[String]) {
+        let size = Size::of_stderr();
+        let line = cut(&self.line, size.line());
+        let _ = self.screen.draw(stay, &[line], size);
+        self.drawn = Some(Instant::now());
     }
 }
 

@@ -5,12 +5,12 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 const ELLIPSIS: char = '…';
 
 /// The columns that a text takes.
-pub(super) fn width(text: &str) -> usize {
+pub(crate) fn width(text: &str) -> usize {
     text.width()
 }
 
 /// The text, or its beginning and an ellipsis if it is too wide.
-pub(super) fn cut(text: &str, columns: usize) -> String {
+pub(crate) fn cut(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();
     }
@@ -23,7 +23,7 @@ pub(super) fn cut(text: &str, columns: usize) -> String {
 
 /// The text, or its two ends with an ellipsis between: names often begin alike and differ in the
 /// level at their end.
-pub(super) fn shorten(text: &str, columns: usize) -> String {
+pub(crate) fn shorten(text: &str, columns: usize) -> String {
     if width(text) <= columns || columns < 5 {
         return cut(text, columns);
     }
@@ -38,13 +38,13 @@ pub(super) fn shorten(text: &str, columns: usize) -> String {
 }
 
 /// The text, padded with spaces on the right.
-pub(super) fn pad(text: &str, columns: usize) -> String {
+pub(crate) fn pad(text: &str, columns: usize) -> String {
     let missing = columns.saturating_sub(width(text));
     format!("{text}{:missing$}", "")
 }
 
 /// The text, padded with spaces on the left.
-pub(super) fn pad_left(text: &str, columns: usize) -> String {
+pub(crate) fn pad_left(text: &str, columns: usize) -> String {
     let missing = columns.saturating_sub(width(text));
     format!("{:missing$}{text}", "")
 }

@@ -12,7 +12,7 @@ use super::course::{Course, Line};
 use super::plain::Plain;
 use super::render::render;
 use super::run_reader::Looking;
-use super::screen::{Screen, Size};
+use crate::screen::{Screen, Size};
 
 /// At most four times per second.
 const FRAME: Duration = Duration::from_millis(250);

@@ -5,7 +5,7 @@ use windage_model::{Direction, Interval, Metric, Role};
 use windage_report::number::{NOT_AVAILABLE, percent, percent_short};
 use windage_report::one_line;
 
-use super::fit::{pad, pad_left, shorten, width};
+use crate::text_width::{pad, pad_left, shorten, width};
 
 /// Treatments that are shown; further ones are counted.
 const SHOWN: usize = 6;

@@ -8,12 +8,10 @@
 mod course;
 mod display;
 mod estimates;
-mod fit;
 mod left;
 mod plain;
 mod render;
 mod run_reader;
-mod screen;
 
 use std::io::IsTerminal;
 use std::path::Path;

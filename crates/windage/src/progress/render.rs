@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::course::{Blocks, Course};
 use super::estimates;
-use super::fit::cut;
+use crate::text_width::cut;
 
 /// Width of the bar, in columns.
 const BAR: usize = 30;

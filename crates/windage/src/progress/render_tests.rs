@@ -2,7 +2,7 @@ use super::*;
 use windage_analysis::{Known, NoInterval, Running, RunningEstimate};
 use windage_model::{ArmId, Event, Interval, Metric, Role};
 
-use super::super::fit::width;
+use crate::text_width::width;
 
 /// At 80 columns and at 40.
 fn shown(course: &Course, now_s: u64) -> String {

@@ -1,18 +1,17 @@
 //! What a person sees during a load: a live line on a terminal, nothing elsewhere.
 
-use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use windage_model::Unit::Microseconds;
 use windage_report::number::{counted, rate, short};
 
 use super::attack::{Phase, Seen};
 use super::design::Design;
+use crate::screen::LiveLine;
 
 /// The live line.
 pub(super) struct Live {
-    bar: ProgressBar,
+    line: Option<LiveLine>,
     lasts: Duration,
     began: Option<Instant>,
 }
@@ -20,17 +19,8 @@ pub(super) struct Live {
 impl Live {
     /// A line on standard error if that is a terminal, otherwise nothing.
     pub(super) fn new(design: &Design, quiet: bool) -> Live {
-        let target = if quiet || !std::io::stderr().is_terminal() {
-            ProgressDrawTarget::hidden()
-        } else {
-            ProgressDrawTarget::stderr_with_hz(10)
-        };
-        let bar = ProgressBar::with_draw_target(Some(whole_ms(design.lasts)), target);
-        if let Ok(style) = ProgressStyle::with_template("[{bar:10}] {wide_msg}") {
-            bar.set_style(style.progress_chars("=> "));
-        }
         Live {
-            bar,
+            line: LiveLine::on_stderr().filter(|_| !quiet),
             lasts: design.lasts,
             began: None,
         }
@@ -38,22 +28,23 @@ impl Live {
 
     /// Shows the progress.
     pub(super) fn look(&mut self, phase: Phase) {
-        if self.bar.is_hidden() {
+        let Some(shown) = &mut self.line else {
             return;
-        }
-        match phase {
-            Phase::Preparing => self.bar.set_message("connecting and warming up"),
+        };
+        shown.show(match phase {
+            Phase::Preparing => "connecting and warming up".to_owned(),
             Phase::Measuring(seen) => {
                 let elapsed = self.began.get_or_insert_with(Instant::now).elapsed();
-                self.bar.set_position(whole_ms(elapsed.min(self.lasts)));
-                self.bar.set_message(line(elapsed, self.lasts, seen));
+                line(elapsed, self.lasts, seen)
             }
-        }
+        });
     }
 
     /// Removes the line.
-    pub(super) fn finish(&self) {
-        self.bar.finish_and_clear();
+    pub(super) fn finish(&mut self) {
+        if let Some(line) = &mut self.line {
+            line.clear();
+        }
     }
 }
 
@@ -82,10 +73,6 @@ fn line(elapsed: Duration, lasts: Duration, seen: Seen) -> String {
         lasts.as_secs_f64(),
         rate(per_s),
     )
-}
-
-fn whole_ms(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! What a person sees while telemetry arrives: a line that follows the counts.
 
-use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget};
 use windage_model::Unit;
 use windage_report::number::{count, counted, rate, short};
 use windage_sink::Counts;
+
+use crate::screen::LiveLine;
 
 /// Interval of plain lines.
 const PLAIN_EVERY: Duration = Duration::from_secs(1);
@@ -25,7 +25,7 @@ pub(super) struct Live {
 enum Shown {
     Nothing,
     Lines,
-    Bar(ProgressBar),
+    Line(LiveLine),
 }
 
 impl Live {
@@ -33,9 +33,8 @@ impl Live {
     pub(super) fn new(quiet: bool, plain: bool) -> Live {
         let shown = if quiet {
             Shown::Nothing
-        } else if std::io::stderr().is_terminal() {
-            let target = ProgressDrawTarget::stderr_with_hz(5);
-            Shown::Bar(ProgressBar::with_draw_target(None, target).with_style(style()))
+        } else if let Some(line) = LiveLine::on_stderr() {
+            Shown::Line(line)
         } else if plain {
             Shown::Lines
         } else {
@@ -57,9 +56,9 @@ impl Live {
             self.spans_per_s = spans as f64 / since.elapsed().as_secs_f64();
             self.earlier = (Instant::now(), *counts);
         }
-        match &self.shown {
+        match &mut self.shown {
             Shown::Nothing => {}
-            Shown::Bar(bar) => bar.set_message(line(counts, self.spans_per_s)),
+            Shown::Line(shown) => shown.show(line(counts, self.spans_per_s)),
             Shown::Lines if self.last_line.elapsed() >= PLAIN_EVERY => {
                 self.last_line = Instant::now();
                 anstream::eprintln!("{}", line(counts, self.spans_per_s));
@@ -69,33 +68,28 @@ impl Live {
     }
 
     /// Prints a message above the line.
-    pub(super) fn say(&self, text: &str) {
-        match &self.shown {
-            Shown::Bar(bar) => bar.println(text),
+    pub(super) fn say(&mut self, text: &str) {
+        match &mut self.shown {
+            Shown::Line(line) => line.say(text),
             // The answer to an order is always printed.
             Shown::Nothing | Shown::Lines => anstream::eprintln!("{text}"),
         }
     }
 
     /// Runs something that prints, with the line out of the way.
-    pub(super) fn suspend(&self, prints: impl FnOnce()) {
-        match &self.shown {
-            Shown::Bar(bar) => bar.suspend(prints),
+    pub(super) fn suspend(&mut self, prints: impl FnOnce()) {
+        match &mut self.shown {
+            Shown::Line(line) => line.suspend(prints),
             _ => prints(),
         }
     }
 
     /// Removes the line.
-    pub(super) fn finish(&self) {
-        if let Shown::Bar(bar) = &self.shown {
-            bar.finish_and_clear();
+    pub(super) fn finish(&mut self) {
+        if let Shown::Line(line) = &mut self.shown {
+            line.clear();
         }
     }
-}
-
-fn style() -> indicatif::ProgressStyle {
-    indicatif::ProgressStyle::with_template("{wide_msg}")
-        .unwrap_or_else(|_| indicatif::ProgressStyle::default_bar())
 }
 
 /// Starts with what must not be cut off on a narrow terminal.
