@@ -64,7 +64,12 @@ fn push_findings(text: &mut String, analysis: &Analysis) {
     if tables.is_empty() {
         paragraph(text, rows::NOTHING_MEASURED);
     }
-    let is_shown = |table: &&Table| shown.iter().any(|shown| shown.title == table.title);
+    let is_shown = |table: &&Table| {
+        let all = |shown: &&Table| {
+            shown.title == table.title && shown.columns.len() == table.columns.len()
+        };
+        shown.iter().any(all)
+    };
     let others: Vec<&Table> = tables.iter().filter(|table| !is_shown(table)).collect();
     let all: Vec<&Table> = shown.iter().chain(&others).copied().collect();
     if let Some(legend) = rows::legend(analysis, &all) {

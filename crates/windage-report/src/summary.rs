@@ -13,8 +13,8 @@ use windage_model::Soundness;
 
 use crate::agent_answer;
 use crate::pieces::{Piece, ended, plain, text};
-pub use costs::{CostsMost, costs_most};
 pub(crate) use costs::told;
+pub use costs::{CostsMost, costs_most};
 pub(crate) use trust::control;
 
 /// The answer in a few sentences: what each treatment costs and how certain that is, what agents

@@ -64,6 +64,8 @@ fn snapshots() {
         ("demo", fixtures::demo()),
         ("backends", fixtures::backends()),
         ("suspect", fixtures::suspect()),
+        ("sweep", fixtures::sweep()),
+        ("ladder", fixtures::ladder()),
     ] {
         insta::assert_snapshot!(format!("{name}_brief"), brief(&analysis));
     }

@@ -104,6 +104,9 @@ impl LiveLine {
 
     /// Replaces the line.
     pub(crate) fn show(&mut self, line: String) {
+        if self.line == line {
+            return;
+        }
         self.line = line;
         if self.drawn.is_none_or(|at| at.elapsed() >= Self::EVERY) {
             self.draw(&[]);

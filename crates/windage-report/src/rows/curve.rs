@@ -148,6 +148,14 @@ fn height_cell(point: &CurvePoint, fit: &CurveFit, scale: Scale) -> Cell {
     Cell::figure(text, height)
 }
 
+/// What was fitted to the primary metric's curves, for a report without their points.
+pub(super) fn fitted(analysis: &Analysis) -> impl Iterator<Item = Fact> {
+    let curves = analysis.curves.iter();
+    curves
+        .filter(|curve| curve.metric == analysis.primary && !curve.fits.is_empty())
+        .flat_map(|curve| facts(analysis, curve, counted_in(analysis, curve)))
+}
+
 fn facts(analysis: &Analysis, curve: &Curve, unit: FidelityUnit) -> Vec<Fact> {
     let of = of_which(analysis, curve);
     let mut facts: Vec<Fact> = of.into_iter().map(|of| Fact::new("of", of)).collect();

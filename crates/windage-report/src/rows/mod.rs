@@ -228,7 +228,7 @@ pub(crate) fn tables(analysis: &Analysis) -> Vec<Table> {
 }
 
 /// The tables of a report that fits a screen: the primary metric, stages if there are any, and
-/// delivered telemetry, without empty rows.
+/// what was expected, delivered and lost, without empty rows.
 pub(crate) fn headline_tables(analysis: &Analysis) -> [Vec<Table>; 2] {
     let primary = primary_table(analysis, analysis.primary);
     let stages = stage_tables(analysis)
@@ -238,12 +238,18 @@ pub(crate) fn headline_tables(analysis: &Analysis) -> [Vec<Table>; 2] {
     let has_figures = |row: &Row| row.cells.iter().any(|cell| *cell != nothing());
     for table in &mut delivered {
         table.rows.retain(has_figures);
+        // Sizes are left to the full report: names need the room.
+        table.columns.truncate(3);
+        table.rows.iter_mut().for_each(|row| row.cells.truncate(3));
     }
     let mut answer: Vec<Table> = primary.into_iter().chain(stages).collect();
     for table in &mut answer {
         table
             .facts
             .retain(|fact| fact.label != crate::precision::SCATTER);
+    }
+    if let Some(primary) = answer.first_mut() {
+        primary.facts.extend(curve::fitted(analysis));
     }
     [answer, delivered]
 }
