@@ -34,7 +34,7 @@ pub(crate) fn in_brief(analysis: &Analysis) -> Vec<Fact> {
         None => load(analysis),
     };
     let measured = number::seconds(analysis.design.measured_s);
-    let load = format!("{load}; {measured} measured in {}", rounds(analysis));
+    let load = format!("{load}; {measured} in {}", rounds(analysis));
     let mut facts = vec![Fact::new("load", load)];
     facts.extend(stop(analysis).into_iter().take(1));
     facts

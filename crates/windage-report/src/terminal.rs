@@ -105,7 +105,7 @@ fn brief_part(page: &mut Page, analysis: &Analysis) {
         page.wrapped("", rows::NOTHING_MEASURED, Style::new());
         page.blank();
     }
-    if let Some(legend) = rows::legend(analysis, &shown) {
+    if let Some(legend) = rows::legend_in_brief(analysis, &shown) {
         page.wrapped("", &legend, FAINT);
         page.blank();
     }

@@ -266,25 +266,29 @@ const HEADLINES: &[Metric] = {
 
 /// The metrics other than the primary one that any treatment changed; `None` without any.
 pub(crate) fn changed_table(analysis: &Analysis) -> Option<Table> {
-    let is_changed = |metric: Metric| {
-        let treatments = analysis.arms.iter();
-        let mut results = treatments
-            .filter(|arm| arm.role == Role::Treatment)
+    let is_changed = |role: Role, metric: Metric| {
+        let arms = analysis.arms.iter();
+        let mut results = arms
+            .filter(|arm| arm.role == role)
             .filter_map(|arm| arm.metrics.get(&metric));
         results.any(|result| match result.verdict {
             Some(verdict) => matches!(verdict, Verdict::Costs | Verdict::Saves),
             None => result.exceeds_zero() == Some(true),
         })
     };
-    let changed: Vec<Placed> = HEADLINES
+    let is_shown =
+        |metric: Metric| metric != analysis.primary && is_changed(Role::Treatment, metric);
+    let mut changed: Vec<Placed> = HEADLINES
         .iter()
-        .filter(|&&metric| metric != analysis.primary && is_changed(metric))
+        .filter(|&&metric| is_shown(metric))
         .filter_map(|&metric| placed(metric))
         .map(|of| Placed {
             heading: None,
             ..of
         })
         .collect();
+    // Where the control changed too, the change says little.
+    changed.sort_by_key(|of| is_changed(Role::Control, of.metric));
     (!changed.is_empty()).then(|| table_of(analysis, "Also changed", &changed))
 }
 

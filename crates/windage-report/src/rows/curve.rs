@@ -148,11 +148,14 @@ fn height_cell(point: &CurvePoint, fit: &CurveFit, scale: Scale) -> Cell {
     Cell::figure(text, height)
 }
 
+/// From this many points on, a short report has the fit.
+const WORTH_A_FIT: usize = 5;
+
 /// What was fitted to the primary metric's curves, for a report without their points.
 pub(super) fn fitted(analysis: &Analysis) -> impl Iterator<Item = Fact> {
     let curves = analysis.curves.iter();
     curves
-        .filter(|curve| curve.metric == analysis.primary && !curve.fits.is_empty())
+        .filter(|curve| curve.metric == analysis.primary && curve.points.len() >= WORTH_A_FIT)
         .flat_map(|curve| facts(analysis, curve, counted_in(analysis, curve)))
 }
 

@@ -164,6 +164,21 @@ impl Serialize for Tone {
 /// The legend below the tables: what the marks mean, and how multiple comparisons are adjusted for;
 /// `None` when there is nothing to explain.
 pub(crate) fn legend(analysis: &Analysis, tables: &[&Table]) -> Option<String> {
+    let (mut all, is_marked) = marks(analysis, tables);
+    all.extend(family::legend(analysis, is_marked));
+    (!all.is_empty()).then(|| all.join("; "))
+}
+
+/// The same without the sizes of the families.
+pub(crate) fn legend_in_brief(analysis: &Analysis, tables: &[&Table]) -> Option<String> {
+    let (mut all, is_marked) = marks(analysis, tables);
+    all.extend(is_marked.then(|| ON_ITS_OWN_MEANS.to_owned()));
+    (!all.is_empty()).then(|| all.join("; "))
+}
+
+/// The meanings of the marks that are used, and whether a finding is marked as one that does not
+/// hold in its family.
+fn marks(analysis: &Analysis, tables: &[&Table]) -> (Vec<String>, bool) {
     let margin = number::percent_short(analysis.design.margin);
     let meanings = [
         (NEGLIGIBLE, format!("negligible, within ±{margin}")),
@@ -183,8 +198,7 @@ pub(crate) fn legend(analysis: &Analysis, tables: &[&Table]) -> Option<String> {
         .filter(|(mark, _)| is_used(mark))
         .map(|(mark, meaning)| format!("{mark} {meaning}"));
     let is_marked = texts().any(|text| text.contains(family::ON_ITS_OWN));
-    let all: Vec<_> = used.chain(family::legend(analysis, is_marked)).collect();
-    (!all.is_empty()).then(|| all.join("; "))
+    (used.collect(), is_marked)
 }
 
 // Marks precede figures, so that right-aligned figures stay aligned.

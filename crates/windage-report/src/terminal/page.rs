@@ -155,8 +155,7 @@ impl Page {
         let others = table.columns.iter().skip(first.end);
         let others: Vec<&str> = others.map(|column| column.heading.as_str()).collect();
         if !others.is_empty() {
-            let more = format!("{} (`--all` shows them)", others.join(", "));
-            shown.facts.push(Fact::new("and", more));
+            shown.facts.push(Fact::new("and", others.join(", ")));
         }
         self.whole_table(&shown);
     }
