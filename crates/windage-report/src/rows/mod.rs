@@ -172,7 +172,9 @@ pub(crate) fn legend(analysis: &Analysis, tables: &[&Table]) -> Option<String> {
 /// The same without the sizes of the families.
 pub(crate) fn legend_in_brief(analysis: &Analysis, tables: &[&Table]) -> Option<String> {
     let (mut all, is_marked) = marks(analysis, tables);
-    all.extend(is_marked.then(|| ON_ITS_OWN_MEANS.to_owned()));
+    all.extend(
+        is_marked.then(|| format!("{ON_ITS_OWN} does not hold when adjusted for all comparisons")),
+    );
     (!all.is_empty()).then(|| all.join("; "))
 }
 
