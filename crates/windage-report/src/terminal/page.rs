@@ -227,7 +227,7 @@ impl Page {
 
     /// The first warnings, one sentence each, and how many more there are.
     pub(crate) fn warnings_in_brief(&mut self, analysis: &Analysis) {
-        const SHOWN: usize = 3;
+        const SHOWN: usize = 2;
         let soundness = analysis.validity.soundness();
         let warnings = warnings::warnings(analysis);
         let heading = warnings::heading(soundness, !warnings.is_empty());
