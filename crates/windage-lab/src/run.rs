@@ -17,7 +17,7 @@ use crate::log_tail::log_tail;
 use crate::names::Names;
 use crate::order::RunOrder;
 use crate::pin::Pinned;
-use crate::rig::{RealRig, RigParts};
+use crate::rig::{RealRig, Setting, attaching, sets_of};
 use crate::stop::replay;
 use crate::{LabError, Stopping, host_json, manifest, needs};
 
@@ -185,17 +185,16 @@ impl Site<'_> {
             );
             (self.emit)(Event::Note { text });
         }
-        let rig = RealRig::new(RigParts {
+        let setting = Setting {
             plan,
             run: directory,
-            keeper,
+            sets: sets_of(plan),
             clock: RunClock::starting_at(since_ns),
             names: Names::of_run(&plan.folder, &options.executable),
-            subject_cores: directory.manifest().design.subject_cores,
             interrupted: Arc::clone(&options.interrupted),
             emit: self.emit,
-        });
-        let mut rig = match rig {
+        };
+        let mut rig = match RealRig::new(&setting, keeper) {
             Ok(rig) => rig,
             Err(error) => return Err(self.failed(&mut journal, error)),
         };
@@ -208,8 +207,8 @@ impl Site<'_> {
             arms: &ids,
             interrupted: &options.interrupted,
             window_and_settle: plan.design.window + plan.design.settle,
-            attaching: rig.attaching(),
-            warm_up: plan.design.warmup * rig.arms_warmed_up(),
+            attaching: attaching(plan),
+            warm_up: plan.design.warmup * setting.arms_warmed_up(),
             drain: plan.design.drain + plan.design.idle,
             clock: &|| zero.elapsed(),
         };

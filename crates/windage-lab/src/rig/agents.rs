@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use windage_model::{AgentCycle, ArmIndex, BpfProgram, Event, Place, Warning, WarningCode};
+use windage_plan::Plan;
 use windage_probe::bpf::{Bpf, Objects};
 use windage_record::Entry;
 
@@ -59,28 +60,16 @@ impl Tally {
     }
 }
 
+/// The time that attaching adds to a block, without the agents' own launch.
+pub(crate) fn attaching(plan: &Plan) -> Duration {
+    if plan.agents.is_empty() {
+        return Duration::ZERO;
+    }
+    let design = &plan.design;
+    design.agent_warmup + design.bpf_statistics * 2 + WITHOUT
+}
+
 impl<'a> RealRig<'a> {
-    /// The time that attaching adds to a block, without the agents' own launch.
-    pub(crate) fn attaching(&self) -> Duration {
-        if self.plan.agents.is_empty() {
-            return Duration::ZERO;
-        }
-        let design = &self.plan.design;
-        design.agent_warmup + design.bpf_statistics * 2 + WITHOUT
-    }
-
-    /// The arm whose agents are attached while an arm is measured.
-    pub(super) fn owner_of(&self, arm: ArmIndex) -> Option<ArmIndex> {
-        let planned = &self.plan.arms[arm.get()];
-        match &planned.bystander_of {
-            Some(watched) => {
-                let found = self.plan.arms.iter().position(|other| other.id == *watched);
-                found.and_then(|at| u16::try_from(at).ok()).map(ArmIndex)
-            }
-            None => (!planned.agents.is_empty()).then_some(arm),
-        }
-    }
-
     /// Makes the agents of an arm, and no others, attached. Returns a warning when they can't be
     /// attached and the run goes on without them.
     pub(super) fn attend(
@@ -88,7 +77,7 @@ impl<'a> RealRig<'a> {
         live: &mut Live<'a>,
         place: Place,
     ) -> Result<Option<Warning>, LabError> {
-        let wanted = self.owner_of(place.arm);
+        let wanted = self.setting.owner_of(place.arm);
         let present = live.attached.as_ref().map(|attached| attached.owner);
         if wanted == present {
             return Ok(None);
@@ -112,8 +101,8 @@ impl<'a> RealRig<'a> {
         owner: ArmIndex,
         place: Place,
     ) -> Result<Option<Warning>, LabError> {
-        let arm = &self.plan.arms[owner.get()];
-        (self.emit)(Event::Attaching {
+        let arm = &self.setting.plan.arms[owner.get()];
+        (self.setting.emit)(Event::Attaching {
             arm: arm.id.clone(),
         });
         // The watched service is in the arm's state before the agents attach. If the switch fails,
@@ -140,7 +129,7 @@ impl<'a> RealRig<'a> {
                 return Err(error);
             }
         };
-        let set = self.instance_of(owner);
+        let set = self.setting.set_of(owner);
         if let Some(death) = instance.death.clone() {
             let warning = died(&death);
             live.tally.deaths.push((owner, death));
@@ -151,7 +140,7 @@ impl<'a> RealRig<'a> {
         self.attached(live, instance, before, cycle)?;
         self.book_outside(live, set)?;
         self.forget_warm_up(live, set);
-        self.load_unmeasured(live, owner, self.plan.design.agent_warmup)?;
+        self.load_unmeasured(live, owner, self.setting.plan.design.agent_warmup)?;
         self.pace_bystanders(live, owner)?;
         let requests = live.completed[owner.get()];
         if let Some(attached) = &mut live.attached {
@@ -167,12 +156,12 @@ impl<'a> RealRig<'a> {
     /// Finds the number of iterations per window for a bystander while the agents are attached,
     /// once per launch. The agents may attach to its program as well and slow it down a lot.
     fn pace_bystanders(&mut self, live: &mut Live<'a>, owner: ArmIndex) -> Result<(), LabError> {
-        let arms = (0u16..).map(ArmIndex).take(self.plan.arms.len());
+        let arms = self.setting.arms();
         for arm in arms.filter(|arm| *arm != owner) {
-            if self.owner_of(arm) == Some(owner) && Self::seeks_pace(live, arm) {
+            if self.setting.owner_of(arm) == Some(owner) && Self::seeks_pace(live, arm) {
                 // If it fails, the window has the warning.
                 let _ = self.switch(live, arm)?;
-                self.load_unmeasured(live, arm, self.plan.design.agent_warmup)?;
+                self.load_unmeasured(live, arm, self.setting.plan.design.agent_warmup)?;
             }
         }
         Ok(())
@@ -187,7 +176,13 @@ impl<'a> RealRig<'a> {
         cycle: AgentCycle,
     ) -> Result<(), LabError> {
         let owner = cycle.arm;
-        let losses = Losses::of_agents(self.plan, self.run, live.number, owner, &instance)?;
+        let losses = Losses::of_agents(
+            self.setting.plan,
+            self.setting.run,
+            live.number,
+            owner,
+            &instance,
+        )?;
         losses.scrape()?;
         let processes: Vec<u32> = instance.probe.process_ids().collect();
         let come = before
@@ -199,8 +194,8 @@ impl<'a> RealRig<'a> {
             attach_rss_peak_bytes: instance.probe.rss_peak_bytes().ok().filter(|b| *b > 0),
             ..cycle
         };
-        (self.emit)(Event::Attached {
-            arm: self.plan.arms[owner.get()].id.clone(),
+        (self.setting.emit)(Event::Attached {
+            arm: self.setting.plan.arms[owner.get()].id.clone(),
             after: Duration::from_nanos(cycle.attach_ns),
             programs: come.map(|come| come.programs.len()),
         });
@@ -222,17 +217,19 @@ impl<'a> RealRig<'a> {
         live: &mut Live<'a>,
         owner: ArmIndex,
     ) -> Result<Instance, LabError> {
-        let watched = &live.instances[self.instance_of(owner)];
-        let names = watched.names.clone().with_arm(&self.plan.arms[owner.get()]);
-        let group = self.agent_group.take();
+        let watched = &live.instances[self.setting.set_of(owner)];
+        let names = watched
+            .names
+            .clone()
+            .with_arm(&self.setting.plan.arms[owner.get()]);
         let up: Vec<&Instance> = std::iter::once(&live.shared)
             .chain(&live.instances)
             .collect();
-        let mut ground = self.ground(live.number, &up);
-        let launched = launch(&mut ground, Part::Agents, &[owner], group.as_ref(), names);
+        let mut ground = self.setting.ground(&mut self.keeper, live.number, &up);
+        let group = self.agent_group.as_ref();
+        let launched = launch(&mut ground, Part::Agents, &[owner], group, names);
         let ended = std::mem::take(&mut ground.ended);
         note_exits(live.instances.iter_mut(), &ended);
-        self.agent_group = group;
         launched
     }
 
@@ -263,7 +260,7 @@ impl<'a> RealRig<'a> {
     fn record_cycle(&mut self, cycle: AgentCycle) -> Result<(), LabError> {
         let (owner, left) = (cycle.arm, cycle.left_behind.clone());
         // An attachment that was cut short says nothing about what agents use.
-        if !self.is_interrupted() || !left.is_empty() {
+        if !self.setting.is_interrupted() || !left.is_empty() {
             self.findings.push(Entry::Agent(cycle));
         }
         self.nothing_left(owner, &left)
@@ -273,8 +270,8 @@ impl<'a> RealRig<'a> {
     /// had load, and the agents saw none of it. Most of what the services themselves export has
     /// arrived by now.
     pub(super) fn forget_warm_up(&mut self, live: &mut Live<'a>, set: usize) {
-        let is_watched = |arm: &ArmIndex| self.owner_of(*arm).is_some();
-        let always = self.sets[set].iter().all(is_watched);
+        let is_watched = |arm: &ArmIndex| self.setting.owner_of(*arm).is_some();
+        let always = self.setting.sets[set].iter().all(is_watched);
         if let Some(receiving) = self.receiving.as_mut().filter(|_| always)
             && live.tally.forgotten.insert(set)
         {
@@ -299,8 +296,8 @@ impl<'a> RealRig<'a> {
             attached.cycle.take_objects(come);
         }
         let is_up = |rig: &Self, attached: &Attached<'_>, live: &Live<'_>| {
-            let watched = live.death(rig.instance_of(owner));
-            attached.instance.death.is_none() && watched.is_none() && !rig.is_interrupted()
+            let watched = live.death(rig.setting.set_of(owner));
+            attached.instance.death.is_none() && watched.is_none() && !rig.setting.is_interrupted()
         };
         if statistics && is_up(self, &attached, live) {
             self.take_statistics(live, &mut attached)?;
@@ -310,15 +307,15 @@ impl<'a> RealRig<'a> {
         }
         self.end(&mut attached, come.as_ref())?;
         self.book_delivered(live, owner);
-        let is_over = || self.is_interrupted();
-        let lost = attached.losses.lost(owner, &is_over, self.emit);
+        let is_over = || self.setting.is_interrupted();
+        let lost = attached.losses.lost(owner, &is_over, self.setting.emit);
         live.tally.drops.push((owner, lost));
-        (self.emit)(Event::Detached {
-            arm: self.plan.arms[owner.get()].id.clone(),
+        (self.setting.emit)(Event::Detached {
+            arm: self.setting.plan.arms[owner.get()].id.clone(),
             after: Duration::from_nanos(attached.cycle.detach_ns),
         });
         self.record_cycle(attached.cycle)?;
-        self.book_outside(live, self.instance_of(owner))
+        self.book_outside(live, self.setting.set_of(owner))
     }
 
     /// Unmeasured load on an arm; returns how many requests it completed.
@@ -331,7 +328,7 @@ impl<'a> RealRig<'a> {
         if lasts.is_zero() && !Self::seeks_pace(live, arm) {
             return Ok(0);
         }
-        let set = self.instance_of(arm);
+        let set = self.setting.set_of(arm);
         self.enter(set, Stretch::unmeasured(arm));
         let driven = self.drive(live, arm, lasts, 0, true)?;
         self.flush_window(live, arm)?;
@@ -347,7 +344,7 @@ impl<'a> RealRig<'a> {
 
     /// Credits the arm with the telemetry that has arrived so far.
     pub(super) fn book_delivered(&mut self, live: &mut Live<'a>, arm: ArmIndex) {
-        let set = self.instance_of(arm);
+        let set = self.setting.set_of(arm);
         live.credit[set] = arm;
         if let Some(receiving) = &mut self.receiving {
             receiving.credit(set, arm);
@@ -357,9 +354,10 @@ impl<'a> RealRig<'a> {
     /// An earlier attachment of the same launch has logs of the same name: keeps the latest of them
     /// under other names.
     fn keep_logs(&self, live: &Live<'a>, owner: ArmIndex) {
-        let arm = &self.plan.arms[owner.get()];
+        let arm = &self.setting.plan.arms[owner.get()];
         for agent in &arm.agents {
             let log = self
+                .setting
                 .run
                 .log_path(live.number, arm.id.as_str(), agent.as_str());
             let kept = log.with_extension(format!("{}.log", live.tally.cycles % KEPT_LOGS));

@@ -36,18 +36,18 @@ impl<'a> RealRig<'a> {
         instances: &mut [Instance],
     ) -> Result<Residents, LabError> {
         let mut programs: Vec<Option<Resident>> = instances.iter().map(|_| None).collect();
-        for index in self.order_of_launch(number) {
+        for index in self.setting.order_of_launch(number) {
             let instance = &mut instances[index];
             match self.start_resident(number, index, instance) {
                 Ok(program) => programs[index] = Some(program),
-                Err(error) => instance.leave_out(self.plan, &mut self.keeper, error)?,
+                Err(error) => instance.leave_out(self.setting.plan, &mut self.keeper, error)?,
             }
         }
-        let design = &self.plan.design;
+        let design = &self.setting.plan.design;
         let pace = Pace::new(self.load.iterations, design.window, self.load.timeout);
         Ok(Residents {
             programs,
-            paces: vec![pace; self.plan.arms.len()],
+            paces: vec![pace; self.setting.plan.arms.len()],
         })
     }
 
@@ -96,13 +96,13 @@ impl<'a> RealRig<'a> {
         service: &Service,
     ) -> Result<Vec<About>, LabError> {
         let program = instance.services.last();
-        let mut in_vain = || in_vain(&mut self.keeper, program, &self.interrupted);
+        let mut in_vain = || in_vain(&mut self.keeper, program, &self.setting.interrupted);
         let ready = resident.await_ready(&mut Patience {
             within: service.ready.within,
             in_vain: &mut in_vain,
         });
         ready.map_err(|why| match program {
-            _ if self.is_interrupted() => LabError::Interrupted,
+            _ if self.setting.is_interrupted() => LabError::Interrupted,
             Some(running) => LabError::Resident(running.trouble(instance.whose(), why)),
             None => LabError::Unsupported(why),
         })
@@ -115,7 +115,7 @@ impl<'a> RealRig<'a> {
         index: usize,
         instance: &Instance,
     ) -> Result<(Prepared, &'a Service), LabError> {
-        let plan = self.plan;
+        let plan = self.setting.plan;
         let own: Vec<&Service> = plan.services.iter().filter(|s| !s.shared).collect();
         let [service] = own[..] else {
             return Err(LabError::Unsupported(
@@ -129,13 +129,13 @@ impl<'a> RealRig<'a> {
         }
         let arm = instance.arms.first().map(|a| &plan.arms[a.get()]);
         let log = self
+            .setting
             .run
             .log_path(number, &instance.name, service.name.as_str());
-        let group = self.groups[index].take();
-        let ground = self.ground(number, &[]);
-        let prepared = prepare(&ground, instance, service, arm, group.as_ref(), &log);
-        self.groups[index] = group;
-        Ok((prepared?, service))
+        let group = self.groups[index].as_ref();
+        let ground = self.setting.ground(&mut self.keeper, number, &[]);
+        let prepared = prepare(&ground, instance, service, arm, group, &log)?;
+        Ok((prepared, service))
     }
 
     /// Iterations of a resident program: a window's number of them, or as many as fit into
@@ -146,13 +146,13 @@ impl<'a> RealRig<'a> {
         arm: ArmIndex,
         unmeasured: Option<Duration>,
     ) -> Result<Driven, LabError> {
-        let set = self.instance_of(arm);
+        let set = self.setting.set_of(arm);
         let Driver::Resident(residents) = &mut live.driver else {
             return Ok(Driven::default());
         };
         let instance = &mut live.instances[set];
         let program = instance.services.last();
-        let mut in_vain = || in_vain(&mut self.keeper, program, &self.interrupted);
+        let mut in_vain = || in_vain(&mut self.keeper, program, &self.setting.interrupted);
         let mut patience = Patience {
             within: self.load.timeout,
             in_vain: &mut in_vain,
@@ -161,7 +161,13 @@ impl<'a> RealRig<'a> {
         let pace = &mut residents.paces[arm.get()];
         let driven = match unmeasured {
             Some(lasts) if lasts.is_zero() && !pace.is_sought() => return Ok(Driven::default()),
-            Some(lasts) => iterate_for(resident, pace, lasts, &mut patience, &self.interrupted),
+            Some(lasts) => iterate_for(
+                resident,
+                pace,
+                lasts,
+                &mut patience,
+                &self.setting.interrupted,
+            ),
             None => iterate(resident, pace.iterations(), &mut patience),
         };
         if let Some(why) = &driven.trouble {
@@ -175,7 +181,7 @@ impl<'a> RealRig<'a> {
         let Driver::Resident(residents) = &mut live.driver else {
             return Ok(());
         };
-        if self.is_interrupted() {
+        if self.setting.is_interrupted() {
             return Ok(());
         }
         let instance = &mut live.instances[set];
@@ -192,7 +198,7 @@ impl<'a> RealRig<'a> {
     /// If the plan asks for it, makes the program flush, so that the next reading covers all work
     /// of the window.
     pub(super) fn flush_window(&mut self, live: &mut Live, arm: ArmIndex) -> Result<(), LabError> {
-        let set = self.instance_of(arm);
+        let set = self.setting.set_of(arm);
         let Driver::Resident(residents) = &mut live.driver else {
             return Ok(());
         };
@@ -203,7 +209,7 @@ impl<'a> RealRig<'a> {
             return Ok(());
         };
         let program = live.instances[set].services.last();
-        let mut in_vain = || in_vain(&mut self.keeper, program, &self.interrupted);
+        let mut in_vain = || in_vain(&mut self.keeper, program, &self.setting.interrupted);
         let flushed = resident.flush(&mut Patience {
             within: self.load.timeout,
             in_vain: &mut in_vain,
@@ -235,7 +241,7 @@ impl<'a> RealRig<'a> {
         live: &mut Live,
         arm: ArmIndex,
     ) -> Result<Driven, LabError> {
-        let set = self.instance_of(arm);
+        let set = self.setting.set_of(arm);
         let (prepared, service) = self.prepare_program(live.number, set, &live.instances[set])?;
         let padding = prepared.padding.map(|padding| padding.said(None));
         let (spawn, rendered) = (prepared.spawn, prepared.rendered);
@@ -250,11 +256,11 @@ impl<'a> RealRig<'a> {
             spawn,
             iterations,
             self.load.timeout,
-            &self.interrupted,
+            &self.setting.interrupted,
         )?;
         let instance = &mut live.instances[set];
         // A signal ends the program as well, which is not the program's failure.
-        if let (Some(why), false) = (&driven.trouble, self.is_interrupted()) {
+        if let (Some(why), false) = (&driven.trouble, self.setting.is_interrupted()) {
             let name = service.name.as_str();
             instance.death = Some(trouble(
                 name,
@@ -327,7 +333,7 @@ impl<'a> RealRig<'a> {
     /// Makes every program that supports it flush.
     pub(super) fn flush(&mut self, live: &mut Live) {
         for set in 0..live.instances.len() {
-            if live.death(set).is_none() && !self.is_interrupted() {
+            if live.death(set).is_none() && !self.setting.is_interrupted() {
                 self.flush_one(live, set);
             }
         }
@@ -344,7 +350,7 @@ impl<'a> RealRig<'a> {
             return;
         };
         let arm = live.credit[set];
-        let mut in_vain = || in_vain(&mut self.keeper, Some(running), &self.interrupted);
+        let mut in_vain = || in_vain(&mut self.keeper, Some(running), &self.setting.interrupted);
         let mut patience = Patience {
             within: running.stop_within,
             in_vain: &mut in_vain,
@@ -356,7 +362,7 @@ impl<'a> RealRig<'a> {
         let wall_ns = whole_ns(began.elapsed());
         let is_flushed = match flushed {
             Ok(is_flushed) => is_flushed,
-            Err(_) if self.is_interrupted() => return,
+            Err(_) if self.setting.is_interrupted() => return,
             Err(why) => {
                 let trouble = running.trouble(instance.whose(), why);
                 return self.warning_flush(arm, &trouble);
@@ -379,10 +385,10 @@ impl<'a> RealRig<'a> {
 
     /// All windows are over, so a failed flush is not a death. Telemetry may be missing, though.
     fn warning_flush(&mut self, arm: ArmIndex, trouble: &ServiceTrouble) {
-        let id = self.plan.arms[arm.get()].id.as_str();
+        let id = self.setting.plan.arms[arm.get()].id.as_str();
         let what = trouble.what_happened();
         let text = format!("the last flush of {id} failed: {trouble}");
-        (self.emit)(Event::Note { text });
+        (self.setting.emit)(Event::Note { text });
         let warning = format!(
             "{what}. Its last flush is not measured, and telemetry may be missing. Raise \
              `stop.within` if it only needs more time."

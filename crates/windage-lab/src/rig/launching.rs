@@ -1,12 +1,7 @@
 //! Launching: instances, connections or resident programs, warm-up.
 
-use std::path::PathBuf;
-
-use rand::SeedableRng;
-use rand::seq::SliceRandom;
-use rand_chacha::ChaCha8Rng;
 use windage_model::{ArmIndex, Event, LoadModel};
-use windage_plan::{BatchKind, Origin, Service};
+use windage_plan::{BatchKind, Service};
 use windage_probe::ArmProbe;
 use windage_probe::cgroup::ArmCgroup;
 use windage_record::LaunchedArm;
@@ -22,25 +17,15 @@ use crate::target::target;
 
 impl<'a> RealRig<'a> {
     pub(super) fn launch_shared(&mut self, number: u32) -> Result<Instance, LabError> {
-        let mut names = self.names.clone();
+        let mut names = self.setting.names.clone();
         names.set("launch", number.to_string());
         launch(
-            &mut self.ground(number, &[]),
+            &mut self.setting.ground(&mut self.keeper, number, &[]),
             Part::Shared,
             &[],
             None,
             names,
         )
-    }
-
-    /// The order in which sets are launched. The first one may pay for what the others find done,
-    /// so each is first in its turn.
-    pub(super) fn order_of_launch(&self, number: u32) -> Vec<usize> {
-        let mut order: Vec<usize> = (0..self.sets.len()).collect();
-        let mut random = ChaCha8Rng::seed_from_u64(self.plan.design.seed);
-        random.set_stream(u64::MAX - u64::from(number));
-        order.shuffle(&mut random);
-        order
     }
 
     /// Launches every instance, in an order drawn anew for each launch.
@@ -49,30 +34,28 @@ impl<'a> RealRig<'a> {
         number: u32,
         shared: &Instance,
     ) -> Result<Vec<Instance>, LabError> {
-        let mut instances: Vec<(usize, Instance)> = Vec::with_capacity(self.sets.len());
-        for index in self.order_of_launch(number) {
-            let arms = self.sets[index].clone();
+        let mut instances: Vec<(usize, Instance)> = Vec::with_capacity(self.setting.sets.len());
+        for index in self.setting.order_of_launch(number) {
+            let arms = self.setting.sets[index].clone();
             let mut names = shared.names.clone();
             if let Some(first) = arms.first() {
-                names = names.with_arm(&self.plan.arms[first.get()]);
+                names = names.with_arm(&self.setting.plan.arms[first.get()]);
             }
             if let Some(receiving) = &self.receiving {
                 receiving.name(index, &mut names);
             }
-            // Taken out for the call, so that `ground` can borrow the rest of the rig.
-            let group = self.groups[index].take();
+            let group = self.groups[index].as_ref();
             let instance = if self.starts_processes_by_window() {
-                self.unlaunched(&arms, names, group.as_ref())
+                self.unlaunched(&arms, names, group)
             } else {
                 let earlier = instances.iter().map(|(_, instance)| instance);
                 let up: Vec<&Instance> = std::iter::once(shared).chain(earlier).collect();
-                let mut ground = self.ground(number, &up);
-                let launched = launch(&mut ground, Part::Own, &arms, group.as_ref(), names);
+                let mut ground = self.setting.ground(&mut self.keeper, number, &up);
+                let launched = launch(&mut ground, Part::Own, &arms, group, names);
                 let ended = std::mem::take(&mut ground.ended);
                 note_exits(instances.iter_mut().map(|(_, instance)| instance), &ended);
                 launched
             };
-            self.groups[index] = group;
             let instance = instance?;
             if self.starts_processes_by_window() {
                 self.check_program(number, index, &instance)?;
@@ -101,9 +84,9 @@ impl<'a> RealRig<'a> {
             Some(group) => group.probe()?,
             None => ArmProbe::none(),
         };
-        let name = arms
-            .first()
-            .map_or_else(String::new, |a| self.plan.arms[a.get()].id.to_string());
+        let name = arms.first().map_or_else(String::new, |a| {
+            self.setting.plan.arms[a.get()].id.to_string()
+        });
         Ok(Instance {
             arms: arms.to_vec(),
             ..Instance::unlaunched(name, names, probe)
@@ -118,11 +101,12 @@ impl<'a> RealRig<'a> {
         instance: &Instance,
     ) -> Result<(), LabError> {
         let is_checked = |s: &Service| !s.shared && !s.check.is_empty();
-        if !self.plan.services.iter().any(is_checked) {
+        if !self.setting.plan.services.iter().any(is_checked) {
             return Ok(());
         }
         let (mut prepared, service) = self.prepare_program(number, index, instance)?;
-        prepared.check(&mut self.ground(number, &[]), instance, service)
+        let mut ground = self.setting.ground(&mut self.keeper, number, &[]);
+        prepared.check(&mut ground, instance, service)
     }
 
     pub(super) fn driver(
@@ -144,12 +128,16 @@ impl<'a> RealRig<'a> {
 
     fn connect(&mut self, number: u32, instances: &[Instance]) -> Result<HttpDriver, LabError> {
         let load = self.load;
-        let mut driver = HttpDriver::new(load, self.plan.arms.len(), &self.interrupted)?;
+        let mut driver = HttpDriver::new(
+            load,
+            self.setting.plan.arms.len(),
+            &self.setting.interrupted,
+        )?;
         for instance in instances.iter().filter(|i| i.death.is_none()) {
-            let dir = self.socket_dir(number, instance)?;
+            let dir = self.setting.socket_dir(number, instance)?;
             let mut connected: Vec<(ArmIndex, Names)> = Vec::new();
             for &arm in &instance.arms {
-                let planned = &self.plan.arms[arm.get()];
+                let planned = &self.setting.plan.arms[arm.get()];
                 let mut names = instance.names.clone().with_arm(planned);
                 if let Some(dir) = &dir {
                     names.set("dir", dir.display().to_string());
@@ -159,13 +147,14 @@ impl<'a> RealRig<'a> {
                 };
                 // An agent watches the same connections that are used without it.
                 let of_other = connected.iter().find(asks_alike);
-                if let Some((other, _)) = of_other.filter(|_| self.owner_of(arm).is_some()) {
+                if let Some((other, _)) = of_other.filter(|_| self.setting.owner_of(arm).is_some())
+                {
                     driver.share(other.get(), arm.get());
                     continue;
                 }
-                let target = target(self.plan, &names, planned.id.as_str())?;
+                let target = target(self.setting.plan, &names, planned.id.as_str())?;
                 let report = driver.connect(arm.get(), &target)?;
-                if report.opened == 0 && !self.is_interrupted() {
+                if report.opened == 0 && !self.setting.is_interrupted() {
                     return Err(LabError::NoConnection {
                         arm: planned.id.to_string(),
                         endpoint: target.endpoint,
@@ -183,43 +172,25 @@ impl<'a> RealRig<'a> {
         Ok(driver)
     }
 
-    /// The value of `{dir}` in the path of a socket: the directory of the one service that is
-    /// launched.
-    pub(super) fn socket_dir(
-        &self,
-        number: u32,
-        instance: &Instance,
-    ) -> Result<Option<PathBuf>, LabError> {
-        let is_launched = |s: &&Service| !s.shared && matches!(s.origin, Origin::Command(_));
-        let Some(service) = self.plan.services.iter().find(is_launched) else {
-            return Ok(None);
-        };
-        let name = service.name.as_str();
-        let dir = self.run.work_dir(number, &instance.name, name);
-        std::path::absolute(&dir)
-            .map(Some)
-            .map_err(|source| LabError::Write { path: dir, source })
-    }
-
     /// Unmeasured load on each arm, and what the other arms used meanwhile.
     pub(super) fn warm_up(
         &mut self,
         live: &mut Live,
         launched: &mut [LaunchedArm],
     ) -> Result<(), LabError> {
-        let lasts = self.plan.design.warmup;
+        let lasts = self.setting.plan.design.warmup;
         if !lasts.is_zero() && !matches!(live.driver, Driver::Process) {
-            let arms = self.arms_warmed_up();
-            (self.emit)(Event::WarmingUp {
+            let arms = self.setting.arms_warmed_up();
+            (self.setting.emit)(Event::WarmingUp {
                 lasts: lasts * arms,
             });
         }
-        for arm in (0u16..).map(ArmIndex).take(self.plan.arms.len()) {
-            if self.is_interrupted() {
+        for arm in self.setting.arms() {
+            if self.setting.is_interrupted() {
                 return Err(LabError::Interrupted);
             }
-            let own = self.instance_of(arm);
-            if self.is_warmed_by_another(arm) {
+            let own = self.setting.set_of(arm);
+            if self.setting.is_warmed_by_another(arm) {
                 continue;
             }
             if live.instances[own].death.is_some() {
@@ -235,7 +206,7 @@ impl<'a> RealRig<'a> {
             self.flush_window(live, arm)?;
             Self::keep_pace(live, arm);
             self.quiet(live, own);
-            if self.owner_of(arm).is_none() {
+            if self.setting.owner_of(arm).is_none() {
                 live.completed[arm.get()] += driven.report.exchanges.completed;
             }
             launched[arm.get()].warmup_completed += driven.report.exchanges.completed;
@@ -256,21 +227,6 @@ impl<'a> RealRig<'a> {
         Ok(())
     }
 
-    /// The number of arms that have load before the first window of a launch.
-    pub(crate) fn arms_warmed_up(&self) -> u32 {
-        let arms = (0u16..).map(ArmIndex).take(self.plan.arms.len());
-        let warmed = arms.filter(|arm| !self.is_warmed_by_another(*arm));
-        u32::try_from(warmed.count()).unwrap_or(u32::MAX)
-    }
-
-    /// Agents attach to warm processes. In a set, an arm without agents warms it up for all arms
-    /// that have some; if there is none, the first arm does.
-    fn is_warmed_by_another(&self, arm: ArmIndex) -> bool {
-        let set = &self.sets[self.instance_of(arm)];
-        let without = set.iter().find(|of| self.owner_of(**of).is_none());
-        self.owner_of(arm).is_some() && without.or(set.first()) != Some(&arm)
-    }
-
     /// An error if the set has died, unless the run can go on without it.
     fn must_live(&mut self, live: &mut Live, set: usize) -> Result<(), LabError> {
         self.notice_deaths(live)?;
@@ -280,7 +236,7 @@ impl<'a> RealRig<'a> {
         match live.instances[set].death.take() {
             Some(death) => {
                 let error = LabError::ServiceDied(death);
-                live.instances[set].leave_out(self.plan, &mut self.keeper, error)
+                live.instances[set].leave_out(self.setting.plan, &mut self.keeper, error)
             }
             None => Ok(()),
         }

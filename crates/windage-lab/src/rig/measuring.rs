@@ -50,12 +50,12 @@ impl<'a> RealRig<'a> {
         place: Place,
     ) -> Result<Measured, LabError> {
         let arm = place.arm;
-        let own = self.instance_of(arm);
+        let own = self.setting.set_of(arm);
         self.list_anew(live, place.block)?;
         let agents_warning = self.attend(live, place)?;
         let switch_warning = self.switch(live, arm)?;
         // The arms of a block get the same arrivals.
-        let seed = self.plan.design.seed.rotate_left(32) ^ u64::from(place.block);
+        let seed = self.setting.plan.design.seed.rotate_left(32) ^ u64::from(place.block);
         let settle = self.settle(live, arm, seed)?;
         let taken = self.take(live, place, seed)?;
         let settled = settle.report.exchanges.completed;
@@ -110,9 +110,9 @@ impl<'a> RealRig<'a> {
 
     /// Load until the arm has settled.
     fn settle(&mut self, live: &mut Live, arm: ArmIndex, seed: u64) -> Result<Driven, LabError> {
-        let own = self.instance_of(arm);
+        let own = self.setting.set_of(arm);
         self.enter(own, Stretch::unmeasured(arm));
-        let settle = self.drive(live, arm, self.plan.design.settle, seed ^ 1, true)?;
+        let settle = self.drive(live, arm, self.setting.plan.design.settle, seed ^ 1, true)?;
         self.flush_window(live, arm)?;
         self.quiet(live, own);
         Ok(settle)
@@ -121,12 +121,12 @@ impl<'a> RealRig<'a> {
     /// The measured load, between two readings of everything.
     fn take(&mut self, live: &mut Live, place: Place, seed: u64) -> Result<Taken, LabError> {
         let arm = place.arm;
-        let own = self.instance_of(arm);
+        let own = self.setting.set_of(arm);
         let before = live.instances[own].probe.activity().ok();
         self.enter(own, Stretch::measured(place));
         let start = self.read_all(live)?;
-        let started_ns = self.clock.now_ns();
-        let driven = self.drive(live, arm, self.plan.design.window, seed, false)?;
+        let started_ns = self.setting.clock.now_ns();
+        let driven = self.drive(live, arm, self.setting.plan.design.window, seed, false)?;
         // What a program does after its last answer is part of the window's work.
         self.flush_window(live, arm)?;
         self.quiet(live, own);
@@ -156,7 +156,7 @@ impl<'a> RealRig<'a> {
         if driven.report.exchanges.completed == 0 {
             return;
         }
-        let (here_ns, there_ns) = (monotonic_ns(), self.clock.now_ns());
+        let (here_ns, there_ns) = (monotonic_ns(), self.setting.clock.now_ns());
         let slowest = live.recording.outliers.slowest();
         let moved = slowest.iter().map(|o| o.on_clock(here_ns, there_ns));
         window.outliers = moved.collect();
@@ -182,7 +182,7 @@ impl<'a> RealRig<'a> {
             steal_ns: is_machine_known.then_some(window.machine.steal_ns),
             subject: window.cpu.in_window_ns.map(|used_ns| SubjectCpu {
                 used_ns,
-                cores: self.subject_cores,
+                cores: f64::from(self.setting.run.manifest().design.subject_cores),
             }),
             threads: load.threads,
             ..LoadFacts::of(

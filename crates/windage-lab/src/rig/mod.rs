@@ -7,60 +7,50 @@ mod measuring;
 mod outside_windows;
 mod profiling;
 mod sets;
+mod setting;
 mod switching;
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use windage_keeper::Keeper;
 use windage_load::Recording;
 use windage_model::{ArmIndex, CpuSource, Event, Place};
-use windage_plan::{Load, Plan};
+use windage_plan::Load;
 use windage_probe::bpf::KernelBpf;
 use windage_probe::cgroup::ArmCgroup;
 use windage_probe::{KernelThreadsProbe, Linux, MachineProbe, SelfProbe};
-use windage_record::{Delivered, Entry, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm, RunDir};
+use windage_record::{Delivered, Entry, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm};
 
+pub(crate) use self::agents::attaching;
 use self::agents::{Attached, Tally};
 use self::outside_windows::Outside;
+pub(crate) use self::sets::sets_of;
+pub(crate) use self::setting::Setting;
 use crate::LabError;
-use crate::clock::RunClock;
 use crate::conduct::{Measured, Rig};
 use crate::drive::Driver;
 use crate::error::ServiceTrouble;
-use crate::instance::{Ground, Instance, note_exits};
+use crate::instance::{Instance, note_exits};
 use crate::losses::Losses;
-use crate::names::Names;
 use crate::readings::{Credit, Meters, Reading, used};
 use crate::receiving::Receiving;
 
 /// How long a service has after its last answer to go to sleep before its counters are read.
 const QUIET: Duration = Duration::from_micros(500);
-/// Sleeps are cut into pieces of this length, so that Ctrl-C takes effect.
-const NAP: Duration = Duration::from_millis(50);
 
 /// The real rig.
 pub(crate) struct RealRig<'a> {
-    plan: &'a Plan,
+    setting: &'a Setting<'a>,
     /// The load of this round.
     load: &'a Load,
-    run: &'a RunDir,
     keeper: Keeper,
     receiving: Option<Receiving>,
-    /// The arms of each instance.
-    sets: Vec<Vec<ArmIndex>>,
     groups: Vec<Option<ArmCgroup>>,
     /// The cgroup of agents, whichever arm's agents are attached.
     agent_group: Option<ArmCgroup>,
     bpf: KernelBpf,
     meters: Meters,
-    clock: RunClock,
-    names: Names,
-    subject_cores: f64,
-    interrupted: Arc<AtomicBool>,
-    emit: &'a dyn Fn(Event),
     live: Option<Live<'a>>,
     /// What programs reported and used, kept until the conductor collects it.
     findings: Vec<Entry>,
@@ -101,33 +91,16 @@ impl Live<'_> {
     }
 }
 
-/// The parts of a rig.
-pub(crate) struct RigParts<'a> {
-    pub(crate) plan: &'a Plan,
-    pub(crate) run: &'a RunDir,
-    pub(crate) keeper: Keeper,
-    pub(crate) clock: RunClock,
-    pub(crate) names: Names,
-    pub(crate) subject_cores: u32,
-    pub(crate) interrupted: Arc<AtomicBool>,
-    pub(crate) emit: &'a dyn Fn(Event),
-}
-
 impl<'a> RealRig<'a> {
-    pub(crate) fn new(parts: RigParts<'a>) -> Result<RealRig<'a>, LabError> {
-        let RigParts {
-            plan,
-            run,
-            mut keeper,
-            clock,
-            names,
-            subject_cores,
-            interrupted,
-            emit,
-        } = parts;
-        let sets = sets::sets(plan);
-        let receiving = Receiving::start(plan, run, &sets)?;
-        let groups = sets::groups(&sets, plan, &mut keeper, emit)?;
+    pub(crate) fn new(
+        setting: &'a Setting<'a>,
+        mut keeper: Keeper,
+    ) -> Result<RealRig<'a>, LabError> {
+        let Setting {
+            plan, sets, emit, ..
+        } = setting;
+        let receiving = Receiving::start(plan, setting.run, sets)?;
+        let groups = sets::groups(sets, plan, &mut keeper, emit)?;
         let agent_group = sets::agent_group(plan, &groups, &mut keeper, emit)?;
         let kernel_threads = if plan.agents.is_empty() {
             None
@@ -135,12 +108,10 @@ impl<'a> RealRig<'a> {
             kernel_threads(emit)
         };
         Ok(RealRig {
-            plan,
+            setting,
             load: &plan.load,
-            run,
             keeper,
             receiving,
-            sets,
             groups,
             agent_group,
             bpf: KernelBpf,
@@ -149,11 +120,6 @@ impl<'a> RealRig<'a> {
                 own: SelfProbe::new(&Linux)?,
                 kernel_threads,
             },
-            clock,
-            names,
-            subject_cores: f64::from(subject_cores),
-            interrupted,
-            emit,
             live: None,
             findings: Vec::new(),
         })
@@ -170,17 +136,17 @@ impl<'a> RealRig<'a> {
     }
 
     fn bring_up(&mut self, number: u32, round: u32) -> Result<Launch, LabError> {
-        let started_ns = self.clock.now_ns();
-        self.load = self.plan.load_of_round(round);
+        let started_ns = self.setting.clock.now_ns();
+        self.load = self.setting.plan.load_of_round(round);
         if let Some(receiving) = &mut self.receiving {
-            receiving.launch(self.plan);
+            receiving.launch(self.setting.plan);
         }
         let shared = self.launch_shared(number)?;
         let mut instances = self.launch_instances(number, &shared)?;
-        let losses = Losses::of(self.plan, self.run, number, &instances)?;
+        let losses = Losses::of(self.setting.plan, self.setting.run, number, &instances)?;
         losses.scrape()?;
         let driver = self.driver(number, &mut instances)?;
-        let arms = self.plan.arms.len();
+        let arms = self.setting.plan.arms.len();
         let mut live = Live {
             number,
             shared,
@@ -207,10 +173,10 @@ impl<'a> RealRig<'a> {
         };
         let mut launched: Vec<LaunchedArm> = Vec::with_capacity(arms);
         for arm in (0u16..).map(ArmIndex).take(arms) {
-            let instance = &live.instances[self.instance_of(arm)];
+            let instance = &live.instances[self.setting.set_of(arm)];
             launched.push(LaunchedArm {
                 arm,
-                instance: instance_index(self.instance_of(arm)),
+                instance: instance_index(self.setting.set_of(arm)),
                 startup_ns: instance.startup_ns,
                 cpu_source: match (&live.driver, instance.probe.source()) {
                     (Driver::Process, CpuSource::None) => CpuSource::Rusage,
@@ -224,7 +190,7 @@ impl<'a> RealRig<'a> {
             });
             // Readiness requests went to the instance, so its first arm's receiver counts their
             // telemetry.
-            if instance.arms.first() == Some(&arm) && self.owner_of(arm).is_none() {
+            if instance.arms.first() == Some(&arm) && self.setting.owner_of(arm).is_none() {
                 live.completed[arm.get()] += instance.answered;
             }
         }
@@ -242,19 +208,6 @@ impl<'a> RealRig<'a> {
         })
     }
 
-    fn ground<'g>(&'g mut self, number: u32, up: &'g [&'g Instance]) -> Ground<'g> {
-        Ground {
-            plan: self.plan,
-            keeper: &mut self.keeper,
-            up,
-            run: self.run,
-            launch: number,
-            interrupted: &self.interrupted,
-            emit: self.emit,
-            ended: Vec::new(),
-        }
-    }
-
     fn notice_deaths(&mut self, live: &mut Live) -> Result<(), LabError> {
         let agents = live.attached.as_mut();
         let agents = agents.map(|attached| &mut attached.instance);
@@ -270,26 +223,6 @@ impl<'a> RealRig<'a> {
             Err(gone) => gone.into(),
             Ok(_) => error,
         }
-    }
-
-    fn instance_of(&self, arm: ArmIndex) -> usize {
-        self.sets
-            .iter()
-            .position(|set| set.contains(&arm))
-            .unwrap_or(0)
-    }
-
-    fn is_interrupted(&self) -> bool {
-        self.interrupted.load(Ordering::Relaxed)
-    }
-
-    /// Sleeps unless interrupted; returns how long.
-    fn rest(&self, lasts: Duration) -> Duration {
-        let began = Instant::now();
-        while began.elapsed() < lasts && !self.is_interrupted() {
-            std::thread::sleep(NAP.min(lasts.saturating_sub(began.elapsed())));
-        }
-        began.elapsed()
     }
 }
 
@@ -316,8 +249,11 @@ impl Rig for RealRig<'_> {
 
     fn death(&self, arm: ArmIndex) -> Option<Box<ServiceTrouble>> {
         let live = self.live.as_ref()?;
-        let agents = self.owner_of(arm).and_then(|owner| live.tally.death(owner));
-        let death = live.death(self.instance_of(arm)).or(agents)?;
+        let agents = self
+            .setting
+            .owner_of(arm)
+            .and_then(|owner| live.tally.death(owner));
+        let death = live.death(self.setting.set_of(arm)).or(agents)?;
         Some(Box::new(death.clone()))
     }
 
@@ -329,20 +265,20 @@ impl Rig for RealRig<'_> {
             });
         };
         self.detach(&mut live, false)?;
-        let design = &self.plan.design;
+        let design = &self.setting.plan.design;
         if !design.drain.is_zero() {
-            (self.emit)(Event::Draining {
+            (self.setting.emit)(Event::Draining {
                 lasts: design.drain + design.idle,
             });
         }
         // What a flush exports was made in windows: it is deferred cost, as with an export on a
         // timer.
         self.flush(&mut live);
-        self.rest(design.drain);
+        self.setting.rest(design.drain);
         let drained = self
             .meters
             .read(&mut live.instances, self.receiving.as_ref(), None)?;
-        self.rest(design.idle);
+        self.setting.rest(design.idle);
         let idle = self
             .meters
             .read(&mut live.instances, self.receiving.as_ref(), None)?;
@@ -350,8 +286,8 @@ impl Rig for RealRig<'_> {
         live.outside
             .pass([&live.last, &drained], &live.credit, None);
         let mut arms: Vec<LaunchArmEnd> = Vec::new();
-        for arm in (0u16..).map(ArmIndex).take(self.plan.arms.len()) {
-            let index = self.instance_of(arm);
+        for arm in self.setting.arms() {
+            let index = self.setting.set_of(arm);
             let instance = &mut live.instances[index];
             let _ = instance.probe.refresh_tasks();
             let outside = live.outside.of(arm);
@@ -381,7 +317,7 @@ impl Rig for RealRig<'_> {
             return Ok(Vec::new());
         };
         self.detach(&mut live, false)?;
-        if !self.is_interrupted() {
+        if !self.setting.is_interrupted() {
             live.losses.scrape()?;
         }
         // Connections close first, so that services that wait for them end at once.
@@ -401,9 +337,9 @@ impl Rig for RealRig<'_> {
         let mut delivered = receiving.finish(number, &live.credit);
         for delivered in &mut delivered {
             delivered.completed_requests = live.completed[delivered.arm.get()];
-            if !self.is_interrupted() {
-                let is_over = || self.is_interrupted();
-                let mut lost = live.losses.lost(delivered.arm, &is_over, self.emit);
+            if !self.setting.is_interrupted() {
+                let is_over = || self.setting.is_interrupted();
+                let mut lost = live.losses.lost(delivered.arm, &is_over, self.setting.emit);
                 let of_agents = live.tally.drops.iter();
                 for (_, more) in of_agents.filter(|(of, _)| *of == delivered.arm) {
                     lost.add_all(more);

@@ -42,18 +42,18 @@ impl<'a> RealRig<'a> {
     /// # Errors
     /// When the keeper has ended, a profile can't be written, or a signal came.
     pub(crate) fn profile(&mut self, first_launch: u32) -> Result<(), LabError> {
-        let Some(wish) = self.plan.profile.clone() else {
+        let Some(wish) = self.setting.plan.profile.clone() else {
             return Ok(());
         };
-        let (with, arms, lasts) = (wish.with.as_str(), self.plan.arms.len(), wish.lasts);
-        (self.emit)(Event::Note {
+        let (with, arms, lasts) = (wish.with.as_str(), self.setting.plan.arms.len(), wish.lasts);
+        (self.setting.emit)(Event::Note {
             text: format!("profiles: {with} records each of {arms} arms for {lasts:?}"),
         });
         let version = match self.version_of(&wish)? {
             Ok(version) => version,
             Err(why) => return self.record_all(&wish, &why),
         };
-        let loads = u32::try_from(self.plan.loads().count()).unwrap_or(u32::MAX);
+        let loads = u32::try_from(self.setting.plan.loads().count()).unwrap_or(u32::MAX);
         for round in 0..loads {
             self.profile_under_load(&wish, &version, first_launch + round, round)?;
         }
@@ -68,7 +68,7 @@ impl<'a> RealRig<'a> {
         round: u32,
     ) -> Result<(), LabError> {
         let up = self.bring_up(launch, round);
-        if self.is_interrupted() {
+        if self.setting.is_interrupted() {
             return Err(LabError::Interrupted);
         }
         if let Err(error) = up {
@@ -80,7 +80,7 @@ impl<'a> RealRig<'a> {
             self.keeper.kill_all()?;
             return self.record_under_load(wish, Some(version), &why);
         }
-        for arm in (0u16..).map(ArmIndex).take(self.plan.arms.len()) {
+        for arm in self.setting.arms() {
             let Some(mut live) = self.live.take() else {
                 break;
             };
@@ -88,7 +88,7 @@ impl<'a> RealRig<'a> {
             self.live = Some(live);
             self.record(wish, Some(version), arm, outcome?)?;
         }
-        (self.emit)(Event::TakingDown);
+        (self.setting.emit)(Event::TakingDown);
         // Deliveries and findings of a profile belong to no window.
         super::Rig::take_down(self, launch)?;
         self.findings.clear();
@@ -97,7 +97,7 @@ impl<'a> RealRig<'a> {
 
     /// Gives an arm load while the profiler records it.
     fn profile_arm(&mut self, wish: &Profile, live: &mut Live<'a>, arm: ArmIndex) -> Outcome {
-        let own = self.instance_of(arm);
+        let own = self.setting.set_of(arm);
         if matches!(live.driver, Driver::Process) {
             return Ok(Err(ProfileFailure {
                 text: "each window is a process of its own, which ends before a profiler has \
@@ -133,8 +133,8 @@ impl<'a> RealRig<'a> {
                 remedy: "profile services that Windage launches".to_owned(),
             }));
         }
-        (self.emit)(Event::Profiling {
-            arm: self.plan.arms[arm.get()].id.clone(),
+        (self.setting.emit)(Event::Profiling {
+            arm: self.setting.plan.arms[arm.get()].id.clone(),
             with: wish.with.as_str().to_owned(),
             lasts: wish.lasts,
         });
@@ -157,7 +157,7 @@ impl<'a> RealRig<'a> {
         maps::remove_maps(&found.java);
         if outcome.is_ok() {
             // This arm's remaining exports must not appear in the next arm's profile.
-            self.rest(self.plan.design.drain);
+            self.setting.rest(self.setting.plan.design.drain);
         }
         outcome
     }
@@ -170,7 +170,7 @@ impl<'a> RealRig<'a> {
         arm: ArmIndex,
         recorders: &[Recorder],
     ) -> Result<Result<Profiled, ProfileFailure>, LabError> {
-        let own = self.instance_of(arm);
+        let own = self.setting.set_of(arm);
         let log = self.profiler_log(live, arm);
         // The message must quote this attempt's output only.
         let _ = fs::remove_file(&log);
@@ -199,10 +199,10 @@ impl<'a> RealRig<'a> {
                 Some(death.what_happened())
             });
             let is_late = began.elapsed() > wish.lasts + BESIDES;
-            if self.is_interrupted() || trouble.is_some() || is_late {
+            if self.setting.is_interrupted() || trouble.is_some() || is_late {
                 self.kill(&left)?;
             }
-            if self.is_interrupted() {
+            if self.setting.is_interrupted() {
                 return Err(LabError::Interrupted);
             }
             if let Some(trouble) = trouble {
@@ -300,20 +300,25 @@ impl<'a> RealRig<'a> {
             Ok(child) => child,
             Err(why) => return Ok(Some(why)),
         };
-        let failed = see_through(&mut self.keeper, &child, BESIDES, &self.interrupted)?;
+        let failed = see_through(&mut self.keeper, &child, BESIDES, &self.setting.interrupted)?;
         Ok(failed.map(|how| format!("perf script {how}: {}", log_tail(&log).trim())))
     }
 
     /// The profiler's version, or why it can't be found out.
     fn version_of(&mut self, wish: &Profile) -> Result<Result<String, ProfileFailure>, LabError> {
-        let log = self.run.path().join("logs").join("profiler-version.log");
+        let log = self
+            .setting
+            .run
+            .path()
+            .join("logs")
+            .join("profiler-version.log");
         let _ = fs::remove_file(&log);
         let program = self.profiler_program(wish);
         let child = match self.start(program, vec!["--version".into()], &log)? {
             Ok(child) => child,
             Err(why) => return Ok(Err(failure(wish, why))),
         };
-        let failed = see_through(&mut self.keeper, &child, BESIDES, &self.interrupted)?;
+        let failed = see_through(&mut self.keeper, &child, BESIDES, &self.setting.interrupted)?;
         let said = read_end(&log).unwrap_or_default();
         Ok(match failed {
             Some(how) => {
@@ -336,10 +341,10 @@ impl<'a> RealRig<'a> {
             program,
             args,
             env: std::env::vars_os().collect(),
-            cwd: self.plan.folder.clone(),
+            cwd: self.setting.plan.folder.clone(),
             log: log.to_owned(),
             cgroups: Vec::new(),
-            cpus: self.plan.load.cpus.clone(),
+            cpus: self.setting.plan.load.cpus.clone(),
             inherit: None,
         });
         match spawned {
@@ -368,15 +373,15 @@ impl<'a> RealRig<'a> {
     fn profiler_program(&self, wish: &Profile) -> PathBuf {
         let program = PathBuf::from(&wish.program);
         if wish.program.contains('/') {
-            self.plan.folder.join(program)
+            self.setting.plan.folder.join(program)
         } else {
             program
         }
     }
 
     fn profiler_folder(&self, live: &Live, arm: ArmIndex) -> Result<PathBuf, LabError> {
-        let id = self.plan.arms[arm.get()].id.as_str();
-        let folder = self.run.work_dir(live.number, id, "profiler");
+        let id = self.setting.plan.arms[arm.get()].id.as_str();
+        let folder = self.setting.run.work_dir(live.number, id, "profiler");
         // The profiler may have another working directory than Windage.
         let folder = std::path::absolute(&folder).map_err(|source| LabError::Write {
             path: folder,
@@ -392,13 +397,13 @@ impl<'a> RealRig<'a> {
     }
 
     fn profiler_log(&self, live: &Live, arm: ArmIndex) -> PathBuf {
-        let id = self.plan.arms[arm.get()].id.as_str();
-        self.run.log_path(live.number, id, "profiler")
+        let id = self.setting.plan.arms[arm.get()].id.as_str();
+        self.setting.run.log_path(live.number, id, "profiler")
     }
 
     /// Records a failure that applies to all arms under all loads.
     fn record_all(&mut self, wish: &Profile, why: &ProfileFailure) -> Result<(), LabError> {
-        for load in self.plan.loads() {
+        for load in self.setting.plan.loads() {
             self.load = load;
             self.record_under_load(wish, None, why)?;
         }
@@ -411,7 +416,7 @@ impl<'a> RealRig<'a> {
         version: Option<&str>,
         why: &ProfileFailure,
     ) -> Result<(), LabError> {
-        let arms = (0u16..).map(ArmIndex).take(self.plan.arms.len());
+        let arms = self.setting.arms();
         for arm in arms {
             self.record(wish, version, arm, Err(why.clone()))?;
         }
@@ -425,12 +430,12 @@ impl<'a> RealRig<'a> {
         arm: ArmIndex,
         outcome: Result<Profiled, ProfileFailure>,
     ) -> Result<(), LabError> {
-        let arm = &self.plan.arms[arm.get()];
+        let arm = &self.setting.plan.arms[arm.get()];
         if let Err(why) = &outcome {
             let text = format!("no profile of {}: {}; {}", arm.id, why.text, why.remedy);
-            (self.emit)(Event::Note { text });
+            (self.setting.emit)(Event::Note { text });
         }
-        self.run.write_profile(&RecordedProfile {
+        self.setting.run.write_profile(&RecordedProfile {
             regime: self.load.regime.clone(),
             arm: arm.id.clone(),
             profiler: wish.with.as_str().to_owned(),

@@ -12,7 +12,7 @@ use crate::LabError;
 const AGENTS: &str = "Agents";
 
 /// Which arms share a set of processes. Services that Windage attaches to exist once, for all arms.
-pub(super) fn sets(plan: &Plan) -> Vec<Vec<ArmIndex>> {
+pub(crate) fn sets_of(plan: &Plan) -> Vec<Vec<ArmIndex>> {
     let attached = is_attached(plan);
     let mut names: Vec<&str> = Vec::new();
     let mut sets: Vec<Vec<ArmIndex>> = Vec::new();

@@ -25,8 +25,8 @@ impl RealRig<'_> {
         live: &mut Live,
         arm: ArmIndex,
     ) -> Result<Option<Warning>, LabError> {
-        let instance = self.instance_of(arm);
-        let planned = &self.plan.arms[arm.get()];
+        let instance = self.setting.set_of(arm);
+        let planned = &self.setting.plan.arms[arm.get()];
         if live.switched[instance] == Some(arm) {
             return Ok(None);
         }
@@ -36,7 +36,10 @@ impl RealRig<'_> {
             receiving.switch(instance, planned);
         }
         let mut names = live.instances[instance].names.clone().with_arm(planned);
-        if let Some(dir) = self.socket_dir(live.number, &live.instances[instance])? {
+        if let Some(dir) = self
+            .setting
+            .socket_dir(live.number, &live.instances[instance])?
+        {
             names.set("dir", dir.display().to_string());
         }
         for step in &planned.switch {
@@ -60,11 +63,11 @@ impl RealRig<'_> {
         let fill = |template| names.fill(template, "switch", of);
         let message = match step {
             Switch::Command(command) => {
-                let log = self.run.log_path(live.number, of, "switch");
+                let log = self.setting.run.log_path(live.number, of, "switch");
                 return self.run_command(&fill(command)?, log);
             }
             Switch::Line { to, send, .. } => {
-                Message::line(&fill(to)?, fill(send)?, &self.plan.folder)
+                Message::line(&fill(to)?, fill(send)?, &self.setting.plan.folder)
             }
             Switch::Http { method, url, .. } => Message::request(method, fill(url)?),
         };
@@ -72,7 +75,7 @@ impl RealRig<'_> {
         let answer = answer.map_err(|error| LabError::Unsupported(format!("`switch`: {error}")))?;
         Ok(match message {
             Ok(message) => message
-                .say(answer.as_ref(), &self.interrupted)?
+                .say(answer.as_ref(), &self.setting.interrupted)?
                 .map(|how| format!("The switch {message} {how}")),
             Err(why) => Some(format!("A switch could not be sent: {why}")),
         })
@@ -84,10 +87,10 @@ impl RealRig<'_> {
         let failed = run_shell(
             &mut self.keeper,
             command,
-            &self.plan.folder,
+            &self.setting.plan.folder,
             log.clone(),
             COMMAND_WITHIN,
-            &self.interrupted,
+            &self.setting.interrupted,
         )?;
         Ok(failed.map(|how| {
             let tail = log_tail(&log);

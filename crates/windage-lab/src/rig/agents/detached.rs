@@ -55,7 +55,7 @@ impl RealRig<'_> {
             return Ok(());
         }
         Err(LabError::LeftBehind {
-            arm: self.plan.arms[owner.get()].id.to_string(),
+            arm: self.setting.plan.arms[owner.get()].id.to_string(),
             objects: left.join(", "),
         })
     }

@@ -26,7 +26,7 @@ impl<'a> RealRig<'a> {
         live: &mut Live<'a>,
         attached: &mut Attached<'a>,
     ) -> Result<(), LabError> {
-        let lasts = self.plan.design.bpf_statistics;
+        let lasts = self.setting.plan.design.bpf_statistics;
         let programs = attached.cycle.programs.as_ref();
         if lasts.is_zero() || programs.is_none_or(Vec::is_empty) {
             return Ok(());
@@ -37,7 +37,7 @@ impl<'a> RealRig<'a> {
             Ok(statistics) => statistics,
             Err(error) => {
                 let text = format!("BPF run-time statistics are not available: {error}");
-                (self.emit)(Event::Note { text });
+                (self.setting.emit)(Event::Note { text });
                 return Ok(());
             }
         };
@@ -49,7 +49,7 @@ impl<'a> RealRig<'a> {
         let (Ok(before), Ok(after)) = (before, after) else {
             return Ok(());
         };
-        if attached.instance.death.is_some() || self.is_interrupted() {
+        if attached.instance.death.is_some() || self.setting.is_interrupted() {
             return Ok(());
         }
         take_runs(&mut attached.cycle, &before, &after);
@@ -83,7 +83,7 @@ impl<'a> RealRig<'a> {
         arm: ArmIndex,
         lasts: Duration,
     ) -> Result<Counted, LabError> {
-        let set = self.instance_of(arm);
+        let set = self.setting.set_of(arm);
         self.quiet(live, set);
         let before_ns = live.instances[set].probe.cpu_ns().ok();
         let began = Instant::now();

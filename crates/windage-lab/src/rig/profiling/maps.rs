@@ -25,12 +25,14 @@ impl RealRig<'_> {
         for JavaMachine { number, jcmd } in machines {
             let args = vec![number.to_string().into(), "Compiler.perfmap".into()];
             let failed = match self.start(jcmd.clone(), args, log)? {
-                Ok(child) => see_through(&mut self.keeper, &child, BESIDES, &self.interrupted)?,
+                Ok(child) => {
+                    see_through(&mut self.keeper, &child, BESIDES, &self.setting.interrupted)?
+                }
                 Err(why) => Some(why),
             };
             if let Some(how) = failed {
                 let text = format!("Java's functions have no names in the profile: jcmd {how}");
-                (self.emit)(Event::Note { text });
+                (self.setting.emit)(Event::Note { text });
             }
         }
         Ok(())

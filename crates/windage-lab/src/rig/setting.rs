@@ -1,0 +1,133 @@
+//! What stays the same throughout a run.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+use windage_keeper::Keeper;
+use windage_model::{ArmIndex, Event};
+use windage_plan::{Origin, Plan, Service};
+use windage_record::RunDir;
+
+use crate::LabError;
+use crate::clock::RunClock;
+use crate::instance::{Ground, Instance};
+use crate::names::Names;
+
+/// Sleeps are cut into pieces of this length, so that Ctrl-C takes effect.
+const NAP: Duration = Duration::from_millis(50);
+
+/// What stays the same throughout a run.
+pub(crate) struct Setting<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) run: &'a RunDir,
+    /// The arms of each set of processes.
+    pub(crate) sets: Vec<Vec<ArmIndex>>,
+    pub(crate) clock: RunClock,
+    /// The names that every service may use.
+    pub(crate) names: Names,
+    /// Set by a signal.
+    pub(crate) interrupted: Arc<AtomicBool>,
+    pub(crate) emit: &'a dyn Fn(Event),
+}
+
+impl Setting<'_> {
+    pub(super) fn arms(&self) -> impl Iterator<Item = ArmIndex> + use<> {
+        (0u16..).map(ArmIndex).take(self.plan.arms.len())
+    }
+
+    /// The set of processes that an arm uses.
+    pub(super) fn set_of(&self, arm: ArmIndex) -> usize {
+        let own = self.sets.iter().position(|set| set.contains(&arm));
+        own.unwrap_or(0)
+    }
+
+    /// The arm whose agents are attached while an arm is measured.
+    pub(super) fn owner_of(&self, arm: ArmIndex) -> Option<ArmIndex> {
+        let planned = &self.plan.arms[arm.get()];
+        match &planned.bystander_of {
+            Some(watched) => {
+                let found = self.plan.arms.iter().position(|other| other.id == *watched);
+                found.and_then(|at| u16::try_from(at).ok()).map(ArmIndex)
+            }
+            None => (!planned.agents.is_empty()).then_some(arm),
+        }
+    }
+
+    /// Agents attach to warm processes. In a set, an arm without agents warms it up for all arms
+    /// that have some; if there is none, the first arm does.
+    pub(super) fn is_warmed_by_another(&self, arm: ArmIndex) -> bool {
+        let set = &self.sets[self.set_of(arm)];
+        let without = set.iter().find(|of| self.owner_of(**of).is_none());
+        self.owner_of(arm).is_some() && without.or(set.first()) != Some(&arm)
+    }
+
+    /// The number of arms that have load before the first window of a launch.
+    pub(crate) fn arms_warmed_up(&self) -> u32 {
+        let warmed = self.arms().filter(|arm| !self.is_warmed_by_another(*arm));
+        u32::try_from(warmed.count()).unwrap_or(u32::MAX)
+    }
+
+    /// The order in which sets are launched, drawn anew for each launch. The first one may pay for
+    /// what the others find done, so each is first in its turn.
+    pub(super) fn order_of_launch(&self, number: u32) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.sets.len()).collect();
+        let mut random = ChaCha8Rng::seed_from_u64(self.plan.design.seed);
+        random.set_stream(u64::MAX - u64::from(number));
+        order.shuffle(&mut random);
+        order
+    }
+
+    /// The value of `{dir}` in the path of a socket: the directory of the one service that is
+    /// launched.
+    pub(super) fn socket_dir(
+        &self,
+        number: u32,
+        instance: &Instance,
+    ) -> Result<Option<PathBuf>, LabError> {
+        let is_launched = |s: &&Service| !s.shared && matches!(s.origin, Origin::Command(_));
+        let Some(service) = self.plan.services.iter().find(is_launched) else {
+            return Ok(None);
+        };
+        let name = service.name.as_str();
+        let dir = self.run.work_dir(number, &instance.name, name);
+        std::path::absolute(&dir)
+            .map(Some)
+            .map_err(|source| LabError::Write { path: dir, source })
+    }
+
+    /// What services are launched from, beside those that are already running.
+    pub(super) fn ground<'g>(
+        &'g self,
+        keeper: &'g mut Keeper,
+        number: u32,
+        up: &'g [&'g Instance],
+    ) -> Ground<'g> {
+        Ground {
+            plan: self.plan,
+            keeper,
+            up,
+            run: self.run,
+            launch: number,
+            interrupted: &self.interrupted,
+            emit: self.emit,
+            ended: Vec::new(),
+        }
+    }
+
+    pub(super) fn is_interrupted(&self) -> bool {
+        self.interrupted.load(Ordering::Relaxed)
+    }
+
+    /// Sleeps unless interrupted.
+    pub(super) fn rest(&self, lasts: Duration) {
+        let began = Instant::now();
+        while began.elapsed() < lasts && !self.is_interrupted() {
+            std::thread::sleep(NAP.min(lasts.saturating_sub(began.elapsed())));
+        }
+    }
+}
