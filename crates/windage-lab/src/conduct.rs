@@ -25,18 +25,29 @@ pub(crate) struct Measured {
 
 /// What a run needs of the world: processes, load, counters. Faked in tests.
 pub(crate) trait Rig {
+    /// A launch in progress. If it is dropped, its services run until the rig ends.
+    type Launched<'r>: Launched
+    where
+        Self: 'r;
     /// Launches every service anew and warms every arm up.
-    fn launch(&mut self, launch: u32, round: u32) -> Result<Launch, LabError>;
+    fn launch(&mut self, number: u32, round: u32)
+    -> Result<(Launch, Self::Launched<'_>), LabError>;
+    /// Journal entries found since the last call, here or in a launch.
+    fn findings(&mut self) -> Vec<Entry>;
+}
+
+/// A launch in progress: its windows, and its end.
+pub(crate) trait Launched {
     /// Measures one window. A failure of the subject is a warning of the window, not an error.
     fn measure(&mut self, place: Place) -> Result<Measured, LabError>;
     /// How an arm's service ended while it should be running; `None` while it lives.
     fn death(&self, arm: ArmIndex) -> Option<Box<ServiceTrouble>>;
     /// Waits for deferred work, then reads the counters of the whole launch.
-    fn finish(&mut self, launch: u32) -> Result<LaunchEnd, LabError>;
+    fn finish(&mut self) -> Result<LaunchEnd, LabError>;
     /// Journal entries found since the last call.
     fn findings(&mut self) -> Vec<Entry>;
-    /// Ends every service of the launch and returns what was delivered, including the last flush.
-    fn take_down(&mut self, launch: u32) -> Result<Vec<Delivered>, LabError>;
+    /// Ends every service and returns what was delivered, including the last flush.
+    fn take_down(self) -> Result<Vec<Delivered>, LabError>;
 }
 
 /// Where records go. Faked in tests.
@@ -105,14 +116,13 @@ enum RoundEnd {
 /// When something fails that no window can record: a service that does not start, a full disk. What
 /// was committed before stays readable.
 pub(crate) fn conduct(
-    rig: &mut dyn Rig,
+    rig: &mut impl Rig,
     journal: &mut dyn Journal,
     terms: &Terms<'_>,
     stopping: Option<&mut dyn Stopping>,
     emit: &dyn Fn(Event),
 ) -> Result<Ending, LabError> {
     let course = Course {
-        rig,
         journal,
         terms,
         stopping: stopping.map(|stopping| stopping as &mut dyn Stopping),
@@ -120,7 +130,7 @@ pub(crate) fn conduct(
         pressure: Pressure::default(),
         emit,
     };
-    course.run()
+    course.run(rig)
 }
 
 #[derive(Clone, Copy)]
@@ -133,7 +143,6 @@ struct Round {
 
 /// A run in progress.
 struct Course<'a> {
-    rig: &'a mut dyn Rig,
     journal: &'a mut dyn Journal,
     terms: &'a Terms<'a>,
     stopping: Option<&'a mut dyn Stopping>,
@@ -143,13 +152,13 @@ struct Course<'a> {
 }
 
 impl Course<'_> {
-    fn run(mut self) -> Result<Ending, LabError> {
+    fn run(mut self, rig: &mut impl Rig) -> Result<Ending, LabError> {
         let ending = match self.enough_at_the_start() {
             Some(ending) => ending,
-            None => match self.rounds() {
+            None => match self.rounds(rig) {
                 Ok(ending) => ending,
                 Err(error) => {
-                    self.record_failure(&error);
+                    self.record_failure(rig.findings(), &error);
                     return Err(error);
                 }
             },
@@ -159,7 +168,7 @@ impl Course<'_> {
         Ok(ending)
     }
 
-    fn rounds(&mut self) -> Result<Ending, LabError> {
+    fn rounds(&mut self, rig: &mut impl Rig) -> Result<Ending, LabError> {
         let terms = self.terms;
         let per_round = terms.order.blocks_per_round();
         let first_round = terms.start.block / per_round;
@@ -169,12 +178,13 @@ impl Course<'_> {
                 round,
                 rounds: terms.order.rounds(),
             });
-            let end = self.one_round(Round {
+            let round = Round {
                 round,
                 launch: terms.start.launch + (round - first_round),
                 first: terms.start.block.max(round * per_round),
                 end: (round + 1) * per_round,
-            })?;
+            };
+            let end = self.one_round(rig, round)?;
             if let RoundEnd::Early(early) = end {
                 return Ok(early);
             }
@@ -198,7 +208,7 @@ impl Course<'_> {
         }
     }
 
-    fn record_failure(&mut self, error: &LabError) {
+    fn record_failure(&mut self, findings: Vec<Entry>, error: &LabError) {
         let how = if self.terms.is_interrupted() {
             Ending::Interrupted
         } else {
@@ -208,25 +218,25 @@ impl Course<'_> {
         };
         // If the disk is full, this fails as well; the first error is the one to report.
         let _ = self
-            .record_findings()
+            .record(findings)
             .and_then(|()| self.journal.push(Entry::RunEnded(how)))
             .and_then(|()| self.journal.commit());
     }
 
-    fn one_round(&mut self, round: Round) -> Result<RoundEnd, LabError> {
+    fn one_round(&mut self, rig: &mut impl Rig, round: Round) -> Result<RoundEnd, LabError> {
         self.eta.round_starts();
-        let launch = self.rig.launch(round.launch, round.round)?;
+        let (launch, mut launched) = rig.launch(round.launch, round.round)?;
         if let Some(stopping) = &mut self.stopping {
             stopping.launched(&launch);
         }
         self.journal.push(Entry::LaunchStarted(launch))?;
-        self.record_findings()?;
+        self.record(launched.findings())?;
         self.eta.warm();
         (self.emit)(Event::Measuring);
-        let mut end = self.blocks(round)?;
+        let mut end = self.blocks(&mut launched, round)?;
         // An interrupted run is reported too, without waiting for deferred cost.
         if !matches!(end, RoundEnd::Early(Ending::Interrupted)) {
-            let finished = self.rig.finish(round.launch)?;
+            let finished = launched.finish()?;
             if self.terms.is_interrupted() {
                 // The drain was cut short: its readings do not show deferred cost.
                 end = RoundEnd::Early(Ending::Interrupted);
@@ -238,8 +248,8 @@ impl Course<'_> {
             }
         }
         (self.emit)(Event::TakingDown);
-        let delivered = self.rig.take_down(round.launch)?;
-        self.record_findings()?;
+        let delivered = launched.take_down()?;
+        self.record(rig.findings())?;
         for delivered in delivered {
             self.journal.push(Entry::Delivered(delivered))?;
         }
@@ -248,14 +258,14 @@ impl Course<'_> {
         Ok(end)
     }
 
-    fn blocks(&mut self, round: Round) -> Result<RoundEnd, LabError> {
+    fn blocks(&mut self, launched: &mut impl Launched, round: Round) -> Result<RoundEnd, LabError> {
         let mut dead = BTreeSet::new();
         // An arm that died during launch or warm-up is not measured.
-        if let Some(ending) = self.note_deaths(&mut dead)? {
+        if let Some(ending) = self.note_deaths(launched, &mut dead)? {
             return Ok(RoundEnd::Early(ending));
         }
         for block in round.first..round.end {
-            let (windows, early) = self.one_block(round, block, &mut dead)?;
+            let (windows, early) = self.one_block(launched, round, block, &mut dead)?;
             if early == Some(Ending::Interrupted) {
                 // Not committed: a resumed run measures this block again.
                 return Ok(RoundEnd::Early(Ending::Interrupted));
@@ -281,6 +291,7 @@ impl Course<'_> {
     /// Measures a block; returns an ending when the run can't or must not go on after it.
     fn one_block(
         &mut self,
+        launched: &mut impl Launched,
         round: Round,
         block: u32,
         dead: &mut BTreeSet<ArmIndex>,
@@ -300,12 +311,12 @@ impl Course<'_> {
                 position,
                 arm,
             };
-            let measured = self.rig.measure(place)?;
+            let measured = launched.measure(place)?;
             self.tell_warnings(&measured.window);
             self.journal.window(&measured)?;
-            self.record_findings()?;
+            self.record(launched.findings())?;
             windows.push(measured.window);
-            if let Some(ending) = self.note_deaths(dead)? {
+            if let Some(ending) = self.note_deaths(launched, dead)? {
                 return Ok((windows, Some(ending)));
             }
         }
@@ -313,8 +324,8 @@ impl Course<'_> {
         Ok((windows, interrupted.then_some(Ending::Interrupted)))
     }
 
-    fn record_findings(&mut self) -> Result<(), RecordError> {
-        let mut findings = self.rig.findings().into_iter();
+    fn record(&mut self, findings: Vec<Entry>) -> Result<(), RecordError> {
+        let mut findings = findings.into_iter();
         findings.try_for_each(|entry| self.journal.push(entry))
     }
 
@@ -339,12 +350,16 @@ impl Course<'_> {
 
     /// Looks for arms that have died since the last window, no matter which had load. Each death is
     /// a warning about the run. It ends the run if the plan says so or nothing is left to compare.
-    fn note_deaths(&mut self, dead: &mut BTreeSet<ArmIndex>) -> Result<Option<Ending>, LabError> {
+    fn note_deaths(
+        &mut self,
+        launched: &impl Launched,
+        dead: &mut BTreeSet<ArmIndex>,
+    ) -> Result<Option<Ending>, LabError> {
         let arms = self.terms.arms;
         // A shared service takes all arms with it: that is one death, reported once.
         let mut deaths: Vec<(Box<ServiceTrouble>, Vec<&str>)> = Vec::new();
         for (arm, id) in (0u16..).map(ArmIndex).zip(arms) {
-            let Some(death) = self.rig.death(arm).filter(|_| !dead.contains(&arm)) else {
+            let Some(death) = launched.death(arm).filter(|_| !dead.contains(&arm)) else {
                 continue;
             };
             dead.insert(arm);

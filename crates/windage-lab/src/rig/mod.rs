@@ -2,6 +2,7 @@
 
 mod agents;
 mod batch;
+mod launched;
 mod launching;
 mod measuring;
 mod outside_windows;
@@ -15,25 +16,26 @@ use std::time::Duration;
 
 use windage_keeper::Keeper;
 use windage_load::Recording;
-use windage_model::{ArmIndex, CpuSource, Event, Place};
+use windage_model::{ArmIndex, CpuSource, Event};
 use windage_plan::Load;
 use windage_probe::bpf::KernelBpf;
 use windage_probe::cgroup::ArmCgroup;
 use windage_probe::{KernelThreadsProbe, Linux, MachineProbe, SelfProbe};
-use windage_record::{Delivered, Entry, Launch, LaunchArmEnd, LaunchEnd, LaunchedArm};
+use windage_record::{Entry, Launch, LaunchedArm};
 
 pub(crate) use self::agents::attaching;
 use self::agents::{Attached, Tally};
+use self::launched::RealLaunched;
 use self::outside_windows::Outside;
 pub(crate) use self::sets::sets_of;
 pub(crate) use self::setting::Setting;
 use crate::LabError;
-use crate::conduct::{Measured, Rig};
+use crate::conduct::Rig;
 use crate::drive::Driver;
 use crate::error::ServiceTrouble;
 use crate::instance::{Instance, note_exits};
 use crate::losses::Losses;
-use crate::readings::{Credit, Meters, Reading, used};
+use crate::readings::{Credit, Meters, Reading};
 use crate::receiving::Receiving;
 
 /// How long a service has after its last answer to go to sleep before its counters are read.
@@ -51,7 +53,6 @@ pub(crate) struct RealRig<'a> {
     agent_group: Option<ArmCgroup>,
     bpf: KernelBpf,
     meters: Meters,
-    live: Option<Live<'a>>,
     /// What programs reported and used, kept until the conductor collects it.
     findings: Vec<Entry>,
 }
@@ -120,14 +121,12 @@ impl<'a> RealRig<'a> {
                 own: SelfProbe::new(&Linux)?,
                 kernel_threads,
             },
-            live: None,
             findings: Vec::new(),
         })
     }
 
     /// Ends everything in order; what does not end is killed.
-    pub(crate) fn close(mut self) -> Result<(), LabError> {
-        self.live = None;
+    pub(crate) fn close(self) -> Result<(), LabError> {
         self.keeper.shut_down()?;
         if let Some(receiving) = self.receiving {
             receiving.shut_down();
@@ -135,7 +134,7 @@ impl<'a> RealRig<'a> {
         Ok(())
     }
 
-    fn bring_up(&mut self, number: u32, round: u32) -> Result<Launch, LabError> {
+    fn bring_up(&mut self, number: u32, round: u32) -> Result<(Launch, Live<'a>), LabError> {
         let started_ns = self.setting.clock.now_ns();
         self.load = self.setting.plan.load_of_round(round);
         if let Some(receiving) = &mut self.receiving {
@@ -199,13 +198,13 @@ impl<'a> RealRig<'a> {
             self.note_said(&mut live, set, said);
         }
         self.warm_up(&mut live, &mut launched)?;
-        self.live = Some(live);
-        Ok(Launch {
+        let launch = Launch {
             launch: number,
             round,
             started_ns,
             arms: launched,
-        })
+        };
+        Ok((launch, live))
     }
 
     fn notice_deaths(&mut self, live: &mut Live) -> Result<(), LabError> {
@@ -226,128 +225,24 @@ impl<'a> RealRig<'a> {
     }
 }
 
-impl Rig for RealRig<'_> {
-    fn launch(&mut self, number: u32, round: u32) -> Result<Launch, LabError> {
-        self.bring_up(number, round)
-            .map_err(|error| self.cause_of(error))
-    }
+impl<'a> Rig for RealRig<'a> {
+    type Launched<'r>
+        = RealLaunched<'r, 'a>
+    where
+        Self: 'r;
 
-    fn measure(&mut self, place: Place) -> Result<Measured, LabError> {
-        let Some(mut live) = self.live.take() else {
-            return Err(LabError::Unsupported(
-                "a window was requested before a launch".into(),
-            ));
-        };
-        let measured = self.measure_window(&mut live, place);
-        self.live = Some(live);
-        measured.map_err(|error| self.cause_of(error))
+    fn launch(
+        &mut self,
+        number: u32,
+        round: u32,
+    ) -> Result<(Launch, RealLaunched<'_, 'a>), LabError> {
+        let up = self.bring_up(number, round);
+        let (launch, live) = up.map_err(|error| self.cause_of(error))?;
+        Ok((launch, RealLaunched { rig: self, live }))
     }
 
     fn findings(&mut self) -> Vec<Entry> {
         std::mem::take(&mut self.findings)
-    }
-
-    fn death(&self, arm: ArmIndex) -> Option<Box<ServiceTrouble>> {
-        let live = self.live.as_ref()?;
-        let agents = self
-            .setting
-            .owner_of(arm)
-            .and_then(|owner| live.tally.death(owner));
-        let death = live.death(self.setting.set_of(arm)).or(agents)?;
-        Some(Box::new(death.clone()))
-    }
-
-    fn finish(&mut self, number: u32) -> Result<LaunchEnd, LabError> {
-        let Some(mut live) = self.live.take() else {
-            return Ok(LaunchEnd {
-                launch: number,
-                ..LaunchEnd::default()
-            });
-        };
-        self.detach(&mut live, false)?;
-        let design = &self.setting.plan.design;
-        if !design.drain.is_zero() {
-            (self.setting.emit)(Event::Draining {
-                lasts: design.drain + design.idle,
-            });
-        }
-        // What a flush exports was made in windows: it is deferred cost, as with an export on a
-        // timer.
-        self.flush(&mut live);
-        self.setting.rest(design.drain);
-        let drained = self
-            .meters
-            .read(&mut live.instances, self.receiving.as_ref(), None)?;
-        self.setting.rest(design.idle);
-        let idle = self
-            .meters
-            .read(&mut live.instances, self.receiving.as_ref(), None)?;
-        // In a shared set, the deferred work is that of the arm that had load last.
-        live.outside
-            .pass([&live.last, &drained], &live.credit, None);
-        let mut arms: Vec<LaunchArmEnd> = Vec::new();
-        for arm in self.setting.arms() {
-            let index = self.setting.set_of(arm);
-            let instance = &mut live.instances[index];
-            let _ = instance.probe.refresh_tasks();
-            let outside = live.outside.of(arm);
-            arms.push(LaunchArmEnd {
-                arm,
-                after_last_window_ns: outside.cpu_ns,
-                drain_ns: outside.time_ns,
-                // Without an idle stretch there is no rate.
-                idle_cpu_ns: used(&drained, &idle, index).filter(|_| !design.idle.is_zero()),
-                idle_ns: idle.at_ns.saturating_sub(drained.at_ns),
-                rss_peak_bytes: instance.probe.rss_peak_bytes().ok().filter(|b| *b > 0),
-                pss_bytes: instance.probe.pss_bytes().ok().filter(|b| *b > 0),
-                hidden_ns: outside.hidden_ns,
-                unmeasured: live.unmeasured[arm.get()],
-            });
-        }
-        self.live = Some(live);
-        Ok(LaunchEnd {
-            launch: number,
-            arms,
-            own_rss_bytes: self.meters.own.rss_bytes().ok(),
-        })
-    }
-
-    fn take_down(&mut self, number: u32) -> Result<Vec<Delivered>, LabError> {
-        let Some(mut live) = self.live.take() else {
-            return Ok(Vec::new());
-        };
-        self.detach(&mut live, false)?;
-        if !self.setting.is_interrupted() {
-            live.losses.scrape()?;
-        }
-        // Connections close first, so that services that wait for them end at once.
-        live.driver = Driver::Process;
-        for instance in &mut live.instances {
-            instance.stop(&mut self.keeper)?;
-        }
-        live.shared.stop(&mut self.keeper)?;
-        // Processes that services left behind must not live into the next round.
-        self.keeper.kill_all()?;
-        self.keeper.poll()?;
-        // In sets whose agents never attached, all telemetry is from the warm-up.
-        (0..live.instances.len()).for_each(|set| self.forget_warm_up(&mut live, set));
-        let Some(receiving) = &mut self.receiving else {
-            return Ok(Vec::new());
-        };
-        let mut delivered = receiving.finish(number, &live.credit);
-        for delivered in &mut delivered {
-            delivered.completed_requests = live.completed[delivered.arm.get()];
-            if !self.setting.is_interrupted() {
-                let is_over = || self.setting.is_interrupted();
-                let mut lost = live.losses.lost(delivered.arm, &is_over, self.setting.emit);
-                let of_agents = live.tally.drops.iter();
-                for (_, more) in of_agents.filter(|(of, _)| *of == delivered.arm) {
-                    lost.add_all(more);
-                }
-                delivered.drops = lost.known();
-            }
-        }
-        Ok(delivered)
     }
 }
 

@@ -17,10 +17,12 @@ use windage_plan::{Profile, Profiler};
 use windage_profile::Stacks;
 use windage_record::{ProfileFailure, Profiled, RecordedProfile};
 
+use super::launched::RealLaunched;
 use super::{Live, RealRig};
 use crate::LabError;
 use crate::clock::whole_ns;
 use crate::command_line::{describe, see_through};
+use crate::conduct::Launched;
 use crate::drive::Driver;
 use crate::log_tail::{log_tail, read_end};
 use crate::stretch::Stretch;
@@ -71,26 +73,22 @@ impl<'a> RealRig<'a> {
         if self.setting.is_interrupted() {
             return Err(LabError::Interrupted);
         }
-        if let Err(error) = up {
-            let why = failure(
-                wish,
-                format!("the arms could not be launched again: {error}"),
-            );
-            // Services that did come up end before the next launch.
-            self.keeper.kill_all()?;
-            return self.record_under_load(wish, Some(version), &why);
-        }
+        let mut live = match up {
+            Ok((_, live)) => live,
+            Err(error) => {
+                let why = format!("the arms could not be launched again: {error}");
+                // Services that did come up end before the next launch.
+                self.keeper.kill_all()?;
+                return self.record_under_load(wish, Some(version), &failure(wish, why));
+            }
+        };
         for arm in self.setting.arms() {
-            let Some(mut live) = self.live.take() else {
-                break;
-            };
-            let outcome = self.profile_arm(wish, &mut live, arm);
-            self.live = Some(live);
-            self.record(wish, Some(version), arm, outcome?)?;
+            let outcome = self.profile_arm(wish, &mut live, arm)?;
+            self.record(wish, Some(version), arm, outcome)?;
         }
         (self.setting.emit)(Event::TakingDown);
         // Deliveries and findings of a profile belong to no window.
-        super::Rig::take_down(self, launch)?;
+        RealLaunched { rig: self, live }.take_down()?;
         self.findings.clear();
         Ok(())
     }

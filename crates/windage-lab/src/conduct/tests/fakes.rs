@@ -40,8 +40,6 @@ struct FakeRig<'a> {
     script: Script,
     never_up: NeverUp,
     windows: usize,
-    dead: BTreeSet<ArmIndex>,
-    shared_is_dead: bool,
     interrupted: &'a AtomicBool,
     interrupted_in_drain: bool,
     now: &'a Cell<Duration>,
@@ -58,28 +56,56 @@ impl FakeRig<'_> {
     }
 }
 
-impl Rig for FakeRig<'_> {
+impl<'a> Rig for FakeRig<'a> {
+    type Launched<'r>
+        = FakeLaunch<'r, 'a>
+    where
+        Self: 'r;
+
     fn findings(&mut self) -> Vec<Entry> {
         Vec::new()
     }
 
-    fn launch(&mut self, launch: u32, round: u32) -> Result<Launch, LabError> {
+    fn launch(
+        &mut self,
+        launch: u32,
+        round: u32,
+    ) -> Result<(Launch, FakeLaunch<'_, 'a>), LabError> {
         self.note(format!("launch {launch} round {round}"));
         let never_up = self.never_up.iter().filter(|(of, _)| *of == launch);
-        self.dead = never_up.map(|(_, arm)| *arm).collect();
-        self.shared_is_dead = false;
+        let dead = never_up.map(|(_, arm)| *arm).collect();
         self.passes(WARM_UP);
-        Ok(Launch {
+        let launched = FakeLaunch {
+            rig: self,
+            number: launch,
+            dead,
+            shared_is_dead: false,
+        };
+        let launch = Launch {
             launch,
             round,
             ..Launch::default()
-        })
+        };
+        Ok((launch, launched))
+    }
+}
+
+struct FakeLaunch<'r, 'a> {
+    rig: &'r mut FakeRig<'a>,
+    number: u32,
+    dead: BTreeSet<ArmIndex>,
+    shared_is_dead: bool,
+}
+
+impl Launched for FakeLaunch<'_, '_> {
+    fn findings(&mut self) -> Vec<Entry> {
+        Vec::new()
     }
 
     fn measure(&mut self, place: Place) -> Result<Measured, LabError> {
-        self.passes(WINDOW);
-        let fate = (self.script)(self.windows, place);
-        self.windows += 1;
+        self.rig.passes(WINDOW);
+        let fate = (self.rig.script)(self.rig.windows, place);
+        self.rig.windows += 1;
         let mut window = window(place);
         match fate {
             Fate::Fine => {}
@@ -93,7 +119,7 @@ impl Rig for FakeRig<'_> {
                 self.dead.insert(other);
             }
             Fate::SharedDies => self.shared_is_dead = true,
-            Fate::Interrupt => self.interrupted.store(true, Ordering::Relaxed),
+            Fate::Interrupt => self.rig.interrupted.store(true, Ordering::Relaxed),
             Fate::Fails => return Err(LabError::Unsupported("the lab fails".into())),
         }
         let Recording {
@@ -123,20 +149,20 @@ impl Rig for FakeRig<'_> {
         }))
     }
 
-    fn finish(&mut self, launch: u32) -> Result<LaunchEnd, LabError> {
-        self.note(format!("finish {launch}"));
-        self.passes(DRAIN);
-        if self.interrupted_in_drain {
-            self.interrupted.store(true, Ordering::Relaxed);
+    fn finish(&mut self) -> Result<LaunchEnd, LabError> {
+        self.rig.note(format!("finish {}", self.number));
+        self.rig.passes(DRAIN);
+        if self.rig.interrupted_in_drain {
+            self.rig.interrupted.store(true, Ordering::Relaxed);
         }
         Ok(LaunchEnd {
-            launch,
+            launch: self.number,
             ..LaunchEnd::default()
         })
     }
 
-    fn take_down(&mut self, launch: u32) -> Result<Vec<Delivered>, LabError> {
-        self.note(format!("take down {launch}"));
+    fn take_down(self) -> Result<Vec<Delivered>, LabError> {
+        self.rig.note(format!("take down {}", self.number));
         Ok(Vec::new())
     }
 }
@@ -294,8 +320,6 @@ pub(super) fn conducted(given: Given<'_>) -> Outcome {
         script,
         never_up,
         windows: 0,
-        dead: BTreeSet::new(),
-        shared_is_dead: false,
         interrupted: &interrupted,
         interrupted_in_drain: journal.interrupted_in_drain,
         now: &now,
