@@ -34,24 +34,6 @@ pub(crate) struct Driven {
     pub(crate) trouble: Option<String>,
 }
 
-/// How a stretch of load is driven.
-pub(crate) enum Driver {
-    /// Requests over kept-alive connections; one target per arm.
-    Http(HttpDriver),
-    /// Iterations of resident programs.
-    Resident(Residents),
-    /// One process per window.
-    Process,
-}
-
-/// Resident programs, and how many iterations each is asked for.
-pub(crate) struct Residents {
-    /// By set of processes; `None` for one that is not running.
-    pub(crate) programs: Vec<Option<Resident>>,
-    /// By arm.
-    pub(crate) paces: Vec<Pace>,
-}
-
 /// The generator with a target for each arm.
 pub(crate) struct HttpDriver {
     generator: Box<Generator>,

@@ -17,7 +17,6 @@ use crate::clock::whole_ns;
 use crate::error::ServiceTrouble;
 use crate::instance::{Instance, Part, beside, launch, note_exits};
 use crate::losses::{Losses, Lost};
-use crate::stretch::Stretch;
 
 /// Load between detaching agents and the next window, to clear their traces from caches.
 const WITHOUT: Duration = Duration::from_millis(300);
@@ -158,7 +157,7 @@ impl<'a> RealRig<'a> {
     fn pace_bystanders(&mut self, live: &mut Live<'a>, owner: ArmIndex) -> Result<(), LabError> {
         let arms = self.setting.arms();
         for arm in arms.filter(|arm| *arm != owner) {
-            if self.setting.owner_of(arm) == Some(owner) && Self::seeks_pace(live, arm) {
+            if self.setting.owner_of(arm) == Some(owner) && live.driver.seeks_pace(arm) {
                 // If it fails, the window has the warning.
                 let _ = self.switch(live, arm)?;
                 self.load_unmeasured(live, arm, self.setting.plan.design.agent_warmup)?;
@@ -316,39 +315,6 @@ impl<'a> RealRig<'a> {
         });
         self.record_cycle(attached.cycle)?;
         self.book_outside(live, self.setting.set_of(owner))
-    }
-
-    /// Unmeasured load on an arm; returns how many requests it completed.
-    fn load_unmeasured(
-        &mut self,
-        live: &mut Live<'a>,
-        arm: ArmIndex,
-        lasts: Duration,
-    ) -> Result<u64, LabError> {
-        if lasts.is_zero() && !Self::seeks_pace(live, arm) {
-            return Ok(0);
-        }
-        let set = self.setting.set_of(arm);
-        self.enter(set, Stretch::unmeasured(arm));
-        let driven = self.drive(live, arm, lasts, 0, true)?;
-        self.flush_window(live, arm)?;
-        Self::keep_pace(live, arm);
-        self.quiet(live, set);
-        let completed = driven.report.exchanges.completed;
-        live.completed[arm.get()] += completed;
-        live.unmeasured[arm.get()] += completed;
-        self.book_delivered(live, arm);
-        self.book_outside(live, set)?;
-        Ok(completed)
-    }
-
-    /// Credits the arm with the telemetry that has arrived so far.
-    pub(super) fn book_delivered(&mut self, live: &mut Live<'a>, arm: ArmIndex) {
-        let set = self.setting.set_of(arm);
-        live.credit[set] = arm;
-        if let Some(receiving) = &mut self.receiving {
-            receiving.credit(set, arm);
-        }
     }
 
     /// An earlier attachment of the same launch has logs of the same name: keeps the latest of them

@@ -3,10 +3,10 @@
 use windage_model::{ArmIndex, Event, Place};
 use windage_record::{Delivered, Entry, LaunchArmEnd, LaunchEnd};
 
+use super::driver::Driver;
 use super::{Live, RealRig};
 use crate::LabError;
 use crate::conduct::{Launched, Measured, Rig};
-use crate::drive::Driver;
 use crate::error::ServiceTrouble;
 use crate::readings::used;
 

@@ -1,19 +1,19 @@
 //! Launching: instances, connections or resident programs, warm-up.
 
 use windage_model::{ArmIndex, Event, LoadModel};
-use windage_plan::{BatchKind, Service};
+use windage_plan::Service;
 use windage_probe::ArmProbe;
 use windage_probe::cgroup::ArmCgroup;
 use windage_record::LaunchedArm;
 
+use super::batch::prepare_program;
+use super::driver::Driver;
 use super::outside_windows::Outside;
 use super::{Live, RealRig};
 use crate::LabError;
-use crate::drive::{Driver, HttpDriver};
 use crate::instance::{Instance, Part, launch, note_exits};
 use crate::names::Names;
 use crate::stretch::Stretch;
-use crate::target::target;
 
 impl<'a> RealRig<'a> {
     pub(super) fn launch_shared(&mut self, number: u32) -> Result<Instance, LabError> {
@@ -104,72 +104,10 @@ impl<'a> RealRig<'a> {
         if !self.setting.plan.services.iter().any(is_checked) {
             return Ok(());
         }
-        let (mut prepared, service) = self.prepare_program(number, index, instance)?;
         let mut ground = self.setting.ground(&mut self.keeper, number, &[]);
+        let group = self.groups[index].as_ref();
+        let (mut prepared, service) = prepare_program(&ground, instance, group)?;
         prepared.check(&mut ground, instance, service)
-    }
-
-    pub(super) fn driver(
-        &mut self,
-        number: u32,
-        instances: &mut [Instance],
-    ) -> Result<Driver, LabError> {
-        match (self.load.model, self.load.batch) {
-            (LoadModel::Open | LoadModel::Closed, _) => {
-                self.connect(number, instances).map(Driver::Http)
-            }
-            (LoadModel::Batch, BatchKind::Process) => Ok(Driver::Process),
-            (LoadModel::Batch, BatchKind::Resident) => {
-                let residents = self.start_residents(number, instances)?;
-                Ok(Driver::Resident(residents))
-            }
-        }
-    }
-
-    fn connect(&mut self, number: u32, instances: &[Instance]) -> Result<HttpDriver, LabError> {
-        let load = self.load;
-        let mut driver = HttpDriver::new(
-            load,
-            self.setting.plan.arms.len(),
-            &self.setting.interrupted,
-        )?;
-        for instance in instances.iter().filter(|i| i.death.is_none()) {
-            let dir = self.setting.socket_dir(number, instance)?;
-            let mut connected: Vec<(ArmIndex, Names)> = Vec::new();
-            for &arm in &instance.arms {
-                let planned = &self.setting.plan.arms[arm.get()];
-                let mut names = instance.names.clone().with_arm(planned);
-                if let Some(dir) = &dir {
-                    names.set("dir", dir.display().to_string());
-                }
-                let asks_alike = |(_, other): &&(ArmIndex, Names)| {
-                    load.templates().all(|t| names.fill_alike(other, t))
-                };
-                // An agent watches the same connections that are used without it.
-                let of_other = connected.iter().find(asks_alike);
-                if let Some((other, _)) = of_other.filter(|_| self.setting.owner_of(arm).is_some())
-                {
-                    driver.share(other.get(), arm.get());
-                    continue;
-                }
-                let target = target(self.setting.plan, &names, planned.id.as_str())?;
-                let report = driver.connect(arm.get(), &target)?;
-                if report.opened == 0 && !self.setting.is_interrupted() {
-                    return Err(LabError::NoConnection {
-                        arm: planned.id.to_string(),
-                        endpoint: target.endpoint,
-                        why: report.first_error.unwrap_or_default(),
-                        log: instance
-                            .services
-                            .last()
-                            .map(|r| r.log.clone())
-                            .unwrap_or_default(),
-                    });
-                }
-                connected.push((arm, names));
-            }
-        }
-        Ok(driver)
     }
 
     /// Unmeasured load on each arm, and what the other arms used meanwhile.
@@ -204,7 +142,7 @@ impl<'a> RealRig<'a> {
             self.enter(own, Stretch::unmeasured(arm));
             let driven = self.drive(live, arm, lasts, 0, true)?;
             self.flush_window(live, arm)?;
-            Self::keep_pace(live, arm);
+            live.driver.keep_pace(arm);
             self.quiet(live, own);
             if self.setting.owner_of(arm).is_none() {
                 live.completed[arm.get()] += driven.report.exchanges.completed;

@@ -1,49 +1,19 @@
 //! One window: switch, settle, read, load, read.
 
-use std::time::Duration;
-
 use windage_load::{LoadFacts, SubjectCpu, monotonic_ns};
 use windage_model::{Activity, ArmIndex, Beside, CpuSource, Place, Warning, WarningCode, Window};
 
+use super::batch::note_process;
 use super::{Live, RealRig};
 use crate::LabError;
 use crate::conduct::Measured;
-use crate::drive::{Driven, Driver};
+use crate::drive::Driven;
 use crate::error::ServiceTrouble;
 use crate::readings::{Reading, beside, bill};
 use crate::stretch::Stretch;
 use crate::warnings;
 
 impl<'a> RealRig<'a> {
-    pub(super) fn drive(
-        &mut self,
-        live: &mut Live,
-        arm: ArmIndex,
-        lasts: Duration,
-        seed: u64,
-        unmeasured: bool,
-    ) -> Result<Driven, LabError> {
-        let load = self.load;
-        let recording = if unmeasured {
-            &mut live.scratch
-        } else {
-            &mut live.recording
-        };
-        match &mut live.driver {
-            Driver::Http(http) => http.drive(load, arm.get(), lasts, seed, recording),
-            Driver::Resident(_) => self.drive_resident(live, arm, unmeasured.then_some(lasts)),
-            Driver::Process if unmeasured => Ok(Driven::default()),
-            Driver::Process => self.drive_process(live, arm),
-        }
-    }
-
-    /// From now on, spans of a set of processes count for this stretch.
-    pub(super) fn enter(&mut self, set: usize, stretch: Stretch) {
-        if let Some(receiving) = &mut self.receiving {
-            receiving.enter(set, stretch);
-        }
-    }
-
     pub(super) fn measure_window(
         &mut self,
         live: &mut Live<'a>,
@@ -84,7 +54,9 @@ impl<'a> RealRig<'a> {
         window.warnings.extend(agents_warning);
         window.warnings.extend(self.note_agent_death(live));
         window.warnings.extend(switch_warning);
-        window.warnings.extend(self.note_process(place, &driven));
+        window
+            .warnings
+            .extend(note_process(&mut self.findings, place, &driven));
         window.warnings.extend(live.death(own).map(died));
         Ok(Measured {
             window,

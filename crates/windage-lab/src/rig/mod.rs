@@ -2,11 +2,14 @@
 
 mod agents;
 mod batch;
+mod driver;
 mod launched;
 mod launching;
 mod measuring;
 mod outside_windows;
 mod profiling;
+mod residents;
+mod services;
 mod sets;
 mod setting;
 mod switching;
@@ -25,13 +28,14 @@ use windage_record::{Entry, Launch, LaunchedArm};
 
 pub(crate) use self::agents::attaching;
 use self::agents::{Attached, Tally};
+use self::driver::Driver;
 use self::launched::RealLaunched;
 use self::outside_windows::Outside;
 pub(crate) use self::sets::sets_of;
 pub(crate) use self::setting::Setting;
 use crate::LabError;
 use crate::conduct::Rig;
-use crate::drive::Driver;
+
 use crate::error::ServiceTrouble;
 use crate::instance::{Instance, note_exits};
 use crate::losses::Losses;
@@ -62,7 +66,7 @@ struct Live<'a> {
     number: u32,
     shared: Instance,
     instances: Vec<Instance>,
-    driver: Driver,
+    driver: Driver<'a>,
     last: Reading,
     credit: Credit,
     /// Requests completed per arm since launch, measured or not.
@@ -144,7 +148,14 @@ impl<'a> RealRig<'a> {
         let mut instances = self.launch_instances(number, &shared)?;
         let losses = Losses::of(self.setting.plan, self.setting.run, number, &instances)?;
         losses.scrape()?;
-        let driver = self.driver(number, &mut instances)?;
+        let driver = Driver::start(
+            self.setting,
+            self.load,
+            number,
+            &mut instances,
+            &mut self.keeper,
+            &self.groups,
+        )?;
         let arms = self.setting.plan.arms.len();
         let mut live = Live {
             number,

@@ -2,8 +2,6 @@
 
 use windage_model::ArmIndex;
 
-use super::{Live, RealRig};
-use crate::LabError;
 use crate::readings::{Credit, Reading, used};
 
 /// What an arm used outside windows.
@@ -56,20 +54,6 @@ impl Outside {
             spent.cpu_ns = spent.cpu_ns.zip(more).map(|(sum, more)| sum + more);
             spent.time_ns += lasted_ns;
         }
-    }
-}
-
-impl RealRig<'_> {
-    /// Books what all sets except `own` have used since the last reading, and reads anew. What
-    /// `own` used comes from unmeasured load, or from attaching and detaching its agents; only its
-    /// time is booked.
-    pub(super) fn book_outside(&mut self, live: &mut Live, own: usize) -> Result<(), LabError> {
-        let receiving = self.receiving.as_ref();
-        let now = self.meters.read(&mut live.instances, receiving, None)?;
-        live.outside
-            .pass([&live.last, &now], &live.credit, Some(own));
-        live.last = now;
-        Ok(())
     }
 }
 

@@ -17,13 +17,13 @@ use windage_plan::{Profile, Profiler};
 use windage_profile::Stacks;
 use windage_record::{ProfileFailure, Profiled, RecordedProfile};
 
+use super::driver::Driver;
 use super::launched::RealLaunched;
 use super::{Live, RealRig};
 use crate::LabError;
 use crate::clock::whole_ns;
 use crate::command_line::{describe, see_through};
 use crate::conduct::Launched;
-use crate::drive::Driver;
 use crate::log_tail::{log_tail, read_end};
 use crate::stretch::Stretch;
 use profiler::{Recorder, failure, perf_script, recorders};

@@ -1,0 +1,103 @@
+//! How a launch is driven: over connections, or through its batch programs.
+
+use windage_keeper::Keeper;
+use windage_model::{ArmIndex, LoadModel};
+use windage_plan::{BatchKind, Load};
+use windage_probe::cgroup::ArmCgroup;
+
+use super::residents::Residents;
+use super::setting::Setting;
+use crate::LabError;
+use crate::drive::HttpDriver;
+use crate::instance::Instance;
+use crate::names::Names;
+use crate::target::target;
+
+/// How a launch is driven.
+pub(super) enum Driver<'a> {
+    /// Requests over kept-alive connections; one target per arm.
+    Http(HttpDriver),
+    /// Iterations of resident programs.
+    Resident(Residents<'a>),
+    /// One process per window.
+    Process,
+}
+
+impl<'a> Driver<'a> {
+    /// Connects to the services of a launch, or starts its resident programs.
+    pub(super) fn start(
+        setting: &'a Setting<'a>,
+        load: &'a Load,
+        number: u32,
+        instances: &mut [Instance],
+        keeper: &mut Keeper,
+        groups: &[Option<ArmCgroup>],
+    ) -> Result<Driver<'a>, LabError> {
+        match (load.model, load.batch) {
+            (LoadModel::Open | LoadModel::Closed, _) => {
+                connect(setting, load, number, instances).map(Driver::Http)
+            }
+            (LoadModel::Batch, BatchKind::Process) => Ok(Driver::Process),
+            (LoadModel::Batch, BatchKind::Resident) => {
+                let mut ground = setting.ground(keeper, number, &[]);
+                let residents = Residents::start(setting, load, &mut ground, groups, instances)?;
+                Ok(Driver::Resident(residents))
+            }
+        }
+    }
+
+    /// Whether the number of iterations per window is still unknown.
+    pub(super) fn seeks_pace(&self, arm: ArmIndex) -> bool {
+        matches!(self, Driver::Resident(residents) if residents.paces[arm.get()].is_sought())
+    }
+
+    /// The warm-up settles the number of iterations per window.
+    pub(super) fn keep_pace(&mut self, arm: ArmIndex) {
+        if let Driver::Resident(residents) = self {
+            residents.paces[arm.get()].keep();
+        }
+    }
+}
+
+fn connect(
+    setting: &Setting<'_>,
+    load: &Load,
+    number: u32,
+    instances: &[Instance],
+) -> Result<HttpDriver, LabError> {
+    let plan = setting.plan;
+    let mut driver = HttpDriver::new(load, plan.arms.len(), &setting.interrupted)?;
+    for instance in instances.iter().filter(|i| i.death.is_none()) {
+        let dir = setting.socket_dir(number, instance)?;
+        let mut connected: Vec<(ArmIndex, Names)> = Vec::new();
+        for &arm in &instance.arms {
+            let planned = &plan.arms[arm.get()];
+            let mut names = instance.names.clone().with_arm(planned);
+            if let Some(dir) = &dir {
+                names.set("dir", dir.display().to_string());
+            }
+            let asks_alike = |(_, other): &&(ArmIndex, Names)| {
+                load.templates().all(|t| names.fill_alike(other, t))
+            };
+            // An agent watches the same connections that are used without it.
+            let of_other = connected.iter().find(asks_alike);
+            if let Some((other, _)) = of_other.filter(|_| setting.owner_of(arm).is_some()) {
+                driver.share(other.get(), arm.get());
+                continue;
+            }
+            let target = target(plan, &names, planned.id.as_str())?;
+            let report = driver.connect(arm.get(), &target)?;
+            if report.opened == 0 && !setting.is_interrupted() {
+                let last = instance.services.last();
+                return Err(LabError::NoConnection {
+                    arm: planned.id.to_string(),
+                    endpoint: target.endpoint,
+                    why: report.first_error.unwrap_or_default(),
+                    log: last.map(|r| r.log.clone()).unwrap_or_default(),
+                });
+            }
+            connected.push((arm, names));
+        }
+    }
+    Ok(driver)
+}
