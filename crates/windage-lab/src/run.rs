@@ -17,7 +17,7 @@ use crate::log_tail::log_tail;
 use crate::names::Names;
 use crate::order::RunOrder;
 use crate::pin::Pinned;
-use crate::rig::{RealRig, Setting, attaching, sets_of};
+use crate::rig::{RealRig, Setting, attaching, profile, sets_of};
 use crate::stop::replay;
 use crate::{LabError, Stopping, host_json, manifest, needs};
 
@@ -243,7 +243,7 @@ impl Site<'_> {
 
     /// Takes profiles. The run is complete without them.
     fn profile(&self, rig: &mut RealRig<'_>, first_launch: u32) {
-        if let Err(error) = rig.profile(first_launch) {
+        if let Err(error) = profile(rig, first_launch) {
             let text = format!("profiles were not finished: {error}; the run itself is complete");
             (self.emit)(Event::Note { text });
         }

@@ -31,6 +31,7 @@ use self::agents::{Attached, Tally};
 use self::driver::Driver;
 use self::launched::RealLaunched;
 use self::outside_windows::Outside;
+pub(crate) use self::profiling::profile;
 pub(crate) use self::sets::sets_of;
 pub(crate) use self::setting::Setting;
 use crate::LabError;

@@ -3,31 +3,30 @@
 use std::fs;
 use std::path::Path;
 
+use windage_keeper::Keeper;
 use windage_model::Event;
 
-use super::super::RealRig;
-use super::BESIDES;
 use super::processes::JavaMachine;
+use super::{BESIDES, Profiling};
 use crate::LabError;
 use crate::command_line::see_through;
 
-impl RealRig<'_> {
+impl Profiling<'_> {
     /// Makes Java VMs write their maps where perf looks for them (`Compiler.perfmap`, since Java
     /// 17). The functions of a VM that can't have no names, and a note says so.
     ///
     /// # Errors
     /// When the keeper has ended.
     pub(super) fn write_maps(
-        &mut self,
+        &self,
+        keeper: &mut Keeper,
         machines: &[JavaMachine],
         log: &Path,
     ) -> Result<(), LabError> {
         for JavaMachine { number, jcmd } in machines {
             let args = vec![number.to_string().into(), "Compiler.perfmap".into()];
-            let failed = match self.start(jcmd.clone(), args, log)? {
-                Ok(child) => {
-                    see_through(&mut self.keeper, &child, BESIDES, &self.setting.interrupted)?
-                }
+            let failed = match self.start(keeper, jcmd.clone(), args, log)? {
+                Ok(child) => see_through(keeper, &child, BESIDES, &self.setting.interrupted)?,
                 Err(why) => Some(why),
             };
             if let Some(how) = failed {
