@@ -8,15 +8,21 @@ use std::time::{Duration, Instant};
 
 use windage_model::{AgentCycle, ArmIndex, BpfProgram, Event, Place, Warning, WarningCode};
 use windage_plan::Plan;
-use windage_probe::bpf::{Bpf, Objects};
+use windage_probe::ArmProbe;
+use windage_probe::bpf::{Bpf, KernelBpf, Objects};
+use windage_probe::cgroup::ArmCgroup;
 use windage_record::Entry;
 
-use super::{Live, RealRig};
+use super::services::Services;
+use super::setting::Setting;
 use crate::LabError;
 use crate::clock::whole_ns;
 use crate::error::ServiceTrouble;
 use crate::instance::{Instance, Part, beside, launch, note_exits};
 use crate::losses::{Losses, Lost};
+use crate::receiving::Receiving;
+use detached::Footprint;
+use statistics::take_statistics;
 
 /// Load between detaching agents and the next window, to clear their traces from caches.
 const WITHOUT: Duration = Duration::from_millis(300);
@@ -24,10 +30,10 @@ const WITHOUT: Duration = Duration::from_millis(300);
 const KEPT_LOGS: u32 = 10;
 
 /// Agents that are attached.
-pub(super) struct Attached<'a> {
+struct Attached<'a> {
     /// The arm that has them.
-    pub(super) owner: ArmIndex,
-    pub(super) instance: Instance,
+    owner: ArmIndex,
+    instance: Instance,
     /// The kernel's objects before they attached; `None` when the kernel does not list them.
     before: Option<Objects>,
     /// CPU of their group at the end of their warm-up.
@@ -39,24 +45,19 @@ pub(super) struct Attached<'a> {
     cycle: AgentCycle,
 }
 
-/// Results of a launch's attachments that are not in their records.
-#[derive(Default)]
-pub(super) struct Tally {
+/// The agents of a launch, of which one arm's are attached at a time.
+pub(super) struct Agents<'r, 'a> {
+    setting: &'a Setting<'a>,
+    footprint: Footprint<'r>,
+    attached: Option<Attached<'a>>,
     /// How agents failed, by arm.
     deaths: Vec<(ArmIndex, Box<ServiceTrouble>)>,
     /// Losses that agents reported, by arm.
-    pub(super) drops: Vec<(ArmIndex, Lost)>,
+    drops: Vec<(ArmIndex, Lost)>,
     /// Attachments so far.
     cycles: u32,
     /// Sets whose telemetry from the warm-up is discarded.
     forgotten: BTreeSet<usize>,
-}
-
-impl Tally {
-    pub(super) fn death(&self, arm: ArmIndex) -> Option<&ServiceTrouble> {
-        let found = self.deaths.iter().find(|(of, _)| *of == arm);
-        found.map(|(_, death)| &**death)
-    }
 }
 
 /// The time that attaching adds to a block, without the agents' own launch.
@@ -68,26 +69,76 @@ pub(crate) fn attaching(plan: &Plan) -> Duration {
     design.agent_warmup + design.bpf_statistics * 2 + WITHOUT
 }
 
-impl<'a> RealRig<'a> {
+impl<'r, 'a> Agents<'r, 'a> {
+    /// The agents of all arms share a group.
+    pub(super) fn new(setting: &'a Setting<'a>, group: Option<&'r ArmCgroup>) -> Agents<'r, 'a> {
+        Agents {
+            setting,
+            footprint: Footprint {
+                bpf: KernelBpf,
+                group,
+            },
+            attached: None,
+            deaths: Vec::new(),
+            drops: Vec::new(),
+            cycles: 0,
+            forgotten: BTreeSet::new(),
+        }
+    }
+
+    /// How the agents of an arm failed.
+    pub(super) fn death(&self, arm: ArmIndex) -> Option<&ServiceTrouble> {
+        let owner = self.setting.owner_of(arm)?;
+        let found = self.deaths.iter().find(|(of, _)| *of == owner);
+        found.map(|(_, death)| &**death)
+    }
+
+    /// Adds what the agents of an arm lost.
+    pub(super) fn add_losses(&self, arm: ArmIndex, lost: &mut Lost) {
+        let own = self.drops.iter().filter(|(of, _)| *of == arm);
+        own.for_each(|(_, more)| lost.add_all(more));
+    }
+
+    /// The counters of the agents that are attached.
+    pub(super) fn probe(&mut self) -> Option<&mut ArmProbe> {
+        let attached = self.attached.as_mut()?;
+        Some(&mut attached.instance.probe)
+    }
+
+    /// The memory of the agents that are attached.
+    pub(super) fn rss_bytes(&mut self) -> Option<u64> {
+        let memory = self.probe()?.memory().ok()?;
+        (memory.rss_bytes > 0).then_some(memory.rss_bytes)
+    }
+
+    /// Notes which services have ended, and which of the agents that are attached.
+    pub(super) fn notice_deaths(
+        &mut self,
+        services: &mut Services<'_, 'a>,
+    ) -> Result<(), LabError> {
+        let attached = self.attached.as_mut();
+        services.notice_deaths(attached.map(|attached| &mut attached.instance))
+    }
+
     /// Makes the agents of an arm, and no others, attached. Returns a warning when they can't be
     /// attached and the run goes on without them.
     pub(super) fn attend(
         &mut self,
-        live: &mut Live<'a>,
+        services: &mut Services<'_, 'a>,
         place: Place,
     ) -> Result<Option<Warning>, LabError> {
         let wanted = self.setting.owner_of(place.arm);
-        let present = live.attached.as_ref().map(|attached| attached.owner);
+        let present = self.attached.as_ref().map(|attached| attached.owner);
         if wanted == present {
             return Ok(None);
         }
-        self.detach(live, true)?;
+        self.detach(services, true)?;
         let warning = match wanted {
-            Some(owner) => self.attach(live, owner, place)?,
+            Some(owner) => self.attach(services, owner, place)?,
             None => {
                 // If it fails, the window has the warning.
-                let _ = self.switch(live, place.arm)?;
-                self.load_unmeasured(live, place.arm, WITHOUT)?;
+                let _ = services.switch(place.arm)?;
+                services.load_unmeasured(place.arm, WITHOUT)?;
                 None
             }
         };
@@ -96,7 +147,7 @@ impl<'a> RealRig<'a> {
 
     fn attach(
         &mut self,
-        live: &mut Live<'a>,
+        services: &mut Services<'_, 'a>,
         owner: ArmIndex,
         place: Place,
     ) -> Result<Option<Warning>, LabError> {
@@ -106,17 +157,17 @@ impl<'a> RealRig<'a> {
         });
         // The watched service is in the arm's state before the agents attach. If the switch fails,
         // the window has the warning.
-        let _ = self.switch(live, owner)?;
-        let before = self.bpf.objects().ok();
-        self.keep_logs(live, owner);
-        live.tally.cycles += 1;
+        let _ = services.switch(owner)?;
+        let before = self.footprint.bpf.objects().ok();
+        self.keep_logs(services, owner);
+        self.cycles += 1;
         let cycle = AgentCycle {
             launch: place.launch,
             block: place.block,
             arm: owner,
             ..AgentCycle::default()
         };
-        let instance = match self.launch_agents(live, owner) {
+        let instance = match self.launch_agents(services, owner) {
             Ok(instance) => instance,
             Err(error) => {
                 // A service of another arm may have failed, which says nothing about these agents.
@@ -124,25 +175,24 @@ impl<'a> RealRig<'a> {
                     .whose()
                     .is_some_and(|whose| whose == beside(arm.id.as_str()));
                 let why = is_own.then(|| what_failed(&error));
-                self.without_agents(cycle, before, why)?;
+                self.without_agents(services, cycle, before, why)?;
                 return Err(error);
             }
         };
-        let set = self.setting.set_of(owner);
         if let Some(death) = instance.death.clone() {
             let warning = died(&death);
-            live.tally.deaths.push((owner, death));
-            self.without_agents(cycle, before, Some(warning.text.clone()))?;
-            self.book_outside(live, set)?;
+            self.deaths.push((owner, death));
+            self.without_agents(services, cycle, before, Some(warning.text.clone()))?;
+            services.book_outside(owner)?;
             return Ok(Some(warning));
         }
-        self.attached(live, instance, before, cycle)?;
-        self.book_outside(live, set)?;
-        self.forget_warm_up(live, set);
-        self.load_unmeasured(live, owner, self.setting.plan.design.agent_warmup)?;
-        self.pace_bystanders(live, owner)?;
-        let requests = live.completed[owner.get()];
-        if let Some(attached) = &mut live.attached {
+        self.attached(services, instance, before, cycle)?;
+        services.book_outside(owner)?;
+        self.forget_warm_up(services.receiving, self.setting.set_of(owner));
+        services.load_unmeasured(owner, self.setting.plan.design.agent_warmup)?;
+        self.pace_bystanders(services, owner)?;
+        let requests = services.completed[owner.get()];
+        if let Some(attached) = &mut self.attached {
             // Processes that the agent started since it was ready belong to it too.
             let _ = attached.instance.probe.refresh_tasks();
             attached.warm = attached.instance.probe.cpu_ns().ok();
@@ -154,13 +204,17 @@ impl<'a> RealRig<'a> {
 
     /// Finds the number of iterations per window for a bystander while the agents are attached,
     /// once per launch. The agents may attach to its program as well and slow it down a lot.
-    fn pace_bystanders(&mut self, live: &mut Live<'a>, owner: ArmIndex) -> Result<(), LabError> {
+    fn pace_bystanders(
+        &mut self,
+        services: &mut Services<'_, 'a>,
+        owner: ArmIndex,
+    ) -> Result<(), LabError> {
         let arms = self.setting.arms();
         for arm in arms.filter(|arm| *arm != owner) {
-            if self.setting.owner_of(arm) == Some(owner) && live.driver.seeks_pace(arm) {
+            if self.setting.owner_of(arm) == Some(owner) && services.driver.seeks_pace(arm) {
                 // If it fails, the window has the warning.
-                let _ = self.switch(live, arm)?;
-                self.load_unmeasured(live, arm, self.setting.plan.design.agent_warmup)?;
+                let _ = services.switch(arm)?;
+                services.load_unmeasured(arm, self.setting.plan.design.agent_warmup)?;
             }
         }
         Ok(())
@@ -169,7 +223,7 @@ impl<'a> RealRig<'a> {
     /// Records agents that are ready.
     fn attached(
         &mut self,
-        live: &mut Live<'a>,
+        services: &mut Services<'_, 'a>,
         mut instance: Instance,
         before: Option<Objects>,
         cycle: AgentCycle,
@@ -178,7 +232,7 @@ impl<'a> RealRig<'a> {
         let losses = Losses::of_agents(
             self.setting.plan,
             self.setting.run,
-            live.number,
+            services.number,
             owner,
             &instance,
         )?;
@@ -186,7 +240,7 @@ impl<'a> RealRig<'a> {
         let processes: Vec<u32> = instance.probe.process_ids().collect();
         let come = before
             .as_ref()
-            .and_then(|before| self.come_since(before, &processes));
+            .and_then(|before| self.footprint.come_since(before, &processes));
         let cycle = AgentCycle {
             attach_ns: instance.startup_ns.unwrap_or_default(),
             attach_cpu_ns: instance.startup_cpu_ns,
@@ -198,7 +252,7 @@ impl<'a> RealRig<'a> {
             after: Duration::from_nanos(cycle.attach_ns),
             programs: come.map(|come| come.programs.len()),
         });
-        live.attached = Some(Attached {
+        self.attached = Some(Attached {
             owner,
             instance,
             before,
@@ -213,41 +267,42 @@ impl<'a> RealRig<'a> {
 
     fn launch_agents(
         &mut self,
-        live: &mut Live<'a>,
+        services: &mut Services<'_, 'a>,
         owner: ArmIndex,
     ) -> Result<Instance, LabError> {
-        let watched = &live.instances[self.setting.set_of(owner)];
+        let watched = &services.instances[self.setting.set_of(owner)];
         let names = watched
             .names
             .clone()
             .with_arm(&self.setting.plan.arms[owner.get()]);
-        let up: Vec<&Instance> = std::iter::once(&live.shared)
-            .chain(&live.instances)
+        let up: Vec<&Instance> = std::iter::once(&services.shared)
+            .chain(&services.instances)
             .collect();
-        let mut ground = self.setting.ground(&mut self.keeper, live.number, &up);
-        let group = self.agent_group.as_ref();
+        let mut ground = self.setting.ground(services.keeper, services.number, &up);
+        let group = self.footprint.group;
         let launched = launch(&mut ground, Part::Agents, &[owner], group, names);
         let ended = std::mem::take(&mut ground.ended);
-        note_exits(live.instances.iter_mut(), &ended);
+        note_exits(services.instances.iter_mut(), &ended);
         launched
     }
 
     /// Ends agents that did not come up and checks that nothing is left of them. Without a reason,
     /// the failure was not theirs, and only what they left behind is recorded.
     fn without_agents(
-        &mut self,
+        &self,
+        services: &mut Services<'_, 'a>,
         mut cycle: AgentCycle,
         before: Option<Objects>,
         why: Option<String>,
     ) -> Result<(), LabError> {
         let has_reason = why.is_some();
         cycle.failed = why.map(|why| format!("{why}."));
-        cycle.left_behind = self.alive_in_group();
+        cycle.left_behind = self.footprint.alive_in_group();
         if let Some(before) = before {
-            cycle.note_left(self.left_since(&before));
+            cycle.note_left(self.footprint.left_since(&before));
         }
         if has_reason || !cycle.left_behind.is_empty() {
-            return self.record_cycle(cycle);
+            return self.record_cycle(services.findings, cycle);
         }
         Ok(())
     }
@@ -256,23 +311,29 @@ impl<'a> RealRig<'a> {
     ///
     /// # Errors
     /// When it left something behind.
-    fn record_cycle(&mut self, cycle: AgentCycle) -> Result<(), LabError> {
+    fn record_cycle(&self, findings: &mut Vec<Entry>, cycle: AgentCycle) -> Result<(), LabError> {
         let (owner, left) = (cycle.arm, cycle.left_behind.clone());
         // An attachment that was cut short says nothing about what agents use.
         if !self.setting.is_interrupted() || !left.is_empty() {
-            self.findings.push(Entry::Agent(cycle));
+            findings.push(Entry::Agent(cycle));
         }
-        self.nothing_left(owner, &left)
+        if left.is_empty() {
+            return Ok(());
+        }
+        Err(LabError::LeftBehind {
+            arm: self.setting.plan.arms[owner.get()].id.to_string(),
+            objects: left.join(", "),
+        })
     }
 
     /// Discards the telemetry of a set's warm-up. Before its first agents attach, only the warm-up
     /// had load, and the agents saw none of it. Most of what the services themselves export has
     /// arrived by now.
-    pub(super) fn forget_warm_up(&mut self, live: &mut Live<'a>, set: usize) {
+    pub(super) fn forget_warm_up(&mut self, receiving: &mut Option<Receiving>, set: usize) {
         let is_watched = |arm: &ArmIndex| self.setting.owner_of(*arm).is_some();
         let always = self.setting.sets[set].iter().all(is_watched);
-        if let Some(receiving) = self.receiving.as_mut().filter(|_| always)
-            && live.tally.forgotten.insert(set)
+        if let Some(receiving) = receiving.as_mut().filter(|_| always)
+            && self.forgotten.insert(set)
         {
             receiving.forget(set);
         }
@@ -280,65 +341,70 @@ impl<'a> RealRig<'a> {
 
     /// Ends the agents that are attached, and waits until nothing is left of them. With
     /// `statistics`, the kernel times their programs first.
-    pub(super) fn detach(&mut self, live: &mut Live<'a>, statistics: bool) -> Result<(), LabError> {
-        self.notice_deaths(live)?;
-        let Some(mut attached) = live.attached.take() else {
+    pub(super) fn detach(
+        &mut self,
+        services: &mut Services<'_, 'a>,
+        statistics: bool,
+    ) -> Result<(), LabError> {
+        self.notice_deaths(services)?;
+        let Some(mut attached) = self.attached.take() else {
             return Ok(());
         };
-        let owner = attached.owner;
+        let (owner, setting) = (attached.owner, self.setting);
         let _ = attached.instance.probe.refresh_tasks();
-        attached.close_books(live.completed[owner.get()]);
+        attached.close_books(services.completed[owner.get()]);
         let processes: Vec<u32> = attached.instance.probe.process_ids().collect();
         let before = attached.before.as_ref();
-        let come = before.and_then(|before| self.come_since(before, &processes));
+        let come = before.and_then(|before| self.footprint.come_since(before, &processes));
         if let Some(come) = &come {
             attached.cycle.take_objects(come);
         }
-        let is_up = |rig: &Self, attached: &Attached<'_>, live: &Live<'_>| {
-            let watched = live.death(rig.setting.set_of(owner));
-            attached.instance.death.is_none() && watched.is_none() && !rig.setting.is_interrupted()
+        let is_up = |attached: &Attached<'_>, services: &Services<'_, '_>| {
+            let watched = services.death(setting.set_of(owner));
+            attached.instance.death.is_none() && watched.is_none() && !setting.is_interrupted()
         };
-        if statistics && is_up(self, &attached, live) {
-            self.take_statistics(live, &mut attached)?;
+        if statistics && is_up(&attached, services) {
+            take_statistics(services, &mut attached, &self.footprint.bpf)?;
         }
-        if is_up(self, &attached, live) {
+        if is_up(&attached, services) {
             attached.losses.scrape()?;
         }
-        self.end(&mut attached, come.as_ref())?;
-        self.book_delivered(live, owner);
-        let is_over = || self.setting.is_interrupted();
-        let lost = attached.losses.lost(owner, &is_over, self.setting.emit);
-        live.tally.drops.push((owner, lost));
+        self.footprint
+            .end(services.keeper, &mut attached, come.as_ref())?;
+        services.book_delivered(owner);
+        let is_over = || setting.is_interrupted();
+        let lost = attached.losses.lost(owner, &is_over, setting.emit);
+        self.drops.push((owner, lost));
         (self.setting.emit)(Event::Detached {
             arm: self.setting.plan.arms[owner.get()].id.clone(),
             after: Duration::from_nanos(attached.cycle.detach_ns),
         });
-        self.record_cycle(attached.cycle)?;
-        self.book_outside(live, self.setting.set_of(owner))
+        self.record_cycle(services.findings, attached.cycle)?;
+        services.book_outside(owner)
     }
 
     /// An earlier attachment of the same launch has logs of the same name: keeps the latest of them
     /// under other names.
-    fn keep_logs(&self, live: &Live<'a>, owner: ArmIndex) {
+    fn keep_logs(&self, services: &Services<'_, 'a>, owner: ArmIndex) {
         let arm = &self.setting.plan.arms[owner.get()];
         for agent in &arm.agents {
             let log = self
                 .setting
                 .run
-                .log_path(live.number, arm.id.as_str(), agent.as_str());
-            let kept = log.with_extension(format!("{}.log", live.tally.cycles % KEPT_LOGS));
+                .log_path(services.number, arm.id.as_str(), agent.as_str());
+            let kept = log.with_extension(format!("{}.log", self.cycles % KEPT_LOGS));
             // The first attachment finds no earlier log.
             let _ = std::fs::rename(&log, kept);
         }
     }
 
     /// The warning about a window in which an agent ended. The arm is not measured further.
-    pub(super) fn note_agent_death(&self, live: &mut Live<'a>) -> Option<Warning> {
-        let attached = live.attached.as_ref()?;
+    pub(super) fn note_death(&mut self) -> Option<Warning> {
+        let attached = self.attached.as_ref()?;
         let death = attached.instance.death.clone()?;
         let warning = died(&death);
-        if live.tally.death(attached.owner).is_none() {
-            live.tally.deaths.push((attached.owner, death));
+        if self.deaths.iter().all(|(of, _)| *of != attached.owner) {
+            self.deaths.push((attached.owner, death));
         }
         Some(warning)
     }

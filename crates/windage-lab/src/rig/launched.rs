@@ -3,69 +3,67 @@
 use windage_model::{ArmIndex, Event, Place};
 use windage_record::{Delivered, Entry, LaunchArmEnd, LaunchEnd};
 
-use super::driver::Driver;
-use super::{Live, RealRig};
+use super::agents::Agents;
+use super::cause_of;
+use super::services::Services;
 use crate::LabError;
-use crate::conduct::{Launched, Measured, Rig};
+use crate::conduct::{Launched, Measured};
 use crate::error::ServiceTrouble;
+use crate::losses::Losses;
 use crate::readings::used;
 
-/// The processes of a launch, and the rig that launched them.
+/// A launch in progress: its services, and the agents that attach to them.
 pub(crate) struct RealLaunched<'r, 'a> {
-    pub(super) rig: &'r mut RealRig<'a>,
-    pub(super) live: Live<'a>,
+    pub(super) services: Services<'r, 'a>,
+    pub(super) agents: Agents<'r, 'a>,
+    pub(super) losses: Losses<'a>,
+    /// The block in which the arms' processes were last listed.
+    pub(super) listed: Option<u32>,
 }
 
 impl Launched for RealLaunched<'_, '_> {
     fn measure(&mut self, place: Place) -> Result<Measured, LabError> {
-        let measured = self.rig.measure_window(&mut self.live, place);
-        measured.map_err(|error| self.rig.cause_of(error))
+        let measured = self.measure_window(place);
+        measured.map_err(|error| cause_of(self.services.keeper, error))
     }
 
     fn findings(&mut self) -> Vec<Entry> {
-        self.rig.findings()
+        std::mem::take(self.services.findings)
     }
 
     fn death(&self, arm: ArmIndex) -> Option<Box<ServiceTrouble>> {
-        let live = &self.live;
-        let agents = self
-            .rig
-            .setting
-            .owner_of(arm)
-            .and_then(|owner| live.tally.death(owner));
-        let death = live.death(self.rig.setting.set_of(arm)).or(agents)?;
+        let own = self.services.death(self.services.setting.set_of(arm));
+        let death = own.or_else(|| self.agents.death(arm))?;
         Some(Box::new(death.clone()))
     }
 
     fn finish(&mut self) -> Result<LaunchEnd, LabError> {
-        let RealLaunched { rig, live } = self;
-        rig.detach(live, false)?;
-        let design = &rig.setting.plan.design;
+        let services = &mut self.services;
+        self.agents.detach(services, false)?;
+        let setting = services.setting;
+        let design = &setting.plan.design;
         if !design.drain.is_zero() {
-            (rig.setting.emit)(Event::Draining {
+            (setting.emit)(Event::Draining {
                 lasts: design.drain + design.idle,
             });
         }
         // What a flush exports was made in windows: it is deferred cost, as with an export on a
         // timer.
-        rig.flush(live);
-        rig.setting.rest(design.drain);
-        let drained = rig
-            .meters
-            .read(&mut live.instances, rig.receiving.as_ref(), None)?;
-        rig.setting.rest(design.idle);
-        let idle = rig
-            .meters
-            .read(&mut live.instances, rig.receiving.as_ref(), None)?;
+        services.flush();
+        setting.rest(design.drain);
+        let drained = services.read(None)?;
+        setting.rest(design.idle);
+        let idle = services.read(None)?;
         // In a shared set, the deferred work is that of the arm that had load last.
-        live.outside
-            .pass([&live.last, &drained], &live.credit, None);
+        services
+            .outside
+            .pass([&services.last, &drained], &services.credit, None);
         let mut arms: Vec<LaunchArmEnd> = Vec::new();
-        for arm in rig.setting.arms() {
-            let index = rig.setting.set_of(arm);
-            let instance = &mut live.instances[index];
+        for arm in setting.arms() {
+            let index = setting.set_of(arm);
+            let instance = &mut services.instances[index];
             let _ = instance.probe.refresh_tasks();
-            let outside = live.outside.of(arm);
+            let outside = services.outside.of(arm);
             arms.push(LaunchArmEnd {
                 arm,
                 after_last_window_ns: outside.cpu_ns,
@@ -76,46 +74,43 @@ impl Launched for RealLaunched<'_, '_> {
                 rss_peak_bytes: instance.probe.rss_peak_bytes().ok().filter(|b| *b > 0),
                 pss_bytes: instance.probe.pss_bytes().ok().filter(|b| *b > 0),
                 hidden_ns: outside.hidden_ns,
-                unmeasured: live.unmeasured[arm.get()],
+                unmeasured: services.unmeasured[arm.get()],
             });
         }
         Ok(LaunchEnd {
-            launch: live.number,
+            launch: services.number,
             arms,
-            own_rss_bytes: rig.meters.own.rss_bytes().ok(),
+            own_rss_bytes: services.meters.own.rss_bytes().ok(),
         })
     }
 
     fn take_down(self) -> Result<Vec<Delivered>, LabError> {
-        let RealLaunched { rig, mut live } = self;
-        rig.detach(&mut live, false)?;
-        if !rig.setting.is_interrupted() {
-            live.losses.scrape()?;
+        let RealLaunched {
+            mut services,
+            mut agents,
+            losses,
+            ..
+        } = self;
+        let setting = services.setting;
+        agents.detach(&mut services, false)?;
+        if !setting.is_interrupted() {
+            losses.scrape()?;
         }
-        // Connections close first, so that services that wait for them end at once.
-        live.driver = Driver::Process;
-        for instance in &mut live.instances {
-            instance.stop(&mut rig.keeper)?;
-        }
-        live.shared.stop(&mut rig.keeper)?;
-        // Processes that services left behind must not live into the next round.
-        rig.keeper.kill_all()?;
-        rig.keeper.poll()?;
+        services.stop()?;
         // In sets whose agents never attached, all telemetry is from the warm-up.
-        (0..live.instances.len()).for_each(|set| rig.forget_warm_up(&mut live, set));
-        let Some(receiving) = &mut rig.receiving else {
+        for set in 0..setting.sets.len() {
+            agents.forget_warm_up(services.receiving, set);
+        }
+        let Some(receiving) = services.receiving else {
             return Ok(Vec::new());
         };
-        let mut delivered = receiving.finish(live.number, &live.credit);
+        let mut delivered = receiving.finish(services.number, &services.credit);
         for delivered in &mut delivered {
-            delivered.completed_requests = live.completed[delivered.arm.get()];
-            if !rig.setting.is_interrupted() {
-                let is_over = || rig.setting.is_interrupted();
-                let mut lost = live.losses.lost(delivered.arm, &is_over, rig.setting.emit);
-                let of_agents = live.tally.drops.iter();
-                for (_, more) in of_agents.filter(|(of, _)| *of == delivered.arm) {
-                    lost.add_all(more);
-                }
+            delivered.completed_requests = services.completed[delivered.arm.get()];
+            if !setting.is_interrupted() {
+                let is_over = || setting.is_interrupted();
+                let mut lost = losses.lost(delivered.arm, &is_over, setting.emit);
+                agents.add_losses(delivered.arm, &mut lost);
                 delivered.drops = lost.known();
             }
         }

@@ -1,39 +1,72 @@
 //! Launching: instances, connections or resident programs, warm-up.
 
-use windage_model::{ArmIndex, Event, LoadModel};
-use windage_plan::Service;
+use std::time::Duration;
+
+use windage_model::{ArmIndex, CpuSource, Event, LoadModel};
+use windage_plan::{Load, Service};
 use windage_probe::ArmProbe;
 use windage_probe::cgroup::ArmCgroup;
 use windage_record::LaunchedArm;
 
+use super::RealRig;
 use super::batch::prepare_program;
 use super::driver::Driver;
 use super::outside_windows::Outside;
-use super::{Live, RealRig};
+use super::services::Services;
 use crate::LabError;
 use crate::instance::{Instance, Part, launch, note_exits};
+use crate::losses::Losses;
 use crate::names::Names;
-use crate::stretch::Stretch;
+use crate::readings::Reading;
+
+/// Services that are ready and connected.
+pub(super) struct Started<'a> {
+    pub(super) shared: Instance,
+    pub(super) instances: Vec<Instance>,
+    pub(super) driver: Driver<'a>,
+    pub(super) losses: Losses<'a>,
+    pub(super) reading: Reading,
+}
 
 impl<'a> RealRig<'a> {
-    pub(super) fn launch_shared(&mut self, number: u32) -> Result<Instance, LabError> {
+    /// Starts the services of a launch, and connects to them.
+    pub(super) fn start(&mut self, number: u32, load: &'a Load) -> Result<Started<'a>, LabError> {
+        let setting = self.setting;
+        if let Some(receiving) = &mut self.receiving {
+            receiving.launch(setting.plan);
+        }
+        let shared = self.launch_shared(number)?;
+        let mut instances = self.launch_instances(number, load, &shared)?;
+        let losses = Losses::of(setting.plan, setting.run, number, &instances)?;
+        losses.scrape()?;
+        let (keeper, groups) = (&mut self.keeper, &self.groups);
+        let driver = Driver::start(setting, load, number, &mut instances, keeper, groups)?;
+        let receiving = self.receiving.as_ref();
+        Ok(Started {
+            reading: self.meters.read(&mut instances, receiving, None)?,
+            shared,
+            instances,
+            driver,
+            losses,
+        })
+    }
+
+    fn launch_shared(&mut self, number: u32) -> Result<Instance, LabError> {
         let mut names = self.setting.names.clone();
         names.set("launch", number.to_string());
-        launch(
-            &mut self.setting.ground(&mut self.keeper, number, &[]),
-            Part::Shared,
-            &[],
-            None,
-            names,
-        )
+        let mut ground = self.setting.ground(&mut self.keeper, number, &[]);
+        launch(&mut ground, Part::Shared, &[], None, names)
     }
 
     /// Launches every instance, in an order drawn anew for each launch.
-    pub(super) fn launch_instances(
+    fn launch_instances(
         &mut self,
         number: u32,
+        load: &Load,
         shared: &Instance,
     ) -> Result<Vec<Instance>, LabError> {
+        // Their processes are windows.
+        let by_window = load.model == LoadModel::Batch;
         let mut instances: Vec<(usize, Instance)> = Vec::with_capacity(self.setting.sets.len());
         for index in self.setting.order_of_launch(number) {
             let arms = self.setting.sets[index].clone();
@@ -45,7 +78,7 @@ impl<'a> RealRig<'a> {
                 receiving.name(index, &mut names);
             }
             let group = self.groups[index].as_ref();
-            let instance = if self.starts_processes_by_window() {
+            let instance = if by_window {
                 self.unlaunched(&arms, names, group)
             } else {
                 let earlier = instances.iter().map(|(_, instance)| instance);
@@ -57,7 +90,7 @@ impl<'a> RealRig<'a> {
                 launched
             };
             let instance = instance?;
-            if self.starts_processes_by_window() {
+            if by_window {
                 self.check_program(number, index, &instance)?;
             }
             instances.push((index, instance));
@@ -67,10 +100,6 @@ impl<'a> RealRig<'a> {
             .into_iter()
             .map(|(_, instance)| instance)
             .collect())
-    }
-
-    fn starts_processes_by_window(&self) -> bool {
-        self.load.model == LoadModel::Batch
     }
 
     /// An instance whose only program is started by the driver.
@@ -109,72 +138,103 @@ impl<'a> RealRig<'a> {
         let (mut prepared, service) = prepare_program(&ground, instance, group)?;
         prepared.check(&mut ground, instance, service)
     }
+}
 
-    /// Unmeasured load on each arm, and what the other arms used meanwhile.
-    pub(super) fn warm_up(
-        &mut self,
-        live: &mut Live,
-        launched: &mut [LaunchedArm],
-    ) -> Result<(), LabError> {
-        let lasts = self.setting.plan.design.warmup;
-        if !lasts.is_zero() && !matches!(live.driver, Driver::Process) {
-            let arms = self.setting.arms_warmed_up();
-            (self.setting.emit)(Event::WarmingUp {
-                lasts: lasts * arms,
+impl Services<'_, '_> {
+    /// Warms every arm up. Returns what is known of each arm's start, and what it used while the
+    /// others were warmed up.
+    pub(super) fn warm_up(&mut self) -> Result<Vec<LaunchedArm>, LabError> {
+        let mut launched = self.launched_arms();
+        for set in 0..self.instances.len() {
+            let said = std::mem::take(&mut self.instances[set].said);
+            self.note_said(set, said);
+        }
+        let setting = self.setting;
+        let lasts = setting.plan.design.warmup;
+        if !lasts.is_zero() && !matches!(self.driver, Driver::Process) {
+            (setting.emit)(Event::WarmingUp {
+                lasts: lasts * setting.arms_warmed_up(),
             });
         }
-        for arm in self.setting.arms() {
-            if self.setting.is_interrupted() {
+        for arm in setting.arms() {
+            if setting.is_interrupted() {
                 return Err(LabError::Interrupted);
             }
-            let own = self.setting.set_of(arm);
-            if self.setting.is_warmed_by_another(arm) {
-                continue;
+            if !setting.is_warmed_by_another(arm) {
+                launched[arm.get()].warmup_completed += self.warm_up_arm(arm, lasts)?;
             }
-            if live.instances[own].death.is_some() {
-                self.must_live(live, own)?;
-                continue;
-            }
-            if let Some(warning) = self.switch(live, arm)? {
-                self.must_live(live, own)?;
-                return Err(LabError::Switch(warning.text));
-            }
-            self.enter(own, Stretch::unmeasured(arm));
-            let driven = self.drive(live, arm, lasts, 0, true)?;
-            self.flush_window(live, arm)?;
-            live.driver.keep_pace(arm);
-            self.quiet(live, own);
-            if self.setting.owner_of(arm).is_none() {
-                live.completed[arm.get()] += driven.report.exchanges.completed;
-            }
-            launched[arm.get()].warmup_completed += driven.report.exchanges.completed;
-            live.credit[own] = arm;
-            if let Some(receiving) = &mut self.receiving {
-                receiving.credit(own, arm);
-            }
-            self.book_outside(live, own)?;
-            self.must_live(live, own)?;
         }
         let outside = Outside::nothing(launched.len());
-        let outside = std::mem::replace(&mut live.outside, outside);
-        for entry in launched {
+        let outside = std::mem::replace(&mut self.outside, outside);
+        for entry in &mut launched {
             let spent = outside.of(entry.arm);
             entry.warmup_outside_ns = spent.cpu_ns.unwrap_or(0);
             entry.warmup_outside_time_ns = spent.time_ns;
         }
-        Ok(())
+        Ok(launched)
+    }
+
+    fn launched_arms(&mut self) -> Vec<LaunchedArm> {
+        let mut launched = Vec::new();
+        for arm in self.setting.arms() {
+            let set = self.setting.set_of(arm);
+            let instance = &self.instances[set];
+            launched.push(LaunchedArm {
+                arm,
+                instance: u16::try_from(set).unwrap_or(u16::MAX),
+                startup_ns: instance.startup_ns,
+                cpu_source: match (&self.driver, instance.probe.source()) {
+                    (Driver::Process, CpuSource::None) => CpuSource::Rusage,
+                    (_, source) => source,
+                },
+                cpu_resolution_ns: instance.probe.resolution_ns(),
+                startup_cpu_ns: instance.startup_cpu_ns,
+                warmup_completed: 0,
+                warmup_outside_ns: 0,
+                warmup_outside_time_ns: 0,
+            });
+            // Readiness requests went to the instance, so its first arm's receiver counts their
+            // telemetry.
+            if instance.arms.first() == Some(&arm) && self.setting.owner_of(arm).is_none() {
+                self.completed[arm.get()] += instance.answered;
+            }
+        }
+        launched
+    }
+
+    /// Unmeasured load on an arm; returns how many requests it completed.
+    fn warm_up_arm(&mut self, arm: ArmIndex, lasts: Duration) -> Result<u64, LabError> {
+        let own = self.setting.set_of(arm);
+        if self.instances[own].death.is_some() {
+            return self.must_live(own).map(|()| 0);
+        }
+        if let Some(warning) = self.switch(arm)? {
+            self.must_live(own)?;
+            return Err(LabError::Switch(warning.text));
+        }
+        let driven = self.drive_unmeasured(arm, lasts, 0)?;
+        self.driver.keep_pace(arm);
+        let completed = driven.report.exchanges.completed;
+        if self.setting.owner_of(arm).is_none() {
+            self.completed[arm.get()] += completed;
+        }
+        self.book_delivered(arm);
+        self.book_outside(arm)?;
+        self.must_live(own)?;
+        Ok(completed)
     }
 
     /// An error if the set has died, unless the run can go on without it.
-    fn must_live(&mut self, live: &mut Live, set: usize) -> Result<(), LabError> {
-        self.notice_deaths(live)?;
-        if let Some(death) = &live.shared.death {
+    fn must_live(&mut self, set: usize) -> Result<(), LabError> {
+        self.notice_deaths(None)?;
+        if let Some(death) = &self.shared.death {
             return Err(LabError::ServiceDied(death.clone()));
         }
-        match live.instances[set].death.take() {
+        let instance = &mut self.instances[set];
+        match instance.death.take() {
             Some(death) => {
                 let error = LabError::ServiceDied(death);
-                live.instances[set].leave_out(self.setting.plan, &mut self.keeper, error)
+                instance.leave_out(self.setting.plan, self.keeper, error)
             }
             None => Ok(()),
         }

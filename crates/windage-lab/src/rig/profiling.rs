@@ -112,7 +112,7 @@ impl Profiling<'_> {
     /// Gives an arm load while the profiler records it.
     fn of_arm(&self, launched: &mut RealLaunched<'_, '_>, arm: ArmIndex) -> Outcome {
         let own = self.setting.set_of(arm);
-        if matches!(launched.live.driver, Driver::Process) {
+        if matches!(launched.services.driver, Driver::Process) {
             return Ok(Err(ProfileFailure {
                 text: "each window is a process of its own, which ends before a profiler has \
                        attached"
@@ -120,26 +120,26 @@ impl Profiling<'_> {
                 remedy: "profile the program with `batch = \"resident\"`".to_owned(),
             }));
         }
-        if let Some(death) = launched.live.death(own) {
+        if let Some(death) = launched.services.death(own) {
             return Ok(Err(failure(self.wish, death.what_happened())));
         }
         let place = Place {
-            launch: launched.live.number,
+            launch: launched.services.number,
             round: 0,
             block: 0,
             position: 0,
             arm,
         };
-        if let Some(warning) = launched.rig.attend(&mut launched.live, place)? {
+        if let Some(warning) = launched.agents.attend(&mut launched.services, place)? {
             return Ok(Err(failure(self.wish, warning.text)));
         }
-        if let Some(warning) = launched.rig.switch(&mut launched.live, arm)? {
+        if let Some(warning) = launched.services.switch(arm)? {
             return Ok(Err(failure(self.wish, warning.text)));
         }
-        launched.rig.enter(own, Stretch::unmeasured(arm));
-        launched.live.instances[own].probe.refresh_tasks()?;
-        let listed: Vec<u32> = launched.live.instances[own].probe.process_ids().collect();
-        let found = processes::look_up(&listed, launched.rig.keeper.containment());
+        launched.services.enter(arm, Stretch::unmeasured(arm));
+        launched.services.probe(arm).refresh_tasks()?;
+        let listed: Vec<u32> = launched.services.probe(arm).process_ids().collect();
+        let found = processes::look_up(&listed, launched.services.keeper.containment());
         if found.all.is_empty() {
             let why = "the profiler can see no process of the arm".to_owned();
             return Ok(Err(ProfileFailure {
@@ -166,11 +166,11 @@ impl Profiling<'_> {
     ) -> Outcome {
         let id = self.setting.plan.arms[arm.get()].id.as_str();
         let run = self.setting.run;
-        let folder = make_folder(&run.work_dir(launched.live.number, id, "profiler"))?;
-        let log = run.log_path(launched.live.number, id, "profiler");
+        let folder = make_folder(&run.work_dir(launched.services.number, id, "profiler"))?;
+        let log = run.log_path(launched.services.number, id, "profiler");
         let recorders = recorders(self.wish, found, &folder);
         let looked = self.look(launched, arm, &recorders, &log);
-        let keeper = &mut launched.rig.keeper;
+        let keeper = &mut *launched.services.keeper;
         let outcome = match looked {
             Ok(Ok(seen)) => {
                 if self.wish.with == Profiler::Perf {
@@ -201,39 +201,34 @@ impl Profiling<'_> {
         for recorder in recorders {
             let program = self.profiler_program();
             match self.start(
-                &mut launched.rig.keeper,
+                launched.services.keeper,
                 program,
                 recorder.args.clone(),
                 log,
             )? {
                 Ok(child) => going.push(child),
                 Err(why) => {
-                    kill(&mut launched.rig.keeper, &going)?;
+                    kill(launched.services.keeper, &going)?;
                     return Ok(Err(failure(self.wish, why)));
                 }
             }
         }
-        let (began, cpu_before) = (
-            Instant::now(),
-            launched.live.instances[own].probe.cpu_ns().ok(),
-        );
+        let (began, cpu_before) = (Instant::now(), launched.services.probe(arm).cpu_ns().ok());
         let mut seen = Profiled::default();
         let mut piece = 0;
         let (mut left, mut failed) = (going.clone(), Vec::new());
         while !left.is_empty() {
             piece += 1;
-            let driven = launched
-                .rig
-                .drive(&mut launched.live, arm, PIECE, piece, true)?;
+            let driven = launched.services.drive(arm, PIECE, piece, true)?;
             seen.iterations += driven.report.exchanges.completed;
-            launched.rig.notice_deaths(&mut launched.live)?;
+            launched.agents.notice_deaths(&mut launched.services)?;
             let trouble = driven.trouble.or_else(|| {
-                let death = launched.live.death(own)?;
+                let death = launched.services.death(own)?;
                 Some(death.what_happened())
             });
             let is_late = began.elapsed() > self.wish.lasts + BESIDES;
             if self.setting.is_interrupted() || trouble.is_some() || is_late {
-                kill(&mut launched.rig.keeper, &left)?;
+                kill(launched.services.keeper, &left)?;
             }
             if self.setting.is_interrupted() {
                 return Err(LabError::Interrupted);
@@ -245,10 +240,10 @@ impl Profiling<'_> {
                 let why = format!("{} did not end by itself", self.wish.with.as_str());
                 return Ok(Err(failure(self.wish, why)));
             }
-            failed.extend(ended(&mut launched.rig.keeper, &mut left)?);
+            failed.extend(ended(launched.services.keeper, &mut left)?);
         }
         seen.lasts_ns = whole_ns(began.elapsed());
-        let cpu_after = launched.live.instances[own].probe.cpu_ns().ok();
+        let cpu_after = launched.services.probe(arm).cpu_ns().ok();
         seen.cpu_ns = cpu_before
             .zip(cpu_after)
             .and_then(|(before, after)| after.checked_sub(before));

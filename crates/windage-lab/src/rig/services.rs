@@ -1,119 +1,211 @@
 //! The services of a launch under load, and what they have used so far.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use windage_model::ArmIndex;
+use windage_keeper::Keeper;
+use windage_load::Recording;
+use windage_model::{ArmIndex, Warning};
+use windage_plan::Load;
+use windage_probe::ArmProbe;
+use windage_probe::cgroup::ArmCgroup;
 use windage_record::{Entry, SelfReport};
 
 use super::batch::run_window;
 use super::driver::Driver;
-use super::{Live, QUIET, RealRig};
+use super::outside_windows::Outside;
+use super::setting::Setting;
+use super::switching::take_steps;
 use crate::LabError;
 use crate::drive::Driven;
+use crate::error::ServiceTrouble;
+use crate::instance::{Instance, note_exits};
+use crate::readings::{Credit, Meters, Reading};
+use crate::receiving::Receiving;
 use crate::resident::self_report::About;
 use crate::sleep::until_asleep;
 use crate::stretch::Stretch;
 
+/// How long a service has after its last answer to go to sleep before its counters are read.
+const QUIET: Duration = Duration::from_micros(500);
 /// How many self-reported items are recorded per arm and launch. A program that starts for each
 /// window could report something new every time.
 const SAID_AT_MOST: usize = 200;
 
-impl RealRig<'_> {
+/// The services of a launch, their load, and what they have used so far.
+pub(super) struct Services<'r, 'a> {
+    pub(super) setting: &'a Setting<'a>,
+    pub(super) keeper: &'r mut Keeper,
+    pub(super) receiving: &'r mut Option<Receiving>,
+    pub(super) groups: &'r [Option<ArmCgroup>],
+    pub(super) meters: &'r mut Meters,
+    pub(super) findings: &'r mut Vec<Entry>,
+    /// The number of the launch.
+    pub(super) number: u32,
+    pub(super) load: &'a Load,
+    pub(super) shared: Instance,
+    pub(super) instances: Vec<Instance>,
+    pub(super) driver: Driver<'a>,
+    pub(super) last: Reading,
+    pub(super) credit: Credit,
+    /// Requests completed per arm since launch, measured or not.
+    pub(super) completed: Vec<u64>,
+    /// Of these, the requests of unmeasured load since the arm's last window.
+    pub(super) unmeasured: Vec<u64>,
+    /// What arms used outside windows.
+    pub(super) outside: Outside,
+    /// The arm that each instance was last switched to.
+    pub(super) switched: Vec<Option<ArmIndex>>,
+    /// The self-reported items that were recorded for each arm.
+    pub(super) heard: Vec<BTreeSet<String>>,
+    pub(super) recording: Recording,
+    pub(super) scratch: Recording,
+}
+
+impl Services<'_, '_> {
+    /// Brings an arm's instance into its state, unless it is there. Returns a warning when a step
+    /// fails.
+    pub(super) fn switch(&mut self, arm: ArmIndex) -> Result<Option<Warning>, LabError> {
+        let set = self.setting.set_of(arm);
+        if self.switched[set] == Some(arm) {
+            return Ok(None);
+        }
+        // Until all steps have succeeded, the instance is in no known state.
+        self.switched[set] = None;
+        if let Some(receiving) = self.receiving {
+            receiving.switch(set, &self.setting.plan.arms[arm.get()]);
+        }
+        let instance = &self.instances[set];
+        let failed = take_steps(self.setting, self.keeper, self.number, instance, arm)?;
+        if failed.is_none() {
+            self.switched[set] = Some(arm);
+        }
+        Ok(failed)
+    }
+
     /// Load on an arm.
     pub(super) fn drive(
         &mut self,
-        live: &mut Live,
         arm: ArmIndex,
         lasts: Duration,
         seed: u64,
         unmeasured: bool,
     ) -> Result<Driven, LabError> {
         let set = self.setting.set_of(arm);
-        let instance = &mut live.instances[set];
+        let instance = &mut self.instances[set];
         let recording = if unmeasured {
-            &mut live.scratch
+            &mut self.scratch
         } else {
-            &mut live.recording
+            &mut self.recording
         };
-        match &mut live.driver {
+        match &mut self.driver {
             Driver::Http(http) => http.drive(self.load, arm.get(), lasts, seed, recording),
             Driver::Resident(residents) => {
                 let unmeasured = unmeasured.then_some(lasts);
-                residents.drive(&mut self.keeper, (set, instance), arm, unmeasured)
+                residents.drive(self.keeper, (set, instance), arm, unmeasured)
             }
             Driver::Process if unmeasured => Ok(Driven::default()),
             Driver::Process => {
-                let mut ground = self.setting.ground(&mut self.keeper, live.number, &[]);
+                let mut ground = self.setting.ground(self.keeper, self.number, &[]);
                 let group = self.groups[set].as_ref();
                 let (driven, about) = run_window(&mut ground, self.load, instance, group)?;
-                self.note_said(live, set, about);
+                self.note_said(set, about);
                 Ok(driven)
             }
         }
     }
 
-    /// From now on, spans of a set of processes count for this stretch.
-    pub(super) fn enter(&mut self, set: usize, stretch: Stretch) {
-        if let Some(receiving) = &mut self.receiving {
-            receiving.enter(set, stretch);
-        }
+    /// Load that belongs to no window, after which the arm sleeps.
+    pub(super) fn drive_unmeasured(
+        &mut self,
+        arm: ArmIndex,
+        lasts: Duration,
+        seed: u64,
+    ) -> Result<Driven, LabError> {
+        self.enter(arm, Stretch::unmeasured(arm));
+        let driven = self.drive(arm, lasts, seed, true)?;
+        self.flush_window(arm)?;
+        self.quiet(arm);
+        Ok(driven)
     }
 
-    /// Unmeasured load on an arm; returns how many requests it completed.
+    /// Unmeasured load on an arm between windows; returns how many requests it completed.
     pub(super) fn load_unmeasured(
         &mut self,
-        live: &mut Live,
         arm: ArmIndex,
         lasts: Duration,
     ) -> Result<u64, LabError> {
-        if lasts.is_zero() && !live.driver.seeks_pace(arm) {
+        if lasts.is_zero() && !self.driver.seeks_pace(arm) {
             return Ok(0);
         }
-        let set = self.setting.set_of(arm);
-        self.enter(set, Stretch::unmeasured(arm));
-        let driven = self.drive(live, arm, lasts, 0, true)?;
-        self.flush_window(live, arm)?;
-        live.driver.keep_pace(arm);
-        self.quiet(live, set);
+        let driven = self.drive_unmeasured(arm, lasts, 0)?;
+        self.driver.keep_pace(arm);
         let completed = driven.report.exchanges.completed;
-        live.completed[arm.get()] += completed;
-        live.unmeasured[arm.get()] += completed;
-        self.book_delivered(live, arm);
-        self.book_outside(live, set)?;
+        self.completed[arm.get()] += completed;
+        self.unmeasured[arm.get()] += completed;
+        self.book_delivered(arm);
+        self.book_outside(arm)?;
         Ok(completed)
     }
 
-    /// Credits the arm with the telemetry that has arrived so far.
-    pub(super) fn book_delivered(&mut self, live: &mut Live, arm: ArmIndex) {
-        let set = self.setting.set_of(arm);
-        live.credit[set] = arm;
-        if let Some(receiving) = &mut self.receiving {
-            receiving.credit(set, arm);
+    /// From now on, spans of the arm's set count for this stretch.
+    pub(super) fn enter(&mut self, arm: ArmIndex, stretch: Stretch) {
+        if let Some(receiving) = self.receiving {
+            receiving.enter(self.setting.set_of(arm), stretch);
         }
     }
 
-    /// Books what all sets except `own` have used since the last reading, and reads anew. What
-    /// `own` used comes from unmeasured load, or from attaching and detaching its agents; only its
-    /// time is booked.
-    pub(super) fn book_outside(&mut self, live: &mut Live, own: usize) -> Result<(), LabError> {
-        let receiving = self.receiving.as_ref();
-        let now = self.meters.read(&mut live.instances, receiving, None)?;
-        live.outside
-            .pass([&live.last, &now], &live.credit, Some(own));
-        live.last = now;
-        Ok(())
+    /// If the plan asks for it, makes an arm's resident program flush, so that the next reading
+    /// covers all work of the window.
+    pub(super) fn flush_window(&mut self, arm: ArmIndex) -> Result<(), LabError> {
+        let set = self.setting.set_of(arm);
+        match &mut self.driver {
+            Driver::Resident(residents) => {
+                residents.flush_window(self.keeper, (set, &mut self.instances[set]))
+            }
+            _ => Ok(()),
+        }
     }
+
+    /// Waits until an arm's services sleep after their last answer.
+    pub(super) fn quiet(&mut self, arm: ArmIndex) {
+        match self.driver {
+            Driver::Resident(_) => until_asleep(self.probe(arm)),
+            _ => std::thread::sleep(QUIET),
+        }
+    }
+
+    /// The counters of an arm's processes.
+    pub(super) fn probe(&mut self, arm: ArmIndex) -> &mut ArmProbe {
+        &mut self.instances[self.setting.set_of(arm)].probe
+    }
+
+    /// Makes every resident program that supports it flush.
+    pub(super) fn flush(&mut self) {
+        for set in 0..self.instances.len() {
+            if self.death(set).is_some() || self.setting.is_interrupted() {
+                continue;
+            }
+            if let Driver::Resident(residents) = &mut self.driver {
+                let instance = (set, &mut self.instances[set]);
+                let arm = self.credit[set];
+                let flushed = residents.flush(self.keeper, instance, self.number, arm);
+                self.findings.extend(flushed);
+            }
+        }
+    }
+
     /// Records what a set's programs reported about themselves, each item once per launch.
-    pub(super) fn note_said(&mut self, live: &mut Live, set: usize, about: Vec<About>) {
-        for &arm in &live.instances[set].arms {
+    pub(super) fn note_said(&mut self, set: usize, about: Vec<About>) {
+        for &arm in &self.instances[set].arms {
             for About { name, text } in &about {
-                let heard = &mut live.heard[arm.get()];
+                let heard = &mut self.heard[arm.get()];
                 if heard.contains(name) || heard.len() >= SAID_AT_MOST {
                     continue;
                 }
                 heard.insert(name.clone());
                 self.findings.push(Entry::SelfReport(SelfReport {
-                    launch: live.number,
+                    launch: self.number,
                     arm,
                     name: name.clone(),
                     text: text.clone(),
@@ -122,38 +214,57 @@ impl RealRig<'_> {
         }
     }
 
-    /// If the plan asks for it, makes an arm's resident program flush, so that the next reading
-    /// covers all work of the window.
-    pub(super) fn flush_window(&mut self, live: &mut Live, arm: ArmIndex) -> Result<(), LabError> {
+    /// Reads every counter; `agents` are those that are attached.
+    pub(super) fn read(&mut self, agents: Option<&mut ArmProbe>) -> Result<Reading, LabError> {
+        let receiving = self.receiving.as_ref();
+        Ok(self.meters.read(&mut self.instances, receiving, agents)?)
+    }
+
+    /// Credits the arm with the telemetry that has arrived so far.
+    pub(super) fn book_delivered(&mut self, arm: ArmIndex) {
         let set = self.setting.set_of(arm);
-        match &mut live.driver {
-            Driver::Resident(residents) => {
-                residents.flush_window(&mut self.keeper, (set, &mut live.instances[set]))
-            }
-            _ => Ok(()),
+        self.credit[set] = arm;
+        if let Some(receiving) = self.receiving {
+            receiving.credit(set, arm);
         }
     }
 
-    /// Waits until a set sleeps after its last answer.
-    pub(super) fn quiet(&self, live: &mut Live, set: usize) {
-        match live.driver {
-            Driver::Resident(_) => until_asleep(&mut live.instances[set].probe),
-            _ => std::thread::sleep(QUIET),
-        }
+    /// Books what all sets except the arm's own have used since the last reading, and reads anew.
+    /// What its own used comes from unmeasured load, or from attaching and detaching its agents;
+    /// only its time is booked.
+    pub(super) fn book_outside(&mut self, arm: ArmIndex) -> Result<(), LabError> {
+        let now = self.read(None)?;
+        let own = self.setting.set_of(arm);
+        self.outside
+            .pass([&self.last, &now], &self.credit, Some(own));
+        self.last = now;
+        Ok(())
     }
 
-    /// Makes every resident program that supports it flush.
-    pub(super) fn flush(&mut self, live: &mut Live) {
-        for set in 0..live.instances.len() {
-            if live.death(set).is_some() || self.setting.is_interrupted() {
-                continue;
-            }
-            if let Driver::Resident(residents) = &mut live.driver {
-                let instance = (set, &mut live.instances[set]);
-                let arm = live.credit[set];
-                let flushed = residents.flush(&mut self.keeper, instance, live.number, arm);
-                self.findings.extend(flushed);
-            }
+    /// Notes which services have ended, and which agents.
+    pub(super) fn notice_deaths(&mut self, agents: Option<&mut Instance>) -> Result<(), LabError> {
+        let services = self.instances.iter_mut().chain([&mut self.shared]);
+        note_exits(services.chain(agents), &self.keeper.poll()?);
+        Ok(())
+    }
+
+    /// How a set of processes died: through its own service or a shared one.
+    pub(super) fn death(&self, set: usize) -> Option<&ServiceTrouble> {
+        let own = self.instances[set].death.as_deref();
+        own.or(self.shared.death.as_deref())
+    }
+
+    /// Ends every service, and what they left behind.
+    pub(super) fn stop(&mut self) -> Result<(), LabError> {
+        // Connections close first, so that services that wait for them end at once.
+        self.driver = Driver::Process;
+        for instance in &mut self.instances {
+            instance.stop(self.keeper)?;
         }
+        self.shared.stop(self.keeper)?;
+        // Processes that services left behind must not live into the next round.
+        self.keeper.kill_all()?;
+        self.keeper.poll()?;
+        Ok(())
     }
 }

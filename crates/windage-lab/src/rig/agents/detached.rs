@@ -2,11 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use windage_model::{ArmIndex, CpuSource};
+use windage_keeper::Keeper;
+use windage_model::CpuSource;
 use windage_probe::ArmProbe;
-use windage_probe::bpf::{Bpf, Held, Objects};
+use windage_probe::bpf::{Bpf, Held, KernelBpf, Objects};
+use windage_probe::cgroup::ArmCgroup;
 
-use super::{Attached, Booking, RealRig};
+use super::{Attached, Booking};
 use crate::LabError;
 use crate::clock::whole_ns;
 use crate::leftovers::end_all;
@@ -17,10 +19,18 @@ const GONE_WITHIN: Duration = Duration::from_secs(5);
 /// The interval between two looks.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-impl RealRig<'_> {
+/// What agents put into the kernel and into their group.
+pub(super) struct Footprint<'r> {
+    pub(super) bpf: KernelBpf,
+    /// The cgroup of agents, whichever arm's agents are attached.
+    pub(super) group: Option<&'r ArmCgroup>,
+}
+
+impl Footprint<'_> {
     /// Ends the agents that brought these objects, and waits until nothing is left of them.
     pub(super) fn end(
-        &mut self,
+        &self,
+        keeper: &mut Keeper,
         attached: &mut Attached<'_>,
         come: Option<&Objects>,
     ) -> Result<(), LabError> {
@@ -28,7 +38,7 @@ impl RealRig<'_> {
         let cpu_ns = outliving_cpu_ns(&mut attached.instance.probe);
         let peak = attached.instance.probe.rss_peak_bytes().ok();
         attached.cycle.rss_peak_bytes = peak.filter(|b| *b > 0);
-        attached.cycle.left_behind = attached.instance.end(&mut self.keeper)?;
+        attached.cycle.left_behind = attached.instance.end(keeper)?;
         let cpu_after_ns = outliving_cpu_ns(&mut attached.instance.probe);
         if let Some(come) = come {
             let left = await_gone(GONE_WITHIN, || Some(self.bpf.objects().ok()?.among(come)));
@@ -45,19 +55,8 @@ impl RealRig<'_> {
     /// survive. Without a group, only processes that were found while the agents lived have been
     /// killed.
     pub(super) fn alive_in_group(&self) -> Vec<String> {
-        let group = self.agent_group.as_ref();
-        let probe = group.and_then(|group| group.probe().ok());
+        let probe = self.group.and_then(|group| group.probe().ok());
         probe.map_or_else(Vec::new, |mut probe| end_all(&mut probe))
-    }
-
-    pub(super) fn nothing_left(&self, owner: ArmIndex, left: &[String]) -> Result<(), LabError> {
-        if left.is_empty() {
-            return Ok(());
-        }
-        Err(LabError::LeftBehind {
-            arm: self.setting.plan.arms[owner.get()].id.to_string(),
-            objects: left.join(", "),
-        })
     }
 
     /// Objects that appeared since `before` and belong to the agents; `None` when they can't be
@@ -65,8 +64,7 @@ impl RealRig<'_> {
     /// group.
     pub(super) fn come_since(&self, before: &Objects, processes: &[u32]) -> Option<Objects> {
         come_since(&self.bpf, before, || {
-            let group = self.agent_group.as_ref();
-            let of_group: Vec<u32> = match group.and_then(|group| group.probe().ok()) {
+            let of_group: Vec<u32> = match self.group.and_then(|group| group.probe().ok()) {
                 Some(mut group) => {
                     let _ = group.refresh_tasks();
                     group.process_ids().collect()

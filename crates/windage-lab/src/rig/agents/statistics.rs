@@ -3,12 +3,11 @@
 use std::time::{Duration, Instant};
 
 use windage_model::{AgentCycle, ArmIndex, BpfStatistics, Event};
-use windage_probe::bpf::{Bpf, Objects};
+use windage_probe::bpf::{Bpf, KernelBpf, Objects};
 
-use super::{Attached, Live, RealRig};
+use super::{Attached, Services};
 use crate::LabError;
 use crate::clock::whole_ns;
-use crate::instance::note_exits;
 
 /// The result of a stretch of load.
 struct Counted {
@@ -18,86 +17,70 @@ struct Counted {
     duration_ns: u64,
 }
 
-impl<'a> RealRig<'a> {
-    /// A stretch of load in which the kernel times every run of the agents' programs, after an
-    /// equally long one without timing. The two show what the kernel's clock reads cost.
-    pub(super) fn take_statistics(
-        &mut self,
-        live: &mut Live<'a>,
-        attached: &mut Attached<'a>,
-    ) -> Result<(), LabError> {
-        let lasts = self.setting.plan.design.bpf_statistics;
-        let programs = attached.cycle.programs.as_ref();
-        if lasts.is_zero() || programs.is_none_or(Vec::is_empty) {
+/// A stretch of load in which the kernel times every run of the agents' programs, after an
+/// equally long one without timing. The two show what the kernel's clock reads cost.
+pub(super) fn take_statistics(
+    services: &mut Services<'_, '_>,
+    attached: &mut Attached<'_>,
+    bpf: &KernelBpf,
+) -> Result<(), LabError> {
+    let lasts = services.setting.plan.design.bpf_statistics;
+    let programs = attached.cycle.programs.as_ref();
+    if lasts.is_zero() || programs.is_none_or(Vec::is_empty) {
+        return Ok(());
+    }
+    let owner = attached.owner;
+    let without = counted_stretch(services, owner, lasts)?;
+    let statistics = match bpf.enable_statistics() {
+        Ok(statistics) => statistics,
+        Err(error) => {
+            let text = format!("BPF run-time statistics are not available: {error}");
+            (services.setting.emit)(Event::Note { text });
             return Ok(());
         }
-        let owner = attached.owner;
-        let without = self.counted_stretch(live, owner, lasts)?;
-        let statistics = match self.bpf.enable_statistics() {
-            Ok(statistics) => statistics,
-            Err(error) => {
-                let text = format!("BPF run-time statistics are not available: {error}");
-                (self.setting.emit)(Event::Note { text });
-                return Ok(());
-            }
-        };
-        let before = self.bpf.objects();
-        let with = self.counted_stretch(live, owner, lasts)?;
-        let after = self.bpf.objects();
-        drop(statistics);
-        self.notice_death_of(live, attached)?;
-        let (Ok(before), Ok(after)) = (before, after) else {
-            return Ok(());
-        };
-        if attached.instance.death.is_some() || self.setting.is_interrupted() {
-            return Ok(());
-        }
-        take_runs(&mut attached.cycle, &before, &after);
-        attached.cycle.statistics = Some(BpfStatistics {
-            duration_ns: with.duration_ns,
-            requests: with.requests,
-            cpu_ns: with.cpu_ns,
-            cpu_without_ns: without.cpu_ns,
-            requests_without: without.requests,
-        });
-        Ok(())
+    };
+    let before = bpf.objects();
+    let with = counted_stretch(services, owner, lasts)?;
+    let after = bpf.objects();
+    drop(statistics);
+    // They are not among the attached agents now.
+    services.notice_deaths(Some(&mut attached.instance))?;
+    attached.note_death();
+    let (Ok(before), Ok(after)) = (before, after) else {
+        return Ok(());
+    };
+    if attached.instance.death.is_some() || services.setting.is_interrupted() {
+        return Ok(());
     }
+    take_runs(&mut attached.cycle, &before, &after);
+    attached.cycle.statistics = Some(BpfStatistics {
+        duration_ns: with.duration_ns,
+        requests: with.requests,
+        cpu_ns: with.cpu_ns,
+        cpu_without_ns: without.cpu_ns,
+        requests_without: without.requests,
+    });
+    Ok(())
+}
 
-    /// Processes that exited meanwhile. The agents are checked here because they are not among the
-    /// instances now.
-    fn notice_death_of(
-        &mut self,
-        live: &mut Live<'a>,
-        attached: &mut Attached<'a>,
-    ) -> Result<(), LabError> {
-        let services = live.instances.iter_mut().chain([&mut live.shared]);
-        let all = services.chain([&mut attached.instance]);
-        note_exits(all, &self.keeper.poll()?);
-        attached.note_death();
-        Ok(())
-    }
-
-    fn counted_stretch(
-        &mut self,
-        live: &mut Live<'a>,
-        arm: ArmIndex,
-        lasts: Duration,
-    ) -> Result<Counted, LabError> {
-        let set = self.setting.set_of(arm);
-        self.quiet(live, set);
-        let before_ns = live.instances[set].probe.cpu_ns().ok();
-        let began = Instant::now();
-        let requests = self.load_unmeasured(live, arm, lasts)?;
-        let duration_ns = whole_ns(began.elapsed());
-        let after_ns = live.instances[set].probe.cpu_ns().ok();
-        Ok(Counted {
-            cpu_ns: before_ns
-                .zip(after_ns)
-                .map(|(before, after)| after.saturating_sub(before)),
-            requests,
-            duration_ns,
-        })
-    }
+fn counted_stretch(
+    services: &mut Services<'_, '_>,
+    arm: ArmIndex,
+    lasts: Duration,
+) -> Result<Counted, LabError> {
+    services.quiet(arm);
+    let before_ns = services.probe(arm).cpu_ns().ok();
+    let began = Instant::now();
+    let requests = services.load_unmeasured(arm, lasts)?;
+    let duration_ns = whole_ns(began.elapsed());
+    let after_ns = services.probe(arm).cpu_ns().ok();
+    Ok(Counted {
+        cpu_ns: before_ns
+            .zip(after_ns)
+            .map(|(before, after)| after.saturating_sub(before)),
+        requests,
+        duration_ns,
+    })
 }
 
 /// Records the runs of each program between two readings.
