@@ -3,7 +3,7 @@
 mod detached;
 mod statistics;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use windage_model::{AgentCycle, ArmIndex, BpfProgram, Event, Place, Warning, WarningCode};
@@ -51,7 +51,7 @@ pub(super) struct Agents<'r, 'a> {
     footprint: Footprint<'r>,
     attached: Option<Attached<'a>>,
     /// How agents failed, by arm.
-    deaths: Vec<(ArmIndex, Box<ServiceTrouble>)>,
+    deaths: BTreeMap<ArmIndex, Box<ServiceTrouble>>,
     /// Losses that agents reported, by arm.
     drops: Vec<(ArmIndex, Lost)>,
     /// Attachments so far.
@@ -74,12 +74,9 @@ impl<'r, 'a> Agents<'r, 'a> {
     pub(super) fn new(setting: &'a Setting<'a>, group: Option<&'r ArmCgroup>) -> Agents<'r, 'a> {
         Agents {
             setting,
-            footprint: Footprint {
-                bpf: KernelBpf,
-                group,
-            },
+            footprint: Footprint { group },
             attached: None,
-            deaths: Vec::new(),
+            deaths: BTreeMap::new(),
             drops: Vec::new(),
             cycles: 0,
             forgotten: BTreeSet::new(),
@@ -89,8 +86,7 @@ impl<'r, 'a> Agents<'r, 'a> {
     /// How the agents of an arm failed.
     pub(super) fn death(&self, arm: ArmIndex) -> Option<&ServiceTrouble> {
         let owner = self.setting.owner_of(arm)?;
-        let found = self.deaths.iter().find(|(of, _)| *of == owner);
-        found.map(|(_, death)| &**death)
+        self.deaths.get(&owner).map(|death| &**death)
     }
 
     /// Adds what the agents of an arm lost.
@@ -101,8 +97,8 @@ impl<'r, 'a> Agents<'r, 'a> {
 
     /// The counters of the agents that are attached.
     pub(super) fn probe(&mut self) -> Option<&mut ArmProbe> {
-        let attached = self.attached.as_mut()?;
-        Some(&mut attached.instance.probe)
+        let attached = self.attached.as_mut();
+        attached.map(|attached| &mut attached.instance.probe)
     }
 
     /// The memory of the agents that are attached.
@@ -112,10 +108,7 @@ impl<'r, 'a> Agents<'r, 'a> {
     }
 
     /// Notes which services have ended, and which of the agents that are attached.
-    pub(super) fn notice_deaths(
-        &mut self,
-        services: &mut Services<'_, 'a>,
-    ) -> Result<(), LabError> {
+    pub(super) fn notice_deaths(&mut self, services: &mut Services) -> Result<(), LabError> {
         let attached = self.attached.as_mut();
         services.notice_deaths(attached.map(|attached| &mut attached.instance))
     }
@@ -124,7 +117,7 @@ impl<'r, 'a> Agents<'r, 'a> {
     /// attached and the run goes on without them.
     pub(super) fn attend(
         &mut self,
-        services: &mut Services<'_, 'a>,
+        services: &mut Services,
         place: Place,
     ) -> Result<Option<Warning>, LabError> {
         let wanted = self.setting.owner_of(place.arm);
@@ -133,21 +126,18 @@ impl<'r, 'a> Agents<'r, 'a> {
             return Ok(None);
         }
         self.detach(services, true)?;
-        let warning = match wanted {
-            Some(owner) => self.attach(services, owner, place)?,
-            None => {
-                // If it fails, the window has the warning.
-                let _ = services.switch(place.arm)?;
-                services.load_unmeasured(place.arm, WITHOUT)?;
-                None
-            }
-        };
-        Ok(warning)
+        if let Some(owner) = wanted {
+            return self.attach(services, owner, place);
+        }
+        // If it fails, the window has the warning.
+        let _ = services.switch(place.arm)?;
+        services.load_unmeasured(place.arm, WITHOUT)?;
+        Ok(None)
     }
 
     fn attach(
         &mut self,
-        services: &mut Services<'_, 'a>,
+        services: &mut Services,
         owner: ArmIndex,
         place: Place,
     ) -> Result<Option<Warning>, LabError> {
@@ -158,8 +148,8 @@ impl<'r, 'a> Agents<'r, 'a> {
         // The watched service is in the arm's state before the agents attach. If the switch fails,
         // the window has the warning.
         let _ = services.switch(owner)?;
-        let before = self.footprint.bpf.objects().ok();
-        self.keep_logs(services, owner);
+        let before = KernelBpf.objects().ok();
+        self.keep_logs(services.number, owner);
         self.cycles += 1;
         let cycle = AgentCycle {
             launch: place.launch,
@@ -171,9 +161,8 @@ impl<'r, 'a> Agents<'r, 'a> {
             Ok(instance) => instance,
             Err(error) => {
                 // A service of another arm may have failed, which says nothing about these agents.
-                let is_own = error
-                    .whose()
-                    .is_some_and(|whose| whose == beside(arm.id.as_str()));
+                let own = beside(arm.id.as_str());
+                let is_own = error.whose().is_some_and(|whose| whose == own);
                 let why = is_own.then(|| what_failed(&error));
                 self.without_agents(services, cycle, before, why)?;
                 return Err(error);
@@ -181,7 +170,7 @@ impl<'r, 'a> Agents<'r, 'a> {
         };
         if let Some(death) = instance.death.clone() {
             let warning = died(&death);
-            self.deaths.push((owner, death));
+            self.deaths.entry(owner).or_insert(death);
             self.without_agents(services, cycle, before, Some(warning.text.clone()))?;
             services.book_outside(owner)?;
             return Ok(Some(warning));
@@ -206,11 +195,10 @@ impl<'r, 'a> Agents<'r, 'a> {
     /// once per launch. The agents may attach to its program as well and slow it down a lot.
     fn pace_bystanders(
         &mut self,
-        services: &mut Services<'_, 'a>,
+        services: &mut Services,
         owner: ArmIndex,
     ) -> Result<(), LabError> {
-        let arms = self.setting.arms();
-        for arm in arms.filter(|arm| *arm != owner) {
+        for arm in self.setting.arms().filter(|arm| *arm != owner) {
             if self.setting.owner_of(arm) == Some(owner) && services.driver.seeks_pace(arm) {
                 // If it fails, the window has the warning.
                 let _ = services.switch(arm)?;
@@ -223,24 +211,18 @@ impl<'r, 'a> Agents<'r, 'a> {
     /// Records agents that are ready.
     fn attached(
         &mut self,
-        services: &mut Services<'_, 'a>,
+        services: &mut Services,
         mut instance: Instance,
         before: Option<Objects>,
         cycle: AgentCycle,
     ) -> Result<(), LabError> {
         let owner = cycle.arm;
-        let losses = Losses::of_agents(
-            self.setting.plan,
-            self.setting.run,
-            services.number,
-            owner,
-            &instance,
-        )?;
+        let (plan, run) = (self.setting.plan, self.setting.run);
+        let losses = Losses::of_agents(plan, run, services.number, owner, &instance)?;
         losses.scrape()?;
         let processes: Vec<u32> = instance.probe.process_ids().collect();
-        let come = before
-            .as_ref()
-            .and_then(|before| self.footprint.come_since(before, &processes));
+        let come = before.as_ref();
+        let come = come.and_then(|before| self.footprint.come_since(before, &processes));
         let cycle = AgentCycle {
             attach_ns: instance.startup_ns.unwrap_or_default(),
             attach_cpu_ns: instance.startup_cpu_ns,
@@ -248,7 +230,7 @@ impl<'r, 'a> Agents<'r, 'a> {
             ..cycle
         };
         (self.setting.emit)(Event::Attached {
-            arm: self.setting.plan.arms[owner.get()].id.clone(),
+            arm: plan.arms[owner.get()].id.clone(),
             after: Duration::from_nanos(cycle.attach_ns),
             programs: come.map(|come| come.programs.len()),
         });
@@ -267,17 +249,14 @@ impl<'r, 'a> Agents<'r, 'a> {
 
     fn launch_agents(
         &mut self,
-        services: &mut Services<'_, 'a>,
+        services: &mut Services,
         owner: ArmIndex,
     ) -> Result<Instance, LabError> {
-        let watched = &services.instances[self.setting.set_of(owner)];
-        let names = watched
-            .names
-            .clone()
-            .with_arm(&self.setting.plan.arms[owner.get()]);
-        let up: Vec<&Instance> = std::iter::once(&services.shared)
-            .chain(&services.instances)
-            .collect();
+        let arm = &self.setting.plan.arms[owner.get()];
+        let names = &services.instances[self.setting.set_of(owner)].names;
+        let names = names.clone().with_arm(arm);
+        let up = [&services.shared].into_iter().chain(&services.instances);
+        let up: Vec<&Instance> = up.collect();
         let mut ground = self.setting.ground(services.keeper, services.number, &up);
         let group = self.footprint.group;
         let launched = launch(&mut ground, Part::Agents, &[owner], group, names);
@@ -290,7 +269,7 @@ impl<'r, 'a> Agents<'r, 'a> {
     /// the failure was not theirs, and only what they left behind is recorded.
     fn without_agents(
         &self,
-        services: &mut Services<'_, 'a>,
+        services: &mut Services,
         mut cycle: AgentCycle,
         before: Option<Objects>,
         why: Option<String>,
@@ -299,7 +278,7 @@ impl<'r, 'a> Agents<'r, 'a> {
         cycle.failed = why.map(|why| format!("{why}."));
         cycle.left_behind = self.footprint.alive_in_group();
         if let Some(before) = before {
-            cycle.note_left(self.footprint.left_since(&before));
+            note_left(&mut cycle, self.footprint.left_since(&before));
         }
         if has_reason || !cycle.left_behind.is_empty() {
             return self.record_cycle(services.findings, cycle);
@@ -343,7 +322,7 @@ impl<'r, 'a> Agents<'r, 'a> {
     /// `statistics`, the kernel times their programs first.
     pub(super) fn detach(
         &mut self,
-        services: &mut Services<'_, 'a>,
+        services: &mut Services,
         statistics: bool,
     ) -> Result<(), LabError> {
         self.notice_deaths(services)?;
@@ -357,26 +336,26 @@ impl<'r, 'a> Agents<'r, 'a> {
         let before = attached.before.as_ref();
         let come = before.and_then(|before| self.footprint.come_since(before, &processes));
         if let Some(come) = &come {
-            attached.cycle.take_objects(come);
+            take_objects(&mut attached.cycle, come);
         }
-        let is_up = |attached: &Attached<'_>, services: &Services<'_, '_>| {
+        let is_up = |attached: &Attached, services: &Services| {
             let watched = services.death(setting.set_of(owner));
             attached.instance.death.is_none() && watched.is_none() && !setting.is_interrupted()
         };
         if statistics && is_up(&attached, services) {
-            take_statistics(services, &mut attached, &self.footprint.bpf)?;
+            take_statistics(services, &mut attached)?;
         }
         if is_up(&attached, services) {
             attached.losses.scrape()?;
         }
-        self.footprint
-            .end(services.keeper, &mut attached, come.as_ref())?;
+        let keeper = &mut *services.keeper;
+        self.footprint.end(keeper, &mut attached, come.as_ref())?;
         services.book_delivered(owner);
         let is_over = || setting.is_interrupted();
         let lost = attached.losses.lost(owner, &is_over, setting.emit);
         self.drops.push((owner, lost));
-        (self.setting.emit)(Event::Detached {
-            arm: self.setting.plan.arms[owner.get()].id.clone(),
+        (setting.emit)(Event::Detached {
+            arm: setting.plan.arms[owner.get()].id.clone(),
             after: Duration::from_nanos(attached.cycle.detach_ns),
         });
         self.record_cycle(services.findings, attached.cycle)?;
@@ -385,13 +364,10 @@ impl<'r, 'a> Agents<'r, 'a> {
 
     /// An earlier attachment of the same launch has logs of the same name: keeps the latest of them
     /// under other names.
-    fn keep_logs(&self, services: &Services<'_, 'a>, owner: ArmIndex) {
-        let arm = &self.setting.plan.arms[owner.get()];
+    fn keep_logs(&self, launch: u32, owner: ArmIndex) {
+        let (run, arm) = (self.setting.run, &self.setting.plan.arms[owner.get()]);
         for agent in &arm.agents {
-            let log = self
-                .setting
-                .run
-                .log_path(services.number, arm.id.as_str(), agent.as_str());
+            let log = run.log_path(launch, arm.id.as_str(), agent.as_str());
             let kept = log.with_extension(format!("{}.log", self.cycles % KEPT_LOGS));
             // The first attachment finds no earlier log.
             let _ = std::fs::rename(&log, kept);
@@ -403,9 +379,7 @@ impl<'r, 'a> Agents<'r, 'a> {
         let attached = self.attached.as_ref()?;
         let death = attached.instance.death.clone()?;
         let warning = died(&death);
-        if self.deaths.iter().all(|(of, _)| *of != attached.owner) {
-            self.deaths.push((attached.owner, death));
-        }
+        self.deaths.entry(attached.owner).or_insert(death);
         Some(warning)
     }
 }
@@ -416,10 +390,8 @@ impl Attached<'_> {
     fn close_books(&mut self, completed: u64) {
         let cycle = &mut self.cycle;
         cycle.up_ns = whole_ns(self.warm_since.elapsed());
-        cycle.up_cpu_ns = self
-            .warm
-            .zip(self.instance.probe.cpu_ns().ok())
-            .map(|(before, now)| now.saturating_sub(before));
+        let cpu_ns = self.warm.zip(self.instance.probe.cpu_ns().ok());
+        cycle.up_cpu_ns = cpu_ns.map(|(before, now)| now.saturating_sub(before));
         cycle.requests = completed.saturating_sub(self.warm_requests);
         let memory = self.instance.probe.memory().ok();
         cycle.rss_steady_bytes = memory.map(|m| m.rss_bytes).filter(|b| *b > 0);
@@ -433,34 +405,26 @@ impl Attached<'_> {
     }
 }
 
-/// What is recorded of an attachment.
-trait Booking {
-    /// Records the kernel's objects of the agents.
-    fn take_objects(&mut self, come: &Objects);
-    /// Records what was left after they ended. `None`: it could not be found out, so no program is
-    /// known.
-    fn note_left(&mut self, left: Option<Vec<String>>);
+/// Records the kernel's objects of the agents.
+fn take_objects(cycle: &mut AgentCycle, come: &Objects) {
+    let programs = come.programs.iter().map(|program| BpfProgram {
+        id: program.id,
+        name: program.name.clone(),
+        kind: program.kind.clone(),
+        runs: 0,
+        run_ns: 0,
+    });
+    cycle.programs = Some(programs.collect());
+    cycle.links = u32::try_from(come.links.len()).unwrap_or(u32::MAX);
+    cycle.bpf_memory_bytes = come.memory_bytes();
 }
 
-impl Booking for AgentCycle {
-    fn take_objects(&mut self, come: &Objects) {
-        let programs = come.programs.iter().map(|program| BpfProgram {
-            id: program.id,
-            name: program.name.clone(),
-            kind: program.kind.clone(),
-            runs: 0,
-            run_ns: 0,
-        });
-        self.programs = Some(programs.collect());
-        self.links = u32::try_from(come.links.len()).unwrap_or(u32::MAX);
-        self.bpf_memory_bytes = come.memory_bytes();
-    }
-
-    fn note_left(&mut self, left: Option<Vec<String>>) {
-        match left {
-            Some(mut left) => self.left_behind.append(&mut left),
-            None => self.programs = None,
-        }
+/// Records what was left after they ended. `None`: it could not be found out, so no program is
+/// known.
+fn note_left(cycle: &mut AgentCycle, left: Option<Vec<String>>) {
+    match left {
+        Some(mut left) => cycle.left_behind.append(&mut left),
+        None => cycle.programs = None,
     }
 }
 

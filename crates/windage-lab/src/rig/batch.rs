@@ -41,7 +41,7 @@ pub(super) fn prepare_program<'p>(
 
 /// Runs a program to its end, which is a window; returns also what is reported about it.
 pub(super) fn run_window(
-    ground: &mut Ground<'_>,
+    ground: &mut Ground,
     load: &Load,
     instance: &mut Instance,
     group: Option<&ArmCgroup>,
@@ -62,9 +62,8 @@ pub(super) fn run_window(
         let (name, whose) = (service.name.as_str(), instance.whose());
         instance.death = Some(trouble(name, whose, why.clone(), &log, &rendered));
     }
-    let about = padding.into_iter().chain(driven.told.about.iter().cloned());
-    let about = about.collect();
-    Ok((driven, about))
+    let about = padding.into_iter().chain(driven.told.about.clone());
+    Ok((driven, about.collect()))
 }
 
 /// Records what a process that was a window used and reported. A report that breaks the

@@ -1,6 +1,5 @@
 //! How a launch is driven: over connections, or through its batch programs.
 
-use windage_keeper::Keeper;
 use windage_model::{ArmIndex, LoadModel};
 use windage_plan::{BatchKind, Load};
 use windage_probe::cgroup::ArmCgroup;
@@ -9,7 +8,7 @@ use super::residents::Residents;
 use super::setting::Setting;
 use crate::LabError;
 use crate::drive::HttpDriver;
-use crate::instance::Instance;
+use crate::instance::{Ground, Instance};
 use crate::names::Names;
 use crate::target::target;
 
@@ -28,20 +27,17 @@ impl<'a> Driver<'a> {
     pub(super) fn start(
         setting: &'a Setting<'a>,
         load: &'a Load,
-        number: u32,
-        instances: &mut [Instance],
-        keeper: &mut Keeper,
+        ground: &mut Ground,
         groups: &[Option<ArmCgroup>],
+        instances: &mut [Instance],
     ) -> Result<Driver<'a>, LabError> {
         match (load.model, load.batch) {
             (LoadModel::Open | LoadModel::Closed, _) => {
-                connect(setting, load, number, instances).map(Driver::Http)
+                connect(setting, load, ground.launch, instances).map(Driver::Http)
             }
             (LoadModel::Batch, BatchKind::Process) => Ok(Driver::Process),
             (LoadModel::Batch, BatchKind::Resident) => {
-                let mut ground = setting.ground(keeper, number, &[]);
-                let residents = Residents::start(setting, load, &mut ground, groups, instances)?;
-                Ok(Driver::Resident(residents))
+                Residents::start(setting, load, ground, groups, instances).map(Driver::Resident)
             }
         }
     }
@@ -60,7 +56,7 @@ impl<'a> Driver<'a> {
 }
 
 fn connect(
-    setting: &Setting<'_>,
+    setting: &Setting,
     load: &Load,
     number: u32,
     instances: &[Instance],

@@ -85,16 +85,11 @@ impl Launched for RealLaunched<'_, '_> {
     }
 
     fn take_down(self) -> Result<Vec<Delivered>, LabError> {
-        let RealLaunched {
-            mut services,
-            mut agents,
-            losses,
-            ..
-        } = self;
+        let (mut services, mut agents) = (self.services, self.agents);
         let setting = services.setting;
         agents.detach(&mut services, false)?;
         if !setting.is_interrupted() {
-            losses.scrape()?;
+            self.losses.scrape()?;
         }
         services.stop()?;
         // In sets whose agents never attached, all telemetry is from the warm-up.
@@ -109,7 +104,7 @@ impl Launched for RealLaunched<'_, '_> {
             delivered.completed_requests = services.completed[delivered.arm.get()];
             if !setting.is_interrupted() {
                 let is_over = || setting.is_interrupted();
-                let mut lost = losses.lost(delivered.arm, &is_over, setting.emit);
+                let mut lost = self.losses.lost(delivered.arm, &is_over, setting.emit);
                 agents.add_losses(delivered.arm, &mut lost);
                 delivered.drops = lost.known();
             }

@@ -39,8 +39,8 @@ impl<'a> RealRig<'a> {
         let mut instances = self.launch_instances(number, load, &shared)?;
         let losses = Losses::of(setting.plan, setting.run, number, &instances)?;
         losses.scrape()?;
-        let (keeper, groups) = (&mut self.keeper, &self.groups);
-        let driver = Driver::start(setting, load, number, &mut instances, keeper, groups)?;
+        let mut ground = setting.ground(&mut self.keeper, number, &[]);
+        let driver = Driver::start(setting, load, &mut ground, &self.groups, &mut instances)?;
         let receiving = self.receiving.as_ref();
         Ok(Started {
             reading: self.meters.read(&mut instances, receiving, None)?,
@@ -65,8 +65,6 @@ impl<'a> RealRig<'a> {
         load: &Load,
         shared: &Instance,
     ) -> Result<Vec<Instance>, LabError> {
-        // Their processes are windows.
-        let by_window = load.model == LoadModel::Batch;
         let mut instances: Vec<(usize, Instance)> = Vec::with_capacity(self.setting.sets.len());
         for index in self.setting.order_of_launch(number) {
             let arms = self.setting.sets[index].clone();
@@ -78,8 +76,10 @@ impl<'a> RealRig<'a> {
                 receiving.name(index, &mut names);
             }
             let group = self.groups[index].as_ref();
-            let instance = if by_window {
-                self.unlaunched(&arms, names, group)
+            let instance = if load.model == LoadModel::Batch {
+                let instance = self.unlaunched(&arms, names, group)?;
+                self.check_program(number, index, &instance)?;
+                instance
             } else {
                 let earlier = instances.iter().map(|(_, instance)| instance);
                 let up: Vec<&Instance> = std::iter::once(shared).chain(earlier).collect();
@@ -87,19 +87,13 @@ impl<'a> RealRig<'a> {
                 let launched = launch(&mut ground, Part::Own, &arms, group, names);
                 let ended = std::mem::take(&mut ground.ended);
                 note_exits(instances.iter_mut().map(|(_, instance)| instance), &ended);
-                launched
+                launched?
             };
-            let instance = instance?;
-            if by_window {
-                self.check_program(number, index, &instance)?;
-            }
             instances.push((index, instance));
         }
         instances.sort_by_key(|(index, _)| *index);
-        Ok(instances
-            .into_iter()
-            .map(|(_, instance)| instance)
-            .collect())
+        let instances = instances.into_iter().map(|(_, instance)| instance);
+        Ok(instances.collect())
     }
 
     /// An instance whose only program is started by the driver.
@@ -109,13 +103,9 @@ impl<'a> RealRig<'a> {
         names: Names,
         group: Option<&ArmCgroup>,
     ) -> Result<Instance, LabError> {
-        let probe = match group {
-            Some(group) => group.probe()?,
-            None => ArmProbe::none(),
-        };
-        let name = arms.first().map_or_else(String::new, |a| {
-            self.setting.plan.arms[a.get()].id.to_string()
-        });
+        let probe = group.map_or_else(|| Ok(ArmProbe::none()), ArmCgroup::probe)?;
+        let first = arms.first().map(|a| &self.setting.plan.arms[a.get()]);
+        let name = first.map_or_else(String::new, |arm| arm.id.to_string());
         Ok(Instance {
             arms: arms.to_vec(),
             ..Instance::unlaunched(name, names, probe)

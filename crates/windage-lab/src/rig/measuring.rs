@@ -1,7 +1,7 @@
 //! One window: switch, settle, read, load, read.
 
 use windage_load::{LoadFacts, SubjectCpu, monotonic_ns};
-use windage_model::{Activity, Beside, CpuSource, Place, Warning, WarningCode, Window};
+use windage_model::{Beside, CpuSource, Place, Warning, WarningCode, Window};
 
 use super::batch::note_process;
 use super::launched::RealLaunched;
@@ -10,7 +10,7 @@ use crate::LabError;
 use crate::conduct::Measured;
 use crate::drive::Driven;
 use crate::error::ServiceTrouble;
-use crate::readings::{Reading, beside, bill};
+use crate::readings::{beside, bill};
 use crate::stretch::Stretch;
 use crate::warnings;
 
@@ -24,29 +24,20 @@ impl RealLaunched<'_, '_> {
         // The arms of a block get the same arrivals.
         let design = &setting.plan.design;
         let seed = design.seed.rotate_left(32) ^ u64::from(place.block);
-        let settle = self
-            .services
-            .drive_unmeasured(arm, design.settle, seed ^ 1)?;
-        let taken = self.take(place, seed)?;
+        let (services, settle) = (&mut self.services, design.settle);
+        let settle = services.drive_unmeasured(arm, settle, seed ^ 1)?;
+        let (mut window, driven, is_machine_known) = self.take(place, seed)?;
         let settled = settle.report.exchanges.completed;
-        let mut window = self.window(own, place, &taken);
         let services = &mut self.services;
         window.exchanges.settle_completed =
             settled + std::mem::take(&mut services.unmeasured[arm.get()]);
         window.exchanges.reopened +=
-            settle.reopened + settle.report.exchanges.reopened + taken.driven.reopened;
-        place_in_time(&mut window, services, &taken.driven);
+            settle.reopened + settle.report.exchanges.reopened + driven.reopened;
+        place_in_time(&mut window, services, &driven);
         // Without its agents, nothing watched these requests.
         if agents_warning.is_none() {
             services.completed[arm.get()] += window.exchanges.completed + settled;
         }
-        let Taken {
-            driven,
-            end,
-            is_machine_known,
-            ..
-        } = taken;
-        services.last = end;
         services.book_delivered(arm);
         self.agents.notice_deaths(services)?;
         let counted = services.probe(arm).source() != CpuSource::None;
@@ -55,9 +46,8 @@ impl RealLaunched<'_, '_> {
         window.warnings.extend(agents_warning);
         window.warnings.extend(self.agents.note_death());
         window.warnings.extend(switch_warning);
-        window
-            .warnings
-            .extend(note_process(services.findings, place, &driven));
+        let of_process = note_process(services.findings, place, &driven);
+        window.warnings.extend(of_process);
         window.warnings.extend(services.death(own).map(died));
         Ok(Measured {
             window,
@@ -81,8 +71,9 @@ impl RealLaunched<'_, '_> {
         Ok(())
     }
 
-    /// The measured load, between two readings of everything.
-    fn take(&mut self, place: Place, seed: u64) -> Result<Taken, LabError> {
+    /// The window, from the measured load between two readings of everything. Also returns the
+    /// load, and whether the machine's counters are known.
+    fn take(&mut self, place: Place, seed: u64) -> Result<(Window, Driven, bool), LabError> {
         let (services, arm) = (&mut self.services, place.arm);
         let before = services.probe(arm).activity().ok();
         services.enter(arm, Stretch::measured(place));
@@ -96,36 +87,17 @@ impl RealLaunched<'_, '_> {
         let end = services.read(self.agents.probe())?;
         services.enter(arm, Stretch::unmeasured(arm));
         let activity = services.probe(arm).activity().ok();
-        Ok(Taken {
-            started_ns,
-            driven,
-            is_machine_known: start.machine.is_some() && end.machine.is_some(),
-            start,
-            end,
-            activity: activity.zip(before).map(|(end, start)| end.since(&start)),
-        })
-    }
-
-    /// The window, from its load and its readings.
-    fn window(&mut self, own: usize, place: Place, taken: &Taken) -> Window {
-        let services = &mut self.services;
-        let Taken {
-            driven, start, end, ..
-        } = taken;
-        let mut cpu = bill(
-            [&services.last, start, end],
-            own,
-            &services.credit,
-            &driven.report,
-        );
+        let readings = [&services.last, &start, &end];
+        let own = services.setting.set_of(arm);
+        let mut cpu = bill(readings, own, &services.credit, &driven.report);
         let rusage_ns = driven.exit.as_ref().map(|exit| exit.cpu_ns());
         cpu.in_window_ns = cpu.in_window_ns.or(rusage_ns);
         let machine = start.machine.as_ref().zip(end.machine.as_ref());
         let machine = machine.map(|(start, end)| end.delta(start));
-        let memory = services.instances[own].probe.memory().ok();
-        Window {
+        let memory = services.probe(arm).memory().ok();
+        let window = Window {
             place,
-            started_ns: taken.started_ns,
+            started_ns,
             duration_ns: driven.report.duration_ns,
             stretch_ns: end.at_ns.saturating_sub(services.last.at_ns),
             exchanges: driven.report.exchanges,
@@ -133,29 +105,20 @@ impl RealLaunched<'_, '_> {
             machine: machine.unwrap_or_default(),
             beside: Beside {
                 agent_rss_bytes: self.agents.rss_bytes(),
-                ..beside(start, end)
+                ..beside(&start, &end)
             },
             rss_bytes: memory.map(|m| m.rss_bytes).filter(|b| *b > 0),
-            activity: taken.activity,
+            activity: activity.zip(before).map(|(end, start)| end.since(&start)),
             warnings: Vec::new(),
             outliers: Vec::new(),
-        }
+        };
+        services.last = end;
+        Ok((window, driven, machine.is_some()))
     }
 }
 
-/// A window's load and readings.
-struct Taken {
-    /// Since the run began.
-    started_ns: u64,
-    driven: Driven,
-    start: Reading,
-    end: Reading,
-    is_machine_known: bool,
-    activity: Option<Activity>,
-}
-
 /// Converts what the generator timed by its own clock to the run's clock.
-fn place_in_time(window: &mut Window, services: &Services<'_, '_>, driven: &Driven) {
+fn place_in_time(window: &mut Window, services: &Services, driven: &Driven) {
     if driven.report.exchanges.completed == 0 {
         return;
     }
@@ -174,7 +137,7 @@ fn place_in_time(window: &mut Window, services: &Services<'_, '_>, driven: &Driv
 }
 
 fn load_facts(
-    services: &Services<'_, '_>,
+    services: &Services,
     driven: &Driven,
     window: &Window,
     is_machine_known: bool,

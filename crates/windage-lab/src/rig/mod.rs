@@ -50,21 +50,13 @@ pub(crate) struct RealRig<'a> {
 }
 
 impl<'a> RealRig<'a> {
-    pub(crate) fn new(
-        setting: &'a Setting<'a>,
-        mut keeper: Keeper,
-    ) -> Result<RealRig<'a>, LabError> {
-        let Setting {
-            plan, sets, emit, ..
-        } = setting;
-        let receiving = Receiving::start(plan, setting.run, sets)?;
-        let groups = sets::groups(sets, plan, &mut keeper, emit)?;
+    pub(crate) fn new(setting: &'a Setting<'a>, mut keeper: Keeper) -> Result<Self, LabError> {
+        let (plan, emit) = (setting.plan, setting.emit);
+        let receiving = Receiving::start(plan, setting.run, &setting.sets)?;
+        let groups = sets::groups(&setting.sets, plan, &mut keeper, emit)?;
         let agent_group = sets::agent_group(plan, &groups, &mut keeper, emit)?;
-        let kernel_threads = if plan.agents.is_empty() {
-            None
-        } else {
-            kernel_threads(emit)
-        };
+        let are_read = !plan.agents.is_empty();
+        let kernel_threads = are_read.then(|| kernel_threads(emit)).flatten();
         Ok(RealRig {
             setting,
             keeper,
@@ -106,7 +98,8 @@ impl<'a> Rig for RealRig<'a> {
         let load = setting.plan.load_of_round(round);
         let started = self.start(number, load);
         let started = started.map_err(|error| cause_of(&mut self.keeper, error))?;
-        let (arms, sets) = (setting.plan.arms.len(), setting.sets.iter());
+        let arms = setting.plan.arms.len();
+        let firsts = setting.sets.iter().map(|set| set.first().copied());
         let mut services = Services {
             setting,
             keeper: &mut self.keeper,
@@ -120,14 +113,11 @@ impl<'a> Rig for RealRig<'a> {
             instances: started.instances,
             driver: started.driver,
             last: started.reading,
-            credit: sets
-                .clone()
-                .map(|set| set.first().copied().unwrap_or_default())
-                .collect(),
+            credit: firsts.map(Option::unwrap_or_default).collect(),
             completed: vec![0; arms],
             unmeasured: vec![0; arms],
             outside: Outside::nothing(arms),
-            switched: vec![None; sets.len()],
+            switched: vec![None; setting.sets.len()],
             heard: vec![BTreeSet::new(); arms],
             recording: Recording::new(),
             scratch: Recording::new(),

@@ -24,6 +24,7 @@ use crate::LabError;
 use crate::clock::whole_ns;
 use crate::command_line::{describe, see_through};
 use crate::conduct::{Launched, Rig};
+use crate::error::ServiceTrouble;
 use crate::log_tail::{log_tail, read_end};
 use crate::stretch::Stretch;
 use maps::remove_maps;
@@ -52,7 +53,7 @@ struct Profiling<'a> {
 ///
 /// # Errors
 /// When the keeper has ended, a profile can't be written, or a signal came.
-pub(crate) fn profile(rig: &mut RealRig<'_>, first_launch: u32) -> Result<(), LabError> {
+pub(crate) fn profile(rig: &mut RealRig, first_launch: u32) -> Result<(), LabError> {
     let setting = rig.setting;
     let Some(wish) = &setting.plan.profile else {
         return Ok(());
@@ -80,7 +81,7 @@ pub(crate) fn profile(rig: &mut RealRig<'_>, first_launch: u32) -> Result<(), La
 impl Profiling<'_> {
     fn under_load(
         &self,
-        rig: &mut RealRig<'_>,
+        rig: &mut RealRig,
         load: &Load,
         launch: u32,
         round: u32,
@@ -110,7 +111,7 @@ impl Profiling<'_> {
     }
 
     /// Gives an arm load while the profiler records it.
-    fn of_arm(&self, launched: &mut RealLaunched<'_, '_>, arm: ArmIndex) -> Outcome {
+    fn of_arm(&self, launched: &mut RealLaunched, arm: ArmIndex) -> Outcome {
         let own = self.setting.set_of(arm);
         if matches!(launched.services.driver, Driver::Process) {
             return Ok(Err(ProfileFailure {
@@ -141,9 +142,8 @@ impl Profiling<'_> {
         let listed: Vec<u32> = launched.services.probe(arm).process_ids().collect();
         let found = processes::look_up(&listed, launched.services.keeper.containment());
         if found.all.is_empty() {
-            let why = "the profiler can see no process of the arm".to_owned();
             return Ok(Err(ProfileFailure {
-                text: why,
+                text: "the profiler can see no process of the arm".to_owned(),
                 remedy: "profile services that Windage launches".to_owned(),
             }));
         }
@@ -160,7 +160,7 @@ impl Profiling<'_> {
 
     fn of_processes(
         &self,
-        launched: &mut RealLaunched<'_, '_>,
+        launched: &mut RealLaunched,
         arm: ArmIndex,
         found: &Processes,
     ) -> Outcome {
@@ -189,7 +189,7 @@ impl Profiling<'_> {
     /// Starts the profiler, and gives load until it is done.
     fn look(
         &self,
-        launched: &mut RealLaunched<'_, '_>,
+        launched: &mut RealLaunched,
         arm: ArmIndex,
         recorders: &[Recorder],
         log: &Path,
@@ -199,16 +199,11 @@ impl Profiling<'_> {
         let _ = fs::remove_file(log);
         let mut going = Vec::with_capacity(recorders.len());
         for recorder in recorders {
-            let program = self.profiler_program();
-            match self.start(
-                launched.services.keeper,
-                program,
-                recorder.args.clone(),
-                log,
-            )? {
+            let (keeper, args) = (&mut *launched.services.keeper, recorder.args.clone());
+            match self.start(keeper, self.profiler_program(), args, log)? {
                 Ok(child) => going.push(child),
                 Err(why) => {
-                    kill(launched.services.keeper, &going)?;
+                    kill(keeper, &going)?;
                     return Ok(Err(failure(self.wish, why)));
                 }
             }
@@ -222,10 +217,8 @@ impl Profiling<'_> {
             let driven = launched.services.drive(arm, PIECE, piece, true)?;
             seen.iterations += driven.report.exchanges.completed;
             launched.agents.notice_deaths(&mut launched.services)?;
-            let trouble = driven.trouble.or_else(|| {
-                let death = launched.services.death(own)?;
-                Some(death.what_happened())
-            });
+            let death = launched.services.death(own);
+            let trouble = driven.trouble.or(death.map(ServiceTrouble::what_happened));
             let is_late = began.elapsed() > self.wish.lasts + BESIDES;
             if self.setting.is_interrupted() || trouble.is_some() || is_late {
                 kill(launched.services.keeper, &left)?;
@@ -243,15 +236,13 @@ impl Profiling<'_> {
             failed.extend(ended(launched.services.keeper, &mut left)?);
         }
         seen.lasts_ns = whole_ns(began.elapsed());
-        let cpu_after = launched.services.probe(arm).cpu_ns().ok();
-        seen.cpu_ns = cpu_before
-            .zip(cpu_after)
-            .and_then(|(before, after)| after.checked_sub(before));
+        let cpu = cpu_before.zip(launched.services.probe(arm).cpu_ns().ok());
+        seen.cpu_ns = cpu.and_then(|(before, after)| after.checked_sub(before));
         // Of several services, some may not suit the profiler.
         if failed.len() < going.len() {
             return Ok(Ok(seen));
         }
-        let how = failed.first().map_or_else(String::new, Clone::clone);
+        let how = failed.first().cloned().unwrap_or_default();
         let said = read_end(log).unwrap_or_default();
         let text = format!("{} {how}: {}", self.wish.with.as_str(), first_words(&said));
         Ok(Err(failure(self.wish, text)))
@@ -280,10 +271,8 @@ impl Profiling<'_> {
             match read {
                 Ok(more) => stacks.merge(&more),
                 Err(error) => {
-                    let text = format!(
-                        "{}'s output can't be read: {error}",
-                        self.wish.with.as_str()
-                    );
+                    let with = self.wish.with.as_str();
+                    let text = format!("{with}'s output can't be read: {error}");
                     return Ok(Err(failure(self.wish, text)));
                 }
             }
@@ -319,12 +308,7 @@ impl Profiling<'_> {
 
     /// The profiler's version, or why it can't be found out.
     fn version_of(&self, keeper: &mut Keeper) -> Result<Result<String, ProfileFailure>, LabError> {
-        let log = self
-            .setting
-            .run
-            .path()
-            .join("logs")
-            .join("profiler-version.log");
+        let log = self.setting.run.path().join("logs/profiler-version.log");
         let _ = fs::remove_file(&log);
         let program = self.profiler_program();
         let child = match self.start(keeper, program, vec!["--version".into()], &log)? {
@@ -335,11 +319,8 @@ impl Profiling<'_> {
         let said = read_end(&log).unwrap_or_default();
         Ok(match failed {
             Some(how) => {
-                let text = format!(
-                    "`{} --version` {how}: {}",
-                    self.wish.program,
-                    first_words(&said)
-                );
+                let (program, said) = (&self.wish.program, first_words(&said));
+                let text = format!("`{program} --version` {how}: {said}");
                 Err(failure(self.wish, text))
             }
             None => Ok(first_words(&said)),

@@ -38,7 +38,7 @@ impl<'a> Residents<'a> {
     pub(super) fn start(
         setting: &'a Setting<'a>,
         load: &'a Load,
-        ground: &mut Ground<'_>,
+        ground: &mut Ground,
         groups: &[Option<ArmCgroup>],
         instances: &mut [Instance],
     ) -> Result<Residents<'a>, LabError> {
@@ -70,10 +70,7 @@ impl<'a> Residents<'a> {
     ) -> Result<Driven, LabError> {
         let (program, interrupted) = (instance.services.last(), &self.setting.interrupted);
         let mut in_vain = || in_vain(keeper, program, interrupted);
-        let mut patience = Patience {
-            within: self.load.timeout,
-            in_vain: &mut in_vain,
-        };
+        let mut patience = patience(self.load.timeout, &mut in_vain);
         let resident = self.programs[set].as_mut();
         let pace = &mut self.paces[arm.get()];
         let driven = match unmeasured {
@@ -118,11 +115,7 @@ impl<'a> Residents<'a> {
         };
         let (program, interrupted) = (instance.services.last(), &self.setting.interrupted);
         let mut in_vain = || in_vain(keeper, program, interrupted);
-        let flushed = resident.flush(&mut Patience {
-            within: self.load.timeout,
-            in_vain: &mut in_vain,
-        });
-        match flushed {
+        match resident.flush(&mut patience(self.load.timeout, &mut in_vain)) {
             Ok(_) => Ok(()),
             Err(why) => self.give_up(keeper, (set, instance), &why),
         }
@@ -141,10 +134,7 @@ impl<'a> Residents<'a> {
         let running = instance.services.last()?;
         let interrupted = &self.setting.interrupted;
         let mut in_vain = || in_vain(keeper, Some(running), interrupted);
-        let mut patience = Patience {
-            within: running.stop_within,
-            in_vain: &mut in_vain,
-        };
+        let mut patience = patience(running.stop_within, &mut in_vain);
         until_asleep(&mut instance.probe);
         let before_ns = instance.probe.cpu_ns().ok();
         let began = Instant::now();
@@ -159,15 +149,13 @@ impl<'a> Residents<'a> {
             }
         };
         until_asleep(&mut instance.probe);
-        let after_ns = instance.probe.cpu_ns().ok();
+        let cpu_ns = before_ns.zip(instance.probe.cpu_ns().ok());
         let spent = PhaseSpent {
             launch,
             arm,
             phase: Phase::Flush,
             wall_ns,
-            cpu_ns: after_ns
-                .zip(before_ns)
-                .and_then(|(after, before)| after.checked_sub(before)),
+            cpu_ns: cpu_ns.and_then(|(before, after)| after.checked_sub(before)),
         };
         is_flushed.then_some(Entry::Phase(spent))
     }
@@ -191,7 +179,7 @@ impl<'a> Residents<'a> {
 }
 
 fn start(
-    ground: &mut Ground<'_>,
+    ground: &mut Ground,
     group: Option<&ArmCgroup>,
     instance: &mut Instance,
 ) -> Result<Resident, LabError> {
@@ -220,29 +208,29 @@ fn start(
     instance.said.extend(about);
     instance.probe.refresh_tasks()?;
     until_asleep(&mut instance.probe);
-    instance.startup_cpu_ns = cpu_before_ns
-        .zip(instance.probe.cpu_ns().ok())
-        .map(|(before, after)| after.saturating_sub(before));
+    let cpu_ns = cpu_before_ns.zip(instance.probe.cpu_ns().ok());
+    instance.startup_cpu_ns = cpu_ns.map(|(before, after)| after.saturating_sub(before));
     Ok(resident)
 }
 
 fn await_ready(
-    ground: &mut Ground<'_>,
+    ground: &mut Ground,
     resident: &mut Resident,
     instance: &Instance,
     service: &Service,
 ) -> Result<Vec<About>, LabError> {
     let program = instance.services.last();
     let mut in_vain = || in_vain(ground.keeper, program, ground.interrupted);
-    let ready = resident.await_ready(&mut Patience {
-        within: service.ready.within,
-        in_vain: &mut in_vain,
-    });
+    let ready = resident.await_ready(&mut patience(service.ready.within, &mut in_vain));
     ready.map_err(|why| match program {
         _ if ground.interrupted.load(Ordering::Relaxed) => LabError::Interrupted,
         Some(running) => LabError::Resident(running.trouble(instance.whose(), why)),
         None => LabError::Unsupported(why),
     })
+}
+
+fn patience(within: Duration, in_vain: &mut dyn FnMut() -> Option<String>) -> Patience<'_> {
+    Patience { within, in_vain }
 }
 
 /// Why waiting for a program is useless, if it is.

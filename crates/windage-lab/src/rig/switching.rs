@@ -20,7 +20,7 @@ const COMMAND_WITHIN: Duration = Duration::from_secs(30);
 
 /// Takes an arm's steps. Returns a warning when one fails.
 pub(super) fn take_steps(
-    setting: &Setting<'_>,
+    setting: &Setting,
     keeper: &mut Keeper,
     launch: u32,
     instance: &Instance,
@@ -44,42 +44,34 @@ pub(super) fn take_steps(
 
 /// A sentence that says how a step failed, or `None`.
 fn take_step(
-    setting: &Setting<'_>,
+    setting: &Setting,
     keeper: &mut Keeper,
     step: &Switch,
     fill: &dyn Fn(&Template) -> Result<String, LabError>,
     log: &Path,
 ) -> Result<Option<String>, LabError> {
+    let (folder, interrupted) = (&setting.plan.folder, &setting.interrupted);
     let message = match step {
-        Switch::Command(command) => return run_command(setting, keeper, &fill(command)?, log),
-        Switch::Line { to, send, .. } => {
-            Message::line(&fill(to)?, fill(send)?, &setting.plan.folder)
+        Switch::Command(command) => {
+            let (command, log_of_it) = (fill(command)?, log.to_owned());
+            // The message must quote this attempt's output only.
+            let _ = std::fs::remove_file(log);
+            let within = COMMAND_WITHIN;
+            let failed = run_shell(keeper, &command, folder, log_of_it, within, interrupted)?;
+            return Ok(failed.map(|how| {
+                let tail = log_tail(log);
+                format!("The switch command `{command}` {how}; its last lines:\n{tail}")
+            }));
         }
+        Switch::Line { to, send, .. } => Message::line(&fill(to)?, fill(send)?, folder),
         Switch::Http { method, url, .. } => Message::request(method, fill(url)?),
     };
     let answer = step.answer().map(Regex::new).transpose();
     let answer = answer.map_err(|error| LabError::Unsupported(format!("`switch`: {error}")))?;
     Ok(match message {
         Ok(message) => message
-            .say(answer.as_ref(), &setting.interrupted)?
+            .say(answer.as_ref(), interrupted)?
             .map(|how| format!("The switch {message} {how}")),
         Err(why) => Some(format!("A switch could not be sent: {why}")),
     })
-}
-
-fn run_command(
-    setting: &Setting<'_>,
-    keeper: &mut Keeper,
-    command: &str,
-    log: &Path,
-) -> Result<Option<String>, LabError> {
-    // The message must quote this attempt's output only.
-    let _ = std::fs::remove_file(log);
-    let folder = &setting.plan.folder;
-    let (within, interrupted) = (COMMAND_WITHIN, &setting.interrupted);
-    let failed = run_shell(keeper, command, folder, log.to_owned(), within, interrupted)?;
-    Ok(failed.map(|how| {
-        let tail = log_tail(log);
-        format!("The switch command `{command}` {how}; its last lines:\n{tail}")
-    }))
 }

@@ -8,7 +8,7 @@ use windage_probe::ArmProbe;
 use windage_probe::bpf::{Bpf, Held, KernelBpf, Objects};
 use windage_probe::cgroup::ArmCgroup;
 
-use super::{Attached, Booking};
+use super::{Attached, note_left};
 use crate::LabError;
 use crate::clock::whole_ns;
 use crate::leftovers::end_all;
@@ -21,7 +21,6 @@ const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// What agents put into the kernel and into their group.
 pub(super) struct Footprint<'r> {
-    pub(super) bpf: KernelBpf,
     /// The cgroup of agents, whichever arm's agents are attached.
     pub(super) group: Option<&'r ArmCgroup>,
 }
@@ -31,7 +30,7 @@ impl Footprint<'_> {
     pub(super) fn end(
         &self,
         keeper: &mut Keeper,
-        attached: &mut Attached<'_>,
+        attached: &mut Attached,
         come: Option<&Objects>,
     ) -> Result<(), LabError> {
         let asked = Instant::now();
@@ -39,15 +38,13 @@ impl Footprint<'_> {
         let peak = attached.instance.probe.rss_peak_bytes().ok();
         attached.cycle.rss_peak_bytes = peak.filter(|b| *b > 0);
         attached.cycle.left_behind = attached.instance.end(keeper)?;
-        let cpu_after_ns = outliving_cpu_ns(&mut attached.instance.probe);
+        let cpu_ns = cpu_ns.zip(outliving_cpu_ns(&mut attached.instance.probe));
         if let Some(come) = come {
-            let left = await_gone(GONE_WITHIN, || Some(self.bpf.objects().ok()?.among(come)));
-            attached.cycle.note_left(left);
+            let left = await_gone(GONE_WITHIN, || Some(KernelBpf.objects().ok()?.among(come)));
+            note_left(&mut attached.cycle, left);
         }
         attached.cycle.detach_ns = whole_ns(asked.elapsed());
-        attached.cycle.detach_cpu_ns = cpu_ns
-            .zip(cpu_after_ns)
-            .map(|(before, after)| after.saturating_sub(before));
+        attached.cycle.detach_cpu_ns = cpu_ns.map(|(before, after)| after.saturating_sub(before));
         Ok(())
     }
 
@@ -63,7 +60,7 @@ impl Footprint<'_> {
     /// listed. The agents' processes are those of their group, or `processes` where there is no
     /// group.
     pub(super) fn come_since(&self, before: &Objects, processes: &[u32]) -> Option<Objects> {
-        come_since(&self.bpf, before, || {
+        come_since(&KernelBpf, before, || {
             let of_group: Vec<u32> = match self.group.and_then(|group| group.probe().ok()) {
                 Some(mut group) => {
                     let _ = group.refresh_tasks();

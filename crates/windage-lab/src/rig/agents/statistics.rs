@@ -9,20 +9,11 @@ use super::{Attached, Services};
 use crate::LabError;
 use crate::clock::whole_ns;
 
-/// The result of a stretch of load.
-struct Counted {
-    /// CPU of the arm's set, in nanoseconds; `None` when unreadable.
-    cpu_ns: Option<u64>,
-    requests: u64,
-    duration_ns: u64,
-}
-
 /// A stretch of load in which the kernel times every run of the agents' programs, after an
 /// equally long one without timing. The two show what the kernel's clock reads cost.
 pub(super) fn take_statistics(
-    services: &mut Services<'_, '_>,
-    attached: &mut Attached<'_>,
-    bpf: &KernelBpf,
+    services: &mut Services,
+    attached: &mut Attached,
 ) -> Result<(), LabError> {
     let lasts = services.setting.plan.design.bpf_statistics;
     let programs = attached.cycle.programs.as_ref();
@@ -31,7 +22,7 @@ pub(super) fn take_statistics(
     }
     let owner = attached.owner;
     let without = counted_stretch(services, owner, lasts)?;
-    let statistics = match bpf.enable_statistics() {
+    let statistics = match KernelBpf.enable_statistics() {
         Ok(statistics) => statistics,
         Err(error) => {
             let text = format!("BPF run-time statistics are not available: {error}");
@@ -39,9 +30,9 @@ pub(super) fn take_statistics(
             return Ok(());
         }
     };
-    let before = bpf.objects();
+    let before = KernelBpf.objects();
     let with = counted_stretch(services, owner, lasts)?;
-    let after = bpf.objects();
+    let after = KernelBpf.objects();
     drop(statistics);
     // They are not among the attached agents now.
     services.notice_deaths(Some(&mut attached.instance))?;
@@ -54,32 +45,30 @@ pub(super) fn take_statistics(
     }
     take_runs(&mut attached.cycle, &before, &after);
     attached.cycle.statistics = Some(BpfStatistics {
-        duration_ns: with.duration_ns,
-        requests: with.requests,
-        cpu_ns: with.cpu_ns,
         cpu_without_ns: without.cpu_ns,
         requests_without: without.requests,
+        ..with
     });
     Ok(())
 }
 
+/// What an arm used and completed in a stretch of load.
 fn counted_stretch(
-    services: &mut Services<'_, '_>,
+    services: &mut Services,
     arm: ArmIndex,
     lasts: Duration,
-) -> Result<Counted, LabError> {
+) -> Result<BpfStatistics, LabError> {
     services.quiet(arm);
     let before_ns = services.probe(arm).cpu_ns().ok();
     let began = Instant::now();
     let requests = services.load_unmeasured(arm, lasts)?;
     let duration_ns = whole_ns(began.elapsed());
-    let after_ns = services.probe(arm).cpu_ns().ok();
-    Ok(Counted {
-        cpu_ns: before_ns
-            .zip(after_ns)
-            .map(|(before, after)| after.saturating_sub(before)),
+    let cpu_ns = before_ns.zip(services.probe(arm).cpu_ns().ok());
+    Ok(BpfStatistics {
+        cpu_ns: cpu_ns.map(|(before, after)| after.saturating_sub(before)),
         requests,
         duration_ns,
+        ..BpfStatistics::default()
     })
 }
 

@@ -122,9 +122,9 @@ fn a_failed_listing_leaves_the_programs_unknown() {
         left_behind: vec!["process 4711".to_owned()],
         ..AgentCycle::default()
     };
-    cycle.note_left(left);
+    note_left(&mut cycle, left);
     assert_eq!(cycle.programs, None, "no program is known");
     assert_eq!(cycle.left_behind, ["process 4711"]);
-    cycle.note_left(Some(vec!["link 2".to_owned()]));
+    note_left(&mut cycle, Some(vec!["link 2".to_owned()]));
     assert_eq!(cycle.left_behind, ["process 4711", "link 2"]);
 }
