@@ -64,14 +64,10 @@ fn connect(
     let plan = setting.plan;
     let mut driver = HttpDriver::new(load, plan.arms.len(), &setting.interrupted)?;
     for instance in instances.iter().filter(|i| i.death.is_none()) {
-        let dir = setting.socket_dir(number, instance)?;
         let mut connected: Vec<(ArmIndex, Names)> = Vec::new();
         for &arm in &instance.arms {
             let planned = &plan.arms[arm.get()];
-            let mut names = instance.names.clone().with_arm(planned);
-            if let Some(dir) = &dir {
-                names.set("dir", dir.display().to_string());
-            }
+            let names = setting.names_of(number, instance, arm)?;
             let asks_alike = |(_, other): &&(ArmIndex, Names)| {
                 load.templates().all(|t| names.fill_alike(other, t))
             };

@@ -15,6 +15,7 @@ use crate::stretch::Stretch;
 use crate::warnings;
 
 impl RealLaunched<'_, '_> {
+    /// Measures one window.
     pub(super) fn measure_window(&mut self, place: Place) -> Result<Measured, LabError> {
         let (setting, arm) = (self.services.setting, place.arm);
         let own = setting.set_of(arm);

@@ -46,6 +46,7 @@ pub(super) struct Services<'r, 'a> {
     pub(super) shared: Instance,
     pub(super) instances: Vec<Instance>,
     pub(super) driver: Driver<'a>,
+    /// The reading after the latest load.
     pub(super) last: Reading,
     pub(super) credit: Credit,
     /// Requests completed per arm since launch, measured or not.
@@ -58,7 +59,9 @@ pub(super) struct Services<'r, 'a> {
     pub(super) switched: Vec<Option<ArmIndex>>,
     /// The self-reported items that were recorded for each arm.
     pub(super) heard: Vec<BTreeSet<String>>,
+    /// Of the latest window.
     pub(super) recording: Recording,
+    /// Of unmeasured load.
     pub(super) scratch: Recording,
 }
 
@@ -93,10 +96,9 @@ impl Services<'_, '_> {
     ) -> Result<Driven, LabError> {
         let set = self.setting.set_of(arm);
         let instance = &mut self.instances[set];
-        let recording = if unmeasured {
-            &mut self.scratch
-        } else {
-            &mut self.recording
+        let recording = match unmeasured {
+            true => &mut self.scratch,
+            false => &mut self.recording,
         };
         match &mut self.driver {
             Driver::Http(http) => http.drive(self.load, arm.get(), lasts, seed, recording),

@@ -1,6 +1,5 @@
 //! What stays the same throughout a run.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -36,6 +35,7 @@ pub(crate) struct Setting<'a> {
 }
 
 impl Setting<'_> {
+    /// Every arm of the plan.
     pub(super) fn arms(&self) -> impl Iterator<Item = ArmIndex> + use<> {
         (0u16..).map(ArmIndex).take(self.plan.arms.len())
     }
@@ -82,22 +82,25 @@ impl Setting<'_> {
         order
     }
 
-    /// The value of `{dir}` in the path of a socket: the directory of the one service that is
-    /// launched.
-    pub(super) fn socket_dir(
+    /// The names that an arm's requests and switches may use. `{dir}`, in the path of a socket, is
+    /// the directory of the one service that is launched.
+    pub(super) fn names_of(
         &self,
         number: u32,
         instance: &Instance,
-    ) -> Result<Option<PathBuf>, LabError> {
+        arm: ArmIndex,
+    ) -> Result<Names, LabError> {
+        let mut names = instance.names.clone().with_arm(&self.plan.arms[arm.get()]);
         let is_launched = |s: &&Service| !s.shared && matches!(s.origin, Origin::Command(_));
-        let Some(service) = self.plan.services.iter().find(is_launched) else {
-            return Ok(None);
-        };
-        let name = service.name.as_str();
-        let dir = self.run.work_dir(number, &instance.name, name);
-        std::path::absolute(&dir)
-            .map(Some)
-            .map_err(|source| LabError::Write { path: dir, source })
+        if let Some(service) = self.plan.services.iter().find(is_launched) {
+            let name = service.name.as_str();
+            let path = self.run.work_dir(number, &instance.name, name);
+            match std::path::absolute(&path) {
+                Ok(dir) => names.set("dir", dir.display().to_string()),
+                Err(source) => return Err(LabError::Write { path, source }),
+            }
+        }
+        Ok(names)
     }
 
     /// What services are launched from, beside those that are already running.
@@ -119,6 +122,7 @@ impl Setting<'_> {
         }
     }
 
+    /// Whether a signal came.
     pub(super) fn is_interrupted(&self) -> bool {
         self.interrupted.load(Ordering::Relaxed)
     }

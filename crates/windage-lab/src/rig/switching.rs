@@ -27,10 +27,7 @@ pub(super) fn take_steps(
     arm: ArmIndex,
 ) -> Result<Option<Warning>, LabError> {
     let planned = &setting.plan.arms[arm.get()];
-    let mut names = instance.names.clone().with_arm(planned);
-    if let Some(dir) = setting.socket_dir(launch, instance)? {
-        names.set("dir", dir.display().to_string());
-    }
+    let names = setting.names_of(launch, instance, arm)?;
     let of = instance.name.as_str();
     let log = setting.run.log_path(launch, of, "switch");
     for step in &planned.switch {
